@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCodeInterpreter } from '../src/tools/code-interpreter/code-interpreter.ts';
-import { alternate, ratioOf } from './pairs.ts';
-import type { Row } from './table.ts';
-import { until } from './until.ts';
+import { alternate, computeRatio } from './pairs.ts';
+import type { ResultRow } from './result-table.ts';
+import { waitUntil } from './wait-until.ts';
 
 const ROUNDS = 5;
 const PROGRAM = 'print(6 * 7)';
 const PEER = fileURLToPath(new URL('./peers/bare-pyodide.ts', import.meta.url));
-const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const SILENT_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The first line of a program in the sandbox, with a process in reserve and without, beside Pyodide in a bare Node process. */
-export async function code(note: (text: string) => void): Promise<Row[]> {
+/** Measures the time to a sandboxed program's first line, with and without a warm process, against bare Pyodide. */
+export async function measureCodeInterpreter(logProgress: (text: string) => void): Promise<ResultRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const settings = {
     driver: 'auto',
@@ -23,51 +23,51 @@ export async function code(note: (text: string) => void): Promise<Row[]> {
     seconds: 30,
     containersMax: 2,
     folder,
-    log: SILENT,
+    log: SILENT_LOG,
   } as const;
   const cold = createCodeInterpreter({ ...settings, level: 'strict', warm: 0 });
   const warm = createCodeInterpreter({ ...settings, level: 'strict', warm: 1 });
   try {
     for (const interpreter of [cold, warm]) {
-      const { inForce, reason } = await interpreter.prepare();
-      if (inForce !== 'strict') throw new Error(reason);
+      const { effectiveLevel, reason } = await interpreter.verify();
+      if (effectiveLevel !== 'strict') throw new Error(reason);
     }
-    const row = async (what: string, run: () => Promise<number>): Promise<Row> => {
-      note(what);
-      const pairs = await alternate(ROUNDS, run, bare, note);
+    const row = async (measurement: string, run: () => Promise<number>): Promise<ResultRow> => {
+      logProgress(measurement);
+      const pairs = await alternate(ROUNDS, run, measureBarePyodide, logProgress);
       return {
-        what,
+        measurement,
         unit: 'ms',
         ...pairs,
         peer: 'bare Pyodide, a new process',
-        ratio: ratioOf(pairs),
+        ratio: computeRatio(pairs),
         goal: 'reported',
       };
     };
     const signal = new AbortController().signal;
-    const firstLine = async (interpreter: typeof cold): Promise<number> => {
+    const measureFirstLine = async (interpreter: typeof cold): Promise<number> => {
       const startedAt = performance.now();
       const container = await interpreter.open({ workspace: 'bench', files: [] }, signal);
       const { stdout } = await container.run(PROGRAM, signal);
       const tookMs = performance.now() - startedAt;
       container.release();
-      if (stdout !== '42\n') throw new Error(`the program said ${stdout}`);
+      if (stdout !== '42\n') throw new Error(`the program printed ${JSON.stringify(stdout)}`);
       return tookMs;
     };
-    const rested = async (): Promise<number> => {
-      // The reserve is filled when the one before has got ready; that is not what is measured.
-      await until(() => Promise.resolve(warm.status().inReserve === 1), 60_000);
-      return firstLine(warm);
+    const measureWarm = async (): Promise<number> => {
+      // Waits until the last warm process is replaced, because the start of its successor is not part of the measurement.
+      await waitUntil(() => Promise.resolve(warm.status().warmProcesses === 1), 60_000);
+      return measureFirstLine(warm);
     };
-    const warmRow = await row('first line of a program, warm', rested);
-    return [{ ...warmRow, goal: '< 300 ms' }, await row('first line of a program, cold', () => firstLine(cold))];
+    const warmRow = await row('first line of a program, warm', measureWarm);
+    return [{ ...warmRow, goal: '< 300 ms' }, await row('first line of a program, cold', () => measureFirstLine(cold))];
   } finally {
     await Promise.all([cold.close(), warm.close()]);
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function bare(): Promise<number> {
+function measureBarePyodide(): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PEER, PROGRAM], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
-import { createClient, tokensPerSecond } from './load.ts';
-import { alternate, ratioOf } from './pairs.ts';
-import type { Row } from './table.ts';
+import { createBenchClient, computeTokensPerSecond } from './load.ts';
+import { alternate, computeRatio } from './pairs.ts';
+import type { ResultRow } from './result-table.ts';
 
 const TOKENS = 48;
 const ROUNDS = 5;
 const SEQUENCES = 8;
 const QUESTION = 'Write a long story about a lighthouse keeper and the sea.';
-/** The same words as the template makes of the question. */
+/** The prompt that the chat template renders for QUESTION. */
 const PROMPT = `<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n${QUESTION}<|im_end|>\n<|im_start|>assistant\n`;
 
 interface Variant {
@@ -20,14 +20,18 @@ interface Variant {
   readonly response_format?: object;
 }
 
-/** More numbers than are waited for: the answer ends with its limit, as the free one does. */
+/** Schema that needs more numbers than fit: the answer ends at its token limit, as the unconstrained answer does. */
 const NUMBERS = {
   type: 'json_schema',
   json_schema: { name: 'numbers', schema: { type: 'array', items: { type: 'integer' }, minItems: TOKENS } },
 };
 
-/** (b) The engine through the front door against the library driven directly. */
-export async function engine(modelFile: string, modelsFolder: string, note: (text: string) => void): Promise<Row[]> {
+/** Compares the embedded engine behind the HTTP interface with its library driven directly. */
+export async function measureEngine(
+  modelFile: string,
+  modelsFolder: string,
+  logProgress: (text: string) => void,
+): Promise<ResultRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const threads = '1';
   const service = await startChild('./peers/parley-server.ts', {
@@ -45,9 +49,9 @@ export async function engine(modelFile: string, modelsFolder: string, note: (tex
     BENCH_THREADS: threads,
   });
   try {
-    const { url, key } = await service.ask<{ url: string; key: string }>('address');
-    const client = createClient(`${url}/v1/chat/completions`, key);
-    const frontDoor =
+    const { url, key } = await service.request<{ url: string; key: string }>('address');
+    const client = createBenchClient(`${url}/v1/chat/completions`, key);
+    const runThroughApi =
       (streams: number, variant: Variant = {}) =>
       async (): Promise<number> => {
         const body = {
@@ -59,68 +63,80 @@ export async function engine(modelFile: string, modelsFolder: string, note: (tex
           messages: [{ role: 'user', content: QUESTION }],
           ...variant,
         };
-        const answers = await Promise.all(Array.from({ length: streams }, () => client.call(body)));
-        return answers.reduce((sum, answer) => sum + tokensPerSecond(answer, TOKENS), 0);
+        const responses = await Promise.all(Array.from({ length: streams }, () => client.call(body)));
+        return responses.reduce((sum, answer) => sum + computeTokensPerSecond(answer, TOKENS), 0);
       };
-    const direct = (streams: number, style: 'lock-step' | 'free') => () =>
-      library.ask<number>({ streams, style, tokens: TOKENS, prompt: PROMPT });
+    const runDirectly = (streams: number, style: 'lock-step' | 'free') => () =>
+      library.request<number>({ streams, style, tokens: TOKENS, prompt: PROMPT });
 
-    const rows: Row[] = [];
+    const rows: ResultRow[] = [];
     const compare = async (
-      what: string,
+      measurement: string,
       peer: string,
-      a: () => Promise<number>,
-      b: () => Promise<number>,
+      measureParley: () => Promise<number>,
+      measurePeer: () => Promise<number>,
       goal: string,
     ): Promise<void> => {
-      note(what);
-      const pairs = await alternate(ROUNDS, a, b, note);
-      rows.push({ what, unit: 'tok/s', ...pairs, peer, ratio: ratioOf(pairs), goal });
+      logProgress(measurement);
+      const pairs = await alternate(ROUNDS, measureParley, measurePeer, logProgress);
+      rows.push({ measurement, unit: 'tok/s', ...pairs, peer, ratio: computeRatio(pairs), goal });
     };
-    await frontDoor(1)();
-    await direct(1, 'lock-step')();
+    await runThroughApi(1)();
+    await runDirectly(1, 'lock-step')();
     for (const [streams, goal] of [
       [1, '≥ 0.97'],
       [4, '≥ 0.95'],
       [8, '≥ 0.95'],
     ] as const)
       await compare(
-        `front door, ${streams} stream${streams > 1 ? 's' : ''}`,
+        `through the API, ${streams} stream${streams > 1 ? 's' : ''}`,
         'library in lock step',
-        frontDoor(streams),
-        direct(streams, 'lock-step'),
+        runThroughApi(streams),
+        runDirectly(streams, 'lock-step'),
         goal,
       );
-    await compare('front door, 4 streams', 'library free-running', frontDoor(4), direct(4, 'free'), '≥ 1.4');
+    await compare(
+      'through the API, 4 streams',
+      'library free-running',
+      runThroughApi(4),
+      runDirectly(4, 'free'),
+      '≥ 1.4',
+    );
     await compare(
       '4 streams with top_logprobs 5',
       'the same without',
-      frontDoor(4, { logprobs: true, top_logprobs: 5 }),
-      frontDoor(4),
+      runThroughApi(4, { logprobs: true, top_logprobs: 5 }),
+      runThroughApi(4),
       'reported',
     );
     for (const streams of [1, 4])
       await compare(
         `${streams} stream${streams > 1 ? 's' : ''} under a JSON schema`,
-        'the same free',
-        frontDoor(streams, { response_format: NUMBERS }),
-        frontDoor(streams),
+        'the same unconstrained',
+        runThroughApi(streams, { response_format: NUMBERS }),
+        runThroughApi(streams),
         'reported',
       );
-    await compare('4 streams with a seed', 'the same without', frontDoor(4, { seed: 7 }), frontDoor(4), 'reported');
-    const besideSeeded = async (): Promise<number> => {
-      const seeded = frontDoor(1, { seed: 7 })();
-      const rate = await frontDoor(3)();
+    await compare(
+      '4 streams with a seed',
+      'the same without',
+      runThroughApi(4, { seed: 7 }),
+      runThroughApi(4),
+      'reported',
+    );
+    const measureBesideSeeded = async (): Promise<number> => {
+      const seeded = runThroughApi(1, { seed: 7 })();
+      const rate = await runThroughApi(3)();
       await seeded;
       return rate;
     };
     await compare(
       '3 streams beside a seeded one',
       '3 beside an unseeded one',
-      besideSeeded,
+      measureBesideSeeded,
       async () => {
-        const other = frontDoor(1)();
-        const rate = await frontDoor(3)();
+        const other = runThroughApi(1)();
+        const rate = await runThroughApi(3)();
         await other;
         return rate;
       },

@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { createFiles } from '../src/resources/files/service.ts';
-import { sqliteDialect } from '../src/store/dialects/sqlite.ts';
+import { createSqliteDialect } from '../src/store/dialects/sqlite.ts';
 import { openStore } from '../src/store/store.ts';
 import { startChild } from './child.ts';
-import { alternate, ratioOf } from './pairs.ts';
-import type { Row } from './table.ts';
+import { alternate, computeRatio } from './pairs.ts';
+import type { ResultRow } from './result-table.ts';
 
 const MIB = 1024 * 1024;
 const SIZE_MIB = 128;
@@ -23,53 +23,65 @@ const PAGE_SIZE = 10;
 
 const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
 
-/** What files cost: their bytes beside a plain stream to disk and back, and a page of many beside one of few. */
-export async function files(note: (text: string) => void): Promise<Row[]> {
-  return [...(await transfers(note)), ...(await pages(note))];
+/** Compares file transfers with a plain stream to disk and back, and a page of many files with one of few. */
+export async function measureFiles(logProgress: (text: string) => void): Promise<ResultRow[]> {
+  return [...(await measureTransfers(logProgress)), ...(await measurePages(logProgress))];
 }
 
-async function transfers(note: (text: string) => void): Promise<Row[]> {
+async function measureTransfers(logProgress: (text: string) => void): Promise<ResultRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_ENGINE_KIND: 'scripted', PARLEY_LOG_LEVEL: 'info' };
   const service = await startChild('./peers/parley-server.ts', env);
   const plain = await startChild('./peers/plain-files.ts', { BENCH_FILES: folder });
   try {
-    const { url, key } = await service.ask<{ url: string; key: string }>('address');
-    const peer = `http://127.0.0.1:${await plain.ask<number>('port')}/`;
+    const { url, key } = await service.request<{ url: string; key: string }>('address');
+    const peer = `http://127.0.0.1:${await plain.request<number>('port')}/`;
     const authorization = `Bearer ${key}`;
     const head = '--b\r\ncontent-disposition: form-data; name="files"; filename="x.bin"\r\n\r\n';
     const form = { 'content-type': 'multipart/form-data; boundary=b', authorization };
 
     let id = '';
-    const remove = async (): Promise<void> => {
+    const removeFile = async (): Promise<void> => {
       if (id !== '') await call('DELETE', `${url}/api/v1/files/${id}`, { authorization });
     };
-    const ours = async (): Promise<number> => {
-      await remove();
+    const uploadToParley = async (): Promise<number> => {
+      await removeFile();
       const { mibPerSecond, text } = await send(`${url}/api/v1/files`, form, head, '\r\n--b--\r\n');
       id = /"file_id":"([^"]+)"/.exec(text)?.[1] ?? '';
-      if (id === '') throw new Error(`no file: ${text}`);
+      if (id === '') throw new Error(`the upload returned no file id: ${text}`);
       return mibPerSecond;
     };
-    const theirs = async (): Promise<number> => (await send(peer, {}, '', '')).mibPerSecond;
-    const get = (target: () => string, headers: Readonly<Record<string, string>>) => async (): Promise<number> => {
-      const startedAt = performance.now();
-      const { size } = await call('GET', target(), headers);
-      if (size !== SIZE_MIB * MIB) throw new Error(`a download of ${size} bytes`);
-      return (SIZE_MIB * 1000) / (performance.now() - startedAt);
-    };
+    const uploadToPeer = async (): Promise<number> => (await send(peer, {}, '', '')).mibPerSecond;
+    const createDownload =
+      (target: () => string, headers: Readonly<Record<string, string>>) => async (): Promise<number> => {
+        const startedAt = performance.now();
+        const { size } = await call('GET', target(), headers);
+        if (size !== SIZE_MIB * MIB) throw new Error(`expected a download of ${SIZE_MIB * MIB} bytes, got ${size}`);
+        return (SIZE_MIB * 1000) / (performance.now() - startedAt);
+      };
 
-    const row = async (what: string, a: () => Promise<number>, b: () => Promise<number>): Promise<Row> => {
-      note(what);
-      const pairs = await alternate(ROUNDS, a, b, note);
-      return { what, unit: 'MiB/s', ...pairs, peer: 'a plain stream', ratio: ratioOf(pairs), goal: '≥ 0.8' };
+    const row = async (
+      measurement: string,
+      measureParley: () => Promise<number>,
+      measurePeer: () => Promise<number>,
+    ): Promise<ResultRow> => {
+      logProgress(measurement);
+      const pairs = await alternate(ROUNDS, measureParley, measurePeer, logProgress);
+      return {
+        measurement,
+        unit: 'MiB/s',
+        ...pairs,
+        peer: 'a plain stream',
+        ratio: computeRatio(pairs),
+        goal: '≥ 0.8',
+      };
     };
     return [
-      await row(`upload of ${SIZE_MIB} MiB, with md5 and durable`, ours, theirs),
+      await row(`upload of ${SIZE_MIB} MiB, with md5 and durable`, uploadToParley, uploadToPeer),
       await row(
         `download of ${SIZE_MIB} MiB`,
-        get(() => `${url}/v1/files/${id}/content`, { authorization }),
-        get(() => peer, {}),
+        createDownload(() => `${url}/v1/files/${id}/content`, { authorization }),
+        createDownload(() => peer, {}),
       ),
     ];
   } finally {
@@ -85,11 +97,11 @@ async function send(url: string, headers: Readonly<Record<string, string>>, head
   const startedAt = performance.now();
   const length = head.length + SIZE_MIB * MIB + tail.length;
   const outgoing = request(url, { method: 'POST', headers: { ...headers, 'content-length': length } });
-  const answered = once(outgoing, 'response');
+  const responded = once(outgoing, 'response');
   outgoing.write(head);
   for (let at = 0; at < SIZE_MIB; at += 1) if (!outgoing.write(CHUNK)) await once(outgoing, 'drain');
   outgoing.end(tail);
-  const [response] = (await answered) as [AsyncIterable<Buffer>];
+  const [response] = (await responded) as [AsyncIterable<Buffer>];
   let text = '';
   for await (const piece of response) text += piece.toString();
   return { text, mibPerSecond: (SIZE_MIB * 1000) / (performance.now() - startedAt) };
@@ -103,13 +115,19 @@ async function call(method: string, url: string, headers: Readonly<Record<string
   return { size };
 }
 
-async function pages(note: (text: string) => void): Promise<Row[]> {
+async function measurePages(logProgress: (text: string) => void): Promise<ResultRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const store = await openStore({ dialect: sqliteDialect({ file: join(folder, 'parley.db') }) });
+  const store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
   const limits = { fileBytesMax: 1, totalBytesMax: 1, countMax: 1 };
-  const listed = createFiles({ store, blobs: NONE, clock: systemClock, log: { warn: note }, limitsOf: () => limits });
-  const fill = async (workspace: string, count: number) => {
-    note(`${count} files`);
+  const fileService = createFiles({
+    store,
+    blobs: UNUSED_BLOB_STORE,
+    clock: systemClock,
+    log: { warn: logProgress },
+    getLimits: () => limits,
+  });
+  const createFileRecords = async (workspace: string, count: number) => {
+    logProgress(`${count} files`);
     const owner = { ...OWNER, workspace };
     await store.transaction(async ({ files: rows, fileTotals }) => {
       for (let at = 0; at < count; at += 1) {
@@ -128,46 +146,55 @@ async function pages(note: (text: string) => void): Promise<Row[]> {
           createdAt: at,
         });
       }
-      await fileTotals.addToCount(owner, 'batch', count);
+      await fileTotals.addToActiveCount(owner, 'batch', count);
     });
     return owner;
   };
-  /** Microseconds of one page and its total, over many. */
-  const timed = (owner: typeof OWNER | { readonly workspace: string }, skip: number) => async (): Promise<number> => {
-    const of = { ...OWNER, ...owner };
-    const startedAt = performance.now();
-    for (let at = 0; at < PAGES; at += 1) {
-      const [, page] = [await listed.count(of), await listed.list(of, { limit: PAGE_SIZE, skip })];
-      if (page.length !== PAGE_SIZE) throw new Error(`a page of ${page.length} files`);
-    }
-    return ((performance.now() - startedAt) * 1000) / PAGES;
-  };
+  /** Returns the microseconds of one page and its total count, averaged over many pages. */
+  const measureList =
+    (owner: typeof OWNER | { readonly workspace: string }, skip: number) => async (): Promise<number> => {
+      const listOwner = { ...OWNER, ...owner };
+      const startedAt = performance.now();
+      for (let at = 0; at < PAGES; at += 1) {
+        const [, page] = [
+          await fileService.count(listOwner),
+          await fileService.list(listOwner, { limit: PAGE_SIZE, skip }),
+        ];
+        if (page.length !== PAGE_SIZE) throw new Error(`expected a page of ${PAGE_SIZE} files, got ${page.length}`);
+      }
+      return ((performance.now() - startedAt) * 1000) / PAGES;
+    };
   try {
-    const many = await fill('many', MANY);
-    const few = await fill('few', FEW);
-    const row = async (what: string, skip: number, goal: string): Promise<Row> => {
-      note(what);
-      const pairs = await alternate(ROUNDS, timed(many, skip), timed(few, Math.min(skip, FEW - PAGE_SIZE)), note);
-      return { what, unit: 'µs', ...pairs, peer: `of ${FEW} files`, ratio: ratioOf(pairs), goal };
+    const largeOwner = await createFileRecords('many', MANY);
+    const smallOwner = await createFileRecords('few', FEW);
+    const row = async (measurement: string, skip: number, goal: string): Promise<ResultRow> => {
+      logProgress(measurement);
+      const pairs = await alternate(
+        ROUNDS,
+        measureList(largeOwner, skip),
+        measureList(smallOwner, Math.min(skip, FEW - PAGE_SIZE)),
+        logProgress,
+      );
+      return { measurement, unit: 'µs', ...pairs, peer: `of ${FEW} files`, ratio: computeRatio(pairs), goal };
     };
     return [
       await row(`first page of ${MANY} files`, 0, '≤ 1.3'),
       await row(`page 100 of ${MANY} files, by number`, 990, '–'),
     ];
   } finally {
-    await listed.close();
+    await fileService.close();
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Lists need no bytes. */
-const NONE: BlobStore = {
-  put: () => Promise.reject(new Error('no bytes here')),
-  read: () => Promise.reject(new Error('no bytes here')),
+/** Blob store that lists never touch. */
+const UNUSED_BLOB_STORE: BlobStore = {
+  put: () => Promise.reject(new Error('this benchmark stores no blobs')),
+  read: () => Promise.reject(new Error('this benchmark stores no blobs')),
   delete: () => Promise.resolve(),
-  abandon: () => Promise.resolve(),
+  abortUpload: () => Promise.resolve(),
   list: async function* list() {},
-  sweep: () => Promise.resolve(0),
+  removeStaleUploads: () => Promise.resolve(0),
   close: () => Promise.resolve(),
 };

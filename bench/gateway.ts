@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
-import type { Child } from './child.ts';
-import { createClient, many } from './load.ts';
-import type { Client } from './load.ts';
-import { alternate, quantile, ratioOf } from './pairs.ts';
+import type { BenchChild } from './child.ts';
+import { createBenchClient, runConcurrently } from './load.ts';
+import type { BenchClient } from './load.ts';
+import { alternate, quantile, computeRatio } from './pairs.ts';
 import type { Pairs } from './pairs.ts';
-import type { Row } from './table.ts';
+import type { ResultRow } from './result-table.ts';
 
 const TOKENS = 64;
 const STREAMS = 300;
@@ -15,69 +15,69 @@ const CONCURRENCY = 16;
 const PLAIN_CALLS = 400;
 const ROUNDS = 9;
 
-const message = (content: string) => ({ model: 'svc-plus', messages: [{ role: 'user', content }] });
-const STREAMED = { ...message(`script:[{"repeat":"word ","times":${TOKENS},"perTick":1}]`), stream: true };
-const PLAIN = message('Hello there');
+const createRequest = (content: string) => ({ model: 'svc-plus', messages: [{ role: 'user', content }] });
+const STREAMED = { ...createRequest(`script:[{"repeat":"word ","times":${TOKENS},"perTick":1}]`), stream: true };
+const PLAIN = createRequest('Hello there');
 
-interface Side {
-  readonly child: Child;
-  readonly client: Client;
+interface GatewaySide {
+  readonly child: BenchChild;
+  readonly client: BenchClient;
 }
 
-/** (a) What the service adds to the bytes: CPU a streamed token, latency of a plain request. */
-export async function gateway(note: (text: string) => void): Promise<Row[]> {
+/** Measures what the service adds to a bare server: CPU per streamed token, latency of a plain request. */
+export async function measureGateway(logProgress: (text: string) => void): Promise<ResultRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_ENGINE_KIND: 'scripted', PARLEY_LOG_LEVEL: 'info' };
   const service = await startChild('./peers/parley-server.ts', env);
   const bare = await startChild('./peers/bare-server.ts');
   try {
-    const { url, key } = await service.ask<{ url: string; key: string }>('address');
-    const ours: Side = { child: service, client: createClient(`${url}/v1/chat/completions`, key) };
-    const port = await bare.ask<number>('port');
-    const peer: Side = { child: bare, client: createClient(`http://127.0.0.1:${port}/`, key) };
-    // The peer writes the very bytes that we wrote, one frame at a time.
-    const streamed = (await ours.client.call(STREAMED)).text;
-    const plain = (await ours.client.call(PLAIN)).text;
-    await bare.ask({ frames: streamed.split(/(?<=\n\n)/), plain });
+    const { url, key } = await service.request<{ url: string; key: string }>('address');
+    const parley: GatewaySide = { child: service, client: createBenchClient(`${url}/v1/chat/completions`, key) };
+    const port = await bare.request<number>('port');
+    const peer: GatewaySide = { child: bare, client: createBenchClient(`http://127.0.0.1:${port}/`, key) };
+    // The peer writes the same bytes as Parley, one frame at a time.
+    const streamedText = (await parley.client.call(STREAMED)).text;
+    const plainText = (await parley.client.call(PLAIN)).text;
+    await bare.request({ frames: streamedText.split(/(?<=\n\n)/), plain: plainText });
 
-    const cpuOfStreams = async ({ child, client }: Side): Promise<number> => {
-      const before = await child.ask<number>('cpu');
-      await many(STREAMS, CONCURRENCY, () => client.call(STREAMED));
-      return ((await child.ask<number>('cpu')) - before) / (STREAMS * TOKENS);
+    const measureStreamCpu = async ({ child, client }: GatewaySide): Promise<number> => {
+      const before = await child.request<number>('cpu');
+      await runConcurrently(STREAMS, CONCURRENCY, () => client.call(STREAMED));
+      return ((await child.request<number>('cpu')) - before) / (STREAMS * TOKENS);
     };
-    const latencies = async ({ client }: Side): Promise<number[]> => {
-      const answers = await many(PLAIN_CALLS, 1, () => client.call(PLAIN));
+    const measureLatencies = async ({ client }: GatewaySide): Promise<number[]> => {
+      const answers = await runConcurrently(PLAIN_CALLS, 1, () => client.call(PLAIN));
       return answers.map((answer) => answer.totalMs);
     };
-    for (const side of [ours, peer]) {
-      await cpuOfStreams(side);
-      await latencies(side);
+    for (const side of [parley, peer]) {
+      await measureStreamCpu(side);
+      await measureLatencies(side);
     }
-    note('CPU a streamed token');
+    logProgress('CPU per streamed token');
     const cpu = await alternate(
       ROUNDS,
-      () => cpuOfStreams(ours),
-      () => cpuOfStreams(peer),
-      note,
+      () => measureStreamCpu(parley),
+      () => measureStreamCpu(peer),
+      logProgress,
     );
-    note('latency of a plain request');
+    logProgress('latency of a plain request');
     const p50 = { a: [] as number[], b: [] as number[] };
     const p99 = { a: [] as number[], b: [] as number[] };
-    const measure = (side: Side, at: 'a' | 'b') => async (): Promise<number> => {
-      const all = await latencies(side);
-      p50[at].push(quantile(all, 0.5) * 1000);
-      p99[at].push(quantile(all, 0.99) * 1000);
+    const measurePercentiles = (side: GatewaySide, sideName: 'a' | 'b') => async (): Promise<number> => {
+      const all = await measureLatencies(side);
+      p50[sideName].push(quantile(all, 0.5) * 1000);
+      p99[sideName].push(quantile(all, 0.99) * 1000);
       return 0;
     };
-    await alternate(ROUNDS, measure(ours, 'a'), measure(peer, 'b'), note);
-    ours.client.close();
+    await alternate(ROUNDS, measurePercentiles(parley, 'a'), measurePercentiles(peer, 'b'), logProgress);
+    parley.client.close();
     peer.client.close();
-    const row = (what: string, unit: string, pairs: Pairs, goal: string): Row => ({
-      what,
+    const row = (measurement: string, unit: string, pairs: Pairs, goal: string): ResultRow => ({
+      measurement,
       unit,
       ...pairs,
       peer: 'bare node:http',
-      ratio: ratioOf(pairs),
+      ratio: computeRatio(pairs),
       goal,
     });
     return [

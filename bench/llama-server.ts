@@ -2,23 +2,23 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
-import { createClient, firstTokenMs, tokensPerSecond } from './load.ts';
-import type { Client } from './load.ts';
-import { inTurn, median, ratioOf } from './pairs.ts';
-import { usageOf } from './process-tree.ts';
-import { freePort, startProgram } from './program.ts';
+import { createBenchClient, getFirstTokenMs, computeTokensPerSecond } from './load.ts';
+import type { BenchClient } from './load.ts';
+import { runInterleaved, median, computeRatio } from './pairs.ts';
+import { readProcessTreeUsage } from './process-tree.ts';
+import { findFreePort, startProgram } from './program.ts';
 import { setUpLlamaServer } from './setup/llama-server.ts';
-import type { Row } from './table.ts';
+import type { ResultRow } from './result-table.ts';
 
 const ROUNDS = 4;
 const SEQUENCES = 8;
 const CONTEXT_TOKENS = 2048;
 const TOKENS = 40;
 const SHARED_CALLS = 3;
-/** No more: a server whose sequences share nothing evaluates the whole of each. */
-const SHARED_AT_ONCE = 3;
-/** As few as show when the first came. */
-const FEW_TOKENS = 2;
+/** Concurrent prompts with a shared start. Few, because a server without a shared cache evaluates each prompt whole. */
+const SHARED_CONCURRENCY = 3;
+/** Enough to show when the first token arrived. */
+const FIRST_TOKEN_TOKENS_MAX = 2;
 const MIB = 2 ** 20;
 
 const TOPICS = [
@@ -31,35 +31,35 @@ const TOPICS = [
   'a glacier',
   'a library',
 ];
-/** 44 such sentences, with what the template adds, are some 500 tokens. */
+/** This many sentences, with what the template adds, are about 500 tokens. */
 const SENTENCES = 44;
 
-/** What one side did in one round; times are in ms. */
-interface Figures {
-  readonly rateOfOne: number;
-  readonly rateOfEight: number;
-  readonly coldMs: number;
-  readonly sharedMs: number;
-  readonly sharedTogetherMs: number;
+/** Results of one side in one round. Times are in ms, rates in tokens per second. */
+interface LlamaServerFigures {
+  readonly singleStreamRate: number;
+  readonly allStreamsRate: number;
+  readonly newPromptMs: number;
+  readonly sharedPromptMs: number;
+  readonly concurrentSharedPromptMs: number;
   readonly rssMib: number;
 }
 
-interface Side {
-  readonly client: Client;
+interface EngineSide {
+  readonly client: BenchClient;
   readonly pid: number;
-  /** Counts up, so that no two rounds have a beginning in common. */
-  fresh(): number;
+  /** Returns a new number per round, so that no two rounds share the start of a prompt. */
+  nextRound(): number;
 }
 
-/** The embedded engine through our HTTP beside llama.cpp's own server, both on one thread and the same weights. */
-export async function besideLlamaServer(
+/** Compares the embedded engine behind Parley's HTTP interface with llama-server: one thread each, same weights. */
+export async function measureBesideLlamaServer(
   modelFile: string,
   modelsFolder: string,
-  note: (text: string) => void,
-): Promise<{ readonly rows: readonly Row[]; readonly remarks: readonly string[] }> {
-  const command = await setUpLlamaServer(note);
+  logProgress: (text: string) => void,
+): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }> {
+  const command = await setUpLlamaServer(logProgress);
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const port = await freePort();
+  const port = await findFreePort();
   const address = `http://127.0.0.1:${port}`;
   const sizes = [
     '--parallel',
@@ -74,8 +74,8 @@ export async function besideLlamaServer(
   const peer = await startProgram({
     command,
     args: ['--model', modelFile, '--host', '127.0.0.1', '--port', String(port), ...sizes.map(String)],
-    health: `${address}/health`,
-    log: join(folder, 'llama-server.log'),
+    healthUrl: `${address}/health`,
+    logFile: join(folder, 'llama-server.log'),
   });
   try {
     const service = await startChild('./peers/parley-server.ts', {
@@ -88,29 +88,34 @@ export async function besideLlamaServer(
       PARLEY_LOG_LEVEL: 'warn',
     });
     try {
-      const { url, key } = await service.ask<{ url: string; key: string }>('address');
-      const ours = sideOf(createClient(`${url}/v1/chat/completions`, key), service.pid);
-      const theirs = sideOf(createClient(`${address}/v1/chat/completions`, 'none'), peer.pid);
-      for (const { client } of [ours, theirs]) await client.call(asked('Say hello.', TOKENS));
-      const [a = [], b = []] = await inTurn(
+      const { url, key } = await service.request<{ url: string; key: string }>('address');
+      const parley = createSide(createBenchClient(`${url}/v1/chat/completions`, key), service.pid);
+      const llamaServer = createSide(createBenchClient(`${address}/v1/chat/completions`, 'none'), peer.pid);
+      for (const { client } of [parley, llamaServer]) await client.call(createRequest('Say hello.', TOKENS));
+      const [a = [], b = []] = await runInterleaved(
         ROUNDS,
-        [ours, theirs].map((side) => () => figuresOf(side)),
-        note,
+        [parley, llamaServer].map((side) => () => measureSide(side)),
+        logProgress,
       );
-      const row = (what: string, unit: string, goal: string, of: (figures: Figures) => number): Row => {
-        const pairs = { a: a.map(of), b: b.map(of) };
-        return { what, unit, ...pairs, peer: 'llama-server', ratio: ratioOf(pairs), goal };
+      const row = (
+        measurement: string,
+        unit: string,
+        goal: string,
+        select: (figures: LlamaServerFigures) => number,
+      ): ResultRow => {
+        const pairs = { a: a.map(select), b: b.map(select) };
+        return { measurement, unit, ...pairs, peer: 'llama-server', ratio: computeRatio(pairs), goal };
       };
       const rows = [
-        row('1 stream', 'tok/s', '≥ 1.0', (figures) => figures.rateOfOne),
-        row(`${SEQUENCES} streams`, 'tok/s', '≥ 0.9', (figures) => figures.rateOfEight),
-        row('first token of a new 500-token prompt', 'ms', 'reported', (figures) => figures.coldMs),
-        row('first token, its first 500 shared', 'ms', '≤ 1.1', (figures) => figures.sharedMs),
-        row(`the same, ${SHARED_AT_ONCE} at once`, 'ms', 'reported', (figures) => figures.sharedTogetherMs),
+        row('1 stream', 'tok/s', '≥ 1.0', (figures) => figures.singleStreamRate),
+        row(`${SEQUENCES} streams`, 'tok/s', '≥ 0.9', (figures) => figures.allStreamsRate),
+        row('first token of a new 500-token prompt', 'ms', 'reported', (figures) => figures.newPromptMs),
+        row('first token, its first 500 shared', 'ms', '≤ 1.1', (figures) => figures.sharedPromptMs),
+        row(`the same, ${SHARED_CONCURRENCY} at once`, 'ms', 'reported', (figures) => figures.concurrentSharedPromptMs),
         row('RSS', 'MiB', 'reported', (figures) => figures.rssMib),
       ];
-      ours.client.close();
-      theirs.client.close();
+      parley.client.close();
+      llamaServer.client.close();
       return { rows, remarks: [] };
     } finally {
       await service.stop();
@@ -121,43 +126,47 @@ export async function besideLlamaServer(
   }
 }
 
-function sideOf(client: Client, pid: number): Side {
+function createSide(client: BenchClient, pid: number): EngineSide {
   let rounds = 0;
-  return { client, pid, fresh: () => rounds++ };
+  return { client, pid, nextRound: () => rounds++ };
 }
 
-async function figuresOf({ client, pid, fresh }: Side): Promise<Figures> {
-  const round = fresh();
-  const rate = async (streams: number): Promise<number> => {
+async function measureSide({ client, pid, nextRound }: EngineSide): Promise<LlamaServerFigures> {
+  const round = nextRound();
+  const measureRate = async (streams: number): Promise<number> => {
     const topics = TOPICS.slice(0, streams);
     const answers = await Promise.all(
       topics.map((topic) =>
-        client.call(asked(`Part ${round} of ${streams}. Write a long story about ${topic} and the sea.`, TOKENS)),
+        client.call(
+          createRequest(`Part ${round} of ${streams}. Write a long story about ${topic} and the sea.`, TOKENS),
+        ),
       ),
     );
-    return answers.reduce((sum, answer) => sum + tokensPerSecond(answer, TOKENS), 0);
+    return answers.reduce((sum, answer) => sum + computeTokensPerSecond(answer, TOKENS), 0);
   };
-  const firstMs = async (text: string): Promise<number> => firstTokenMs(await client.call(asked(text, FEW_TOKENS)));
+  const measureFirstTokenMs = async (text: string): Promise<number> =>
+    getFirstTokenMs(await client.call(createRequest(text, FIRST_TOKEN_TOKENS_MAX)));
   const shared = `Notes, part ${round}. ${'The keeper lit the lamp before the fog came in. '.repeat(SENTENCES)}`;
-  const rateOfOne = await rate(1);
-  const rateOfEight = await rate(SEQUENCES);
-  const coldMs = await firstMs(`${shared}What was lit?`);
-  const again: number[] = [];
-  for (const topic of TOPICS.slice(0, SHARED_CALLS)) again.push(await firstMs(`${shared}Is there ${topic}?`));
-  const together = await Promise.all(
-    TOPICS.slice(0, SHARED_AT_ONCE).map((topic) => firstMs(`${shared}Where is ${topic}?`)),
+  const singleStreamRate = await measureRate(1);
+  const allStreamsRate = await measureRate(SEQUENCES);
+  const newPromptMs = await measureFirstTokenMs(`${shared}What was lit?`);
+  const sharedTimes: number[] = [];
+  for (const topic of TOPICS.slice(0, SHARED_CALLS))
+    sharedTimes.push(await measureFirstTokenMs(`${shared}Is there ${topic}?`));
+  const concurrentTimes = await Promise.all(
+    TOPICS.slice(0, SHARED_CONCURRENCY).map((topic) => measureFirstTokenMs(`${shared}Where is ${topic}?`)),
   );
   return {
-    rateOfOne,
-    rateOfEight,
-    coldMs,
-    sharedMs: median(again),
-    sharedTogetherMs: median(together),
-    rssMib: usageOf(pid).rssBytes / MIB,
+    singleStreamRate,
+    allStreamsRate,
+    newPromptMs,
+    sharedPromptMs: median(sharedTimes),
+    concurrentSharedPromptMs: median(concurrentTimes),
+    rssMib: readProcessTreeUsage(pid).rssBytes / MIB,
   };
 }
 
-const asked = (content: string, tokens: number): object => ({
+const createRequest = (content: string, tokens: number): object => ({
   model: 'svc-plus',
   stream: true,
   temperature: 0,

@@ -1,30 +1,38 @@
 import { Agent, request } from 'node:http';
 
-/** One keep-alive client for all rounds. */
-export interface Client {
-  /** Sends one call; resolves with the whole answer and the times of its pieces, in ms. */
-  call(body: unknown): Promise<Answer>;
+/** HTTP client with keep-alive connections for all rounds. */
+export interface BenchClient {
+  /** Sends one request. Resolves with the whole response and the arrival times of its pieces, in ms. */
+  call(body: unknown): Promise<BenchResponse>;
   close(): void;
 }
 
-export interface Answer {
+export interface BenchResponse {
   readonly status: number;
   readonly text: string;
   readonly totalMs: number;
-  /** When each piece of the body came, from the start of the call. */
+  /** Each piece of the body with its arrival time since the start of the call. */
   readonly pieces: readonly { readonly atMs: number; readonly text: string }[];
 }
 
-/** More than any bench has calls at once: what is measured must not wait here. */
+/** More than the concurrent calls of any benchmark, so that no call waits for a connection. */
 const CONNECTIONS_MAX = 512;
 
-export function createClient(url: string, key: string, headers: Readonly<Record<string, string>> = {}): Client {
+export function createBenchClient(
+  url: string,
+  key: string,
+  headers: Readonly<Record<string, string>> = {},
+): BenchClient {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
   const target = new URL(url);
-  const send = (payload: string, resolve: (answer: Answer) => void, reject: (error: unknown) => void): void => {
+  const sendOnce = (
+    payload: string,
+    resolve: (answer: BenchResponse) => void,
+    reject: (error: unknown) => void,
+  ): void => {
     const startedAt = performance.now();
-    let isAnswered = false;
-    const sent = request(
+    let hasResponse = false;
+    const outgoing = request(
       target,
       {
         agent,
@@ -37,7 +45,7 @@ export function createClient(url: string, key: string, headers: Readonly<Record<
         },
       },
       (response) => {
-        isAnswered = true;
+        hasResponse = true;
         const pieces: { atMs: number; text: string }[] = [];
         response.setEncoding('utf8');
         response.on('data', (text: string) => pieces.push({ atMs: performance.now() - startedAt, text }));
@@ -52,21 +60,23 @@ export function createClient(url: string, key: string, headers: Readonly<Record<
         );
       },
     );
-    // A server may give up an idle connection at the moment at which it is used again; that is no answer.
-    sent.on('error', (error) => (sent.reusedSocket && !isAnswered ? send(payload, resolve, reject) : reject(error)));
-    sent.end(payload);
+    // A server may close an idle connection just when it is reused, so the request is sent again.
+    outgoing.on('error', (error) =>
+      outgoing.reusedSocket && !hasResponse ? sendOnce(payload, resolve, reject) : reject(error),
+    );
+    outgoing.end(payload);
   };
   return {
-    call: (body) => new Promise((resolve, reject) => send(JSON.stringify(body), resolve, reject)),
+    call: (body) => new Promise((resolve, reject) => sendOnce(JSON.stringify(body), resolve, reject)),
     close: () => agent.destroy(),
   };
 }
 
-/** A piece of a stream that has words in it. */
-const WORDS = /"content":\s*"[^"]/;
+/** Matches a piece of a stream that holds text. */
+const CONTENT_PATTERN = /"content":\s*"[^"]/;
 
-/** Runs `count` calls, `concurrency` at a time. */
-export async function many<T>(count: number, concurrency: number, work: () => Promise<T>): Promise<T[]> {
+/** Runs `count` calls, `concurrency` at a time, and returns their results. */
+export async function runConcurrently<T>(count: number, concurrency: number, work: () => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let left = count;
   await Promise.all(
@@ -77,8 +87,8 @@ export async function many<T>(count: number, concurrency: number, work: () => Pr
   return results;
 }
 
-/** Starts calls for so long, `concurrency` at a time, and waits for the last of them. */
-export async function during<T>(ms: number, concurrency: number, work: () => Promise<T>): Promise<T[]> {
+/** Starts calls for `ms` milliseconds, `concurrency` at a time, and waits for the last of them. */
+export async function runForDuration<T>(ms: number, concurrency: number, work: () => Promise<T>): Promise<T[]> {
   const endsAt = performance.now() + ms;
   const results: T[] = [];
   await Promise.all(
@@ -89,28 +99,28 @@ export async function during<T>(ms: number, concurrency: number, work: () => Pro
   return results;
 }
 
-/** When the first words of a streamed answer came, in ms. @throws Error when it failed or was cut. */
-export function firstTokenMs({ status, text, pieces }: Answer): number {
-  const first = pieces.find((piece) => WORDS.test(piece.text));
+/** Returns when the first text of a streamed answer arrived, in ms. @throws Error when it failed or is incomplete. */
+export function getFirstTokenMs({ status, text, pieces }: BenchResponse): number {
+  const first = pieces.find((piece) => CONTENT_PATTERN.test(piece.text));
   if (status === 200 && first && text.includes('data: [DONE]')) return first.atMs;
-  throw new Error(`no whole stream, but ${status}: ${text.slice(0, 300)}`);
+  throw new Error(`the stream is incomplete, status ${status}: ${text.slice(0, 300)}`);
 }
 
-/** From a stream's first token to its last, as the library side counts. @throws Error when it ended before its limit. */
-export function tokensPerSecond({ status, text, pieces }: Answer, tokens: number): number {
+/** Measures from the first token to the last, as the library side does. @throws Error when the answer is shorter. */
+export function computeTokensPerSecond({ status, text, pieces }: BenchResponse, tokens: number): number {
   if (status !== 200 || !/"finish_reason":\s*"length"/.test(text))
     throw new Error(`the service answered ${status}: ${text.slice(0, 300)}`);
-  const withText = pieces.filter((piece) => WORDS.test(piece.text));
+  const withText = pieces.filter((piece) => CONTENT_PATTERN.test(piece.text));
   const first = withText[0]?.atMs ?? 0;
   const last = withText.at(-1)?.atMs ?? 0;
   return ((tokens - 1) / (last - first)) * 1000;
 }
 
-/** A request that the scripted engine answers by these steps. */
-export const script = (steps: readonly object[]) => ({
+/** Creates a chat request that the scripted engine answers with these steps. */
+export const createScriptRequest = (steps: readonly object[]) => ({
   messages: [{ role: 'user', content: `script:${JSON.stringify(steps)}` }],
 });
 
-/** One with 50 ms before each token. */
-export const pacedScript = (tokens: number) =>
-  script(Array.from({ length: tokens }, () => [{ delayMs: 50 }, { repeat: 'word ', times: 1 }]).flat());
+/** Creates a script request with 50 ms before each token. */
+export const createPacedScriptRequest = (tokens: number) =>
+  createScriptRequest(Array.from({ length: tokens }, () => [{ delayMs: 50 }, { repeat: 'word ', times: 1 }]).flat());

@@ -1,5 +1,4 @@
-/** Side-by-side measurement: A and B in turn in one run, because these machines drift and have neighbours. */
-
+/** Results of side-by-side rounds: A and B run alternately, because the speed of these machines drifts. */
 export interface Pairs {
   readonly a: readonly number[];
   readonly b: readonly number[];
@@ -7,35 +6,35 @@ export interface Pairs {
 
 export interface Ratio {
   readonly median: number;
-  /** 95 % interval of the median, by resampling the pairs. */
+  /** Lower end of the 95 % interval of the median, by resampling the pairs. */
   readonly low: number;
   readonly high: number;
 }
 
-/** Runs A B, B A, A B, …; each result is a figure of the same kind. */
+/** Runs A B, B A, A B, …; both sides return the same kind of figure. */
 export async function alternate(
   rounds: number,
   a: () => Promise<number>,
   b: () => Promise<number>,
-  note: (text: string) => void,
+  logProgress: (text: string) => void,
 ): Promise<Pairs> {
-  const [ofA, ofB] = await inTurn(rounds, [a, b], note);
-  return { a: ofA ?? [], b: ofB ?? [] };
+  const [resultsOfA, resultsOfB] = await runInterleaved(rounds, [a, b], logProgress);
+  return { a: resultsOfA ?? [], b: resultsOfB ?? [] };
 }
 
-/** Runs all sides once a round, forwards and backwards by turns; the results lie as the sides do. */
-export async function inTurn<Result>(
+/** Runs all sides once per round, in alternating order. The results have the order of the sides. */
+export async function runInterleaved<Result>(
   rounds: number,
   sides: readonly (() => Promise<Result>)[],
-  note: (text: string) => void,
+  logProgress: (text: string) => void,
 ): Promise<readonly (readonly Result[])[]> {
   const results = sides.map((): Result[] => []);
   for (let round = 0; round < rounds; round++) {
-    note(`round ${round + 1} of ${rounds}`);
+    logProgress(`round ${round + 1} of ${rounds}`);
     const order = round % 2 === 0 ? [...sides.keys()] : [...sides.keys()].toReversed();
-    for (const at of order) {
-      const side = sides[at];
-      if (side) results[at]?.push(await side());
+    for (const index of order) {
+      const side = sides[index];
+      if (side) results[index]?.push(await side());
     }
   }
   return results;
@@ -51,8 +50,8 @@ export function quantile(values: readonly number[], q: number): number {
   return low + (high - low) * (at - Math.floor(at));
 }
 
-/** Median of A/B pair by pair. */
-export function ratioOf({ a, b }: Pairs): Ratio {
+/** Returns the median of A/B, pair by pair, with its interval. */
+export function computeRatio({ a, b }: Pairs): Ratio {
   const ratios = a.map((value, i) => value / (b[i] ?? NaN));
   const resampled = Array.from({ length: 2000 }, () =>
     median(ratios.map(() => ratios[Math.floor(Math.random() * ratios.length)] ?? NaN)),

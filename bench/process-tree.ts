@@ -1,47 +1,48 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-export interface Usage {
-  /** Microseconds on a processor, user and system, of all threads that still run. */
+export interface ProcessTreeUsage {
+  /** CPU time of all threads that still run, user and system, in microseconds. */
   readonly cpuMicros: number;
-  /** Resident memory; pages that processes of the tree share count for each. */
+  /** Resident memory in bytes; pages that processes share count for each process. */
   readonly rssBytes: number;
 }
 
 const KIB = 1024;
 
-/** What a process and all that descend from it use, as Linux tells it. @throws Error on a system that does not tell. */
-export function usageOf(pid: number): Usage {
+/** Reads the usage of a process and its descendants from /proc. @throws Error on systems other than Linux. */
+export function readProcessTreeUsage(pid: number): ProcessTreeUsage {
   const children = new Map<number, number[]>();
-  for (const name of numbersIn('/proc')) {
-    const parent = parentOf(name);
+  for (const name of listNumericNames('/proc')) {
+    const parent = readParentPid(name);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
   const tree = [pid];
   for (const each of tree) tree.push(...(children.get(each) ?? []));
   const usage = {
-    cpuMicros: tree.reduce((sum, each) => sum + cpuOf(each), 0),
-    rssBytes: tree.reduce((sum, each) => sum + rssOf(each), 0),
+    cpuMicros: tree.reduce((sum, each) => sum + readCpuMicros(each), 0),
+    rssBytes: tree.reduce((sum, each) => sum + readRssBytes(each), 0),
   };
-  if (usage.cpuMicros === 0) throw new Error(`there is no /proc/${pid}/task/*/schedstat: these benches need Linux`);
+  if (usage.cpuMicros === 0) throw new Error(`cannot read /proc/${pid}/task/*/schedstat: this benchmark needs Linux`);
   return usage;
 }
 
-/** Counted in ns: the better known /proc/PID/stat counts in steps of 10 ms, too coarse for a window of a second. */
-const cpuOf = (pid: number): number =>
-  numbersIn(`/proc/${pid}/task`).reduce(
+/** Reads nanoseconds, because /proc/PID/stat counts in steps of 10 ms, too coarse for a window of one second. */
+const readCpuMicros = (pid: number): number =>
+  listNumericNames(`/proc/${pid}/task`).reduce(
     (sum, thread) => sum + Number(readText(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]) / 1000,
     0,
   );
 
-const rssOf = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? 0) * KIB;
+const readRssBytes = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? 0) * KIB;
 
-function parentOf(pid: string): number {
+function readParentPid(pid: string): number {
   const text = readText(`/proc/${pid}/stat`);
-  // The second field is the program's name, which may hold spaces and brackets.
+  // The second field is the program's name, which may contain spaces and parentheses.
   return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]);
 }
 
-function numbersIn(folder: string): string[] {
+function listNumericNames(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => /^\d+$/.test(name));
   } catch {
@@ -49,7 +50,7 @@ function numbersIn(folder: string): string[] {
   }
 }
 
-/** Empty when the process has just ended. */
+/** Returns an empty text when the process has just exited. */
 function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');

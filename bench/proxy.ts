@@ -1,39 +1,39 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
-import { createClient } from './load.ts';
-import type { Answer, Client } from './load.ts';
-import { freePort, startProgram } from './program.ts';
+import { createBenchClient } from './load.ts';
+import type { BenchResponse, BenchClient } from './load.ts';
+import { findFreePort, startProgram } from './program.ts';
 import type { ProgramOptions } from './program.ts';
 
-/** A gateway in front of the bench's upstream. */
+/** A gateway in front of the benchmark's upstream. */
 export interface Proxy {
   readonly name: string;
-  /** Of the process at the root of its tree. */
+  /** Process id of the root of the proxy's process tree. */
   readonly pid: number;
-  call(wish: { readonly tokens: number; readonly stream: boolean }): Promise<Answer>;
+  call(request: { readonly tokens: number; readonly stream: boolean }): Promise<BenchResponse>;
   stop(): Promise<void>;
 }
 
-export interface Place {
-  /** Where a proxy may write its configuration and its log. */
+export interface ProxySetup {
+  /** Folder for the proxy's configuration and log. */
   readonly folder: string;
-  /** The upstream's address, up to and with `/v1`. */
+  /** The upstream's base URL, including `/v1`. */
   readonly upstream: string;
 }
 
 const MODEL = 'svc-plus';
 
-/** What is asked of each of them, in the same words. */
-export const calls =
-  (client: Client): Proxy['call'] =>
+/** Creates the same request for every proxy. */
+export const createCall =
+  (client: BenchClient): Proxy['call'] =>
   ({ tokens, stream }) =>
     client.call({ model: MODEL, messages: [{ role: 'user', content: 'Hello there' }], max_tokens: tokens, stream });
 
-/** The service as `parley serve` runs it, with a key, its log and its ledger, and the upstream as its default model. */
-export async function parley({ folder, upstream }: Place): Promise<Proxy> {
+/** Starts the service as `parley serve` does, with a key, its log and its ledger. The upstream is its default model. */
+export async function startParley({ folder, upstream }: ProxySetup): Promise<Proxy> {
   const config = join(folder, 'parley.json');
-  // The file is YAML, of which this is some.
+  // The file is YAML, and JSON is valid YAML.
   writeFileSync(config, JSON.stringify({ models: { [MODEL]: { url: upstream } } }));
   const child = await startChild('./peers/parley-server.ts', {
     PARLEY_DATA: join(folder, 'data'),
@@ -41,24 +41,27 @@ export async function parley({ folder, upstream }: Place): Promise<Proxy> {
     PARLEY_PORT: '0',
     PARLEY_LOG_LEVEL: 'info',
   });
-  const { url, key } = await child.ask<{ url: string; key: string }>('address');
-  const client = createClient(`${url}/v1/chat/completions`, key);
-  return { name: 'Parley', pid: child.pid, call: calls(client), stop: () => child.stop() };
+  const { url, key } = await child.request<{ url: string; key: string }>('address');
+  const client = createBenchClient(`${url}/v1/chat/completions`, key);
+  return { name: 'Parley', pid: child.pid, call: createCall(client), stop: () => child.stop() };
 }
 
-export async function bareProxy({ upstream }: Place): Promise<Proxy> {
+export async function startBareProxy({ upstream }: ProxySetup): Promise<Proxy> {
   const child = await startChild('./peers/bare-proxy.ts', { BENCH_UPSTREAM: upstream });
-  const client = createClient(`http://127.0.0.1:${await child.ask<number>('port')}/v1/chat/completions`, 'none');
-  return { name: 'bare node:http proxy', pid: child.pid, call: calls(client), stop: () => child.stop() };
+  const client = createBenchClient(
+    `http://127.0.0.1:${await child.request<number>('port')}/v1/chat/completions`,
+    'none',
+  );
+  return { name: 'bare node:http proxy', pid: child.pid, call: createCall(client), stop: () => child.stop() };
 }
 
-/** Without keys, database, cache and telemetry: less work than ours. */
-export async function litellm({ folder, upstream }: Place, command: string): Promise<Proxy> {
-  const port = await freePort();
+/** Starts LiteLLM without keys, database, cache and telemetry: less work than Parley does. */
+export async function startLitellm({ folder, upstream }: ProxySetup, command: string): Promise<Proxy> {
+  const port = await findFreePort();
   const config = join(folder, 'litellm.yaml');
   const model = { model_name: MODEL, litellm_params: { model: 'openai/bench', api_base: upstream, api_key: 'none' } };
   writeFileSync(config, JSON.stringify({ model_list: [model], litellm_settings: { telemetry: false } }));
-  return foreign(
+  return startPeerProxy(
     'LiteLLM',
     port,
     {},
@@ -66,35 +69,35 @@ export async function litellm({ folder, upstream }: Place, command: string): Pro
       command,
       args: ['--config', config, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1'],
       env: { LITELLM_LOCAL_MODEL_COST_MAP: 'True', LITELLM_MODE: 'PRODUCTION', LITELLM_LOG: 'ERROR' },
-      health: `http://127.0.0.1:${port}/health/liveliness`,
-      log: join(folder, 'litellm.log'),
+      healthUrl: `http://127.0.0.1:${port}/health/liveliness`,
+      logFile: join(folder, 'litellm.log'),
     },
   );
 }
 
-/** It is told its upstream with each request. */
-export async function portkey({ folder, upstream }: Place, file: string): Promise<Proxy> {
-  const port = await freePort();
-  return foreign(
+/** Starts Portkey. Each request names the upstream in a header. */
+export async function startPortkey({ folder, upstream }: ProxySetup, file: string): Promise<Proxy> {
+  const port = await findFreePort();
+  return startPeerProxy(
     'Portkey',
     port,
     { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': upstream },
     {
       command: process.execPath,
       args: [file, `--port=${port}`, '--headless'],
-      health: `http://127.0.0.1:${port}/`,
-      log: join(folder, 'portkey.log'),
+      healthUrl: `http://127.0.0.1:${port}/`,
+      logFile: join(folder, 'portkey.log'),
     },
   );
 }
 
-async function foreign(
+async function startPeerProxy(
   name: string,
   port: number,
   headers: Readonly<Record<string, string>>,
   options: ProgramOptions,
 ): Promise<Proxy> {
   const { pid, stop } = await startProgram(options);
-  const client = createClient(`http://127.0.0.1:${port}/v1/chat/completions`, 'none', headers);
-  return { name, pid, call: calls(client), stop };
+  const client = createBenchClient(`http://127.0.0.1:${port}/v1/chat/completions`, 'none', headers);
+  return { name, pid, call: createCall(client), stop };
 }

@@ -1,109 +1,113 @@
-// `npm run bench [-- PART …]`: ratios side by side in one run, printed as one table.
+// `npm run bench [-- NAME …]` runs benchmarks side by side and prints the ratios as one table.
 import { existsSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { modelsFolder } from '../test/models-folder.ts';
-import { batches, batchesOfEngine } from './batches.ts';
-import { code } from './code.ts';
-import { conversationPages } from './conversations.ts';
-import { deployments, deploymentsOfEngine } from './deployments.ts';
-import { engine } from './engine.ts';
-import { files } from './files.ts';
-import { gateway } from './gateway.ts';
-import { besideLlamaServer } from './llama-server.ts';
-import { proxies } from './proxies.ts';
-import { research } from './research.ts';
-import { schemaAnswers } from './schemas.ts';
-import { speech } from './speech.ts';
-import { table } from './table.ts';
-import type { Row } from './table.ts';
-import { translation } from './translation.ts';
-import { turns } from './turns.ts';
-import { underLoad } from './under-load.ts';
+import { getModelsFolder } from '../test/models-folder.ts';
+import { measureBatches, measureEngineBatches } from './batches.ts';
+import { measureCodeInterpreter } from './code.ts';
+import { measureConversationPages } from './conversations.ts';
+import { measureDeployments, measureEngineDeployments } from './deployments.ts';
+import { measureEngine } from './engine.ts';
+import { measureFiles } from './files.ts';
+import { measureGateway } from './gateway.ts';
+import { measureBesideLlamaServer } from './llama-server.ts';
+import { measureProxies } from './proxies.ts';
+import { measureResearch } from './research.ts';
+import { measureSchemaAnswers } from './schemas.ts';
+import { measureSpeech } from './speech.ts';
+import { formatTable } from './result-table.ts';
+import type { ResultRow } from './result-table.ts';
+import { measureTranslation } from './translation.ts';
+import { measureTurns } from './turns.ts';
+import { measureUnderLoad } from './under-load.ts';
 
-const note = (text: string): void => void process.stderr.write(`  ${text}\n`);
-const folder = modelsFolder();
-const file = join(folder, 'qwen2.5-coder-0.5b-instruct-q4_k_m.gguf');
+const logProgress = (text: string): void => void process.stderr.write(`  ${text}\n`);
+const modelsFolder = getModelsFolder();
+const modelFile = join(modelsFolder, 'qwen2.5-coder-0.5b-instruct-q4_k_m.gguf');
 
-interface Part {
+interface Benchmark {
   readonly needsWeights: boolean;
-  /** What its first run does that takes long; such a part runs only when it is named. */
-  readonly setUp?: string;
-  run(): Promise<{ readonly rows: readonly Row[]; readonly remarks: readonly string[] }>;
+  /** Description of long work. Such a benchmark runs only when it is named. */
+  readonly longTask?: string;
+  run(): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }>;
 }
 
-const rowsOf = async (rows: Promise<readonly Row[]>) => ({ rows: await rows, remarks: [] });
+const toResult = async (rows: Promise<readonly ResultRow[]>) => ({ rows: await rows, remarks: [] });
 
-const PARTS: Readonly<Record<string, Part>> = {
-  gateway: { needsWeights: false, run: () => rowsOf(gateway(note)) },
-  conversations: { needsWeights: false, run: () => rowsOf(conversationPages(note)) },
-  files: { needsWeights: false, run: () => rowsOf(files(note)) },
-  code: { needsWeights: false, run: () => rowsOf(code(note)) },
-  batches: { needsWeights: false, run: () => rowsOf(batches(note)) },
-  'batches-engine': { needsWeights: true, run: () => rowsOf(batchesOfEngine(folder, note)) },
-  deployments: { needsWeights: false, run: () => rowsOf(deployments(note)) },
-  'deployments-engine': { needsWeights: true, run: () => rowsOf(deploymentsOfEngine(folder, note)) },
-  load: { needsWeights: false, run: () => underLoad(note) },
-  engine: { needsWeights: true, run: () => rowsOf(engine(file, folder, note)) },
-  turns: { needsWeights: true, run: () => rowsOf(turns(folder, note)) },
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
+  gateway: { needsWeights: false, run: () => toResult(measureGateway(logProgress)) },
+  conversations: { needsWeights: false, run: () => toResult(measureConversationPages(logProgress)) },
+  files: { needsWeights: false, run: () => toResult(measureFiles(logProgress)) },
+  code: { needsWeights: false, run: () => toResult(measureCodeInterpreter(logProgress)) },
+  batches: { needsWeights: false, run: () => toResult(measureBatches(logProgress)) },
+  'batches-engine': { needsWeights: true, run: () => toResult(measureEngineBatches(modelsFolder, logProgress)) },
+  deployments: { needsWeights: false, run: () => toResult(measureDeployments(logProgress)) },
+  'deployments-engine': {
+    needsWeights: true,
+    run: () => toResult(measureEngineDeployments(modelsFolder, logProgress)),
+  },
+  load: { needsWeights: false, run: () => measureUnderLoad(logProgress) },
+  engine: { needsWeights: true, run: () => toResult(measureEngine(modelFile, modelsFolder, logProgress)) },
+  turns: { needsWeights: true, run: () => toResult(measureTurns(modelsFolder, logProgress)) },
   schemas: {
     needsWeights: true,
-    run: async () => ({ rows: [], remarks: [await schemaAnswers(folder, note)] }),
+    run: async () => ({ rows: [], remarks: [await measureSchemaAnswers(modelsFolder, logProgress)] }),
   },
   translation: {
     needsWeights: true,
-    setUp: 'and each other translates 900 sentences, half an hour and more',
-    run: async () => ({ rows: [], remarks: [await translation(folder, note)] }),
+    longTask: 'translates 900 sentences, 30 minutes or more',
+    run: async () => ({ rows: [], remarks: [await measureTranslation(modelsFolder, logProgress)] }),
   },
   research: {
     needsWeights: true,
-    setUp: 'and each other writes three reports twice, ten minutes and more',
-    run: async () => ({ rows: [], remarks: [await research(folder, note)] }),
+    longTask: 'writes three reports twice, 10 minutes or more',
+    run: async () => ({ rows: [], remarks: [await measureResearch(modelsFolder, logProgress)] }),
   },
   speech: {
     needsWeights: false,
-    setUp: 'and each other hears 100 utterances with seven vocabularies, eight minutes',
-    run: () => speech(note),
+    longTask: 'recognizes 100 utterances with seven vocabularies, 8 minutes',
+    run: () => measureSpeech(logProgress),
   },
   proxies: {
     needsWeights: false,
-    setUp: 'installs LiteLLM and Portkey, three minutes',
-    run: () => rowsOf(proxies(note)),
+    longTask: 'installs LiteLLM and Portkey once, 3 minutes',
+    run: () => toResult(measureProxies(logProgress)),
   },
   'llama-server': {
     needsWeights: true,
-    setUp: 'builds llama.cpp, ten minutes',
-    run: () => besideLlamaServer(file, folder, note),
+    longTask: 'builds llama.cpp once, 10 minutes',
+    run: () => measureBesideLlamaServer(modelFile, modelsFolder, logProgress),
   },
 };
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !(name in PARTS));
-if (unknown.length > 0) {
-  process.stderr.write(`no part ${unknown.join(', ')}: there are ${Object.keys(PARTS).join(', ')}\n`);
+const requestedNames = process.argv.slice(2);
+const unknownNames = requestedNames.filter((name) => !(name in BENCHMARKS));
+if (unknownNames.length > 0) {
+  process.stderr.write(`unknown benchmark ${unknownNames.join(', ')}: use ${Object.keys(BENCHMARKS).join(', ')}\n`);
   process.exit(2);
 }
 
-const hasWeights = existsSync(file);
-const rows: Row[] = [];
+const hasWeights = existsSync(modelFile);
+const rows: ResultRow[] = [];
 const remarks: string[] = [];
-for (const [name, part] of Object.entries(PARTS)) {
-  if (wanted.length > 0 ? !wanted.includes(name) : part.setUp !== undefined) continue;
-  if (part.needsWeights && !hasWeights) {
-    note(`${name} is left out, there is no ${file}: parley models pull svc-plus`);
+for (const [name, benchmark] of Object.entries(BENCHMARKS)) {
+  if (requestedNames.length > 0 ? !requestedNames.includes(name) : benchmark.longTask !== undefined) continue;
+  if (benchmark.needsWeights && !hasWeights) {
+    logProgress(`skipped ${name}: missing ${modelFile}; download it with: parley models pull svc-plus`);
     continue;
   }
-  const { rows: more, remarks: said } = await part.run();
-  rows.push(...more);
-  remarks.push(...said);
+  const { rows: moreRows, remarks: moreRemarks } = await benchmark.run();
+  rows.push(...moreRows);
+  remarks.push(...moreRemarks);
 }
-if (wanted.length === 0) {
-  const others = Object.entries(PARTS).filter(([, { setUp }]) => setUp !== undefined);
-  for (const [name, { setUp }] of others) note(`not run: npm run bench -- ${name} (its first run ${setUp})`);
+if (requestedNames.length === 0) {
+  const skipped = Object.entries(BENCHMARKS).filter(([, { longTask }]) => longTask !== undefined);
+  for (const [name, { longTask }] of skipped)
+    logProgress(`not run: ${name} (${longTask}); run it with: npm run bench -- ${name}`);
 }
 
 const machine = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
 process.stdout.write(
-  `${new Date().toISOString().slice(0, 10)}, ${machine}\n\n${rows.length > 0 ? table(rows) : ''}${remarks.map((remark) => `\n${remark}\n`).join('')}`,
+  `${new Date().toISOString().slice(0, 10)}, ${machine}\n\n${rows.length > 0 ? formatTable(rows) : ''}${remarks.map((remark) => `\n${remark}\n`).join('')}`,
 );
 process.exit(0);

@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createReference } from '../src/grammar/__fixtures__/reference.ts';
-import { schemas } from '../src/grammar/__fixtures__/schemas.ts';
+import { createReferenceValidator } from '../src/grammar/__fixtures__/reference-validator.ts';
+import { REALISTIC_SCHEMAS } from '../src/grammar/__fixtures__/realistic-schemas.ts';
 import { startChild } from './child.ts';
 
 const SEQUENCES = 8;
 const TOKENS_MAX = 200;
 
-/** 200 schemas on the real model: how many answers were whole, and how many of those valid. */
-export async function schemaAnswers(modelsFolder: string, note: (text: string) => void): Promise<string> {
+/** Requests 200 answers under JSON schemas from the real model. Counts whole answers and, among them, valid ones. */
+export async function measureSchemaAnswers(modelsFolder: string, logProgress: (text: string) => void): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const service = await startChild('./peers/parley-server.ts', {
     PARLEY_DATA: folder,
@@ -21,31 +21,31 @@ export async function schemaAnswers(modelsFolder: string, note: (text: string) =
     PARLEY_LOG_LEVEL: 'warn',
   });
   try {
-    const { url, key } = await service.ask<{ url: string; key: string }>('address');
-    const validatorOf = createReference();
-    const counts = { valid: 0, cut: 0, invalid: 0 };
-    const waiting = [...schemas];
+    const { url, key } = await service.request<{ url: string; key: string }>('address');
+    const getValidator = createReferenceValidator();
+    const counts = { valid: 0, truncated: 0, invalid: 0 };
+    const queue = [...REALISTIC_SCHEMAS];
     const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const { finish, text } = await answer(`${url}/v1/chat/completions`, key, next);
-        if (finish === 'length') counts.cut++;
-        else if (isValid(text, validatorOf(next.schema))) counts.valid++;
+      for (let next = queue.shift(); next; next = queue.shift()) {
+        const { finish, text } = await requestAnswer(`${url}/v1/chat/completions`, key, next);
+        if (finish === 'length') counts.truncated++;
+        else if (isValid(text, getValidator(next.schema))) counts.valid++;
         else counts.invalid++;
-        if (waiting.length % 20 === 0) note(`${waiting.length} schemas left`);
+        if (queue.length % 20 === 0) logProgress(`${queue.length} schemas left`);
       }
     };
     await Promise.all(Array.from({ length: SEQUENCES }, worker));
-    return `${schemas.length} schemas: ${counts.valid} answers valid, ${counts.invalid} not, ${counts.cut} cut by ${TOKENS_MAX} tokens`;
+    return `${REALISTIC_SCHEMAS.length} schemas: ${counts.valid} valid answers, ${counts.invalid} invalid, ${counts.truncated} cut off at ${TOKENS_MAX} tokens`;
   } finally {
     await service.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function answer(
+async function requestAnswer(
   address: string,
   key: string,
-  { prompt, schema }: (typeof schemas)[number],
+  { prompt, schema }: (typeof REALISTIC_SCHEMAS)[number],
 ): Promise<{ finish: string; text: string }> {
   const response = await fetch(address, {
     method: 'POST',

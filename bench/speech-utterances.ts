@@ -1,17 +1,17 @@
-/** Names as they are written, and as the synthesiser has to read them to say them well. */
-export type SpokenName = readonly [written: string, said: string];
+/** A name as it is written, and the spelling that the synthesizer pronounces well. */
+export type NameSpelling = readonly [written: string, spoken: string];
 
-/** What is said of names that chose the scale, and of names that judge it. No name and no sentence is in both. */
-export interface Half {
-  readonly names: readonly SpokenName[];
-  /** 35 with names. */
-  readonly named: readonly string[];
-  /** 15 without. */
-  readonly plain: readonly string[];
+/** One half of the sentences: one half sets the weights, the other judges them. They share no name and no sentence. */
+export interface UtteranceHalf {
+  readonly names: readonly NameSpelling[];
+  /** 35 sentences with names. */
+  readonly namedSentences: readonly string[];
+  /** 15 sentences without names. */
+  readonly plainSentences: readonly string[];
 }
 
 /** Written for this measurement. */
-export const TUNING_HALF: Half = {
+export const TUNING_HALF: UtteranceHalf = {
   names: [
     ['Eilidh MacAskill', 'Aylee MacAskill'],
     ['Oluwaseun', 'Olu wah shay oon'],
@@ -34,7 +34,7 @@ export const TUNING_HALF: Half = {
     ['Vaultwarden', 'Vault warden'],
     ['Proxmox', 'Prox mox'],
   ],
-  named: [
+  namedSentences: [
     'Eilidh MacAskill will open the conference on Friday.',
     'I left a message for Oluwaseun at the front desk.',
     'Could you ask Krzysztof to bring the second key?',
@@ -71,7 +71,7 @@ export const TUNING_HALF: Half = {
     'There is a lighthouse on Yakushima.',
     'The invoice should go to Krzysztof as well.',
   ],
-  plain: [
+  plainSentences: [
     'The kitchen window has been broken since the weekend.',
     'Please remember to water the plants while I am away.',
     'They painted the whole corridor in a light shade of green.',
@@ -91,7 +91,7 @@ export const TUNING_HALF: Half = {
 };
 
 /** Written for this measurement. */
-export const JUDGING_HALF: Half = {
+export const JUDGING_HALF: UtteranceHalf = {
   names: [
     ['Caoimhe Brannigan', 'Keeva Brannigan'],
     ['Chukwuemeka', 'Chookwoo emeka'],
@@ -114,7 +114,7 @@ export const JUDGING_HALF: Half = {
     ['Mattermost Boards', 'Matter most Boards'],
     ['Weaviate', 'Weevy ate'],
   ],
-  named: [
+  namedSentences: [
     'Caoimhe Brannigan designed the cover of the book.',
     'The interview with Chukwuemeka starts in ten minutes.',
     'Jaroslav Hrubec sent the samples by courier.',
@@ -151,7 +151,7 @@ export const JUDGING_HALF: Half = {
     'Everybody in the band likes Xiomara.',
     'They renewed the contract for Forgejo.',
   ],
-  plain: [
+  plainSentences: [
     'The library closes earlier during the holidays.',
     'She opened the letter and laughed out loud.',
     'Most of the houses on this street are very old.',

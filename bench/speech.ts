@@ -1,28 +1,28 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDecodeAudio } from '../src/audio/decode-audio.ts';
-import { pcm, wavFile } from '../src/audio/__fixtures__/wav-file.ts';
+import { createAudioDecoder } from '../src/audio/audio-decoder.ts';
+import { encodePcm16, createTestWavFile } from '../src/audio/__fixtures__/test-wav-file.ts';
 import { SPEECH_SAMPLE_RATE } from '../src/core/speech.ts';
 import type { Hotword } from '../src/core/speech.ts';
 import { createSpeechEngine } from '../src/engines/speech/speech-engine.ts';
 import { createSpeechProcess } from '../src/engines/speech/speech-process.ts';
-import { loadRuntime } from '../src/engines/speech/runtime.ts';
+import { loadOnnxRuntime } from '../src/engines/speech/onnx-runtime.ts';
 import { openWhisperModel } from '../src/engines/speech/whisper-model.ts';
 import type { WhisperModel } from '../src/engines/speech/whisper-model.ts';
 import type { SpeechEngine } from '../src/engines/speech-engine.ts';
-import { createOpenAudio } from '../src/transcription/opened-audio.ts';
+import { createAudioOpener } from '../src/transcription/audio-opener.ts';
 import { transcribe } from '../src/transcription/transcribe.ts';
-import { lacksSpeech, runtimeFolder, speechWeights } from '../test/models-folder.ts';
-import { COUNTED, countedCells, hardNames } from './hotword-counts.ts';
-import type { Heard } from './hotword-counts.ts';
-import { inventedNames } from './invented-names.ts';
-import { alternate, ratioOf } from './pairs.ts';
-import { engineWithMemory, readBare } from './speech-engines.ts';
+import { getSpeechSkipReason, getRuntimeFolder, getSpeechWeightsFolder } from '../test/models-folder.ts';
+import { SCORE_COLUMNS, formatScoreCells, findHardNames } from './hotword-scores.ts';
+import type { RecognitionSample } from './hotword-scores.ts';
+import { createInventedNames } from './invented-names.ts';
+import { alternate, computeRatio } from './pairs.ts';
+import { createCachingSpeechEngine, transcribeGreedily } from './speech-engines.ts';
 import { JUDGING_HALF, TUNING_HALF } from './speech-utterances.ts';
-import type { Half } from './speech-utterances.ts';
-import { lacksSynthesiser, mannerOf, synthesise } from './synthesiser.ts';
-import type { Row } from './table.ts';
+import type { UtteranceHalf } from './speech-utterances.ts';
+import { getSynthesizerSkipReason, chooseStyle, synthesizeSpeech } from './synthesizer.ts';
+import type { ResultRow } from './result-table.ts';
 
 interface SpeechFolders {
   readonly runtimeFolder: string;
@@ -30,17 +30,17 @@ interface SpeechFolders {
 }
 
 const WEIGHTS = [1, 2, 3, 4, 5];
-/** The one that goals are set for. */
+/** The weight that the goals apply to. */
 const GOAL_WEIGHT = 4;
-const LONG_LIST = 500;
+const LONG_LIST_LENGTH = 500;
 
-/** Between two utterances of the file. */
+/** Silence between two utterances of the file. */
 const PAUSE_SAMPLES = 0.8 * SPEECH_SAMPLE_RATE;
-/** Utterances that are timed. */
-const TIMED = 12;
+/** Number of timed utterances. */
+const TIMED_UTTERANCES = 12;
 
 interface Utterance {
-  readonly said: string;
+  readonly reference: string;
   readonly samples: Float32Array;
 }
 
@@ -50,169 +50,190 @@ interface Variant {
 }
 
 const NAMES = [...TUNING_HALF.names, ...JUDGING_HALF.names];
-const ALL = NAMES.map(([written]) => written);
-const never = new AbortController().signal;
-const ASKED = { id: 'bench', owner: { workspace: 'bench', key: 'bench' }, languages: ['en'], wantsWords: false };
+const ALL_NAMES = NAMES.map(([written]) => written);
+const neverAborted = new AbortController().signal;
+const RECOGNITION_REQUEST = {
+  id: 'bench',
+  owner: { workspace: 'bench', key: 'bench' },
+  languages: ['en'],
+  includeWords: false,
+};
 
 /**
- * What a vocabulary of 40 rare names does to 100 utterances of a synthesiser, over the engine's whole way but with each
- * speech encoded once; the same over a file; and what the engine costs beside the same weights driven by hand.
+ * Measures what a vocabulary of 40 rare names changes for 100 synthetic utterances, through the whole engine but with
+ * each speech encoded once. Measures the same for one long file, and the cost of the engine against the bare weights.
  */
-export async function speech(
-  note: (text: string) => void,
-): Promise<{ readonly rows: readonly Row[]; readonly remarks: readonly string[] }> {
-  const lack = lacksSpeech('svc-asr') || lacksSynthesiser();
-  if (lack !== false) {
-    note(`speech is left out: ${lack}`);
+export async function measureSpeech(
+  logProgress: (text: string) => void,
+): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }> {
+  const skipReason = getSpeechSkipReason('svc-asr') || getSynthesizerSkipReason();
+  if (skipReason !== false) {
+    logProgress(`skipped speech: ${skipReason}`);
     return { rows: [], remarks: [] };
   }
-  const weightsFolder = speechWeights('svc-asr');
-  const whisper = await openWhisperModel(loadRuntime(runtimeFolder()), { weightsFolder, threads: 1 });
-  const tuning = await utterancesOf(TUNING_HALF, 0);
-  const judging = await utterancesOf(JUDGING_HALF, tuning.length);
-  const engine = await engineWithMemory(whisper);
+  const weightsFolder = getSpeechWeightsFolder('svc-asr');
+  const whisper = await openWhisperModel(loadOnnxRuntime(getRuntimeFolder()), { weightsFolder, threads: 1 });
+  const tuning = await createUtterances(TUNING_HALF, 0);
+  const judging = await createUtterances(JUDGING_HALF, tuning.length);
+  const engine = await createCachingSpeechEngine(whisper);
   try {
     const lines = [
-      ...(await countedLines('tuning', { engine, utterances: tuning, note })),
-      ...(await countedLines('judging', { engine, utterances: judging, note })),
-      ...(await fileLines(engine, judging.slice(0, JUDGING_HALF.named.length))),
+      ...(await scoreHalf('tuning', { engine, utterances: tuning, logProgress })),
+      ...(await scoreHalf('judging', { engine, utterances: judging, logProgress })),
+      ...(await scoreFile(engine, judging.slice(0, JUDGING_HALF.namedSentences.length))),
     ];
-    const row = await timed({
-      runtimeFolder: runtimeFolder(),
+    const row = await measureSpeechSpeed({
+      runtimeFolder: getRuntimeFolder(),
       weightsFolder,
       whisper,
-      utterances: judging.slice(JUDGING_HALF.named.length).slice(0, TIMED),
-      note,
+      utterances: judging.slice(JUDGING_HALF.namedSentences.length).slice(0, TIMED_UTTERANCES),
+      logProgress,
     });
-    return { rows: [row], remarks: [tableOf(lines)] };
+    return { rows: [row], remarks: [formatScoreTable(lines)] };
   } finally {
     await engine.close();
   }
 }
 
-/** How a name has to be written for the synthesiser to say it well. */
-const spoken = (text: string): string => NAMES.reduce((so, [written, said]) => so.replaceAll(written, said), text);
+/** Replaces each name by a spelling that the synthesizer pronounces well. */
+const toSpokenForm = (text: string): string =>
+  NAMES.reduce((result, [written, spoken]) => result.replaceAll(written, spoken), text);
 
-const utterancesOf = async ({ named, plain }: Half, from: number): Promise<readonly Utterance[]> =>
+const createUtterances = async (
+  { namedSentences, plainSentences }: UtteranceHalf,
+  from: number,
+): Promise<readonly Utterance[]> =>
   await Promise.all(
-    [...named, ...plain].map(async (said, at) => ({
-      said,
-      samples: await synthesise(spoken(said), mannerOf(from + at), from + at + 1),
+    [...namedSentences, ...plainSentences].map(async (reference, at) => ({
+      reference,
+      samples: await synthesizeSpeech(toSpokenForm(reference), chooseStyle(from + at), from + at + 1),
     })),
   );
 
-const vocabulary = (texts: readonly string[], weight: number): readonly Hotword[] =>
+const createVocabulary = (texts: readonly string[], weight: number): readonly Hotword[] =>
   texts.map((text) => ({ text, weight }));
 
-/** The names stand all over the long list, and not at its beginning. */
-function longList(): readonly string[] {
-  const step = Math.floor(LONG_LIST / ALL.length);
-  const others = inventedNames(LONG_LIST - ALL.length);
-  return ALL.flatMap((name, at) => [...others.slice(at * (step - 1), (at + 1) * (step - 1)), name]).concat(
-    others.slice(ALL.length * (step - 1)),
+/** Spreads the names over the whole long list. */
+function createLongList(): readonly string[] {
+  const step = Math.floor(LONG_LIST_LENGTH / ALL_NAMES.length);
+  const others = createInventedNames(LONG_LIST_LENGTH - ALL_NAMES.length);
+  return ALL_NAMES.flatMap((name, at) => [...others.slice(at * (step - 1), (at + 1) * (step - 1)), name]).concat(
+    others.slice(ALL_NAMES.length * (step - 1)),
   );
 }
 
-async function countedLines(
+async function scoreHalf(
   half: string,
   {
     engine,
     utterances,
-    note,
+    logProgress,
   }: {
     readonly engine: SpeechEngine;
     readonly utterances: readonly Utterance[];
-    readonly note: (text: string) => void;
+    readonly logProgress: (text: string) => void;
   },
 ): Promise<readonly (readonly string[])[]> {
   const variants: readonly Variant[] = [
     { name: 'none', hotwords: [] },
-    ...WEIGHTS.map((weight) => ({ name: `weight ${weight}`, hotwords: vocabulary(ALL, weight) })),
-    { name: `weight ${GOAL_WEIGHT}, list of ${LONG_LIST}`, hotwords: vocabulary(longList(), GOAL_WEIGHT) },
+    ...WEIGHTS.map((weight) => ({ name: `weight ${weight}`, hotwords: createVocabulary(ALL_NAMES, weight) })),
+    {
+      name: `weight ${GOAL_WEIGHT}, list of ${LONG_LIST_LENGTH}`,
+      hotwords: createVocabulary(createLongList(), GOAL_WEIGHT),
+    },
   ];
-  const heard = variants.map((): Heard[] => []);
-  for (const [at, { said, samples }] of utterances.entries()) {
-    if (at % 10 === 0) note(`speech: ${half} half, utterance ${at} of ${utterances.length}`);
+  const samplesByVariant = variants.map((): RecognitionSample[] => []);
+  for (const [at, { reference, samples }] of utterances.entries()) {
+    if (at % 10 === 0) logProgress(`speech: ${half} half, utterance ${at} of ${utterances.length}`);
     for (const [which, { hotwords }] of variants.entries()) {
-      const { text } = await engine.recognize({ ...ASKED, samples, hotwords }, never);
-      heard[which]?.push({ said, text });
+      const { text } = await engine.recognize({ ...RECOGNITION_REQUEST, samples, hotwords }, neverAborted);
+      samplesByVariant[which]?.push({ reference, transcript: text });
     }
   }
-  const hard = hardNames(heard[0] ?? [], ALL);
-  return variants.map(({ name }, which) => [half, name, ...countedCells(heard[which] ?? [], { names: ALL, hard })]);
+  const hard = findHardNames(samplesByVariant[0] ?? [], ALL_NAMES);
+  return variants.map(({ name }, which) => [
+    half,
+    name,
+    ...formatScoreCells(samplesByVariant[which] ?? [], { names: ALL_NAMES, hardNames: hard }),
+  ]);
 }
 
-/** One recording of all utterances with names, decoded, cut at its pauses and heard window by window. */
-async function fileLines(
+/** Scores one recording of all utterances with names: decoded, split at its pauses, transcribed window by window. */
+async function scoreFile(
   engine: SpeechEngine,
   utterances: readonly Utterance[],
 ): Promise<readonly (readonly string[])[]> {
-  const file = wavFile(
-    Buffer.concat(utterances.flatMap(({ samples }) => [samples, new Float32Array(PAUSE_SAMPLES)]).map(pcm)),
+  const file = createTestWavFile(
+    Buffer.concat(utterances.flatMap(({ samples }) => [samples, new Float32Array(PAUSE_SAMPLES)]).map(encodePcm16)),
   );
-  const source = { sizeBytes: file.length, read: async (from: number) => bytesFrom(file, from) };
-  const said = utterances.map((utterance) => utterance.said).join(' ');
-  const heardWith = async (hotwords: readonly Hotword[]): Promise<readonly Heard[]> => {
-    const { blocks } = createOpenAudio(createDecodeAudio())(source, { channel: undefined, signal: never });
-    const windows = await Array.fromAsync(transcribe(blocks, { ...ASKED, hotwords }, engine, never));
-    return [{ said, text: windows.map(({ text }) => text).join(' ') }];
+  const source = { sizeBytes: file.length, read: async (from: number) => readBytesFrom(file, from) };
+  const reference = utterances.map((utterance) => utterance.reference).join(' ');
+  const transcribeFile = async (hotwords: readonly Hotword[]): Promise<readonly RecognitionSample[]> => {
+    const { blocks } = createAudioOpener(createAudioDecoder())(source, { channel: undefined, signal: neverAborted });
+    const windows = await Array.fromAsync(
+      transcribe(blocks, { ...RECOGNITION_REQUEST, hotwords }, engine, neverAborted),
+    );
+    return [{ reference, transcript: windows.map(({ text }) => text).join(' ') }];
   };
-  const [none, helped] = [await heardWith([]), await heardWith(vocabulary(ALL, GOAL_WEIGHT))];
-  const counted = { names: ALL, hard: hardNames(none, ALL) };
+  const [unaidedSamples, aidedSamples] = [
+    await transcribeFile([]),
+    await transcribeFile(createVocabulary(ALL_NAMES, GOAL_WEIGHT)),
+  ];
+  const nameSets = { names: ALL_NAMES, hardNames: findHardNames(unaidedSamples, ALL_NAMES) };
   return [
-    ['judging, one file', 'none', ...countedCells(none, counted)],
-    ['judging, one file', `weight ${GOAL_WEIGHT}`, ...countedCells(helped, counted)],
+    ['judging, one file', 'none', ...formatScoreCells(unaidedSamples, nameSets)],
+    ['judging, one file', `weight ${GOAL_WEIGHT}`, ...formatScoreCells(aidedSamples, nameSets)],
   ];
 }
 
-async function* bytesFrom(file: Uint8Array, from: number): AsyncGenerator<Uint8Array> {
+async function* readBytesFrom(file: Uint8Array, from: number): AsyncGenerator<Uint8Array> {
   yield file.subarray(from);
 }
 
-async function timed({
+async function measureSpeechSpeed({
   runtimeFolder,
   weightsFolder,
   whisper,
   utterances,
-  note,
+  logProgress,
 }: SpeechFolders & {
   readonly whisper: WhisperModel;
   readonly utterances: readonly Utterance[];
-  readonly note: (text: string) => void;
-}): Promise<Row> {
+  readonly logProgress: (text: string) => void;
+}): Promise<ResultRow> {
   const runFolder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const process = await createSpeechProcess(
-    { name: 'bench', runtimeFolder, weightsFolder, runFolder, threads: 1, queuePlacesMax: 4, queueWaitMsMax: 600_000 },
-    { info: () => undefined, warn: note },
+    { name: 'bench', runtimeFolder, weightsFolder, runFolder, threads: 1, queueLengthMax: 4, queueWaitMsMax: 600_000 },
+    { info: () => undefined, warn: logProgress },
   );
   const engine = createSpeechEngine({ process });
   try {
-    await engine.model();
-    /** Milliseconds for a second of speech, one utterance a round. */
-    const side = (hear: (samples: Float32Array) => Promise<unknown>) => {
+    await engine.loadModel();
+    /** Returns the milliseconds per second of speech, with one utterance per round. */
+    const createSide = (recognize: (samples: Float32Array) => Promise<unknown>) => {
       let next = 0;
       return async (): Promise<number> => {
         const { samples } = utterances[next++ % utterances.length] ?? { samples: new Float32Array(1) };
-        const begun = performance.now();
-        await hear(samples);
-        return ((performance.now() - begun) * SPEECH_SAMPLE_RATE) / samples.length;
+        const startedAt = performance.now();
+        await recognize(samples);
+        return ((performance.now() - startedAt) * SPEECH_SAMPLE_RATE) / samples.length;
       };
     };
     const pairs = await alternate(
       utterances.length,
-      side((samples) => engine.recognize({ ...ASKED, samples, hotwords: [] }, never)),
-      side((samples) => readBare(whisper, samples)),
-      note,
+      createSide((samples) => engine.recognize({ ...RECOGNITION_REQUEST, samples, hotwords: [] }, neverAborted)),
+      createSide((samples) => transcribeGreedily(whisper, samples)),
+      logProgress,
     );
-    const what = { what: 'a second of speech, clips of 3 to 4 s without names or vocabulary', unit: 'ms' };
-    return { ...what, peer: 'the same weights in a bare loop', ...pairs, ratio: ratioOf(pairs), goal: '≤ 1.1' };
+    const row = { measurement: 'a second of speech, clips of 3 to 4 s without names or vocabulary', unit: 'ms' };
+    return { ...row, peer: 'the same weights in a bare loop', ...pairs, ratio: computeRatio(pairs), goal: '≤ 1.1' };
   } finally {
     await engine.close();
     rmSync(runFolder, { recursive: true, force: true });
   }
 }
 
-function tableOf(lines: readonly (readonly string[])[]): string {
-  const head = ['utterances', 'vocabulary', ...COUNTED];
+function formatScoreTable(lines: readonly (readonly string[])[]): string {
+  const head = ['utterances', 'vocabulary', ...SCORE_COLUMNS];
   return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -1,51 +1,51 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { instructionFor } from '../src/generation/translation/instruction.ts';
+import { createInstruction } from '../src/generation/translation/create-instruction.ts';
 import { findLanguage } from '../src/generation/translation/languages.ts';
 import type { Language } from '../src/generation/translation/languages.ts';
-import { wordingPlaces } from '../src/generation/translation/terms.ts';
+import { findWordingRanges } from '../src/generation/translation/terms.ts';
 import type { Term } from '../src/generation/translation/terms.ts';
 import { startChild } from './child.ts';
 import { BENCH_LANGUAGES, BENCH_SENTENCES } from './translation-sentences.ts';
 
 const SEQUENCES = 4;
 
-/** In `random` each term gets the usual wording of a term this many places further on: a word of the language, and a wrong one. */
+/** In the set `random` each term gets the wording of the term this many positions later: a real but wrong word. */
 const RANDOM_SHIFT = 37;
 
-type SetName = 'none' | 'right' | 'random';
+type TermSet = 'none' | 'right' | 'random';
 
-interface Task {
+interface TranslationTask {
   readonly sentence: string;
   readonly language: Language;
-  readonly set: SetName;
-  /** What is looked for; what is asked for too, except in the set `none`. */
+  readonly set: TermSet;
+  /** Terms whose wordings are counted. The request contains them too, except in the set `none`. */
   readonly terms: readonly Term[];
 }
 
-interface Count {
-  wanted: number;
-  /** Shown by one answer to the instruction. */
-  plain: number;
-  /** Shown by a verified translation. */
-  verified: number;
-  /** Missing from one, and reported. */
-  reported: number;
-  /** Seconds of all verified translations. */
-  seconds: number;
+interface TermCount {
+  expected: number;
+  /** Terms shown by a single answer to the instruction. */
+  shownPlain: number;
+  /** Terms shown by a verified translation. */
+  shownVerified: number;
+  /** Terms missing from a verified translation and reported as missing. */
+  reportedMissing: number;
+  /** Total time of all verified translations, in seconds. */
+  verifiedSeconds: number;
 }
 
-interface Service {
+interface TranslationService {
   readonly url: string;
   readonly key: string;
 }
 
 /**
- * How many of 120 terms show their wording, with verification and without it: 60 sentences in three languages.
- * PARLEY_BENCH_SENTENCES takes fewer of them.
+ * Counts how many of 120 terms show their wording, with and without verification: 60 sentences in three languages.
+ * PARLEY_BENCH_SENTENCES limits the number of sentences.
  */
-export async function translation(modelsFolder: string, note: (text: string) => void): Promise<string> {
+export async function measureTranslation(modelsFolder: string, logProgress: (text: string) => void): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const child = await startChild('./peers/parley-server.ts', {
     PARLEY_DATA: folder,
@@ -57,85 +57,98 @@ export async function translation(modelsFolder: string, note: (text: string) => 
     PARLEY_LOG_LEVEL: 'warn',
   });
   try {
-    const service = await child.ask<Service>('address');
-    const waiting = tasks(Number(process.env['PARLEY_BENCH_SENTENCES'] ?? BENCH_SENTENCES.length));
-    const counts = new Map<string, Count>();
+    const service = await child.request<TranslationService>('address');
+    const queue = createTasks(Number(process.env['PARLEY_BENCH_SENTENCES'] ?? BENCH_SENTENCES.length));
+    const counts = new Map<string, TermCount>();
     const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        await measure(service, next, countOf(counts, next));
-        if (waiting.length % 30 === 0) note(`translation: ${waiting.length} sentences left`);
+      for (let next = queue.shift(); next; next = queue.shift()) {
+        await measureTask(service, next, getCount(counts, next));
+        if (queue.length % 30 === 0) logProgress(`translation: ${queue.length} sentences left`);
       }
     };
     await Promise.all(Array.from({ length: SEQUENCES }, worker));
-    return tableOf(counts);
+    return formatCounts(counts);
   } finally {
     await child.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function tasks(sentences: number): Task[] {
+function createTasks(sentences: number): TranslationTask[] {
   const all = BENCH_SENTENCES.flatMap(([, one, other]) => [one, other]);
   return BENCH_LANGUAGES.flatMap((name, at) => {
     const language = findLanguage(name, 'all');
-    if (!language) throw new Error(`${name} is not in the table`);
+    if (!language) throw new Error(`unknown language ${name}`);
     return (['none', 'right', 'random'] as const).flatMap((set) =>
       BENCH_SENTENCES.slice(0, sentences).map(([sentence], position) => ({
         sentence,
         language,
         set,
         terms: [0, 1].map((which) => {
-          const own = position * 2 + which;
-          const wording = set === 'random' ? (own + RANDOM_SHIFT) % all.length : own;
-          return { source: all[own]?.[0] ?? '', target: all[wording]?.[at + 1] ?? '' };
+          const termIndex = position * 2 + which;
+          const wordingIndex = set === 'random' ? (termIndex + RANDOM_SHIFT) % all.length : termIndex;
+          return { source: all[termIndex]?.[0] ?? '', target: all[wordingIndex]?.[at + 1] ?? '' };
         }),
       })),
     );
   });
 }
 
-function countOf(counts: Map<string, Count>, { set, language }: Task): Count {
+function getCount(counts: Map<string, TermCount>, { set, language }: TranslationTask): TermCount {
   const name = `${set} | ${language.name}`;
-  const known = counts.get(name) ?? { wanted: 0, plain: 0, verified: 0, reported: 0, seconds: 0 };
-  counts.set(name, known);
-  return known;
+  const count = counts.get(name) ?? {
+    expected: 0,
+    shownPlain: 0,
+    shownVerified: 0,
+    reportedMissing: 0,
+    verifiedSeconds: 0,
+  };
+  counts.set(name, count);
+  return count;
 }
 
-async function measure(service: Service, { sentence, language, set, terms }: Task, count: Count): Promise<void> {
-  const shown = (text: string): number =>
-    terms.filter((term) => wordingPlaces(text, [term]).get(term.target)?.length).length;
-  const given = set === 'none' ? [] : terms;
-  const messages = instructionFor({
+async function measureTask(
+  service: TranslationService,
+  { sentence, language, set, terms }: TranslationTask,
+  count: TermCount,
+): Promise<void> {
+  const countShownTerms = (text: string): number =>
+    terms.filter((term) => findWordingRanges(text, [term]).get(term.target)?.length).length;
+  const requestedTerms = set === 'none' ? [] : terms;
+  const messages = createInstruction({
     source: findLanguage('en', 'all'),
     target: language,
     text: sentence,
     hasMarks: false,
-    terms: given,
+    terms: requestedTerms,
     hasWordings: false,
-    isRepeated: false,
-    kept: [],
+    isRetry: false,
+    keptWords: [],
     examples: [],
     domains: undefined,
   }).map(({ role, content }) => ({ role, content }));
-  const plain = await ask(service, { model: 'svc-plus', temperature: 0, repetition_penalty: 1, messages });
-  count.wanted += terms.length;
-  count.plain += shown(plain.text);
+  const singleAnswer = await complete(service, { model: 'svc-plus', temperature: 0, repetition_penalty: 1, messages });
+  count.expected += terms.length;
+  count.shownPlain += countShownTerms(singleAnswer.text);
   if (set === 'none') return;
 
   const started = performance.now();
   const options = { source_lang: 'en', target_lang: language.code, terms };
-  const verified = await ask(service, {
+  const verified = await complete(service, {
     model: 'svc-mt-plus',
     messages: [{ role: 'user', content: sentence }],
     translation_options: options,
   });
-  count.seconds += (performance.now() - started) / 1_000;
-  count.verified += shown(verified.text);
-  const [kept = 0, found = 0] = (verified.terms ?? '').split('/').map(Number);
-  count.reported += found - kept;
+  count.verifiedSeconds += (performance.now() - started) / 1_000;
+  count.shownVerified += countShownTerms(verified.text);
+  const [shown = 0, found = 0] = (verified.terms ?? '').split('/').map(Number);
+  count.reportedMissing += found - shown;
 }
 
-async function ask({ url, key }: Service, body: object): Promise<{ text: string; terms: string | null }> {
+async function complete(
+  { url, key }: TranslationService,
+  body: object,
+): Promise<{ text: string; terms: string | null }> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -146,27 +159,28 @@ async function ask({ url, key }: Service, body: object): Promise<{ text: string;
   return { text: choices[0]?.message.content ?? '', terms: response.headers.get('x-parley-terms') };
 }
 
-function tableOf(counts: ReadonlyMap<string, Count>): string {
-  const share = (part: number, whole: number): string => `${part}/${whole} (${Math.round((100 * part) / whole)} %)`;
-  const rows = Array.from(counts, ([name, { wanted, plain, verified, reported, seconds }]) =>
+function formatCounts(counts: ReadonlyMap<string, TermCount>): string {
+  const formatShare = (part: number, whole: number): string =>
+    `${part}/${whole} (${Math.round((100 * part) / whole)} %)`;
+  const rows = Array.from(counts, ([name, { expected, shownPlain, shownVerified, reportedMissing, verifiedSeconds }]) =>
     name.startsWith('none')
-      ? [name, share(plain, wanted), '', '', '', '']
+      ? [name, formatShare(shownPlain, expected), '', '', '', '']
       : [
           name,
-          share(plain, wanted),
-          share(verified, wanted),
-          String(reported),
-          String(wanted - verified - reported),
-          ((2 * seconds) / wanted).toFixed(1),
+          formatShare(shownPlain, expected),
+          formatShare(shownVerified, expected),
+          String(reportedMissing),
+          String(expected - shownVerified - reportedMissing),
+          ((2 * verifiedSeconds) / expected).toFixed(1),
         ],
   );
   const head = [
     'terms | language',
-    'one answer',
+    'single answer',
     'verified',
     'missing, reported',
     'missing, not reported',
-    's a sentence',
+    's per sentence',
   ];
   const lines = [head, Array.from({ length: head.length + 1 }, () => '---'), ...rows];
   return lines.map((line) => `| ${line.join(' | ')} |`).join('\n');

@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
 
-/** A service in a process of its own, with data of its own, for as long as the work takes. */
+/** Runs `work` with a service in its own process and with its own data folder. */
 export async function withParley<T>(
   env: Readonly<Record<string, string>>,
   work: (at: { readonly url: string; readonly key: string }) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const own = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_LOG_LEVEL: 'info', ...env };
-  const service = await startChild('./peers/parley-server.ts', own);
+  const serviceEnv = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_LOG_LEVEL: 'info', ...env };
+  const service = await startChild('./peers/parley-server.ts', serviceEnv);
   try {
-    return await work(await service.ask<{ url: string; key: string }>('address'));
+    return await work(await service.request<{ url: string; key: string }>('address'));
   } finally {
     await service.stop();
     rmSync(folder, { recursive: true, force: true });

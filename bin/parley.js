@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The published command. No static imports and no new syntax: an old Node must get as far as finding a newer one.
+// The published command. It has no static imports and no new syntax, so that an old Node can run it and find a newer one.
 const here = new URL('.', import.meta.url);
 
 const main = async () => {
@@ -7,13 +7,13 @@ const main = async () => {
   const { fileURLToPath } = await import('node:url');
   const { isNodeRecent, runNode } = await import('./find-node.mjs');
 
-  // A checkout has the sources, and they are newer than any dist in it; the published package has dist only.
+  // A checkout runs its sources, which are newer than its dist; the published package has dist only.
   const sources = new URL('../src/cli.ts', here);
   const entry = existsSync(sources) ? sources : new URL('../dist/cli.js', here);
   if (!isNodeRecent) return runNode([fileURLToPath(entry), ...process.argv.slice(2)]);
 
   const { emitWarning } = process;
-  // The built-in SQLite still announces itself as experimental; nobody who types a command can act on that.
+  // Node warns that its built-in SQLite is experimental; a user of the command cannot act on that warning.
   process.emitWarning = (warning, ...rest) => {
     const type = rest[0] && typeof rest[0] === 'object' ? rest[0].type : rest[0];
     if (type !== 'ExperimentalWarning') emitWarning.call(process, warning, ...rest);

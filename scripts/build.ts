@@ -1,5 +1,5 @@
-// Emits the published JavaScript: `npm run build`, or with `--out FOLDER` into another place than dist.
-// npm runs no prepack script here (`ignore-scripts`), so a release is `npm run build && npm publish`, in that order.
+// Compiles the published JavaScript: `npm run build`, or with `--out FOLDER` into another folder than dist.
+// `ignore-scripts` disables prepack scripts, so a release is `npm run build && npm publish`, in that order.
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
@@ -10,8 +10,9 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({ options: { out: { type: 'string', default: resolve(root, 'dist') } } });
 const out = resolve(values.out);
 
-if (!relative(out, root).startsWith('..')) throw new Error(`${out} holds this project and would be emptied.`);
-// What a deleted source file left there would be published.
+if (!relative(out, root).startsWith('..'))
+  throw new Error(`--out ${out} contains this project, and the build empties its output folder. Name another folder.`);
+// Without this, compiled files of deleted sources would be published.
 rmSync(out, { recursive: true, force: true });
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', out], {
   cwd: root,

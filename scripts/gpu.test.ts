@@ -19,10 +19,13 @@ import { fileURLToPath } from 'node:url';
 
 const SCRIPT = fileURLToPath(new URL('gpu.ts', import.meta.url));
 
-/** Packs a package whose one file is its own name and version; fails for what the folder's `missing` names. */
+/**
+ * A fake npm: packs a package whose one file is its own name and version; fails for packages listed in the file
+ * `missing`.
+ */
 const NPM = `#!/bin/sh
 here="$(dirname "$0")"
-echo "$@" >> "$here/asked.txt"
+echo "$@" >> "$here/requested.txt"
 if [ -e "$here/missing" ] && grep -qx "$2" "$here/missing"; then echo "npm error 404" >&2; exit 1; fi
 mkdir -p "$here/package"
 echo "$2" > "$here/package/binary"
@@ -32,7 +35,7 @@ tar -czf "$5/a.tgz" -C "$here" package
 const machine = `${{ win32: 'win', darwin: 'mac' }[String(process.platform)] ?? process.platform}-${process.arch}`;
 const NAMES = ['vulkan', 'cuda', 'cuda-ext'].map((part) => `${machine}-${part}`);
 
-/** A checkout after `npm ci`, with stubs as npm makes them. */
+/** Creates a checkout as `npm ci` leaves it, with stubs as npm links them. */
 function makeCheckout(t: TestContext, names: readonly string[] = NAMES) {
   const root = mkdtempSync(join(tmpdir(), 'parley-gpu-'));
   t.after(() => rmSync(root, { recursive: true }));
@@ -56,7 +59,7 @@ function makeCheckout(t: TestContext, names: readonly string[] = NAMES) {
         encoding: 'utf8',
         env: { PATH: [join(root, 'bin'), process.env['PATH']].join(delimiter) },
       }),
-    /** Nothing but node_modules has changed. */
+    /** Asserts that nothing outside node_modules has changed. */
     assertUntouched() {
       assert.equal(readFileSync(join(root, 'package.json'), 'utf8'), '{"type":"module"}');
       assert.equal(readFileSync(join(root, 'package-lock.json'), 'utf8'), lock);
@@ -66,12 +69,12 @@ function makeCheckout(t: TestContext, names: readonly string[] = NAMES) {
   };
 }
 
-test('puts the build of this machine, in the locked version, in the place of its stub', (t) => {
+test('replaces the stub by the build for this machine, in the locked version', (t) => {
   const { root, scope, run, assertUntouched } = makeCheckout(t);
   const { status, stdout, stderr } = run('vulkan');
   assert.equal(status, 0, stderr);
   assert.match(stdout, /engine: \{ gpu: auto \}/);
-  assert.match(readFileSync(join(root, 'bin', 'asked.txt'), 'utf8'), /^pack \S+@3\.2\.1 --ignore-scripts /);
+  assert.match(readFileSync(join(root, 'bin', 'requested.txt'), 'utf8'), /^pack \S+@3\.2\.1 --ignore-scripts /);
   assert.equal(
     readFileSync(join(scope, `${machine}-vulkan`, 'binary'), 'utf8'),
     `@node-llama-cpp/${machine}-vulkan@3.2.1\n`,
@@ -81,7 +84,7 @@ test('puts the build of this machine, in the locked version, in the place of its
   assert.equal(run('vulkan').status, 0, 'a second time');
 });
 
-test('cuda is two packages: both, or none', (t) => {
+test('installs both packages of cuda, or none', (t) => {
   const { root, scope, run, assertUntouched } = makeCheckout(t);
   writeFileSync(join(root, 'bin', 'missing'), `@node-llama-cpp/${machine}-cuda-ext@3.2.1\n`);
   assert.notEqual(run('cuda').status, 0);
@@ -93,17 +96,17 @@ test('cuda is two packages: both, or none', (t) => {
   assertUntouched();
 });
 
-test('refuses what there is not, before anything is fetched', (t) => {
+test('refuses a missing or unknown build before anything is fetched', (t) => {
   const { root, run, assertUntouched } = makeCheckout(t, []);
-  for (const [args, says] of [
+  for (const [args, message] of [
     [[], /npm run gpu -- cuda \| vulkan/],
     [['metal'], /npm run gpu -- cuda \| vulkan/],
-    [['vulkan'], /there is no vulkan build for /],
+    [['vulkan'], /no vulkan build exists for /],
   ] as const) {
     const { status, stderr } = run(...args);
     assert.equal(status, 2);
-    assert.match(stderr, says);
+    assert.match(stderr, message);
   }
-  assert.ok(!existsSync(join(root, 'bin', 'asked.txt')));
+  assert.ok(!existsSync(join(root, 'bin', 'requested.txt')));
   assertUntouched();
 });

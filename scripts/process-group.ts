@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const running = new Set<number>();
 
-/** Starts a process that leads its own group, so that whatever it starts can be found and ended with it. */
+/** Starts a process that leads its own process group, so that everything it starts can be found and killed with it. */
 export function spawnGroup(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
   const child = spawn(file, args, { ...options, detached: true });
   if (child.pid !== undefined) running.add(child.pid);
@@ -13,37 +13,40 @@ export function spawnGroup(file: string, args: readonly string[], options: Spawn
 }
 
 /**
- * Ours: ms in which what ends with its leader has ended, and how often that is looked at. A process that was killed, or whose
- * input has closed, takes a while to go on a busy machine; one that runs on is there for longer.
+ * How long processes of a group may take to exit after their leader, and how often that is polled, in ms. On a busy
+ * machine a killed process, or one whose input was closed, takes a while to exit; a leaked one stays longer.
  */
-const GOING_MS_MAX = 5_000;
-const LOOK_EVERY_MS = 50;
+const EXIT_MS_MAX = 5_000;
+const POLL_MS = 50;
 
 /**
- * Ends what is left of a group whose leader has exited.
- * @returns the command lines of what goes on running.
+ * Waits until a group is empty after its leader has exited, and kills what is left after EXIT_MS_MAX.
+ * @returns the command lines of processes that were killed.
  */
-export async function endGroup(leader: ChildProcess): Promise<readonly string[]> {
+export async function finishGroup(leader: ChildProcess): Promise<readonly string[]> {
   const { pid } = leader;
   if (pid === undefined) return [];
-  const deadline = performance.now() + GOING_MS_MAX;
-  let left = membersOf(pid);
+  const deadline = performance.now() + EXIT_MS_MAX;
+  let left = listGroupMembers(pid);
   while (left.length > 0 && performance.now() < deadline) {
-    await delay(LOOK_EVERY_MS);
-    left = membersOf(pid);
+    await delay(POLL_MS);
+    left = listGroupMembers(pid);
   }
   running.delete(pid);
   if (left.length > 0) signalGroup(pid, 'SIGKILL');
   return left;
 }
 
-/** Ends every group that was started, at once. */
+/** Kills every group that was started. */
 export function killGroups(): void {
   for (const pid of running) signalGroup(pid, 'SIGKILL');
 }
 
-/** A terminal's Ctrl-C and a supervisor's TERM reach this process only; its groups end with it. */
-export function endGroupsOnSignal(): void {
+/**
+ * Kills all groups when this process receives a signal, because signals of a terminal or supervisor reach only this
+ * process.
+ */
+export function killGroupsOnSignal(): void {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       killGroups();
@@ -53,7 +56,7 @@ export function endGroupsOnSignal(): void {
   process.on('exit', killGroups);
 }
 
-/** @returns false when there is no such group any more. */
+/** Sends a signal to a process group. @returns false when the group no longer exists. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-pid, signal);
@@ -64,16 +67,16 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Processes of a group by command line. Not counted: zombies, which a container without an init keeps for ever, and those
- * that have given their memory back, and with it their command line: they are about to end.
+ * Lists the command lines of a group's processes. Skips zombies, which a container without an init process keeps, and
+ * processes without a command line: they have released their memory and are exiting.
  */
-function membersOf(group: number): readonly string[] {
+function listGroupMembers(group: number): readonly string[] {
   if (process.platform !== 'linux') return signalGroup(group, 0) ? [`process group ${group}`] : [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
-        // pid (command) state ppid pgrp …; the command may hold spaces and brackets.
+        // Format: pid (command) state ppid pgrp …; the command may contain spaces and parentheses.
         const [state, , pgrp] = readFileSync(`/proc/${pid}/stat`, 'utf8')
           .replace(/^.*\) /s, '')
           .split(' ');
@@ -81,7 +84,7 @@ function membersOf(group: number): readonly string[] {
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
         return command === '' ? [] : [command];
       } catch (error) {
-        // It ended while we looked.
+        // The process exited while its files were read.
         if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return [];
         throw error;
       }

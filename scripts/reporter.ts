@@ -2,28 +2,28 @@ import { relative, resolve } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** One finished test, one piece of output, or the end of a run; what `test-pass.ts` receives from the tests' process. */
+/** A finished test, a piece of output, or the end of a run; sent by the process of the tests to `test-pass.ts`. */
 export type TestRecord =
   | {
       readonly type: 'test';
       readonly outcome: 'passed' | 'failed' | 'skipped';
-      /** With the names of its suites before it. */
+      /** Names of the enclosing suites and of the test, joined by ` > `. */
       readonly name: string;
       /** `path:line`, relative to the working directory. */
-      readonly place: string;
+      readonly location: string;
       readonly durationMs: number;
-      /** The error, or why it was skipped. */
+      /** The error of a failed test, or the reason of a skipped one. */
       readonly detail: string;
     }
   | { readonly type: 'output'; readonly text: string }
   | { readonly type: 'end' };
 
 /**
- * A node:test reporter that says nothing on the terminal and sends a record per finished test to the parent process:
- * several runs make one closing line only if none of them prints one.
+ * A node:test reporter that prints nothing and sends each finished test to the parent process: one closing line for
+ * several runs is possible only if no run prints its own.
  */
 export default async function* reporter(events: AsyncIterable<TestEvent>): AsyncGenerator<never> {
-  const translate = createTranslation(process.cwd());
+  const translate = createEventDecoder(process.cwd());
   for await (const event of events) {
     const record = translate(event);
     if (record) process.send?.(record);
@@ -32,8 +32,8 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
   yield* [];
 }
 
-/** Turns events into records. node:test reports a skip as a pass and a suite as a test, so both are looked at here. */
-export function createTranslation(root: string): (event: TestEvent) => TestRecord | undefined {
+/** Converts events to records. node:test reports a skip as a pass and a suite as a test; both are told apart here. */
+export function createEventDecoder(root: string): (event: TestEvent) => TestRecord | undefined {
   const names: string[] = [];
   return (event) => {
     switch (event.type) {
@@ -51,13 +51,13 @@ export function createTranslation(root: string): (event: TestEvent) => TestRecor
         const record = {
           type: 'test',
           name: [...names.slice(0, data.nesting), data.name].join(' > '),
-          place: `${path}:${data.line ?? 1}`,
+          location: `${path}:${data.line ?? 1}`,
           durationMs: data.details.duration_ms,
         } as const;
         if (event.type === 'test:fail') {
-          // A parent fails because of what stands in it, and that has been reported already.
-          if (failureType(event.data.details.error) === 'subtestsFailed') return undefined;
-          return { ...record, outcome: 'failed', detail: describe(event.data.details.error) };
+          // A parent test that failed only because of its subtests: the subtests have been reported already.
+          if (getFailureType(event.data.details.error) === 'subtestsFailed') return undefined;
+          return { ...record, outcome: 'failed', detail: formatError(event.data.details.error) };
         }
         if (data.skip !== undefined && data.skip !== false) {
           return { ...record, outcome: 'skipped', detail: typeof data.skip === 'string' ? data.skip : '' };
@@ -75,24 +75,24 @@ export function createTranslation(root: string): (event: TestEvent) => TestRecor
   };
 }
 
-function failureType(error: Error): unknown {
+function getFailureType(error: Error): unknown {
   return 'failureType' in error ? error.failureType : undefined;
 }
 
-/** The test's own error where there is one; node:test wraps it. */
-function describe(error: Error): string {
+/** Formats the test's own error, which node:test wraps in another one. */
+function formatError(error: Error): string {
   const { cause } = error;
-  // An assertion error, inspected, would say everything twice: its message holds the difference already.
+  // Inspecting an assertion error would print the difference twice: its message contains it already.
   if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_ASSERTION')
-    return withoutRunner(cause.stack ?? cause.message);
-  if (cause instanceof Error) return withoutRunner(inspect(cause));
+    return removeRunnerFrames(cause.stack ?? cause.message);
+  if (cause instanceof Error) return removeRunnerFrames(inspect(cause));
   if ('exitCode' in error && typeof error.exitCode === 'number')
-    return `The process ended with code ${error.exitCode}.`;
-  if ('signal' in error && typeof error.signal === 'string') return `The process was ended by ${error.signal}.`;
+    return `The process exited with code ${error.exitCode}.`;
+  if ('signal' in error && typeof error.signal === 'string') return `The process was killed by ${error.signal}.`;
   return cause === undefined ? inspect(error) : inspect(cause);
 }
 
-/** The stack without the frames of the test runner and of Node itself. */
-function withoutRunner(text: string): string {
+/** Removes the stack frames of the test runner and of Node itself. */
+function removeRunnerFrames(text: string): string {
   return text.replaceAll(/\n +at (?:[^\n]*\bnode:[^\n]*|[^\n]*\(<anonymous>\)(?=\n|$))/g, '');
 }

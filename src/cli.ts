@@ -1,38 +1,38 @@
-// Arguments, exit codes, and nothing else.
+// Entry point of the `parley` command: runs the program and sets the exit code.
 import { CommanderError } from 'commander';
 import { ServiceError } from './core/error.ts';
 import { createProgram } from './commands/program.ts';
 
-/** 2: the arguments or the configuration are wrong; 1: anything else. */
-function exitCodeOf(error: unknown): number {
+/** Returns the exit code: 2 for wrong arguments or configuration, 1 for other errors. */
+function getExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   return error instanceof ServiceError && error.kind === 'invalid-request' ? 2 : 1;
 }
 
-/** Undefined where it was told already. A stack is for faults of ours: what the machine refuses is one line. */
-function complaintOf(error: unknown): string | undefined {
+/** Returns the text of an error; undefined if commander has printed it. Only programming errors get a stack trace. */
+function formatError(error: unknown): string | undefined {
   if (error instanceof CommanderError) return undefined;
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ServiceError) {
     const { message, cause } = error;
     const isNew = cause instanceof Error && !message.includes(cause.message);
-    return isNew ? `${message}\n  because: ${cause.message}` : message;
+    return isNew ? `${message}\n  Cause: ${cause.message}` : message;
   }
   return 'syscall' in error ? error.message : (error.stack ?? error.message);
 }
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader has left, as `head` does. What was asked for is done to its end all the same; a service goes on.
+    // The reader of a pipe has exited, e.g. `head`. The command still finishes its work, and a service keeps running.
     if (error.code === 'EPIPE') return;
-    process.stderr.write(`parley: the output cannot be written: ${error.message}\n`, () => process.exit(1));
+    process.stderr.write(`parley: cannot write the output: ${error.message}\n`, () => process.exit(1));
   });
 }
 
 try {
   await createProgram(process).parseAsync(process.argv);
 } catch (error) {
-  process.exitCode = exitCodeOf(error);
-  const complaint = complaintOf(error);
-  if (complaint !== undefined) process.stderr.write(`parley: ${complaint}\n`);
+  process.exitCode = getExitCode(error);
+  const text = formatError(error);
+  if (text !== undefined) process.stderr.write(`parley: ${text}\n`);
 }

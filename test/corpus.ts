@@ -2,38 +2,37 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Packages that are installed for the tests of this repository; what they say of themselves stays where it is. */
+/**
+ * Packages installed for the tests. Their documents are read in place, so that none becomes part of this repository.
+ */
 const PACKAGES = fileURLToPath(new URL('../node_modules/', import.meta.url));
 
-/** A folder of real documents: what installed packages say of themselves. */
+/** A folder of real documents: README files and docs of installed packages. */
 export interface Corpus {
-  /** Paths in the folder: `ws/README.md`, `fastify/docs/Guides/Testing.md`. */
+  /** Paths in the folder, such as `ws/README.md` or `fastify/docs/Guides/Testing.md`. */
   readonly documents: readonly string[];
 }
 
-/**
- * Copies what installed packages say of themselves to a folder, under their names: more than 200 documents, most of them
- * English. Made where it is used, so that none of them is part of this repository.
- */
-export async function makeCorpus(folder: string): Promise<Corpus> {
+/** Copies the documents of installed packages to a folder: more than 200, most of them English. */
+export async function createCorpus(folder: string): Promise<Corpus> {
   const documents: string[] = [];
-  const take = async (path: string): Promise<void> => {
+  const addDocument = async (path: string): Promise<void> => {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await copyFile(join(PACKAGES, path), join(folder, path));
     documents.push(path);
   };
-  for (const name of await packages()) {
+  for (const name of await listPackages()) {
     const files = await readdir(join(PACKAGES, name));
     const readme = files.find((file) => /^readme\.(?:md|markdown)$/i.test(file));
-    if (readme !== undefined) await take(`${name}/${readme}`);
+    if (readme !== undefined) await addDocument(`${name}/${readme}`);
     if (!files.includes('docs')) continue;
     for (const file of await readdir(join(PACKAGES, name, 'docs'), { recursive: true }))
-      if (file.endsWith('.md')) await take(`${name}/docs/${file.replaceAll('\\', '/')}`);
+      if (file.endsWith('.md')) await addDocument(`${name}/docs/${file.replaceAll('\\', '/')}`);
   }
   return { documents: documents.toSorted() };
 }
 
-async function packages(): Promise<readonly string[]> {
+async function listPackages(): Promise<readonly string[]> {
   const names: string[] = [];
   for (const entry of await readdir(PACKAGES, { withFileTypes: true })) {
     if (!entry.isDirectory() || entry.name.startsWith('.')) continue;

@@ -3,7 +3,7 @@ import { openSearchIndex } from '../src/service/open-search-index.ts';
 
 const quiet = () => undefined;
 
-/** Puts files, folders and addresses into the local index of this configuration, as `parley index add` does. */
+/** Adds files, folders and addresses to the local index of a configuration, as `parley index add` does. */
 export async function fillIndex(config: Config, sources: readonly string[]): Promise<void> {
   const log = { info: quiet, warn: quiet, error: quiet };
   const index = await openSearchIndex(config, { environment: {}, log });

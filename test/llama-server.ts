@@ -6,40 +6,41 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { findPython } from './clients/python.ts';
 
-/** The folder to put on PATH for whoever starts `llama-server`: the real server of llama.cpp, out of a Python package. */
+/** A folder for PATH with `llama-server`: the real server of llama.cpp, from a Python package. */
 export const LLAMA_SERVER_FOLDER = fileURLToPath(new URL('__fixtures__/llama-server/', import.meta.url));
 
-/** Why tests with it are skipped, or false. */
-export const lacksLlamaServer = (): string | false => findPython('xllamacpp', 'llama-server').lacks ?? false;
+/** Returns why tests with llama-server are skipped, or false if they can run. */
+export const getLlamaServerSkipReason = (): string | false =>
+  findPython('xllamacpp', 'llama-server').skipReason ?? false;
 
 export interface LlamaServer {
-  /** Without a version. */
+  /** Base URL without a version. */
   readonly url: string;
-  /** Slots that are computing now. */
-  busySlots(): Promise<number>;
-  /** Ends it as the kernel would. */
+  /** Counts slots that are computing. */
+  countBusySlots(): Promise<number>;
+  /** Kills the server with SIGKILL. */
   kill(): void;
-  /** At the same address, where it was killed. */
-  revive(): Promise<void>;
+  /** Starts the killed server again at the same address. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface LlamaServerOptions {
   readonly modelFile: string;
   readonly slots: number;
-  /** Of each slot. */
+  /** Context size of each slot. */
   readonly contextTokens: number;
-  /** Further words of its command line. */
-  readonly more?: readonly string[];
+  /** Further arguments of the command line. */
+  readonly extraArguments?: readonly string[];
 }
 
-/** With the smallest model it takes a second or two. */
-const STARTS_WITHIN_MS = 60_000;
+/** Time limit for a start in ms; with the smallest model it takes a second or two. */
+const START_MS_MAX = 60_000;
 
-/** Of what it logs: enough to say why it did not start. */
-const LINES_KEPT_MAX = 1_000;
+/** Lines of its log that are kept to explain a failed start. */
+const OUTPUT_LINES_MAX = 1_000;
 
-/** Starts it on a port that the system chooses, with one thread. */
+/** Starts llama-server with one thread, on a port that the system chooses. */
 export async function startLlamaServer(options: LlamaServerOptions): Promise<LlamaServer> {
   const start = async (port: number) => {
     const child = spawn(
@@ -53,29 +54,29 @@ export async function startLlamaServer(options: LlamaServerOptions): Promise<Lla
         `--ctx-size=${options.slots * options.contextTokens}`,
         '--slots',
         '--no-webui',
-        ...(options.more ?? []),
+        ...(options.extraArguments ?? []),
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
-    return { child, url: await addressOf(child) };
+    return { child, url: await readAddress(child) };
   };
   let running = await start(0);
   const { url } = running;
   const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
     const { child } = running;
     if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
+    const exited = once(child, 'exit');
     child.kill(signal);
-    await gone;
+    await exited;
   };
   return {
     url,
-    async busySlots() {
+    async countBusySlots() {
       const slots = (await (await fetch(`${url}/slots`)).json()) as readonly { readonly is_processing: boolean }[];
       return slots.filter((slot) => slot.is_processing).length;
     },
     kill: () => void running.child.kill('SIGKILL'),
-    async revive() {
+    async restart() {
       await end('SIGKILL');
       running = await start(Number(new URL(url).port));
       assert.equal(running.url, url);
@@ -84,20 +85,23 @@ export async function startLlamaServer(options: LlamaServerOptions): Promise<Lla
   };
 }
 
-/** Reads what it says to the end: a full pipe would stop it. @throws what it said, where it ends without listening. */
-function addressOf(child: ChildProcess): Promise<string> {
+/**
+ * Reads the output until the server listens, and on to its end, because a full pipe would block it.
+ * @throws the last output lines if it exits.
+ */
+function readAddress(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
-    const said: string[] = [];
+    const output: string[] = [];
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
-      reject(new Error(`llama-server does not listen after ${STARTS_WITHIN_MS} ms: ${said.slice(-5).join('\n')}`));
-    }, STARTS_WITHIN_MS);
+      reject(new Error(`llama-server does not listen after ${START_MS_MAX} ms: ${output.slice(-5).join('\n')}`));
+    }, START_MS_MAX);
     child.on('error', reject);
     child.on('exit', () => clearTimeout(timer));
-    child.on('exit', (code) => reject(new Error(`llama-server ended with ${code}: ${said.slice(-5).join('\n')}`)));
+    child.on('exit', (code) => reject(new Error(`llama-server ended with ${code}: ${output.slice(-5).join('\n')}`)));
     assert.ok(child.stdout && child.stderr);
     createInterface(child.stderr).on('line', (line) => {
-      if (said.length < LINES_KEPT_MAX) said.push(line);
+      if (output.length < OUTPUT_LINES_MAX) output.push(line);
     });
     createInterface(child.stdout).on('line', (line) => {
       const [, url] = /^main: server is listening on (\S+)$/.exec(line) ?? [];

@@ -1,8 +1,8 @@
-/** What a service's log says with this message, in order, from what its process printed; a line that is not whole yet is left out. */
-export const logLines = (output: string, message: string): readonly Readonly<Record<string, unknown>>[] =>
+/** Parses the log lines with a message, in order, from the output of a service. An incomplete last line is left out. */
+export const findLogLines = (output: string, message: string): readonly Readonly<Record<string, unknown>>[] =>
   output
     .split('\n')
     .slice(0, -1)
     .filter((line) => line.includes(`"msg":"${message}"`))
-    // Words of the other stream may stand before it.
+    // Text of the other stream may precede the JSON.
     .map((line) => JSON.parse(line.slice(line.indexOf('{'))) as Record<string, unknown>);

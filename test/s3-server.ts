@@ -8,51 +8,51 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../src/engines/free-port.ts';
+import { findFreePort } from '../src/engines/find-free-port.ts';
 import { until } from './until.ts';
 
-/** What `.ci/run` builds. */
+/** The program that `.ci/run` builds. */
 const PROGRAM = fileURLToPath(new URL('../.cache/s3-server/versitygw', import.meta.url));
 
-/** Why tests with it are skipped, or false. */
-export const lacksS3Server = (): string | false =>
+/** Returns why tests with the S3 server are skipped, or false if they can run. */
+export const getS3ServerSkipReason = (): string | false =>
   existsSync(PROGRAM) ? false : 'no .cache/s3-server/versitygw (.ci/run builds it)';
 
 export interface S3Server {
   readonly endpoint: string;
   readonly bucket: string;
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** Ends it as the kernel would. */
+  /** Kills the server with SIGKILL. */
   kill(): void;
   close(): Promise<void>;
 }
 
-const STARTS_WITHIN_MS = 30_000;
+const START_MS_MAX = 30_000;
 
 const BUCKET = 'blobs';
 
-/** Another program may take a port between its choice and its use. */
-const PORTS_TRIED_MAX = 4;
+/** Attempts to find a free port: another program may take a port between its choice and its use. */
+const PORT_ATTEMPTS_MAX = 4;
 
-/** A real S3 server, on loopback and in a folder of its own, with one bucket. */
+/** Starts a real S3 server on loopback, in a folder of its own, with one bucket. */
 export async function startS3Server(): Promise<S3Server> {
-  for (let tried = 1; ; tried += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startAt(await freePort());
+      return await startOnPort(await findFreePort());
     } catch (error) {
-      if (tried === PORTS_TRIED_MAX) throw error;
+      if (attempt === PORT_ATTEMPTS_MAX) throw error;
     }
   }
 }
 
-/** @throws where it ends early, as on a port that is taken; and where somebody else answers there. */
-async function startAt(port: number): Promise<S3Server> {
+/** @throws if the server exits early, for example because the port is taken, or if another program answers there. */
+async function startOnPort(port: number): Promise<S3Server> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-s3-'));
-  // Beside the objects: not every file system that tests run on keeps attributes of files.
+  // The folders are siblings because not every file system supports the extended attributes that the server would use.
   const [objects, sidecar] = [join(folder, 'objects'), join(folder, 'sidecar')];
   await Promise.all([mkdir(objects), mkdir(sidecar)]);
   const endpoint = `http://127.0.0.1:${port}`;
-  // No other server of the tests takes these: what makes the bucket is this one.
+  // These credentials are unique, so a bucket can be created on this server only.
   const credentials = { accessKeyId: `parley-tests-${randomUUID()}`, secretAccessKey: 'a secret of no value' };
   const child = spawn(PROGRAM, ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', '--sidecar', sidecar, objects], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -60,16 +60,16 @@ async function startAt(port: number): Promise<S3Server> {
   });
   const close = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
-      const gone = once(child, 'exit');
+      const exited = once(child, 'exit');
       child.kill('SIGKILL');
-      await gone;
+      await exited;
     }
     await rm(folder, { recursive: true });
   };
   try {
-    await until('the S3 server listens', { withinMs: STARTS_WITHIN_MS }, async () => {
+    await until('the S3 server listens', { timeoutMs: START_MS_MAX }, async () => {
       assert.equal(child.exitCode ?? child.signalCode, null, 'the S3 server ended early');
-      const answer = await fetch(endpoint, { signal: AbortSignal.timeout(STARTS_WITHIN_MS) }).catch(() => undefined);
+      const answer = await fetch(endpoint, { signal: AbortSignal.timeout(START_MS_MAX) }).catch(() => undefined);
       return answer?.headers.get('server') === 'VERSITYGW' ? true : undefined;
     });
     const client = new S3Client({ endpoint, credentials, region: 'us-east-1', forcePathStyle: true });

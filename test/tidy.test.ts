@@ -3,14 +3,16 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { usedExports } from './tidy/exports.ts';
 import { fileNames, fileSizes, installScripts, markdownTitles, packageScripts } from './tidy/files.ts';
-import { importDirections, packageOwners, roomsOfTheHouse } from './tidy/imports.ts';
+import { importDirections, knownModules, packageOwners } from './tidy/imports.ts';
+import { links, outsideDocuments } from './tidy/links.ts';
+import { bannedWords, uniqueTypeNames } from './tidy/names.ts';
 import { securityTests } from './tidy/security.ts';
 import { makeTree, readTree, type Rule, type Tree } from './tidy/tree.ts';
 import { wordingRules } from './tidy/wording.ts';
 
 const RULES: readonly Rule[] = [
   importDirections,
-  roomsOfTheHouse,
+  knownModules,
   packageOwners,
   ...wordingRules,
   fileNames,
@@ -20,6 +22,10 @@ const RULES: readonly Rule[] = [
   markdownTitles,
   usedExports,
   securityTests,
+  links,
+  outsideDocuments,
+  bannedWords,
+  uniqueTypeNames,
 ];
 
 const findings = (rule: Rule, tree: Tree): string[] =>
@@ -35,9 +41,9 @@ describe('the tree', () => {
   }
 });
 
-describe('the rules', () => {
-  // Words that a rule looks for are put together here, or it would find them in this file.
-  const cases: readonly { file: string; text: string; found: readonly string[] }[] = [
+describe('the rules of the tree', () => {
+  // Words that a rule searches for are concatenated here, or the rule would find them in this file.
+  const cases: readonly { file: string; text: string; found: readonly string[]; besides?: Record<string, string> }[] = [
     { file: 'src/core/a.ts', text: `import { a } from '../lib/a.ts';`, found: [] },
     {
       file: 'src/lib/a.ts',
@@ -109,9 +115,10 @@ describe('the rules', () => {
     {
       file: 'docs/security.md',
       text: '# Security\n\n| threat | test |\n| --- | --- |\n| a | `src/a.test.ts`: never |\n| b | none |',
+      besides: { 'src/a.test.ts': '' },
       found: ["docs/security.md:5 src/a.test.ts has no test 'never'", 'docs/security.md:6 names no test'],
     },
-    { file: 'src/attic/a.ts', text: '', found: ['src/attic/a.ts:1 attic is not a room of the house'] },
+    { file: 'src/attic/a.ts', text: '', found: ['src/attic/a.ts:1 attic is not a module of the architecture'] },
     {
       file: 'src/core/a.ts',
       text: `import { z } from 'zod';\nimport left from '@pads/left/deep';\nimport { join } from 'node:path';`,
@@ -129,7 +136,7 @@ describe('the rules', () => {
     {
       file: 'src/http/a.ts',
       text: `console.log('hello');`,
-      found: ['src/http/a.ts:1 prints; what happened goes to the log'],
+      found: ['src/http/a.ts:1 writes to the console; use the log'],
     },
     { file: 'src/engines/llama/process.ts', text: `console.log('hello');`, found: [] },
     { file: 'docs/a.md', text: `# A\n${'TO'}DO later`, found: ['docs/a.md:2 names no issue'] },
@@ -137,7 +144,7 @@ describe('the rules', () => {
     {
       file: 'scripts/a.ts',
       text: `const path = '${'/wor'}k/a';`,
-      found: ['scripts/a.ts:1 names a place that no other machine has'],
+      found: ['scripts/a.ts:1 names a path that exists on one machine only'],
     },
     { file: 'src/lib/a.ts', text: `const path = 'net${'wor'}k/a' + engine${'.libr'}ary;`, found: [] },
     {
@@ -149,7 +156,7 @@ describe('the rules', () => {
     {
       file: 'src/lib/a.test.ts',
       text: `await new Promise((resolve) => set${'Timeout'}(resolve, 10));`,
-      found: ['src/lib/a.test.ts:1 sleeps; listen, hand in a clock, or use test/until.ts'],
+      found: ['src/lib/a.test.ts:1 sleeps; wait for an event, inject a clock, or use test/until.ts'],
     },
     {
       file: 'src/lib/string-utils.ts',
@@ -180,12 +187,68 @@ describe('the rules', () => {
       text: 'export const lonely = 1;',
       found: ['src/lib/a.ts:1 lonely is used by no other file'],
     },
+    {
+      file: 'docs/a.md',
+      text: '# A\n\n[b](b.md) [c](b.md#one-two) [d](b.md#three) [e](c.md) [f](#a) `[g](g.md)` `docs` `src/none.ts`',
+      besides: { 'docs/b.md': '# B\n\n## One, two' },
+      found: [
+        'docs/a.md:3 links to docs/b.md#three, which does not exist',
+        'docs/a.md:3 links to docs/c.md, which does not exist',
+        'docs/a.md:3 links to src/none.ts, which does not exist',
+      ],
+    },
+    {
+      file: 'src/lib/a.ts',
+      text: `/** Source: ${'docs'}/wire/x.md#chat. */\n// See ${'docs'}/wire/y.md.`,
+      besides: { 'docs/wire/x.md': '# X\n\n## Chat' },
+      found: ['src/lib/a.ts:2 links to docs/wire/y.md, which does not exist'],
+    },
+    {
+      file: 'src/lib/a.ts',
+      text: `/** ${'E'}9.3 says so. */\nconst text = '${'wire'}.md';`,
+      found: ['src/lib/a.ts:1 cites E9.3; state the fact or link docs/wire'],
+    },
+    {
+      file: 'src/lib/a.ts',
+      text: [
+        'const grumble = `grumble ${toGrumble(`x${ok}`)} grumble`; // grumble',
+        'interface Snarled {}',
+        "export type HasSnarled = 'grumble';",
+        'const snarled = /grumble/;',
+        'const stepAside = 1;',
+      ].join('\n'),
+      besides: {
+        'docs/glossary.md':
+          '# Glossary\n\n| term | meaning | instead of |\n| --- | --- | --- |\n| report | says | `grumble`, `Snarled`, `stepAside` |',
+      },
+      found: [
+        'src/lib/a.ts:1 grumble has the word grumble; say report',
+        'src/lib/a.ts:1 toGrumble has the word grumble; say report',
+        'src/lib/a.ts:3 HasSnarled has the word Snarled; say report',
+        'src/lib/a.ts:5 stepAside has the word stepAside; say report',
+      ],
+    },
+    {
+      file: 'src/store/a.ts',
+      text: 'const grumble = row.grumble;',
+      besides: {
+        'docs/glossary.md': '# Glossary\n\n| report | says | `grumble` |\n\n| `grumble` | `src/store/` | a column |',
+        'src/store/b.ts': '',
+      },
+      found: [],
+    },
+    {
+      file: 'src/lib/b.ts',
+      text: 'export interface Same {}',
+      besides: { 'src/core/a.ts': 'export type Same = string;' },
+      found: ['src/lib/b.ts:1 Same is also the name of a type in src/core/a.ts'],
+    },
   ];
 
-  for (const { file, text, found } of cases) {
+  for (const { file, text, found, besides } of cases) {
     const [line = ''] = text.slice(0, 60).split('\n');
-    test(`${found.length === 0 ? 'allow' : 'find'} in ${file}: ${line}`, () => {
-      const tree = makeTree({ [file]: text });
+    test(`${found.length === 0 ? 'accepts' : 'rejects'} ${file}: ${line}`, () => {
+      const tree = makeTree({ ...besides, [file]: text });
       assert.deepEqual(
         RULES.flatMap((rule) => findings(rule, tree)),
         found,
@@ -193,9 +256,9 @@ describe('the rules', () => {
     });
   }
 
-  test('have each been seen to fail', () => {
+  test('each finds something in at least one case', () => {
     const silent = RULES.filter((rule) =>
-      cases.every(({ file, text }) => findings(rule, makeTree({ [file]: text })).length === 0),
+      cases.every(({ file, text, besides }) => findings(rule, makeTree({ ...besides, [file]: text })).length === 0),
     );
     assert.deepEqual(
       silent.map(({ name }) => name),

@@ -1,24 +1,24 @@
-/** Between two looks, in ms. The one place where tests wait for something that cannot be listened to. */
-const LOOK_EVERY_MS = 50;
+/** Interval between two polls in ms. This is the one place where tests wait for a state that emits no event. */
+const POLL_MS = 50;
 
-/** A machine that stands still for a while takes no turn away from what is waited for: it has at least so many. */
-const LOOKS_MIN = 20;
+/** Polls that happen at least, whatever the time: a machine that stalls for a while must not cause a timeout. */
+const POLLS_MIN = 20;
 
 /**
- * Looks again and again until there is a result.
- * @throws when there is none within `withinMs`, naming what was waited for. The last look begins after that time.
+ * Polls until there is a result.
+ * @throws when there is none within `timeoutMs`, with the description. The last poll starts after that time.
  */
 export async function until<T>(
-  what: string,
-  { withinMs }: { withinMs: number },
-  look: () => Promise<T | undefined>,
+  description: string,
+  { timeoutMs }: { timeoutMs: number },
+  poll: () => Promise<T | undefined>,
 ): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (let looks = 1; ; looks += 1) {
-    const isLast = looks >= LOOKS_MIN && performance.now() > deadline;
-    const found = await look();
+  const deadline = performance.now() + timeoutMs;
+  for (let polls = 1; ; polls += 1) {
+    const isLast = polls >= POLLS_MIN && performance.now() > deadline;
+    const found = await poll();
     if (found !== undefined) return found;
-    if (isLast) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await new Promise((again) => setTimeout(again, LOOK_EVERY_MS));
+    if (isLast) throw new Error(`not within ${timeoutMs} ms: ${description}`);
+    await new Promise((again) => setTimeout(again, POLL_MS));
   }
 }

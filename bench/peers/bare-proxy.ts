@@ -1,14 +1,14 @@
-// The physical limit of a proxy in this runtime: bytes in, bytes out, one keep-alive connection a request under way.
+// Lower bound for a proxy in this runtime: forwards bytes, with one keep-alive connection per request in progress.
 import { Agent, createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerQuestions } from '../child.ts';
+import { serveRequests } from '../child.ts';
 
 const upstream = new URL(process.env['BENCH_UPSTREAM'] ?? '');
 const agent = new Agent({ keepAlive: true });
 
 const server = createServer((request, response) => {
   const { 'content-type': type, 'content-length': length } = request.headers;
-  const asked = ask(
+  const upstreamRequest = ask(
     {
       agent,
       host: upstream.hostname,
@@ -22,8 +22,8 @@ const server = createServer((request, response) => {
       answer.pipe(response);
     },
   );
-  asked.on('error', () => response.destroy());
-  request.pipe(asked);
+  upstreamRequest.on('error', () => response.destroy());
+  request.pipe(upstreamRequest);
 });
 server.keepAliveTimeout = 60_000;
-server.listen(0, '127.0.0.1', 1024, () => answerQuestions(() => (server.address() as AddressInfo).port));
+server.listen(0, '127.0.0.1', 1024, () => serveRequests(() => (server.address() as AddressInfo).port));

@@ -1,4 +1,4 @@
-// What a program costs in Pyodide as it comes: loaded by Node, without a sandbox and without an image of its memory.
+// Runs a program in Pyodide as it is published: loaded by Node, without a sandbox and without a memory snapshot.
 import { loadPyodide } from 'pyodide';
 
 const python = await loadPyodide();

@@ -1,13 +1,13 @@
-// The physical limit of a streamed answer: node:http writing prepared bytes, one write a token, one token a tick.
+// Lower bound for a streamed answer: node:http writes prepared bytes, one write per token, one token per tick.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerQuestions, cpuMicros } from '../child.ts';
+import { serveRequests, getCpuMicros } from '../child.ts';
 
 let frames: string[] = [];
 let plain = '';
 
 const server = createServer((request, response) => {
-  // A body is read and parsed by every server of this kind.
+  // Every server of this kind reads and parses the body.
   let text = '';
   request.setEncoding('utf8');
   request.on('data', (chunk: string) => (text += chunk));
@@ -30,8 +30,8 @@ const server = createServer((request, response) => {
   });
 });
 server.listen(0, '127.0.0.1', () =>
-  answerQuestions((question) => {
-    if (question === 'cpu') return cpuMicros();
+  serveRequests((question) => {
+    if (question === 'cpu') return getCpuMicros();
     if (question === 'port') return (server.address() as AddressInfo).port;
     ({ frames, plain } = question as { frames: string[]; plain: string });
     return 'ok';

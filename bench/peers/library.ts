@@ -1,7 +1,7 @@
-// The engine library driven directly, through its public face: free-running generators or all of them in lock step.
+// Drives the engine's library through its public interface: generators that run freely, or all of them in lock step.
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
 import type { LlamaContextSequence, Token } from 'node-llama-cpp';
-import { answerQuestions } from '../child.ts';
+import { serveRequests } from '../child.ts';
 
 const llama = await getLlama({
   gpu: false,
@@ -18,19 +18,19 @@ const context = await model.createContext({
   threads: Number(process.env['BENCH_THREADS'] ?? 1),
   sequences,
 });
-const all: LlamaContextSequence[] = Array.from({ length: sequences }, () => context.getSequence());
+const allSequences: LlamaContextSequence[] = Array.from({ length: sequences }, () => context.getSequence());
 
-interface Question {
+interface LibraryRequest {
   readonly streams: number;
   readonly tokens: number;
   readonly prompt: string;
   readonly style: 'lock-step' | 'free';
 }
 
-/** Sum over the streams of tokens a second, from each stream's first token to its last. */
-async function measure({ streams, tokens, prompt, style }: Question): Promise<number> {
+/** Returns the sum of the streams' tokens per second, each from its first token to its last. */
+async function measure({ streams, tokens, prompt, style }: LibraryRequest): Promise<number> {
   const generators = await Promise.all(
-    all.slice(0, streams).map(async (sequence) => {
+    allSequences.slice(0, streams).map(async (sequence) => {
       await sequence.clearHistory();
       return sequence.evaluate(model.tokenize(prompt, true), { temperature: 0 });
     }),
@@ -57,4 +57,4 @@ async function measure({ streams, tokens, prompt, style }: Question): Promise<nu
   return clocks.reduce((sum, { first, last, count }) => sum + ((count - 1) / (last - first)) * 1000, 0);
 }
 
-answerQuestions((question) => measure(question as Question));
+serveRequests((question) => measure(question as LibraryRequest));

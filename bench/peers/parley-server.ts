@@ -1,17 +1,17 @@
-// The whole service in one process, as `parley serve` runs it, asked over IPC for its CPU time and address.
+// Runs the whole service in one process, as `parley serve` does. Returns its CPU time and address over IPC.
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createService } from '../../src/service/service.ts';
-import { answerQuestions, cpuMicros } from '../child.ts';
+import { serveRequests, getCpuMicros } from '../child.ts';
 
 const { config } = loadConfig({ env: process.env });
 const service = await createService(config);
 const [address] = await service.listen();
-const key = await service.firstKey();
+const key = await service.getFirstKey();
 const stop = new AbortController();
-await service.prepare({ signal: stop.signal, onProgress: () => undefined });
+await service.prepareDefaultModel({ signal: stop.signal, onProgress: () => undefined });
 process.once('disconnect', () => void service.close());
 
-answerQuestions((question) => {
-  if (question === 'cpu') return cpuMicros();
+serveRequests((question) => {
+  if (question === 'cpu') return getCpuMicros();
   return { url: address?.url, key: key?.secret };
 });

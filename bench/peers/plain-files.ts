@@ -1,4 +1,4 @@
-// What a file costs at the least: node:http, a stream to disk with md5, and one back. Durable when it is answered, as ours.
+// Lower bound for files: node:http, a stream to disk with md5, and one back. Syncs before it answers, as Parley does.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createServer } from 'node:http';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { answerQuestions } from '../child.ts';
+import { serveRequests } from '../child.ts';
 
 const path = join(process.env['BENCH_FILES'] ?? '.', 'plain.bin');
 
@@ -24,4 +24,4 @@ const server = createServer((request, response) => {
   });
   void pipeline(request, hashed, createWriteStream(path, { flush: true })).then(() => response.end(hash.digest('hex')));
 });
-server.listen(0, '127.0.0.1', () => answerQuestions(() => (server.address() as AddressInfo).port));
+server.listen(0, '127.0.0.1', () => serveRequests(() => (server.address() as AddressInfo).port));

@@ -2,24 +2,24 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where the peers' programs are put, outside the repository's files. */
+/** Root of the peers' programs, in a folder that Git ignores. */
 const ROOT = fileURLToPath(new URL('../../.cache/bench/', import.meta.url));
 
 /**
- * A folder with what `make` puts there. It is made once for each `pins`: a text with the versions that were asked for.
- * What a broken-off set-up left is thrown away.
+ * Returns a folder that `setUp` has filled. Runs `setUp` once per value of `pins`, a text with the requested versions.
+ * Removes what an interrupted set-up left behind.
  */
-export async function benchFolder(
+export async function prepareBenchFolder(
   name: string,
   pins: string,
-  make: (folder: string) => Promise<void>,
+  setUp: (folder: string) => Promise<void>,
 ): Promise<string> {
   const folder = join(ROOT, name);
-  const mark = join(folder, 'bench-pins.txt');
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === pins) return folder;
+  const pinsFile = join(folder, 'bench-pins.txt');
+  if (existsSync(pinsFile) && readFileSync(pinsFile, 'utf8') === pins) return folder;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  await make(folder);
-  writeFileSync(mark, pins);
+  await setUp(folder);
+  writeFileSync(pinsFile, pins);
   return folder;
 }

@@ -1,27 +1,27 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { benchFolder } from './bench-folder.ts';
+import { prepareBenchFolder } from './bench-folder.ts';
 import { runProgram } from './run-program.ts';
 
-const GATEWAY = '1.15.2';
+const GATEWAY_VERSION = '1.15.2';
 
 /**
- * The gateway asks for any @hono/node-server from 1.3.3 on below 2. With 1.14.2 to 1.19.19 each of its streams is a 500,
- * "TypeError: immutable": those versions let it write to the headers of the upstream's own answer. 1.14.1 is the last
- * before them; @hono/node-ws 1.2.0 is the last that takes it.
+ * The gateway accepts any @hono/node-server >=1.3.3 and <2. With 1.14.2 to 1.19.19 each stream fails with status 500,
+ * "TypeError: immutable", because these versions let the gateway write to the headers of the upstream's response.
+ * 1.14.1 is the last version before them; @hono/node-ws 1.2.0 is the last that accepts it.
  */
-const PINS = { '@hono/node-server': '1.14.1', '@hono/node-ws': '1.2.0' };
+const PINNED_VERSIONS = { '@hono/node-server': '1.14.1', '@hono/node-ws': '1.2.0' };
 
-/** The gateway's program, for node. */
-export async function setUpPortkey(note: (text: string) => void): Promise<string> {
-  const wanted = {
+/** Installs the gateway and returns the path of its program, a Node script. */
+export async function setUpPortkey(logProgress: (text: string) => void): Promise<string> {
+  const packageJson = {
     private: true,
-    dependencies: { '@portkey-ai/gateway': GATEWAY },
-    overrides: PINS,
+    dependencies: { '@portkey-ai/gateway': GATEWAY_VERSION },
+    overrides: PINNED_VERSIONS,
   };
-  const folder = await benchFolder('portkey', JSON.stringify(wanted), async (at) => {
-    note(`installing @portkey-ai/gateway ${GATEWAY}`);
-    writeFileSync(join(at, 'package.json'), JSON.stringify(wanted));
+  const folder = await prepareBenchFolder('portkey', JSON.stringify(packageJson), async (at) => {
+    logProgress(`installing @portkey-ai/gateway ${GATEWAY_VERSION}`);
+    writeFileSync(join(at, 'package.json'), JSON.stringify(packageJson));
     const quietly = ['--ignore-scripts', '--omit=optional', '--omit=dev', '--no-audit', '--no-fund'];
     await runProgram('npm', ['install', ...quietly], at);
   });

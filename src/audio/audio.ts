@@ -1,47 +1,47 @@
-import type { AudioKind } from './recording.ts';
-import type { AudioFault } from './unreadable.ts';
+import type { AudioFileFormat } from './format-decoder.ts';
+import type { AudioFaultKind } from './audio-decoding-error.ts';
 
-/** What was found in a recording that was decoded. */
-export interface AudioReport {
-  readonly kind: AudioKind;
-  /** How its samples are written, in the usual words: `pcm_s16le`, `mp3`, `flac`, `vorbis`, `opus`, `aac`. */
+/** Properties of a decoded recording. */
+export interface DecodingReport {
+  readonly kind: AudioFileFormat;
+  /** Codec, in common notation: `pcm_s16le`, `mp3`, `flac`, `vorbis`, `opus`, `aac`. */
   readonly codec: string;
-  /** Hz, and channels, as it was written; a file may change them, these are the first ones. */
+  /** Sample rate in Hz and number of channels of the file; the first ones if they change within the file. */
   readonly sampleRate: number;
   readonly channels: number;
-  /** Of what came out, at SPEECH_SAMPLE_RATE. */
+  /** Number of decoded samples at SPEECH_SAMPLE_RATE. */
   readonly samples: number;
   readonly durationMs: number;
-  /** Its end is missing, or damaged: what came out is what stands before. */
-  readonly isCutOff: boolean;
-  /** Places where something was damaged; silence or nothing stands there. */
-  readonly damagedPlaces: number;
-  /** Of HE-AAC, the lower half of its frequencies was decoded: all that speech has. */
-  readonly isLowerHalf: boolean;
+  /** The end of the file is missing or damaged; only the part before it was decoded. */
+  readonly isTruncated: boolean;
+  /** Number of damaged parts, which were skipped or replaced by silence. */
+  readonly damagedPartCount: number;
+  /** Only the AAC core of an HE-AAC file was decoded: the lower half of the frequencies, which suffices for speech. */
+  readonly isCoreOnly: boolean;
 }
 
-/** What comes of a recording, in this order: sound, then one of the others, and nothing behind it. */
-export type AudioEvent =
-  /** One channel at SPEECH_SAMPLE_RATE, about ±1. */
+/** Events of decoding a recording: samples, then exactly one other event. */
+export type DecodedAudioEvent =
+  /** Samples of one channel at SPEECH_SAMPLE_RATE, about ±1. */
   | { readonly type: 'sound'; readonly samples: Float32Array }
-  | { readonly type: 'end'; readonly report: AudioReport }
-  /** A sentence for whoever sent it. */
-  | { readonly type: 'failed'; readonly fault: AudioFault; readonly reason: string };
+  | { readonly type: 'end'; readonly report: DecodingReport }
+  /** `reason`: a sentence for the caller. */
+  | { readonly type: 'failed'; readonly fault: AudioFaultKind; readonly reason: string };
 
-export type AudioEnd = Exclude<AudioEvent, { readonly type: 'sound' }>;
+export type DecodingEnd = Exclude<DecodedAudioEvent, { readonly type: 'sound' }>;
 
-/** Which of several channels: all of them mixed, or one by its number from 0. */
-export type ChannelChoice = 'mix' | number;
+/** All channels mixed, or the number of one channel from 0. */
+export type ChannelSelection = 'mix' | number;
 
-/** How much decoding one recording may take. Beyond each: it has failed. */
+/** Limits of decoding one recording. Exceeding one is a failure. */
 export interface DecodingLimits {
   readonly sourceBytesMax: number;
   readonly secondsMax: number;
-  /** Of the processor: a basis, and more for each second of sound and each MiB that was read. */
-  readonly msBase: number;
-  readonly msPerSecond: number;
-  readonly msPerMib: number;
-  /** By the clock, without a sign of life. */
+  /** CPU time in ms: a base, and an extra per second of audio and per MiB read. */
+  readonly cpuMsBase: number;
+  readonly cpuMsPerSecond: number;
+  readonly cpuMsPerMib: number;
+  /** Time without any progress, in ms. */
   readonly stallMs: number;
   readonly residentBytesMax: number;
 }

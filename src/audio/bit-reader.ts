@@ -1,37 +1,40 @@
-import { damaged } from './unreadable.ts';
+import { createDamagedError } from './audio-decoding-error.ts';
 
-/** Bits of bytes in memory, the highest of a byte first. */
+/** Reads bits from bytes in memory, the most significant bit of each byte first. */
 export interface BitReader {
-  /** Up to 24 bits as a number; 0 for no bits. @throws Unreadable behind the end, as all others. */
+  /**
+   * Reads up to 24 bits as a number; 0 for no bits.
+   * @throws AudioDecodingError beyond the end, like all other functions.
+   */
   read(bits: number): number;
-  /** The next up to 24 bits, which stay; behind the end there are zeros. */
+  /** Returns up to 24 bits without consuming them, padded with zeros beyond the end. */
   peek(bits: number): number;
   skip(bits: number): void;
-  /** On to the next whole byte. */
+  /** Skips to the next byte boundary. */
   align(): void;
-  /** In bits, from the beginning. */
-  at(): number;
-  left(): number;
+  /** Position in bits from the start. */
+  getPosition(): number;
+  countRemaining(): number;
 }
 
 export function createBitReader(bytes: Uint8Array): BitReader {
   const end = bytes.length * 8;
-  let at = 0;
+  let position = 0;
 
   const peek = (bits: number): number => {
-    const byte = at >>> 3;
+    const byte = position >>> 3;
     const word =
       (((bytes[byte] ?? 0) << 24) |
         ((bytes[byte + 1] ?? 0) << 16) |
         ((bytes[byte + 2] ?? 0) << 8) |
         (bytes[byte + 3] ?? 0)) >>>
       0;
-    // 24 bits stand in these 32 wherever in a byte they begin.
-    return bits === 0 ? 0 : ((word << (at & 7)) >>> 0) >>> (32 - bits);
+    // These 32 bits contain 24 bits from any position within a byte.
+    return bits === 0 ? 0 : ((word << (position & 7)) >>> 0) >>> (32 - bits);
   };
   const skip = (bits: number): void => {
-    at += bits;
-    if (at > end) throw damaged('has a frame that ends too early');
+    position += bits;
+    if (position > end) throw createDamagedError('has a frame that ends too early');
   };
 
   return {
@@ -42,8 +45,8 @@ export function createBitReader(bytes: Uint8Array): BitReader {
     },
     peek,
     skip,
-    align: () => skip(-at & 7),
-    at: () => at,
-    left: () => end - at,
+    align: () => skip(-position & 7),
+    getPosition: () => position,
+    countRemaining: () => end - position,
   };
 }

@@ -1,116 +1,118 @@
-import { unsupported } from './unreadable.ts';
+import { createUnsupportedError } from './audio-decoding-error.ts';
 
-/** The bytes of a recording in order, whatever pieces they come in. Fewer come back than asked for only at the end. */
+/** Input bytes of a recording. Functions return fewer bytes than requested only at the end. */
 export interface ByteInput {
-  /** A copy. */
+  /** Reads bytes. Returns a copy. */
   read(count: number): Uint8Array;
-  /** The next bytes, which stay; good until the next call. For small counts: so much is held in memory. */
+  /**
+   * Returns bytes without consuming them, valid until the next call. For small counts, because they are held in memory.
+   */
   peek(count: number): Uint8Array;
-  /** @returns whether all of them were there. */
+  /** Skips bytes. Returns whether all of them existed. */
   skip(count: number): boolean;
-  /** On to a place that is known, forwards or back. @throws Unreadable where this source only goes forwards. */
+  /** Moves to a position. @throws AudioDecodingError for a backward move if the source is a stream. */
   seek(to: number): void;
-  /** Bytes that are there without waiting for more. */
-  held(): number;
-  /** Of the next byte, from 0. */
-  at(): number;
-  /** Where it is known. */
+  /** Number of bytes available without waiting. */
+  countBuffered(): number;
+  /** Position of the next byte, from 0. */
+  getPosition(): number;
+  /** Size of the input, if known. */
   readonly sizeBytes: number | undefined;
 }
 
 export interface ByteSource {
-  /** The next piece, whose memory is ours then; undefined behind the last one. */
+  /** Returns the next chunk, which the reader may keep; undefined at the end. */
   pull(): Uint8Array | undefined;
-  /** The next piece is the one from there. Absent where the source only goes forwards. */
-  readonly jump?: ((to: number) => void) | undefined;
+  /** Makes the next chunk start at a position. Absent for a stream. */
+  readonly seekSource?: ((to: number) => void) | undefined;
   readonly sizeBytes?: number | undefined;
 }
 
-/** Ours: bytes that are read and dropped rather than asked for anew. */
-const NEAR_BYTES = 512 * 1024;
+/** Up to this distance, bytes are read and discarded instead of moving the source. */
+const SKIP_BYTES_MAX = 512 * 1024;
 
-export function createByteInput({ pull, jump, sizeBytes }: ByteSource): ByteInput {
-  let held = new Uint8Array();
-  let from = 0;
-  let at = 0;
-  let isOver = false;
+export function createByteInput({ pull, seekSource, sizeBytes }: ByteSource): ByteInput {
+  let buffer = new Uint8Array();
+  let offset = 0;
+  let position = 0;
+  let isAtEnd = false;
 
-  const more = (): boolean => {
-    const piece = isOver ? undefined : pull();
-    isOver = piece === undefined;
+  const readMore = (): boolean => {
+    const piece = isAtEnd ? undefined : pull();
+    isAtEnd = piece === undefined;
     if (piece === undefined) return false;
-    if (from === held.length) held = new Uint8Array(piece);
+    if (offset === buffer.length) buffer = new Uint8Array(piece);
     else {
-      const joined = new Uint8Array(held.length - from + piece.length);
-      joined.set(held.subarray(from));
-      joined.set(piece, held.length - from);
-      held = joined;
+      const joined = new Uint8Array(buffer.length - offset + piece.length);
+      joined.set(buffer.subarray(offset));
+      joined.set(piece, buffer.length - offset);
+      buffer = joined;
     }
-    from = 0;
+    offset = 0;
     return true;
   };
 
   const skip = (count: number): boolean => {
     let left = count;
-    while (left > held.length - from) {
-      left -= held.length - from;
-      at += held.length - from;
-      from = held.length;
-      if (!more()) return false;
+    while (left > buffer.length - offset) {
+      left -= buffer.length - offset;
+      position += buffer.length - offset;
+      offset = buffer.length;
+      if (!readMore()) return false;
     }
-    from += left;
-    at += left;
+    offset += left;
+    position += left;
     return true;
   };
 
   const seek = (to: number): void => {
-    if (to >= at && (!jump || to - at < NEAR_BYTES)) return void skip(to - at);
-    if (!jump) throw unsupported('cannot be read in one go: its index stands behind it');
-    jump(to);
-    held = new Uint8Array();
-    from = 0;
-    at = to;
-    isOver = false;
+    if (to >= position && (!seekSource || to - position < SKIP_BYTES_MAX)) return void skip(to - position);
+    if (!seekSource) throw createUnsupportedError('cannot be streamed because its index is at the end of the file');
+    seekSource(to);
+    buffer = new Uint8Array();
+    offset = 0;
+    position = to;
+    isAtEnd = false;
   };
 
   return {
     sizeBytes,
     seek,
-    at: () => at,
-    held: () => held.length - from,
+    getPosition: () => position,
+    countBuffered: () => buffer.length - offset,
     peek(count) {
-      while (held.length - from < count && more());
-      return held.subarray(from, from + count);
+      while (buffer.length - offset < count && readMore());
+      return buffer.subarray(offset, offset + count);
     },
     read(count) {
-      const first = held.subarray(from, from + count);
+      const first = buffer.subarray(offset, offset + count);
       if (first.length === count) {
-        from += count;
-        at += count;
+        offset += count;
+        position += count;
         return first.slice();
       }
-      // What is asked for may be more than there is: memory grows with what comes only.
+      // The requested count may exceed the input, so memory grows only with received bytes.
       const parts = [first];
       let length = first.length;
-      from = held.length;
-      while (length < count && more()) {
-        const part = held.subarray(0, count - length);
+      offset = buffer.length;
+      while (length < count && readMore()) {
+        const part = buffer.subarray(0, count - length);
         parts.push(part);
         length += part.length;
-        from = part.length;
+        offset = part.length;
       }
-      at += length;
-      return join(parts, length);
+      position += length;
+      return concatenate(parts, length);
     },
     skip(count) {
-      if (!jump || count < NEAR_BYTES || count <= held.length - from) return skip(count);
-      seek(at + count);
-      return sizeBytes === undefined || at <= sizeBytes;
+      if (!seekSource || count < SKIP_BYTES_MAX || count <= buffer.length - offset) return skip(count);
+      seek(position + count);
+      return sizeBytes === undefined || position <= sizeBytes;
     },
   };
 }
 
-function join(parts: readonly Uint8Array[], length: number): Uint8Array {
+function concatenate(parts: readonly Uint8Array[], length: number): Uint8Array {
   const all = new Uint8Array(length);
   let at = 0;
   for (const part of parts) {

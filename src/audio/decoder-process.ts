@@ -1,44 +1,44 @@
-// Main file of the process that decodes one recording and ends. It is decoded in a thread, which reads standard input and
-// writes standard output itself, and waits in both; so this side always sees how long it takes and how much memory all of it
-// holds.
+// Main file of the child process that decodes one recording. A thread decodes it, with blocking reads of standard input
+// and
+// blocking writes to standard output, so that this thread can always check the CPU time and the memory of the process.
 import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { AUDIO_HEAP_MB } from '../core/limits.ts';
-import { ownFile } from '../lib/sealed-process.ts';
-import { watchCost } from '../lib/watch-cost.ts';
-import type { DecoderNews } from './decoder-thread.ts';
+import { resolveSourceFile } from '../lib/restricted-process.ts';
+import { watchResourceUsage } from '../lib/watch-resource-usage.ts';
+import type { DecoderThreadMessage } from './decoder-thread.ts';
 
 const STDERR = 2;
 
-/** What the thread has done so far, for the time it may take: seconds of sound, MiB read. */
-const done = new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT));
-let unwatch = (): void => undefined;
+/** Progress of the thread, which determines its CPU time limit: seconds of audio, MiB read. */
+const progress = new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT));
+let stopWatching = (): void => undefined;
 
-const thread = new Worker(ownFile(new URL('./decoder-thread', import.meta.url)), {
-  workerData: done,
+const thread = new Worker(resolveSourceFile(new URL('./decoder-thread', import.meta.url)), {
+  workerData: progress,
   env: {},
   stdout: true,
   stderr: true,
   resourceLimits: { maxOldGenerationSizeMb: AUDIO_HEAP_MB },
 });
-thread.on('message', (news: DecoderNews) => {
-  if (news.type === 'ended') return process.exit(0);
-  const { msBase, msPerSecond, msPerMib, residentBytesMax } = news.limits;
-  unwatch();
-  unwatch = watchCost({
-    msMax: () => msBase + msPerSecond * (done[0] ?? 0) + msPerMib * (done[1] ?? 0),
+thread.on('message', (message: DecoderThreadMessage) => {
+  if (message.type === 'finished') return process.exit(0);
+  const { cpuMsBase, cpuMsPerSecond, cpuMsPerMib, residentBytesMax } = message.limits;
+  stopWatching();
+  stopWatching = watchResourceUsage({
+    msMax: () => cpuMsBase + cpuMsPerSecond * (progress[0] ?? 0) + cpuMsPerMib * (progress[1] ?? 0),
     residentBytesMax,
-    onOver: giveUp,
+    onExceeded: exitOverLimit,
   });
 });
 thread.on('error', (error) => {
-  if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return giveUp('memory');
+  if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return exitOverLimit('memory');
   writeSync(STDERR, `${error.stack ?? error.message}\n`);
   process.kill(process.pid, 'SIGKILL');
 });
 
-/** The thread may be in the middle of a call of the system, which only an end from outside ends. */
-function giveUp(limit: 'time' | 'memory'): void {
-  writeSync(STDERR, `\nover: ${limit}\n`);
+/** Kills the process, because the thread may be blocked in a system call, which only a signal ends. */
+function exitOverLimit(limit: 'time' | 'memory'): void {
+  writeSync(STDERR, `\nlimit exceeded: ${limit}\n`);
   process.kill(process.pid, 'SIGKILL');
 }

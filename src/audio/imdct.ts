@@ -1,39 +1,39 @@
 /**
- * The inverse modified discrete cosine transform of `size / 2` coefficients: from `input` at `inputAt` into `size` values of
- * `output`, y[n] = sum of X[k] cos(2π/size (n + 1/2 + size/4)(k + 1/2)), not scaled.
+ * Inverse modified discrete cosine transform of `size / 2` coefficients: reads `input` from index `inputAt`, and writes
+ * `size` values to `output`: y[n] = sum of X[k] cos(2π/size (n + 1/2 + size/4)(k + 1/2)), without scaling.
  */
 export type Imdct = (input: Float64Array, inputAt: number, output: Float64Array) => void;
 
-/** @param size a power of two, at least 16. */
+/** @param size A power of two, at least 16. */
 export function createImdct(size: number): Imdct {
   const half = size / 2;
   const points = size / 4;
   const fft = createFft(points);
-  const turnRe = new Float64Array(points);
-  const turnIm = new Float64Array(points);
+  const twiddleRe = new Float64Array(points);
+  const twiddleIm = new Float64Array(points);
   for (let k = 0; k < points; k++) {
     const angle = (-Math.PI * (k + 1 / 8)) / half;
-    turnRe[k] = Math.cos(angle);
-    turnIm[k] = Math.sin(angle);
+    twiddleRe[k] = Math.cos(angle);
+    twiddleIm[k] = Math.sin(angle);
   }
   const re = new Float64Array(points);
   const im = new Float64Array(points);
   const cosine = new Float64Array(half);
 
   return (input, inputAt, output) => {
-    // A cosine transform of type IV by a complex one of half its points.
+    // Computes a type IV cosine transform by a complex transform of half its size.
     for (let n = 0; n < points; n++) {
       const a = input[inputAt + 2 * n] ?? 0;
       const b = input[inputAt + half - 1 - 2 * n] ?? 0;
-      re[n] = a * (turnRe[n] ?? 0) - b * (turnIm[n] ?? 0);
-      im[n] = a * (turnIm[n] ?? 0) + b * (turnRe[n] ?? 0);
+      re[n] = a * (twiddleRe[n] ?? 0) - b * (twiddleIm[n] ?? 0);
+      im[n] = a * (twiddleIm[n] ?? 0) + b * (twiddleRe[n] ?? 0);
     }
     fft(re, im);
     for (let k = 0; k < points; k++) {
-      cosine[2 * k] = (re[k] ?? 0) * (turnRe[k] ?? 0) - (im[k] ?? 0) * (turnIm[k] ?? 0);
-      cosine[half - 1 - 2 * k] = -((re[k] ?? 0) * (turnIm[k] ?? 0) + (im[k] ?? 0) * (turnRe[k] ?? 0));
+      cosine[2 * k] = (re[k] ?? 0) * (twiddleRe[k] ?? 0) - (im[k] ?? 0) * (twiddleIm[k] ?? 0);
+      cosine[half - 1 - 2 * k] = -((re[k] ?? 0) * (twiddleIm[k] ?? 0) + (im[k] ?? 0) * (twiddleRe[k] ?? 0));
     }
-    // The rest is what its symmetries say.
+    // The other values follow from symmetry.
     const quarter = points;
     for (let n = 0; n < quarter; n++) {
       output[n] = cosine[n + quarter] ?? 0;
@@ -45,7 +45,7 @@ export function createImdct(size: number): Imdct {
 
 type Fft = (re: Float64Array, im: Float64Array) => void;
 
-/** In place, of a power of two. */
+/** Fast Fourier transform in place; the length is a power of two. */
 function createFft(points: number): Fft {
   const cos = new Float64Array(points / 2);
   const sin = new Float64Array(points / 2);

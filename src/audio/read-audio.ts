@@ -1,68 +1,71 @@
 import { AUDIO_CHANNELS_MAX, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from '../core/limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
-import { decodeAdts } from './aac/adts.ts';
-import type { AudioEnd, ChannelChoice } from './audio.ts';
+import { decodeAdts } from './aac/decode-adts.ts';
+import type { DecodingEnd, ChannelSelection } from './audio.ts';
 import type { ByteInput } from './byte-input.ts';
 import { decodeFlac } from './flac/decode-flac.ts';
-import { mix } from './mix.ts';
+import { selectChannel } from './select-channel.ts';
 import { decodeMp4 } from './mp4/decode-mp4.ts';
-import type { AudioKind, DecodeSound, Remarks } from './recording.ts';
+import type { AudioFileFormat, FormatDecoder, DecodingReporter } from './format-decoder.ts';
 import { createResampler, type Resampler } from './resampler.ts';
-import { decodeWav } from './wav.ts';
-import { sniff } from './sniff.ts';
-import { Unreadable, unsupported } from './unreadable.ts';
+import { decodeWav } from './decode-wav.ts';
+import { detectFormat } from './detect-format.ts';
+import { AudioDecodingError, createUnsupportedError } from './audio-decoding-error.ts';
 
-export interface ReadingWish {
-  readonly channel: ChannelChoice;
+export interface ReadAudioOptions {
+  readonly channel: ChannelSelection;
   readonly secondsMax: number;
-  /** Samples that are handed on at once. */
+  /** Samples per block. */
   readonly blockSamples: number;
-  /** One channel at SPEECH_SAMPLE_RATE; blocks of the length that was wished for, and a shorter one at the end. */
+  /** Receives blocks of one channel at SPEECH_SAMPLE_RATE; all but the last have `blockSamples` samples. */
   readonly emit: (block: Float32Array) => void;
 }
 
 /**
- * Decodes a recording, whatever it is. What it takes is bounded by whoever runs it: this is for a process of its own.
- * @throws whatever the input or `emit` throws, and a library.
+ * Decodes a recording of any supported format. Its CPU time and memory are not limited here, so it must run in a
+ * separate process.
+ * @throws errors of the input, of `emit` and of decoder libraries.
  */
-export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<AudioEnd> {
-  const remarks = createRemarks();
-  const blocks = createBlocks(wish);
-  let kind: AudioKind | undefined;
+export async function readAudio(input: ByteInput, options: ReadAudioOptions): Promise<DecodingEnd> {
+  const reporter = createReporter();
+  const blocks = createBlockBuffer(options);
+  let kind: AudioFileFormat | undefined;
   let first: { readonly sampleRate: number; readonly channels: number } | undefined;
-  let soundSamples = 0;
-  let trouble: Unreadable | undefined;
+  let decodedSamples = 0;
+  let failure: AudioDecodingError | undefined;
   try {
-    kind = sniff(input);
-    const decode = await decoderOf(kind);
+    kind = detectFormat(input);
+    const decode = await loadDecoder(kind);
     let resampler: Resampler | undefined;
     let rate = 0;
-    for await (const { sampleRate, channels } of decode(input, remarks)) {
+    for await (const { sampleRate, channels } of decode(input, reporter)) {
       if (channels.length > AUDIO_CHANNELS_MAX)
-        throw unsupported(`has ${channels.length} channels, of 1 to ${AUDIO_CHANNELS_MAX}`);
+        throw createUnsupportedError(`has ${channels.length} channels; 1 to ${AUDIO_CHANNELS_MAX} are supported`);
       first ??= { sampleRate, channels: channels.length };
       if (!resampler || rate !== sampleRate) {
-        requireRate(sampleRate);
+        checkSampleRate(sampleRate);
         if (resampler) blocks.push(resampler.end());
         resampler = createResampler({ from: sampleRate, to: SPEECH_SAMPLE_RATE });
         rate = sampleRate;
       }
-      soundSamples += channels[0]?.length ?? 0;
-      blocks.push(resampler.push(mix(channels, wish.channel)));
+      decodedSamples += channels[0]?.length ?? 0;
+      blocks.push(resampler.push(selectChannel(channels, options.channel)));
     }
     if (resampler) blocks.push(resampler.end());
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    trouble = error;
+    if (!(error instanceof AudioDecodingError)) throw error;
+    failure = error;
   }
   blocks.end();
-  const { lostSamples, ...told } = remarks.told();
-  const isAllLost = soundSamples > 0 && lostSamples >= soundSamples;
-  // What is damaged further on ends a recording that was whole so far.
-  const isFailed = trouble !== undefined && (trouble.fault === 'too-long' || blocks.count() === 0);
-  if (trouble && isFailed) return failed(trouble);
-  if (!kind || !first || isAllLost || blocks.count() === 0) {
-    return failed(new Unreadable('damaged', told.isCutOff ? 'ends before its sound begins' : 'has no sound'));
+  const { lostSamples, ...notes } = reporter.getState();
+  const isEverythingLost = decodedSamples > 0 && lostSamples >= decodedSamples;
+  // A defect after valid audio only ends the recording.
+  const isFailed = failure !== undefined && (failure.fault === 'too-long' || blocks.count() === 0);
+  if (failure && isFailed) return createFailure(failure);
+  if (!kind || !first || isEverythingLost || blocks.count() === 0) {
+    return createFailure(
+      new AudioDecodingError('damaged', notes.isTruncated ? 'ends before its audio data' : 'has no audio data'),
+    );
   }
   const samples = blocks.count();
   return {
@@ -72,25 +75,27 @@ export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<Au
       ...first,
       samples,
       durationMs: Math.round((samples * 1_000) / SPEECH_SAMPLE_RATE),
-      ...told,
-      isCutOff: told.isCutOff || trouble !== undefined,
+      ...notes,
+      isTruncated: notes.isTruncated || failure !== undefined,
     },
   };
 }
 
-const failed = ({ fault, message }: Unreadable): AudioEnd => ({
+const createFailure = ({ fault, message }: AudioDecodingError): DecodingEnd => ({
   type: 'failed',
   fault,
   reason: `The audio ${message}.`,
 });
 
-function requireRate(sampleRate: number): void {
+function checkSampleRate(sampleRate: number): void {
   if (sampleRate >= AUDIO_RATE_MIN && sampleRate <= AUDIO_RATE_MAX && Number.isInteger(sampleRate)) return;
-  throw unsupported(`has a sampling rate of ${sampleRate} Hz, of ${AUDIO_RATE_MIN} to ${AUDIO_RATE_MAX}`);
+  throw createUnsupportedError(
+    `has a sample rate of ${sampleRate} Hz; ${AUDIO_RATE_MIN} to ${AUDIO_RATE_MAX} Hz are supported`,
+  );
 }
 
-/** What takes a library is loaded when it is needed. */
-async function decoderOf(kind: AudioKind): Promise<DecodeSound> {
+/** Decoders with libraries are loaded when needed. */
+async function loadDecoder(kind: AudioFileFormat): Promise<FormatDecoder> {
   switch (kind) {
     case 'wav':
       return decodeWav;
@@ -107,40 +112,46 @@ async function decoderOf(kind: AudioKind): Promise<DecodeSound> {
   }
 }
 
-interface Told {
+interface ReporterState {
   readonly codec: string;
-  readonly isCutOff: boolean;
-  readonly damagedPlaces: number;
-  readonly isLowerHalf: boolean;
+  readonly isTruncated: boolean;
+  readonly damagedPartCount: number;
+  readonly isCoreOnly: boolean;
   readonly lostSamples: number;
 }
 
-function createRemarks(): Remarks & { told(): Told } {
+function createReporter(): DecodingReporter & { getState(): ReporterState } {
   let codec = '';
-  let isCutOff = false;
-  let damagedPlaces = 0;
+  let isTruncated = false;
+  let damagedPartCount = 0;
   let lostSamples = 0;
-  let isLowerHalf = false;
+  let isCoreOnly = false;
   return {
-    cutOff: () => void (isCutOff = true),
-    lowerHalf: () => void (isLowerHalf = true),
-    written: (name) => void (codec ||= name),
-    lost(samples) {
-      damagedPlaces++;
+    reportTruncated: () => void (isTruncated = true),
+    reportCoreOnly: () => void (isCoreOnly = true),
+    reportCodec: (name) => void (codec ||= name),
+    reportLoss(samples) {
+      damagedPartCount++;
       lostSamples += samples;
     },
-    told: () => ({ codec, isCutOff, damagedPlaces, isLowerHalf, lostSamples }),
+    getState: () => ({
+      codec,
+      isTruncated,
+      damagedPartCount,
+      isCoreOnly,
+      lostSamples,
+    }),
   };
 }
 
-interface Blocks {
+interface BlockBuffer {
   push(samples: Float32Array): void;
   end(): void;
-  /** Samples so far. */
+  /** Number of samples so far. */
   count(): number;
 }
 
-function createBlocks({ blockSamples, secondsMax, emit }: ReadingWish): Blocks {
+function createBlockBuffer({ blockSamples, secondsMax, emit }: ReadAudioOptions): BlockBuffer {
   let block = new Float32Array(blockSamples);
   let filled = 0;
   let count = 0;
@@ -149,7 +160,7 @@ function createBlocks({ blockSamples, secondsMax, emit }: ReadingWish): Blocks {
     push(samples) {
       count += samples.length;
       if (count > secondsMax * SPEECH_SAMPLE_RATE) {
-        throw new Unreadable('too-long', `is longer than ${secondsMax} seconds, which is the most that is read`);
+        throw new AudioDecodingError('too-long', `is longer than ${secondsMax} seconds, the maximum length`);
       }
       for (let at = 0; at < samples.length;) {
         const part = samples.subarray(at, at + block.length - filled);

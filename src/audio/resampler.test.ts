@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createResampler } from './resampler.ts';
 
-const tone = (hertz: number, rate: number, length: number): Float32Array =>
+const createTone = (hertz: number, rate: number, length: number): Float32Array =>
   Float32Array.from({ length }, (_, n) => Math.sin((2 * Math.PI * hertz * n) / rate));
 
 function resample(samples: Float32Array, from: number, pieces = [samples.length]): Float32Array {
   const resampler = createResampler({ from, to: 16_000 });
   const all: Float32Array[] = [];
-  for (let at = 0, turn = 0; at < samples.length; turn++) {
-    const size = pieces[turn % pieces.length] ?? 1;
+  for (let at = 0, piece = 0; at < samples.length; piece++) {
+    const size = pieces[piece % pieces.length] ?? 1;
     all.push(resampler.push(samples.slice(at, at + size)));
     at += size;
   }
@@ -17,45 +17,45 @@ function resample(samples: Float32Array, from: number, pieces = [samples.length]
   return Float32Array.from(all.flatMap((part) => [...part]));
 }
 
-/** In decibels, of the middle: at the edges there is silence beside it. */
-function loudness(samples: Float32Array): number {
+/** Measures the loudness in dB of the middle part: silence affects the edges. */
+function measureLoudness(samples: Float32Array): number {
   const middle = samples.subarray(samples.length / 4, (samples.length * 3) / 4);
   return 10 * Math.log10(middle.reduce((sum, sample) => sum + sample * sample, 0) / middle.length);
 }
 
-describe('a resampler', () => {
+describe('Resampler', () => {
   for (const from of [8_000, 11_025, 22_050, 44_100, 48_000, 96_000, 192_000]) {
-    test(`keeps tones of ${from} Hz to 65 dB, at their time`, () => {
+    test(`preserves tones at ${from} Hz to 65 dB, without delay`, () => {
       for (const hertz of [100, 1_000, Math.min(from * 0.43, 7_000)]) {
-        const found = resample(tone(hertz, from, from), from);
+        const found = resample(createTone(hertz, from, from), from);
         const difference = found.map((sample, n) => sample - Math.sin((2 * Math.PI * hertz * n) / 16_000));
         assert.equal(found.length, 16_000);
         assert.ok(
-          loudness(found) - loudness(difference) > 65,
-          `${hertz} Hz: ${loudness(found) - loudness(difference)} dB`,
+          measureLoudness(found) - measureLoudness(difference) > 65,
+          `${hertz} Hz: ${measureLoudness(found) - measureLoudness(difference)} dB`,
         );
       }
     });
   }
 
   for (const from of [22_050, 44_100, 48_000]) {
-    test(`lets nothing of ${from} Hz through that 16 kHz cannot hold`, () => {
+    test(`removes frequencies above 8 kHz at ${from} Hz`, () => {
       for (const hertz of [8_050, 9_000, from * 0.45]) {
-        assert.ok(loudness(resample(tone(hertz, from, from), from)) < -70, `${hertz} Hz`);
+        assert.ok(measureLoudness(resample(createTone(hertz, from, from), from)) < -70, `${hertz} Hz`);
       }
     });
   }
 
-  test('gives the same samples in whatever pieces they come', () => {
-    const samples = tone(700, 44_100, 10_000);
+  test('returns the same samples for pieces of any size', () => {
+    const samples = createTone(700, 44_100, 10_000);
     const whole = resample(samples, 44_100);
     for (const pieces of [[1], [3, 1_000, 1, 17], [4_410]]) assert.deepEqual(resample(samples, 44_100, pieces), whole);
   });
 
-  test('does not drift, also at a rate that shares nothing with 16 kHz', () => {
-    const found = resample(tone(440, 44_101, 44_101 * 20), 44_101);
+  test('does not drift at a rate without common divisors', () => {
+    const found = resample(createTone(440, 44_101, 44_101 * 20), 44_101);
     const late = found.subarray(300_000, 310_000);
     const difference = late.map((sample, n) => sample - Math.sin((2 * Math.PI * 440 * (n + 300_000)) / 16_000));
-    assert.ok(loudness(late) - loudness(difference) > 55);
+    assert.ok(measureLoudness(late) - measureLoudness(difference) > 55);
   });
 });

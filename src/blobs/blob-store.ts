@@ -1,55 +1,57 @@
 import type { Readable } from 'node:stream';
 
-export interface BlobFacts {
+export interface BlobMetadata {
   readonly sizeBytes: number;
-  /** Lower-case hex. */
+  /** Lower-case hex digits. */
   readonly md5: string;
 }
 
-export interface BlobWish {
-  /** Asked before each piece is taken; what it throws ends the upload and is thrown on. Counted with the piece. */
-  readonly allow?: (sizeBytes: number) => void | Promise<void>;
-  /** Ends the upload, also while the source is silent; its reason is thrown. */
+export interface PutBlobOptions {
+  /** Called before each piece is accepted, with the size including it. An error it throws ends the upload. */
+  readonly checkSize?: (sizeBytes: number) => void | Promise<void>;
+  /** Ends the upload, also while the source is silent. `put` throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Both inclusive, in bytes from 0, as in HTTP; what lies beyond the end of the blob is left out. */
+/** Inclusive byte positions from 0, as in HTTP. A part beyond the end of the blob is ignored. */
 export interface BlobRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Bytes under names of ours: 1 to 128 letters, digits, `-` and `_`, of which no two differ by case only. Nobody but the
- * house chooses them: every method throws ServiceError `internal` for another name. A name is written once and never again.
+ * Stores bytes under names that Parley generates: 1 to 128 letters, digits, `-` and `_`; no two names differ only in
+ * case. Every method throws ServiceError `internal` for another name. A name is written once and never reused.
  *
- * A blob is there whole or not at all, whatever happens meanwhile; memory does not grow with its size. What an upload that
- * was cut off left behind is removed by it, or, after a crash, by `abandon` and `sweep`.
+ * A blob either exists completely or not at all, whatever fails meanwhile. Memory does not grow with its size. A failed
+ * upload removes its own remains; after a crash `abortUpload` and `removeStaleUploads` do.
  */
 export interface BlobStore {
   /**
-   * When it resolves, the blob survives a power cut.
-   * @throws whatever the source or `allow` throws, or the signal's reason; ServiceError `too-large` beyond what the store
-   * can hold under one name, `overloaded` where it is full; ServiceError `internal`.
+   * Writes a blob. When the promise resolves, the blob survives a power failure.
+   * @throws errors of the source and of `checkSize`; the signal's reason; ServiceError `too-large` above the store's
+   * limit per blob, `overloaded` if the store is full, `internal`.
    */
-  put(name: string, source: AsyncIterable<Uint8Array>, wish?: BlobWish): Promise<BlobFacts>;
+  put(name: string, source: AsyncIterable<Uint8Array>, options?: PutBlobOptions): Promise<BlobMetadata>;
   /**
-   * The stream holds a file or a connection: whoever does not read it to its end destroys it. Its chunks belong to whoever
-   * reads them, who may give their memory back: the store keeps none.
-   * @throws ServiceError `file-not-found`; `invalid-request` where the range begins behind the last byte.
+   * Opens a blob for reading. The stream holds a file or a connection, so a consumer that stops early must destroy it.
+   * The consumer owns the chunks and may release their memory; the store does not keep them.
+   * @throws ServiceError `file-not-found`; `invalid-request` if the range starts after the last byte.
    */
   read(name: string, range?: BlobRange): Promise<Readable>;
-  /** Of no effect where there is none. Who reads it already may see its end or an error. */
+  /** Deletes a blob if it exists. A running read may see the end of the blob or an error. */
   delete(name: string): Promise<void>;
-  /** Removes what an unfinished upload of that name left. One that still runs fails, and leaves nothing. */
-  abandon(name: string): Promise<void>;
-  /** Every blob with the time of its last change (UTC ms), in no particular order. */
+  /**
+   * Removes the remains of an unfinished upload. An upload of that name that is still running fails and leaves nothing.
+   */
+  abortUpload(name: string): Promise<void>;
+  /** Lists all blobs with the time of their last change (UTC ms), in no particular order. */
   list(): AsyncIterable<{ readonly name: string; readonly changedAt: number }>;
   /**
-   * The same for all unfinished uploads older than that (UTC ms), also of names that nobody knows any more. The age has to
-   * be greater than the time that an upload may take.
-   * @returns how many.
+   * Removes the remains of all unfinished uploads that started before `before` (UTC ms). The age must exceed the
+   * maximum duration of an upload.
+   * @returns the number of removed uploads.
    */
-  sweep(before: number): Promise<number>;
+  removeStaleUploads(before: number): Promise<number>;
   close(): Promise<void>;
 }

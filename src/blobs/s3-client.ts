@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { S3_CONNECT_MS, S3_HEAD_MS, S3_SILENCE_MS, S3_SOCKETS_MAX } from '../core/limits.ts';
+import { S3_CONNECT_MS, S3_HEAD_MS, S3_IDLE_MS, S3_SOCKETS_MAX } from '../core/limits.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;
@@ -9,35 +9,36 @@ export interface S3Credentials {
 
 export interface S3Options {
   readonly bucket: string;
-  /** Of every key, e.g. `parley/`. What lies under it belongs to this store alone. Empty: the whole bucket does. */
+  /** Prefix of every key, e.g. `parley/`. This store owns all objects under it. Empty: it owns the whole bucket. */
   readonly prefix: string;
-  /** Default: that of AWS for the region. */
+  /** Default: the endpoint of AWS for the region. */
   readonly endpoint?: string | undefined;
-  /** Default: us-east-1, which servers of other makers take for any. */
+  /** Default: us-east-1, which S3-compatible servers accept as any region. */
   readonly region?: string | undefined;
-  /** Default: what the client finds for itself, as the role of the machine or a profile. */
+  /** Default: credentials that the AWS client finds itself, e.g. the role of the machine or a profile. */
   readonly credentials?: S3Credentials | undefined;
-  /** Whether the bucket stands in the path and not in the host's name. Default: where there is an endpoint. */
+  /** Whether the bucket is part of the path instead of the host name. Default: true if `endpoint` is set. */
   readonly isPathStyle?: boolean | undefined;
 }
 
-const REGION = 'us-east-1';
+const DEFAULT_REGION = 'us-east-1';
 
 export function createS3Client({ endpoint, region, credentials, isPathStyle }: S3Options): S3Client {
   return new S3Client({
-    region: region ?? REGION,
+    region: region ?? DEFAULT_REGION,
     forcePathStyle: isPathStyle ?? endpoint !== undefined,
-    // Newer checksums are trailers of a chunked body, which many servers of other makers refuse. The signature covers the
-    // bytes of a part as it is.
+    // Newer checksums are sent as trailers of a chunked body, which many S3-compatible servers reject. The signature
+    // covers
+    // the bytes of a part anyway.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // With it, each part would wait for a first answer, on a connection of its own.
+    // 100-continue would delay each part by a round trip.
     expectContinueHeader: false,
     requestHandler: {
       connectionTimeout: S3_CONNECT_MS,
       requestTimeout: S3_HEAD_MS,
       throwOnRequestTimeout: true,
-      socketTimeout: S3_SILENCE_MS,
+      socketTimeout: S3_IDLE_MS,
       httpAgent: { keepAlive: true, maxSockets: S3_SOCKETS_MAX },
       httpsAgent: { keepAlive: true, maxSockets: S3_SOCKETS_MAX },
     },

@@ -1,57 +1,62 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { S3_GRACE_MS, S3_PART_BYTES, S3_SPOOL_WRITE_BYTES } from '../core/limits.ts';
-import type { BlobFacts, BlobWish } from './blob-store.ts';
-import { giveGrace } from './grace.ts';
-import { takeIn } from './intake.ts';
-import { takeBack, uploadParts, whileSending } from './s3-parts.ts';
-import type { Upload } from './s3-parts.ts';
-import { spoolParts } from './spool.ts';
+import type { BlobMetadata, PutBlobOptions } from './blob-store.ts';
+import { createDelayedAbort } from './delayed-abort.ts';
+import { createPartReader } from './part-reader.ts';
+import { deleteObject, uploadParts, sendPart } from './s3-multipart-upload.ts';
+import type { S3Upload } from './s3-multipart-upload.ts';
+import { createSpool } from './spool.ts';
 import type { SpooledPart } from './spool.ts';
 
 /**
- * What fits into one part goes as one object; what is longer goes as parts, of which a few are on their way while the next
- * is gathered. Whatever fails, nothing stays under the name: also where the server may have taken in what it did not answer.
+ * Uploads a blob. A source that fits into one part is sent as one object. A longer one is sent in parts, a few at a
+ * time while the next one is received. After a failure no object remains, even if the server processed a request
+ * without answering it.
  */
-export async function upload(source: AsyncIterable<Uint8Array>, wish: BlobWish, to: Upload): Promise<BlobFacts> {
-  const intake = takeIn(source, S3_SPOOL_WRITE_BYTES, wish);
-  const spool = spoolParts(intake, { folder: to.folder, partBytes: S3_PART_BYTES });
+export async function uploadBlob(
+  source: AsyncIterable<Uint8Array>,
+  options: PutBlobOptions,
+  upload: S3Upload,
+): Promise<BlobMetadata> {
+  const reader = createPartReader(source, S3_SPOOL_WRITE_BYTES, options);
+  const spool = createSpool(reader, { folder: upload.folder, partBytes: S3_PART_BYTES });
   const { parts } = spool;
   try {
     const first = await parts.next();
     const second = first.done === true ? first : await parts.next();
     if (first.done !== true && second.done !== true) {
-      await uploadParts(chain([first.value, second.value], parts), wish.signal, to);
+      await uploadParts(chain([first.value, second.value], parts), options.signal, upload);
     } else {
-      await uploadWhole(first.done === true ? NOTHING : first.value, wish.signal, to);
+      await uploadWhole(first.done === true ? EMPTY_PART : first.value, options.signal, upload);
     }
-    return intake.facts();
+    return reader.getMetadata();
   } finally {
     await parts.return(undefined);
     await spool.close();
   }
 }
 
-const NOTHING: SpooledPart = { read: async () => new Uint8Array(0), close: async () => undefined };
+const EMPTY_PART: SpooledPart = { read: async () => new Uint8Array(0), close: async () => undefined };
 
 async function* chain<T>(first: readonly T[], rest: AsyncIterator<T>): AsyncGenerator<T> {
   yield* first;
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-async function uploadWhole(part: SpooledPart, signal: AbortSignal | undefined, to: Upload): Promise<void> {
-  const { client, target, failure } = to;
-  const grace = giveGrace(signal, S3_GRACE_MS);
+async function uploadWhole(part: SpooledPart, signal: AbortSignal | undefined, upload: S3Upload): Promise<void> {
+  const { client, target, mapError } = upload;
+  const delayedAbort = createDelayedAbort(signal, S3_GRACE_MS);
   try {
-    await whileSending(part, to, async (Body) => {
+    await sendPart(part, upload, async (Body) => {
       signal?.throwIfAborted();
-      await client.send(new PutObjectCommand({ ...target, Body }), { abortSignal: grace.signal });
+      await client.send(new PutObjectCommand({ ...target, Body }), { abortSignal: delayedAbort.signal });
     });
     signal?.throwIfAborted();
   } catch (thrown) {
-    await takeBack(to);
+    await deleteObject(upload);
     signal?.throwIfAborted();
-    throw failure('PutObject', thrown);
+    throw mapError('PutObject', thrown);
   } finally {
-    grace.end();
+    delayedAbort.dispose();
   }
 }

@@ -2,65 +2,65 @@ import { randomBytes } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Intake } from './intake.ts';
-import { FILE_MODE, openIncoming } from './incoming.ts';
-import { onDisk } from './on-disk.ts';
+import type { PartReader } from './part-reader.ts';
+import { FILE_MODE, openIncomingFolder } from './incoming-folder.ts';
+import { mapDiskErrors } from './map-disk-errors.ts';
 
-/** A part that waits on the disk for its turn. */
+/** A part on disk that waits to be sent. */
 export interface SpooledPart {
-  /** Copies it into memory that is large enough. @returns the beginning of that memory which it fills. */
+  /** Copies the part into `into`, which must be large enough. @returns the used beginning of `into`. */
   read(into: Uint8Array): Promise<Uint8Array>;
-  /** Gives its disk back; of no effect the second time. */
+  /** Frees the disk space. A second call has no effect. */
   close(): Promise<void>;
 }
 
 export interface Spool {
-  /** All of `partBytes` but the last, which is shorter and is left out where nothing is left. Read once. */
+  /** Parts of `partBytes`; the last one may be shorter, and an empty source has none. Can be iterated once. */
   readonly parts: AsyncGenerator<SpooledPart>;
-  /** Closes all parts, also one that is not whole. After the last read of `parts`. */
+  /** Closes all parts, including an incomplete one. Call it after the last read of `parts`. */
   close(): Promise<void>;
 }
 
-export interface SpoolWish {
+export interface SpoolOptions {
   readonly folder: string;
-  /** A multiple of what the intake cuts. */
+  /** A multiple of the size of the reader's parts. */
   readonly partBytes: number;
 }
 
 /**
- * Gathers parts on the disk. A sender may take a minute for each piece, and a part that is gathered in memory holds it for
- * as long: many such senders would hold all of it. A part is a file without a name, so a killed process leaves none.
+ * Collects parts on disk. A client may take a minute per piece; parts that were collected in memory would occupy it as
+ * long, so that many slow clients would exhaust it. A part is an unlinked file, so a killed process leaves none.
  */
-export function spoolParts({ parts, release }: Pick<Intake, 'parts' | 'release'>, wish: SpoolWish): Spool {
+export function createSpool({ pieces, release }: Pick<PartReader, 'pieces' | 'release'>, options: SpoolOptions): Spool {
   const files = new Set<FileHandle>();
-  async function* spooled(): AsyncGenerator<SpooledPart> {
-    const incoming = await openIncoming(wish.folder);
+  async function* readParts(): AsyncGenerator<SpooledPart> {
+    const incoming = await openIncomingFolder(options.folder);
     let file: FileHandle | undefined;
     let sizeBytes = 0;
-    for await (const piece of parts) {
+    for await (const piece of pieces) {
       if (!file) {
-        file = await openNameless(incoming);
+        file = await openUnnamedFile(incoming);
         files.add(file);
       }
-      await onDisk(file.writeFile(piece));
+      await mapDiskErrors(file.writeFile(piece));
       sizeBytes += piece.byteLength;
       release(piece);
-      if (sizeBytes < wish.partBytes) continue;
-      yield partOf(file, sizeBytes);
+      if (sizeBytes < options.partBytes) continue;
+      yield createPart(file, sizeBytes);
       file = undefined;
       sizeBytes = 0;
     }
-    if (file) yield partOf(file, sizeBytes);
+    if (file) yield createPart(file, sizeBytes);
   }
   const closeFile = async (file: FileHandle): Promise<void> => {
-    if (files.delete(file)) await onDisk(file.close());
+    if (files.delete(file)) await mapDiskErrors(file.close());
   };
-  const partOf = (file: FileHandle, sizeBytes: number): SpooledPart => ({
+  const createPart = (file: FileHandle, sizeBytes: number): SpooledPart => ({
     async read(into) {
       let filled = 0;
       while (filled < sizeBytes) {
-        const { bytesRead } = await onDisk(file.read(into, filled, sizeBytes - filled, filled));
-        if (bytesRead === 0) throw new Error('a spooled part is shorter than it was');
+        const { bytesRead } = await mapDiskErrors(file.read(into, filled, sizeBytes - filled, filled));
+        if (bytesRead === 0) throw new Error('a spooled part is shorter than the bytes written to it');
         filled += bytesRead;
       }
       return into.subarray(0, sizeBytes);
@@ -68,18 +68,18 @@ export function spoolParts({ parts, release }: Pick<Intake, 'parts' | 'release'>
     close: () => closeFile(file),
   });
   return {
-    parts: spooled(),
+    parts: readParts(),
     async close() {
       await Promise.all([...files].map(closeFile));
     },
   };
 }
 
-async function openNameless(incoming: string): Promise<FileHandle> {
+async function openUnnamedFile(incoming: string): Promise<FileHandle> {
   const path = join(incoming, `${randomBytes(8).toString('hex')}.spool`);
-  const file = await onDisk(open(path, 'wx+', FILE_MODE));
+  const file = await mapDiskErrors(open(path, 'wx+', FILE_MODE));
   try {
-    await onDisk(rm(path));
+    await mapDiskErrors(rm(path));
     return file;
   } catch (thrown) {
     await file.close();

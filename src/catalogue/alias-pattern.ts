@@ -1,9 +1,9 @@
 /**
- * A test for names: `*` stands for any text, also none; everything else for itself.
+ * Compiles a pattern for names: `*` matches any text, including the empty one; other characters match themselves.
  *
- * No regular expression: a pattern of many stars must not make a long name slow (linear per star here).
+ * Not a regular expression: the time must stay linear per star, so that a pattern with many stars cannot be slow.
  */
-export function compilePattern(pattern: string): (name: string) => boolean {
+export function compileAliasPattern(pattern: string): (name: string) => boolean {
   const pieces = pattern.split('*');
   const first = pieces[0] ?? '';
   const last = pieces.at(-1) ?? '';

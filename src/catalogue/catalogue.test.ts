@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RegionId } from '../core/region.ts';
 import { createCatalogue, createReplaceableCatalogue } from './catalogue.ts';
-import { expandCatalogue } from './expand.ts';
+import { expandCatalogue } from './expand-catalogue.ts';
 import { FAMILIES } from './families/families.ts';
 import type { ModelInterface } from './model.ts';
 import { parseCatalogueAdditions } from './schema.ts';
@@ -17,7 +17,7 @@ const OWNER = { region: 'cn-beijing', workspace: 'w' } as const;
 const resolve = (name: string, wanted: ModelInterface = 'chat', region: RegionId = 'cn-beijing') =>
   catalogue.resolve(name, { interface: wanted, owner: { region, workspace: 'w' } });
 
-const ALIASES: readonly [asked: string, wanted: ModelInterface, name: string][] = [
+const ALIASES: readonly [requestedName: string, modelInterface: ModelInterface, name: string][] = [
   ['qwen-plus', 'chat', 'svc-plus'],
   ['qwen-max-latest', 'messages', 'svc-plus'],
   ['qwen3-8b', 'responses', 'svc-plus'],
@@ -41,28 +41,30 @@ const ALIASES: readonly [asked: string, wanted: ModelInterface, name: string][] 
   ['svc-tiny', 'chat', 'svc-tiny'],
 ];
 
-test("a real brand's name finds its model, and the answer can echo the name", () => {
-  for (const [asked, wanted, name] of ALIASES) {
-    const resolved = resolve(asked, wanted);
-    assert.equal(resolved.entry.name, name, asked);
-    assert.equal(resolved.asked, asked);
-    assert.equal(catalogue.find(asked)?.name, name);
+test('resolves an alias, and keeps the requested name', () => {
+  for (const [requestedName, modelInterface, name] of ALIASES) {
+    const resolved = resolve(requestedName, modelInterface);
+    assert.equal(resolved.entry.name, name, requestedName);
+    assert.equal(resolved.requestedName, requestedName);
+    assert.equal(catalogue.find(requestedName)?.name, name);
   }
 });
 
-test("other makers' names are not taken unless configured", () => {
+test('does not resolve names of other vendors unless configured', () => {
   assert.equal(catalogue.find('gpt-4o'), undefined);
-  const own = createCatalogue(expandCatalogue(shipped, parseCatalogueAdditions({ aliases: { 'gpt-*': 'svc-plus' } })));
-  assert.equal(own.find('gpt-4o')?.name, 'svc-plus');
+  const extended = createCatalogue(
+    expandCatalogue(shipped, parseCatalogueAdditions({ aliases: { 'gpt-*': 'svc-plus' } })),
+  );
+  assert.equal(extended.find('gpt-4o')?.name, 'svc-plus');
 });
 
-test('an exact name goes before every pattern', () => {
+test('prefers an exact name to every pattern', () => {
   const additions = { models: { 'qwen-plus': { url: 'http://h/v1' } } };
-  const own = createCatalogue(expandCatalogue(shipped, parseCatalogueAdditions(additions)));
-  assert.equal(own.find('qwen-plus')?.name, 'qwen-plus');
+  const extended = createCatalogue(expandCatalogue(shipped, parseCatalogueAdditions(additions)));
+  assert.equal(extended.find('qwen-plus')?.name, 'qwen-plus');
 });
 
-test('an unknown model is refused with the models of that interface and region', () => {
+test('rejects an unknown model with the models of that interface and region', () => {
   assert.throws(() => resolve('nonsense', 'chat', 'cn-hongkong'), {
     kind: 'model-not-found',
     param: 'model',
@@ -70,7 +72,7 @@ test('an unknown model is refused with the models of that interface and region',
       'The model `nonsense` does not exist or you do not have access to it. Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny.',
   });
   assert.throws(() => resolve('nonsense', 'completions'), { message: /Available models: svc-coder-turbo\.$/ });
-  const chatting = { interface: 'native', owner: OWNER, without: ['translation', 'research'] } as const;
+  const chatting = { interface: 'native', owner: OWNER, exceptInterfaces: ['translation', 'research'] } as const;
   assert.throws(() => catalogue.resolve('nonsense', chatting), {
     message: /Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny\.$/,
   });
@@ -80,21 +82,22 @@ test('an unknown model is refused with the models of that interface and region',
   );
 });
 
-test('a name that is a property of every object is unknown too', () => {
+test('rejects names of properties that every object has', () => {
   for (const name of ['', 'constructor', '__proto__']) {
     assert.throws(() => resolve(name), { kind: 'model-not-found' });
   }
 });
 
-test('a model on an interface it does not serve is refused as such', () => {
+test('rejects a model on an interface that it does not support', () => {
   assert.throws(() => resolve('svc-embed'), {
     kind: 'model-not-supported',
-    message: 'Unsupported model svc-embed for OpenAI compatibility mode. Asked on: chat; it serves: embeddings.',
+    message:
+      'Unsupported model svc-embed for OpenAI compatibility mode. Requested interface: chat; supported: embeddings.',
   });
   assert.throws(() => resolve('qwen-deep-research', 'chat'), { kind: 'model-not-supported' });
 });
 
-test('a model that the region does not offer is refused with the regions that do', () => {
+test('rejects a model that the region does not offer, with the regions that do', () => {
   assert.throws(() => resolve('svc-mt-plus', 'chat', 'eu-central-1'), {
     kind: 'forbidden',
     message: /not offered in Germany \(Frankfurt\) \(eu-central-1\); .*cn-beijing.*ap-southeast-1.*us-east-1/,
@@ -102,16 +105,16 @@ test('a model that the region does not offer is refused with the regions that do
   assert.throws(() => resolve('svc-deep-research', 'native', 'us-east-1'), { kind: 'forbidden' });
 });
 
-test('every shipped model has weights that are there, or says why it has none', () => {
-  for (const { name, runs, contextTokens } of catalogue.list()) {
-    if (runs.type === 'weights') {
-      const weights = catalogue.weights(runs.weights);
+test('every shipped model has existing weights, or a reason for having none', () => {
+  for (const { name, runner, contextTokens } of catalogue.list()) {
+    if (runner.type === 'weights') {
+      const weights = catalogue.weights(runner.weights);
       assert.ok(contextTokens <= weights.contextTokensMax, name);
-      assert.ok(Object.hasOwn(FAMILIES, runs.family), name);
-    } else if (runs.type === 'onnx') {
-      assert.equal(catalogue.weights(runs.weights).folder?.task, runs.task, name);
+      assert.ok(Object.hasOwn(FAMILIES, runner.family), name);
+    } else if (runner.type === 'onnx') {
+      assert.equal(catalogue.weights(runner.weights).folder?.task, runner.task, name);
     } else {
-      assert.ok(runs.type === 'none' && runs.reason.length > 0, name);
+      assert.ok(runner.type === 'none' && runner.reason.length > 0, name);
     }
   }
   assert.throws(() => catalogue.weights('none-such'), {
@@ -120,7 +123,7 @@ test('every shipped model has weights that are there, or says why it has none', 
   });
 });
 
-test('the shipped file keeps to what its source says of the weights', () => {
+test('the shipped file matches the documented properties of the weights', () => {
   const single = parts.weights.filter(({ folder }) => folder === undefined);
   const parted = single.map(({ id, sizeBytes, sources }) => {
     const packages = sources.find((source) => source.type === 'packages');
@@ -163,25 +166,25 @@ test('the shipped file keeps to what its source says of the weights', () => {
   );
 });
 
-test('a catalogue can be replaced under those who hold it', () => {
-  const held = createReplaceableCatalogue(createCatalogue({ entries: [], weights: [], aliases: [] }));
-  assert.equal(held.find('svc-plus'), undefined);
-  held.replace(catalogue);
-  assert.equal(held.find('svc-plus')?.name, 'svc-plus');
-  assert.equal(held.list().length, catalogue.list().length);
+test('a catalogue can be replaced while it is in use', () => {
+  const replaceable = createReplaceableCatalogue(createCatalogue({ entries: [], weights: [], aliases: [] }));
+  assert.equal(replaceable.find('svc-plus'), undefined);
+  replaceable.replace(catalogue);
+  assert.equal(replaceable.find('svc-plus')?.name, 'svc-plus');
+  assert.equal(replaceable.list().length, catalogue.list().length);
 });
 
-test('what an engine tells of its model is there for the next request, until the catalogue is replaced', () => {
+test('information reported by an engine applies until the catalogue is replaced', () => {
   const up = parseCatalogueAdditions({ models: { up: { url: 'http://h/v1' } }, aliases: { 'u-*': 'up' } });
   const fresh = () => createCatalogue(expandCatalogue(up));
-  const held = createReplaceableCatalogue(fresh());
-  held.learn('up', { contextTokens: 4000, abilities: { vision: true } });
-  held.learn('u-1', { contextTokens: 1, abilities: {} });
+  const replaceable = createReplaceableCatalogue(fresh());
+  replaceable.applyModelInfo('up', { contextTokens: 4000, abilities: { vision: true } });
+  replaceable.applyModelInfo('u-1', { contextTokens: 1, abilities: {} });
   const wanted = { interface: 'chat', owner: OWNER } as const;
-  for (const entry of [held.find('u-1'), held.resolve('up', wanted).entry, held.list()[0]]) {
+  for (const entry of [replaceable.find('u-1'), replaceable.resolve('up', wanted).entry, replaceable.list()[0]]) {
     assert.equal(entry?.contextTokens, 4000);
     assert.deepEqual(entry?.abilities, { vision: true });
   }
-  held.replace(fresh());
-  assert.deepEqual(held.find('up')?.abilities, {});
+  replaceable.replace(fresh());
+  assert.deepEqual(replaceable.find('up')?.abilities, {});
 });

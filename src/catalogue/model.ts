@@ -6,7 +6,7 @@ import type { ServerKind } from '../core/server-kind.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Weights, WeightsTask } from '../core/weights.ts';
 
-/** Interfaces a catalogue entry can serve; asked on another one it is `model-not-supported`. */
+/** APIs that a catalogue entry can support. A request through another one fails with `model-not-supported`. */
 export const MODEL_INTERFACES = [
   'chat',
   'messages',
@@ -25,16 +25,16 @@ export type { Weights, WeightsSource } from '../core/weights.ts';
 
 export type { Abilities } from '../core/abilities.ts';
 
-/** How a server that runs a model is spoken to. */
+/** How to communicate with a server that runs a model. */
 export interface RemoteOptions {
-  /** The model's name there. */
+  /** Name of the model on the server. */
   readonly model: string;
-  /** Absent: it is asked. */
+  /** Absent: detected by a query. */
   readonly server?: ServerKind;
   readonly input: 'chat' | 'prompt';
-  /** Path of a file. */
+  /** Path of a template file. */
   readonly chatTemplate?: string;
-  /** Fields of callers' bodies that it knows besides those of its kind. */
+  /** Request fields that the server supports besides those of its kind. */
   readonly forward: readonly string[];
   readonly timeouts: {
     readonly connectMs?: number;
@@ -44,9 +44,9 @@ export interface RemoteOptions {
   readonly family: string;
 }
 
-/** A server program that we start. */
+/** A server program that Parley starts. */
 export interface ProgramOptions {
-  /** A preset's name or a path, or the program and its words. */
+  /** Name of a preset, path of a program, or program and arguments. */
   readonly command: string | readonly string[];
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -56,10 +56,10 @@ export interface ProgramOptions {
 export interface ModelEntry {
   readonly name: string;
   readonly description: string;
-  /** What runs it. `none`: declared by the specification, no engine yet; `reason` says why. */
-  readonly runs:
+  /** What runs the model. `none`: declared without an engine, for the given reason. */
+  readonly runner:
     | { readonly type: 'weights'; readonly weights: string; readonly family: string }
-    /** The engine that is installed on demand: it hears speech, or makes vectors, and writes no text. */
+    /** The engine that is installed on demand, for speech recognition or embeddings. */
     | { readonly type: 'onnx'; readonly weights: string; readonly task: WeightsTask }
     | {
         readonly type: 'upstream';
@@ -70,104 +70,105 @@ export interface ModelEntry {
     | {
         readonly type: 'program';
         readonly program: ProgramOptions;
-        /** The model file that it is given, where we have it. */
+        /** Local model file that the program loads, if any. */
         readonly weights?: string;
         readonly remote: RemoteOptions;
       }
     | { readonly type: 'none'; readonly reason: string };
   readonly contextTokens: number;
-  /** The catalogue does not say how much context there is: the figure above is a guess, or what its engine has told. */
+  /** The catalogue declares no context length: `contextTokens` is a guess, or was reported by the engine. */
   readonly isContextGuessed?: true;
   readonly abilities: Abilities;
-  /** It tends to repeat a call whose result it has already. */
+  /** The model tends to repeat a call whose result it already has. */
   readonly repeatsCalls?: boolean;
   readonly interfaces: readonly ModelInterface[];
-  /** Absent: every region. */
+  /** Absent: all regions. */
   readonly regions?: readonly RegionId[];
-  /** Defaults for what a request leaves open. */
+  /** Defaults for parameters that a request does not set. */
   readonly sampling: Sampling;
   readonly maxThinkingTokens?: number;
-  /** A request that does not say is to be thought about; absent: it is not. */
+  /** Requests that do not decide use thinking. Absent: they do not. */
   readonly thinksByDefault?: true;
-  /** Which languages a translation model takes (wire.md E2.4). Absent: all. */
+  /** Supported languages of a translation model (docs/wire/dashscope-native.md#translation-languages). Absent: all. */
   readonly languages?: 'all' | 'lite';
-  /** In a chat stream each chunk of a translation has the whole translation so far. */
+  /** Each chunk of a streamed translation contains the whole translation so far. */
   readonly cumulative?: boolean;
-  /** Unix seconds; shown as `created`. */
+  /** Unix seconds, returned as `created` by model lists. */
   readonly created: number;
 }
 
-/** What a model is asked for: a research model is on the native path for research only. */
-export const ownInterfaces = ({ interfaces }: Pick<ModelEntry, 'interfaces'>): readonly ModelInterface[] =>
+/** Returns the interfaces for which a model is listed. A research model supports `native` for research only. */
+export const getEffectiveInterfaces = ({ interfaces }: Pick<ModelEntry, 'interfaces'>): readonly ModelInterface[] =>
   interfaces.includes('research') ? ['research'] : interfaces;
 
-/** The weights that an entry needs on this machine. */
-export const ownWeightsOf = ({ runs }: Pick<ModelEntry, 'runs'>): string | undefined =>
-  runs.type === 'upstream' || runs.type === 'none' ? undefined : runs.weights;
+/** Returns the id of the weights that an entry needs on this machine. */
+export const getWeightsId = ({ runner }: Pick<ModelEntry, 'runner'>): string | undefined =>
+  runner.type === 'upstream' || runner.type === 'none' ? undefined : runner.weights;
 
-/** Of the model's template, tags and formats; a chat engine has no use for it. */
-export function familyNameOf({ runs }: Pick<ModelEntry, 'runs'>): string {
-  if (runs.type === 'none' || runs.type === 'onnx') return 'template';
-  return runs.type === 'weights' ? runs.family : runs.remote.family;
+/** Returns the family of the model's template, tags and formats. Chat servers ignore it. */
+export function getFamilyName({ runner }: Pick<ModelEntry, 'runner'>): string {
+  if (runner.type === 'none' || runner.type === 'onnx') return 'template';
+  return runner.type === 'weights' ? runner.family : runner.remote.family;
 }
 
-/** Fields that the operator says its server knows. */
-export const forwardedOf = ({ runs }: Pick<ModelEntry, 'runs'>): readonly string[] =>
-  runs.type === 'upstream' || runs.type === 'program' ? runs.remote.forward : [];
+/** Returns the request fields that the operator declared as supported by the server. */
+export const getForwardedFields = ({ runner }: Pick<ModelEntry, 'runner'>): readonly string[] =>
+  runner.type === 'upstream' || runner.type === 'program' ? runner.remote.forward : [];
 
-/** A name the caller used, resolved. */
+/** The model that a requested name stands for. */
 export interface ResolvedModel {
-  /** As asked: answers echo it. */
-  readonly asked: string;
+  /** As requested by the caller; responses repeat it. */
+  readonly requestedName: string;
   readonly entry: ModelEntry;
-  /** Present where the name is one of the caller's deployments; `entry` has its name then, and what was asked for it. */
-  readonly deployed?: Deployed;
+  /** Present if the name is a deployment of the caller. `entry` then has its name and limits. */
+  readonly deployment?: ResolvedDeployment;
 }
 
-/** A deployment and the model that it is of, as the catalogue has that. */
-export interface Deployed {
+/** A deployment and its base model from the catalogue. */
+export interface ResolvedDeployment {
   readonly record: DeploymentRecord;
   readonly base: ModelEntry;
 }
 
-/** Whose deployments are models, too. */
-export type ModelPlace = Pick<Owner, 'region' | 'workspace'>;
+/** Tenant whose deployments count as models. */
+export type CatalogueScope = Pick<Owner, 'region' | 'workspace'>;
 
-/** Deployments by name, as this process knows them. */
-export interface KnownDeployments {
-  find(place: ModelPlace, name: string): DeploymentRecord | undefined;
-  /** In the order of their making. */
-  list(place: ModelPlace): readonly DeploymentRecord[];
+/** Finds deployments by name, from the state known to this process. */
+export interface DeploymentLookup {
+  find(scope: CatalogueScope, name: string): DeploymentRecord | undefined;
+  /** In the order of creation. */
+  list(scope: CatalogueScope): readonly DeploymentRecord[];
 }
 
-/** A name that stands for a model: what real clients have in their configuration. */
+/** A model name from the configuration of existing clients that stands for another model. */
 export interface Alias {
-  /** A name in which `*` stands for any text, also none. */
+  /** Name in which `*` matches any text, including the empty one. */
   readonly pattern: string;
   readonly model: string;
 }
 
 export interface Catalogue {
   /**
-   * A deployment of the owner's first, then an exact name, then aliases by pattern in order.
-   * @param wanted.without Models that serve one of these are not named to a caller who asked for none that there is.
-   * @throws ServiceError `model-not-found` naming the models there are; `model-not-supported` when the entry does not
-   *   serve the interface; `forbidden` naming the regions that offer it; `overloaded` for a deployment of which nothing
-   *   serves, with its status.
+   * Resolves a name: first as a deployment of the owner, then as an exact name, then by alias patterns in order.
+   * @param wanted `exceptInterfaces`: models with one of these interfaces are not listed in the error for an unknown
+   * name.
+   * @throws ServiceError `model-not-found` with the available models; `model-not-supported` if the model does not
+   * support the interface; `forbidden` with the regions that offer the model; `overloaded` for a deployment without
+   * ready capacity.
    */
   resolve(
     name: string,
-    wanted: { interface: ModelInterface; owner: ModelPlace; without?: readonly ModelInterface[] },
+    wanted: { interface: ModelInterface; owner: CatalogueScope; exceptInterfaces?: readonly ModelInterface[] },
   ): ResolvedModel;
   /**
-   * As `resolve`, but asks neither for an interface nor for a region, nor whether anything serves.
-   * @param place Whose deployments count; absent: nobody's.
+   * Finds a model as `resolve` does, without checking interface, region or capacity.
+   * @param scope Tenant whose deployments count. Absent: none.
    */
-  find(name: string, place?: ModelPlace): ModelEntry | undefined;
-  /** Models as they stand in the catalogue, without aliases, and behind them the deployments of a place. */
-  list(place?: ModelPlace): readonly ModelEntry[];
-  /** @throws ServiceError `not-found` naming the weights there are. */
+  find(name: string, scope?: CatalogueScope): ModelEntry | undefined;
+  /** Lists the models of the catalogue without aliases, followed by the deployments of the tenant. */
+  list(scope?: CatalogueScope): readonly ModelEntry[];
+  /** Finds weights by id. @throws ServiceError `not-found` with the available ids. */
   weights(id: string): Weights;
-  /** All weights, also those that no model uses. */
+  /** Lists all weights, used or not. */
   listWeights(): readonly Weights[];
 }

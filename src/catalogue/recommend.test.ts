@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expandCatalogue } from './expand.ts';
+import { expandCatalogue } from './expand-catalogue.ts';
 import { recommendWeights } from './recommend.ts';
 import { readShippedCatalogue } from './shipped.ts';
 
@@ -13,18 +13,18 @@ const MACHINES: readonly [what: string, memoryGB: number, cores: number, id: str
   ['next to nothing', 0.5, 1, 'smollm2-135m-instruct-q4_1'],
 ];
 
-test('the largest weights that fit and are fast enough are recommended', () => {
-  for (const [what, memoryGB, cores, id] of MACHINES) {
+test('recommends the largest weights that fit and are fast enough', () => {
+  for (const [machine, memoryGB, cores, id] of MACHINES) {
     const advice = recommendWeights(weights, { memoryBytes: memoryGB * 1e9, cores });
     assert.deepEqual(
       advice.filter((one) => one.isRecommended).map((one) => one.weights.id),
       [id],
-      what,
+      machine,
     );
   }
 });
 
-test('weights of unknown size are not judged', () => {
+test('omits weights of unknown size', () => {
   const unknown = { id: 'x', licence: '', contextTokensMax: 1, sources: [] };
   assert.deepEqual(recommendWeights([unknown], { memoryBytes: 1e9, cores: 1 }), []);
 });

@@ -1,12 +1,12 @@
 import type { Weights } from '../core/weights.ts';
 
-export interface Machine {
+export interface MachineResources {
   readonly memoryBytes: number;
   readonly cores: number;
 }
 
-/** How a set of weights would do on a machine, by rules of thumb. */
-export interface Advice {
+/** Estimated behavior of a set of weights on a machine. */
+export interface WeightsAdvice {
   readonly weights: Weights;
   readonly neededBytes: number;
   readonly tokensPerSecond: number;
@@ -14,38 +14,47 @@ export interface Advice {
   readonly isRecommended: boolean;
 }
 
-/** Measured on three models: the file, a repacked copy of it, and the contexts of four streams. */
-const neededBytes = (sizeBytes: number): number => 2 * sizeBytes + 300_000_000;
+/**
+ * Estimates the memory for the file, a repacked copy of it, and the contexts of four streams. Measured with three
+ * models.
+ */
+const estimateNeededBytes = (sizeBytes: number): number => 2 * sizeBytes + 300_000_000;
 
-/** The rest of the machine's memory stays with others. */
+/** Share of the machine's memory that weights may use. */
 const MEMORY_SHARE = 0.7;
 
-/** Measured: a token reads all weights once, and a core of an ordinary server reads this much in a second. */
+/** Bytes per second that a core of an ordinary server reads; each token reads all weights once. Measured. */
 const BYTES_PER_SECOND_AND_CORE = 7e9;
 
-/** Beyond this, the memory and not the cores is the limit. */
+/** Number of cores from which memory bandwidth is the bottleneck. */
 const CORES_USEFUL_MAX = 4;
 
-/** About as fast as people read. */
+/** About the speed at which people read. */
 const TOKENS_PER_SECOND_MIN = 8;
 
-/** Of those that write text. Largest first. The largest that fits and is not too slow is recommended, else the smallest there is. */
-export function recommendWeights(all: readonly Weights[], { memoryBytes, cores }: Machine): readonly Advice[] {
-  // One core stays free: the engine's threads wait for each other, and a busy neighbour makes all of them slow.
+/**
+ * Assesses all weights of text models, largest first. Recommends the largest that fit and are fast enough, else the
+ * smallest.
+ */
+export function recommendWeights(
+  all: readonly Weights[],
+  { memoryBytes, cores }: MachineResources,
+): readonly WeightsAdvice[] {
+  // One core stays free: the engine's threads wait for each other, so other load on one core slows all of them.
   const threads = Math.min(Math.max(1, cores - 1), CORES_USEFUL_MAX);
   const known = all.flatMap((weights) =>
     weights.sizeBytes && !weights.folder ? [{ weights, sizeBytes: weights.sizeBytes }] : [],
   );
-  const judged = known
+  const assessed = known
     .toSorted((a, b) => b.sizeBytes - a.sizeBytes)
     .map(({ weights, sizeBytes }) => ({
       weights,
-      neededBytes: neededBytes(sizeBytes),
+      neededBytes: estimateNeededBytes(sizeBytes),
       tokensPerSecond: (threads * BYTES_PER_SECOND_AND_CORE) / sizeBytes,
-      isFitting: neededBytes(sizeBytes) <= memoryBytes * MEMORY_SHARE,
+      isFitting: estimateNeededBytes(sizeBytes) <= memoryBytes * MEMORY_SHARE,
     }));
   const best =
-    judged.find(({ isFitting, tokensPerSecond }) => isFitting && tokensPerSecond >= TOKENS_PER_SECOND_MIN) ??
-    judged.at(-1);
-  return judged.map((one) => ({ ...one, isRecommended: one === best }));
+    assessed.find(({ isFitting, tokensPerSecond }) => isFitting && tokensPerSecond >= TOKENS_PER_SECOND_MIN) ??
+    assessed.at(-1);
+  return assessed.map((one) => ({ ...one, isRecommended: one === best }));
 }

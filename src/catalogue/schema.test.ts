@@ -9,7 +9,7 @@ const folder = (more: object) => ({
 });
 const MADE = { layout: 'ct2-whisper', source: FILE, files: {} };
 
-const BAD: readonly [value: unknown, says: RegExp][] = [
+const BAD: readonly [value: unknown, message: RegExp][] = [
   [{ weights: { w: {} } }, /^weights\.w: needs either sources or a folder/],
   [folder({ task: 'song' }), /^weights\.w\.folder\.task: /],
   [folder({ files: { '../a.json': FILE } }), /^weights\.w\.folder\.files\.\.\.\/a\.json: must be letters/],
@@ -18,12 +18,12 @@ const BAD: readonly [value: unknown, says: RegExp][] = [
   [folder({ conversion: MADE }), /^weights\.w\.folder\.files: a conversion needs the config\.json/],
   [{ models: { x: { path: '/a.gguf', contextTokens: -1 } } }, /^models\.x\.contextTokens: /],
   [{ models: { x: { path: '/a.gguf', contextTokns: 1 } } }, /^models\.x: .*contextTokns/],
-  [{ models: { x: { path: '/a.gguf', url: 'http://h/v1' } } }, /^models\.x: has path and url: give one of/],
-  [{ models: { x: { path: '/a.gguf', apiKeyEnv: 'K' } } }, /^models\.x\.apiKeyEnv: goes with url only/],
-  [{ models: { x: { url: 'http://h/v1', command: 'vllm' } } }, /^models\.x: has url and command: give one of/],
+  [{ models: { x: { path: '/a.gguf', url: 'http://h/v1' } } }, /^models\.x: has path and url: set one of/],
+  [{ models: { x: { path: '/a.gguf', apiKeyEnv: 'K' } } }, /^models\.x\.apiKeyEnv: requires url/],
+  [{ models: { x: { url: 'http://h/v1', command: 'vllm' } } }, /^models\.x: has url and command: set one of/],
   [{ models: { x: { path: '/a.gguf', none: 'no', command: 'vllm' } } }, /^models\.x: has path and command and none/],
-  [{ models: { x: { url: 'http://h/v1', args: ['-x'] } } }, /^models\.x\.args: goes with command only/],
-  [{ models: { x: { path: '/a.gguf', server: 'vllm' } } }, /^models\.x\.server: goes with url or command only/],
+  [{ models: { x: { url: 'http://h/v1', args: ['-x'] } } }, /^models\.x\.args: requires command/],
+  [{ models: { x: { path: '/a.gguf', server: 'vllm' } } }, /^models\.x\.server: requires url or command/],
   [{ models: { x: { url: 'http://h/v1', server: 'tgi' } } }, /^models\.x\.server: /],
   [{ models: { x: { url: 'http://h', input: 'prompt' } } }, /^models\.x\.server: must be one of llama-server, vllm/],
   [{ models: { x: { url: 'http://h', input: 'prompt', server: 'openai' } } }, /^models\.x\.server: must be one of/],
@@ -52,34 +52,34 @@ const BAD: readonly [value: unknown, says: RegExp][] = [
   ['models', /^catalogue: /],
 ];
 
-test('a bad value is refused with its path', () => {
-  for (const [value, says] of BAD) {
+test('rejects an invalid value with its path', () => {
+  for (const [value, message] of BAD) {
     assert.throws(
       () => parseCatalogueAdditions(value),
       (error) => {
         assert.ok(error instanceof ServiceError);
         assert.equal(error.kind, 'invalid-request');
-        assert.match(error.message, says);
+        assert.match(error.message, message);
         return true;
       },
     );
   }
 });
 
-test('every fault is named, not only the first', () => {
+test('reports all problems', () => {
   assert.throws(
     () => parseCatalogueAdditions({ models: { x: { url: 'nonsense' }, y: { created: -1 } } }),
     /models\.x\.url: .*\nmodels\.y\.created: /s,
   );
 });
 
-test('absent and empty sections say nothing', () => {
+test('treats absent and empty sections as empty', () => {
   const nothing = { models: {}, weights: {}, aliases: {} };
   for (const value of [undefined, null, {}, { models: null, weights: undefined }])
     assert.deepEqual(parseCatalogueAdditions(value), nothing);
 });
 
-test('a hub reference is read with a slash or a colon before the file', () => {
+test('parses a hub reference with a slash or a colon before the file', () => {
   for (const hub of ['Owner/Repo-GGUF/q4/model.gguf', 'Owner/Repo-GGUF:q4/model.gguf']) {
     const { models } = parseCatalogueAdditions({ models: { x: { hub } } });
     assert.deepEqual(models['x']?.hub, { repository: 'Owner/Repo-GGUF', file: 'q4/model.gguf' });

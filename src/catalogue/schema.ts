@@ -9,8 +9,8 @@ import { MODEL_INTERFACES } from './model.ts';
 import { REMOTE_QUALIFIERS, remoteFields } from './remote-schema.ts';
 
 /*
- * The shape of the data file and of the operator's `models:`, `weights:` and `aliases:` sections: one for both.
- * Unknown keys are refused, so that a misspelt one is named and not ignored.
+ * Schema of the shipped data file and of the operator's sections `models`, `weights` and `aliases`. Unknown keys are
+ * rejected, so that misspelled ones are reported.
  */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
@@ -19,7 +19,7 @@ const family = z.string().refine(isFamilyName, {
   error: () => `must be one of ${Object.keys(FAMILIES).join(', ')}`,
 });
 
-/** The name of weights becomes a file name; that of a model may also have a "/", as in `owner/model`. */
+/** Names of weights are used as file names. Names of models may also contain "/", as in `owner/model`. */
 const weightsName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/, 'must be letters, digits, ".", "_" or "-"');
 const modelName = z
   .string()
@@ -45,7 +45,7 @@ const abilities = z.strictObject({
   fillInTheMiddle: z.boolean().exactOptional(),
 });
 
-/** Split files are several downloads that the engine loads by the first one's name; we fetch single files. */
+/** Split model files consist of several downloads; only single files are supported. */
 const singleFile = (file: string): boolean => !/-\d{5}-of-\d{5}\.gguf$/i.test(file);
 
 const hubFile = z
@@ -78,10 +78,10 @@ const source = z.discriminatedUnion('type', [
 
 const folderFileName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/, 'must be letters, digits, ".", "_" or "-"');
 
-/** A file that parts are joined to; its hash is that of the joined file. */
+/** A file that is joined from parts. `sha256` is the hash of the joined file. */
 const joinedFile = z.strictObject({ sizeBytes: z.int().positive(), sha256, parts: wheelParts });
 
-/** Several files that are one set of weights, for the engine that is installed on demand. */
+/** Several files that form one set of weights, for the engine that is installed on demand. */
 const folder = z
   .strictObject({
     task: z.enum(WEIGHTS_TASKS),
@@ -106,10 +106,10 @@ const weightsRecord = z.strictObject({
   contextTokensMax: z.int().positive().default(8192),
   family: family.default('template'),
   abilities: abilities.default({}),
-  /** The model tends to repeat a call whose result it has already: see generation/repeated-calls.ts. */
+  /** The model tends to repeat a call whose result it already has: see generation/repeated-calls.ts. */
   repeatsCalls: z.boolean().default(false),
   sampling: sampling.default({}),
-  /** Of a model file. */
+  /** Sources of a single model file. */
   sources: z.array(source).min(1).exactOptional(),
   folder: folder.exactOptional(),
 });
@@ -133,16 +133,16 @@ const hubReference = z.string().transform((text, context) => {
 
 const model = z
   .strictObject({
-    /** Weights the catalogue names. */
+    /** Id of weights in the catalogue. */
     weights: z.string().exactOptional(),
-    /** A file of the model hub; with `revision` and `sha256` where wanted. */
+    /** File on the model hub, with optional `revision` and `sha256`. */
     hub: hubReference.exactOptional(),
     revision: z.string().min(1).exactOptional(),
     sha256: sha256.exactOptional(),
-    /** A model file on this machine. */
+    /** Path of a local model file. */
     path: z.string().min(1).refine(singleFile, 'is one part of a split model').exactOptional(),
     ...remoteFields,
-    /** Nothing runs it: why. */
+    /** Reason why nothing runs the model. */
     none: z.string().min(1).exactOptional(),
     family: family.exactOptional(),
     description: z.string().exactOptional(),
@@ -163,25 +163,26 @@ const model = z
     const isFileForProgram = given.length === 2 && given.includes('command') && given.some(isModelFile);
     if (given.length > 1 && !isFileForProgram)
       context.addIssue(
-        `has ${given.join(' and ')}: give one of ${RUNNER_KEYS.join(', ')}, or a model file with command`,
+        `has ${given.join(' and ')}: set one of ${RUNNER_KEYS.join(', ')}, or a model file with command`,
       );
-    const goesOn = entry.server === undefined ? isPreset(entry.command) : TOKEN_SERVERS.includes(entry.server);
-    if (entry.input === 'prompt' && !goesOn)
+    const continuesFromTokens =
+      entry.server === undefined ? isPreset(entry.command) : TOKEN_SERVERS.includes(entry.server);
+    if (entry.input === 'prompt' && !continuesFromTokens)
       context.addIssue({ code: 'custom', path: ['server'], message: PROMPT_SERVER });
     for (const [key, owners] of QUALIFIERS) {
       if (entry[key] !== undefined && owners.every((owner) => entry[owner] === undefined))
-        context.addIssue({ code: 'custom', path: [key], message: `goes with ${owners.join(' or ')} only` });
+        context.addIssue({ code: 'custom', path: [key], message: `requires ${owners.join(' or ')}` });
     }
   });
 export type ModelRecord = z.infer<typeof model>;
 
-/** What runs a model: one of these; `command` also beside a model file that the program is given. */
+/** Keys that name the runner of a model: exactly one of them, or `command` with a model file that the program loads. */
 export const RUNNER_KEYS = ['weights', 'hub', 'path', 'url', 'command', 'none'] as const;
 
-/** Kinds of servers that are known to go on with tokens; presets of programs are of the kind of their name. */
+/** Kinds of servers that continue a prompt of tokens. A program preset is of the kind of its name. */
 const TOKEN_SERVERS: readonly string[] = ['llama-server', 'vllm', 'sglang'] satisfies readonly ServerKind[];
 
-const PROMPT_SERVER = `must be one of ${TOKEN_SERVERS.join(', ')} where input is prompt`;
+const PROMPT_SERVER = `must be one of ${TOKEN_SERVERS.join(', ')} when input is prompt`;
 
 const isPreset = (command: string | readonly string[] | undefined): boolean =>
   typeof command === 'string' && TOKEN_SERVERS.includes(command);
@@ -190,7 +191,7 @@ const isModelFile = (key: (typeof RUNNER_KEYS)[number]): boolean => ['weights', 
 
 const QUALIFIERS = [['revision', ['hub']], ['sha256', ['hub']], ...REMOTE_QUALIFIERS] as const;
 
-/** A text in `weights` is another name for weights; `aliases` are tried in the order in which they stand. */
+/** A string in `weights` is another name for weights. `aliases` are tried in the given order. */
 const catalogueSchema = z.strictObject({
   models: z.record(modelName, model).default({}),
   weights: z.record(weightsName, z.union([weightsName, weights])).default({}),
@@ -199,36 +200,36 @@ const catalogueSchema = z.strictObject({
 export type CatalogueRecord = z.infer<typeof catalogueSchema>;
 
 /**
- * Reads the operator's sections (`models`, `weights`, `aliases`; each may be absent) or a whole data file.
- * @throws ServiceError `invalid-request` that names the path of each bad value, e.g. `models.x.contextTokens`.
+ * Parses the operator's sections (`models`, `weights`, `aliases`, all optional) or a whole data file.
+ * @throws ServiceError `invalid-request` with the path of each invalid value, e.g. `models.x.contextTokens`.
  */
 export function parseCatalogueAdditions(value: unknown): CatalogueRecord {
-  const given = typeof value === 'object' && value !== null ? withoutEmpty(value) : (value ?? {});
+  const given = typeof value === 'object' && value !== null ? omitEmpty(value) : (value ?? {});
   const parsed = catalogueSchema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.flatMap((issue) => explain(issue));
-  throw new ServiceError('invalid-request', faults.map(({ path, message }) => `${path}: ${message}`).join('\n'), {
-    param: faults[0]?.path,
+  const problems = parsed.error.issues.flatMap((issue) => toProblems(issue));
+  throw new ServiceError('invalid-request', problems.map(({ path, message }) => `${path}: ${message}`).join('\n'), {
+    param: problems[0]?.path,
   });
 }
 
-/** An empty section of a YAML file is null: it says nothing. */
-const withoutEmpty = (sections: object): Record<string, unknown> =>
+/** Removes empty sections of a YAML file, which are null. */
+const omitEmpty = (sections: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(sections).filter(([, section]) => section !== null && section !== undefined));
 
-interface Fault {
+interface RecordProblem {
   readonly path: string;
   readonly message: string;
 }
 
-/** A union says only that nothing fitted; what the operator meant is the member that is not the plain text. */
-function explain(issue: z.core.$ZodIssue, prefix: readonly PropertyKey[] = []): Fault[] {
+/** Reports the deepest problem of a union: the member that is not a plain string is probably the intended one. */
+function toProblems(issue: z.core.$ZodIssue, prefix: readonly PropertyKey[] = []): RecordProblem[] {
   const path = [...prefix, ...issue.path];
   if (issue.code === 'invalid_union') {
     const deepest = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0];
-    if (deepest && depth(deepest) > 0) return deepest.flatMap((inner) => explain(inner, [...prefix, ...issue.path]));
+    if (deepest && depth(deepest) > 0) return deepest.flatMap((inner) => toProblems(inner, [...prefix, ...issue.path]));
   }
-  // A bad key of a record is reported as an issue with issues inside.
+  // An invalid key of a record is reported as an issue that contains issues.
   const inner = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
   return [{ path: path.map(String).join('.') || 'catalogue', message: inner ?? issue.message }];
 }

@@ -3,10 +3,10 @@ import type { IndexCollection, IndexCollectionTotals, IndexSource } from '../sto
 
 type ListedCollection = IndexCollection & IndexCollectionTotals;
 
-/** What scripts read of a collection. */
+/** Encodes a collection for `--json`. */
 export const encodeCollection = (collection: ListedCollection) => ({
   name: collection.name,
-  sources: collection.sources.map(placeOf),
+  sources: collection.sources.map(getSourceAddress),
   domain: collection.domain ?? null,
   workspace: collection.workspace ?? null,
   documents: collection.documents,
@@ -17,12 +17,21 @@ export const encodeCollection = (collection: ListedCollection) => ({
   refreshedAt: collection.refreshedAt === undefined ? null : new Date(collection.refreshedAt).toISOString(),
 });
 
-export const COLLECTION_HEAD = ['NAME', 'DOCUMENTS', 'PASSAGES', 'VECTORS', 'FOUND BY', 'DOMAIN', 'REFRESHED', 'FROM'];
+export const COLLECTION_COLUMNS = [
+  'NAME',
+  'DOCUMENTS',
+  'PASSAGES',
+  'VECTORS',
+  'WORKSPACE',
+  'DOMAIN',
+  'REFRESHED',
+  'FROM',
+];
 
-/** The cells under that head. */
-export function collectionRow(collection: ListedCollection): readonly string[] {
+/** Creates a table row for COLLECTION_COLUMNS. */
+export function createCollectionRow(collection: ListedCollection): readonly string[] {
   const { refreshedAt, sources } = collection;
-  const [first, ...others] = sources.map(placeOf);
+  const [first, ...others] = sources.map(getSourceAddress);
   return [
     collection.name,
     String(collection.documents),
@@ -30,22 +39,27 @@ export function collectionRow(collection: ListedCollection): readonly string[] {
     String(collection.vectors),
     collection.workspace ?? 'all',
     collection.domain ?? '',
-    refreshedAt === undefined ? 'not to its end' : new Date(refreshedAt).toISOString(),
+    refreshedAt === undefined ? 'incomplete' : new Date(refreshedAt).toISOString(),
     `${first ?? ''}${others.length > 0 ? ` and ${others.length} more` : ''}`,
   ];
 }
 
-const placeOf = (source: IndexSource): string => (source.type === 'url' ? source.url : source.path);
+const getSourceAddress = (source: IndexSource): string => (source.type === 'url' ? source.url : source.path);
 
-/** `3 added, 1 changed, 200 unchanged; passed over: 2 hidden`. */
-export function describeReport({ passedOver, ...report }: RefreshReport): string {
-  const said = (['added', 'changed', 'unchanged', 'removed', 'failed'] as const)
+/** Formats a report, e.g. `3 added, 1 changed, 200 unchanged; skipped: 2 hidden`. */
+export function describeReport({ skipped, ...report }: RefreshReport): string {
+  const counts = (['added', 'changed', 'unchanged', 'removed', 'failed'] as const)
     .filter((each) => report[each] > 0)
-    .map((each) => `${report[each]} ${each === 'failed' ? 'not read' : each}`);
-  if (report.vectors > 0) said.push(`${report.vectors} with new vectors`);
-  const names = { hidden: 'hidden', links: 'links', otherKinds: 'of other kinds', tooDeep: 'too deep' } as const;
-  const over = (['hidden', 'links', 'otherKinds', 'tooDeep'] as const)
-    .filter((each) => passedOver[each] > 0)
-    .map((each) => `${passedOver[each]} ${names[each]}`);
-  return `${said.join(', ') || 'nothing there'}${over.length > 0 ? `; passed over: ${over.join(', ')}` : ''}`;
+    .map((each) => `${report[each]} ${each === 'failed' ? 'failed' : each}`);
+  if (report.vectors > 0) counts.push(`${report.vectors} with new vectors`);
+  const names = {
+    hidden: 'hidden',
+    links: 'links',
+    otherKinds: 'of unsupported types',
+    tooDeep: 'nested too deeply',
+  } as const;
+  const skippedCounts = (['hidden', 'links', 'otherKinds', 'tooDeep'] as const)
+    .filter((each) => skipped[each] > 0)
+    .map((each) => `${skipped[each]} ${names[each]}`);
+  return `${counts.join(', ') || 'no documents'}${skippedCounts.length > 0 ? `; skipped: ${skippedCounts.join(', ')}` : ''}`;
 }

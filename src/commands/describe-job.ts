@@ -1,6 +1,6 @@
 import type { JobProgress, JobRecord } from '../core/job.ts';
 
-/** What scripts read of a job. Not its payload: that is of its kind alone, and may be what somebody wrote. */
+/** Encodes a job for `--json`, without its payload, which may contain user texts. */
 export const encodeJob = (job: JobRecord) => ({
   id: job.id,
   kind: job.kind,
@@ -12,66 +12,66 @@ export const encodeJob = (job: JobRecord) => ({
   isCancelled: job.isCancelled,
   priority: job.priority,
   attempt: job.attempt,
-  tries: job.tries,
-  triesLeft: job.triesLeft,
+  tries: job.attemptsMax,
+  triesLeft: job.attemptsLeft,
   progress: job.progress ?? null,
   error: job.error ?? null,
   process: job.leaseOwner ?? null,
-  createdAt: iso(job.createdAt),
-  startedAt: iso(job.startedAt),
-  dueAt: iso(job.state === 'waiting' ? job.dueAt : undefined),
-  endedAt: iso(job.endedAt),
+  createdAt: formatTime(job.createdAt),
+  startedAt: formatTime(job.startedAt),
+  dueAt: formatTime(job.state === 'waiting' ? job.dueAt : undefined),
+  endedAt: formatTime(job.endedAt),
 });
 
-export const JOB_HEAD = ['ID', 'KIND', 'SUBJECT', 'STATE', 'PROGRESS', 'ATTEMPT', 'CREATED'] as const;
+export const JOB_COLUMNS = ['ID', 'KIND', 'SUBJECT', 'STATE', 'PROGRESS', 'ATTEMPT', 'CREATED'] as const;
 
-/** The cells under that head. */
-export const jobRow = (job: JobRecord): readonly string[] => [
+/** Creates a table row for JOB_COLUMNS. */
+export const createJobRow = (job: JobRecord): readonly string[] => [
   job.id,
   job.kind,
   job.subject,
-  stateOf(job),
-  describeProgress(job.progress),
+  formatState(job),
+  formatProgress(job.progress),
   String(job.attempt),
-  iso(job.createdAt) ?? '',
+  formatTime(job.createdAt) ?? '',
 ];
 
-/** Names and values, one pair a line. */
-export function jobFacts(job: JobRecord): readonly (readonly [string, string])[] {
+/** Creates the name-value rows of `parley jobs show`. */
+export function createJobDetails(job: JobRecord): readonly (readonly [string, string])[] {
   const { region, workspace, keyId } = job.owner;
   const dueAt = job.state === 'waiting' ? job.dueAt : undefined;
-  const facts: [string, string | null | undefined][] = [
+  const details: [string, string | null | undefined][] = [
     ['job', job.id],
     ['kind', job.kind],
     ['subject', job.subject],
-    ['of', `${workspace} in ${region}, key ${keyId}`],
-    ['state', stateOf(job)],
-    ['progress', describeProgress(job.progress)],
-    ['attempt', `${job.attempt}, ${Math.max(0, job.triesLeft)} of ${job.tries} tries left`],
+    ['owner', `${workspace} in ${region}, key ${keyId}`],
+    ['state', formatState(job)],
+    ['progress', formatProgress(job.progress)],
+    ['attempt', `${job.attempt}, ${Math.max(0, job.attemptsLeft)} of ${job.attemptsMax} attempts left`],
     ['process', job.leaseOwner],
     ['last error', job.error],
-    ['created', iso(job.createdAt)],
-    ['first started', iso(job.startedAt)],
-    ['next turn', iso(dueAt)],
-    ['ended', iso(job.endedAt)],
+    ['created', formatTime(job.createdAt)],
+    ['first started', formatTime(job.startedAt)],
+    ['next attempt', formatTime(dueAt)],
+    ['ended', formatTime(job.endedAt)],
   ];
-  return facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+  return details.flatMap(([name, value]) => (value ? [[name, value] as const] : []));
 }
 
-/** `running, to be cancelled` while nobody has ended it. */
-const stateOf = ({ state, isCancelled, endedAt }: JobRecord): string =>
-  isCancelled && endedAt === undefined ? `${state}, to be cancelled` : state;
+/** Formats the state. A job that is canceled but has not ended yet is, e.g., `running, being cancelled`. */
+const formatState = ({ state, isCancelled, endedAt }: JobRecord): string =>
+  isCancelled && endedAt === undefined ? `${state}, being cancelled` : state;
 
-/** `12 of 100 (12 %), in_progress` */
-function describeProgress(progress: JobProgress | undefined): string {
+/** Formats the progress, e.g. `12 of 100 (12 %), in_progress`. */
+function formatProgress(progress: JobProgress | undefined): string {
   if (!progress) return '';
   const { done, total, step } = progress;
-  const counted = total ? `${done} of ${total} (${Math.floor((100 * done) / total)} %)` : String(done);
-  return step === undefined ? counted : `${counted}, ${step}`;
+  const count = total ? `${done} of ${total} (${Math.floor((100 * done) / total)} %)` : String(done);
+  return step === undefined ? count : `${count}, ${step}`;
 }
 
-function iso(ms: number): string;
-function iso(ms: number | undefined): string | null;
-function iso(ms: number | undefined): string | null {
+function formatTime(ms: number): string;
+function formatTime(ms: number | undefined): string | null;
+function formatTime(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -1,43 +1,43 @@
 import { Command } from 'commander';
 import { ServiceError } from '../core/error.ts';
-import type { RefreshReport, RefreshWatch, SearchIndexOperator } from '../resources/search-index/search-index.ts';
+import type { RefreshReport, RefreshOptions, SearchIndexOperator } from '../resources/search-index/search-index.ts';
 import type { SearchIndex } from '../resources/search-index/search.ts';
-import { asJson } from './as-json.ts';
-import { COLLECTION_HEAD, collectionRow, describeReport, encodeCollection } from './describe-index.ts';
-import { indexSearchCommand } from './index-search.ts';
-import { table } from './table.ts';
-import { untilInterrupted } from './until-interrupted.ts';
-import { createRedraw, type WatchStream } from './watch.ts';
-import { withOpened } from './with-opened.ts';
+import { formatJsonLine } from './format-json-line.ts';
+import { COLLECTION_COLUMNS, createCollectionRow, describeReport, encodeCollection } from './describe-index.ts';
+import { createIndexSearchCommand } from './index-search-command.ts';
+import { formatTable } from './format-table.ts';
+import { runUntilInterrupted } from './run-until-interrupted.ts';
+import { createTerminalRedraw, type TerminalStream } from './terminal-stream.ts';
+import { withResource } from './with-resource.ts';
 
-export interface OpenIndex {
+export interface IndexCommandContext {
   readonly operator: SearchIndexOperator;
   readonly search: SearchIndex;
   close(): Promise<void>;
 }
 
-export interface IndexCommandNeeds {
+export interface IndexCommandDeps {
   /**
-   * Opens the local index of the effective configuration; a server may be running on the same database.
-   * @param flags Options of the command and of those above it, by name.
+   * Opens the local index in the configured database. A server may be using the same database.
+   * @param flags Options of the command and its parent commands, by name.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<OpenIndex>;
+  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<IndexCommandContext>;
   readonly stdout: { write(text: string): unknown };
-  /** How far it is, on a terminal, and what could not be read: standard output holds results only. */
-  readonly stderr: WatchStream;
-  /** What ends a refresh, if not Ctrl-C. */
-  readonly untilStopped?: typeof untilInterrupted;
+  /** Receives progress (on a terminal) and unreadable documents. Standard output contains results only. */
+  readonly stderr: TerminalStream;
+  /** Replaces Ctrl-C in tests. */
+  readonly runUntilStopped?: typeof runUntilInterrupted;
 }
 
-/** `parley index`: the documents that are found without any network. Scripts read `--json`: one value and nothing else. */
-export function indexCommand(needs: IndexCommandNeeds): Command {
+/** Creates `parley index`, which manages the local documents of web search. With `--json` it prints one value only. */
+export function createIndexCommand(deps: IndexCommandDeps): Command {
   return new Command('index')
-    .description('fill and ask the local index, which web search finds without any network')
-    .addCommand(addCommand(needs))
-    .addCommand(listCommand(needs))
-    .addCommand(refreshCommand(needs))
-    .addCommand(removeCommand(needs))
-    .addCommand(indexSearchCommand(needs));
+    .description('manage and search the local index, which web search uses without a network')
+    .addCommand(createAddCommand(deps))
+    .addCommand(createListCommand(deps))
+    .addCommand(createRefreshCommand(deps))
+    .addCommand(createRemoveCommand(deps))
+    .addCommand(createIndexSearchCommand(deps));
 }
 
 interface AddOptions {
@@ -47,77 +47,83 @@ interface AddOptions {
   readonly json?: true;
 }
 
-function addCommand(needs: IndexCommandNeeds): Command {
+function createAddCommand(deps: IndexCommandDeps): Command {
   return new Command('add')
-    .description('read documents into the index; again: read what has changed')
-    .argument('<source...>', 'folders, files, addresses, or files that hold addresses alone, one a line')
-    .option('--name <name>', 'of the collection (default: what the first source is called)')
-    .option('--domain <tag>', 'found only by requests that ask for domains, and told apart by this word')
-    .option('--workspace <name>', 'found by this workspace alone (default: by all)')
-    .option('--json', 'one JSON object')
-    .action(async (sources: readonly string[], { json, ...wish }: AddOptions, command: Command) => {
-      await withOpened(needs, command, async ({ operator }) => {
-        const { name, report } = await watched(needs, (watch) => operator.add({ ...wish, sources }, watch));
-        tell(needs, { name, report, json });
+    .description('add documents to the index; run again to update changed documents')
+    .argument('<source...>', 'folders, files, URLs, or files that contain one URL per line')
+    .option('--name <name>', 'name of the collection (default: the name of the first source)')
+    .option('--domain <tag>', 'domain of the collection; only requests with domain search find it')
+    .option('--workspace <name>', 'only this workspace finds the collection (default: all)')
+    .option('--json', 'print one JSON object')
+    .action(async (sources: readonly string[], { json, ...options }: AddOptions, command: Command) => {
+      await withResource(deps, command, async ({ operator }) => {
+        const { name, report } = await runWithProgress(deps, (refreshOptions) =>
+          operator.add({ ...options, sources }, refreshOptions),
+        );
+        printReport(deps, { name, report, json });
       });
     });
 }
 
-function refreshCommand(needs: IndexCommandNeeds): Command {
+function createRefreshCommand(deps: IndexCommandDeps): Command {
   return new Command('refresh')
-    .description('read what has changed in the sources of a collection, and forget what has vanished')
-    .argument('<name>', 'as in the list')
-    .option('--json', 'one JSON object')
+    .description('update a collection from its sources and remove documents that no longer exist')
+    .argument('<name>', 'name of the collection')
+    .option('--json', 'print one JSON object')
     .action(async (name: string, { json }: { readonly json?: true }, command: Command) => {
-      await withOpened(needs, command, async ({ operator }) => {
-        const report = await watched(needs, (watch) => operator.refresh(name, watch));
-        tell(needs, { name, report, json });
+      await withResource(deps, command, async ({ operator }) => {
+        const report = await runWithProgress(deps, (refreshOptions) => operator.refresh(name, refreshOptions));
+        printReport(deps, { name, report, json });
       });
     });
 }
 
-function listCommand(needs: IndexCommandNeeds): Command {
+function createListCommand(deps: IndexCommandDeps): Command {
   return new Command('list')
     .description('list collections')
-    .option('--json', 'one JSON list')
+    .option('--json', 'print one JSON array')
     .action(async ({ json }: { readonly json?: true }, command: Command) => {
-      await withOpened(needs, command, async ({ operator }) => {
+      await withResource(deps, command, async ({ operator }) => {
         const collections = await operator.list();
-        const rows = [COLLECTION_HEAD, ...collections.map(collectionRow)];
-        needs.stdout.write(json ? asJson(collections.map(encodeCollection)) : table(rows));
+        const rows = [COLLECTION_COLUMNS, ...collections.map(createCollectionRow)];
+        deps.stdout.write(json ? formatJsonLine(collections.map(encodeCollection)) : formatTable(rows));
       });
     });
 }
 
-function removeCommand(needs: IndexCommandNeeds): Command {
+function createRemoveCommand(deps: IndexCommandDeps): Command {
   return new Command('remove')
-    .description('forget a collection; its sources stay as they are')
-    .argument('<name>', 'as in the list')
-    .option('--json', 'one JSON object')
+    .description('remove a collection from the index; its sources are not changed')
+    .argument('<name>', 'name of the collection')
+    .option('--json', 'print one JSON object')
     .action(async (name: string, { json }: { readonly json?: true }, command: Command) => {
-      await withOpened(needs, command, async ({ operator }) => {
+      await withResource(deps, command, async ({ operator }) => {
         const { documents } = await operator.remove(name);
-        needs.stdout.write(json ? asJson({ name, removed: documents }) : `${name}: ${documents} documents forgotten\n`);
+        deps.stdout.write(
+          json ? formatJsonLine({ name, removed: documents }) : `${name}: ${documents} documents removed\n`,
+        );
       });
     });
 }
 
-/** Runs what takes its time: it shows how far it is on a terminal, and Ctrl-C ends it. */
-async function watched<T>(
-  { stderr, untilStopped = untilInterrupted }: IndexCommandNeeds,
-  work: (watch: RefreshWatch) => Promise<T>,
+/** Runs a long operation: shows its progress on a terminal and stops it at Ctrl-C. */
+async function runWithProgress<T>(
+  { stderr, runUntilStopped = runUntilInterrupted }: IndexCommandDeps,
+  work: (watch: RefreshOptions) => Promise<T>,
 ): Promise<T> {
-  const redraw = createRedraw(stderr);
+  const redraw = createTerminalRedraw(stderr);
   const show = (line: string): void => {
     if (stderr.isTTY) stderr.write(redraw(line));
   };
-  const message = 'Stopped. What was read until now is in the index; the same command goes on from there.';
+  const message = 'Stopped. The documents read so far are in the index. Run the command again to continue.';
   try {
-    return await untilStopped(message, (signal) =>
+    return await runUntilStopped(message, (signal) =>
       work({
         signal,
         onProgress: ({ step, done, reference }) =>
-          show(`${step === 'reading' ? `${done} read` : `${done} with vectors`}: ${printable(reference)}\n`),
+          show(
+            `${step === 'reading' ? `${done} read` : `${done} with vectors`}: ${replaceControlCharacters(reference)}\n`,
+          ),
       }),
     );
   } finally {
@@ -125,16 +131,19 @@ async function watched<T>(
   }
 }
 
-function tell(
-  { stdout, stderr }: IndexCommandNeeds,
+function printReport(
+  { stdout, stderr }: IndexCommandDeps,
   { name, report, json }: { name: string; report: RefreshReport; json: true | undefined },
 ): void {
   for (const { reference, reason } of report.problems)
-    stderr.write(`parley: ${printable(reference)}: ${printable(reason)}\n`);
-  stdout.write(json ? asJson({ name, ...report }) : `${name}: ${describeReport(report)}\n`);
+    stderr.write(`parley: ${replaceControlCharacters(reference)}: ${replaceControlCharacters(reason)}\n`);
+  stdout.write(json ? formatJsonLine({ name, ...report }) : `${name}: ${describeReport(report)}\n`);
   if (report.failed > 0 && report.added + report.changed + report.unchanged === 0)
-    throw new ServiceError('not-found', `Nothing of ${name} could be read.`);
+    throw new ServiceError(
+      'not-found',
+      `None of the documents of ${name} could be read. The lines above name the reasons.`,
+    );
 }
 
-/** A name of a file may have anything in it. */
-const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\ufffd');
+/** Replaces control characters, which file names may contain. */
+const replaceControlCharacters = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\ufffd');

@@ -3,7 +3,7 @@ import { loadConfig } from '../config/load-config.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
-import { every } from '../lib/every.ts';
+import { startInterval } from '../lib/start-interval.ts';
 import { addToConfigFile } from '../config/config-file.ts';
 import {
   openCatalogue,
@@ -12,21 +12,21 @@ import {
   openKeys,
   openRuntimes,
   openWeights,
-} from '../service/parts.ts';
+} from '../service/open-components.ts';
 import { openResearchRunner } from '../service/open-research-runner.ts';
 import { openSearchIndex } from '../service/open-search-index.ts';
-import { configCommand } from './config.ts';
-import { conversationsCommand } from './conversations.ts';
-import { enginesCommand } from './engines.ts';
-import { indexCommand } from './index-command.ts';
-import { jobsCommand } from './jobs.ts';
-import { keysCommand } from './keys.ts';
-import { modelsCommand } from './models.ts';
-import { packageVersion } from './package-version.ts';
-import { createAskPerson } from './research/ask-person.ts';
-import { researchCommand } from './research/research-command.ts';
-import { serveCommand } from './serve.ts';
-import { isServerRunning } from './server-note.ts';
+import { createConfigCommand } from './config-command.ts';
+import { createConversationsCommand } from './conversations-command.ts';
+import { createEnginesCommand } from './engines-command.ts';
+import { createIndexCommand } from './index-command.ts';
+import { createJobsCommand } from './jobs-command.ts';
+import { createKeysCommand } from './keys-command.ts';
+import { createModelsCommand } from './models-command.ts';
+import { readPackageVersion } from './read-package-version.ts';
+import { createAskUser } from './research/ask-user.ts';
+import { createResearchCommand } from './research/research-command.ts';
+import { createServeCommand } from './serve-command.ts';
+import { isServerRunning } from './server-registration.ts';
 
 interface ProcessLike {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -35,12 +35,12 @@ interface ProcessLike {
   readonly stderr: NodeJS.WriteStream;
 }
 
-/** The whole command line. Every setting that has a flag can be given to every command. */
+/** Creates the `parley` command line. Every command accepts the flags of all settings. */
 export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Command {
   const program = new Command('parley')
-    .description('A self-hosted model service: existing clients, unmodified, on hardware you own.')
-    .version(packageVersion())
-    .showHelpAfterError('(--help shows what there is)')
+    .description('A self-hosted model service for unmodified API clients, on your own hardware.')
+    .version(readPackageVersion())
+    .showHelpAfterError('(run with --help to see the usage)')
     .exitOverride();
   const load = (flags: Readonly<Record<string, unknown>>): LoadedConfig => {
     const loaded = loadConfig({ flags, env });
@@ -48,7 +48,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Comm
     return loaded;
   };
   const withSettings = (command: Command, parent: Command): Command => {
-    // A command that is joined on does not inherit them by itself: it would end the process with 1, and no hint.
+    // addCommand() does not copy settings: without them a usage error would exit with 1 and without the help hint.
     command.copyInheritedSettings(parent);
     for (const { flag } of SETTINGS) if (flag) command.addOption(new Option(flag.option, flag.description));
     command.addOption(new Option(CONFIG_FILE_OPTION.option, CONFIG_FILE_OPTION.description));
@@ -57,10 +57,10 @@ export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Comm
   };
 
   const commands = [
-    serveCommand({ load, env, stdout, stderr }),
-    keysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
-    conversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
-    indexCommand({
+    createServeCommand({ load, env, stdout, stderr }),
+    createKeysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
+    createConversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
+    createIndexCommand({
       open: (flags) => {
         const warn = (message: string): void => void stderr.write(`parley: ${message}\n`);
         return openSearchIndex(load(flags).config, { environment: env, log: { warn } });
@@ -68,17 +68,17 @@ export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Comm
       stdout,
       stderr,
     }),
-    researchCommand({
+    createResearchCommand({
       open: (flags, warn) => openResearchRunner(load(flags).config, { environment: env, warn }),
-      ask: createAskPerson({ stdin, stderr }),
+      askUser: createAskUser({ stdin, stderr }),
       clock: systemClock,
-      every,
+      startInterval,
       stdout,
       stderr,
       isStyled: stderr.isTTY && !env['NO_COLOR'],
     }),
-    jobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
-    modelsCommand({
+    createJobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
+    createModelsCommand({
       open: async (flags) => {
         const { config, file } = load(flags);
         return {
@@ -86,15 +86,15 @@ export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Comm
           weights: openWeights(config, env),
           runtimes: openRuntimes(config, env),
           addToConfig: (section, key, value) => addToConfigFile(file.path, section, { key, value }),
-          // A running server looks at the file by itself.
+          // A running server watches the file itself.
           reloadServer: () => isServerRunning(config.data),
         };
       },
       stdout,
       stderr,
     }),
-    enginesCommand({ open: (flags) => openRuntimes(load(flags).config, env), stdout, stderr }),
-    configCommand({ load, check: ({ config }) => openCatalogue(config), stdout }),
+    createEnginesCommand({ open: (flags) => openRuntimes(load(flags).config, env), stdout, stderr }),
+    createConfigCommand({ load, check: ({ config }) => openCatalogue(config), stdout }),
   ];
   for (const command of commands) program.addCommand(withSettings(command, program));
   return program;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { addToConfigFile, readModelsSection } from './config-file.ts';
 
-describe('the configuration file', () => {
+describe('the editor of the configuration file', () => {
   let folder = '';
   let file = '';
   beforeEach(async () => {
@@ -15,7 +15,7 @@ describe('the configuration file', () => {
   afterEach(() => rm(folder, { recursive: true }));
   const text = () => readFile(file, 'utf8');
 
-  it('gets an entry and keeps every comment and the order', async () => {
+  it('adds an entry and keeps all comments and the order', async () => {
     await writeFile(
       file,
       '# top\nport: 8000 # the port\nmodels:\n  # mine\n  old:\n    a: 1 # one\n\n# end\nstrict: true\n',
@@ -32,7 +32,7 @@ describe('the configuration file', () => {
     });
   });
 
-  it('is made for its owner alone where there is none, with its folder', async () => {
+  it('creates a missing file and its folder, readable only by its owner', async () => {
     file = join(folder, 'data', 'parley.yaml');
     await addToConfigFile(file, 'aliases', { key: 'gpt-*', value: 'svc-plus' });
     assert.equal(await text(), 'aliases:\n  gpt-*: svc-plus\n');
@@ -40,7 +40,7 @@ describe('the configuration file', () => {
     assert.deepEqual(await readdir(join(folder, 'data')), ['parley.yaml']);
   });
 
-  it('fills a section that stands there empty', async () => {
+  it('fills an empty section', async () => {
     for (const before of ['models: # none yet\nport: 1\n', 'models:\n  # none yet\nport: 1\n', 'models:\n# none yet']) {
       await writeFile(file, before);
       await addToConfigFile(file, 'models', { key: 'a', value: 1 });
@@ -49,7 +49,7 @@ describe('the configuration file', () => {
     }
   });
 
-  it('keeps its mode, and the link by which it is reached', async () => {
+  it('keeps the mode of the file, and a symbolic link to it', async () => {
     const real = join(folder, 'real.yaml');
     await writeFile(real, 'port: 1\n');
     await chmod(real, 0o640);
@@ -59,7 +59,7 @@ describe('the configuration file', () => {
     assert.equal((await stat(real)).mode & 0o777, 0o640);
   });
 
-  it('does not overwrite an entry, nor a file it does not understand', async () => {
+  it('does not overwrite an existing entry or an invalid file', async () => {
     await writeFile(file, 'models: {a: 1}\n');
     await assert.rejects(addToConfigFile(file, 'models', { key: 'a', value: 2 }), { kind: 'conflict' });
     for (const broken of ['models: [1]\n', 'models: {a: 1\n', '- 1\n']) {
@@ -69,7 +69,7 @@ describe('the configuration file', () => {
     }
   });
 
-  it('gives the models again, and refuses a file with a slip anywhere', async () => {
+  it('reads the models again, and rejects a file with an error in any section', async () => {
     assert.deepEqual(readModelsSection(file), { models: undefined, weights: undefined, aliases: undefined });
     await writeFile(file, 'models: {a: 1}\naliases: {b: a}\n');
     assert.deepEqual(readModelsSection(file), { models: { a: 1 }, weights: undefined, aliases: { b: 'a' } });

@@ -1,31 +1,31 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { REGIONS } from '../core/region.ts';
-import { regionProblems } from './regions.ts';
-import { configError, type OriginOf, problemsOf } from './problems.ts';
+import { findRegionProblems } from './regions.ts';
+import { createConfigError, type GetOrigin, toConfigProblems } from './problems.ts';
 import { ConfigSchema, type ParsedConfig } from './schema.ts';
-import { type DeepReadonly, deepFreeze, type Tree } from './tree.ts';
+import { type DeepReadonly, deepFreeze, type ConfigTree } from './tree.ts';
 
 type ParsedRegion = NonNullable<ParsedConfig['regions'][keyof typeof REGIONS]>;
 
-/** Where the configuration, and npm's own, name no other. */
+/** Used when neither the configuration nor npm's own configuration names a registry. */
 export const NPM_REGISTRY_DEFAULT = 'https://registry.npmjs.org/';
 
-/** The effective configuration, whole and frozen. Read by the service and the commands only. */
-export type Config = DeepReadonly<ReturnType<typeof complete>>;
+/** The complete, frozen configuration. Only the service and the commands read it. */
+export type Config = DeepReadonly<ReturnType<typeof applyDerivedDefaults>>;
 
-/** @throws ServiceError `invalid-request` with all problems. */
-export function parseConfig(tree: Tree, originOf: OriginOf, cores = availableParallelism()): Config {
+/** Checks the configuration and adds the defaults. @throws ServiceError `invalid-request` with all problems. */
+export function parseConfig(tree: ConfigTree, getOrigin: GetOrigin, cores = availableParallelism()): Config {
   const parsed = ConfigSchema.safeParse(tree);
-  if (!parsed.success) throw configError(problemsOf(parsed.error, ConfigSchema), tree, originOf);
-  const config = complete(parsed.data, cores);
-  const problems = regionProblems(config);
-  if (problems.length > 0) throw configError(problems, tree, originOf);
+  if (!parsed.success) throw createConfigError(toConfigProblems(parsed.error, ConfigSchema), tree, getOrigin);
+  const config = applyDerivedDefaults(parsed.data, cores);
+  const problems = findRegionProblems(config);
+  if (problems.length > 0) throw createConfigError(problems, tree, getOrigin);
   return deepFreeze(config);
 }
 
-/** Defaults that follow from other settings. */
-function complete(parsed: ParsedConfig, cores: number) {
+/** Adds defaults that depend on other settings. */
+function applyDerivedDefaults(parsed: ParsedConfig, cores: number) {
   const { data, host, port, regions, engine, store } = parsed;
   const completeRegion = (region: ParsedRegion) => ({
     ...region,
@@ -38,11 +38,12 @@ function complete(parsed: ParsedConfig, cores: number) {
     regions: mapValues(regions, completeRegion),
     modelsFolder: parsed.modelsFolder ?? join(data, 'models'),
     enginesFolder: parsed.enginesFolder ?? join(data, 'engines'),
-    // Worker threads spin while they wait: with a busy neighbour on their core the whole engine stands still.
+    // One core stays free. Worker threads spin while they wait: other load on one of their cores stalls the whole
+    // engine.
     engine: { ...engine, threads: engine.threads ?? Math.max(1, cores - 1) },
     speech: { ...parsed.speech, sessionsMax: parsed.speech.sessionsMax ?? cores },
     operatorTokenFile: parsed.operatorTokenFile ?? join(data, 'operator-token'),
-    /** Where the first key's secret is kept. */
+    /** File with the secret of the first key. */
     keyFile: join(data, 'key'),
     store: { url: `sqlite:${resolve(data, file)}` },
   };

@@ -2,36 +2,39 @@ import { availableParallelism, homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import { type Config, parseConfig } from './config.ts';
-import { OPAQUE_SECTIONS, parseConfigFile, type ReadFile, readTextFile } from './file.ts';
-import { nearMatches } from './near-matches.ts';
+import { OPAQUE_SECTIONS, parseConfigFile, type ReadTextFile, readTextFile } from './parse-config-file.ts';
+import { findNearMatches } from './near-matches.ts';
 import { CONFIG_FILE_OPTION, SETTINGS, type SettingType } from './settings.ts';
-import { leavesOf, setIn, type Tree } from './tree.ts';
+import { listLeaves, setIn, type ConfigTree } from './tree.ts';
 
-/** Where each setting came from, by dotted path: `default`, `file /etc/parley.yaml`, `env PARLEY_PORT`, `flag --port`. */
+/**
+ * Origin of each setting by its dotted path: `default`, `file /etc/parley.yaml`, `env PARLEY_PORT` or `flag --port`.
+ */
 export type Origins = ReadonlyMap<string, string>;
 
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: Origins;
-  /** The configuration file; where there is none yet, the place that it would be read from. */
+  /** The configuration file. When none exists, the path where it would be read. */
   readonly file: { readonly path: string; readonly exists: boolean };
-  /** Environment variables that look like a setting with a slip in its name. */
+  /** Warnings about environment variables with misspelled names. */
   readonly warnings: readonly string[];
 }
 
-export interface LoadNeeds {
-  /** Options by name as commander gives them; those that are no settings are not looked at. */
+export interface LoadConfigOptions {
+  /** Options by name, as commander returns them. Options that are not settings are ignored. */
   readonly flags?: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly readFile?: ReadFile;
-  /** What relative paths of flags and environment begin at. */
+  readonly readFile?: ReadTextFile;
+  /** Base of relative paths in flags and environment variables. */
   readonly folder?: string;
   readonly cores?: number;
 }
 
 /**
- * Flags before environment before file before defaults. A variable that is set to nothing counts as not set.
- * @throws ServiceError `invalid-request` (a command's exit code 2) naming every path, rule, value and origin.
+ * Loads the configuration. Flags take precedence over environment variables, these over the file, and the file over
+ * defaults. An empty environment variable counts as not set.
+ * @throws ServiceError `invalid-request` (exit code 2 of a command) with path, rule, value and origin of every problem.
  */
 export function loadConfig({
   flags = {},
@@ -39,30 +42,30 @@ export function loadConfig({
   readFile = readTextFile,
   folder = process.cwd(),
   cores = availableParallelism(),
-}: LoadNeeds): LoadedConfig {
+}: LoadConfigOptions): LoadedConfig {
   const given = new Map<string, { value: unknown; origin: string }>();
   for (const { path, type, env: name, flag } of SETTINGS) {
     const fromEnv = env[name];
     if (fromEnv !== undefined && fromEnv !== '')
-      given.set(path, { value: read(fromEnv, type, folder), origin: `env ${name}` });
+      given.set(path, { value: parseText(fromEnv, type, folder), origin: `env ${name}` });
     const fromFlag = flag && flags[flag.name];
     if (flag && typeof fromFlag === 'string') {
-      given.set(path, { value: read(fromFlag, type, folder), origin: `flag ${flag.option.split(' ')[0]}` });
+      given.set(path, { value: parseText(fromFlag, type, folder), origin: `flag ${flag.option.split(' ')[0]}` });
     }
   }
 
   const givenData = given.get('data')?.value;
   const data = typeof givenData === 'string' ? givenData : defaultDataFolder(env);
-  const wanted = flags['config'] ?? (env[CONFIG_FILE_OPTION.env] || undefined);
-  const path = typeof wanted === 'string' ? resolve(folder, wanted) : join(data, 'parley.yaml');
+  const requestedFile = flags['config'] ?? (env[CONFIG_FILE_OPTION.env] || undefined);
+  const path = typeof requestedFile === 'string' ? resolve(folder, requestedFile) : join(data, 'parley.yaml');
   const text = readFile(path);
-  if (text === undefined && wanted !== undefined) {
-    throw new ServiceError('invalid-request', `There is no configuration file ${path}.`, { param: 'config' });
+  if (text === undefined && requestedFile !== undefined) {
+    throw new ServiceError('invalid-request', `The configuration file ${path} does not exist.`, { param: 'config' });
   }
 
-  const tree: Tree = text === undefined ? {} : parseConfigFile(path, text);
+  const tree: ConfigTree = text === undefined ? {} : parseConfigFile(path, text);
   const origins = new Map<string, string>();
-  for (const [leaf] of leavesOf(tree, OPAQUE_SECTIONS)) origins.set(leaf, `file ${path}`);
+  for (const [leaf] of listLeaves(tree, OPAQUE_SECTIONS)) origins.set(leaf, `file ${path}`);
   for (const [setting, { value, origin }] of given) {
     setIn(tree, setting.split('.'), value);
     origins.set(setting, origin);
@@ -70,26 +73,26 @@ export function loadConfig({
   if (tree['data'] === undefined) tree['data'] = data;
 
   const config = parseConfig(tree, (at) => origins.get(at) ?? `file ${path}`, cores);
-  const originOf = (leaf: string): string =>
-    // A region without an address of its own has the service's.
+  const getOrigin = (leaf: string): string =>
+    // A region without its own host or port uses those of the service.
     origins.get(leaf) ?? origins.get(leaf.replace(/^regions\..*\.(host|port)$/, '$1')) ?? 'default';
   return {
     config,
-    origins: new Map([...leavesOf(config, OPAQUE_SECTIONS)].map(([leaf]) => [leaf, originOf(leaf)])),
+    origins: new Map([...listLeaves(config, OPAQUE_SECTIONS)].map(([leaf]) => [leaf, getOrigin(leaf)])),
     file: { path, exists: text !== undefined },
-    warnings: slips(env),
+    warnings: findMisspelledVariables(env),
   };
 }
 
-/** The XDG base directory rules, on macOS too. */
-function defaultDataFolder(env: LoadNeeds['env']): string {
+/** Returns the data folder by the XDG base directory specification, on macOS too. */
+function defaultDataFolder(env: LoadConfigOptions['env']): string {
   const base = env['XDG_DATA_HOME'];
   if (base !== undefined && isAbsolute(base)) return join(base, 'parley');
   return join(env['HOME'] || homedir(), '.local', 'share', 'parley');
 }
 
-/** What cannot be read as its type stays a text: the schema says what it should have been. */
-function read(text: string, type: SettingType, folder: string): unknown {
+/** Parses a text as its setting's type. Unparsable text is returned unchanged, and the schema rejects it. */
+function parseText(text: string, type: SettingType, folder: string): unknown {
   switch (type) {
     case 'text':
       return text;
@@ -110,11 +113,11 @@ function read(text: string, type: SettingType, folder: string): unknown {
   }
 }
 
-function slips(env: LoadNeeds['env']): readonly string[] {
+function findMisspelledVariables(env: LoadConfigOptions['env']): readonly string[] {
   const known = [CONFIG_FILE_OPTION.env, ...SETTINGS.map((setting) => setting.env)];
   return Object.keys(env).flatMap((name) => {
     if (!name.startsWith('PARLEY_') || known.includes(name)) return [];
-    const near = nearMatches(name, known);
+    const near = findNearMatches(name, known);
     return near.length > 0 ? [`${name} is not a setting; did you mean ${near.join(' or ')}?`] : [];
   });
 }

@@ -1,12 +1,12 @@
-/** Names that somebody may have meant who wrote `name`: at most two characters added, lost, changed or swapped. */
-export function nearMatches(name: string, known: readonly string[]): readonly string[] {
+/** Finds names that `name` may be a misspelling of, with at most two characters added, removed, changed or swapped. */
+export function findNearMatches(name: string, known: readonly string[]): readonly string[] {
   const distance = (other: string) => editDistance(name.toLowerCase(), other.toLowerCase());
-  // In a short name two changes make any other short name.
-  const farthest = name.length <= 4 ? 1 : 2;
-  return known.filter((other) => distance(other) <= farthest).toSorted((a, b) => distance(a) - distance(b));
+  // Two changes turn a short name into any other short name.
+  const distanceMax = name.length <= 4 ? 1 : 2;
+  return known.filter((other) => distance(other) <= distanceMax).toSorted((a, b) => distance(a) - distance(b));
 }
 
-/** Levenshtein's, in which two neighbours that changed places count as one. */
+/** Levenshtein distance in which swapped neighbors count as one change (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redact } from './redact.ts';
 
-test('an address is shown without its user, its password and the values of its query', () => {
+test('hides user, password and query values of a URL', () => {
   const shown: readonly [string, string][] = [
     ['http://host.example:8000/v1', 'http://host.example:8000/v1'],
     ['http://host.example:8000/a@b', 'http://host.example:8000/a@b'],
@@ -18,13 +18,13 @@ test('an address is shown without its user, its password and the values of its q
   }
 });
 
-test('nothing is shown of what a program finds in its environment', () => {
+test('hides all environment variables of a program', () => {
   assert.deepEqual(redact({ models: { m: { environment: { MODE: 'x', N: '1' }, context: 4096 } } }), {
     models: { m: { environment: { MODE: '(hidden)', N: '(hidden)' }, context: 4096 } },
   });
 });
 
-test('arguments that are secrets are hidden, by their option or by their look', () => {
+test('hides secret arguments, recognized by their option or their form', () => {
   const args = [
     '--api-key',
     'abc',
@@ -42,7 +42,7 @@ test('arguments that are secrets are hidden, by their option or by their look', 
   assert.deepEqual(redact({ args: counts }), { args: counts.toSpliced(4, 1, '(hidden)') });
 });
 
-test('a setting with the name of a secret is hidden, and where one stands is not', () => {
+test('hides a setting with the name of a secret, but not the name of a file or variable that holds one', () => {
   assert.deepEqual(redact({ apiKey: 'abc', apiKeyEnv: 'MY_KEY', operatorTokenFile: '/a/b', maxTokens: 5 }), {
     apiKey: '(hidden)',
     apiKeyEnv: 'MY_KEY',

@@ -1,25 +1,25 @@
 const HIDDEN = '(hidden)';
 
-/** A name whose text is a secret; `apiKeyEnv` and `operatorTokenFile` only say where one is. */
+/** Names of secrets. `apiKeyEnv` and `operatorTokenFile` do not match: they only name where a secret is. */
 const SECRET_NAME = /(?:key|token|secret|password|passphrase|authorization|credentials?|cookie)s?$/i;
 
-/** Up to the last `@` of the host's part, or, where a password holds a slash or the like, up to the last of all. */
+/** Credentials of a URL: up to the last `@` of the authority, or of the whole text if the password contains a slash. */
 const URL_CREDENTIALS = /(:\/\/)(?:[^/?#\s]*|[^/?#\s:]*:(?!\d*(?:[/?#]|$))\S*)@/g;
 const URL_QUERY = /(:\/\/[^\s?#]*\?)([^\s#]+)/g;
 
-/** What a secret looks like, whatever its name. */
+/** Texts in the form of a secret, whatever their name. */
 const AUTHORIZATION = /\b(Bearer|Basic)\s+\S+/gi;
-const KEY = /\b(?:sk-|hf_)[\w-]{8,}/g;
+const API_KEY = /\b(?:sk-|hf_)[\w-]{8,}/g;
 
 /**
- * A copy of a configuration value that may be shown: without secrets by their names, without user, password and values of
- * the query in addresses, and without what a program is given in its environment or as a secret in its arguments.
+ * Copies a configuration value for display. Hides values whose names are those of secrets, user, password and query
+ * values of URLs, environment variables of programs, and secret arguments.
  */
 export function redact(value: unknown, name = ''): unknown {
-  if (typeof value === 'string') return SECRET_NAME.test(name) ? HIDDEN : withoutSecrets(value);
+  if (typeof value === 'string') return SECRET_NAME.test(name) ? HIDDEN : hideSecrets(value);
   if (Array.isArray(value)) {
-    const isLine = name === 'args' || name === 'command';
-    return value.map((item, at) => redact(item, isLine ? optionOf(item, value[at - 1]) : name));
+    const isCommandLine = name === 'args' || name === 'command';
+    return value.map((item, at) => redact(item, isCommandLine ? getOptionName(item, value[at - 1]) : name));
   }
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(
@@ -29,25 +29,25 @@ export function redact(value: unknown, name = ''): unknown {
   return value;
 }
 
-const withoutSecrets = (text: string): string =>
+const hideSecrets = (text: string): string =>
   text
     .replaceAll(URL_CREDENTIALS, `$1${HIDDEN}@`)
-    .replaceAll(URL_QUERY, (_, before: string, query: string) => before + withoutValues(query))
+    .replaceAll(URL_QUERY, (_, before: string, query: string) => before + hideQueryValues(query))
     .replaceAll(AUTHORIZATION, `$1 ${HIDDEN}`)
-    .replaceAll(KEY, HIDDEN)
-    .replace(/^(-+[^=\s]+)=(.+)$/s, (whole, option: string, told: string) =>
-      isSecret(option, told) ? `${option}=${HIDDEN}` : whole,
+    .replaceAll(API_KEY, HIDDEN)
+    .replace(/^(-+[^=\s]+)=(.+)$/s, (whole, option: string, argument: string) =>
+      isSecretOption(option, argument) ? `${option}=${HIDDEN}` : whole,
     );
 
-const withoutValues = (query: string): string =>
+const hideQueryValues = (query: string): string =>
   query.replaceAll(/[^&]+/g, (part) => (part.includes('=') ? part.replace(/=.*$/s, `=${HIDDEN}`) : HIDDEN));
 
-/** The option before an argument, where that makes it a secret. */
-function optionOf(item: unknown, before: unknown): string {
+/** Returns the option before an argument, if the option makes it a secret; otherwise an empty text. */
+function getOptionName(item: unknown, before: unknown): string {
   const isNamed = typeof before === 'string' && /^-+[^=\s]+$/.test(before) && typeof item === 'string';
-  return isNamed && isSecret(before, item) ? before : '';
+  return isNamed && isSecretOption(before, item) ? before : '';
 }
 
-/** A number of tokens is none. */
-const isSecret = (option: string, told: string): boolean =>
-  SECRET_NAME.test(option) && !(/tokens$/i.test(option) && /^\d+$/.test(told));
+/** Whether the value of an option is a secret. A number after `--max-tokens` is not. */
+const isSecretOption = (option: string, argument: string): boolean =>
+  SECRET_NAME.test(option) && !(/tokens$/i.test(option) && /^\d+$/.test(argument));

@@ -1,92 +1,99 @@
 import { REGION_IDS, type RegionId } from '../core/region.ts';
 import type { Config } from './config.ts';
-import type { Problem } from './problems.ts';
+import type { ConfigProblem } from './problems.ts';
 
 export type RegionConfig = NonNullable<Config['regions'][RegionId]>;
 
 type Regions = Pick<Config, 'regions'>;
 
-/** One socket to listen on, and the regions that are reached by it. */
-export interface Listener {
+/** A socket to listen on, and the regions that are reachable there. */
+export interface ListenerConfig {
   readonly host: string;
   readonly port: number;
   readonly regions: readonly { readonly id: RegionId; readonly region: RegionConfig }[];
-  /** What a request is for whose host no rule fits. */
+  /** Region of a request whose host name matches no rule. */
   readonly fallback: { readonly id: RegionId; readonly deprecated: RegionConfig['deprecated'] };
 }
 
-/** A host name that leads to a region; `{workspace}` may stand in it, `{region}` no more. */
-export interface HostRule {
+/** A host name of a region. It may contain `{workspace}`; `{region}` is already expanded. */
+export interface RegionHostRule {
   readonly pattern: string;
   readonly id: RegionId;
   readonly deprecated: RegionConfig['deprecated'];
 }
 
-/** In the order of the configuration. On port 0 every region without host names gets a socket of its own. */
-export function listenersOf(config: Regions): readonly Listener[] {
-  const named = namedRegions(config);
-  const regionsAt = Map.groupBy(regionsOf(config), ([id, { host, port }]) =>
+/**
+ * Groups the regions by host and port, in the order of the configuration. For port 0, a region without host names is
+ * alone.
+ */
+export function createListenerConfigs(config: Regions): readonly ListenerConfig[] {
+  const named = findNamedRegions(config);
+  const regionsAt = Map.groupBy(listRegions(config), ([id, { host, port }]) =>
     port === 0 && !named.has(id) ? id : `${host} ${port}`,
   );
   return [...regionsAt.values()].flatMap((regions) => {
-    const own = regions.find(([id]) => !named.has(id)) ?? regions[0];
-    if (!own) return [];
-    const [id, { host, port }] = own;
+    const defaultRegion = regions.find(([id]) => !named.has(id)) ?? regions[0];
+    if (!defaultRegion) return [];
+    const [id, { host, port }] = defaultRegion;
     return {
       host,
       port,
       regions: regions.map(([each, region]) => ({ id: each, region })),
-      fallback: { id, deprecated: deprecatedAsWhole(own[1]) },
+      fallback: { id, deprecated: getRegionDeprecation(defaultRegion[1]) },
     };
   });
 }
 
-export function regionsOf({ regions }: Regions): readonly (readonly [RegionId, RegionConfig])[] {
+export function listRegions({ regions }: Regions): readonly (readonly [RegionId, RegionConfig])[] {
   return REGION_IDS.flatMap((id) => (regions[id] ? [[id, regions[id]] as const] : []));
 }
 
 /**
- * What host names say, the first that fits decides: a whole name before one with placeholders, a named region before
- * `{region}`. That one stands for each region of the configuration, whichever it is written under.
+ * Creates the rules that map host names to regions; the first match applies. Exact names precede names with
+ * placeholders, and named regions precede `{region}`, which stands for each configured region, wherever it is written.
  */
-export function hostRulesOf(config: Regions): readonly HostRule[] {
-  const all = regionsOf(config);
-  const ranked = all.flatMap(([own, { hosts, deprecatedHosts, deprecated }]) => {
-    const expand = (pattern: string, says: (region: RegionConfig) => RegionConfig['deprecated']) => {
-      const isOpen = pattern.includes('{region}');
-      const rank = (pattern.includes('{workspace}') ? 2 : 0) + (isOpen ? 1 : 0);
+export function createHostRules(config: Regions): readonly RegionHostRule[] {
+  const all = listRegions(config);
+  const ranked = all.flatMap(([ownerId, { hosts, deprecatedHosts, deprecated }]) => {
+    const expand = (pattern: string, getDeprecation: (region: RegionConfig) => RegionConfig['deprecated']) => {
+      const hasRegionPlaceholder = pattern.includes('{region}');
+      const rank = (pattern.includes('{workspace}') ? 2 : 0) + (hasRegionPlaceholder ? 1 : 0);
       return all
-        .filter(([id]) => isOpen || id === own)
+        .filter(([id]) => hasRegionPlaceholder || id === ownerId)
         .map(([id, region]) => {
-          const rule: HostRule = { pattern: pattern.replace('{region}', id), id, deprecated: says(region) };
+          const rule: RegionHostRule = {
+            pattern: pattern.replace('{region}', id),
+            id,
+            deprecated: getDeprecation(region),
+          };
           return { rank, rule };
         });
     };
     return [
       ...deprecatedHosts.flatMap((pattern) => expand(pattern, () => deprecated)),
-      ...hosts.flatMap((pattern) => expand(pattern, deprecatedAsWhole)),
+      ...hosts.flatMap((pattern) => expand(pattern, getRegionDeprecation)),
     ];
   });
   return ranked.toSorted((one, other) => one.rank - other.rank).map(({ rule }) => rule);
 }
 
-/** What the shape of a single region cannot say. */
-export function regionProblems(config: Regions): Problem[] {
-  const problems: Problem[] = [];
-  for (const [id, region] of regionsOf(config)) {
+/** Finds problems that the schema of a single region cannot detect. */
+export function findRegionProblems(config: Regions): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  for (const [id, region] of listRegions(config)) {
     if (region.deprecatedHosts.length === 0 || region.deprecated) continue;
     problems.push({
       path: ['regions', id, 'deprecated'],
-      rule: 'must say since when, and where callers read more, because there are deprecatedHosts',
+      rule: 'must have since and link, because the region has deprecatedHosts',
       showsValue: false,
     });
   }
-  const named = namedRegions(config);
-  for (const { host, port, regions } of listenersOf(config)) {
+  const named = findNamedRegions(config);
+  for (const { host, port, regions } of createListenerConfigs(config)) {
     for (const { id } of regions.filter((each) => !named.has(each.id)).slice(1)) {
       problems.push({
         path: ['regions', id, 'hosts'],
-        rule: `must tell this region from another one on ${host}:${port}; or give it a port of its own`,
+        rule: `must distinguish this region from another one on ${host}:${port}; or give the region its own port`,
         showsValue: false,
       });
     }
@@ -94,13 +101,13 @@ export function regionProblems(config: Regions): Problem[] {
   return problems;
 }
 
-/** The regions that some host name leads to: any of its own, or one with `{region}`, which leads to all. */
-function namedRegions(config: Regions): ReadonlySet<RegionId> {
-  const all = regionsOf(config);
-  const isOpen = all.some(([, { hosts }]) => hosts.some((pattern) => pattern.includes('{region}')));
-  return new Set(all.filter(([, { hosts }]) => isOpen || hosts.length > 0).map(([id]) => id));
+/** Finds the regions with host names: their own, or a name with `{region}`, which names every region. */
+function findNamedRegions(config: Regions): ReadonlySet<RegionId> {
+  const all = listRegions(config);
+  const hasRegionPlaceholder = all.some(([, { hosts }]) => hosts.some((pattern) => pattern.includes('{region}')));
+  return new Set(all.filter(([, { hosts }]) => hasRegionPlaceholder || hosts.length > 0).map(([id]) => id));
 }
 
-/** Where no deprecated hosts are named, every address of the region is meant. */
-const deprecatedAsWhole = ({ deprecatedHosts, deprecated }: RegionConfig): RegionConfig['deprecated'] =>
+/** Returns the deprecation of the whole region. Undefined if only its deprecatedHosts are deprecated. */
+const getRegionDeprecation = ({ deprecatedHosts, deprecated }: RegionConfig): RegionConfig['deprecated'] =>
   deprecatedHosts.length === 0 ? deprecated : undefined;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import { loadConfig } from './load-config.ts';
 
-const researchOf = (section: string, env: Readonly<Record<string, string>> = {}) =>
+const loadResearchSection = (section: string, env: Readonly<Record<string, string>> = {}) =>
   loadConfig({
     env: { PARLEY_DATA: '/srv/parley', ...env },
     readFile: () => section,
@@ -11,7 +11,7 @@ const researchOf = (section: string, env: Readonly<Record<string, string>> = {})
     cores: 2,
   }).config.research;
 
-describe('the section of deep research', () => {
+describe('the section `research`', () => {
   const defaults = {
     queries: 10,
     pages: 20,
@@ -23,13 +23,13 @@ describe('the section of deep research', () => {
     runsPerWorkspace: 4,
   };
 
-  it('has budgets and limits where it is left out', () => {
-    assert.deepEqual(researchOf(''), defaults);
+  it('has default budgets and limits', () => {
+    assert.deepEqual(loadResearchSection(''), defaults);
   });
 
-  it('takes what the file and the environment say', () => {
+  it('reads the file and the environment', () => {
     const env = { PARLEY_RESEARCH_STREAM_PLAN: 'true', PARLEY_RESEARCH_RUNS_PER_KEY: '1' };
-    assert.deepEqual(researchOf('research: {queries: 3, writer: extractive}', env), {
+    assert.deepEqual(loadResearchSection('research: {queries: 3, writer: extractive}', env), {
       ...defaults,
       queries: 3,
       writer: 'extractive',
@@ -44,9 +44,9 @@ describe('the section of deep research', () => {
     ['writer: poet', /research\.writer must be one of model, extractive/],
     ['runsPerKey: many', /research\.runsPerKey must be a whole number/],
   ] as const) {
-    it(`refuses ${section}`, () => {
+    it(`rejects ${section}`, () => {
       assert.throws(
-        () => researchOf(`research: {${section}}`),
+        () => loadResearchSection(`research: {${section}}`),
         (thrown) => thrown instanceof ServiceError && message.test(thrown.message),
       );
     });

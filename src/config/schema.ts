@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import {
-  BATCH_CONCURRENCY,
-  CODE_CONTAINERS_MAX,
-  CODE_CONTAINERS_MOST,
-  CODE_MEMORY_MB,
+  BATCH_LINE_CONCURRENCY,
+  CODE_CONTAINERS_DEFAULT,
+  CODE_CONTAINERS_CONFIGURABLE_MAX,
+  CODE_MEMORY_MB_DEFAULT,
   CODE_MEMORY_MB_MAX,
   CODE_MEMORY_MB_MIN,
-  CODE_SECONDS,
+  CODE_SECONDS_DEFAULT,
   CODE_SECONDS_MAX,
-  DEADLINE_PLAIN_MS,
+  DEADLINE_UNSTREAMED_MS,
   DEADLINE_STREAM_MS,
   DEPLOYMENT_CAPACITY_MAX,
   DEPLOYMENT_DRAIN_MS,
@@ -19,17 +19,17 @@ import {
   FILES_COUNT_MAX,
   JSON_BODY_BYTES_MAX,
   KEEP_ALIVE_MS,
-  QUEUE_PLACES_MAX,
+  QUEUE_LENGTH_MAX,
   QUEUE_WAIT_MS_MAX,
-  RESEARCH_MINUTES,
+  RESEARCH_MINUTES_DEFAULT,
   RESEARCH_MINUTES_MAX,
-  RESEARCH_PAGES,
+  RESEARCH_PAGES_DEFAULT,
   RESEARCH_PAGES_MAX,
-  RESEARCH_QUERIES,
+  RESEARCH_QUERIES_DEFAULT,
   RESEARCH_QUERIES_MAX,
-  RESEARCH_RUNS_OF_KEY,
-  RESEARCH_RUNS_OF_WORKSPACE,
-  RESEARCH_TOKENS,
+  RESEARCH_RUNS_PER_KEY_DEFAULT,
+  RESEARCH_RUNS_PER_WORKSPACE_DEFAULT,
+  RESEARCH_TOKENS_DEFAULT,
   RESEARCH_TOKENS_MAX,
   VOCABULARIES_MAX,
   VOCABULARY_ENTRIES_MAX,
@@ -37,15 +37,15 @@ import {
 import { REGION_IDS } from '../core/region.ts';
 import { searchSection } from './search-section.ts';
 
-/** Longest wait that a timer of the runtime can count, in ms: 24.8 days. */
+/** Longest delay of a timer in Node.js, in ms: 24.8 days. */
 const TIMER_MS_MAX = 2_147_483_647;
 
 const MAPPING = { error: 'must be a mapping' };
 
-const text = z.string({ error: 'must be a text' }).min(1, { error: 'must not be empty' });
+const text = z.string({ error: 'must be a string' }).min(1, { error: 'must not be empty' });
 const flag = z.boolean({ error: 'must be true or false' });
 
-function whole(min: number, max: number) {
+function wholeNumber(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`;
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
@@ -55,87 +55,88 @@ const listOf = <Item extends z.ZodType>(item: Item) => z.array(item, { error: 'm
 const oneOf = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 
-const checked = (isRight: (value: string) => boolean, error: string) => text.refine(isRight, { error });
+const checkedText = (isValid: (value: string) => boolean, error: string) => text.refine(isValid, { error });
 
-const httpUrl = checked(isHttpUrl, 'must be an address that begins with http:// or https://, without query');
+const httpUrl = checkedText(isHttpUrl, 'must be a URL that starts with http:// or https://, without query');
 
-const hostPattern = checked(
+const hostPattern = checkedText(
   isHostPattern,
-  'must be a lower-case host name without port, in which {workspace} and {region} may stand for one label each, not the last',
+  'must be a lower-case host name without port; one label each may be {workspace} and {region}, but not the last',
 );
 
 const region = z.strictObject({
-  /** Default: the service's own. Regions on one address are told apart by `hosts`. */
+  /** Default: host and port of the service. `hosts` distinguishes regions on the same host and port. */
   host: text.optional(),
-  port: whole(0, 65_535).optional(),
+  port: wholeNumber(0, 65_535).optional(),
   /**
-   * Host names that lead to this region, e.g. `{workspace}.cn-beijing.example.com`. One with `{region}` leads to every
-   * region of the configuration, each by its id, and may stand under any of them.
+   * Host names of the region, e.g. `{workspace}.cn-beijing.example.com`. `{region}` stands for the id of every
+   * configured region; such a name may be written under any of them.
    */
   hosts: listOf(hostPattern).default([]),
-  /** Host names that still lead here and are answered with Deprecation and Link headers. */
+  /** Host names that still work; their responses have Deprecation and Link headers. */
   deprecatedHosts: listOf(hostPattern).default([]),
-  /** What those headers say. Without `deprecatedHosts` the region's every address is deprecated. */
+  /** Content of these headers. Without `deprecatedHosts`, all hosts of the region are deprecated. */
   deprecated: z
     .strictObject({
-      since: checked((value) => !Number.isNaN(Date.parse(value)), 'must be a date such as 2026-01-31'),
+      since: checkedText((value) => !Number.isNaN(Date.parse(value)), 'must be a date such as 2026-01-31'),
       link: httpUrl,
     })
     .optional(),
 });
 
-/** 1 TB: beyond, sums of bytes and what object stores hold under one name would have to be thought about. */
-const bytes = whole(1, 1024 ** 4);
-const fileCount = whole(1, 10_000_000);
+/** 1 TiB. Larger values could exceed the limits of number arithmetic and object stores. */
+const bytes = wholeNumber(1, 1024 ** 4);
+const fileCount = wholeNumber(1, 10_000_000);
 
-/** The whole configuration as file, environment and flags may give it. Defaults that need no other value stand here. */
+/**
+ * The whole configuration, merged from file, environment and flags. Contains all defaults that depend on no other
+ * value.
+ */
 export const ConfigSchema = z.strictObject({
   data: text,
-  /** An address to listen on; anything but loopback opens the service to others. */
+  /** Address to listen on. Any address but loopback makes the service reachable from other machines. */
   host: text.default('127.0.0.1'),
-  /** 0: any free one. */
-  port: whole(0, 65_535).default(8000),
-  /** Processes that answer requests. They share the port; the engines are shared too, and started once. */
-  workers: whole(1, 256).default(1),
-  /** How callers reach us, for URLs that we hand out. */
+  /** 0: any free port. */
+  port: wholeNumber(0, 65_535).default(8000),
+  /** Processes that serve requests. They share the port and the engines. */
+  workers: wholeNumber(1, 256).default(1),
+  /** Base URL at which clients reach the service, for URLs in responses. */
   publicUrl: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
   regions: z
-    .partialRecord(oneOf(REGION_IDS), region, { error: 'must be a mapping from region ids' })
+    .partialRecord(oneOf(REGION_IDS), region, { error: 'must be a mapping of region ids' })
     .refine((regions) => Object.keys(regions).length > 0, { error: 'must name at least one region' })
     .default({ 'cn-beijing': { hosts: [], deprecatedHosts: [] } }),
   cors: z
     .strictObject(
-      { origins: listOf(checked(isOrigin, 'must be * or an origin such as https://a.b')).default([]) },
+      { origins: listOf(checkedText(isOrigin, 'must be * or an origin such as https://a.b')).default([]) },
       MAPPING,
     )
     .prefault({}),
-  /** These three are parsed by the catalogue. */
+  /** The catalogue parses these three sections. */
   models: z.unknown().optional(),
   weights: z.unknown().optional(),
   aliases: z.unknown().optional(),
   modelsFolder: text.optional(),
   extraModelsFolders: listOf(text).default([]),
-  /** A model hub's address; `off`: never asked. */
-  hubUrl: z
-    .union([z.literal('off'), httpUrl], { error: 'must be an address or off' })
-    .default('https://huggingface.co'),
-  /** Where runtimes are kept that are installed on demand. */
+  /** URL of the model hub. `off`: never used. */
+  hubUrl: z.union([z.literal('off'), httpUrl], { error: 'must be a URL or off' }).default('https://huggingface.co'),
+  /** Folder of runtimes that are installed on demand. Default: `engines` in the data folder. */
   enginesFolder: text.optional(),
-  /** The registry of npm packages that they come from; default: the one that npm is configured with. */
+  /** npm registry of these runtimes. Default: the registry of npm's configuration. */
   npmRegistryUrl: httpUrl.optional(),
   engine: z
     .strictObject(
       {
         kind: oneOf(['llama', 'scripted']).default('llama'),
-        /** What runs our weights: the embedded engine, or llama.cpp's own server where that is on this machine. */
+        /** What runs local weights: the embedded engine, or llama.cpp's server if it is installed. */
         prefer: oneOf(['embedded', 'llama-server']).default('embedded'),
-        /** Where that server is; default: along PATH. */
+        /** Path of llama.cpp's server. Default: searched in PATH. */
         llamaServer: text.optional(),
-        threads: whole(1, 1024).optional(),
-        /** Answers that run side by side. */
-        sequences: whole(1, 256).default(4),
-        /** Tokens of one sequence; default: what the model's entry says. */
-        contextTokens: whole(256, 1_048_576).optional(),
+        threads: wholeNumber(1, 1024).optional(),
+        /** Answers that are generated concurrently. */
+        sequences: wholeNumber(1, 256).default(4),
+        /** Context length of one sequence. Default: that of the model's entry. */
+        contextTokens: wholeNumber(256, 1_048_576).optional(),
         gpu: z.union([z.literal(false), z.literal('auto')], { error: 'must be false or auto' }).default(false),
       },
       MAPPING,
@@ -144,23 +145,23 @@ export const ConfigSchema = z.strictObject({
   limits: z
     .strictObject(
       {
-        deadlinePlainMs: whole(1000, TIMER_MS_MAX).default(DEADLINE_PLAIN_MS),
-        deadlineStreamMs: whole(1000, TIMER_MS_MAX).default(DEADLINE_STREAM_MS),
-        keepAliveMs: whole(100, 3_600_000).default(KEEP_ALIVE_MS),
-        queuePlaces: whole(1, 100_000).default(QUEUE_PLACES_MAX),
-        queueWaitMs: whole(0, 3_600_000).default(QUEUE_WAIT_MS_MAX),
-        bodyBytesMax: whole(1024, 1_073_741_824).default(JSON_BODY_BYTES_MAX),
+        deadlinePlainMs: wholeNumber(1000, TIMER_MS_MAX).default(DEADLINE_UNSTREAMED_MS),
+        deadlineStreamMs: wholeNumber(1000, TIMER_MS_MAX).default(DEADLINE_STREAM_MS),
+        keepAliveMs: wholeNumber(100, 3_600_000).default(KEEP_ALIVE_MS),
+        queuePlaces: wholeNumber(1, 100_000).default(QUEUE_LENGTH_MAX),
+        queueWaitMs: wholeNumber(0, 3_600_000).default(QUEUE_WAIT_MS_MAX),
+        bodyBytesMax: wholeNumber(1024, 1_073_741_824).default(JSON_BODY_BYTES_MAX),
       },
       MAPPING,
     )
     .prefault({}),
-  /** Unknown fields of a request: 400 instead of a name in x-parley-ignored. */
+  /** Reject requests with unknown fields with 400, instead of naming the fields in x-parley-ignored. */
   strict: flag.default(false),
   log: z
     .strictObject(
       {
         level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-        /** auto: where a person looks at a terminal. */
+        /** auto: true for a terminal. */
         pretty: z.union([flag, z.literal('auto')], { error: 'must be true, false or auto' }).default('auto'),
       },
       MAPPING,
@@ -171,24 +172,24 @@ export const ConfigSchema = z.strictObject({
   store: z
     .strictObject(
       {
-        url: checked(
+        url: checkedText(
           (value) => /^sqlite:./.test(value),
-          'must be sqlite: and a path (other databases come later)',
+          'must be sqlite: and a path; other databases are not supported yet',
         ).optional(),
       },
       MAPPING,
     )
     .prefault({}),
-  /** What each workspace may keep as files in a region. */
+  /** Files of each workspace in a region. */
   files: z
     .strictObject(
       {
         fileBytesMax: bytes.default(FILE_BYTES_MAX),
         totalBytesMax: bytes.default(FILES_BYTES_MAX),
         countMax: fileCount.default(FILES_COUNT_MAX),
-        /** For how long the address of a download is good. */
-        urlSeconds: whole(1, 7 * 86_400).default(FILE_URL_SECONDS),
-        /** What one workspace may keep, where that is something else. */
+        /** Seconds that a download URL is valid. */
+        urlSeconds: wholeNumber(1, 7 * 86_400).default(FILE_URL_SECONDS),
+        /** Different limits for single workspaces, by name. */
         workspaces: z
           .record(
             text,
@@ -203,42 +204,44 @@ export const ConfigSchema = z.strictObject({
       MAPPING,
     )
     .prefault({}),
-  /** What callers may ask for as engines of their own. */
+  /** Deployments, which callers create. */
   deployments: z
     .strictObject(
       {
-        /** Units of one deployment; the specification ends at 999. */
-        capacityMax: whole(1, DEPLOYMENT_CAPACITY_MAX).default(DEPLOYMENT_CAPACITY_MAX),
-        /** How long calls go on when theirs was scaled or deleted; whatever runs then is broken off. */
-        drainMs: whole(0, DEPLOYMENT_DRAIN_MS_MAX).default(DEPLOYMENT_DRAIN_MS),
+        /** Maximum units of one deployment; at most 999. */
+        capacityMax: wholeNumber(1, DEPLOYMENT_CAPACITY_MAX).default(DEPLOYMENT_CAPACITY_MAX),
+        /** Ms that running calls may continue after their deployment was scaled or deleted; then they are aborted. */
+        drainMs: wholeNumber(0, DEPLOYMENT_DRAIN_MS_MAX).default(DEPLOYMENT_DRAIN_MS),
       },
       MAPPING,
     )
     .prefault({}),
-  /** Where the bytes of files are kept; default: the folder `blobs` in the data folder. */
+  /** Storage of file contents. Default: the folder `blobs` in the data folder. */
   blobs: z
     .strictObject(
-      { url: checked((value) => value.startsWith('s3://'), 'must be s3:// with a bucket, and a prefix').optional() },
+      {
+        url: checkedText((value) => value.startsWith('s3://'), 'must be s3://BUCKET or s3://BUCKET/PREFIX').optional(),
+      },
       MAPPING,
     )
     .prefault({}),
   batches: z
     .strictObject(
       {
-        /** Lines that one process runs at once, all batches together. */
-        concurrency: whole(1, 1024).default(BATCH_CONCURRENCY),
+        /** Lines that one process runs concurrently, all batches together. */
+        concurrency: wholeNumber(1, 1024).default(BATCH_LINE_CONCURRENCY),
       },
       MAPPING,
     )
     .prefault({}),
-  /** Words that recognition is to expect. */
+  /** Vocabularies of expected words for speech recognition. */
   vocabularies: z
     .strictObject(
       {
-        /** Vocabularies of a workspace in a region, of all models together. */
-        listsMax: whole(1, 100_000).default(VOCABULARIES_MAX),
-        /** Entries of one. */
-        entriesMax: whole(1, 10_000).default(VOCABULARY_ENTRIES_MAX),
+        /** Vocabularies of a workspace in a region. */
+        listsMax: wholeNumber(1, 100_000).default(VOCABULARIES_MAX),
+        /** Entries of one vocabulary. */
+        entriesMax: wholeNumber(1, 10_000).default(VOCABULARY_ENTRIES_MAX),
       },
       MAPPING,
     )
@@ -246,95 +249,97 @@ export const ConfigSchema = z.strictObject({
   speech: z
     .strictObject(
       {
-        /** Realtime recognitions at a time, of all processes together; default: one for each processor. */
-        sessionsMax: whole(1, 10_000).optional(),
-        /** Hosts, addresses and networks that audio may be fetched from although they are not public, as of `callbacks.allow`. */
+        /** Concurrent realtime recognitions of all processes together. Default: the number of CPU cores. */
+        sessionsMax: wholeNumber(1, 10_000).optional(),
+        /**
+         * Non-public hosts, addresses and networks that audio may be fetched from; notation as in `callbacks.allow`.
+         */
         allow: listOf(text).default([]),
       },
       MAPPING,
     )
     .prefault({}),
-  /** What models may look up while they answer. */
+  /** Search tools of models. */
   search: searchSection.prefault({}),
-  /** What a run of deep research may spend, and how many there may be: docs/research.md. */
+  /** Budget and number of deep research runs: docs/research.md. */
   research: z
     .strictObject(
       {
-        queries: whole(1, RESEARCH_QUERIES_MAX).default(RESEARCH_QUERIES),
-        pages: whole(1, RESEARCH_PAGES_MAX).default(RESEARCH_PAGES),
-        /** Of all model calls, prompts included. */
-        tokens: whole(1_000, RESEARCH_TOKENS_MAX).default(RESEARCH_TOKENS),
-        minutes: whole(1, RESEARCH_MINUTES_MAX).default(RESEARCH_MINUTES),
-        /** `extractive`: reports are made of sentences of their sources. */
+        queries: wholeNumber(1, RESEARCH_QUERIES_MAX).default(RESEARCH_QUERIES_DEFAULT),
+        pages: wholeNumber(1, RESEARCH_PAGES_MAX).default(RESEARCH_PAGES_DEFAULT),
+        /** All model calls of a run, prompts included. */
+        tokens: wholeNumber(1_000, RESEARCH_TOKENS_MAX).default(RESEARCH_TOKENS_DEFAULT),
+        minutes: wholeNumber(1, RESEARCH_MINUTES_MAX).default(RESEARCH_MINUTES_DEFAULT),
+        /** `extractive`: reports consist of sentences of their sources. */
         writer: oneOf(['model', 'extractive']).default('model'),
-        /** Whether the plan is told while it is written. */
+        /** Stream the plan while it is written. */
         streamPlan: flag.default(false),
-        /** Runs that have not ended, of a key and of a workspace in a region. */
-        runsPerKey: whole(1, 10_000).default(RESEARCH_RUNS_OF_KEY),
-        runsPerWorkspace: whole(1, 10_000).default(RESEARCH_RUNS_OF_WORKSPACE),
+        /** Unfinished runs of a key, and of a workspace in a region. */
+        runsPerKey: wholeNumber(1, 10_000).default(RESEARCH_RUNS_PER_KEY_DEFAULT),
+        runsPerWorkspace: wholeNumber(1, 10_000).default(RESEARCH_RUNS_PER_WORKSPACE_DEFAULT),
       },
       MAPPING,
     )
     .prefault({}),
-  /** Programs that models write: docs/code-interpreter.md. */
+  /** Execution of programs that models write: docs/code-interpreter.md. */
   codeInterpreter: z
     .strictObject(
       {
-        /** What they are kept in; where that does not hold on this machine, none runs. */
+        /** Required isolation. If it does not work on this machine, no program is run. */
         level: oneOf(['strict', 'basic', 'off']).default('strict'),
         driver: oneOf(['auto', 'bubblewrap', 'namespaces', 'docker', 'podman']).default('auto'),
-        /** Of docker or podman: one that is there already, with Node 24 or newer. */
+        /** Local container image with Node 24 or newer, for docker and podman. */
         image: text.default('node:24-slim'),
-        memoryMb: whole(CODE_MEMORY_MB_MIN, CODE_MEMORY_MB_MAX).default(CODE_MEMORY_MB),
-        seconds: whole(1, CODE_SECONDS_MAX).default(CODE_SECONDS),
-        /** Of each process of the service. */
-        containersMax: whole(1, CODE_CONTAINERS_MOST).default(CODE_CONTAINERS_MAX),
-        /** Processes in reserve; default: one, where the machine has 4 GiB of memory. */
-        warm: whole(0, CODE_CONTAINERS_MOST).optional(),
-        /** Wheels for Pyodide that programs may import from. */
+        memoryMb: wholeNumber(CODE_MEMORY_MB_MIN, CODE_MEMORY_MB_MAX).default(CODE_MEMORY_MB_DEFAULT),
+        seconds: wholeNumber(1, CODE_SECONDS_MAX).default(CODE_SECONDS_DEFAULT),
+        /** Containers of each process of the service. */
+        containersMax: wholeNumber(1, CODE_CONTAINERS_CONFIGURABLE_MAX).default(CODE_CONTAINERS_DEFAULT),
+        /** Idle processes kept in reserve. Default: one, if the machine has 4 GiB of memory. */
+        warm: wholeNumber(0, CODE_CONTAINERS_CONFIGURABLE_MAX).optional(),
+        /** Folder of Pyodide wheels that programs may import. */
         wheelsFolder: text.optional(),
       },
       MAPPING,
     )
     .prefault({}),
-  /** Addresses that callers name, to be told of something. */
+  /** Callbacks to URLs that callers set. */
   callbacks: z
     .strictObject(
       {
-        /** Hosts, addresses and networks that may be called although they are not public, e.g. `10.0.0.0/8`, `*.corp.example`. */
+        /** Non-public hosts, addresses and networks that may be called, e.g. `10.0.0.0/8`, `*.corp.example`. */
         allow: listOf(text).default([]),
       },
       MAPPING,
     )
     .prefault({}),
-  /** Days that something is kept; default: until it is deleted. */
+  /** Days that data is kept. Default: until it is deleted. */
   retention: z
     .strictObject(
       {
-        /** After the last change to it or to its items. */
-        conversationsDays: whole(1, 36_500).optional(),
-        /** After it was made. */
-        responsesDays: whole(1, 36_500).optional(),
+        /** After the last change of the conversation or its items. */
+        conversationsDays: wholeNumber(1, 36_500).optional(),
+        /** After the creation of the response. */
+        responsesDays: wholeNumber(1, 36_500).optional(),
       },
       MAPPING,
     )
     .prefault({}),
-  /** Of the times that some interfaces render as text. */
-  timezone: checked(isTimezone, 'must be a time zone such as UTC or Asia/Shanghai').default('UTC'),
-  /** How long a stopping service lets running answers go on. */
-  shutdownGraceMs: whole(0, 3_600_000).default(20_000),
+  /** Time zone of times that some APIs return as text. */
+  timezone: checkedText(isTimezone, 'must be a time zone such as UTC or Asia/Shanghai').default('UTC'),
+  /** Ms that running requests may continue when the service stops. */
+  shutdownGraceMs: wholeNumber(0, 3_600_000).default(20_000),
 });
 
 export type ParsedConfig = z.output<typeof ConfigSchema>;
 
 function isHostPattern(value: string): boolean {
   const labels = value.split('.');
-  const isPlace = (label: string): boolean => label === '{workspace}' || label === '{region}';
-  const places = labels.filter((label) => isPlace(label));
-  const names = labels.filter((label) => !isPlace(label));
+  const isPlaceholder = (label: string): boolean => label === '{workspace}' || label === '{region}';
+  const placeholders = labels.filter((label) => isPlaceholder(label));
+  const names = labels.filter((label) => !isPlaceholder(label));
   return (
     names.every((label) => /^[a-z0-9]+(?:-+[a-z0-9]+)*$/.test(label)) &&
-    new Set(places).size === places.length &&
+    new Set(placeholders).size === placeholders.length &&
     labels.at(-1) === names.at(-1)
   );
 }

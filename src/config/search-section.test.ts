@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import { loadConfig } from './load-config.ts';
 
-const searchOf = (section: string) =>
+const loadSearchSection = (section: string) =>
   loadConfig({
     env: { PARLEY_DATA: '/srv/parley' },
     readFile: () => `search:\n  ${section.replaceAll('\n', '\n  ')}\n`,
@@ -11,8 +11,8 @@ const searchOf = (section: string) =>
     cores: 2,
   }).config.search;
 
-describe('the section of the search', () => {
-  it('knows nothing but our own index where it is left out', () => {
+describe('the section `search`', () => {
+  it('uses only the local index by default', () => {
     const { search } = loadConfig({
       env: { PARLEY_DATA: '/srv/parley' },
       readFile: () => undefined,
@@ -23,8 +23,8 @@ describe('the section of the search', () => {
     assert.deepEqual(search.pages, { bytesMax: 5 * 1024 * 1024, charsMax: 40_000, allow: [] });
   });
 
-  it('takes every kind of provider, in order', () => {
-    const { providers } = searchOf(`providers:
+  it('accepts every type of provider, in order', () => {
+    const { providers } = loadSearchSection(`providers:
   - {type: brave, apiKeyEnv: BRAVE_KEY, country: DE, language: de}
   - {type: index}
   - {type: searxng, url: 'http://10.0.0.5:8888/searx', domain: weather, categories: [weather]}
@@ -40,20 +40,20 @@ describe('the section of the search', () => {
 
   const wrong: readonly (readonly [section: string, message: RegExp])[] = [
     ['providers: [{type: google}]', /search\.providers\.0\.type must have a type: index, searxng/],
-    ['providers: [{type: searxng}]', /search\.providers\.0\.url must be a text, got nothing/],
-    ['providers: [{type: searxng, url: "ftp://a.example"}]', /must be an address that begins with http/],
+    ['providers: [{type: searxng}]', /search\.providers\.0\.url must be a string, got nothing/],
+    ['providers: [{type: searxng, url: "ftp://a.example"}]', /must be a URL that starts with http/],
     ['providers: [{type: searxng, url: "https://u:pw@a.example"}]', /without user, password and query/],
-    ['providers: [{type: brave}]', /search\.providers\.0\.apiKeyEnv must be a text/],
+    ['providers: [{type: brave}]', /search\.providers\.0\.apiKeyEnv must be a string/],
     ['providers: [{type: brave, apiKeyEnv: "BSA-secret"}]', /must be the name of an environment variable, not a key/],
     ['providers: [{type: index, apiKey: x}]', /search\.providers\.0\.apiKey is not a setting \(/],
     ['pages: {charsMax: 3}', /must be a whole number from 500 to 200000/],
     ['page: {}', /did you mean pages/],
-    ['contact: "two words"', /must be an address without blanks/],
+    ['contact: "two words"', /must be an address without spaces/],
   ];
   for (const [section, message] of wrong) {
-    it(`refuses ${section}`, () => {
+    it(`rejects ${section}`, () => {
       assert.throws(
-        () => searchOf(section),
+        () => loadSearchSection(section),
         (thrown) => {
           assert.ok(thrown instanceof ServiceError);
           assert.match(thrown.message, message);

@@ -1,15 +1,17 @@
-/** A setting that the environment, and some that a flag, can give. What has no line here is for the file alone. */
+/** A setting that an environment variable, and perhaps a flag, can set. All other settings are set in the file only. */
 export interface Setting {
-  /** Dotted, as in the file. */
+  /** Dotted path, as in the file. */
   readonly path: string;
   readonly env: string;
-  /** Without dashes, in camel case; `option` is commander's notation. */
+  /** `name`: in camel case without dashes. `option`: in commander's notation. */
   readonly flag?: { readonly name: string; readonly option: string; readonly description: string };
-  /** How a text is read. */
+  /** Determines how a text is parsed. */
   readonly type: SettingType;
 }
 
-/** `path` and `paths` are resolved: against the folder of the file they stand in, else the working directory. */
+/**
+ * `path` and `paths` are resolved relative to the folder of the configuration file, or else to the working directory.
+ */
 export type SettingType = 'text' | 'number' | 'boolean' | 'list' | 'path' | 'paths';
 
 export const CONFIG_FILE_OPTION = {
@@ -41,13 +43,17 @@ export const SETTINGS: readonly Setting[] = [
     path: 'workers',
     type: 'number',
     env: 'PARLEY_WORKERS',
-    flag: { name: 'workers', option: '--workers <number>', description: 'processes that answer requests' },
+    flag: { name: 'workers', option: '--workers <number>', description: 'processes that serve requests' },
   },
   {
     path: 'publicUrl',
     type: 'text',
     env: 'PARLEY_PUBLIC_URL',
-    flag: { name: 'publicUrl', option: '--public-url <url>', description: 'how callers reach the service' },
+    flag: {
+      name: 'publicUrl',
+      option: '--public-url <url>',
+      description: 'base URL at which clients reach the service',
+    },
   },
   {
     path: 'engine.threads',

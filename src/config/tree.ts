@@ -1,5 +1,5 @@
-/** Nested mappings as the file has them, and dotted paths into them. */
-export type Tree = { [name: string]: unknown };
+/** Nested mappings, as in the configuration file. */
+export type ConfigTree = { [name: string]: unknown };
 
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
@@ -7,7 +7,7 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
     : T;
 
-export const isTree = (value: unknown): value is Tree =>
+export const isTree = (value: unknown): value is ConfigTree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function getIn(tree: unknown, path: readonly PropertyKey[]): unknown {
@@ -19,8 +19,11 @@ export function getIn(tree: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** Leaves a tree alone in which something else than a mapping stands in the way: the schema will name it. */
-export function setIn(tree: Tree, path: readonly string[], value: unknown): void {
+/**
+ * Sets a value and creates missing mappings. Does nothing if the path leads through another type; the schema reports
+ * it.
+ */
+export function setIn(tree: ConfigTree, path: readonly string[], value: unknown): void {
   let inner = tree;
   for (const name of path.slice(0, -1)) {
     const next = Object.hasOwn(inner, name) ? inner[name] : undefined;
@@ -31,8 +34,8 @@ export function setIn(tree: Tree, path: readonly string[], value: unknown): void
   inner[path.at(-1) ?? ''] = value;
 }
 
-/** Everything that is no mapping, with its dotted path; `opaque` names mappings that are not looked into. */
-export function* leavesOf(
+/** Lists all values that are not mappings, with their dotted paths. Mappings in `opaque` count as values. */
+export function* listLeaves(
   tree: unknown,
   opaque: ReadonlySet<string>,
   path = '',
@@ -41,7 +44,7 @@ export function* leavesOf(
     if (tree !== undefined) yield [path, tree];
     return;
   }
-  for (const [name, value] of Object.entries(tree)) yield* leavesOf(value, opaque, path ? `${path}.${name}` : name);
+  for (const [name, value] of Object.entries(tree)) yield* listLeaves(value, opaque, path ? `${path}.${name}` : name);
 }
 
 export function deepFreeze<T>(value: T): DeepReadonly<T>;

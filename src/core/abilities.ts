@@ -1,6 +1,8 @@
-/** What a model can do. Absent: nobody has said so yet, which is not the same as `false`. */
+/** What a model can do. An absent field means unknown, which differs from `false`. */
 export interface Abilities {
-  /** `native`: the template has a switch and markers. `prompted`: a two-phase thought by our prompt. */
+  /**
+   * `native`: the template has a thinking switch and markers. `prompted`: Parley asks for thinking in a first phase.
+   */
   readonly thinking?: 'native' | 'prompted' | false;
   readonly tools?: boolean;
   readonly vision?: boolean;

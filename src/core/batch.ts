@@ -1,4 +1,7 @@
-/** wire.md E9.3. The first three, and `cancelling`, have an end before them; the others are ends. */
+/**
+ * `validating` to `finalizing` and `cancelling` are temporary, the others final
+ * (docs/wire/openai-compatible.md#batches).
+ */
 export const BATCH_STATUSES = [
   'validating',
   'in_progress',
@@ -12,10 +15,13 @@ export const BATCH_STATUSES = [
 
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
-/** In what a batch ends that was begun: `finalizing` and `cancelling` lead there, also after a crash. */
-export type BatchEnd = Extract<BatchStatus, 'completed' | 'expired' | 'cancelled'>;
+/** Final status of a batch that started. `finalizing` and `cancelling` lead to it, also after a crash. */
+export type BatchOutcome = Extract<BatchStatus, 'completed' | 'expired' | 'cancelled'>;
 
-/** Where the requests of its lines go. wire.md E9.3, and `/v1/responses` as other services have it. */
+/**
+ * Endpoints that the lines of a batch may call (docs/wire/openai-compatible.md#batches); `/v1/responses` is an
+ * addition.
+ */
 export const BATCH_ENDPOINTS = [
   '/v1/chat/completions',
   '/v1/completions',
@@ -26,33 +32,33 @@ export const BATCH_ENDPOINTS = [
 
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
-/** Where no model runs: a rehearsal. */
+/** Endpoint of a dry run: no model runs. */
 export const BATCH_TEST_ENDPOINT: BatchEndpoint = '/v1/chat/ds-test';
 
-/** Whether a line's result goes to the output file and counts as completed, or to the error file and counts as failed. */
-export type ResultKind = 'output' | 'error';
+/** `output`: the line completed and goes to the output file. `error`: it failed and goes to the error file. */
+export type BatchResultKind = 'output' | 'error';
 
-/** What came of one line of the input. */
-export interface LineResult {
-  /** From 1, as it stands in the input file: lines without text count. */
+/** Result of one line of a batch's input file. */
+export interface BatchLineResult {
+  /** Line number in the input file, from 1. Blank lines count. */
   readonly line: number;
-  readonly kind: ResultKind;
-  /** The whole line of the file, without its end. */
+  readonly kind: BatchResultKind;
+  /** The whole line for the result file, without its line break. */
   readonly json: string;
 }
 
-/** How many lines; `total` is 0 until all have been looked at. */
+/** Numbers of lines. `total` is 0 until validation has read the whole input. */
 export interface BatchCounts {
   readonly total: number;
   readonly completed: number;
   readonly failed: number;
 }
 
-/** Why a batch failed as a whole. */
+/** A reason why a batch failed as a whole. */
 export interface BatchProblem {
   readonly code: string;
   readonly message: string;
-  /** The field at fault. */
+  /** Name of the invalid field. */
   readonly param?: string | undefined;
   readonly line?: number | undefined;
 }

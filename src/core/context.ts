@@ -1,6 +1,6 @@
 import type { RegionId } from './region.ts';
 
-/** Who asks. Everything that is stored, cached or queued belongs to one. */
+/** Tenant and key of a request. Everything that is stored, cached or queued belongs to one owner. */
 export interface Owner {
   readonly workspace: string;
   readonly region: RegionId;
@@ -8,28 +8,28 @@ export interface Owner {
 }
 
 /**
- * `background`: nobody waits for it, so it goes behind whatever somebody waits for. `reserved`: its place was kept for it, so
- * it goes before all others; whoever gives this out sees to it that there is no more of it than was reserved.
+ * `background`: no client waits, so the work runs after all other work. `reserved`: capacity was reserved for the
+ * work, so it runs before all other work; the code that assigns it keeps the amount within the reservation.
  */
 export const PRIORITIES = ['reserved', 'live', 'background'] as const;
 
 export type Priority = (typeof PRIORITIES)[number];
 
-/** Facts for the one log line of a request; never prompts, answers or keys. */
+/** Collects fields for the one log line of a request. Never receives prompts, answers or keys. */
 export interface RequestLog {
-  /** Adds facts to the line that is written when the request ends. */
-  add(facts: Readonly<Record<string, string | number | boolean | undefined>>): void;
-  /** Something went wrong on our side that the caller does not see. */
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  /** Adds fields to the line that is written when the request ends. */
+  add(fields: Readonly<Record<string, string | number | boolean | undefined>>): void;
+  /** Logs a server-side problem that the caller does not see. */
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** Passed last, to everything that works for one request. */
+/** Context of one request. It is the last parameter of every function that works for a request. */
 export interface RequestContext {
   readonly requestId: string;
   readonly owner: Owner;
-  /** Absent: live. */
+  /** Default: `live`. */
   readonly priority?: Priority;
-  /** Aborts when the caller is gone (where the endpoint says so), at the deadline, and at shutdown. */
+  /** Aborts when the client disconnects (where the endpoint requires that), at the deadline, and at shutdown. */
   readonly signal: AbortSignal;
   readonly log: RequestLog;
 }

@@ -1,14 +1,14 @@
 import type { Owner } from './context.ts';
 
 /**
- * How capacity is dedicated. `mu` and `cu`: units of an engine of its own. `ptu`: tokens per minute that are reserved on
- * engines that it shares with others.
+ * How capacity is dedicated. `mu` and `cu`: units of an engine that only this deployment uses. `ptu`: reserved
+ * tokens per minute on engines that are shared with other deployments.
  */
 export const DEPLOYMENT_PLANS = ['cu', 'mu', 'ptu'] as const;
 
 export type DeploymentPlan = (typeof DEPLOYMENT_PLANS)[number];
 
-/** What each means and which follows which: `resources/deployments/states.ts`. */
+/** Meanings and transitions: `resources/deployments/states.ts`. */
 export const DEPLOYMENT_STATUSES = [
   'pending',
   'deploying',
@@ -28,23 +28,23 @@ export interface PtuCapacity {
   readonly thinkingOutputTpm: number;
 }
 
-/** What it was created with and keeps for its life. */
+/** Settings from the creation of a deployment. They never change. Stored as JSON. */
 export interface DeploymentSpec {
-  /** For people. */
+  /** Name for people. */
   readonly displayName?: string;
   readonly suffix?: string;
-  /** As it was asked for: no hardware is chosen by it here. */
+  /** As requested by the caller. Parley does not choose hardware by it. */
   readonly deploySpec?: string;
   readonly templateId?: string;
   readonly serviceTier?: string;
   readonly modelVersion?: string;
-  /** Of requests that do not say. */
+  /** Default for requests that do not set it. */
   readonly enableThinking?: boolean;
-  /** Tokens; lowers the context of its model. */
+  /** In tokens; lowers the context length of the model. */
   readonly maxContextLength?: number;
 }
 
-/** Of every plan; undefined: no limit. Whole numbers from 1. */
+/** Limits of a deployment of any plan, whole numbers from 1. Undefined: no limit. */
 export interface DeploymentLimits {
   /** Requests per minute. */
   readonly rpmLimit: number | undefined;
@@ -52,59 +52,70 @@ export interface DeploymentLimits {
   readonly tpmLimit: number | undefined;
 }
 
-/** Capacity of a model for one workspace in one region, callable by a name of its own. */
+/** A deployment: dedicated capacity of a model for one workspace in one region, callable by its own name. */
 export interface DeploymentRecord extends Pick<Owner, 'region' | 'workspace'>, DeploymentLimits {
   /** `dep_…`, sortable by time; never reused. */
   readonly id: string;
-  /** A model's name in calls. One per region and workspace while it exists, and free again when it is gone. */
+  /**
+   * Model name in API calls. Unique per region and workspace while the deployment exists; reusable after its deletion.
+   */
   readonly name: string;
-  /** As it was asked for; may be an alias. */
+  /** As requested by the caller; may be an alias. */
   readonly modelName: string;
-  /** The catalogue entry's own name. */
+  /** Canonical name of the catalogue entry. */
   readonly baseModel: string;
   readonly plan: DeploymentPlan;
-  /** What one unit counts as in the two figures below. */
+  /** Capacity per unit, in the same measure as `capacity` and `readyCapacity`. */
   readonly baseCapacity: number;
-  /** What is wanted. Of a `ptu` one 1, and 0 where nothing at all is reserved. */
+  /** Requested capacity. For `ptu`: 1, or 0 when no tokens are reserved. */
   readonly capacity: number;
-  /** Of that, what answered a probe and serves now. */
+  /** Part of `capacity` that answered a probe and serves requests now. */
   readonly readyCapacity: number;
-  /** Of a `ptu` one, and of no other. */
+  /** Defined only for plan `ptu`. */
   readonly ptu: PtuCapacity | undefined;
   readonly status: DeploymentStatus;
-  /** Counts from 1 with each accepted change of what is wanted: a scale, the delete. Limits are in force without that. */
+  /** Starts at 1 and increases with each accepted scale or delete. Rate limits apply without a new generation. */
   readonly generation: number;
-  /** The newest generation that was brought about, as far as the machine holds it; 0 before the first. */
-  readonly reached: number;
+  /** Newest generation that was applied, as far as the machine's capacity allows. 0: none yet. */
+  readonly appliedGeneration: number;
   readonly spec: DeploymentSpec;
-  /** Ids of keys: of who made it, and of who changed it last. */
+  /** Ids of the API keys that created the deployment and that last changed it. */
   readonly creator: string;
   readonly modifier: string;
-  /** UTC milliseconds, as both. The second one also moves with what the service itself does to it. */
+  /** UTC milliseconds. `modifiedAt` also changes when the service itself changes the record. */
   readonly createdAt: number;
   readonly modifiedAt: number;
 }
 
-/** What happened to it: what its owner did, and the steps of whoever brings that about. */
-export type DeploymentMove = 'create' | 'scale' | 'throttle' | 'delete' | 'begin' | 'ready' | 'reach' | 'stop' | 'fail';
+/** A state transition: an action of the owner (`create` to `delete`) or a step of the service that carries it out. */
+export type DeploymentTransition =
+  | 'create'
+  | 'scale'
+  | 'throttle'
+  | 'delete'
+  | 'begin'
+  | 'ready'
+  | 'reach'
+  | 'stop'
+  | 'fail';
 
 export interface DeploymentEvent {
-  /** Id of its deployment. */
+  /** Id of the deployment. */
   readonly deployment: string;
-  /** Counts from 1 within its deployment. */
+  /** Sequence number within the deployment, from 1. */
   readonly number: number;
   /** UTC milliseconds. */
   readonly at: number;
-  readonly move: DeploymentMove;
-  /** Undefined of the first. */
+  readonly transition: DeploymentTransition;
+  /** Undefined for the first event. */
   readonly from: DeploymentStatus | undefined;
   readonly to: DeploymentStatus;
-  /** What was asked for, or why it is not all there; for its owner. */
+  /** What was requested, or why it was not completely done. The owner sees this text. */
   readonly reason: string;
-  /** Of who did it; undefined where that was the service itself. */
+  /** Id of the API key that caused the event. Undefined when the service itself did. */
   readonly keyId: string | undefined;
   readonly generation: number;
-  /** After it. */
+  /** Capacity after the event; so is `readyCapacity`. */
   readonly capacity: number;
   readonly readyCapacity: number;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileIdsIn } from './document.ts';
+import { parseFileReferences } from './document.ts';
 
 for (const [text, ids] of [
   ['fileid://file-fe-a', ['file-fe-a']],
@@ -16,6 +16,6 @@ for (const [text, ids] of [
   ['fileid://../a', undefined],
   [`fileid://${'a'.repeat(129)}`, undefined],
 ] as const) {
-  test(`${JSON.stringify(text.slice(0, 60))} names ${ids?.length ?? 'no'} files`, () =>
-    assert.deepEqual(fileIdsIn(text), ids));
+  test(`${JSON.stringify(text.slice(0, 60))} references ${ids?.length ?? 'no'} files`, () =>
+    assert.deepEqual(parseFileReferences(text), ids));
 }

@@ -1,49 +1,52 @@
 import type { Owner } from './context.ts';
-import type { Part } from './message.ts';
+import type { ContentPart } from './message.ts';
 
-/** A file of a caller's as a prompt needs it. */
-export type FoundDocument =
+/** Result of looking up a caller's file whose text goes into a prompt. */
+export type DocumentLookup =
   | {
       readonly type: 'ready';
       readonly name: string;
-      /** UTF-16 units, and bytes of UTF-8. */
+      /** Lengths of the text: UTF-16 code units, and bytes of UTF-8. */
       readonly chars: number;
       readonly bytes: number;
-      /** @throws ServiceError `file-not-found` where it was deleted since. */
+      /** @throws ServiceError `file-not-found` when the file was deleted meanwhile. */
       read(): Promise<string>;
     }
-  /** Its text is being read. */
+  /** The text is still being extracted. */
   | { readonly type: 'waiting' }
-  /** A sentence for the caller. */
+  /** The file has no usable text. `message` is a sentence for the caller. */
   | { readonly type: 'refused'; readonly message: string };
 
-/** Files of other workspaces are not there. */
-export type FindDocument = (owner: Owner, id: string) => Promise<FoundDocument>;
+/** Looks up a file of the owner's workspace. Files of other workspaces do not exist for the owner. */
+export type FindDocument = (owner: Owner, id: string) => Promise<DocumentLookup>;
 
-const REFERENCE = 'fileid://';
+const REFERENCE_PREFIX = 'fileid://';
 
-/** A comma and blanks between them; ids as they are made. Bounded repetition: the text comes from callers. */
-const ID = /^[\w-]{1,128}$/;
+/** File ids as Parley creates them. The repetition is bounded because the text comes from callers. */
+const FILE_ID = /^[\w-]{1,128}$/;
 
-/** The ids in a text that is nothing but a list of references to files; undefined for every other text. */
-export function fileIdsIn(text: string): readonly string[] | undefined {
+/** Parses a comma-separated list of `fileid://ID` references. @returns undefined for any other text. */
+export function parseFileReferences(text: string): readonly string[] | undefined {
   const list = text.trim();
-  if (!list.startsWith(REFERENCE)) return undefined;
+  if (!list.startsWith(REFERENCE_PREFIX)) return undefined;
   const ids = list.split(',').map((each) => {
     const reference = each.trim();
-    return reference.startsWith(REFERENCE) ? reference.slice(REFERENCE.length) : '';
+    return reference.startsWith(REFERENCE_PREFIX) ? reference.slice(REFERENCE_PREFIX.length) : '';
   });
-  return ids.every((id) => ID.test(id)) ? ids : undefined;
+  return ids.every((id) => FILE_ID.test(id)) ? ids : undefined;
 }
 
-interface Naming {
+interface DocumentPartOptions {
   readonly isOptional: boolean;
-  /** Wanted for all of them together. */
+  /** Cache mark of all documents together; the last one carries it. */
   readonly cache?: 'ephemeral' | undefined;
 }
 
-/** Parts of a message that stand for files of these ids. */
-export const documentParts = (ids: readonly string[], { isOptional, cache }: Naming): readonly Part[] =>
+/** Creates message parts that stand for the files with these ids. */
+export const createDocumentParts = (
+  ids: readonly string[],
+  { isOptional, cache }: DocumentPartOptions,
+): readonly ContentPart[] =>
   ids.map((id, index) => ({
     type: 'document',
     source: { type: 'file', id, isOptional },

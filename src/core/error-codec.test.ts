@@ -6,21 +6,21 @@ import { INTERNAL_MESSAGE, ServiceError } from './error.ts';
 const cross = (thrown: unknown): ServiceError =>
   errorCodec.decode(JSON.parse(JSON.stringify(errorCodec.encode(thrown))));
 
-test('an error of ours is the same on the other side, and its cause is a text', () => {
-  const facts = { param: 'model', retryAfterSeconds: 30, allow: ['GET'] };
+test('a ServiceError keeps its fields across encoding, and its cause becomes a text', () => {
+  const details = { param: 'model', retryAfterSeconds: 30, allow: ['GET'] };
   const { kind, message, param, retryAfterSeconds, allow, cause } = cross(
-    new ServiceError('overloaded', 'Not now.', { ...facts, cause: new TypeError('the disk is full') }),
+    new ServiceError('overloaded', 'Not now.', { ...details, cause: new TypeError('the disk is full') }),
   );
   assert.deepEqual(
     { kind, message, param, retryAfterSeconds, allow },
-    { kind: 'overloaded', message: 'Not now.', ...facts },
+    { kind: 'overloaded', message: 'Not now.', ...details },
   );
   assert.match(String(cause), /the disk is full/);
   const plain = cross(new ServiceError('conflict', 'There is one.'));
   assert.deepEqual([plain.kind, plain.param, plain.cause], ['conflict', undefined, undefined]);
 });
 
-test('anything else crosses as internal, and its reason stays for the log', () => {
+test('any other error becomes `internal` and keeps its reason for the log', () => {
   const error = cross(new RangeError('out of range'));
   assert.deepEqual([error.kind, error.message], ['internal', INTERNAL_MESSAGE]);
   assert.match(String(error.cause), /out of range/);

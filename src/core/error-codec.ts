@@ -1,8 +1,8 @@
 import { ERROR_KINDS, ServiceError } from './error.ts';
-import type { ErrorFacts, ErrorKind } from './error.ts';
+import type { ErrorDetails, ErrorKind } from './error.ts';
 
-/** A ServiceError as plain JSON, between processes of ours. Of its cause only a text crosses, for the log there. */
-interface EncodedError extends Omit<ErrorFacts, 'cause'> {
+/** A ServiceError as plain JSON, passed between Parley's processes. The cause crosses only as a text for the log. */
+interface EncodedError extends Omit<ErrorDetails, 'cause'> {
   readonly kind: ErrorKind;
   readonly message: string;
   readonly cause?: string;
@@ -10,7 +10,7 @@ interface EncodedError extends Omit<ErrorFacts, 'cause'> {
 
 export const errorCodec = {
   encode(thrown: unknown): EncodedError {
-    const { kind, message, param, retryAfterSeconds, allow, cause } = ServiceError.from(thrown);
+    const { kind, message, param, retryAfterSeconds, allow, replacesPrescribedText, cause } = ServiceError.from(thrown);
     const reason = cause instanceof Error ? (cause.stack ?? cause.message) : JSON.stringify(cause);
     return {
       kind,
@@ -18,12 +18,16 @@ export const errorCodec = {
       param,
       retryAfterSeconds,
       allow,
+      ...(replacesPrescribedText ? { replacesPrescribedText } : {}),
       ...(reason === undefined ? {} : { cause: reason }),
     };
   },
   decode(encoded: unknown): ServiceError {
-    const { kind = 'internal', message = '', cause, ...facts } = Object(encoded) as Partial<EncodedError>;
-    const known = ERROR_KINDS.includes(kind) ? kind : 'internal';
-    return new ServiceError(known, message, { ...facts, ...(cause === undefined ? {} : { cause: new Error(cause) }) });
+    const { kind = 'internal', message = '', cause, ...details } = Object(encoded) as Partial<EncodedError>;
+    const knownKind = ERROR_KINDS.includes(kind) ? kind : 'internal';
+    return new ServiceError(knownKind, message, {
+      ...details,
+      ...(cause === undefined ? {} : { cause: new Error(cause) }),
+    });
   },
 };

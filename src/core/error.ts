@@ -1,6 +1,6 @@
 /**
- * Why a call was refused or failed, in words of the domain. Each protocol family has a table from kind to status and
- * code; a new kind is needed only where a protocol gives it another code, or a caller would act on it differently.
+ * Why a call was rejected or failed, independent of any protocol. Each protocol family maps a kind to a status and a
+ * code. Add a kind only where a protocol has another code for it, or where a caller would react differently.
  */
 export const ERROR_KINDS = [
   'invalid-request',
@@ -32,49 +32,64 @@ export const ERROR_KINDS = [
 
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
-/** Tokens that were sent (or more: counting may stop early), and how many there may be at most. */
-export interface Excess {
+/** Number of tokens sent (a lower bound: counting may stop early) and the allowed maximum. */
+export interface TokenOverflow {
   readonly tokens: number;
   readonly tokensMax: number;
 }
 
-export interface ErrorFacts {
-  /** The request field at fault, as the caller wrote it, e.g. `messages[2].content`. */
+export interface ErrorDetails {
+  /** Path of the invalid request field, as the caller wrote it, e.g. `messages[2].content`. */
   param?: string | undefined;
-  /** When it makes sense to try again; becomes Retry-After. */
+  /** When a retry makes sense. Sent as the Retry-After header. */
   retryAfterSeconds?: number | undefined;
-  /** Methods a path does serve; becomes Allow. */
+  /** HTTP methods that the path supports. Sent as the Allow header. */
   allow?: readonly string[] | undefined;
-  /** Of `context-exceeded`, where somebody counted. */
-  excess?: Excess | undefined;
-  /** For our log only; never leaves the house. */
+  /** Only for `context-exceeded`, when the tokens were counted. */
+  tokenOverflow?: TokenOverflow | undefined;
+  /**
+   * The message is sent without the text that a protocol prescribes for the kind, because the text would contradict it.
+   */
+  replacesPrescribedText?: boolean | undefined;
+  /** For Parley's log only; never sent to a client. */
   cause?: unknown;
 }
 
-/** The one error that crosses a module border. `message` is for the caller; `cause` is for our log. */
+/** The only error type that crosses module borders. `message` is for the caller, `cause` for Parley's log. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly kind: ErrorKind;
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: readonly string[] | undefined;
-  readonly excess: Excess | undefined;
+  readonly tokenOverflow: TokenOverflow | undefined;
+  readonly replacesPrescribedText: boolean;
 
-  constructor(kind: ErrorKind, message: string, { param, retryAfterSeconds, allow, excess, cause }: ErrorFacts = {}) {
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    { param, retryAfterSeconds, allow, tokenOverflow, replacesPrescribedText = false, cause }: ErrorDetails = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.param = param;
     this.retryAfterSeconds = retryAfterSeconds;
     this.allow = allow;
-    this.excess = excess;
+    this.tokenOverflow = tokenOverflow;
+    this.replacesPrescribedText = replacesPrescribedText;
   }
 
-  /** The one funnel: whatever is not ours becomes `internal` with a fixed text, and keeps its cause for the log. */
+  /**
+   * Converts any thrown value: what is not a ServiceError becomes `internal` with a fixed message, and is its cause.
+   */
   static from(thrown: unknown): ServiceError {
     if (thrown instanceof ServiceError) return thrown;
     return new ServiceError('internal', INTERNAL_MESSAGE, { cause: thrown });
   }
 }
 
-/** wire.md 1.7, with the spelling that client log matchers know. */
+/**
+ * Prescribed text, misspelling included, because log filters of clients match it
+ * (docs/wire/dashscope-native.md#errors).
+ */
 export const INTERNAL_MESSAGE = 'An internal error has occured, please try again later or contact service support.';

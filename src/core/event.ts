@@ -1,45 +1,47 @@
-import type { Citation, ServerCall, ServerCallResult, ServerToolUse } from './server-tools.ts';
+import type { Citation, ServerCall, ServerCallResult, ServerToolUsage } from './server-tools.ts';
 
-/** Why a choice ended. `stop`: the model's own end or a stop sequence. `length`: a token limit or the context's end. */
+/**
+ * Why a choice ended. `stop`: end-of-text token or stop sequence. `length`: a token limit or the end of the context.
+ */
 export type FinishReason = 'stop' | 'length' | 'tool-calls';
 
 export interface AlternativeToken {
   readonly token: string;
   readonly bytes: readonly number[];
-  /** The model's own log probability before temperature and penalties; undefined when extremely low. */
+  /** The model's log probability before temperature and penalties. Undefined when extremely low. */
   readonly logprob: number | undefined;
 }
 
 export interface TokenLogprob extends AlternativeToken {
-  /** The most likely tokens at this place, best first. */
+  /** The most likely tokens at this position, best first. */
   readonly top: readonly AlternativeToken[];
 }
 
-/** What really happened, in tokens. Prompt counted once, completion summed over the choices. */
+/** Tokens that a request used. The prompt counts once; the completion is the sum over all choices. */
 export interface Usage {
   readonly promptTokens: number;
-  /** Part of promptTokens that was not computed again. */
+  /** Part of buildPromptTokens that was read from a cache and not computed again. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
-  /** Part of promptTokens that was written to an explicit cache; undefined when the request marked none. */
+  /** Part of buildPromptTokens that was written to an explicit cache; undefined when the request marked none. */
   readonly cacheCreationTokens?: number;
-  /** The request marked a cache, and one was written or hit. */
+  /** Present when the request marked a cache that was written or hit. */
   readonly usesExplicitCache?: true;
-  /** Part of completionTokens; undefined when nothing was thought. */
+  /** Part of completionTokens. Undefined when the model did not think. */
   readonly reasoningTokens?: number;
-  /** Present where the request wished for server tools and any of them was used. */
-  readonly serverTools?: ServerToolUse;
+  /** Present when the request allowed server tools and at least one was used. */
+  readonly serverTools?: ServerToolUsage;
 }
 
-/** What an engine says. Flat: no engine has to know where a block begins. */
+/** Output of an engine. Flat, so that an engine need not know where a block starts. */
 export type EngineEvent =
   | {
       readonly type: 'text';
       readonly choice: number;
       readonly text: string;
-      /** Tokens this piece of text stands for (0 where the engine cannot tell). */
+      /** Tokens of this text; 0 when the engine does not know. */
       readonly tokens: number;
-      /** Position of the request's phase that it belongs to; 0 without phases. */
+      /** Index of the generation phase that produced the text; 0 without phases. */
       readonly phase: number;
       readonly logprobs?: readonly TokenLogprob[];
     }
@@ -56,10 +58,10 @@ export type EngineEvent =
       readonly type: 'choice-end';
       readonly choice: number;
       readonly reason: FinishReason;
-      /** The stop string that was hit, where it was one; empty for a stop sequence of token ids. */
+      /** The matched stop string. Empty for a stop sequence of token ids; absent for another reason. */
       readonly stop?: string;
     }
-  /** Last and once, after every choice has ended. */
+  /** The last event, sent once, after every choice has ended. */
   | { readonly type: 'end'; readonly usage: Usage };
 
 export type Block =
@@ -68,8 +70,8 @@ export type Block =
   | { readonly type: 'tool-call'; readonly id: string; readonly name: string };
 
 /**
- * What encoders see. `start` comes first and once, `end` last and once; blocks of a choice do not overlap; block indexes
- * of a choice count from 0 without gaps; every choice ends before `end`.
+ * Input of the protocol encoders. `start` is the first event and `end` the last, each once. Blocks of a choice do not
+ * overlap; their indexes count from 0 without gaps. Every choice ends before `end`.
  */
 export type GenerationEvent =
   | { readonly type: 'start'; readonly inputTokens: number; readonly cachedTokens: number }
@@ -79,14 +81,14 @@ export type GenerationEvent =
       readonly choice: number;
       readonly index: number;
       readonly text: string;
-      /** Sampled tokens since the delta before, markup that is not told included; absent where nothing is known. */
+      /** Tokens sampled since the previous delta, including hidden markup. Absent when unknown. */
       readonly tokens?: number;
       readonly logprobs?: readonly TokenLogprob[];
-      /** Of sentences that this piece completes. */
+      /** Citations of the sentences that this text completes. */
       readonly citations?: readonly Citation[];
     }
   | { readonly type: 'block-end'; readonly choice: number; readonly index: number }
-  /** Work on our side begins; it takes the place of a block, and nothing else of its choice comes before its result. */
+  /** A server tool starts. The call takes the place of a block; no other event of its choice precedes its result. */
   | {
       readonly type: 'server-call';
       readonly choice: number;

@@ -1,17 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Makes ids. An argument, so that tests know what comes out. */
-export interface Ids {
-  /** A request's id: a random UUID. */
-  request(): string;
-  /** `prefix` + time-sortable random: 12 hex characters of milliseconds, 20 of randomness; never guessable. */
-  sortable(prefix: string): string;
-  /** `call_` + 24 hex characters. */
-  toolCall(): string;
+/** Creates ids. Passed as a parameter, so that tests can predict the ids. */
+export interface IdGenerator {
+  /** Creates the id of a request: a random UUID. */
+  createRequestId(): string;
+  /** Creates `prefix` + 12 hexadecimal characters of milliseconds + 20 random ones: sortable by time, not guessable. */
+  createSortableId(prefix: string): string;
+  /** Creates `call_` + 24 random hexadecimal characters. */
+  createToolCallId(): string;
 }
 
-export const systemIds: Ids = {
-  request: () => randomUUID(),
-  sortable: (prefix) => `${prefix}${Date.now().toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`,
-  toolCall: () => `call_${randomBytes(12).toString('hex')}`,
+export const systemIdGenerator: IdGenerator = {
+  createRequestId: () => randomUUID(),
+  createSortableId: (prefix) =>
+    `${prefix}${Date.now().toString(16).padStart(12, '0')}${randomBytes(10).toString('hex')}`,
+  createToolCallId: () => `call_${randomBytes(12).toString('hex')}`,
 };

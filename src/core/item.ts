@@ -1,18 +1,18 @@
 /**
- * A piece of a conversation: a message, a call, its result, a thought. Only the interface that tells it looks inside: it is
- * kept as it was sent, so that a history replays exactly.
+ * A piece of a conversation: a message, a tool call, its result, or reasoning. Only the API that created it
+ * interprets its JSON. The JSON is stored as received, so that a history can be replayed exactly.
  */
 export interface Item {
-  /** Ours, also where the caller sent one: never guessable, never used twice. */
+  /** Created by Parley, even when the caller sent an id: not guessable, never reused. */
   readonly id: string;
-  /** The whole item as its interface tells it, `id` included. */
+  /** The whole item in the format of its API, including `id`. */
   readonly json: string;
 }
 
-export interface ItemPageWish {
+export interface ItemPageQuery {
   readonly limit: number;
   readonly order: 'asc' | 'desc';
-  /** Id of the last item of the page before. */
+  /** Id of the last item of the previous page. */
   readonly after?: string | undefined;
 }
 
@@ -21,5 +21,5 @@ export interface ItemPage {
   readonly hasMore: boolean;
 }
 
-/** What a caller notes beside an object. A map, so that `__proto__` is a key like any other. */
+/** Key-value pairs that a caller attaches to an object. A map, so that `__proto__` is an ordinary key. */
 export type Metadata = ReadonlyMap<string, string>;

@@ -1,6 +1,6 @@
 import type { Owner } from './context.ts';
 
-/** Work that goes on after its request was answered, and survives the process that does it. */
+/** Kinds of work that continues after its request was answered and survives a crash of its process. */
 export const JOB_KINDS = [
   'batch',
   'batch-callback',
@@ -13,32 +13,34 @@ export const JOB_KINDS = [
 
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** `waiting` for its turn, or for its next try; the last three are ends. */
+/** `waiting`: for its first or its next attempt. The last three are final. */
 export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
 
 export type JobState = (typeof JOB_STATES)[number];
 
-/** How far it is; counted in whatever its kind works through. */
+/** Progress of a job, in units that depend on its kind. */
 export interface JobProgress {
   readonly done: number;
-  /** Undefined where nobody knows. */
+  /** Undefined when unknown. */
   readonly total?: number | undefined;
-  /** What it is at, for a person. */
+  /** Description of the current step, for people. */
   readonly step?: string | undefined;
 }
 
-/** What is asked of the queue. */
-export interface JobWish {
+/** A job to add to the queue. */
+export interface JobRequest {
   readonly kind: JobKind;
-  /** What it works on, e.g. the id of a batch. There is at most one job of a kind for a subject. */
+  /** Id of the object to process, e.g. of a batch. A subject has at most one job of a kind. */
   readonly subject: string;
   readonly owner: Owner;
-  /** Only its kind looks inside. */
+  /** Only the handler of the job's kind interprets it. */
   readonly payload: Readonly<Record<string, unknown>>;
-  /** The lower ones first; those of one priority in the order in which they are due. Default: 5. */
+  /** Lower numbers run first; jobs of equal priority run in the order of their due times. Default: 5. */
   readonly priority?: number | undefined;
-  /** How often in a row it may fail, or end with its process, before it is given up: what moves on has all of them again. Default: 5. */
-  readonly tries?: number | undefined;
+  /**
+   * Consecutive attempts that may fail or crash before the job fails for good. Progress resets the count. Default: 5.
+   */
+  readonly attemptsMax?: number | undefined;
   /** UTC milliseconds. Default: now. */
   readonly runAfter?: number | undefined;
 }
@@ -51,17 +53,19 @@ export interface JobRecord {
   readonly payload: Readonly<Record<string, unknown>>;
   readonly state: JobState;
   readonly priority: number;
-  /** Counts from 1 while it runs for the first time, whatever an attempt ended with. */
+  /** Number of attempts so far, whatever their result; 1 during the first. */
   readonly attempt: number;
-  readonly tries: number;
-  readonly triesLeft: number;
-  /** UTC milliseconds, as all times here: not run before, or counted as dead after; undefined when it has ended. */
+  readonly attemptsMax: number;
+  readonly attemptsLeft: number;
+  /**
+   * UTC milliseconds, like all times here. Waiting: earliest start. Running: end of the lease. Undefined once finished.
+   */
   readonly dueAt: number | undefined;
-  /** The process that runs it. */
+  /** Id of the process that runs the job. */
   readonly leaseOwner: string | undefined;
   readonly isCancelled: boolean;
   readonly progress: JobProgress | undefined;
-  /** Why the last try failed, for the operator. */
+  /** Why the last attempt failed, for the operator. */
   readonly error: string | undefined;
   readonly createdAt: number;
   readonly startedAt: number | undefined;

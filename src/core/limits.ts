@@ -1,1597 +1,1784 @@
-/** Every limit of the service: unit in the name, origin and what happens beyond it in the comment. */
+/**
+ * Limits of the service. Each name contains the unit; each comment says what happens beyond the limit and where the
+ * value comes from. A comment that names no source describes a choice of Parley. A number such as 400 is the HTTP
+ * status of the rejection.
+ */
 
-/** Specification, E1: seed is 0 to 2^31 − 1. Beyond: 400. */
+/** Largest seed: 2^31 − 1 (docs/wire/openai-compatible.md#chat-request). Beyond: 400. */
 export const SEED_MAX = 2_147_483_647;
 
-/** wire.md E1.1: n is 1 to 4. Beyond: 400. */
+/** Largest `n`, the number of choices (docs/wire/openai-compatible.md#chat-request). Beyond: 400. */
 export const CHOICES_MAX = 4;
 
-/** Specification, Limits: 0 to 5. Beyond: 400. */
+/** Largest `top_logprobs` (docs/wire/openai-compatible.md#chat-logprobs). Beyond: 400. */
 export const TOP_LOGPROBS_MAX = 5;
 
-/** decisions.md: stop sequences in one request. Beyond: 400. */
+/** Stop sequences in one request. Beyond: 400. */
 export const STOP_SEQUENCES_MAX = 16;
 
-/** decisions.md: Unicode code points of one stop string. Beyond: 400. */
+/** Unicode code points of one stop string. Beyond: 400. */
 export const STOP_CODE_POINTS_MAX = 256;
 
-/** Ours: token ids of one stop sequence. Beyond: 400. */
+/** Token ids of one stop sequence. Beyond: 400. */
 export const STOP_TOKENS_MAX = 256;
 
-/** Ours: ms between events of a stream that tells the whole answer so far. Pieces that come meanwhile wait. */
+/**
+ * Minimum ms between events of a stream that repeats the whole answer so far. Text generated meanwhile is collected.
+ */
 export const CUMULATIVE_EVENT_MS_MIN = 100;
 
 /**
- * Ours: characters a second that such a stream repeats. Beyond: its events come further apart, so that its bytes grow with
- * the time it takes and not with the square of its answer.
+ * Characters per second that such a stream repeats. Beyond: its events are sent less often, so that the number of bytes
+ * grows with the duration and not with the square of the answer's length.
  */
 export const CUMULATIVE_CHARS_PER_SECOND_MAX = 200_000;
 
-/** About what our encoders take: characters of one log probability in JSON, its token and bytes included. Counted for the bound above. */
+/** Approximate characters of one encoded log probability with its token and bytes. Counts towards the limit above. */
 export const LOGPROB_CHARS = 90;
 
-/** Ours: messages in one request. Beyond: 400. Far above any context that is served. */
+/** Messages in one request; far above any context length. Beyond: 400. */
 export const MESSAGES_MAX = 10_000;
 
-/** Ours: prompts of one text completion. Beyond: 400. They are answered one after another. */
+/** Prompts of one text completion; they are processed one after another. Beyond: 400. */
 export const PROMPTS_MAX = 16;
 
 /**
- * Ours: characters, blanks not counted, of the lines after a gap that count as written again when they stand in what fills
- * it. Fewer do where these are all that comes after the gap, or all that the answer ends with.
+ * Minimum characters, blanks excluded, for lines after a gap to count as repeated when a fill-in-the-middle answer
+ * contains them. A smaller number suffices when these are all lines after the gap, or all lines at the end of the
+ * answer.
  */
 export const REPEATED_CHARS_MIN = 12;
 
-/** Ours: the same where these lines are all there is. Fewer (`}`, `);`) say nothing: a filling may well end alike. */
+/**
+ * The smaller number of the comment above. Even shorter lines (`}`, `);`) prove nothing, as many answers end with them.
+ */
 export const REPEATED_CHARS_ALONE_MIN = 6;
 
-/** Ours: characters of a line that are compared. Beyond: it counts as the same. */
+/** Characters of a line that are compared. Lines that differ only beyond them count as equal. */
 export const REPEATED_LINE_CHARS_MAX = 200;
 
-/** Ours: parts of one message's content. Beyond: 400. */
+/** Parts in the content of one message. Beyond: 400. */
 export const PARTS_MAX = 1_000;
 
 /**
- * Ours: values in a JSON request body, counted by its commas and brackets. Beyond: 400. A body of tiny values takes fifty
- * times its bytes in memory and seconds to look through.
+ * Values in a JSON request body, counted by its commas and brackets. Beyond: 400. A body of tiny values takes fifty
+ * times its size in memory, and seconds to validate.
  */
 export const JSON_VALUES_MAX = 200_000;
 
-/** Ours: bytes of a JSON request body. Beyond: 413. Holds a context of a million tokens and its escapes. */
+/** Bytes of a JSON request body; enough for an escaped context of a million tokens. Beyond: 413. */
 export const JSON_BODY_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Ours: nesting of a JSON request body. Beyond: 400. Keeps recursive code (schemas, templates) off the stack's end. */
+/**
+ * Nesting depth of a JSON request body. Beyond: 400. Protects recursive code (schemas, templates) from stack overflow.
+ */
 export const JSON_DEPTH_MAX = 64;
 
-/** decisions.md: log probabilities below this are null on the wire. */
+/** Log probabilities below this value are sent as null (docs/wire/choices.md#generation). */
 export const LOGPROB_MIN = -100;
 
-/** decisions.md: names in x-parley-ignored. Beyond: the rest is not named. */
+/** Field names in the header x-parley-ignored. Beyond: the other names are omitted. */
 export const IGNORED_NAMES_MAX = 20;
 
-/** decisions.md: bytes of x-parley-ignored. Beyond: the rest is not named. */
+/** Bytes of the header x-parley-ignored. Beyond: the other names are omitted. */
 export const IGNORED_BYTES_MAX = 1024;
 
-/** decisions.md: silence, in ms, after which a stream says something. Below the 60 s read timeout nginx has by default. */
+/** Ms without an event after which a stream sends a keep-alive. Below the default read timeout of nginx, 60 s. */
 export const KEEP_ALIVE_MS = 10_000;
 
-/** decisions.md: an unstreamed call ends after this, in ms, with RequestTimeOut. Configurable. */
-export const DEADLINE_PLAIN_MS = 300_000;
+/** Ms until a request without streaming fails with RequestTimeOut. Configurable. */
+export const DEADLINE_UNSTREAMED_MS = 300_000;
 
-/** decisions.md: the same for a streamed call. Configurable. */
+/** Ms until a streamed request fails with RequestTimeOut. Configurable. */
 export const DEADLINE_STREAM_MS = 3_600_000;
 
-/** decisions.md: a revoked key is refused everywhere after at most this, in ms. */
+/** Ms after which a revoked key is rejected by every process, at the latest. */
 export const KEY_CACHE_MS = 5_000;
 
-/** Ours: keys held in the cache. Beyond: the oldest is forgotten and read again. */
-export const KEY_CACHE_MAX = 10_000;
+/** Keys in the key cache. Beyond: the oldest entry is evicted and read again when needed. */
+export const KEY_CACHE_ENTRIES_MAX = 10_000;
 
-/** Ours: engine events that may wait for a slow reader before the engine is no longer read. */
+/** Engine events that wait for a slow reader. Beyond: the engine is not read until the reader catches up. */
 export const ENGINE_EVENTS_WAITING_MAX = 256;
 
-/** issue 1/12: a request that waited longer than this, in ms, in an engine's queue: 503. */
+/** Ms that a request may wait in an engine's queue. Beyond: 503. */
 export const QUEUE_WAIT_MS_MAX = 60_000;
 
-/** Ours: requests that may wait in an engine's queue. Beyond: 503. A key may hold half of them: 429. */
-export const QUEUE_PLACES_MAX = 256;
+/** Requests in an engine's queue. Beyond: 503. One key may use half of the queue. Beyond: 429. */
+export const QUEUE_LENGTH_MAX = 256;
 
 /**
- * Ours: background requests have places of their own in a queue, as this share of those of live ones, so that they never
- * take one from them. Beyond: as above.
+ * Length of the queue for background requests, as a share of the queue for live requests. Both are separate, so that
+ * background requests never displace live ones. Beyond: 503 or 429, as above.
  */
-export const BACKGROUND_PLACES_SHARE = 0.5;
+export const BACKGROUND_QUEUE_SHARE = 0.5;
 
 /**
- * Ours: a background request may wait so many times as long in a queue as a live one: nobody watches it. Beyond: 503, for
- * which a batch rests; much more of it would be taken from the time that a line may take in all.
+ * How much longer a background request may wait in a queue than a live one, because no client waits. Beyond: 503, after
+ * which a batch pauses. A higher factor would use up too much of the total time that a line may take.
  */
 export const BACKGROUND_WAIT_FACTOR = 2;
 
 /**
- * Ours: a reserved request may wait so many times as long in a queue as a live one, which is as long as any may run: it goes
- * before all live ones, and is not refused because of them. Beyond: 503.
+ * How much longer a reserved request may wait in a queue than a live one: as long as a request may run. Reserved
+ * requests precede all live requests and are not rejected because of them. Beyond: 503.
  */
 export const RESERVED_WAIT_FACTOR = 60;
 
 /**
- * Ours: ms after a live request for which the embedded engine keeps a sequence free for the next one. Later on background
- * runs have all of them, and the first live request sets one of these aside.
+ * Ms after a live request during which the embedded engine keeps a sequence free for the next one. Afterwards
+ * background generations may use all sequences, and the first live request preempts one of them.
  */
-export const LIVE_EXPECTED_MS = 2_000;
+export const LIVE_SEQUENCE_RESERVE_MS = 2_000;
 
-/** Ours: of so many slices of prefill of the embedded engine, one is a background prompt's although live ones are there. */
-export const BACKGROUND_SLICE_EVERY = 8;
+/** Every n-th prefill slice of the embedded engine processes a background prompt, even while live prompts wait. */
+export const BACKGROUND_SLICE_INTERVAL = 8;
 
-/** Ours: of so many such slices, one is a live prompt's although reserved ones are there. */
-export const LIVE_SLICE_EVERY = 4;
+/** Every n-th prefill slice of the embedded engine processes a live prompt, even while reserved prompts wait. */
+export const LIVE_SLICE_INTERVAL = 4;
 
-/** Ours: characters of a workspace's name. Beyond: refused when a key is made. */
-export const WORKSPACE_CHARACTERS_MAX = 64;
+/** Characters of a workspace name. Beyond: the creation of a key fails. */
+export const WORKSPACE_CHARS_MAX = 64;
 
-/** Ours: characters of a model's name as it was asked for, in log lines and messages: it is whatever the caller wrote. Beyond: cut. */
-export const ASKED_CHARS_MAX = 64;
+/** Characters of a requested model name in log lines and messages; callers may send any text. Beyond: truncated. */
+export const REQUESTED_MODEL_CHARS_MAX = 64;
 
-/** Ours: Unicode code points of a key's name. Beyond: refused when the key is made. */
+/** Unicode code points of a key's name. Beyond: the creation of the key fails. */
 export const KEY_NAME_CODE_POINTS_MAX = 64;
 
-/** Ours: characters of a presented key that are looked at. Beyond: unknown without a lookup. */
-export const KEY_SECRET_CHARACTERS_MAX = 256;
+/** Characters of an API key in a request. Beyond: the key is unknown, without a lookup. */
+export const KEY_SECRET_CHARS_MAX = 256;
 
-/** Ours: keys in one page of a list. */
+/** Keys in one page of a list. */
 export const KEY_PAGE_MAX = 500;
 
-/** decisions.md: how long, in ms, a query waits for another process's lock on the database. Beyond: it fails. */
+/** Ms that a query waits for another process's lock on the database. Beyond: the query fails. */
 export const STORE_BUSY_MS_MAX = 5_000;
 
-/** Ours: prepared statements kept per connection. Beyond: the one unused for longest is prepared again. */
+/** Prepared statements cached per connection. Beyond: the least recently used one is prepared again when needed. */
 export const STORE_STATEMENTS_MAX = 200;
 
-/** Ours: model names in the refusal of an unknown model. Beyond: their number. */
+/** Model names listed in the error for an unknown model. Beyond: the error says how many more exist. */
 export const MODELS_NAMED_MAX = 20;
 
-/** decisions.md: the hub has this long, in ms, to answer. Beyond: the next source is tried. */
+/** Ms for the model hub to respond. Beyond: the next source is tried. */
 export const HUB_CONNECT_MS = 5_000;
 
-/** Ours: silence in mid-download, in ms, after which the connection is given up and the download resumed. */
-export const HUB_SILENCE_MS = 30_000;
+/** Ms without data during a download. Beyond: the connection is closed and the download resumed. */
+export const HUB_STALL_MS = 30_000;
 
-/** Ours: attempts in a row that bring no byte before a download is given up. */
-export const HUB_FRUITLESS_ATTEMPTS_MAX = 3;
+/** Consecutive download attempts without any data. Beyond: the download fails. */
+export const HUB_EMPTY_ATTEMPTS_MAX = 3;
 
-/** Ours: pause, in ms, before a fruitless attempt is repeated. */
+/** Ms between two such attempts. */
 export const HUB_RETRY_MS = 2_000;
 
-/** Ours: redirects of one download. Beyond: refused. Hubs send one or two. */
+/** Redirects of one download; hubs send one or two. Beyond: the download fails. */
 export const HUB_REDIRECTS_MAX = 5;
 
-/** Ours: wheels that are fetched at the same time. More does not help on one link. */
-export const WHEELS_AT_ONCE = 3;
+/** Wheels that are downloaded concurrently. More do not help on one network link. */
+export const WHEEL_DOWNLOAD_CONCURRENCY = 3;
 
-/** Ours: bytes of a package index page. Beyond: refused. */
+/** Bytes of a package index page. Beyond: the download fails. */
 export const INDEX_PAGE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Ours: files and folders of an archive of a runtime; real ones have up to 200. Beyond: refused. */
+/** Files and folders in the archive of a runtime; real archives have up to 200. Beyond: the archive is rejected. */
 export const TAR_ENTRIES_MAX = 10_000;
 
-/** Ours: bytes of one file in such an archive. Beyond: refused. */
+/** Bytes of one file in such an archive. Beyond: the archive is rejected. */
 export const TAR_ENTRY_BYTES_MAX = 512 * 1024 * 1024;
 
-/** Ours: bytes that a download or an explicit cache leaves free on the disk. */
+/** Bytes of disk space that downloads and explicit caches leave free. */
 export const DISK_RESERVE_BYTES = 128 * 1024 * 1024;
 
-/** Ours: a download lock whose holder gave no sign for this long, in ms, is taken over. */
+/** Ms without a heartbeat after which another process takes over a download lock. */
 export const PULL_LOCK_STALE_MS = 60_000;
 
-/** Ours: how often, in ms, a second process looks whether the first has finished its download. */
+/** Ms between checks of a process that waits for another process's download. */
 export const PULL_LOCK_POLL_MS = 1_000;
 
-/** Ours: times that one download may begin anew because the hub's file was another one. Beyond: given up. */
+/** Restarts of one download because the file on the hub changed. Beyond: the download fails. */
 export const HUB_RESTARTS_MAX = 3;
 
-/** OpenAI's range, which its clients check too: a logit bias is −100 to 100. Beyond: 400. */
+/** Largest absolute logit bias (OpenAI's range, which its clients also check). Beyond: 400. */
 export const LOGIT_BIAS_MAX = 100;
 
-/** Ours: entries of one logit_bias. Beyond: 400. */
+/** Entries of one `logit_bias`. Beyond: 400. */
 export const LOGIT_BIAS_ENTRIES_MAX = 1_024;
 
-/** Ours: the largest token id that a request may name; above any vocabulary. Beyond: 400. */
+/** Largest token id in a request; above any vocabulary. Beyond: 400. */
 export const TOKEN_ID_MAX = 2_147_483_647;
 
-/** Ours: tools in one request. Beyond: 400. */
+/** Tools in one request. Beyond: 400. */
 export const TOOLS_MAX = 512;
 
-/** Ours: characters of a tool's name, as many as 64 tokens of code-like text may have. Beyond: 400. */
-export const TOOL_NAME_CHARACTERS_MAX = 512;
+/** Characters of a tool's name: the length of 64 tokens of code-like text. Beyond: 400. */
+export const TOOL_NAME_CHARS_MAX = 512;
 
-/** wire.md E1.6: characters of the name of a response format's schema. Beyond: 400. */
-export const SCHEMA_NAME_CHARACTERS_MAX = 64;
+/**
+ * Characters of the name of a response format's schema (docs/wire/openai-compatible.md#chat-json-output). Beyond: 400.
+ */
+export const SCHEMA_NAME_CHARS_MAX = 64;
 
-/** wire.md E1.7: parts of one request that may carry cache_control. Beyond: 400. */
+/** Parts with `cache_control` in one request (docs/wire/openai-compatible.md#context-cache). Beyond: 400. */
 export const CACHE_MARKS_MAX = 4;
 
-/** wire.md E8.1: entries of one page of a native list. Beyond: 400. */
+/** Entries of one page of a native list (docs/wire/dashscope-native.md#deployments). Beyond: 400. */
 export const PAGE_SIZE_MAX = 200;
 
-/** Ours: the number of a page of a native list. Beyond: 400. */
+/** Page number of a native list. Beyond: 400. */
 export const PAGE_NUMBER_MAX = 1_000_000;
 
-/** Ours: tokens of a query and a document together, where a model ranks. Beyond: 400. They are evaluated at once. */
+/** Tokens of a query and one document together, in reranking. They are evaluated in one batch. Beyond: 400. */
 export const RERANK_TOKENS_MAX = 2_048;
 
-/** Ours: documents of one reranking request. Beyond: 400. */
+/** Documents of one reranking request. Beyond: 400. */
 export const RERANK_DOCUMENTS_MAX = 500;
 
-/** wire.md 10: texts of one embedding request. Beyond: 400. */
+/** Texts of one embedding request (docs/wire/dashscope-native.md#embeddings). Beyond: 400. */
 export const EMBEDDING_TEXTS_MAX = 10;
 
-/** wire.md 10: the same for models named after the first two generations (`text-embedding-v1`, `-v2`). Beyond: 400. */
+/** Texts of one request for `text-embedding-v1` or `-v2` (docs/wire/dashscope-native.md#embeddings). Beyond: 400. */
 export const EMBEDDING_TEXTS_EARLY_MAX = 25;
 
-/** wire.md 10: tokens of one text of an embedding request, where the model's context holds them. Beyond: 400. */
+/**
+ * Tokens of one text of an embedding request (docs/wire/dashscope-native.md#embeddings). Beyond, or beyond the context:
+ * 400.
+ */
 export const EMBEDDING_TOKENS_MAX = 8_192;
 
-/** Ours: the same where a model reads a text as a whole and not in pieces; memory grows with its square. */
-export const EMBEDDING_TOKENS_AT_ONCE_MAX = 2_048;
+/** The same for models that must read a text in one batch: memory grows with the square of the length. Beyond: 400. */
+export const EMBEDDING_TOKENS_UNSPLIT_MAX = 2_048;
 
-/** Ours: bytes of a request's headers. Beyond: 431. */
+/** Bytes of a request's headers. Beyond: 431. */
 export const HEADER_BYTES_MAX = 32 * 1024;
 
-/** Ours: ms until the headers of a request are there. Beyond: 408. */
+/** Ms to receive the headers of a request. Beyond: 408. */
 export const HEADERS_RECEIVE_MS_MAX = 20_000;
 
-/** Ours: ms until a whole request is there. Beyond: 408. Slow senders must not hold connections. */
+/** Ms to receive a whole request. Beyond: 408. Slow clients must not occupy connections. */
 export const REQUEST_RECEIVE_MS_MAX = 120_000;
 
-/** Ours: ms a connection may stay open without a request. Above the 60 s that proxies keep theirs. */
+/** Ms that an idle connection stays open. Above the 60 s of common proxies, so that the proxy closes first. */
 export const CONNECTION_IDLE_MS_MAX = 75_000;
 
-/** Ours: ms without progress that a reader may let bytes of its answer wait. Beyond: its connection is closed. */
+/** Ms without progress while a client does not read its response. Beyond: the connection is closed. */
 export const READER_STALL_MS_MAX = 60_000;
 
-/** Ours: characters of one path parameter. Beyond: 404. */
-export const PATH_PARAMETER_CHARACTERS_MAX = 512;
+/** Characters of one path parameter. Beyond: 404. */
+export const PATH_PARAMETER_CHARS_MAX = 512;
 
-/** Ours: seconds in Retry-After where nobody knows better. Small: clients give up on large ones (wire.md 11, 34). */
+/**
+ * Default seconds in Retry-After. Small, because clients give up on large values
+ * (docs/wire/clients.md#client-pitfalls).
+ */
 export const RETRY_AFTER_SECONDS = 2;
 
-/** Ours: seconds in Retry-After at most, whatever an upstream says. Beyond about 120 some clients give up at once. */
+/** Maximum seconds in Retry-After, whatever an upstream sends. Some clients give up at values above about 120. */
 export const RETRY_AFTER_SECONDS_MAX = 60;
 
-/** Ours: ms between the abort of the last requests at shutdown and the end of their connections. */
+/** Ms between the abort of the last requests at shutdown and the closing of their connections. */
 export const ABORT_GRACE_MS = 1_000;
 
-/** Ours: ms until a connection to an upstream stands, TLS included. Beyond: the request fails. */
+/** Ms to connect to an upstream, TLS included. Beyond: the request fails. */
 export const UPSTREAM_CONNECT_MS = 5_000;
 
-/** Ours: ms from there to an upstream's first event; queues and long prompts take their time. Beyond: RequestTimeOut. */
+/**
+ * Ms from the connection to the upstream's first event, including its queue and long prompts. Beyond: RequestTimeOut.
+ */
 export const UPSTREAM_FIRST_TOKEN_MS = 180_000;
 
-/** Ours: calls at a time in which one prompt is made into tokens, where a server takes one text with each. */
-export const TOKEN_SERVER_CALLS_AT_ONCE = 8;
+/** Concurrent calls that tokenize one prompt, for servers that accept one text per call. */
+export const TOKENIZE_CALL_CONCURRENCY = 8;
 
 /**
- * Ours: calls at a time for tokens of llama.cpp's server. A connection holds one of its threads, also for 5 s after a call,
- * and it has 4 more of them than slots: what is beyond waits for that long, health checks too.
+ * Concurrent calls that tokenize a prompt on llama.cpp's server. A connection occupies one of its threads, also for 5 s
+ * after a call, and the server has only 4 threads more than slots. Further calls, including health checks, would wait
+ * that long.
  */
-export const LLAMA_ASKED_AT_ONCE = 2;
+export const LLAMA_TOKENIZE_CALL_CONCURRENCY = 2;
 
-/** Ours: pieces of prompts whose tokens an engine keeps, and their characters in all. Beyond: the server is asked again. */
-export const PROMPT_PIECES_KEPT_MAX = 1_024;
-export const PROMPT_PIECES_KEPT_CHARS_MAX = 1024 * 1024;
+/**
+ * Prompt pieces in the token cache of an engine, and their total characters. Beyond: least recently used entries go.
+ */
+export const PROMPT_PIECE_CACHE_ENTRIES_MAX = 1_024;
+export const PROMPT_PIECE_CACHE_CHARS_MAX = 1024 * 1024;
 
-/** Ours: token ids whose texts a server is asked for at a time. Its answer has about 30 characters for each. */
+/** Token ids per request for the texts of a vocabulary. The response has about 30 characters per id. */
 export const VOCABULARY_SLICE_TOKENS = 16_384;
 
-/** Ours: silence, in ms, of an upstream in mid-answer. Beyond: the answer breaks off. */
+/** Ms without data from an upstream during an answer. Beyond: the answer is aborted. */
 export const UPSTREAM_IDLE_MS = 60_000;
 
-/** Ours: ms that an upstream has for a question that generates nothing: what it is, whether it works, tokens. Beyond: no answer. */
-export const UPSTREAM_ASK_MS = 5_000;
-
-/** Ours: ms that a server which did not say what it is is taken as declared. Beyond: it is asked again, and nobody waits for it. */
-export const UPSTREAM_ASK_AGAIN_MS = 30_000;
+/** Ms for an upstream call without generation: model metadata, health, tokens. Beyond: the call fails. */
+export const UPSTREAM_QUERY_MS = 5_000;
 
 /**
- * Ours: the context assumed where neither the catalogue nor the upstream tells one. Beyond: the upstream itself refuses what is
- * too long for it.
+ * Ms that the declared settings of a server are used after it failed to report its own. Then it is queried again,
+ * asynchronously.
+ */
+export const UPSTREAM_QUERY_RETRY_MS = 30_000;
+
+/**
+ * Context length in tokens, used when neither the catalogue nor the upstream declares one. Longer prompts are rejected
+ * by the upstream itself.
  */
 export const UPSTREAM_CONTEXT_TOKENS = 1_000_000;
 
-/** Ours: characters of one event of an upstream's stream. Beyond: the answer breaks off. */
-export const UPSTREAM_EVENT_CHARACTERS_MAX = 4 * 1024 * 1024;
+/** Characters of one event in an upstream's stream. Beyond: the answer is aborted. */
+export const UPSTREAM_EVENT_CHARS_MAX = 4 * 1024 * 1024;
 
-/** Ours: tool calls in one answer of an upstream. Beyond: the answer breaks off. */
+/** Tool calls in one answer of an upstream. Beyond: the answer is aborted. */
 export const UPSTREAM_CALLS_MAX = 128;
 
-/** Ours: tokens that an upstream may say that an answer has cost, each count by itself. Beyond: it counts as not told. */
+/** Largest token count that is accepted from an upstream. Beyond: the count is ignored. */
 export const UPSTREAM_TOKENS_MAX = 2 ** 31 - 1;
 
-/** Ours: characters of an upstream's unstreamed body. Beyond: the request fails. */
-export const UPSTREAM_BODY_CHARACTERS_MAX = 16 * 1024 * 1024;
+/** Characters of an upstream's response without streaming. Beyond: the request fails. */
+export const UPSTREAM_BODY_CHARS_MAX = 16 * 1024 * 1024;
 
-/** Ours: code points of an upstream's own words that are passed on. Beyond: cut. */
+/** Code points of an upstream's error message that are passed on. Beyond: truncated. */
 export const UPSTREAM_MESSAGE_CODE_POINTS_MAX = 500;
 
-/** Ours: ms that an upstream has to close its answer after the end mark. Beyond: the connection is not used again. */
-export const UPSTREAM_TAIL_MS = 1_000;
+/** Ms for an upstream to end its response after the end marker. Beyond: the connection is closed and not reused. */
+export const UPSTREAM_CLOSE_MS = 1_000;
 
-/** Ours: background requests for each address of a pool while it works on live ones. Beyond: they wait. */
+/** Background requests per address of a pool while the address processes live requests. Beyond: they wait. */
 export const POOL_BACKGROUND_BESIDE_LIVE_MAX = 2;
 
 /**
- * Ours: addresses of a pool that one request may be put to before its first event. Beyond: the last one's failure is told.
- * More would multiply the load on a pool that is failing already.
+ * Addresses of a pool that one request may try before its first event. Beyond: it fails with the last error. More
+ * attempts would multiply the load on a failing pool.
  */
 export const POOL_ATTEMPTS_MAX = 3;
 
-/** Ours: characters of a conversation's beginning that decide on its address. What differs only behind them goes together. */
-export const POOL_AFFINITY_CHARACTERS_MAX = 8_192;
+/** Characters at the start of a conversation that select its address. Conversations that differ only later share it. */
+export const POOL_AFFINITY_CHARS_MAX = 8_192;
 
 /**
- * Ours: requests by which the address that knows a beginning may be ahead of the least busy one, and the share of the
- * latter's where that is more. Beyond: the request goes to the least busy. In a batch a few more cost less than a long
- * prompt that is computed anew.
+ * Requests that the address with a cached prefix may have more than the least busy one: this number, or this share of
+ * the least busy one's requests if that is larger. Beyond: the request goes to the least busy address. A few more
+ * requests in a batch cost less than computing a long prompt again.
  */
 export const POOL_AFFINITY_LEAD_MAX = 4;
 export const POOL_AFFINITY_LEAD_SHARE_MAX = 0.25;
 
-/** Ours: failures in a row after which an address gets no more requests for a while. One or two may be the requests' fault. */
+/** Consecutive failures after which an address is paused. One or two may be caused by the requests. */
 export const POOL_FAILURES_IN_ROW_MAX = 3;
 
-/** Ours: outcomes of an address that are remembered, and the failures among them after which the same happens. */
-export const POOL_OUTCOMES_KEPT = 20;
-export const POOL_FAILURES_KEPT_MAX = 10;
+/** Recent outcomes that are counted per address, and the failures among them after which the address is paused. */
+export const POOL_OUTCOME_WINDOW = 20;
+export const POOL_WINDOW_FAILURES_MAX = 10;
 
 /**
- * Ours: ms that such an address is left alone at first and at most; doubles with each trial that fails. The first is
- * about a restart behind a balancer, the last is how late a repaired server may be noticed.
+ * First and longest pause of such an address, in ms; doubled with each failed trial. The first is about the duration of
+ * a restart behind a load balancer; the longest is the delay until a repaired server is noticed.
  */
 export const POOL_BACKOFF_MS_MIN = 1_000;
 export const POOL_BACKOFF_MS_MAX = 60_000;
 
 /**
- * Ours: ms that the only address of a model is left alone at most. Most requests are refused meanwhile, which helps none
- * of them, and nobody else can answer them.
+ * Longest pause of the only address of a model, in ms. Most requests are rejected meanwhile, although no other address
+ * could process them.
  */
-export const POOL_LONE_BACKOFF_MS_MAX = 4_000;
+export const POOL_SINGLE_BACKOFF_MS_MAX = 4_000;
 
 /**
- * Ours: ms between requests that an address out of use gets while none is in use. Beyond: refused. To refuse all of them
- * would help nobody, and too many would keep a server down that is about to come back.
+ * Ms between requests that a paused address still gets when no address is available. Other requests are rejected.
+ * Rejecting all of them would help nobody; sending more could prevent a server from recovering.
  */
-export const POOL_URGENT_MS = 250;
+export const POOL_LAST_RESORT_INTERVAL_MS = 250;
 
 /**
- * Ours: of a connection failure, what the failure weighs that a server tells in good form. Six different callers must
- * meet it before an address is left alone.
+ * Weight of a well-formed error response, where a connection failure counts as 1. Six different callers must receive
+ * one before an address is paused.
  */
-export const POOL_WEAK_WEIGHT = 0.5;
+export const POOL_ERROR_RESPONSE_WEIGHT = 0.5;
 
 /**
- * Ours: such failures in a row, of one caller at one address, after which this caller's requests avoid it, and for how
- * many ms. Callers remembered for that: the oldest is forgotten, and may be put there again.
+ * Consecutive failures of one caller at one address after which the caller's requests avoid the address, and for how
+ * many ms. Also the number of callers that are tracked for this. Beyond: the oldest entry is evicted.
  */
-export const POOL_DOUBTS_MAX = 3;
-export const POOL_DOUBT_MS = 5_000;
-export const POOL_DOUBTERS_KEPT_MAX = 1_000;
+export const POOL_CALLER_FAILURES_MAX = 3;
+export const POOL_CALLER_AVOID_MS = 5_000;
+export const POOL_CALLERS_TRACKED_MAX = 1_000;
 
-/** Ours: ms that an address is left alone which was busy and did not say for how long. */
-export const POOL_REST_MS = 1_000;
+/** Ms that a busy address is paused when it sent no Retry-After. */
+export const POOL_BUSY_PAUSE_MS = 1_000;
 
-/** Ours: ms, about, between two looks at which addresses are to be probed. */
-export const POOL_HEALTH_MS = 1_000;
+/** Approximate ms between checks of which addresses need a probe. */
+export const POOL_HEALTH_POLL_MS = 1_000;
 
-/** Ours: ms between probes of an address whose last request failed. */
+/** Ms between probes of an address whose last request failed. */
 export const POOL_PROBE_SUSPECT_MS = 5_000;
 
-/** Ours: ms without a request after which an address is probed, and between such probes. */
+/** Ms without a request after which an address is probed, and between such probes. */
 export const POOL_PROBE_IDLE_MS = 60_000;
 
-/** Ours: ms that a probe may take. Beyond: it counts as failed. */
+/** Ms for one probe. Beyond: the probe failed. */
 export const POOL_PROBE_MS_MAX = 5_000;
 
-/** Ours: probes of one pool that run at the same time. Beyond: they wait for the next look. */
-export const POOL_PROBES_AT_ONCE = 4;
+/** Concurrent probes of one pool. Beyond: they wait for the next check. */
+export const POOL_PROBE_CONCURRENCY = 4;
 
-/** Ours: ms that the first address's word on the model waits for what the others say. */
+/** Ms that the model metadata of the first address waits for those of the others. */
 export const POOL_MODEL_WAIT_MS = 1_000;
 
-/** Ours: ms after which an address that did not tell its model is asked again. */
-export const POOL_MODEL_AGAIN_MS = 60_000;
+/** Ms until an address that did not report its model is queried again. */
+export const POOL_MODEL_RETRY_MS = 60_000;
 
-/** Ours: ms after which addresses are asked again of which none has told its model yet. */
-export const POOL_MODEL_UNTOLD_MS = 5_000;
+/** Ms until the addresses are queried again when none has reported its model. */
+export const POOL_MODEL_UNKNOWN_RETRY_MS = 5_000;
 
-/** Ours: ms that an answer which has begun may wait for its first reader. Beyond: it is given up. */
+/** Ms that a started answer may wait for its first reader. Beyond: it is aborted. */
 export const POOL_UNREAD_MS_MAX = 60_000;
 
-/** Ours: how long a stream that broke off may take, in ms, to tell what it consumed. Beyond: the log line goes without. */
-export const RELEASE_MS_MAX = 500;
+/** Ms for an aborted stream to report its token usage. Beyond: the log line omits the usage. */
+export const ABORTED_USAGE_WAIT_MS_MAX = 500;
 
-/** Ours: characters at the end of a phase's output in which its triggers are looked for. Longer markup is not seen. */
+/** Characters at the end of a phase's output that triggers are matched against. Longer markup is not detected. */
 export const TRIGGER_WINDOW_CHARS = 512;
 
-/** Specification, E1: tokens of a function's name, as the model counts them. Beyond: 400. */
+/** Tokens of a function's name, counted by the model (docs/wire/openai-compatible.md#chat-request). Beyond: 400. */
 export const TOOL_NAME_TOKENS_MAX = 64;
 
-/** decisions.md: tokens of the shortest beginning of a prompt that an explicit cache keeps. Beyond: nothing is created. */
+/**
+ * Tokens of the shortest prefix that an explicit cache stores (docs/wire/openai-compatible.md#context-cache). Shorter:
+ * not stored.
+ */
 export const EXPLICIT_CACHE_TOKENS_MIN = 1_024;
 
-/** decisions.md: how long, in ms, an explicit cache keeps what nobody uses. A hit starts it anew. */
+/**
+ * Ms that an explicit cache keeps an unused entry; a hit restarts the time
+ * (docs/wire/openai-compatible.md#context-cache).
+ */
 export const EXPLICIT_CACHE_MS = 300_000;
 
 /**
- * Ours: bytes of one workspace's explicit cache in one engine; about 87,000 tokens of a 0.5B model. Beyond: what was unused
- * for longest goes; what is larger by itself is not kept.
+ * Bytes of one workspace's explicit cache in one engine; about 87,000 tokens of a 0.5B model. Beyond: the least
+ * recently used entries are evicted; an entry above the limit is not stored.
  */
 export const EXPLICIT_CACHE_WORKSPACE_BYTES_MAX = 1024 * 1024 * 1024;
 
-/** Ours: the same for all workspaces of one engine. Beyond: what was unused for longest goes, whoever's it is. */
+/** The same for all workspaces of one engine. Beyond: the least recently used entries of any workspace are evicted. */
 export const EXPLICIT_CACHE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
-/** Ours: beginnings one workspace's explicit cache keeps; each is looked at for every marked prompt. Beyond: as above. */
+/**
+ * Entries of one workspace's explicit cache. Every marked prompt is compared with all of them. Beyond: evicted as
+ * above.
+ */
 export const EXPLICIT_CACHE_ENTRIES_MAX = 64;
 
-/** Ours: phases of one run; a call of each of TOOLS_MAX tools takes one or two. Beyond: refused by the engine. */
+/** Phases of one generation; each of TOOLS_MAX tools takes one or two. Beyond: the engine rejects the request. */
 export const PHASES_MAX = 2_000;
 
-/** Ours: triggers of one run, all phases together. Beyond: refused by the engine. */
+/** Triggers of one generation, all phases together. Beyond: the engine rejects the request. */
 export const TRIGGERS_MAX = 10_000;
 
-/** Ours: phases in a row that end without a token. Beyond: the answer is over; it would go round for ever. */
+/** Consecutive phases without a token. Beyond: the answer ends, because the phases would repeat forever. */
 export const EMPTY_PHASES_MAX = 8;
 
-/** Ours: ms in which the grammars of one request have to be compiled. Beyond: 400. */
+/** Ms to compile the grammars of one request. Beyond: 400. */
 export const GRAMMAR_COMPILE_MS_MAX = 2_000;
 
-/** Ours: megabytes of JavaScript heap for compiling grammars. Beyond: 400. */
+/** Megabytes of JavaScript heap for compiling grammars. Beyond: 400. */
 export const GRAMMAR_COMPILE_HEAP_MB = 192;
 
-/** Ours: compiled grammars that an engine keeps. Beyond: what was unused for longest is compiled anew. */
-export const GRAMMARS_KEPT_MAX = 1_024;
+/** Compiled grammars in an engine's cache. Beyond: the least recently used one is evicted. */
+export const GRAMMAR_CACHE_ENTRIES_MAX = 1_024;
 
-/** Ours: their characters in all; parsed they take up to eight times as many bytes. Beyond: the same. */
-export const GRAMMARS_KEPT_CHARS_MAX = 8 * 1024 * 1024;
+/** Their total characters; parsed grammars take up to eight times as many bytes. Beyond: the same. */
+export const GRAMMAR_CACHE_CHARS_MAX = 8 * 1024 * 1024;
 
-/** Ours: ms of processor time that choosing one token under a grammar may take. Beyond: the request fails; others do not wait for it. */
+/**
+ * Ms of CPU time to sample one token under a grammar. Beyond: the request fails, so that other requests do not wait for
+ * it.
+ */
 export const GRAMMAR_SAMPLE_MS_MAX = 1_000;
 
-/** Ours: a token under a grammar costs less than this, in ms of it, where the grammar is plain. What is above it is counted. */
+/**
+ * Usual maximum ms of CPU time per token under a simple grammar. Only the time above it counts towards the next limit.
+ */
 export const GRAMMAR_SAMPLE_MS_PLAIN = 250;
 
-/** Ours: ms of it above the plain cost that the grammars of one answer may take in all. Beyond: the request fails. */
+/** Ms of CPU time above the usual cost for the grammars of one answer in total. Beyond: the request fails. */
 export const GRAMMAR_SLOW_MS_MAX = 5_000;
 
 /**
- * Ours: ms that a token may stay in the making after its request was given up. Nothing can interrupt the library there:
- * beyond it the engine process ends, as soon as nobody uses it, and is started anew.
+ * Ms that the sampling of a token may continue after its request was aborted; the library cannot be interrupted there.
+ * Beyond: the engine process exits as soon as it is idle, and is restarted.
  */
 export const GRAMMAR_STUCK_MS_MAX = 20_000;
 
-/** Ours: the same, in ms, where somebody always uses it. */
+/** The same for an engine process that is never idle. */
 export const GRAMMAR_STUCK_BUSY_MS_MAX = 120_000;
 
-/** Ours: tokens that may be in such a state at a time; each holds a core and one of four threads. Beyond: it ends at once. */
+/**
+ * Tokens in that state; each occupies a CPU core and one of four threads. Beyond: the engine process exits immediately.
+ */
 export const GRAMMAR_STUCK_MAX = 2;
 
-/** Ours: schemas in one JSON Schema document, its own included. Beyond: 400. */
+/** Subschemas in one JSON Schema document, including the root. Beyond: 400. */
 export const SCHEMA_NODES_MAX = 10_000;
 
-/** Ours: schemas inside each other, references followed, while a grammar is made. Beyond: 400. */
+/** Nesting depth of schemas while a grammar is created, references included. Beyond: 400. */
 export const SCHEMA_DEPTH_MAX = 200;
 
-/** Ours: properties of one object, merged ones included. Beyond: 400. */
+/** Properties of one object, merged ones included. Beyond: 400. */
 export const SCHEMA_PROPERTIES_MAX = 1_000;
 
-/** Ours: ways to satisfy one schema, after anyOf, oneOf and allOf have been multiplied out. Beyond: 400. */
+/** Alternatives of one schema after anyOf, oneOf and allOf were multiplied out. Beyond: 400. */
 export const SCHEMA_ALTERNATIVES_MAX = 256;
 
-/** Ours: steps of multiplying out in one document. Beyond: 400. */
+/** Steps of multiplying out in one document. Beyond: 400. */
 export const SCHEMA_EXPANSION_STEPS_MAX = 200_000;
 
-/** Ours: items or properties that a grammar counts. A larger minimum: 400; a larger maximum is checked afterwards. */
+/**
+ * Largest number of items or properties that a grammar counts. A larger minimum: 400. A larger maximum is checked
+ * afterwards.
+ */
 export const GRAMMAR_COUNT_MAX = 256;
 
-/** Ours: positions, slots times count, up to which minProperties and maxProperties are counted in the grammar. */
+/** Largest product of properties and count for which a grammar enforces minProperties and maxProperties. */
 export const GRAMMAR_POSITIONS_MAX = 2_000;
 
-/** Ours: code points up to which a string's length stands in the grammar; a larger minimum: 400, maximum: checked. */
+/**
+ * Largest string length in code points that a grammar enforces. A larger minimum: 400. A larger maximum is checked
+ * afterwards.
+ */
 export const GRAMMAR_LENGTH_MAX = 1_000;
 
-/** Ours: patternProperties of one object; their overlaps double with each. Beyond: 400. */
+/** patternProperties of one object; each doubles the number of overlaps. Beyond: 400. */
 export const GRAMMAR_PATTERN_PROPERTIES_MAX = 4;
 
-/** Ours: members looked at where arrays or objects are alternatives to each other. Beyond: 400. */
+/** Members compared when arrays or objects are alternatives to each other. Beyond: 400. */
 export const GRAMMAR_COMBINATIONS_MAX = 20_000;
 
-/** Ours: patterns, formats, lengths and ranges of numbers of one schema, each counted once. Beyond: 400. */
+/** Distinct patterns, formats, lengths and number ranges of one schema. Beyond: 400. */
 export const GRAMMAR_LANGUAGES_MAX = 1_000;
 
-/** Ours: rules of one grammar. Beyond: 400. */
+/** Rules of one grammar. Beyond: 400. */
 export const GRAMMAR_RULES_MAX = 20_000;
 
-/** Ours: characters of one grammar. Beyond: 400. */
-export const GRAMMAR_CHARACTERS_MAX = 1024 * 1024;
+/** Characters of one grammar. Beyond: 400. */
+export const GRAMMAR_CHARS_MAX = 1024 * 1024;
 
-/** Ours: parses that a grammar lets an engine follow at the same time. Beyond: 400; each costs memory per token. */
+/** Parses that an engine must follow in parallel; each costs memory per token. Beyond: 400. */
 export const GRAMMAR_PARSES_MAX = 512;
 
-/** Ours: ms that checking one answer against its schema may take. Beyond: the answer fails, as one that is not valid does. */
+/** Ms to check one answer against its schema. Beyond: the answer fails, as an invalid one does. */
 export const ANSWER_CHECK_MS_MAX = 2_000;
 
-/** Ours: megabytes of JavaScript heap for it. Beyond: the same. */
+/** Megabytes of JavaScript heap for this check. Beyond: the same. */
 export const ANSWER_CHECK_HEAP_MB = 192;
 
-/** Ours: answers that may wait to be checked. Beyond: 503. A key may hold half of them. */
-export const ANSWER_CHECKS_WAITING_MAX = 64;
+/** Answers that wait for their check. Beyond: 503. One key may use half of the queue. */
+export const ANSWER_CHECK_QUEUE_MAX = 64;
 
-/** Ours: ms that an answer may wait for its check. Beyond: 503. */
+/** Ms that an answer may wait for its check. Beyond: 503. */
 export const ANSWER_CHECK_WAIT_MS_MAX = 20_000;
 
-/** Ours: schemas whose checks are kept by the thread that makes them. Beyond: what was unused for longest is made anew. */
-export const ANSWER_CHECKS_KEPT_MAX = 64;
+/** Compiled schema checks cached by the checking thread. Beyond: the least recently used one is evicted. */
+export const ANSWER_CHECK_CACHE_ENTRIES_MAX = 64;
 
-/** Ours: their characters in all; automata made of them take many times as many bytes. Beyond: the same. */
-export const ANSWER_CHECKS_KEPT_CHARS_MAX = 256 * 1024;
+/** Total characters of their schemas; the compiled automata take many times as many bytes. Beyond: the same. */
+export const ANSWER_CHECK_CACHE_CHARS_MAX = 256 * 1024;
 
-/** Ours: steps of checking one value against a schema. Beyond: the value counts as not valid, and says why. */
+/** Steps to check one value against a schema. Beyond: the value counts as invalid, with this reason. */
 export const SCHEMA_CHECK_STEPS_MAX = 1_000_000;
 
-/** Ours: states of one automaton (a pattern, a format, a range of numbers). Beyond: 400. A rule of the grammar each. */
+/** States of one automaton (of a pattern, format or number range); each becomes a grammar rule. Beyond: 400. */
 export const AUTOMATON_STATES_MAX = 2_000;
 
-/** Ours: ranges of characters in the moves of one automaton. Beyond: 400. `\p{L}` alone takes 700. */
-export const AUTOMATON_MOVES_MAX = 200_000;
+/** Character ranges in the transitions of one automaton. Beyond: 400. `\p{L}` alone takes 700. */
+export const AUTOMATON_TRANSITIONS_MAX = 200_000;
 
-/** Ours: states looked at while an automaton is worked out, and those times the letters told apart. Beyond: 400. */
+/** States explored while an automaton is built, and their product with the number of character classes. Beyond: 400. */
 export const AUTOMATON_STATES_EXPLORED_MAX = 20_000;
 export const AUTOMATON_CELLS_MAX = 1_000_000;
 
-/** Ours: steps, of less than a microsecond, in which an automaton has to be worked out. Beyond: 400. */
+/** Steps, each below a microsecond, to build one automaton. Beyond: 400. */
 export const AUTOMATON_STEPS_MAX = 500_000;
 
-/** Ours: the same steps for all automata of one grammar, or of one schema's check. Beyond: 400. */
+/** Steps to build all automata of one grammar, or of one schema check. Beyond: 400. */
 export const AUTOMATA_WORK_MAX = 3_000_000;
 
-/** Ours: what one of the different `\p{…}` of a schema counts among them. */
-export const PROPERTY_STEPS = 50_000;
+/** Steps that each distinct `\p{…}` of a schema counts as. */
+export const CHARACTER_PROPERTY_STEPS = 50_000;
 
-/** Ours: automata that are kept for the schemas to come, and the ranges of characters in all their moves. */
-export const LANGUAGES_KEPT_MAX = 512;
-export const LANGUAGES_KEPT_RANGES_MAX = 500_000;
+/**
+ * Automata cached for later schemas, and the total character ranges in their transitions. Beyond: the oldest are
+ * evicted.
+ */
+export const AUTOMATON_CACHE_ENTRIES_MAX = 512;
+export const AUTOMATON_CACHE_RANGES_MAX = 500_000;
 
-/** Ours: the same for sets of characters as `\p{…}` names them. */
-export const PROPERTIES_KEPT_MAX = 64;
-export const PROPERTIES_KEPT_RANGES_MAX = 50_000;
+/** The same for the character sets of `\p{…}`. */
+export const CHARACTER_SET_CACHE_ENTRIES_MAX = 64;
+export const CHARACTER_SET_CACHE_RANGES_MAX = 50_000;
 
-/** Ours: characters of a regular expression. Beyond: 400. */
-export const PATTERN_CHARACTERS_MAX = 10_000;
+/** Characters of a regular expression. Beyond: 400. */
+export const PATTERN_CHARS_MAX = 10_000;
 
-/** Ours: groups inside each other in a regular expression. Beyond: 400. Keeps recursive code off the stack's end. */
+/** Nested groups in a regular expression. Beyond: 400. Protects recursive code from stack overflow. */
 export const PATTERN_DEPTH_MAX = 100;
 
-/** Ours: lookaheads of a regular expression; each is worked out like an expression of its own. Beyond: 400. */
+/** Lookaheads in a regular expression; each costs as much as a separate expression. Beyond: 400. */
 export const PATTERN_LOOKAHEADS_MAX = 8;
 
-/** Ours: different `\p{…}` in a regular expression. Beyond: 400. Each takes up to 15 ms. */
+/** Distinct `\p{…}` in a regular expression; each takes up to 15 ms. Beyond: 400. */
 export const PATTERN_PROPERTIES_MAX = 8;
 
-/** Ours: steps of a regular expression after its repetitions are written out. Beyond: 400. */
+/** Nodes of a regular expression after its repetitions were expanded. Beyond: 400. */
 export const PATTERN_NODES_MAX = 20_000;
 
-/** Ours: digits before the point of a number that no bound limits. Holds what a double tells apart. */
+/** Digits before the decimal point of an unbounded number; as many as a double can distinguish. */
 export const NUMBER_DIGITS_MAX = 16;
 
-/** Ours: bounds of a number up to this power of ten are kept to. Beyond: as without one, or 400 where nothing is left. */
+/**
+ * Largest power of ten of a bound that a grammar enforces. Beyond: the bound is ignored; 400 if no number would remain.
+ */
 export const NUMBER_DIGITS_BOUNDED_MAX = 40;
 
-/** Ours: digits of a number that has to be a multiple; doubles hold all of so many. Longer ones are not offered. */
+/**
+ * Digits of a number with `multipleOf`; doubles represent all such numbers exactly. Longer numbers are not generated.
+ */
 export const NUMBER_DIGITS_EXACT_MAX = 15;
 
-/** Ours: decimal places of a number. Longer ones are not offered. */
-export const NUMBER_PLACES_MAX = 15;
+/** Decimal places of a number. Numbers with more are not generated. */
+export const NUMBER_DECIMALS_MAX = 15;
 
-/** Ours: multiples that are listed one by one instead of counting remainders. */
+/** Multiples that a grammar lists one by one. Beyond: it tracks remainders instead. */
 export const NUMBER_MULTIPLES_LISTED_MAX = 500;
 
-/** wire.md E2.2: tokens of a text to translate, with its terms, memory and domain. Beyond: 400. */
+/**
+ * Tokens of a text to translate, with its terms, memory and domain (docs/wire/dashscope-native.md#translation-rules).
+ * Beyond: 400.
+ */
 export const TRANSLATION_INPUT_TOKENS_MAX = 8_192;
 
-/** Ours: tokens of what is translated at once, about. A longer line is translated in several runs, sentences together. */
+/** Approximate tokens of a segment that is translated in one generation. A longer line is split between sentences. */
 export const TRANSLATION_SEGMENT_TOKENS_MAX = 128;
 
-/** Ours: terms, and pairs of the memory, of one translation. Beyond: 400. */
+/** Terms and translation memory pairs of one request. Beyond: 400. */
 export const TRANSLATION_PAIRS_MAX = 2_000;
 
-/** Ours: names in `include` of one response. Beyond: 400. Clients know about a dozen. */
+/** Names in `include` of one response; clients use about a dozen. Beyond: 400. */
 export const INCLUDES_MAX = 64;
 
-/** Ours: the share of the context that an answer is left when older turns make way for it, and the largest that a caller's own limit claims. */
+/**
+ * Share of the context that is reserved for the answer when older turns are dropped: the default, and the maximum by
+ * the caller's token limit.
+ */
 export const ANSWER_SHARE_DEFAULT = 1 / 8;
 export const ANSWER_SHARE_MAX = 1 / 2;
 
-/** Specification, E6: items of one call that makes a conversation or adds to one. Beyond: 400. */
+/**
+ * Items in one call that creates a conversation or adds to it (docs/wire/openai-compatible.md#conversations). Beyond:
+ * 400.
+ */
 export const CONVERSATION_ITEMS_MAX = 20;
 
-/** Specification, E6: pairs of metadata, and Unicode code points of a key and of a value. Beyond: 400. */
+/**
+ * Metadata pairs, and code points of a key and of a value (docs/wire/openai-compatible.md#conversations). Beyond: 400.
+ */
 export const METADATA_PAIRS_MAX = 16;
 export const METADATA_KEY_CODE_POINTS_MAX = 64;
 export const METADATA_VALUE_CODE_POINTS_MAX = 512;
 
-/** wire.md E6.1: items of one page of a list, and how many there are where nothing is asked for. Beyond: 400. */
+/** Items of one page of a list, and the default (docs/wire/openai-compatible.md#conversations). Beyond: 400. */
 export const ITEM_PAGE_MAX = 100;
 export const ITEM_PAGE_DEFAULT = 20;
 
-/** Ours: bytes of JSON in such a page. Beyond: it ends earlier, but never before its first item, and says that there is more. */
+/** Bytes of JSON in such a page. Beyond: the page is shorter, with at least one item, and says that more exist. */
 export const ITEM_PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Ours: items of a history that are read for an answer. Beyond: the oldest are not read. Far above any context that is served. */
+/** Items of a history that are read for an answer; far above any context length. Beyond: the oldest are not read. */
 export const HISTORY_ITEMS_MAX = 10_000;
 
-/** Ours: their bytes of JSON. Beyond: the same. Holds a context of a million tokens and its escapes. */
+/** Bytes of JSON of these items; enough for an escaped context of a million tokens. Beyond: the oldest are not read. */
 export const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Ours: bytes of the items that one request refers to by their ids, each as often as it does. Beyond: 413, as where they stood in
- * its body.
+ * Bytes of the items that one request references by id, counted once per reference. Beyond: 413, as for items in the
+ * request body.
  */
-export const REFERRED_BYTES_MAX = 16 * 1024 * 1024;
+export const REFERENCED_ITEM_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Ours: responses that one goes back along `previous_response_id`. Beyond: the oldest are not read. */
+/** Responses followed back along `previous_response_id`. Beyond: the oldest are not read. */
 export const HISTORY_LINKS_MAX = 10_000;
 
-/** Ours: how long, in ms, an answer in the making keeps its conversation without a sign of life. Beyond: the next may take it. */
-export const TURN_LEASE_MS = 10_000;
+/** Ms without a heartbeat after which a conversation is released by the response that is being generated in it. */
+export const CONVERSATION_LEASE_MS = 10_000;
 
-/** Ours: between such signs of life, in ms. */
-export const TURN_RENEW_MS = 2_500;
+/** Ms between such heartbeats. */
+export const CONVERSATION_LEASE_RENEW_MS = 2_500;
 
-/** Ours: when, in s, a caller whose conversation is taken may try again. A client that does so twice outlives the lease of a dead turn. */
-export const TURN_RETRY_SECONDS = TURN_LEASE_MS / 2_000;
+/**
+ * Retry-After in seconds while a conversation is in use. A client that retries twice outlives the lease of a crashed
+ * process.
+ */
+export const CONVERSATION_RETRY_SECONDS = CONVERSATION_LEASE_MS / 2_000;
 
-/** Ours: responses of one key that are made while nobody waits and have not ended. Beyond: 429. */
+/** Unfinished background responses of one key. Beyond: 429. */
 export const BACKGROUND_UNFINISHED_MAX = 64;
 
-/** Ours: of these, how many one process makes at a time. Beyond: they wait. */
-export const BACKGROUND_AT_ONCE = 32;
+/** Background responses that one process generates concurrently. Beyond: they wait. */
+export const BACKGROUND_RESPONSE_CONCURRENCY = 32;
 
-/** Ours: how long, in ms, the events of such a response are kept after its end. Beyond: they cannot be streamed again, 400. */
-export const BACKGROUND_EVENTS_MS = 3_600_000;
+/** Ms that the events of a background response are kept after its end. Beyond: streaming them again fails with 400. */
+export const BACKGROUND_EVENTS_RETENTION_MS = 3_600_000;
 
-/** Ours: ms between looks for events that are kept no longer; such responses that are cleared at once. */
-export const BACKGROUND_EVENTS_LOOK_MS = 300_000;
+/** Ms between removals of expired events, and responses cleared per query. */
+export const BACKGROUND_EVENTS_CLEANUP_INTERVAL_MS = 300_000;
 export const BACKGROUND_EVENTS_PAGE_MAX = 50;
 
-/** Ours: characters of all events of such a response. Beyond: it fails. */
+/** Characters of all events of a background response. Beyond: it fails. */
 export const BACKGROUND_EVENT_CHARS_MAX = 64 * 1024 * 1024;
 
-/** Ours: ms between its writes of events, and characters of them that wait. Beyond: the engine waits. */
+/** Ms between writes of its events, and characters of events that wait for a write. Beyond: the engine is not read. */
 export const BACKGROUND_WRITE_MS = 100;
 export const BACKGROUND_WRITE_CHARS_MAX = 256 * 1024;
 
-/** Ours: ms between looks for events that another process writes, and rows of them that are read at once. */
-export const BACKGROUND_LOOK_MS = 150;
+/** Ms between polls for events written by another process, and rows read per query. */
+export const BACKGROUND_POLL_MS = 150;
 export const BACKGROUND_CHUNKS_MAX = 16;
 
 /**
- * Ours: how long, in ms from its making, such a response waits where a live one is refused for now: its conversation is taken,
- * the queue is full. Beyond: it fails with that refusal.
+ * Ms since its creation during which a background response retries when its conversation is in use or a queue is full.
+ * Beyond: it fails with that error.
  */
 export const BACKGROUND_WAIT_MS = 600_000;
 
-/** Ours: ms between its tries meanwhile. */
+/** Ms between these retries. */
 export const BACKGROUND_RETRY_MS = 1_000;
 
-/** wire.md E7.1: vocabularies of a workspace in a region, and entries of one. Configurable. Beyond: 400. */
+/**
+ * Vocabularies of a workspace in a region, and entries of one (docs/wire/dashscope-native.md#vocabularies).
+ * Configurable. Beyond: 400.
+ */
 export const VOCABULARIES_MAX = 10;
 export const VOCABULARY_ENTRIES_MAX = 500;
 
-/** Specification, E7: characters of a vocabulary's prefix. Beyond: 400. */
+/** Characters of a vocabulary's prefix (docs/wire/dashscope-native.md#vocabularies). Beyond: 400. */
 export const VOCABULARY_PREFIX_CHARS_MAX = 10;
 
-/** Ours: characters of the name of the model that a vocabulary is for. Beyond: 400. */
+/** Characters of a vocabulary's target model name. Beyond: 400. */
 export const TARGET_MODEL_CHARS_MAX = 128;
 
-/** Specification, E7: Unicode code points of an entry where one of them is not ASCII, and words of any other. Beyond: 400. */
+/**
+ * Code points of an entry with non-ASCII characters, and words of an ASCII entry
+ * (docs/wire/dashscope-native.md#vocabularies). Beyond: 400.
+ */
 export const HOTWORD_CODE_POINTS_MAX = 15;
 export const HOTWORD_WORDS_MAX = 7;
 
-/** Ours: characters of an entry that is ASCII alone: a word of it has no limit of its own. Beyond: 400. */
+/** Characters of an ASCII entry, whose words have no limit of their own. Beyond: 400. */
 export const HOTWORD_ASCII_CHARS_MAX = 256;
 
-/** Specification, E7: the weight of an entry; 1 is the least. Beyond: 400. */
+/** Largest weight of an entry; the smallest is 1 (docs/wire/dashscope-native.md#vocabularies). Beyond: 400. */
 export const HOTWORD_WEIGHT_MAX = 5;
 
-/** Ours: ms between looks for what has passed its age. */
-export const RETENTION_LOOK_MS = 3_600_000;
+/** Ms between removals of expired data. */
+export const RETENTION_INTERVAL_MS = 3_600_000;
 
-/** Ours: conversations or responses of one page of what the operator reads or removes; each goes in a transaction of its own. */
+/** Conversations or responses per page of the operator's commands. A removal deletes each page in one transaction. */
 export const OPERATOR_PAGE_MAX = 50;
 
-/** Ours: characters of log lines that wait to be written. Beyond: lines are lost, and counted. */
-export const LOG_CHARS_WAITING_MAX = 4 * 1024 * 1024;
+/** Characters of log lines that wait to be written. Beyond: lines are dropped and counted. */
+export const LOG_BUFFER_CHARS_MAX = 4 * 1024 * 1024;
 
-/** Ours: bytes of an upload that are written to disk at once; about twice as many are held while it runs. */
+/** Bytes of an upload per disk write. About twice as many are in memory during the upload. */
 export const DISK_WRITE_BYTES = 1024 * 1024;
 
-/** Ours: bytes of a stored file that are read ahead. */
+/** Bytes of a stored file that are read ahead. */
 export const DISK_READ_BYTES = 256 * 1024;
 
-/** S3 multipart: bytes of a part, at least 5 MiB but for the last. Small parts keep memory small; all are the same, as R2 asks. */
+/**
+ * Bytes of an S3 part: at least 5 MiB except the last (S3). Small parts need little memory; equal sizes are required by
+ * R2.
+ */
 export const S3_PART_BYTES = 5 * 1024 * 1024;
 
-/** S3 multipart: parts of one object. Beyond: the upload is refused as too large; it is 48 GB. */
+/** Parts of one object (S3), thus 48 GB. Beyond: the upload is rejected as too large. */
 export const S3_PARTS_MAX = 10_000;
 
-/** Ours: parts of one upload that are on their way while the next is gathered. Beyond: its sender waits. */
+/** Parts of one upload that are sent while the next is collected. Beyond: the client waits. */
 export const S3_PARTS_AHEAD = 2;
 
-/** Ours: bytes of an upload that are in memory until they are on the disk, where its parts are gathered. Parts are a multiple of it. */
+/**
+ * Bytes of an upload in memory before they are written to the disk, which collects its parts. Divides the part size.
+ */
 export const S3_SPOOL_WRITE_BYTES = 256 * 1024;
 
-/** Ours: the same for all uploads of a store together: no others are in memory. Beyond: they wait on the disk, in order. */
-export const S3_PARTS_AT_ONCE = 16;
+/** Parts in memory for all uploads of a store together. Beyond: parts wait on the disk, in order. */
+export const S3_PARTS_IN_MEMORY_MAX = 16;
 
-/** Ours: connections to the object store, each held by a download while it runs. Beyond: calls wait. */
+/** Connections to the object store. A download occupies one while it runs. Beyond: calls wait. */
 export const S3_SOCKETS_MAX = 512;
 
-/** Ours: ms for a connection to stand, for the head of an answer to come, and of silence on a connection. Beyond: tried again, then failed. */
+/**
+ * Ms to connect, to receive the headers of a response, and without data on a connection. Beyond: retried, then failed.
+ */
 export const S3_CONNECT_MS = 5_000;
 export const S3_HEAD_MS = 60_000;
-export const S3_SILENCE_MS = 120_000;
+export const S3_IDLE_MS = 120_000;
 
-/** Ours: ms that a request to the object store which nobody wants any more may take to be answered. Beyond: it is cut off. */
+/** Ms for the object store to respond to a request whose caller is gone. Beyond: the request is aborted. */
 export const S3_GRACE_MS = 5_000;
 
-/** Ours: characters of a URL that we are asked to fetch. Beyond: 400. */
+/** Characters of a URL to fetch. Beyond: 400. */
 export const FETCH_URL_CHARS_MAX = 8_192;
 
-/** Ours: ms for a name to be resolved and the connection to stand, for the head of the answer, and for all of it. Beyond: given up. */
+/**
+ * Ms for name resolution and connection, until the response headers, and for the whole fetch. Beyond: the fetch fails.
+ */
 export const FETCH_CONNECT_MS = 10_000;
 export const FETCH_HEAD_MS = 30_000;
-export const FETCH_WHOLE_MS = 600_000;
+export const FETCH_TOTAL_MS = 600_000;
 
-/** Ours: redirects that are followed. Beyond: the fetch fails. */
+/** Redirects that are followed. Beyond: the fetch fails. */
 export const FETCH_REDIRECTS_MAX = 5;
 
-/** Ours: bytes of an answer's headers. Beyond: the fetch fails. */
+/** Bytes of a response's headers. Beyond: the fetch fails. */
 export const FETCH_HEADER_BYTES_MAX = 16 * 1024;
 
-/** Ours: bytes of a packed body for each one sent. Beyond: the fetch fails, once more than so many bytes have come of it. */
+/** Decompressed bytes per compressed byte, checked once this many bytes were decompressed. Beyond: the fetch fails. */
 export const FETCH_UNPACK_RATIO_MAX = 200;
 export const FETCH_UNPACK_FREE_BYTES = 1024 * 1024;
 
-/** Specification, Limits: bytes of one file, bytes and number of the files of a workspace in a region. Configurable. Beyond: the file is refused. */
+/**
+ * Bytes of one file, and bytes and number of all files of a workspace in a region
+ * (docs/wire/dashscope-native.md#files). Configurable. Beyond: the file is rejected.
+ */
 export const FILE_BYTES_MAX = 1024 ** 3;
 export const FILES_BYTES_MAX = 5 * 1024 ** 3;
 export const FILES_COUNT_MAX = 100;
 
-/** Specification, Limits: files of one page of the native list. Beyond: 400. */
+/** Files of one page of the native list (docs/wire/dashscope-native.md#files). Beyond: 400. */
 export const FILE_PAGE_MAX = 100;
 
-/** wire.md E9.2: files of one page of the compatible list, also where nothing is asked for. Beyond: 400. */
+/**
+ * Files of one page of the OpenAI-compatible list; also the default (docs/wire/openai-compatible.md#files). Beyond:
+ * 400.
+ */
 export const FILE_LIST_MAX = 2_000;
 
-/** Ours: Unicode code points of a file's name. Beyond: its middle is left out, its ending stays. */
+/** Unicode code points of a file's name. Beyond: the middle is removed and the extension kept. */
 export const FILE_NAME_CODE_POINTS_MAX = 255;
 
-/** Ours: Unicode code points of a file's description. Beyond: 400. */
+/** Unicode code points of a file's description. Beyond: 400. */
 export const FILE_DESCRIPTION_CODE_POINTS_MAX = 1_000;
 
 /**
- * Ours: bytes that are reserved for a file whose length nobody knows, at first and at once. In between as many again as
- * it has: small files do not hold each other's room, and large ones do not ask for each piece.
+ * Bytes reserved for a file of unknown length: the first reservation, and the largest single one. In between each
+ * reservation doubles the file's size, so that small files do not block capacity and large files need few reservations.
  */
 export const FILE_RESERVE_BYTES_MIN = 64 * 1024;
 export const FILE_RESERVE_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Ours: how long, in ms, a file waits for room that others have reserved and may give back; and how long the one that came
- * last does, which is refused first so that the others can go on. Beyond: it is refused.
+ * Ms that an upload waits for storage capacity reserved by others, and that the latest of several uploads waits. The
+ * latest is rejected first, so that the others can continue. Beyond: the upload is rejected.
  */
-export const FILE_ROOM_WAIT_MS = 20_000;
-export const FILE_ROOM_WAIT_LAST_MS = 2_000;
+export const FILE_QUOTA_WAIT_MS = 20_000;
+export const FILE_QUOTA_WAIT_LAST_MS = 2_000;
 
 /**
- * Ours: ms between its looks, and between its tries where no look shows room. Once the last one has waited for long enough,
- * one after another is refused at the pace of the tries until the rest have room.
+ * Ms between polls for free capacity, and between attempts to reserve it when polls show none. Once the latest upload
+ * has waited long enough, uploads are rejected one by one at the interval of the attempts until the rest fit.
  */
-export const FILE_ROOM_LOOK_MS = 25;
-export const FILE_ROOM_TRY_MS = 100;
+export const FILE_QUOTA_POLL_MS = 25;
+export const FILE_QUOTA_RETRY_MS = 100;
 
-/** Ours: how long, in ms, a reservation holds without a sign of life. Beyond: its room is given back. */
+/** Ms without a heartbeat after which a reservation expires and its capacity is released. */
 export const FILE_LEASE_MS = 60_000;
 
-/** Ours: between such signs of life, in ms. */
-export const FILE_RENEW_MS = 15_000;
+/** Ms between such heartbeats. */
+export const FILE_LEASE_RENEW_MS = 15_000;
 
-/** Ours: ms between looks for reservations that nobody renews, and for files that were half deleted. */
-export const FILE_LOOK_MS = 30_000;
+/** Ms between removals of expired reservations and of files whose deletion was interrupted. */
+export const FILE_CLEANUP_INTERVAL_MS = 30_000;
 
-/** Ours: ms between comparisons of all blobs with their records. */
-export const FILE_COMPARE_MS = 3_600_000;
+/** Ms between comparisons of all blobs with their records. */
+export const FILE_RECONCILE_INTERVAL_MS = 3_600_000;
 
 /**
- * Ours: the age, in ms, below which a blob without a record, or a part of one, is let alone. Longer than any upload. Where
- * there is a record, or a reservation, that one says when.
+ * Minimum age in ms of a blob, or a part of one, that is removed because it has no record. Longer than any upload. A
+ * record or a reservation decides otherwise.
  */
-export const FILE_ORPHAN_MS = 24 * 3_600_000;
+export const FILE_ORPHAN_AGE_MS = 24 * 3_600_000;
 
-/** Ours: files that are swept or compared with their records at once. */
-export const FILE_SWEEP_PAGE_MAX = 200;
+/** Files per page of these removals and comparisons. */
+export const FILE_CLEANUP_PAGE_MAX = 200;
 
-/** wire.md E9.2: bytes of the input of a batch, and of one that is a rehearsal. Beyond: 400 where the batch is made. */
+/**
+ * Bytes of the input of a batch, and of a dry run (docs/wire/openai-compatible.md#files). Beyond: 400 when the batch is
+ * created.
+ */
 export const BATCH_INPUT_BYTES_MAX = 500 * 1024 ** 2;
 export const BATCH_TEST_BYTES_MAX = 1024 ** 2;
 
-/** wire.md E9.3: hours of a completion window. Beyond: 400. */
+/** Hours of a completion window (docs/wire/openai-compatible.md#batches). Outside: 400. */
 export const BATCH_WINDOW_HOURS_MIN = 24;
 export const BATCH_WINDOW_HOURS_MAX = 336;
 
-/** wire.md E9.3: Unicode code points of a batch's name and description. Beyond: 400. */
+/** Unicode code points of a batch's name and description (docs/wire/openai-compatible.md#batches). Beyond: 400. */
 export const BATCH_NAME_CODE_POINTS_MAX = 100;
 export const BATCH_DESCRIPTION_CODE_POINTS_MAX = 200;
 
-/** wire.md E9.3: batches of one page of a list, and how many there are where nothing is asked for. Beyond: 400. */
+/** Batches of one page of a list, and the default (docs/wire/openai-compatible.md#batches). Beyond: 400. */
 export const BATCH_PAGE_MAX = 100;
 export const BATCH_PAGE_DEFAULT = 20;
 
-/** wire.md E9.3: input files that a list may name. Beyond: 400. */
+/** Input files that a list may name (docs/wire/openai-compatible.md#batches). Beyond: 400. */
 export const BATCH_LIST_FILES_MAX = 20;
 
-/** wire.md E9.3: the age, in ms, of batches that a list shows. Older ones are found by their ids only. */
+/**
+ * Age in ms of batches in a list (docs/wire/openai-compatible.md#batches). Older batches are found by their ids only.
+ */
 export const BATCH_LIST_AGE_MS = 30 * 24 * 3_600_000;
 
-/** Ours: bytes that are reserved for the results of a batch, at least; otherwise twice its input. */
+/** Minimum bytes reserved for the results of a batch; otherwise twice the size of its input. */
 export const BATCH_RESERVE_BYTES_MIN = 1024 ** 2;
 
-/** Ours: ms between looks at whether a batch that has room reserved is still there. */
-export const BATCH_HOLD_MS = 3_600_000;
+/** Ms between checks whether a batch with a reservation still exists. */
+export const BATCH_RESERVATION_CHECK_MS = 3_600_000;
 
-/** Ours: problems of a batch that failed which are kept. The others are not told. */
+/** Problems kept for a failed batch. Beyond: the others are dropped. */
 export const BATCH_PROBLEMS_MAX = 100;
 
-/** Ours: results that are read at once while a file is written, and that are removed at once afterwards. */
+/** Results read per query while a file is written, and removed per query afterwards. */
 export const BATCH_RESULTS_PAGE_MAX = 32;
 export const BATCH_RESULTS_REMOVED_MAX = 500;
 
-/** Ours: seconds for which the address of a download is good. Configurable. */
+/** Seconds that a download URL is valid. Configurable. */
 export const FILE_URL_SECONDS = 3_600;
 
-/** Ours: files in one upload. Beyond: 400. As many as a workspace may have. */
+/** Files in one upload; as many as a workspace may have. Beyond: 400. */
 export const UPLOAD_FILES_MAX = 100;
 
-/** Ours: text fields in one upload. Beyond: 400. A description for each file, and a few besides. */
+/** Text fields in one upload: a description for each file, and a few more. Beyond: 400. */
 export const UPLOAD_FIELDS_MAX = 150;
 
-/** Ours: bytes of a text field of an upload. Beyond: 400. */
+/** Bytes of a text field of an upload. Beyond: 400. */
 export const UPLOAD_FIELD_BYTES_MAX = 16 * 1024;
 
-/** Ours: bytes of the headers of one part of an upload. Beyond: 400. */
+/** Bytes of the headers of one part of an upload. Beyond: 400. */
 export const UPLOAD_PART_HEADER_BYTES_MAX = 16 * 1024;
 
-/** Ours: bytes of an upload besides its files. Beyond: 413. */
+/** Bytes of an upload besides its files. Beyond: 413. */
 export const UPLOAD_EXTRA_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Ours: ms without a byte of an upload. Beyond: 408. */
+/** Ms without data from an upload. Beyond: 408. */
 export const UPLOAD_STALL_MS = 60_000;
 
-/** Ours: ms that an upload or a download may take. Beyond: it is broken off. A gigabyte at 400 kbit/s. */
+/** Ms for a whole upload or download: a gigabyte at 400 kbit/s. Beyond: it is aborted. */
 export const TRANSFER_MS_MAX = 6 * 3_600_000;
 
-/** Ours: of a job that asks for nothing else; lower ones come first. */
+/** Priority of jobs; lower numbers run first. */
 export const JOB_PRIORITY_DEFAULT = 5;
 
-/** Ours: times in a row that a job may fail, or end with its process. Beyond: it is given up. */
-export const JOB_TRIES_DEFAULT = 5;
+/** Consecutive attempts of a job that may fail or crash. Beyond: the job fails. */
+export const JOB_ATTEMPTS_DEFAULT = 5;
 
-/** wire.md E9.2: bytes of a file of which the text is read. Beyond: its status is error, with the reason; so too all that follow. */
+/**
+ * Bytes of a file whose text is extracted (docs/wire/openai-compatible.md#files). Beyond, as for the limits up to
+ * DOCUMENT_UNPACKED_BYTES_MAX: its status is `error`, with the reason.
+ */
 export const DOCUMENT_BYTES_MAX = 150 * 1024 * 1024;
 
-/** Ours: bytes of the text of one document, in UTF-8. Holds a context of a million tokens. */
+/** Bytes of the extracted text in UTF-8; enough for a context of a million tokens. */
 export const DOCUMENT_TEXT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Ours: ms of the processor for reading one. */
+/** Ms of CPU time to extract the text of a document. */
 export const DOCUMENT_READ_MS_MAX = 60_000;
 
-/** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that reads one. */
+/** Megabytes of JavaScript heap, and bytes of resident memory, of the process that extracts it. */
 export const DOCUMENT_HEAP_MB = 512;
 export const DOCUMENT_RESIDENT_BYTES_MAX = 1024 ** 3;
 
-/** Ours: pages of a PDF. */
+/** Pages of a PDF. */
 export const DOCUMENT_PAGES_MAX = 10_000;
 
-/** Ours: elements inside each other in a page or an XML file. */
+/** Nested elements in an HTML page or an XML file. */
 export const DOCUMENT_DEPTH_MAX = 5_000;
 
-/** Ours: files inside an office's file or a book, bytes of one of them unpacked, and of all that are read. */
+/** Entries in a zip-based document, decompressed bytes of one entry, and of all entries that are read. */
 export const DOCUMENT_ZIP_ENTRIES_MAX = 20_000;
 export const DOCUMENT_ZIP_FILE_BYTES_MAX = 192 * 1024 * 1024;
 export const DOCUMENT_UNPACKED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Ours: documents that are read at once by a process of the service, and those that may wait for it. Beyond: 503. */
-export const DOCUMENTS_AT_ONCE = 2;
-export const DOCUMENTS_WAITING_MAX = 32;
+/** Documents that one process extracts concurrently, and documents that wait. Beyond: 503. */
+export const DOCUMENT_READ_CONCURRENCY = 2;
+export const DOCUMENT_READ_QUEUE_MAX = 32;
 
-/** Ours: documents that one request may name. Beyond: 400. As many as a workspace may have files. */
+/** Documents referenced by one request; as many as a workspace may have files. Beyond: 400. */
 export const REQUEST_DOCUMENTS_MAX = 100;
 
-/** Ours: bytes of their texts. Beyond: 400, with both numbers. More than any context that is served. */
+/** Bytes of their texts; more than any context length. Beyond: 400, with both numbers. */
 export const REQUEST_DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
-/** wire.md E9.2: lines of the input of a batch; wire.md E9.3: of that of a dry run. Beyond: the batch fails. */
+
+/**
+ * Lines of a batch's input, and of a dry run's input (docs/wire/openai-compatible.md#batches). Beyond: the batch fails.
+ */
 export const BATCH_LINES_MAX = 50_000;
 export const BATCH_TEST_LINES_MAX = 100;
 
-/** wire.md E9.2: bytes of one line of it. Beyond: that line goes to the error file. */
+/** Bytes of one line of the input (docs/wire/openai-compatible.md#files). Beyond: the line goes to the error file. */
 export const BATCH_LINE_BYTES_MAX = 6 * 1024 * 1024;
 
-/** Ours: Unicode code points of a custom_id. Beyond: the line goes to the error file. */
+/** Unicode code points of a `custom_id`. Beyond: the line goes to the error file. */
 export const BATCH_CUSTOM_ID_CODE_POINTS_MAX = 256;
 
 /**
- * Ours: times in a row that the work of a batch may fail, or end with its process, without a line that was answered. Beyond: it
- * is given up. Many, as hours of work are at stake: with the waits in between, failures of an hour and a half are outlived.
+ * Consecutive attempts of a batch job that may fail or crash without completing a line. Beyond: the batch fails. High,
+ * because hours of work are at stake: with the pauses in between, failures of an hour and a half are tolerated.
  */
-export const BATCH_TRIES = 25;
+export const BATCH_ATTEMPTS_MAX = 25;
 
-/** Ours: lines of batches that one process runs at once, all batches together. Configurable. Beyond: lines wait, each batch in its turn. */
-export const BATCH_CONCURRENCY = 8;
+/**
+ * Batch lines that one process runs concurrently, all batches together. Configurable. Beyond: lines wait, batches take
+ * turns.
+ */
+export const BATCH_LINE_CONCURRENCY = 8;
 
-/** Ours: batches that one process works at, at a time. Beyond: they wait. */
-export const BATCHES_AT_ONCE = 32;
+/** Batches that one process runs concurrently. Beyond: they wait. */
+export const BATCH_JOB_CONCURRENCY = 32;
 
-/** Ours: results of a batch that are written at once, their bytes, and how long, in ms, the first of them waits for the others. */
+/** Results of a batch per write, their bytes, and the ms that the first of them waits for more. */
 export const BATCH_GROUP_RESULTS_MAX = 32;
 export const BATCH_GROUP_BYTES_MAX = 1024 * 1024;
 export const BATCH_GROUP_MS = 50;
 
-/** Ours: bytes of a batch's input that are read at once: no connection waits while its lines are run. */
+/** Bytes of a batch's input per read, so that no connection stays open while its lines run. */
 export const BATCH_READ_BYTES = 1024 * 1024;
 
-/** Ours: lines of a batch of which it is asked at once which have a result. */
-export const BATCH_LOOK_LINES = 1_000;
+/** Lines of a batch per query for existing results. */
+export const BATCH_RESULT_LOOKUP_LINES = 1_000;
 
-/** Ours: ms between looks whether the window of a running batch is over. */
-export const BATCH_WINDOW_LOOK_MS = 1_000;
+/** Ms between checks whether the completion window of a running batch has ended. */
+export const BATCH_WINDOW_POLL_MS = 1_000;
 
-/** Ours: ms that a batch rests after a line of it was refused for want of room; doubled each time up to the second. */
-export const BATCH_REST_MS_MIN = 500;
-export const BATCH_REST_MS_MAX = 30_000;
+/**
+ * Ms that a batch pauses after a line was rejected for lack of capacity: the first pause, doubled up to the maximum.
+ */
+export const BATCH_BACKOFF_MS_MIN = 500;
+export const BATCH_BACKOFF_MS_MAX = 30_000;
 
-/** Ours: ms until the end of a batch is told to its callback once more; doubled each time, up to the second. */
+/** Ms until a failed callback of a batch is repeated: the first pause, doubled up to the maximum. */
 export const CALLBACK_RETRY_MS_MIN = 120_000;
 export const CALLBACK_RETRY_MS_MAX = 3_600_000;
 
-/** Ours: ms for a callback to be connected to, to begin its answer, and for all of it. Beyond: tried again later. */
+/** Ms to connect to a callback's server, until its response headers, and in total. Beyond: repeated later. */
 export const CALLBACK_CONNECT_MS = 5_000;
 export const CALLBACK_HEAD_MS = 15_000;
-export const CALLBACK_WHOLE_MS = 30_000;
+export const CALLBACK_TOTAL_MS = 30_000;
 
-/** Ours: bytes of a callback's answer that are read; nobody looks at them. Beyond: the connection is closed. */
+/** Bytes of a callback's response that are read and discarded. Beyond: the connection is closed. */
 export const CALLBACK_ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Ours: jobs of a kind that one process runs at a time, where the kind says nothing else. Beyond: they wait. */
-export const JOBS_AT_ONCE_DEFAULT = 8;
+/** Jobs of one kind that a process runs concurrently, unless the kind has another limit. Beyond: they wait. */
+export const JOB_CONCURRENCY_DEFAULT = 8;
 
-/** Ours: waiting jobs that one process ends at a time because they were cancelled; for that they need no place. Beyond: they wait. */
-export const JOBS_CANCELLED_AT_ONCE = 16;
+/** Cancelled waiting jobs that a process finishes concurrently, outside the limit above. Beyond: they wait. */
+export const JOB_CANCEL_CONCURRENCY = 16;
 
-/** Ours: the part of a kind's places in a process that one workspace never takes, whole places only. Beyond: its jobs wait. */
-export const JOBS_PART_OF_OTHERS = 0.25;
+/**
+ * Share of a kind's concurrency in a process that is not available to a single workspace, rounded down. Beyond: its
+ * jobs wait.
+ */
+export const JOB_OTHER_WORKSPACES_SHARE = 0.25;
 
-/** Ours: ms between looks for jobs that are due, and for those among one's own that another process has cancelled. */
-export const JOB_LOOK_MS = 1_000;
+/** Ms between polls for jobs that are due, and for the process's jobs that another process has cancelled. */
+export const JOB_POLL_MS = 1_000;
 
-/** Ours: how long, in ms, a job keeps its process without a sign of life. Beyond: the next one that looks takes it. */
+/** Ms without a heartbeat after which another process may claim a job. */
 export const JOB_LEASE_MS = 20_000;
 
-/** Ours: between such signs of life, in ms; progress is told with them. */
-export const JOB_RENEW_MS = 2_500;
+/** Ms between such heartbeats, which also store the progress. */
+export const JOB_LEASE_RENEW_MS = 2_500;
 
-/** Ours: ms that running jobs have to stop when their process does. Beyond: they are given back as they are. */
+/** Ms for running jobs to stop when their process shuts down. Beyond: they are released as they are. */
 export const JOB_GRACE_MS = 5_000;
 
-/** Ours: ms before a failed job is tried again, at first and at most; doubles with each failure in a row. */
+/** Ms until a failed job is repeated: the first pause, doubled with each consecutive failure up to the maximum. */
 export const JOB_RETRY_MS_MIN = 2_000;
 export const JOB_RETRY_MS_MAX = 300_000;
 
-/** Ours: characters of why a job failed. Beyond: cut. */
+/** Characters of a job's error message. Beyond: truncated. */
 export const JOB_ERROR_CHARS_MAX = 1_000;
 
-/** Ours: ms after its end for which a job can be looked at. Beyond: it is removed. */
-export const JOB_KEPT_MS = 7 * 24 * 3_600_000;
+/** Ms that a finished job is kept. Beyond: it is removed. */
+export const JOB_RETENTION_MS = 7 * 24 * 3_600_000;
 
-/** Ours: ms between looks for such jobs, and how many are removed at once. */
-export const JOB_SWEEP_MS = 3_600_000;
-export const JOB_SWEEP_PAGE_MAX = 500;
+/** Ms between removals of such jobs, and jobs per removal. */
+export const JOB_CLEANUP_INTERVAL_MS = 3_600_000;
+export const JOB_CLEANUP_PAGE_MAX = 500;
 
-/** Ours: jobs that `parley jobs list` shows, where nothing is asked for and at most. Beyond: refused. */
+/** Jobs that `parley jobs list` shows: the default, and the maximum. Beyond: the command fails. */
 export const JOB_LIST_DEFAULT = 20;
 export const JOB_LIST_MAX = 500;
 
-/** Specification, Limits: capacity of a deployment is below 1000. Beyond: 400. Configurable downwards. */
+/**
+ * Largest capacity of a deployment (docs/wire/dashscope-native.md#deployments). Configurable downwards. Beyond: 400.
+ */
 export const DEPLOYMENT_CAPACITY_MAX = 999;
 
-/** Ours: deployments of a workspace in a region. Beyond: refused. Each is a label of the metrics, and known to every process. */
+/** Deployments of a workspace in a region; each adds metric labels and is known to every process. Beyond: rejected. */
 export const DEPLOYMENTS_MAX = 100;
 
-/** wire.md E8.1: characters of a deployment's suffix. Beyond: 400. */
-export const DEPLOYMENT_SUFFIX_CHARACTERS_MAX = 8;
+/** Characters of a deployment's suffix (docs/wire/dashscope-native.md#deployments). Beyond: 400. */
+export const DEPLOYMENT_SUFFIX_CHARS_MAX = 8;
 
-/** Ours: characters of the model's name that one is made of. Beyond: there is no such model. A name has to fit into a path. */
-export const DEPLOYMENT_MODEL_CHARACTERS_MAX = 128;
+/** Characters of the base model's name in a deployment's name, which must fit into a path. Beyond: model not found. */
+export const DEPLOYMENT_MODEL_CHARS_MAX = 128;
 
-/** Ours: characters of what a deployment is called for people, and of other words that are kept as they came. Beyond: 400. */
-export const DEPLOYMENT_TEXT_CHARACTERS_MAX = 128;
+/** Characters of a deployment's display name and other texts that are stored unchanged. Beyond: 400. */
+export const DEPLOYMENT_TEXT_CHARS_MAX = 128;
 
-/** Ours: tokens or requests per minute that may be reserved or allowed. Beyond: 400. */
+/** Tokens or requests per minute that may be reserved or allowed. Beyond: 400. */
 export const DEPLOYMENT_PER_MINUTE_MAX = 1_000_000_000;
 
-/** Ours: tokens of the shortest and of the longest context that a deployment may ask for. Beyond: 400. */
+/** Tokens of the shortest and the longest context of a deployment. Outside: 400. */
 export const DEPLOYMENT_CONTEXT_TOKENS_MIN = 256;
 export const DEPLOYMENT_CONTEXT_TOKENS_MAX = 1_048_576;
 
-/** Ours: events kept of a deployment. Beyond: the oldest go; the log has them. */
+/** Events kept per deployment. Beyond: the oldest are removed; the log still has them. */
 export const DEPLOYMENT_EVENTS_MAX = 200;
 
-/** Ours: characters of why something happened to a deployment. Beyond: cut. */
-export const DEPLOYMENT_REASON_CHARACTERS_MAX = 500;
+/** Characters of the reason of a deployment event. Beyond: truncated. */
+export const DEPLOYMENT_REASON_CHARS_MAX = 500;
 
-/** Ours: ms between looks of those who follow a deployment, for what other processes did to it. */
-export const DEPLOYMENT_LOOK_MS = 1_000;
+/** Ms between polls for changes of a deployment by other processes. */
+export const DEPLOYMENT_POLL_MS = 1_000;
 
-/** Ours: ms between looks of each process for what others did to deployments: calls go by a picture of them. */
-export const DEPLOYMENT_PICTURE_MS = 500;
+/** Ms between updates of each process's snapshot of all deployments, which is used to route requests. */
+export const DEPLOYMENT_SNAPSHOT_MS = 500;
 
-/** Ours: deployments whose use per minute is counted. Beyond: the one that was unused for longest begins anew. */
-export const QUOTAS_MAX = 10_000;
+/**
+ * Deployments whose usage per minute is tracked. Beyond: the least recently used one is evicted and starts at 0 again.
+ */
+export const QUOTA_DEPLOYMENTS_TRACKED_MAX = 10_000;
 
-/** Ours: seconds that a caller is told to wait at most for what is counted per minute; also where it never comes. */
+/** Maximum seconds in Retry-After for a quota per minute, also for a quota that never suffices. */
 export const QUOTA_RETRY_SECONDS_MAX = 600;
 
-/** Ours: requests that are known to be counted already, so that several runs of one count once. Beyond: counted again. */
-export const QUOTA_REQUESTS_MAX = 10_000;
+/**
+ * Request ids that are known to be counted, so that several generations of one request count once. Beyond: counted
+ * again.
+ */
+export const QUOTA_REQUESTS_TRACKED_MAX = 10_000;
 
-/** Ours: ms for which a worker gathers what its answers use, before it tells the process that counts for all. */
-export const QUOTA_TELL_MS = 100;
+/** Ms during which a worker process collects token usage before it reports the usage to the primary process. */
+export const QUOTA_REPORT_MS = 100;
 
-/** Ours: deployments that metrics tell one by one. Beyond: together, as `other`. */
+/** Deployments with metrics of their own. Beyond: counted together as `other`. */
 export const DEPLOYMENT_SERIES_MAX = 1_000;
 
-/** Ours: names that chance is asked for, where one is taken. Beyond: refused as taken. */
-export const DEPLOYMENT_NAME_TRIES = 5;
+/** Attempts to generate an unused random name. Beyond: rejected as already used. */
+export const DEPLOYMENT_NAME_ATTEMPTS_MAX = 5;
 
-/** Ours, in ms: how long calls go on when a deployment was scaled or deleted. Beyond: broken off. Configurable. */
+/**
+ * Ms that running calls may continue after a deployment was scaled or deleted: the default (configurable) and the
+ * maximum. Beyond: aborted.
+ */
 export const DEPLOYMENT_DRAIN_MS = 600_000;
 export const DEPLOYMENT_DRAIN_MS_MAX = 86_400_000;
 
-/** Ours, in ms: a unit of a deployment has to give its first token within this. Beyond: it is not ready. */
+/** Ms for a unit of a deployment to generate its first token. Beyond: the unit is not ready. */
 export const DEPLOYMENT_PROBE_MS_MAX = 60_000;
 
-/** Ours, in ms: when as many servers elsewhere as are wanted have answered, the others have this long. Beyond: they are not used. */
-export const DEPLOYMENT_SERVERS_MOMENT_MS = 2_000;
+/** Ms for the remaining upstream servers to respond once enough have. Beyond: they are not used. */
+export const DEPLOYMENT_SERVERS_GRACE_MS = 2_000;
 
-/** Ours, in ms: an engine that starts is waited for as long. Beyond: it is asked for its token, and fails. Large models load for minutes. */
+/** Ms for an engine to start; large models load for minutes. Beyond: it is probed for a token, and fails. */
 export const DEPLOYMENT_START_MS_MAX = 1_800_000;
 
-/** Ours, in ms: between looks at whether the engines of deployments are there. `ready_capacity` is older by no more than that. */
+/** Ms between health checks of the engines of deployments; the maximum age of `ready_capacity`. */
 export const DEPLOYMENT_MONITOR_MS = 1_000;
 
-/** Ours, in ms: until more of what the machine did not hold is tried again, as long as it is wanted. */
-export const DEPLOYMENT_AGAIN_MS = 30_000;
+/** Ms until capacity that exceeded the machine is tried again, as long as it is requested. */
+export const DEPLOYMENT_CAPACITY_RETRY_MS = 30_000;
 
-/** Ours, in ms: between looks at whether the last call of a deployment that goes has ended. */
-export const DEPLOYMENT_ENDING_LOOK_MS = 1_000;
+/** Ms between checks whether the last call of a removed deployment has ended. */
+export const DEPLOYMENT_DRAIN_POLL_MS = 1_000;
 
-/** Ours, in ms: between tries of a deployment that does not come up: the first, and the most. Five tries are a good minute. */
+/**
+ * Ms until a failed start of a deployment is repeated: first and maximum pause. Five attempts take a little over a
+ * minute.
+ */
 export const DEPLOYMENT_RETRY_MS_MIN = 5_000;
 export const DEPLOYMENT_RETRY_MS_MAX = 60_000;
 
-/** Ours: deployments that one process brings about at a time. Beyond: they wait. Most of it is waiting for engines. */
-export const DEPLOYMENTS_AT_ONCE = 8;
+/** Deployment jobs that one process runs concurrently; they mostly wait for engines. Beyond: they wait. */
+export const DEPLOYMENT_JOB_CONCURRENCY = 8;
 
 /**
- * Ours, in ms: how long one of those has its place. Beyond: its engines go on to start, and another one's turn comes, which may
- * be nothing but a delete. Large models load for minutes.
+ * Ms after which a deployment job makes room for the next one, which may be a short one such as a delete. Its engines
+ * continue to start: large models load for minutes.
  */
-export const DEPLOYMENT_TURN_MS = 20_000;
+export const DEPLOYMENT_JOB_SLICE_MS = 20_000;
 
-/** Ours, in s: when callers of a deployment that is not there yet should come again. */
+/** Seconds in Retry-After for calls of a deployment that is not ready yet. */
 export const DEPLOYMENT_RETRY_SECONDS = 5;
 
-/** Of the engine's library: sequences of one context. Beyond: the deployment has fewer units. */
+/** Sequences of one context (limit of llama.cpp). Beyond: the deployment gets fewer units. */
 export const DEPLOYMENT_SEQUENCES_MAX = 256;
 
-/** Ours: server programs of one deployment on one machine. Beyond: it has fewer units. */
+/** Server processes of one deployment on one machine. Beyond: the deployment gets fewer units. */
 export const DEPLOYMENT_PROGRAMS_MAX = 64;
 
-/** Ours, in bytes: memory that deployments leave to everything else. Beyond: they have fewer units. */
+/** Bytes of memory that deployments leave to other programs. Beyond: they get fewer units. */
 export const DEPLOYMENT_MEMORY_RESERVE_BYTES = 512 * 2 ** 20;
-/** Ours: of a large machine, this part of its memory. */
-export const DEPLOYMENT_MEMORY_RESERVE_PART = 0.1;
+
+/** The same as a share of the machine's memory; the larger of both applies. */
+export const DEPLOYMENT_MEMORY_RESERVE_SHARE = 0.1;
 
 /**
- * Measured, in bytes, and a half more: what an engine process takes beside weights and contexts (300 to 405 MiB with a
- * vocabulary of 49 000 or 152 000), and what each unit adds to its context (1 to 3 MiB).
+ * Estimated bytes of an engine process besides weights and contexts, and of each unit besides its context. Measured:
+ * 300 to 405 MiB with vocabularies of 49,000 and 152,000 tokens, and 1 to 3 MiB; increased by a safety margin.
  */
 export const DEPLOYMENT_ENGINE_BYTES = 512 * 2 ** 20;
 export const DEPLOYMENT_UNIT_BYTES = 4 * 2 ** 20;
-/** Ours: times that reading a document may fail for reasons that are not its own. Beyond: its status is error. */
-export const EXTRACT_TRIES = 3;
 
-/** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
-export const DOCUMENTS_KEPT_MAX = 32;
-export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;
+/**
+ * Attempts to extract the text of a document when the document is not the cause of the failure. Beyond: its status is
+ * `error`.
+ */
+export const EXTRACT_ATTEMPTS_MAX = 3;
 
-/** wire.md 10, in ms: tasks are kept for a day; here after their end. */
-export const TASK_KEPT_MS = 86_400_000;
+/**
+ * Cached texts of documents sent within requests, and their bytes. Beyond: the least recently used text is extracted
+ * again.
+ */
+export const DOCUMENT_CACHE_ENTRIES_MAX = 32;
+export const DOCUMENT_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Ours, in ms: between looks for past tasks; and how many are removed at a time. */
-export const TASK_LOOK_MS = 600_000;
-export const TASK_SWEEP_PAGE_MAX = 100;
+/** Ms that a task is kept after its end: one day (docs/wire/dashscope-native.md#tasks). */
+export const TASK_RETENTION_MS = 86_400_000;
 
-/** wire.md E7.2: audios of one transcription, and bytes and ms of one of them. Beyond: 400; a failed part of the task. */
+/** Ms between removals of expired tasks, and tasks per removal. */
+export const TASK_CLEANUP_INTERVAL_MS = 600_000;
+export const TASK_CLEANUP_PAGE_MAX = 100;
+
+/**
+ * Audio files of one transcription, and bytes of one file (docs/wire/dashscope-native.md#transcription). Beyond: 400;
+ * for a file: its part of the task fails.
+ */
 export const TRANSCRIPTION_FILES_MAX = 100;
 export const TRANSCRIPTION_BYTES_MAX = 2_147_483_648;
 
-/** Ours, in ms: an audio has to come in within this. Beyond: it cannot be downloaded. */
+/** Ms to download an audio file. Beyond: its part of the task fails. */
 export const TRANSCRIPTION_FETCH_MS_MAX = 1_800_000;
 
-/** Ours: how often an audio is asked for whose server fails; and the ms between two tries. */
-export const TRANSCRIPTION_FETCH_TRIES = 3;
+/** Attempts to download an audio file while its server fails, and ms between them. */
+export const TRANSCRIPTION_FETCH_ATTEMPTS_MAX = 3;
 export const TRANSCRIPTION_FETCH_PAUSE_MS = 2_000;
 
-/** wire.md E7.2: seconds for which the address of a result is good. */
+/** Seconds that the URL of a result is valid (docs/wire/dashscope-native.md#transcription). */
 export const TRANSCRIPTION_URL_SECONDS = 86_400;
 
-/** Ours: transcriptions that one process works at. Beyond: they wait. The engine has one place for all. */
-export const TRANSCRIPTIONS_AT_ONCE = 2;
+/** Transcription jobs that one process runs concurrently. Beyond: they wait. The engine processes one at a time. */
+export const TRANSCRIPTION_CONCURRENCY = 2;
 
-/** Ours: channels of an audio that are heard by themselves. Beyond: 400. */
+/** Channels of an audio file that are transcribed separately. Beyond: 400. */
 export const TRANSCRIPTION_CHANNELS_MAX = 8;
 
-/** Ours, in ms: silence between words that ends a sentence of a file. */
+/** Ms of silence between words that ends a sentence in a transcribed file. */
 export const SENTENCE_PAUSE_MS = 1_300;
 
-/** Ours: characters of what a model is told before it hears. Beyond: 400. It takes far fewer, the last ones. */
-export const TRANSCRIPTION_PROMPT_CHARACTERS_MAX = 10_000;
-/** wire.md E7.3: ms without audio of a realtime recognition that asked for no heartbeat. Beyond: task-failed. */
+/** Characters of the prompt for a speech model. Beyond: 400. The model uses far fewer, the last ones. */
+export const TRANSCRIPTION_PROMPT_CHARS_MAX = 10_000;
+
+/**
+ * Ms without audio in a realtime recognition without heartbeat (docs/wire/realtime.md#recognition-messages). Beyond:
+ * task-failed.
+ */
 export const REALTIME_SILENCE_MS_MAX = 23_000;
 
-/** Ours: ms without a word of ours after which a realtime recognition that asked for a heartbeat gets one. */
+/** Ms without a message after which a realtime recognition with heartbeat gets one. */
 export const REALTIME_HEARTBEAT_MS = 10_000;
 
-/** Ours: ms of one realtime recognition, however it is spent. Beyond: task-failed. */
+/** Ms of one realtime recognition in total. Beyond: task-failed. */
 export const REALTIME_TASK_MS_MAX = 4 * 3_600_000;
 
-/** Issue 10/12: ms of audio after which somebody who speaks on is told what was heard so far. */
+/** Ms of continuous speech after which an intermediate result is sent. */
 export const REALTIME_PARTIAL_MS = 3_000;
 
-/** Ours: ms of audio that nobody has listened to yet. Beyond: nothing more is read from the connection until it is less. */
+/** Ms of audio that waits for recognition. Beyond: the connection is not read until it is less. */
 export const REALTIME_BACKLOG_MS_MAX = 60_000;
 
-/** Ours: bytes of one message, as JSON and as audio. Beyond: task-failed. Clients send 12,800 bytes of audio at once. */
+/**
+ * Bytes of one JSON message and of one audio message; clients send 12,800 bytes of audio at once. Beyond: task-failed.
+ */
 export const REALTIME_TEXT_BYTES_MAX = 256 * 1024;
 export const REALTIME_AUDIO_BYTES_MAX = 1024 * 1024;
 
-/** wire.md E7.3: samples a second of audio that is recognised. Beyond: task-failed. */
+/** Sample rates of the audio in Hz (docs/wire/realtime.md#recognition-messages). Outside: task-failed. */
 export const REALTIME_RATE_MIN = 8_000;
 export const REALTIME_RATE_MAX = 48_000;
 
-/** wire.md E7.3: ms of silence that end a sentence. Beyond: task-failed. */
+/**
+ * Ms of silence that end a sentence: range and default (docs/wire/realtime.md#recognition-messages). Outside:
+ * task-failed.
+ */
 export const SENTENCE_SILENCE_MS_MIN = 200;
 export const SENTENCE_SILENCE_MS_MAX = 6_000;
 export const SENTENCE_SILENCE_MS_DEFAULT = 1_300;
 
-/** wire.md E7.1: words of a list that recognition is to expect, as it comes with a recognition. Beyond: task-failed. */
+/** Hotwords sent with a recognition (docs/wire/dashscope-native.md#vocabularies). Beyond: task-failed. */
 export const REALTIME_HOTWORDS_MAX = 500;
 
-/** Ours: Unicode code points of such a word that comes with a recognition. Beyond: refused. */
+/** Unicode code points of such a hotword. Beyond: task-failed. */
 export const REALTIME_HOTWORD_CODE_POINTS_MAX = 100;
 
-/** Ours: languages that one recognition may name. Beyond: refused. */
+/** Languages that one recognition may name. Beyond: rejected. */
 export const LANGUAGE_HINTS_MAX = 20;
 
-/** Ours: bytes of a message on a websocket. Beyond: the connection is closed with 1009. */
+/** Bytes of a websocket message. Beyond: the connection is closed with 1009. */
 export const SOCKET_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Ours: bytes that wait for a peer who does not read. Beyond: it is cut off. */
+/** Bytes that wait for a client that does not read. Beyond: the connection is cut. */
 export const SOCKET_SEND_BYTES_MAX = 1024 * 1024;
 
-/** Ours: ms that a websocket may be open with nothing to do. Beyond: it is closed with 1000. */
+/** Ms that an idle websocket stays open. Beyond: closed with 1000. */
 export const SOCKET_IDLE_MS_MAX = 300_000;
 
-/** Ours: websockets of a process. Beyond: 503; 429 for a key that has half of them. */
+/** Websockets of one process. Beyond: 503. One key may use half of them. Beyond: 429. */
 export const SOCKETS_MAX = 1_000;
 
-/** decisions.md: ms until a key that was revoked is out of force, on a websocket that works. */
-export const SOCKET_KEY_LOOK_MS = 5_000;
+/** Ms between checks whether the key of an active websocket was revoked. */
+export const SOCKET_KEY_CHECK_MS = 5_000;
 
-/** Ours: ms between signs of life to a peer of whom nothing is read for a while. Clients give up after 15 s. */
+/** Ms between pongs to a client that is not being read; clients give up after 15 s. */
 export const SOCKET_PONG_MS = 5_000;
 
-/** wire.md E7.2: bytes of one recording, and hours of it. Beyond: it is refused, with the limit; so too all that follow. */
+/**
+ * Bytes and seconds of one recording (docs/wire/dashscope-native.md#transcription). Beyond, as for the limits up to
+ * AUDIO_RESIDENT_BYTES_MAX: rejected with the limit.
+ */
 export const AUDIO_BYTES_MAX = 2 * 1024 ** 3;
 export const AUDIO_SECONDS_MAX = 12 * 3_600;
 
-/** Ours: channels of a recording, and the sampling rates, in Hz, that it may have. */
+/** Channels of a recording, and its sample rate in Hz. */
 export const AUDIO_CHANNELS_MAX = 32;
 export const AUDIO_RATE_MIN = 4_000;
 export const AUDIO_RATE_MAX = 384_000;
 
-/** Ours: bytes of one packet or frame inside a recording. */
+/** Bytes of one packet or frame of a recording. */
 export const AUDIO_PACKET_BYTES_MAX = 1024 * 1024;
 
-/** Ours: bytes of the index of an MP4 file: 12 hours in the smallest frames take a tenth of it. */
+/** Bytes of the index of an MP4 file; 12 hours of the smallest frames take a tenth of it. */
 export const AUDIO_INDEX_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Ours: ms of the processor for decoding a recording: a basis, a part of what its sound lasts, and so many for each MiB of it.
- * Decoding takes a fiftieth of what sound lasts.
+ * Ms of CPU time to decode a recording: a base, plus an amount per second of sound and per MiB of the file. Decoding
+ * usually takes a fiftieth of the duration of the sound.
  */
 export const AUDIO_DECODE_MS_BASE = 20_000;
 export const AUDIO_DECODE_MS_PER_SECOND = 150;
 export const AUDIO_DECODE_MS_PER_MIB = 500;
 
-/** Ours: ms by the clock in which the process that decodes neither takes bytes nor gives sound, though both are waited for. */
+/**
+ * Ms of wall-clock time in which the decoder process neither reads nor writes, although both are possible. Beyond: it
+ * fails.
+ */
 export const AUDIO_STALL_MS = 120_000;
 
-/** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that decodes one. */
+/** Megabytes of JavaScript heap, and bytes of resident memory, of the decoder process. */
 export const AUDIO_HEAP_MB = 256;
 export const AUDIO_RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 
-/** Ours: recordings that are decoded at once by a process of the service, and those that may wait for it. Beyond: 503. */
-export const AUDIOS_AT_ONCE = 4;
-export const AUDIOS_WAITING_MAX = 128;
+/** Recordings that one process decodes concurrently, and recordings that wait. Beyond: 503. */
+export const AUDIO_DECODE_CONCURRENCY = 4;
+export const AUDIO_DECODE_QUEUE_MAX = 128;
 
-/** Ours: bytes of a call to the process that hears speech. Beyond: 400. Half a minute of samples, and 500 hotwords with their context. */
+/** Bytes of a call to the speech engine: 30 s of samples, and 500 hotwords with their context. Beyond: 400. */
 export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
 
-/** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
-export const SMALL_VECTOR_TOKENS_MAX = 512;
+/** Tokens of a text that all-MiniLM-L6-v2 was trained for, special tokens included. Beyond: 400. */
+export const MINILM_TOKENS_MAX = 512;
 
-/** Ours, in ms: what a search has in all, and one provider of it. Beyond: it counts as failed, and the others go on. */
+/** Ms of a search in total, and of one provider. Beyond: the provider failed, and the search continues without it. */
 export const SEARCH_MS_MAX = 20_000;
 export const SEARCH_PROVIDER_MS_MAX = 8_000;
 
-/** Ours, in s: how long a provider that said to come again later is left alone at most. */
-export const SEARCH_REST_SECONDS_MAX = 300;
+/** Longest pause in seconds of a provider that sent Retry-After. */
+export const SEARCH_BACKOFF_SECONDS_MAX = 300;
 
-/** Ours: results that are taken from one provider. Beyond: dropped. */
+/** Results used from one provider. Beyond: dropped. */
 export const SEARCH_PROVIDER_RESULTS_MAX = 50;
 
-/** Ours: pages of results that one provider is asked for with one query. */
+/** Pages of results requested from one provider per query. */
 export const SEARCH_PROVIDER_PAGES_MAX = 3;
 
-/** Ours: bytes of one answer of a provider. Beyond: it has failed. */
+/** Bytes of a provider's response. Beyond: the provider failed. */
 export const SEARCH_ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Ours: characters of a query, a title, a site's name, a passage and an address of a result. Beyond: cut; an address is dropped, its result too. */
+/**
+ * Characters of a query, and of a result's title, site name, passage and URL. Beyond: truncated; a result with a longer
+ * URL is dropped.
+ */
 export const SEARCH_QUERY_CHARS_MAX = 400;
 export const SEARCH_TITLE_CHARS_MAX = 300;
 export const SEARCH_SITE_NAME_CHARS_MAX = 100;
 export const SEARCH_PASSAGE_CHARS_MAX = 4_000;
 export const SEARCH_URL_CHARS_MAX = 2_048;
 
-/** Ours: characters of what a provider of a domain says, and how many such texts one provider has. Beyond: cut, dropped. */
-export const SEARCH_FINDING_CHARS_MAX = 4_000;
-export const SEARCH_FINDINGS_MAX = 5;
+/** Characters of a text from a domain-specific provider, and texts of one provider. Beyond: truncated, dropped. */
+export const SEARCH_DOMAIN_RESULT_CHARS_MAX = 4_000;
+export const SEARCH_DOMAIN_RESULTS_MAX = 5;
 
-/** Of reciprocal rank fusion as it was published: the larger, the less the first places count. */
+/** Constant k of reciprocal rank fusion, as published. The larger it is, the less the top ranks dominate. */
 export const SEARCH_FUSION_K = 60;
 
-/** Ours: bytes of a page. Configurable. Beyond: it cannot be read. */
+/** Bytes of a web page. Configurable. Beyond: reading it fails. */
 export const PAGE_BYTES_MAX = 5 * 1024 * 1024;
 
-/** Ours: characters of what is read out of a page. Configurable. Beyond: cut. */
+/** Characters of the text extracted from a page. Configurable. Beyond: truncated. */
 export const PAGE_TEXT_CHARS_MAX = 40_000;
 
-/** Ours, in ms: a page has to come in within this, and its site's robots rules within that. Beyond: it cannot be read. */
+/** Ms to fetch a page, and to fetch its site's robots.txt. Beyond: reading the page fails. */
 export const PAGE_FETCH_MS_MAX = 15_000;
 export const ROBOTS_FETCH_MS_MAX = 8_000;
 
-/** Ours: ms of the processor, and megabytes of JavaScript heap, to make text of a page. Beyond: it cannot be read. */
+/** Ms of CPU time, and megabytes of JavaScript heap, to extract the text of a page. Beyond: reading it fails. */
 export const PAGE_READ_MS_MAX = 5_000;
 export const PAGE_READ_HEAP_MB = 256;
 
-/** Ours: bytes of memory in all of the process that reads pages, and ms after its last page for which it is kept. Beyond: it is ended. */
+/**
+ * Bytes of resident memory of the process that extracts pages, and ms that it is kept idle. Beyond: it is terminated.
+ */
 export const PAGE_READ_RESIDENT_BYTES_MAX = 768 * 1024 * 1024;
 export const PAGE_READ_IDLE_MS = 60_000;
 
-/** Ours: elements of a page, also inside each other. Beyond: no article is looked for in it, and all its text is read. Long articles have 10 000. */
+/**
+ * Elements of a page, and their nesting depth; long articles have 10,000. Beyond: all text is used, without looking for
+ * the article.
+ */
 export const PAGE_ELEMENTS_MAX = 30_000;
 export const PAGE_DEPTH_MAX = 500;
 
-/** Ours: pages that may wait for one another to be read, and for a host. Beyond: overloaded. */
+/** Pages that wait for the extraction, and for one host. Beyond: `overloaded`. */
 export const PAGES_WAITING_MAX = 64;
 export const PAGES_WAITING_PER_HOST_MAX = 16;
 
-/** Ours: pages of one host that are fetched at once, and ms between two beginnings; what its rules wish beyond that counts up to so many. */
+/**
+ * Concurrent fetches from one host, and ms between their starts: the default, and the maximum that robots.txt may
+ * request.
+ */
 export const PAGES_PER_HOST_MAX = 2;
 export const PAGE_HOST_GAP_MS = 500;
 export const PAGE_HOST_GAP_MS_MAX = 5_000;
 
-/** RFC 9309, 2.5: bytes of robots rules that are read; it asks for 500 KiB at least. Beyond: not looked at. */
+/** Bytes of robots.txt that are used; at least 500 KiB are required (RFC 9309, section 2.5). Beyond: ignored. */
 export const ROBOTS_BYTES_MAX = 512 * 1024;
 
-/** RFC 9309, 2.4: no rules older than a day, in ms. Ours: those of a site that cannot be reached are asked for again after this. */
-export const ROBOTS_KEPT_MS = 86_400_000;
-export const ROBOTS_UNREACHABLE_KEPT_MS = 60_000;
+/** Ms that robots.txt is cached: one day (RFC 9309, section 2.4), and less for a site that cannot be reached. */
+export const ROBOTS_CACHE_MS = 86_400_000;
+export const ROBOTS_UNREACHABLE_CACHE_MS = 60_000;
 
-/** Ours: sites whose robots rules are kept, and their characters in all. Beyond: the one unused for longest is asked again. */
-export const ROBOTS_KEPT_MAX = 1_000;
-export const ROBOTS_KEPT_CHARS_MAX = 16 * 1024 * 1024;
+/** Sites in the robots.txt cache, and their total characters. Beyond: the least recently used entry is evicted. */
+export const ROBOTS_CACHE_ENTRIES_MAX = 1_000;
+export const ROBOTS_CACHE_CHARS_MAX = 16 * 1024 * 1024;
 
-/** Ours, in ms: reading one page in all, with waiting for its host and for its rules. Beyond: timeout. */
+/** Ms to read a page in total, including the waits for its host and its robots.txt. Beyond: `timeout`. */
 export const PAGE_MS_MAX = 30_000;
 
-/** Ours: rules of style sheets within a page that are looked through for what hides texts. Beyond: not looked at. */
+/** Style sheet rules of a page that are checked for hidden text. Beyond: ignored. */
 export const PAGE_STYLE_RULES_MAX = 2_000;
-/** Ours: words of a passage of the local index, and characters. Beyond: the text goes on in the next one. */
+
+/** Words and characters of a passage in the local index. Beyond: the text continues in the next passage. */
 export const INDEX_PASSAGE_WORDS = 200;
 export const INDEX_PASSAGE_CHARS_MAX = 1_600;
 
-/** Ours: characters of a term of the local index. Beyond: those decide. */
+/** Characters of a term in the local index. Beyond: only these characters are compared. */
 export const INDEX_TERM_CHARS_MAX = 40;
 
-/** Ours: passages of one document in the local index, about 400,000 words. Beyond: it is left out, and the operator told. */
+/** Passages of one document in the local index, about 400,000 words. Beyond: the document is skipped and reported. */
 export const INDEX_DOCUMENT_PASSAGES_MAX = 2_000;
 
-/** Ours: documents of a collection of the local index. Beyond: the rest is left out, and the operator told. */
+/** Documents of a collection in the local index. Beyond: the others are skipped and reported. */
 export const INDEX_DOCUMENTS_MAX = 100_000;
 
-/** Ours: folders inside each other that are gone through. Beyond: they are left out, and the operator told. */
+/** Depth of nested folders that are indexed. Beyond: skipped and reported. */
 export const INDEX_FOLDER_DEPTH_MAX = 32;
 
-/** Ours: addresses and paths of one collection, and bytes of a file that lists addresses. Beyond: refused. */
+/** URLs and paths of one collection, and bytes of a file that lists URLs. Beyond: the command fails. */
 export const INDEX_SOURCES_MAX = 1_000;
 export const INDEX_URL_FILE_BYTES_MAX = 1024 * 1024;
 
-/** Ours: terms of a question to the local index. Beyond: the first ones are asked for. */
+/** Terms of a query to the local index. Beyond: only the first ones are used. */
 export const INDEX_QUESTION_TERMS_MAX = 32;
 
-/** Ours: characters of a question to the local index that are read. */
+/** Characters of a query to the local index. Beyond: ignored. */
 export const INDEX_QUESTION_CHARS_MAX = 2_000;
 
-/** Ours: documents that each way of looking brings before they are put together. */
+/** Documents that each search method contributes before the results are merged. */
 export const INDEX_CANDIDATES = 50;
 
-/** Ours: bytes of vectors that one question is compared with: 50,000 passages of 384 components. Beyond: those of the oldest documents. */
+/**
+ * Bytes of vectors compared with one query: 50,000 passages of 384 dimensions. Beyond: only the oldest documents are
+ * compared.
+ */
 export const INDEX_VECTOR_BYTES_MAX = 50_000 * 384;
 
-/** Ours: documents of the local index that are read at once, and problems of a refresh that are told one by one. */
-export const INDEX_READ_AT_ONCE = 2;
-export const INDEX_PROBLEMS_TOLD_MAX = 1_000;
+/** Documents that are indexed concurrently, and problems of a refresh that are listed individually. */
+export const INDEX_READ_CONCURRENCY = 2;
+export const INDEX_PROBLEMS_LISTED_MAX = 1_000;
 
-/** Ours: characters of a title in the local index. Beyond: cut. */
+/** Characters of a title in the local index. Beyond: truncated. */
 export const INDEX_TITLE_CHARS_MAX = 200;
 
-/** Ours: of all that a question asks for, weighed by how rare it is, so much a passage has. Less: it is no answer. */
+/** Minimum share of the query's terms, weighted by rarity, that a passage must contain. Below: not a result. */
 export const INDEX_COVERAGE_MIN = 0.3;
 
-/** Ours: cosine of a question and a passage. Less: they have nothing to do with each other, as far as small models tell. */
+/** Minimum cosine similarity of a query and a passage. Below: unrelated, as far as small models can tell. */
 export const INDEX_SIMILARITY_MIN = 0.35;
 
-/** Ours: bytes of a plain text that is decoded without a process of its own. */
+/** Bytes of a plain text document that is decoded within the service process. Beyond: in a separate process. */
 export const QUICK_DOCUMENT_BYTES_MAX = 1024 * 1024;
 
-/** Ours: part of all passages of the local index that a word of a question may stand in to be looked for, from so many passages on. */
-export const INDEX_COMMON_TERM_PART = 0.2;
+/**
+ * Share of all passages above which a query term is too common to be used, in an index with at least this many
+ * passages.
+ */
+export const INDEX_COMMON_TERM_SHARE = 0.2;
 export const INDEX_COMMON_TERMS_PASSAGES_MIN = 1_000;
-/** wire.md 1.5: hosts that a search may be kept to or from. Beyond: 400. */
+
+/** Hosts in the allow or block list of a search (docs/wire/dashscope-native.md#web-search). Beyond: 400. */
 export const SEARCH_SITES_MAX = 25;
 
-/** Ours: code points of what a caller says about when and for what to search. Beyond: 400. */
+/** Code points of the caller's text on when and for what to search. Beyond: 400. */
 export const SEARCH_HINT_CODE_POINTS_MAX = 2_000;
 
-/** Ours: uses of a server tool that a caller may allow for one answer. Beyond: 400. */
+/** Largest number of uses of a server tool that a caller may allow for one answer. Beyond: 400. */
 export const SERVER_TOOL_USES_MAX = 1_000;
 
-/** The messages interface's own: characters of what a citation repeats of its source. Longer: cut. */
-export const CITED_TEXT_CHARACTERS_MAX = 150;
+/** Characters of a citation's `cited_text` (docs/wire/anthropic-compatible.md#messages-response). Beyond: truncated. */
+export const CITED_TEXT_CHARS_MAX = 150;
 
-/** Ours: characters of a source that an answer's sentences are compared with. Beyond: what is said there counts as not said. */
+/** Characters of a source that are compared with the answer's sentences. Beyond: ignored. */
 export const CITATION_SOURCE_CHARS_MAX = 60_000;
 
-/** Ours: characters of a source's sentence that are told as cited. Beyond: it is cut. */
+/** Characters of a cited sentence. Beyond: truncated. */
 export const CITATION_QUOTE_CHARS_MAX = 300;
 
-/** Ours: characters of an answer's sentence that are held back to see what it cites. Beyond: it counts as two. */
+/**
+ * Characters of an answer's sentence that are held back until its citations are known. Beyond: it counts as two
+ * sentences.
+ */
 export const CITED_SENTENCE_CHARS_MAX = 2_000;
 
-/** Specification, E4: tokens of a report by the model's own tokenizer, and between which they stay: 15 % around, a summary 1,500 to 2,000. */
+/**
+ * Tokens of a report, counted by the model: target ± 15 %, a summary 1,500 to 2,000
+ * (docs/wire/dashscope-native.md#deep-research-request).
+ */
 export const RESEARCH_REPORT_TOKENS = {
-  detailed: { wished: 6_000, min: 5_100, max: 6_900 },
-  summary: { wished: 1_750, min: 1_500, max: 2_000 },
+  detailed: { target: 6_000, min: 5_100, max: 6_900 },
+  summary: { target: 1_750, min: 1_500, max: 2_000 },
 } as const;
 
-/** Ours: queries that a plan has, one for each part of the report. Beyond: left out; what the budget leaves goes where little was found. */
+/**
+ * Queries of a plan, one for each section of the report. Beyond: omitted. The remaining budget goes to sections with
+ * few results.
+ */
 export const RESEARCH_PLAN_QUERIES_MAX = { detailed: 8, summary: 4 } as const;
 
-/** Ours: results that one query is asked for, and pages that are read for it. Beyond: left for others. */
+/** Results requested per query, and pages read for it. Beyond: left for other queries. */
 export const RESEARCH_RESULTS_MAX = 16;
 export const RESEARCH_QUERY_PAGES_MAX = 4;
 
-/** Ours: pages whose text a run remembers for other queries that find them. Beyond: the one not used for longest is read again. */
-export const RESEARCH_REMEMBERED_PAGES_MAX = 32;
+/** Page texts that a run caches for its other queries. Beyond: the least recently used page is read again. */
+export const RESEARCH_PAGE_CACHE_ENTRIES_MAX = 32;
 
-/** Ours: ms for one search and one page. Beyond: they failed. */
+/** Ms for one search, and for one page. Beyond: it failed. */
 export const RESEARCH_SEARCH_MS_MAX = 30_000;
 export const RESEARCH_PAGE_MS_MAX = 30_000;
 
-/** Ours: notes that are kept of one query, of one site for it, and that are told as learned. Beyond: the worse ones are left out. */
+/**
+ * Notes kept per query, per site of a query, and sent in `learned` events. Beyond: the least relevant ones are dropped.
+ */
 export const RESEARCH_QUERY_NOTES_MAX = 96;
 export const RESEARCH_SITE_NOTES_MAX = 40;
 export const RESEARCH_LEARNED_NOTES_MAX = 24;
 
-/** Ours: characters that are kept of where a note stands. Beyond: its paragraph is cut around it. */
+/** Characters of the paragraph around a note. Beyond: truncated around the note. */
 export const RESEARCH_CONTEXT_CHARS_MAX = 1_200;
 
-/** Ours: characters of a sentence of a source that a report may hold; of writing without blanks a third of them. Beyond: it is none. */
+/** Characters of a source sentence in a report; a third of them for scripts without spaces. Beyond: not used. */
 export const RESEARCH_SENTENCE_CHARS_MAX = 360;
 
-/** Ours: characters of what the user says that a plan is made from, and of a report's title, a heading and a goal. Beyond: cut. */
+/** Characters of the user's text that a plan is made from, and of a title, a heading and a goal. Beyond: truncated. */
 export const RESEARCH_TOPIC_CHARS_MAX = 1_200;
 export const RESEARCH_TITLE_CHARS_MAX = 80;
 export const RESEARCH_HEADING_CHARS_MAX = 60;
 export const RESEARCH_GOAL_CHARS_MAX = 160;
 
-/** Ours: tokens of the question that is asked back, of a plan and of one paragraph. Beyond: cut there. */
+/** Tokens of the question to the user, of a plan, and of one paragraph. Beyond: truncated. */
 export const RESEARCH_QUESTION_TOKENS_MAX = 200;
 export const RESEARCH_PLAN_TOKENS_MAX = 1_200;
 export const RESEARCH_PARAGRAPH_TOKENS_MAX = 320;
 
 /**
- * Ours: searches, pages and programs that one answer takes at most, whatever it wishes for. Beyond: the model answers with what
+ * Maximum searches, pages and programs of one answer, whatever the request allows. Beyond: the model answers with what
  * it has.
  */
 export const ANSWER_SEARCHES_MAX = 8;
 export const ANSWER_PAGES_MAX = 6;
 export const ANSWER_PROGRAMS_MAX = 12;
 
-/** Ours: queries that are asked for one question at once. */
+/** Queries per search. */
 export const ANSWER_QUERIES_MAX = 3;
 
-/** Ours: rounds of search, look and decision. Beyond: the model answers with what it has. */
+/** Rounds of searching, reading and deciding. Beyond: the model answers with what it has. */
 export const ANSWER_SEARCH_ROUNDS_MAX = 4;
 
-/** Ours: characters of a query. Beyond: it is cut. */
+/** Characters of a query. Beyond: truncated. */
 export const ANSWER_QUERY_CHARS_MAX = 300;
 
-/** Ours: results of one query, and sources of one answer. Beyond: the worse ones are left out. */
+/** Results per query, and sources per answer. Beyond: the least relevant ones are dropped. */
 export const ANSWER_RESULTS_MAX = 8;
 export const ANSWER_SOURCES_MAX = 20;
 
-/** Ours: characters of the prompt that all sources take, one of them, and one page that was read whole. Beyond: they are cut. */
-export const TOLD_SOURCES_CHARS_MAX = 24_000;
-export const TOLD_SOURCE_CHARS_MAX = 2_000;
-export const TOLD_PAGE_CHARS_MAX = 6_000;
+/** Characters in the prompt: all sources, one source, and one page that was read. Beyond: truncated. */
+export const PROMPT_SOURCES_CHARS_MAX = 24_000;
+export const PROMPT_SOURCE_CHARS_MAX = 2_000;
+export const PROMPT_PAGE_CHARS_MAX = 6_000;
 
-/** Ours: what a provider of a domain says: characters of one finding, and findings. Beyond: cut, and left out. */
-export const TOLD_FINDING_CHARS_MAX = 1_000;
-export const TOLD_FINDINGS_MAX = 5;
+/**
+ * Texts of domain-specific providers in the prompt: characters of one, and their number. Beyond: truncated, dropped.
+ */
+export const PROMPT_DOMAIN_RESULT_CHARS_MAX = 1_000;
+export const PROMPT_DOMAIN_RESULTS_MAX = 5;
 
-/** Ours: characters of a conversation that a decision about tools is made on: the question, and what was said before it. */
+/**
+ * Characters of the conversation in the prompt for a tool decision: the question, and the messages before it. Beyond:
+ * truncated.
+ */
 export const DECISION_QUESTION_CHARS_MAX = 1_500;
 export const DECISION_HISTORY_CHARS_MAX = 1_200;
 
-/** Ours: characters of sources that a decision is made on. */
+/** Characters of the sources in this prompt. Beyond: truncated. */
 export const DECISION_SOURCES_CHARS_MAX = 2_400;
 
-/** Ours: tokens of such a decision. Beyond: it counts as none. */
+/** Tokens of a tool decision. Beyond: it counts as no decision. */
 export const DECISION_TOKENS_MAX = 200;
 
-/** Ours: ms for one search and one page. Beyond: they failed. */
+/** Ms for one search, and for one page. Beyond: it failed. */
 export const ANSWER_SEARCH_MS_MAX = 20_000;
 export const ANSWER_PAGE_MS_MAX = 30_000;
 
-/** Ours: ms from a request's beginning in which tools may begin or go on. Beyond: the model answers with what it has. */
+/** Ms since the start of a request in which server tools may run. Beyond: the model answers with what it has. */
 export const ANSWER_TOOLS_MS_MAX = 180_000;
 
-/** Ours: bytes of a program that a model writes. Beyond: it is not run. */
+/** Bytes of a program written by a model. Beyond: it is not run. */
 export const PROGRAM_BYTES_MAX = 64 * 1024;
 
-/** Ours: characters of a program's output that the model reads. Beyond: the middle is left out. */
-export const PROGRAM_TOLD_CHARS_MAX = 4_000;
+/** Characters of a program's output in the prompt. Beyond: the middle is omitted. */
+export const PROMPT_PROGRAM_OUTPUT_CHARS_MAX = 4_000;
 
-/** Ours: the same where the context has no room for that. */
-export const PROGRAM_TOLD_CHARS_MIN = 400;
+/** The same when the context is nearly full. */
+export const PROMPT_PROGRAM_OUTPUT_CHARS_MIN = 400;
 
-/** Ours: ms for which a container with nothing to do keeps its variables and files. Beyond: it is closed. */
+/** Ms that an idle container keeps its variables and files. Beyond: it is closed. */
 export const CODE_CONTAINER_IDLE_MS = 20 * 60_000;
 
-/** Ours: containers of a process of the service, and what may be configured. Beyond: one with nothing to do is closed, else 503. */
-export const CODE_CONTAINERS_MAX = 8;
-export const CODE_CONTAINERS_MOST = 256;
+/** Containers of one process: the default, and the configurable maximum. Beyond: an idle one is closed; else 503. */
+export const CODE_CONTAINERS_DEFAULT = 8;
+export const CODE_CONTAINERS_CONFIGURABLE_MAX = 256;
 
-/** Ours: MiB that programs of a container have, and what may be configured. Beyond: MemoryError, or the container ends. */
-export const CODE_MEMORY_MB = 512;
+/**
+ * MiB of memory for the programs of a container: the default and the configurable range. Beyond: MemoryError, or the
+ * container ends.
+ */
+export const CODE_MEMORY_MB_DEFAULT = 512;
 export const CODE_MEMORY_MB_MIN = 64;
 export const CODE_MEMORY_MB_MAX = 2_048;
 
-/** Ours: seconds that one program may take by the clock, and what may be configured. Beyond: its container ends. */
-export const CODE_SECONDS = 30;
+/** Seconds of wall-clock time for one program: the default and the configurable maximum. Beyond: its container ends. */
+export const CODE_SECONDS_DEFAULT = 30;
 export const CODE_SECONDS_MAX = 3_600;
 
-/** Ours: programs of full length whose processor time a container has in its life. Beyond: it ends. */
-export const CODE_CPU_PROGRAMS = 40;
+/** CPU time of a container over its life, as a multiple of the time limit of one program. Beyond: it ends. */
+export const CODE_CPU_FULL_RUNS = 40;
 
-/** Ours: ms for a container to get ready. Beyond: 503. It takes half a second, and longer with many wheels. */
+/** Ms for a container to start; usually half a second, longer with many wheels. Beyond: 503. */
 export const CODE_START_MS_MAX = 60_000;
 
 /**
- * Ours: ms from a trial of the sandbox that took too long to the next. Beyond: the interpreter stays off, and whoever needs it
- * makes the next one begin, the last of these after the one before.
+ * Pauses in ms after a sandbox check that timed out; the last value repeats. The interpreter stays off meanwhile. The
+ * first use after a pause starts the next check.
  */
-export const CODE_TRIAL_PAUSES_MS = [5_000, 30_000, 120_000, 600_000] as const;
+export const SANDBOX_CHECK_RETRY_MS = [5_000, 30_000, 120_000, 600_000] as const;
 
-/** Ours: bytes of one program. Beyond: 400. */
+/** Bytes of a program in a call to the interpreter. Beyond: 400. */
 export const CODE_PROGRAM_BYTES_MAX = 1024 * 1024;
 
-/** Ours: bytes that come back of stdout, and as many of stderr. Beyond: cut. */
+/** Bytes of stdout and of stderr that are returned. Beyond: truncated. */
 export const CODE_OUTPUT_BYTES_MAX = 256 * 1024;
 
-/** Ours: characters of the last expression's value and of an error. Beyond: cut. */
-export const CODE_TEXT_CHARACTERS_MAX = 64 * 1024;
+/** Characters of the value of the last expression, and of an error message. Beyond: truncated. */
+export const CODE_TEXT_CHARS_MAX = 64 * 1024;
 
-/** Ours: files that come back from one program, and bytes of all of them. Beyond: the others are left out. */
+/** Files returned from one program, and their total bytes. Beyond: the others are dropped. */
 export const CODE_FILES_MAX = 16;
 export const CODE_FILES_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Ours: files that programs of a container may read, and bytes of all of them. Beyond: 400. They are in its memory. */
+/** Input files of a container, and their total bytes; they are in its memory. Beyond: 400. */
 export const CODE_INPUTS_MAX = 32;
 export const CODE_INPUTS_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Issue 12/12: ms for which a run of deep research goes on, or its end waits, without a reader. Beyond: it is cancelled. */
-export const RESEARCH_ATTACH_MS = 60_000;
+/** Ms that a deep research run, or its result, waits without a reader. Beyond: it is cancelled. */
+export const RESEARCH_UNATTENDED_MS_MAX = 60_000;
 
-/** Ours: ms between signs of life of its readers; one whose process is killed has left by so much too early. */
-export const RESEARCH_SIGN_MS = 2_000;
+/** Ms between heartbeats of a run's readers. The reader of a crashed process counts as gone this much too early. */
+export const RESEARCH_READER_HEARTBEAT_MS = 2_000;
 
-/** Ours: ms between looks of whoever works at a run: for its readers, its key, its deadline, its end. */
-export const RESEARCH_WATCH_MS = 1_000;
+/** Ms between the checks of a running run: its readers, its key, its deadline, its cancellation. */
+export const RESEARCH_RUN_POLL_MS = 1_000;
 
-/** Ours: ms between looks of a reader for steps that another process writes, and steps that are read at once. */
-export const RESEARCH_LOOK_MS = 250;
+/** Ms between a reader's polls for steps of another process, and steps per query. */
+export const RESEARCH_READER_POLL_MS = 250;
 export const RESEARCH_STEPS_PAGE_MAX = 32;
 
-/** Ours: characters of one step, as JSON. Beyond: the run fails. */
+/** Characters of one step as JSON. Beyond: the run fails. */
 export const RESEARCH_STEP_CHARS_MAX = 8 * 1024 * 1024;
 
-/** Ours: of these runs, how many one process works at. Beyond: they wait. */
-export const RESEARCH_AT_ONCE = 8;
+/** Runs that one process executes concurrently. Beyond: they wait. */
+export const RESEARCH_RUN_CONCURRENCY = 8;
 
-/** Ours: ms beyond its budget of minutes in which a run has to write its report. Beyond: it fails. */
-export const RESEARCH_SLACK_MS = 30 * 60_000;
+/** Ms beyond the time budget in which a run must write its report. Beyond: the run fails. */
+export const RESEARCH_REPORT_GRACE_MS = 30 * 60_000;
 
 /**
- * Ours: how long, in ms from the last step that was made, one is tried again that was refused for now, as where a queue is full.
- * Beyond: the run fails with that refusal.
+ * Ms since the last completed step during which a step is repeated that was rejected temporarily, e.g. by a full queue.
+ * Beyond: the run fails with that error.
  */
 export const RESEARCH_WAIT_MS = 120_000;
 
-/** Ours: ms before such a step is tried again, at first and at most; doubles with each refusal in a row. */
+/** Ms until such a step is repeated: the first pause, doubled with each consecutive rejection up to the maximum. */
 export const RESEARCH_RETRY_MS_MIN = 1_000;
 export const RESEARCH_RETRY_MS_MAX = 15_000;
 
-/** Ours: ms after its end, and after its last reader, for which a run is kept. Beyond: it is removed. */
-export const RESEARCH_KEPT_MS = 10 * 60_000;
+/** Ms that a run is kept after its end and after its last reader. Beyond: it is removed. */
+export const RESEARCH_RETENTION_MS = 10 * 60_000;
 
-/** Ours: ms between looks for runs without a reader and for those that are kept no longer; how many of each at once. */
-export const RESEARCH_SWEEP_MS = 5_000;
-export const RESEARCH_SWEEP_PAGE_MAX = 50;
+/** Ms between removals of runs that have no reader or are expired, and runs of each per removal. */
+export const RESEARCH_CLEANUP_INTERVAL_MS = 5_000;
+export const RESEARCH_CLEANUP_PAGE_MAX = 50;
 
-/** Ours: what a run of deep research may spend where nothing is configured, and what may be configured. */
-export const RESEARCH_QUERIES = 10;
+/** Budget of a deep research run: the defaults, and the configurable maxima. */
+export const RESEARCH_QUERIES_DEFAULT = 10;
 export const RESEARCH_QUERIES_MAX = 100;
-export const RESEARCH_PAGES = 20;
+export const RESEARCH_PAGES_DEFAULT = 20;
 export const RESEARCH_PAGES_MAX = 1_000;
-export const RESEARCH_TOKENS = 200_000;
+export const RESEARCH_TOKENS_DEFAULT = 200_000;
 export const RESEARCH_TOKENS_MAX = 100_000_000;
-export const RESEARCH_MINUTES = 30;
+export const RESEARCH_MINUTES_DEFAULT = 30;
 export const RESEARCH_MINUTES_MAX = 1_440;
 
-/** Ours: runs of a key, and of a workspace in a region, that have not ended, where nothing is configured. Beyond: 429. */
-export const RESEARCH_RUNS_OF_KEY = 2;
-export const RESEARCH_RUNS_OF_WORKSPACE = 4;
+/** Unfinished runs of a key, and of a workspace in a region; configurable. Beyond: 429. */
+export const RESEARCH_RUNS_PER_KEY_DEFAULT = 2;
+export const RESEARCH_RUNS_PER_WORKSPACE_DEFAULT = 4;

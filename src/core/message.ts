@@ -1,16 +1,18 @@
 import type { JsonSchema } from './grammar.ts';
 
-/** A conversation as every protocol's decoder leaves it and every prompt renderer takes it. */
+/** Author of a message. Every protocol decodes conversations into these types, and prompts are rendered from them. */
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 
-export type Part =
+export type ContentPart =
   | { readonly type: 'text'; readonly text: string; readonly cache?: 'ephemeral' }
-  /** `url` is http(s) or a data URL; only models that declare vision get one. */
+  /** `url` is an http(s) or data URL. Only models with vision receive images. */
   | { readonly type: 'image'; readonly url: string }
-  /** Only on the way to `generation/with-documents.ts`, which puts its text there: no engine ever sees one. */
+  /** `generation/with-documents.ts` replaces it by the document's text; engines never receive it. */
   | { readonly type: 'document'; readonly source: DocumentSource; readonly cache?: 'ephemeral' };
 
-/** `isOptional`: where it cannot be read, the prompt says so and the request goes on. `base64` is of the whole file. */
+/**
+ * `isOptional`: when the file cannot be read, the prompt says so and the request continues. `base64`: the whole file.
+ */
 export type DocumentSource =
   | { readonly type: 'file'; readonly id: string; readonly isOptional: boolean }
   | { readonly type: 'data'; readonly name: string; readonly base64: string };
@@ -18,21 +20,21 @@ export type DocumentSource =
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** JSON text as the model wrote it; not checked. */
+  /** JSON text as the model wrote it, not validated. */
   readonly arguments: string;
 }
 
 export interface Message {
   readonly role: Role;
-  /** Always parts: a plain string is one text part, an absent content is none. */
-  readonly content: readonly Part[];
+  /** A plain string becomes one text part; absent content becomes an empty list. */
+  readonly content: readonly ContentPart[];
   readonly name?: string;
-  /** Earlier chain of thought (assistant only). */
+  /** Earlier reasoning of the model (assistant only). */
   readonly reasoning?: string;
   readonly toolCalls?: readonly ToolCall[];
-  /** Which call this answers (tool only). */
+  /** Id of the call that this message answers (tool only). */
   readonly toolCallId?: string;
-  /** The answer continues this message (last assistant message only). */
+  /** The model continues this message (last message only, from the assistant). */
   readonly partial?: boolean;
 }
 
@@ -40,11 +42,11 @@ export interface Message {
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** Of its arguments. Undefined: it takes none, and a call says `{}`. */
+  /** JSON Schema of the arguments. Undefined: the tool takes none, and a call has the arguments `{}`. */
   readonly parameters: JsonSchema | undefined;
-  /** Where `parameters` stands in the request; refusals name it. */
+  /** Path of `parameters` in the request, for error messages. */
   readonly field: string;
 }
 
-export const textOf = (message: Message): string =>
+export const getMessageText = (message: Message): string =>
   message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');

@@ -1,42 +1,44 @@
 import type { Grammar } from './grammar.ts';
 
 /**
- * A piece of a prompt. Only a `special` piece may become a special token of the vocabulary; anything else is text, also
- * when it reads `<|im_start|>`.
+ * A piece of a prompt. Only a `special` piece may become a special token of the vocabulary. Any other piece is plain
+ * text, even when it reads `<|im_start|>`.
  */
 export interface PromptSegment {
   readonly text: string;
   readonly special: boolean;
-  /** The caller wants the prompt up to here, this piece included, kept for later requests. */
+  /** Ends a prefix of the prompt, this piece included, that the caller wants to have cached. */
   readonly cacheMark?: true;
 }
 
 /**
- * A step of a generation that changes in mid-stream. A run begins in the first; where it goes on stands in each. The
- * answer ends with a phase that leads nowhere.
+ * A part of a generation whose rules differ from the other parts. Generation starts with the first phase; each phase
+ * names its successor. The answer ends with a phase that has none.
  */
-export interface Phase {
+export interface GenerationPhase {
   /**
-   * `thought`: no stop sequences, no log probabilities, not limited by `maxTokens`; the model's own end ends the phase only.
-   * `answer`: all three apply; the model's own end is the answer's.
-   * `call`: limited by `maxTokens`; the model's own end, which its grammar allows when it is complete, ends the phase only.
+   * `thought`: without stop sequences, log probabilities and `maxTokens`; an end-of-text token ends only the phase.
+   * `answer`: all three apply; an end-of-text token ends the answer.
+   * `call`: limited by `maxTokens`; an end-of-text token, which its grammar allows once complete, ends only the phase.
    */
   readonly kind: 'thought' | 'answer' | 'call';
-  /** What the phase's output must look like, from its first character. */
+  /** Form of the phase's output, from its first character. */
   readonly grammar?: Grammar;
-  /** Ends when `text` was generated (it is not part of the output) or after `tokens` tokens, whichever is earlier. */
+  /**
+   * Ends the phase when `text` was generated (excluded from the output) or after `tokens` tokens, whichever is first.
+   */
   readonly until?: { readonly text?: string; readonly tokens?: number };
-  /** Looked for in the phase's output as it grows; the first that matches at its end leads on. */
-  readonly triggers?: readonly Trigger[];
-  /** The phase that follows when this one ended by itself or by `until`. Absent: the answer is over. */
-  readonly next?: number;
-  /** What is put into the context when the phase ended by itself or by `until` and another follows. */
-  readonly thenAppend?: readonly PromptSegment[];
+  /** Checked whenever the phase's output grows. The first trigger that matches its end selects the next phase. */
+  readonly triggers?: readonly PhaseTrigger[];
+  /** Index of the phase that follows an end-of-text token or `until`. Absent: the answer ends. */
+  readonly nextPhase?: number;
+  /** Appended to the context when `nextPhase` follows. */
+  readonly appendOnEnd?: readonly PromptSegment[];
 }
 
-/** Text that leads into another phase. It stays in output and context, which both end with it: nothing is lost. */
-export interface Trigger {
-  /** Source of a regular expression (flag `u`); matched against the last TRIGGER_WINDOW_CHARS of the phase's output. */
+/** Switches to another phase when its pattern matches. The matched text stays in the output and in the context. */
+export interface PhaseTrigger {
+  /** Source of a regular expression (flag `u`), matched against the last TRIGGER_WINDOW_CHARS of the phase's output. */
   readonly pattern: string;
   readonly phase: number;
 }

@@ -1,4 +1,4 @@
-/** The specification's table of regions; names for messages. */
+/** Supported regions and their display names. */
 export const REGIONS = {
   'cn-beijing': 'China (Beijing)',
   'ap-southeast-1': 'Singapore',
@@ -13,5 +13,5 @@ export const REGION_IDS = Object.keys(REGIONS) as RegionId[];
 
 export const isRegionId = (text: string): text is RegionId => Object.hasOwn(REGIONS, text);
 
-/** `China (Beijing) cn-beijing` for messages. */
-export const regionName = (id: RegionId): string => `${REGIONS[id]} (${id})`;
+/** Formats a region for messages, e.g. `China (Beijing) (cn-beijing)`. */
+export const formatRegion = (id: RegionId): string => `${REGIONS[id]} (${id})`;

@@ -1,89 +1,89 @@
 import type { JsonSchema } from './grammar.ts';
 import type { Message, Tool } from './message.ts';
-import type { ServerTools } from './server-tools.ts';
+import type { ServerToolOptions } from './server-tools.ts';
 
-/** How tokens are chosen. Absent means the model's default from the catalogue. Ranges: core/limits.ts. */
+/** Sampling parameters. Absent: the model's default from the catalogue. Ranges: core/limits.ts. */
 export interface Sampling {
   readonly temperature?: number;
   readonly topP?: number;
-  /** 0 switches it off. */
+  /** 0 disables the limit. */
   readonly topK?: number;
   readonly minP?: number;
   readonly repetitionPenalty?: number;
   readonly presencePenalty?: number;
   readonly frequencyPenalty?: number;
-  /** Token id to an addition to its logit, −100 to 100. */
+  /** Maps a token id to the number added to its logit, −100 to 100. */
   readonly logitBias?: ReadonlyMap<number, number>;
-  /** Same seed and same other parameters give the same text, whatever else runs. */
+  /** The same seed and parameters produce the same text, whatever other requests run. */
   readonly seed?: number;
 }
 
-/** Where generation ends besides the model's own end. The matched text is not part of the answer. */
-export interface Stop {
+/** Conditions that end generation besides the model's end-of-text token. The matched text is not part of the answer. */
+export interface StopConditions {
   readonly strings: readonly string[];
-  /** Each a sequence of token ids; most are of length one. */
+  /** Sequences of token ids; most have length 1. */
   readonly tokens: readonly (readonly number[])[];
-  /** Texts of special tokens that end an answer besides the model's own end; from the family, never from a caller. */
+  /** Texts of special tokens that also end an answer. They come from the model family, never from a caller. */
   readonly special?: readonly string[];
 }
 
-export const NO_STOP: Stop = { strings: [], tokens: [] };
+export const NO_STOP: StopConditions = { strings: [], tokens: [] };
 
-/** How long to think: `budgetTokens` decides, else `effort`, else the model's own maximum. */
-export interface ThinkingWish {
+/** Limits of thinking: `budgetTokens` if present, else `effort`, else the model's maximum. */
+export interface ThinkingOptions {
   readonly budgetTokens?: number;
   readonly effort?: 'high' | 'max';
 }
 
-/** What the model may call. A caller who forbids calls leaves it out. */
-export interface ToolUse {
-  /** Not empty; names are unique. */
+/** Functions that the model may call. Absent from a request that forbids calls. */
+export interface ToolUseOptions {
+  /** Not empty, with unique names. */
   readonly tools: readonly Tool[];
-  /** `required`: at least one call; a name: a call of that tool. */
+  /** `required`: at least one call. `{ name }`: a call of that tool. */
   readonly choice: 'auto' | 'required' | { readonly name: string };
-  /** Several calls in one answer; otherwise at most one. */
+  /** Allows several calls in one answer; otherwise at most one. */
   readonly isParallel: boolean;
-  /** Arguments that hold arrays or objects are told as they come; otherwise at once. */
-  readonly streamsComplex: boolean;
+  /** Streams arguments that contain arrays or objects while they are generated; otherwise sends them complete. */
+  readonly streamsComplexArguments: boolean;
 }
 
-/** What the text of the answer must be. */
+/** Required form of the answer's text. */
 export type OutputFormat =
   | { readonly type: 'json-object' }
-  /** `field`: where the schema stands in the request. */
+  /** `field`: path of the schema in the request, for error messages. */
   | { readonly type: 'json-schema'; readonly name: string; readonly schema: JsonSchema; readonly field: string };
 
-/** What is completed where there is no conversation. All of it is text, also what reads like a special token. */
+/** Input of a completion without a conversation. All of it is plain text, even what looks like a special token. */
 export type TextPrompt =
   | { readonly type: 'text'; readonly text: string }
-  /** What stands between the two; `suffix` may be empty, which leaves open where it leads. */
+  /** The model generates the text between `prefix` and `suffix`. An empty `suffix` leaves the continuation open. */
   | { readonly type: 'fill'; readonly prefix: string; readonly suffix: string }
   | { readonly type: 'tokens'; readonly tokens: readonly number[] };
 
-/** One request for text, in no protocol's words. */
+/** A request for generated text, independent of any protocol. */
 export interface GenerationRequest {
-  /** As the caller wrote it; the catalogue resolves it. */
+  /** Model name as the caller wrote it; the catalogue resolves it. */
   readonly model: string;
   readonly messages: readonly Message[];
-  /** Present: it is completed as it stands, and `messages` is empty. */
+  /** Present: the model completes this text, and `messages` is empty. */
   readonly prompt?: TextPrompt;
   readonly sampling: Sampling;
-  readonly stop: Stop;
+  readonly stop: StopConditions;
   /** Number of independent answers. */
   readonly choices: number;
-  /** Tokens of the answer, without the thought. */
+  /** Limits the tokens of the answer, excluding thinking. */
   readonly maxTokens?: number;
-  /** Tokens of thought and answer together. */
+  /** Limits the tokens of thinking and answer together. */
   readonly maxTotalTokens?: number;
-  /** Present: the model thinks before it answers, where it can. */
-  readonly thinking?: ThinkingWish;
-  /** Earlier thoughts (`Message.reasoning`) go into the prompt. */
+  /** Present: the model thinks before it answers, if it can. */
+  readonly thinking?: ThinkingOptions;
+  /** Includes earlier reasoning (`Message.reasoning`) in the prompt. */
   readonly preserveThinking?: boolean;
-  readonly toolUse?: ToolUse;
-  readonly serverTools?: ServerTools;
+  readonly toolUse?: ToolUseOptions;
+  readonly serverTools?: ServerToolOptions;
   readonly outputFormat?: OutputFormat;
-  /** Log probabilities for each token of the answer, with this many alternatives (0 to 5). */
+  /** Requests log probabilities for each token of the answer, with `top` alternatives (0 to 5). */
   readonly logprobs?: { readonly top: number };
-  /** Fields that we do not know, as the caller wrote them: a server that runs the model may. */
-  readonly further?: Readonly<Record<string, unknown>>;
+  /** Fields unknown to Parley, as the caller wrote them. An upstream server may support them. */
+  readonly extraFields?: Readonly<Record<string, unknown>>;
 }

@@ -1,83 +1,94 @@
 import type { RequestContext } from './context.ts';
 import type { Message } from './message.ts';
 
-/** How long a report is to be: RESEARCH_REPORT_TOKENS says it in tokens. */
+/** Length of a report. RESEARCH_REPORT_TOKENS defines it in tokens. */
 export const REPORT_SIZES = ['detailed', 'summary'] as const;
 
 export type ReportSize = (typeof REPORT_SIZES)[number];
 
-/** A topic to be looked into, in no protocol's words. */
+/** A topic to research, independent of any protocol. */
 export interface ResearchRequest {
-  /** As the caller wrote it; the catalogue resolves it. */
+  /** Model name as the caller wrote it; the catalogue resolves it. */
   readonly model: string;
-  /** User and assistant in turns, text only. One turn: a question is asked back. More, the last one the user's: a report is made. */
+  /**
+   * Alternating user and assistant text, the user last. One message: the model asks a question. More: it writes a
+   * report.
+   */
   readonly messages: readonly Message[];
   readonly reportSize: ReportSize;
 }
 
-/** A page that a search came upon. Texts are never null, and never a path of this machine. */
+/** A page that a search found. Texts are never null and never contain a local path. */
 export interface ResearchSite {
-  /** From 1, unique in a run: a page that several queries find keeps it. */
+  /** From 1, unique in a run. A page found by several queries keeps its number. */
   readonly number: number;
   readonly title: string;
-  /** '' where nobody knows. */
+  /** Empty when unknown. */
   readonly description: string;
-  /** http(s), or `parley-index:` where a document of the local index has no address. */
+  /** An http(s) URL, or `parley-index:` for a document of the local index without a URL. */
   readonly url: string;
-  /** '' or an address. */
+  /** A URL, or empty. */
   readonly icon: string;
 }
 
-/** What a report cites: it was really fetched, and at least one of its sentences is borne out by it. */
+/** A source cited by a report. The page was fetched and supports at least one sentence of the report. */
 export interface Reference extends Omit<ResearchSite, 'number'> {
-  /** From 1, in the order in which the report cites: the report's text says `[[1]]`. */
+  /** From 1, in the order of citation. The report's text contains it as `[[1]]`. */
   readonly index: number;
 }
 
 /**
- * What is told of a run, in order: `question` pieces and `end`; or `plan` pieces and `plan-end`, queries, each with its sites, what
- * was learned from them and its `query-end`, then `report` pieces and `end`. `usage` stands anywhere before `end`.
+ * Events of a run. A run that asks a question: `question` pieces, then `end`. A run that writes a report: `plan`
+ * pieces, `plan-end`, the queries (each with its sites, `learned` sentences and `query-end`), `report` pieces, `end`.
+ * `usage` may occur anywhere before `end`. Stored as JSON, so property names must not change.
  */
 export type ResearchEvent =
-  /** Tokens of all model calls so far. */
+  /** Total tokens of all model calls so far. */
   | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
-  /** A piece of the question that is asked back. */
+  /** A piece of the question to the user. */
   | { readonly type: 'question'; readonly text: string }
-  /** A piece of the plan, for people. */
+  /** A piece of the plan, written for people. */
   | { readonly type: 'plan'; readonly text: string }
   | { readonly type: 'plan-end' }
-  /** From 1, rising. */
+  /** `id` counts from 1. */
   | { readonly type: 'query'; readonly id: number; readonly query: string; readonly goal: string }
   | { readonly type: 'sites'; readonly id: number; readonly sites: readonly ResearchSite[] }
-  /** Sentences of a site, word by word. */
+  /** Sentences of a site, verbatim. */
   | { readonly type: 'learned'; readonly id: number; readonly site: number; readonly text: string }
   | { readonly type: 'query-end'; readonly id: number }
-  /** A piece of the report, Markdown. `references`: all that it cites so far, where one was added; a mark never comes before its reference. */
+  /**
+   * A piece of the report, as Markdown. `references`: all sources cited so far, present when one was added. A
+   * citation mark never precedes its reference.
+   */
   | { readonly type: 'report'; readonly text: string; readonly references?: readonly Reference[] }
-  /** Once, the last. `length`: a budget ended the work before the report had its size. */
+  /** The last event, sent once. `length`: a budget ran out before the report reached its length. */
   | { readonly type: 'end'; readonly reason: 'stop' | 'length' };
 
 /**
- * A piece of work that is done as a whole, or done again: what is told of it and what goes on from it are kept together. Plain
- * JSON.
+ * An atomic unit of a run: it either completes or is repeated. Its events and the state for later steps are stored
+ * together as JSON.
  */
 export interface ResearchStep {
-  readonly tell: readonly ResearchEvent[];
-  /** What later steps build on; only the pipeline looks inside. */
-  readonly keep: unknown;
+  readonly events: readonly ResearchEvent[];
+  /** State for later steps. Only the pipeline interprets it. */
+  readonly state: unknown;
 }
 
-export interface Research {
+export interface ResearchPipeline {
   /**
-   * The question that is asked back. Refusals reject here, before anything is told.
-   * @throws ServiceError of any kind a generation refuses with; `engine-failed` where nothing came.
+   * Asks the user a question about the topic. Rejects before the first event.
+   * @throws ServiceError of any kind that a generation throws; `engine-failed` when the model generated nothing.
    */
   clarify(request: ResearchRequest, context: RequestContext): Promise<AsyncIterable<readonly ResearchEvent[]>>;
-  /** Whether a run would be refused now, for its model, its length or its form. @throws ServiceError as a generation refuses. */
-  check(request: ResearchRequest, context: RequestContext): Promise<void>;
   /**
-   * The steps behind `past`, which are those of earlier attempts in order; ends behind the step that tells `end`. Nothing of a
-   * step is told before it is yielded, so whoever takes them keeps each before the next is asked for.
+   * Checks whether a run would be accepted now: its model, length and form.
+   * @throws ServiceError as a generation does.
+   */
+  checkRequest(request: ResearchRequest, context: RequestContext): Promise<void>;
+  /**
+   * Yields the steps after `past`, which holds those of earlier attempts in order. Returns after the step with the
+   * event `end`. Events of a step are visible only once the step is yielded, so the caller stores each step before it
+   * requests the next.
    */
   run(
     request: ResearchRequest,
@@ -87,30 +98,31 @@ export interface Research {
 }
 
 export interface ResearchContext extends RequestContext {
-  /** UTC milliseconds: since when the run is on, earlier attempts included. Its budget of minutes counts from here. */
+  /** UTC milliseconds: when the run started, including earlier attempts. The time budget counts from here. */
   readonly startedAt: number;
 }
 
-/** Runs that outlive their connection. */
+/** Runs that continue when their client disconnects. */
 export interface ResearchRuns {
   /**
-   * Begins a run; or goes on with the unfinished one of the same key for an identical request, from its first event.
-   * Stopping early leaves it: after RESEARCH_ATTACH_MS without a reader it is cancelled.
+   * Starts a run, or attaches to the unfinished run of the same key for an identical request, from its first event.
+   * A run without a reader is cancelled after RESEARCH_UNATTENDED_MS_MAX.
    *
-   * @param likeness What makes two requests identical, e.g. a digest of what was asked.
-   * @throws ServiceError `rate-limited` where the key or its workspace has as many runs as it may; as `Research.check`.
+   * @param run `fingerprint` identifies a request: two requests are identical when their fingerprints are equal.
+   * @throws ServiceError `rate-limited` when the key or its workspace has the maximum number of runs; as
+   * `ResearchPipeline.checkRequest` otherwise.
    */
   open(
-    wish: { readonly request: ResearchRequest; readonly likeness: string },
+    run: { readonly request: ResearchRequest; readonly fingerprint: string },
     context: RequestContext,
   ): Promise<AsyncIterable<readonly ResearchEvent[]>>;
 }
 
-/** What a run may spend; at any of them the report is written from what there is. */
+/** Resources of a run. When one is used up, the report is written from what was found. */
 export interface ResearchBudget {
   readonly queries: number;
   readonly pages: number;
-  /** Of all model calls, prompts included; the report's last ones may go beyond by one call. */
+  /** All model calls, prompts included. The report may exceed it by one call. */
   readonly tokens: number;
   readonly minutes: number;
 }

@@ -6,7 +6,7 @@ export type ResultBlock = ((Block & { readonly citations?: readonly Citation[] }
   readonly logprobs: readonly TokenLogprob[];
 };
 
-/** Work on our side, as it ended. It has no text. */
+/** A finished call of a server tool. It has no text. */
 export interface ServerCallBlock {
   readonly type: 'server-call';
   readonly id: string;
@@ -20,7 +20,9 @@ export interface ChoiceResult {
   readonly stop?: string;
 }
 
-/** The fold of a whole stream of GenerationEvents: the unstreamed answer tells the same story. */
+/**
+ * The complete result of a generation, folded from its GenerationEvents. Responses without streaming are built from it.
+ */
 export interface GenerationResult {
   readonly inputTokens: number;
   readonly choices: readonly ChoiceResult[];

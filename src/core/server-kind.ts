@@ -1,6 +1,6 @@
 /**
- * Programs that serve models over HTTP, as far as their words differ. `openai`: the service itself, or what follows it to
- * the letter. `unknown`: some server of the same format.
+ * Programs that serve models over HTTP, where their APIs differ. `openai`: the OpenAI service, or a server that
+ * follows its API exactly. `unknown`: any other server with that API.
  */
 export const SERVER_KINDS = ['vllm', 'sglang', 'llama-server', 'openai', 'unknown'] as const;
 

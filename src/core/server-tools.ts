@@ -1,83 +1,84 @@
 /**
- * What a model may use on our side while it answers: web search, pages and a code interpreter (in the field's words: server tools).
- * A request says what of it is wished; the stream says what was really done.
+ * Tools that Parley runs while the model answers: web search, reading pages, and a code interpreter. A request says
+ * which are allowed; the stream reports the calls that really happened.
  */
-export interface ServerTools {
-  readonly search?: SearchWish;
-  /** The model may read pages that a search found or that the caller's own messages name. */
-  readonly pages?: PagesWish;
-  readonly code?: CodeWish;
+export interface ServerToolOptions {
+  readonly search?: SearchToolOptions;
+  /** The model may read pages that a search found or that the caller's messages name. */
+  readonly pages?: PageToolOptions;
+  readonly code?: CodeToolOptions;
 }
 
 /**
- * `turbo`: the model decides whether, and one query is asked. `max`: several queries, of all providers. `agent`: rounds of search
- * until there is enough. `agent-max`: rounds that also read pages.
+ * `turbo`: the model decides whether to search, with one query. `max`: several queries to all providers. `agent`:
+ * rounds of search until the results suffice. `agent-max`: rounds that also read pages.
  */
 export const SEARCH_STRATEGIES = ['turbo', 'max', 'agent', 'agent-max'] as const;
 
 export type SearchStrategy = (typeof SEARCH_STRATEGIES)[number];
 
-export interface SearchWish {
+export interface SearchToolOptions {
   readonly strategy: SearchStrategy;
-  /** At least one search; otherwise the model decides. */
+  /** Requires at least one search; otherwise the model decides. */
   readonly isForced: boolean;
-  /** Providers of a domain (weather, stocks, a company's own) are asked too. */
-  readonly withDomains: boolean;
+  /** Also queries the domain-specific providers (weather, stocks, a company's internal data). */
+  readonly usesDomainProviders: boolean;
   /**
-   * How the answer says what it rests on: by marks in its text, or (`attached`) by citations beside it and no marks. Absent: neither.
+   * How the answer cites its sources. `attached`: beside the text, without marks. Otherwise: marks in the text. Absent:
+   * none.
    */
-  readonly citations?: CitationForm;
-  /** Nothing older than this many days. */
+  readonly citations?: CitationStyle;
+  /** Maximum age of results, in days. */
   readonly freshnessDays?: number;
-  /** Hosts; with their subdomains. Present: nothing from elsewhere. */
+  /** Host names; subdomains are included. Present: results come from these hosts only. */
   readonly sites?: readonly string[];
-  /** Hosts that nothing may come from. */
+  /** Host names whose results are excluded, subdomains included. */
   readonly blockedSites?: readonly string[];
   readonly usesMax?: number;
-  /** What the caller says about when and for what to search. */
+  /** The caller's text on when and for what to search. */
   readonly hint?: string;
 }
 
-export interface PagesWish {
+export interface PageToolOptions {
   readonly usesMax?: number;
-  /** Hosts; with their subdomains. Present: no page of another is read. */
+  /** Host names; subdomains are included. Present: only pages of these hosts are read. */
   readonly sites?: readonly string[];
-  /** Hosts of which no page is read. */
+  /** Host names whose pages are never read, subdomains included. */
   readonly blockedSites?: readonly string[];
 }
 
 /** `number`: `[1]`. `ref-number`: `[ref_1]`. */
-export type CitationForm = 'number' | 'ref-number' | 'attached';
+export type CitationStyle = 'number' | 'ref-number' | 'attached';
 
-export interface CodeWish {
-  /** Files of the caller's that a program may read, by their ids. */
+export interface CodeToolOptions {
+  /** Ids of the caller's files that a program may read. */
   readonly fileIds: readonly string[];
-  /** A container of an earlier answer, whose variables and files are still there if it lives. */
+  /** Container of an earlier answer. Its variables and files are still there if it is alive. */
   readonly containerId?: string;
   readonly usesMax?: number;
 }
 
-/** One place that an answer may rest on. Texts are never null, and never a path of this machine. */
+/** A source that an answer may cite. Texts are never null and never contain a local path. */
 export interface Source {
   /** From 1, unique in an answer. */
   readonly index: number;
   readonly title: string;
-  /** http(s), or `parley-index:` where a document of the local index has no address. */
+  /** An http(s) URL, or `parley-index:` for a document of the local index without a URL. */
   readonly url: string;
-  /** '' where nobody knows. */
+  /** Empty when unknown. */
   readonly siteName: string;
-  /** '' or an address. */
+  /** A URL, or empty. */
   readonly icon: string;
   /** UTC milliseconds. */
   readonly publishedAt?: number;
-  /** What was really fetched of it, and nothing else: plain text. */
+  /** Plain text that was really fetched from the source. */
   readonly passage: string;
-  /** The passage stands in a document of the local index; absent: it is what a provider says of the page, or the page was read. */
+  /** The passage comes from the local index. Absent: from a search provider or from the page itself. */
   readonly isOwn?: true;
 }
 
-/** What a provider of a domain says, e.g. `{ domain: 'stock', text: '…' }`. */
-export interface DomainFinding {
+/** Text of a domain-specific provider, e.g. `{ domain: 'stock', text: '…' }`. */
+export interface DomainResult {
   readonly domain: string;
   readonly text: string;
 }
@@ -87,7 +88,7 @@ export type ServerCall =
   | { readonly type: 'page'; readonly url: string; readonly goal: string }
   | { readonly type: 'code'; readonly code: string; readonly containerId: string };
 
-/** Something that did not work, in words for the caller. The answer goes on without it. */
+/** A failed call, with a message for the caller. The answer continues without the call's result. */
 export interface ServerCallFailure {
   readonly code: 'unavailable' | 'too-many-uses' | 'invalid-input' | 'not-allowed' | 'not-found' | 'too-long';
   readonly message: string;
@@ -97,126 +98,130 @@ export type ServerCallResult =
   | {
       readonly type: 'search';
       readonly sources: readonly Source[];
-      readonly findings: readonly DomainFinding[];
+      readonly findings: readonly DomainResult[];
       readonly failure?: ServerCallFailure;
     }
   | { readonly type: 'page'; readonly source?: Source; readonly failure?: ServerCallFailure }
   | { readonly type: 'code'; readonly output?: CodeOutput; readonly failure?: ServerCallFailure };
 
-/** What came of one program. */
+/** Result of running one program. */
 export interface CodeOutput {
-  /** UTF-8 text, both cut at CODE_OUTPUT_BYTES_MAX. */
+  /** UTF-8 text. Both streams are truncated at CODE_OUTPUT_BYTES_MAX. */
   readonly stdout: string;
   readonly stderr: string;
-  /** `repr` of the last expression, where it is one and not None. */
+  /** `repr` of the last statement, if it is an expression and not None. */
   readonly value?: string;
-  /** Why it did not come to its end. */
+  /** Why the program did not complete. */
   readonly error?: CodeError;
-  /** What it wrote or drew; PNG plots among them. */
+  /** Files that the program wrote, and plots as PNG. */
   readonly files: readonly CodeFile[];
-  /** Something of the above was cut. */
-  readonly isCut: boolean;
+  /** Some of the output was truncated. */
+  readonly isTruncated: boolean;
 }
 
 export interface CodeError {
-  /** `exception`: the program's own. The others: a limit ended it, and its container with it. */
+  /** `exception`: raised by the program. The other types: a limit ended the program and its container. */
   readonly type: 'exception' | 'time' | 'memory' | 'output' | 'lost';
-  /** Such as `ZeroDivisionError: division by zero`; for an exception with its traceback within the program. */
+  /** For example `ZeroDivisionError: division by zero`. An exception includes the traceback within the program. */
   readonly message: string;
 }
 
 export interface CodeFile {
-  /** A name without folders. */
+  /** File name without folders. */
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: Uint8Array;
-  /** Where it is kept for the caller. Absent: it is not. */
-  readonly kept?: { readonly fileId: string; readonly url: string };
+  /** Where the file is stored for the caller. Absent: it is not stored. */
+  readonly stored?: { readonly fileId: string; readonly url: string };
 }
 
-/** A sentence of the answer and the source that bears it out: both were compared. */
+/** A sentence of the answer and a source that supports it. Both texts were compared. */
 export interface Citation {
   readonly source: Source;
-  /** The sentence of the source's passage that comes nearest. */
-  readonly cited: string;
-  /** In code points from the beginning of the block's text: the sentence that cites. */
+  /** The most similar sentence of the source's passage. */
+  readonly citedText: string;
+  /** Range of the citing sentence in the block's text, in code points. */
   readonly start: number;
   readonly end: number;
 }
 
-/** How often a server tool really worked for an answer. */
-export interface ServerToolUse {
+/** Numbers of server tool calls that were really made for an answer. */
+export interface ServerToolUsage {
   readonly searches: number;
-  /** The effective one; absent where nothing was searched. */
+  /** The strategy that was applied. Absent: no search was made. */
   readonly strategy?: SearchStrategy;
   readonly pages: number;
   readonly programs: number;
 }
 
-/** What is looked for, by whom. */
+/** A query to the search providers. */
 export interface SearchQuery {
   readonly text: string;
-  /** Whose documents may be found besides those that are everybody's. */
+  /** Workspace whose documents may be found besides the public ones. */
   readonly workspace: string;
-  /** `first`: the first provider that finds something; `all`: every one, merged. */
+  /** `first`: results of the first provider that finds any. `all`: merged results of all providers. */
   readonly breadth: 'first' | 'all';
   readonly resultsMax: number;
-  readonly withDomains: boolean;
+  readonly usesDomainProviders: boolean;
   readonly freshnessDays?: number;
   readonly sites?: readonly string[];
   readonly blockedSites?: readonly string[];
 }
 
-export interface Found {
+export interface SearchResults {
   /** Best first, each page once. */
   readonly results: readonly Omit<Source, 'index'>[];
-  readonly findings: readonly DomainFinding[];
+  readonly findings: readonly DomainResult[];
 }
 
 /**
- * Asks all providers that were set up; what one of them refuses goes to the log.
+ * Queries all configured providers. Failures of single providers are logged.
  *
- * @throws ServiceError `upstream-failed` when every one of them failed; or the signal's reason.
+ * @throws ServiceError `upstream-failed` when every provider failed; the signal's reason.
  */
-export type Search = (query: SearchQuery, signal: AbortSignal) => Promise<Found>;
+export type Search = (query: SearchQuery, signal: AbortSignal) => Promise<SearchResults>;
 
 /**
- * Fetches a page, as its robots rules allow, and makes readable text of it.
+ * Fetches a page, if its site's robots.txt allows it, and extracts readable text.
  *
- * @throws ServiceError `invalid-request` for an address that may not be asked, `forbidden` where robots rules say no,
- * `upstream-failed`, `timeout`, `too-large`, `not-found`; or the signal's reason.
+ * @throws ServiceError `invalid-request` for a URL that must not be fetched, `forbidden` when robots.txt disallows it,
+ * `upstream-failed`, `timeout`, `too-large`, `not-found`; the signal's reason.
  */
 export type ReadPage = (
   page: {
     readonly url: string;
     readonly workspace: string;
-    /** Hosts as in PagesWish, wherever the page leads. */
+    /** Hosts as in PageToolOptions. They also apply to redirects. */
     readonly sites?: readonly string[];
     readonly blockedSites?: readonly string[];
   },
   signal: AbortSignal,
 ) => Promise<Omit<Source, 'index'>>;
 
-/** Where programs of one conversation run, one at a time; variables and files stay from one to the next. */
+/** Runs the programs of one conversation, one at a time. Variables and files persist between programs. */
 export interface CodeContainer {
   readonly id: string;
-  /** Resolves also where the program failed. @throws ServiceError `overloaded`; or the signal's reason, and the container is gone. */
+  /**
+   * Runs a program. Resolves also when the program fails.
+   * @throws ServiceError `overloaded`; the signal's reason, after which the container is gone.
+   */
   run(code: string, signal: AbortSignal): Promise<CodeOutput>;
-  /** The caller is done with it; it stays for CODE_CONTAINER_IDLE_MS where `id` may be asked for again. */
+  /** Ends the caller's use. The container stays alive for CODE_CONTAINER_IDLE_MS, to be opened again by its `id`. */
   release(): void;
 }
 
 export interface CodeInterpreter {
   /**
-   * A container of this workspace's: the one with that id if it lives, else a new one.
+   * Opens a container of the workspace: the one with `containerId` if it is alive, else a new one.
    *
-   * @throws ServiceError `unsupported` where the interpreter is off (with the reason), `overloaded` where all places are taken.
+   * @throws ServiceError `unsupported` when the interpreter is off (with the reason), `overloaded` when all containers
+   * are used.
    */
   open(
-    wish: {
+    request: {
       readonly workspace: string;
       readonly containerId?: string | undefined;
-      /** Put into the working folder, read-only. */
+      /** Copied into the working folder, read-only. */
       readonly files: readonly { readonly name: string; readonly path: string }[];
     },
     signal: AbortSignal,

@@ -1,77 +1,77 @@
-/** Hz of all sound inside the service, and what recognition takes: mono, each sample from −1 to 1. */
+/** Sample rate in Hz of all audio inside Parley and of the recognition models: mono, samples from −1 to 1. */
 export const SPEECH_SAMPLE_RATE = 16_000;
 
-/** A word that recognition is to expect. */
+/** A word that recognition should expect. */
 export interface Hotword {
   readonly text: string;
-  /** 1 to 5: how much likelier than otherwise. */
+  /** 1 to 5: how much likelier the word becomes. */
   readonly weight: number;
-  /** ISO 639-1; absent: in all languages. */
+  /** ISO 639-1 code. Absent: all languages. */
   readonly language?: string;
 }
 
 /**
- * A word that was heard. Times in ms from the beginning of the audio that was asked about. One behind the other, `text` and
- * `punctuation` of all words are the text.
+ * A recognized word. Times are in ms from the start of the requested audio. The concatenated `text` and
+ * `punctuation` of all words are the transcript.
  */
-export interface HeardWord {
-  /** With the blank behind it, where one follows and no punctuation does. */
+export interface RecognizedWord {
+  /** Includes a following space, if there is one and no punctuation precedes it. */
   readonly text: string;
-  /** With the blank behind it, where one follows. */
+  /** Includes a following space, if there is one. */
   readonly punctuation: string;
   readonly beginMs: number;
   readonly endMs: number;
 }
 
-/** What was said between two pauses, or up to the end of a sentence. */
-export interface Sentence {
+/** A transcript piece between two pauses, or up to the end of a sentence. */
+export interface TranscriptSentence {
   /** Not empty. */
   readonly text: string;
-  /** ISO 639-1. */
+  /** ISO 639-1 code. */
   readonly language: string;
   readonly beginMs: number;
   readonly endMs: number;
-  readonly words: readonly HeardWord[];
+  readonly words: readonly RecognizedWord[];
 }
 
-/** What becomes of words that callers do not want to read. */
+/** Masks or removes words of a transcript that callers do not want to read. */
 export interface WordFilter {
-  /** Read as one `*` for each character. */
+  /** Words to mask, with one `*` per character. */
   readonly starred: readonly string[];
-  /** Left out. */
+  /** Words to remove. */
   readonly dropped: readonly string[];
 }
 
-/** How callers want to read what was heard. */
-export interface ReadingWish {
+/** Formatting of a transcript. */
+export interface TranscriptFormatOptions {
   readonly filter?: WordFilter;
-  /** Sounds of hesitation are left out. */
+  /** Removes hesitation sounds. */
   readonly dropsFillers?: boolean;
-  /** Words alone. */
+  /** Removes punctuation. */
   readonly dropsPunctuation?: boolean;
 }
 
-/** What a caller wants to have heard. */
-export interface TranscriptionOrder {
-  /** The model's own name. */
+/** A request to transcribe audio files. Stored as JSON, so property names must not change. */
+export interface TranscriptionRequest {
+  /** Canonical name of the model. */
   readonly model: string;
-  /** ISO 639-1, the languages it may be; empty: any. */
+  /** ISO 639-1 codes of the expected languages. Empty: any language. */
   readonly languages: readonly string[];
   readonly hotwords: readonly Hotword[];
-  readonly reading: ReadingWish;
-  /** Each by itself, from 0; empty: all of them together. */
+  readonly reading: TranscriptFormatOptions;
+  /** Channels to transcribe separately, from 0. Empty: all channels mixed. */
   readonly channels: readonly number[];
-  /** It was asked about one audio, and not about a list. */
+  /** The request named a single audio file instead of a list. */
   readonly wantsOne: boolean;
 }
 
-/** What is known of an audio that was heard to its end. */
-export interface AudioFacts {
-  /** Of what was in the file, e.g. `mp3`. */
+/** Properties of an audio file, known once it was decoded completely. */
+export interface AudioMetadata {
+  /** Format of the file, e.g. `mp3`. */
   readonly format: string;
-  /** Those that were heard by themselves, or 0. */
+  /** Channels that were transcribed separately, or 0 for the mix. */
   readonly channels: readonly number[];
-  /** Samples a second of the file. */
+  /** Samples per second of the file. */
   readonly sampleRate: number;
   readonly durationMs: number;
 }

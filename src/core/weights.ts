@@ -1,6 +1,6 @@
-/** Where the bytes of a weights file may come from, tried in the order of decisions.md (disk and PARLEY_MODELS first). */
+/** A source of a weights file. Sources are tried in order, after the models folder and the folders of PARLEY_MODELS. */
 export type WeightsSource =
-  /** A file of a model hub. `sha256` only where we have seen it; else the hub's announced hash is taken and recorded. */
+  /** A file of a model hub. `sha256` is present when known; otherwise the hash that the hub announces is recorded. */
   | {
       readonly type: 'hub';
       readonly repository: string;
@@ -9,24 +9,24 @@ export type WeightsSource =
       readonly sha256?: string;
     }
   | PackagesSource
-  /** A file the operator put somewhere. */
+  /** A file that the operator provides. */
   | { readonly type: 'file'; readonly path: string };
 
-/** Parts in Python wheels, joined in order. `sha256` is that of the joined file. */
+/** Parts in Python wheels, joined in order. `sha256` is the hash of the joined file. */
 export interface PackagesSource {
   readonly type: 'packages';
   readonly parts: readonly WheelPart[];
   readonly sha256: string;
 }
 
-/** One member of one wheel. */
+/** One member file of a wheel. */
 export interface WheelPart {
   readonly package: string;
   readonly version: string;
   readonly member: string;
 }
 
-/** What a folder of weights is for: to hear speech, or to make vectors of texts. */
+/** Purpose of a folder of weights: `speech` recognition, or `vectors` (embeddings of texts). */
 export const WEIGHTS_TASKS = ['speech', 'vectors'] as const;
 export type WeightsTask = (typeof WEIGHTS_TASKS)[number];
 
@@ -37,31 +37,31 @@ export interface FolderFile {
   readonly sha256: string;
 }
 
-/** Several files that are one set of weights, for the engine that is installed on demand. */
+/** Several files that form one set of weights, for the engine that is installed on demand. */
 export interface WeightsFolder {
   readonly task: WeightsTask;
-  /** As they come. */
+  /** Files that are used as downloaded. */
   readonly files: readonly (FolderFile & { readonly source: PackagesSource })[];
-  /** Files that are made on this machine, of one that nobody offers in the layout that we run. */
+  /** Files that Parley converts locally, because no source offers them in the layout that the engine reads. */
   readonly conversion?: WeightsConversion;
 }
 
 export interface WeightsConversion {
-  /** A whisper model of CTranslate2 with half floats; the folder's config.json belongs to it. */
+  /** A CTranslate2 whisper model with 16-bit floats. The folder's config.json belongs to it. */
   readonly layout: 'ct2-whisper';
   readonly sizeBytes: number;
   readonly source: PackagesSource;
   readonly files: readonly FolderFile[];
 }
 
-/** A set of weights; several models may share one. */
+/** A set of weights. Several models may share it. */
 export interface Weights {
-  /** Also the name of the file in the models folder, without `.gguf`; of the folder, without `.onnx`. */
+  /** Also the name of the file in the models folder (without `.gguf`) or of the folder (without `.onnx`). */
   readonly id: string;
-  /** About: the files of different sources may differ a little. For plans and displays; content is checked by hash. */
+  /** Approximate, for plans and displays: files of different sources may differ slightly. Hashes verify the content. */
   readonly sizeBytes?: number;
   readonly licence: string;
-  /** Of a single file; none where it is a folder. */
+  /** Sources of a single file. Empty when `folder` is present. */
   readonly sources: readonly WeightsSource[];
   readonly folder?: WeightsFolder;
   readonly contextTokensMax: number;

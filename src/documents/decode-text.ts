@@ -1,34 +1,41 @@
-import { Unreadable } from './unreadable.ts';
+import { UnreadableDocumentError } from './unreadable-document-error.ts';
 
-/** Bytes that are decoded at once. */
+/** Bytes decoded at a time. */
 const SLICE_BYTES = 64 * 1024;
 
-/** Byte order marks, each with what it says. */
-const MARKS: readonly (readonly [readonly number[], string])[] = [
+/** Byte order marks with their encodings. */
+const BYTE_ORDER_MARKS: readonly (readonly [readonly number[], string])[] = [
   [[0xef, 0xbb, 0xbf], 'utf-8'],
   [[0xff, 0xfe], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
 ];
 
-/** Tried one after another where nothing says what a text is written in; the last takes whatever it is given. */
-const GUESSES = ['utf-8', 'gb18030', 'windows-1252'] as const;
+/** Encodings tried in turn when a text does not declare its own; the last accepts any bytes. */
+const FALLBACK_ENCODINGS = ['utf-8', 'gb18030', 'windows-1252'] as const;
 
 /**
- * The text that bytes are, piece by piece: by their byte order mark, else by `declared`, else the first encoding in which
- * all of them are text. However the bytes are cut, the text is the same.
+ * Yields the text in pieces, decoded by the byte order mark, else by `declared`, else by the first fallback encoding
+ * that is valid for all bytes. The result does not depend on the slice size.
  *
- * @param declared As a web page or an XML file says it, if it does.
- * @throws Unreadable where they are no text.
+ * @param declared Encoding that a web page or an XML file declares.
+ * @throws UnreadableDocumentError if the bytes are not text.
  */
 export function* decodeText(
   bytes: Uint8Array,
-  { declared, sliceBytes = SLICE_BYTES }: { readonly declared?: string | undefined; readonly sliceBytes?: number } = {},
+  {
+    declaredEncoding,
+    sliceBytes = SLICE_BYTES,
+  }: { readonly declaredEncoding?: string | undefined; readonly sliceBytes?: number } = {},
 ): Generator<string> {
-  const encoding = markOf(bytes) ?? (declared !== undefined && isKnown(declared) ? declared : guess(bytes, sliceBytes));
-  yield* decodeAs(bytes, encoding, { sliceBytes, fatal: false });
+  const encoding =
+    findByteOrderMark(bytes) ??
+    (declaredEncoding !== undefined && isKnownEncoding(declaredEncoding)
+      ? declaredEncoding
+      : detectEncoding(bytes, sliceBytes));
+  yield* decodeWithEncoding(bytes, encoding, { sliceBytes, fatal: false });
 }
 
-function* decodeAs(
+function* decodeWithEncoding(
   bytes: Uint8Array,
   encoding: string,
   { sliceBytes, fatal }: { readonly sliceBytes: number; readonly fatal: boolean },
@@ -40,25 +47,25 @@ function* decodeAs(
   yield decoder.decode();
 }
 
-const markOf = (bytes: Uint8Array): string | undefined =>
-  MARKS.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1];
+const findByteOrderMark = (bytes: Uint8Array): string | undefined =>
+  BYTE_ORDER_MARKS.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1];
 
-function guess(bytes: Uint8Array, sliceBytes: number): string {
-  // No encoding that is guessed at has such a byte in its texts, and nearly every file of another kind has one.
-  if (bytes.includes(0)) throw new Unreadable('is no text, and of no kind that can be read');
-  const found = GUESSES.find((encoding) => {
+function detectEncoding(bytes: Uint8Array, sliceBytes: number): string {
+  // None of the fallback encodings uses zero bytes in text, and nearly all binary files contain one.
+  if (bytes.includes(0)) throw new UnreadableDocumentError('is neither text nor in a supported format');
+  const encoding = FALLBACK_ENCODINGS.find((encoding) => {
     try {
-      for (const _ of decodeAs(bytes, encoding, { sliceBytes, fatal: true }));
+      for (const _ of decodeWithEncoding(bytes, encoding, { sliceBytes, fatal: true }));
       return true;
     } catch (error) {
       if (error instanceof TypeError) return false;
       throw error;
     }
   });
-  return found ?? 'windows-1252';
+  return encoding ?? 'windows-1252';
 }
 
-function isKnown(encoding: string): boolean {
+function isKnownEncoding(encoding: string): boolean {
   try {
     return new TextDecoder(encoding).encoding !== '';
   } catch {

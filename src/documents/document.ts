@@ -1,27 +1,27 @@
-/** What a document was read as. */
+/** Format of a document. */
 export type DocumentKind = 'text' | 'markdown' | 'csv' | 'json' | 'html' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'epub';
 
-/** What came of reading a document: its text, or why there is none. */
-export type Extracted =
+/** The text of a document, or the reason why there is none. */
+export type ExtractionResult =
   | {
       readonly type: 'text';
       readonly kind: DocumentKind;
-      /** UTF-8, well-formed, with `\n` at the end of lines. */
+      /** Well-formed UTF-8 with `\n` line ends. */
       readonly text: Uint8Array;
-      /** UTF-16 units of it, as JavaScript counts. */
+      /** Length in UTF-16 units, as JavaScript counts. */
       readonly chars: number;
     }
   | { readonly type: 'failed'; readonly reason: string };
 
-/** Ours: how many times as long as it works a document may take on a machine that is busy otherwise. */
-export const WAIT_FACTOR = 5;
+/** Chosen: wall-clock limit as a multiple of the CPU limit, for a busy machine. */
+export const WALL_CLOCK_FACTOR = 5;
 
-/** How much reading one document may take. Beyond each: it has failed. */
-export interface ReadingLimits {
+/** Limits of the extraction of one document. Beyond any of them, the extraction fails. */
+export interface ExtractionLimits {
   readonly sourceBytesMax: number;
   readonly textBytesMax: number;
-  /** Of the processor; WAIT_FACTOR times as much by the clock. */
-  readonly msMax: number;
+  /** CPU time in ms. The wall-clock limit is WALL_CLOCK_FACTOR times as long. */
+  readonly cpuMsMax: number;
   readonly heapMb: number;
   readonly residentBytesMax: number;
 }

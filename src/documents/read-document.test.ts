@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { makeDocx, makeZip } from './__fixtures__/make-zip.ts';
+import { createTestDocx, createTestZip } from './__fixtures__/test-zip.ts';
 import { readDocument } from './read-document.ts';
 
 const fixture = (name: string): Uint8Array =>
   new Uint8Array(readFileSync(new URL(`./__fixtures__/${name}`, import.meta.url)));
 
 const read = async (name: string, content: string | Uint8Array, textBytesMax = 1e6): Promise<string> => {
-  const found = await readDocument(new Uint8Array(Buffer.from(content)), { name, textBytesMax });
-  if (found.type === 'failed') return found.reason;
-  const text = Buffer.from(found.text).toString();
-  assert.equal(found.chars, text.length);
-  return `${found.kind}: ${text}`;
+  const result = await readDocument(new Uint8Array(Buffer.from(content)), { name, textBytesMax });
+  if (result.type === 'failed') return result.reason;
+  const text = Buffer.from(result.text).toString();
+  assert.equal(result.chars, text.length);
+  return `${result.kind}: ${text}`;
 };
 
-describe('documents as other programs make them', () => {
+describe('readDocument on files of other programs', () => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     [
       'report.docx',
@@ -66,26 +66,24 @@ describe('documents as other programs make them', () => {
     ['two-pages.pdf', ['First page: the answer is 42.', 'Second line\n', 'Second page']],
   ];
   for (const [name, lines] of cases) {
-    test(`${name} is read with its headings, lists and tables`, async () => {
+    test(`reads ${name} with its headings, lists and tables`, async () => {
       assert.equal(await read(name, fixture(name)), `${name.split('.')[1]}: ${lines.join('\n')}`);
-      // What it is stands in its bytes, not in its name.
+      // The bytes determine the format, not the name.
       assert.equal(await read('anything', fixture(name)), `${name.split('.')[1]}: ${lines.join('\n')}`);
     });
   }
 
   for (const [name, reason] of [
     ['locked.pdf', 'The file is protected by a password.'],
-    ['picture.pdf', 'The file has no text: its pages are pictures, or empty.'],
-    [
-      'foreign-font.pdf',
-      'The file has fonts whose letters cannot be told without files that are not here (UniGB-UCS2-H).',
-    ],
+    ['picture.pdf', 'The file has no text: its pages are images or empty.'],
+    ['foreign-font.pdf', 'The file uses fonts with character maps that are not embedded (UniGB-UCS2-H).'],
   ] as const) {
-    test(`${name} has a reason instead of a text`, async () => assert.equal(await read(name, fixture(name)), reason));
+    test(`returns the reason why ${name} has no text`, async () =>
+      assert.equal(await read(name, fixture(name)), reason));
   }
 });
 
-describe('a page', () => {
+describe('readDocument on HTML', () => {
   for (const [what, html, text] of [
     ['headings and paragraphs', '<h1>A</h1><p>one\n two</p><p>three<br>four</p>', '# A\n\none two\n\nthree\nfour'],
     ['lists inside lists', '<ul><li>a<ol><li>b</li><li>c</li></ol></li><li>d</li></ul>', '- a\n  1. b\n  2. c\n- d'],
@@ -96,25 +94,33 @@ describe('a page', () => {
     ],
     ['entities', '<p>&lt;b&gt; &amp; &eacute; &#x4e2d;</p>', '<b> & é 中'],
     ['blanks between elements', '<p>a <b>b</b> <i>c</i></p>', 'a b c'],
-    ['lines that were set', '<pre>a\n  b</pre>', 'a\n  b'],
+    ['preformatted lines', '<pre>a\n  b</pre>', 'a\n  b'],
     [
-      'no scripts, styles and comments',
+      'text without scripts, styles and comments',
       '<style>x</style><script>y()</script><!-- z --><p>a</p><svg><text>t</text></svg>',
       'a',
     ],
-    ['nothing hidden', '<p hidden>x</p><div style="color:red; display: none">y<p>z</p></div><p>a</p>', 'a'],
-    ['nothing fetched', '<img src="https://example.org/a.png"><iframe src="file:///etc/passwd"></iframe><p>a</p>', 'a'],
+    [
+      'text without hidden elements',
+      '<p hidden>x</p><div style="color:red; display: none">y<p>z</p></div><p>a</p>',
+      'a',
+    ],
+    [
+      'text without fetched resources',
+      '<img src="https://example.org/a.png"><iframe src="file:///etc/passwd"></iframe><p>a</p>',
+      'a',
+    ],
   ] as const) {
-    test(`gives its ${what}`, async () => assert.equal((await read('a.html', html)).trimEnd(), `html: ${text}`));
+    test(`returns ${what}`, async () => assert.equal((await read('a.html', html)).trimEnd(), `html: ${text}`));
   }
 
-  test('is one by its beginning, whatever its name, and is read as it says it is written', async () => {
+  test('detects a page by its beginning and uses the encoding that it declares', async () => {
     const page = Buffer.concat([Buffer.from('<!DOCTYPE html><meta charset="gb2312"><p>'), Buffer.from([0xd6, 0xd0])]);
     assert.equal(await read('a', page), 'html: 中');
   });
 });
 
-describe('a text', () => {
+describe('readDocument on plain text', () => {
   for (const [name, content, kind] of [
     ['a.md', '# A\n- b', 'markdown'],
     ['a.CSV', 'a,b\n"1\n2",c', 'csv'],
@@ -123,49 +129,51 @@ describe('a text', () => {
     ['b.txt', 'BM, GIF8, RIFF: all of these are letters', 'text'],
     ['c.txt', '%PDF-x is how others begin, and this is in the middle %PDF-1.7'.slice(1), 'text'],
   ] as const) {
-    test(`named ${name} is ${kind}, and as it stands`, async () =>
+    test(`returns ${name} unchanged, as ${kind}`, async () =>
       assert.equal(await read(name, content), `${kind}: ${content}`));
   }
 
-  test('is whole or refused', async () => {
+  test('never truncates a text', async () => {
     assert.equal(await read('a.txt', 'é'.repeat(50), 100), `text: ${'é'.repeat(50)}`);
-    assert.equal(
-      await read('a.txt', 'é'.repeat(51), 100),
-      'The file has more text than the 100 bytes that may be read of one.',
-    );
+    assert.equal(await read('a.txt', 'é'.repeat(51), 100), 'The file has more than 100 bytes of text.');
   });
 
-  test('has no control characters, and no half ones', async () => {
+  test('removes control characters and replaces lone surrogates', async () => {
     assert.equal(await read('a.txt', 'a\u0007b\u001b[31mc\td'), 'text: ab[31mc\td');
     assert.equal(await read('a.html', '<p>a&#xd800;b'), 'html: a\ufffdb');
   });
 });
 
-describe('what is refused', () => {
+describe('readDocument refuses', () => {
   const laughs = Array.from({ length: 9 }, (_, at) => `<!ENTITY e${at + 1} "${`&e${at};`.repeat(10)}">`).join('');
-  for (const [what, name, content, said] of [
-    ['nothing', 'a.txt', '', /^The file is empty\.$/],
-    ['blanks', 'a.txt', ' \n\t\n', /has no text/],
-    ['bytes that are no text', 'a.bin', '\0\x01', /no text, and of no kind/],
-    ['a text that is named as a document', 'a.docx', 'just words', /is named \.docx and is none/],
-    ['a picture', 'a.png', Uint8Array.of(0x89, 0x50, 0x4e, 0x47), /a picture \(PNG\), which is not read/],
+  for (const [what, name, content, expectedReason] of [
+    ['an empty file', 'a.txt', '', /^The file is empty\.$/],
+    ['whitespace', 'a.txt', ' \n\t\n', /has no text/],
+    ['bytes that are not text', 'a.bin', '\0\x01', /neither text nor in a supported format/],
+    [
+      'a text with the extension of a document',
+      'a.docx',
+      'just words',
+      /is named \.docx, but does not have this format/,
+    ],
+    ['a picture', 'a.png', Uint8Array.of(0x89, 0x50, 0x4e, 0x47), /a picture \(PNG\); this format is not supported/],
     ['an old office file', 'a.doc', Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1), /old office format/],
-    ['an archive', 'a.docx', makeZip([{ name: 'x', content: 'x' }]), /archive of other files/],
+    ['an archive', 'a.docx', createTestZip([{ name: 'x', content: 'x' }]), /archive without a supported document/],
     ['half a document', 'a.docx', fixture('report.docx').subarray(0, 9_000), /is damaged/],
-    ['elements without end', 'a.html', '<div>'.repeat(5_001), /more than 5000 elements inside each other/],
+    ['elements nested without limit', 'a.html', '<div>'.repeat(5_001), /more than 5000 nested elements/],
     ['a PDF without its parts', 'a.pdf', '%PDF-1.7\n', /damaged/],
   ] as const) {
-    test(`${what}, with the reason`, async () => assert.match(await read(name, content), said));
+    test(`${what}, and names the reason`, async () => assert.match(await read(name, content), expectedReason));
   }
 
-  test('an entity that a file declares stays a word', async () => {
+  test('does not expand an entity that a file declares', async () => {
     const bomb = `<?xml version="1.0"?><!DOCTYPE d [<!ENTITY e0 "ha">${laughs}]>`;
     const body = '<w:document><w:body><w:p><w:r><w:t>&e9;</w:t></w:r></w:p></w:body></w:document>';
-    assert.equal(await read('a.docx', makeDocx(bomb + body)), 'docx: &e9;');
+    assert.equal(await read('a.docx', createTestDocx(bomb + body)), 'docx: &e9;');
   });
 
-  test('a file that an entity names is not read', async () => {
+  test('does not read a file that an entity names', async () => {
     const xml = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><w:p><w:r><w:t>a&x;</w:t></w:r></w:p>';
-    assert.equal(await read('a.docx', makeDocx(xml)), 'docx: a&x;');
+    assert.equal(await read('a.docx', createTestDocx(xml)), 'docx: a&x;');
   });
 });

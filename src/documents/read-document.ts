@@ -5,42 +5,41 @@ import {
   DOCUMENT_ZIP_FILE_BYTES_MAX,
 } from '../core/limits.ts';
 import { detectKind } from './detect-kind.ts';
-import type { DocumentKind, Extracted } from './document.ts';
-import { createFlow } from './flow.ts';
+import type { DocumentKind, ExtractionResult } from './document.ts';
+import { createTextLayout } from './text-layout.ts';
 import { readDocx } from './formats/docx.ts';
 import { readEpub } from './formats/epub.ts';
 import { readHtml } from './formats/html.ts';
-import { contentTypes } from './formats/office-parts.ts';
+import { readContentTypes } from './formats/office-parts.ts';
 import { readPdf } from './formats/pdf.ts';
-import { readPlain } from './formats/plain.ts';
+import { readPlainText } from './formats/plain.ts';
 import { readPptx } from './formats/pptx.ts';
 import { readXlsx } from './formats/xlsx.ts';
 import { createTextSink, type TextSink } from './text-sink.ts';
-import { Unreadable } from './unreadable.ts';
-import { openZip, type Zip } from './zip.ts';
+import { UnreadableDocumentError } from './unreadable-document-error.ts';
+import { openZip, type ZipArchive } from './zip.ts';
 
 /**
- * The text of a document that is in memory. What it takes besides is bounded by whoever runs it: this is for a process of
- * its own.
- * @throws whatever a library throws for what it does not understand.
+ * Extracts the text of a document in memory. Runs in a separate process, which limits its time and memory.
+ * @throws any error of a library that cannot read the document.
  */
 export async function readDocument(
   bytes: Uint8Array,
   { name, textBytesMax }: { readonly name: string; readonly textBytesMax: number },
-): Promise<Extracted> {
+): Promise<ExtractionResult> {
   const sink = createTextSink({ bytesMax: textBytesMax });
   try {
-    const kind = await readInto(sink, bytes, name);
-    const { text, chars } = sink.end();
-    if (!hasWords(text)) throw new Unreadable('has no text');
+    const kind = await readByKind(sink, bytes, name);
+    const { text, chars } = sink.finish();
+    if (!hasVisibleText(text)) throw new UnreadableDocumentError('has no text');
     return { type: 'text', kind, text, chars };
   } catch (error) {
-    if (error instanceof Unreadable) return { type: 'failed', reason: `The file ${error.message}.` };
+    if (error instanceof UnreadableDocumentError) return { type: 'failed', reason: `The file ${error.message}.` };
     throw error;
   }
 }
 
-async function readInto(sink: TextSink, bytes: Uint8Array, name: string): Promise<DocumentKind> {
+async function readByKind(sink: TextSink, bytes: Uint8Array, name: string): Promise<DocumentKind> {
   const kind = detectKind(bytes, name);
   switch (kind) {
     case 'archive':
@@ -49,13 +48,13 @@ async function readInto(sink: TextSink, bytes: Uint8Array, name: string): Promis
       await readPdf(bytes, sink, { pagesMax: DOCUMENT_PAGES_MAX });
       return kind;
     case 'html':
-      readHtml(bytes, createFlow(sink));
+      readHtml(bytes, createTextLayout(sink));
       return kind;
     case 'text':
     case 'markdown':
     case 'csv':
     case 'json':
-      readPlain(bytes, sink);
+      readPlainText(bytes, sink);
       return kind;
   }
 }
@@ -64,36 +63,36 @@ function readArchive(bytes: Uint8Array, sink: TextSink): DocumentKind {
   const zip = openZip(bytes, {
     entriesMax: DOCUMENT_ZIP_ENTRIES_MAX,
     fileBytesMax: DOCUMENT_ZIP_FILE_BYTES_MAX,
-    allBytesMax: DOCUMENT_UNPACKED_BYTES_MAX,
+    totalBytesMax: DOCUMENT_UNPACKED_BYTES_MAX,
   });
-  const kind = kindInside(zip);
+  const kind = detectArchiveKind(zip);
   switch (kind) {
     case 'docx':
-      readDocx(zip, createFlow(sink));
+      readDocx(zip, createTextLayout(sink));
       return kind;
     case 'xlsx':
       readXlsx(zip, sink);
       return kind;
     case 'pptx':
-      readPptx(zip, createFlow(sink));
+      readPptx(zip, createTextLayout(sink));
       return kind;
     case 'epub':
-      readEpub(zip, createFlow(sink));
+      readEpub(zip, createTextLayout(sink));
       return kind;
   }
 }
 
-function kindInside(zip: Zip): 'docx' | 'xlsx' | 'pptx' | 'epub' {
+function detectArchiveKind(zip: ZipArchive): 'docx' | 'xlsx' | 'pptx' | 'epub' {
   if (zip.has('META-INF/container.xml')) return 'epub';
-  if (!zip.has('[Content_Types].xml')) throw new Unreadable('is an archive of other files, which is not read');
-  for (const type of contentTypes(zip).values()) {
+  if (!zip.has('[Content_Types].xml')) throw new UnreadableDocumentError('is an archive without a supported document');
+  for (const type of readContentTypes(zip).values()) {
     if (!type.endsWith('main+xml')) continue;
     if (/wordprocessingml|ms-word/.test(type)) return 'docx';
     if (/spreadsheetml|ms-excel/.test(type)) return 'xlsx';
     if (/presentationml|ms-powerpoint/.test(type)) return 'pptx';
   }
-  throw new Unreadable('is of an office format that is not read');
+  throw new UnreadableDocumentError('has an unsupported office format');
 }
 
-/** Blanks and ends of lines are no text; all else is above them. */
-const hasWords = (text: Uint8Array): boolean => text.some((byte) => byte > 0x20);
+/** Whether any byte is above the space, i.e. neither whitespace nor a line end. */
+const hasVisibleText = (text: Uint8Array): boolean => text.some((byte) => byte > 0x20);

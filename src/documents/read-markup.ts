@@ -1,27 +1,27 @@
 import { Parser } from 'htmlparser2';
 import { DOCUMENT_DEPTH_MAX } from '../core/limits.ts';
 import { decodeText } from './decode-text.ts';
-import { Unreadable } from './unreadable.ts';
+import { UnreadableDocumentError } from './unreadable-document-error.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** What is met on the way through a page or an XML file. Names are without their prefix. */
+/** Callbacks for the parts of a page or an XML file. Names come without their namespace prefix. */
 export interface MarkupHandler {
   open?(name: string, attributes: Attributes): void;
   text?(text: string): void;
   close?(name: string): void;
 }
 
-/** Bytes at whose beginning an encoding may be declared. */
+/** Number of leading bytes that may declare an encoding. */
 const DECLARATION_BYTES = 1024;
 
-const IN_XML = /^<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/;
-const IN_HTML = /<meta\s[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i;
+const XML_ENCODING = /^<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/;
+const HTML_CHARSET = /<meta\s[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i;
 
 /**
- * Reads markup from its beginning to its end. Nothing it refers to is fetched, and no entity is known but those of HTML and
- * the numbered ones: what a file declares of its own stays as it was written.
- * @throws Unreadable where its elements are nested too deep: each costs as much as there are around it.
+ * Parses markup. Fetches nothing, and resolves no entities but those of HTML and numeric ones; entities that a file
+ * declares stay as they are.
+ * @throws UnreadableDocumentError if elements are nested too deeply: the cost of an element grows with its depth.
  */
 export function readMarkup(bytes: Uint8Array, type: 'xml' | 'html', { open, text, close }: MarkupHandler): void {
   let depth = 0;
@@ -30,29 +30,30 @@ export function readMarkup(bytes: Uint8Array, type: 'xml' | 'html', { open, text
       onopentag(name, attributes) {
         depth++;
         if (depth > DOCUMENT_DEPTH_MAX)
-          throw new Unreadable(`has more than ${DOCUMENT_DEPTH_MAX} elements inside each other`);
-        open?.(plainName(name), attributes);
+          throw new UnreadableDocumentError(`has more than ${DOCUMENT_DEPTH_MAX} nested elements`);
+        open?.(removePrefix(name), attributes);
       },
       ontext: (piece) => text?.(piece),
       onclosetag(name) {
         depth--;
-        close?.(plainName(name));
+        close?.(removePrefix(name));
       },
     },
     { xmlMode: type === 'xml', decodeEntities: true },
   );
   const head = Buffer.from(bytes.subarray(0, DECLARATION_BYTES)).toString('latin1');
-  const declared = (type === 'xml' ? IN_XML : IN_HTML).exec(head)?.[1] ?? (type === 'xml' ? 'utf-8' : undefined);
-  for (const piece of decodeText(bytes, { declared })) parser.write(piece);
+  const declared =
+    (type === 'xml' ? XML_ENCODING : HTML_CHARSET).exec(head)?.[1] ?? (type === 'xml' ? 'utf-8' : undefined);
+  for (const piece of decodeText(bytes, { declaredEncoding: declared })) parser.write(piece);
   parser.end();
 }
 
-const plainName = (name: string): string => name.slice(name.indexOf(':') + 1);
+const removePrefix = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-/** An attribute by its name without prefix. */
-export function attributeOf(attributes: Attributes, name: string): string | undefined {
-  const own = attributes[name];
-  if (own !== undefined) return own;
+/** Returns an attribute by its name without prefix. */
+export function getAttribute(attributes: Attributes, name: string): string | undefined {
+  const value = attributes[name];
+  if (value !== undefined) return value;
   const key = Object.keys(attributes).find((each) => each.endsWith(`:${name}`));
   return key === undefined ? undefined : attributes[key];
 }

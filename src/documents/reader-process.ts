@@ -1,31 +1,31 @@
-// Main file of the process that reads one document and ends. The document is read in a thread of it, so that this side
-// always sees how long it takes and how much memory all of it holds, and ends both in one.
+// Main file of the process that reads one document and exits. A thread reads the document, so that this thread can
+// always measure its time and memory, and end both together.
 import { Worker } from 'node:worker_threads';
 import { assert } from '../lib/assert.ts';
-import { ownFile } from '../lib/sealed-process.ts';
-import { watchCost } from '../lib/watch-cost.ts';
-import { WAIT_FACTOR } from './document.ts';
-import type { Extracted, ReadingLimits } from './document.ts';
+import { resolveSourceFile } from '../lib/restricted-process.ts';
+import { watchResourceUsage } from '../lib/watch-resource-usage.ts';
+import { WALL_CLOCK_FACTOR } from './document.ts';
+import type { ExtractionResult, ExtractionLimits } from './document.ts';
 import type { ReaderTask } from './reader-thread.ts';
 
-/** The first line of standard input; so many bytes of the document follow, and it stays open after them. */
-export interface ReaderOrder {
+/** The first line of standard input. `sizeBytes` bytes of the document follow; standard input stays open. */
+export interface ReaderCommand {
   readonly name: string;
   readonly sizeBytes: number;
-  readonly limits: ReadingLimits;
+  readonly limits: ExtractionLimits;
 }
 
-/** The first line of standard output; so many bytes of text follow. */
+/** The first line of standard output. `bytes` bytes of text follow. */
 export type ReaderReport =
   | { readonly type: 'text'; readonly kind: string; readonly chars: number; readonly bytes: number }
   | { readonly type: 'failed'; readonly reason: string };
 
-let hasTold = false;
+let hasReported = false;
 
-const { order, document } = await takeIn();
-const { limits } = order;
-const task: ReaderTask = { bytes: document, name: order.name, textBytesMax: limits.textBytesMax };
-const thread = new Worker(ownFile(new URL('./reader-thread', import.meta.url)), {
+const { command, document } = await receiveCommand();
+const { limits } = command;
+const task: ReaderTask = { bytes: document, name: command.name, textBytesMax: limits.textBytesMax };
+const thread = new Worker(resolveSourceFile(new URL('./reader-thread', import.meta.url)), {
   workerData: task,
   transferList: [document.buffer],
   env: {},
@@ -33,29 +33,29 @@ const thread = new Worker(ownFile(new URL('./reader-thread', import.meta.url)), 
   stderr: true,
   resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
 });
-const tooLong = (): void => tell(failed(`takes longer than ${limits.msMax} ms to read`));
-// What counts is the time it works: on a busy machine it may have to wait several times as long.
-const timer = setTimeout(tooLong, limits.msMax * WAIT_FACTOR);
-const unwatch = watchCost({
-  msMax: () => limits.msMax,
+const tooLong = (): void => sendReport(createFailure(`takes longer than ${limits.cpuMsMax} ms to read`));
+// CPU time is the limit that counts: on a busy machine, the wall-clock time may be several times as long.
+const timer = setTimeout(tooLong, limits.cpuMsMax * WALL_CLOCK_FACTOR);
+const unwatch = watchResourceUsage({
+  msMax: () => limits.cpuMsMax,
   residentBytesMax: limits.residentBytesMax,
-  onOver: (limit) => (limit === 'time' ? tooLong() : tell(failed('takes too much memory to read'))),
+  onExceeded: (limit) => (limit === 'time' ? tooLong() : sendReport(createFailure('takes too much memory to read'))),
 });
-thread.on('message', (result: Extracted) => tell(result));
+thread.on('message', (result: ExtractionResult) => sendReport(result));
 thread.on('error', (error) =>
-  tell(
-    failed(
+  sendReport(
+    createFailure(
       'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'takes too much memory to read' : 'is damaged',
     ),
   ),
 );
-// Whoever waits for the text is gone.
+// Standard input ends when the service process is gone.
 process.stdin.on('end', () => process.exit(0)).resume();
 
-/** Once; then this process ends, whatever its thread is at. */
-function tell(result: Extracted): void {
-  if (hasTold) return;
-  hasTold = true;
+/** Writes the first result, then exits, whatever the thread is doing. */
+function sendReport(result: ExtractionResult): void {
+  if (hasReported) return;
+  hasReported = true;
   clearTimeout(timer);
   unwatch();
   const text = result.type === 'text' ? result.text : new Uint8Array();
@@ -67,35 +67,35 @@ function tell(result: Extracted): void {
   process.stdout.write(text, () => process.exit(0));
 }
 
-const failed = (what: string): Extracted => ({ type: 'failed', reason: `The file ${what}.` });
+const createFailure = (problem: string): ExtractionResult => ({ type: 'failed', reason: `The file ${problem}.` });
 
-function takeIn(): Promise<{ readonly order: ReaderOrder; readonly document: Uint8Array<ArrayBuffer> }> {
+function receiveCommand(): Promise<{ readonly command: ReaderCommand; readonly document: Uint8Array<ArrayBuffer> }> {
   return new Promise((resolve, reject) => {
     let head = Buffer.alloc(0);
-    let order: ReaderOrder | undefined;
+    let command: ReaderCommand | undefined;
     let document = new Uint8Array();
     let filled = 0;
-    const take = (bytes: Uint8Array): void => {
-      assert(filled + bytes.length <= document.length, 'a document has as many bytes as were announced');
+    const append = (bytes: Uint8Array): void => {
+      assert(filled + bytes.length <= document.length, 'a document has as many bytes as announced');
       document.set(bytes, filled);
       filled += bytes.length;
     };
     const onData = (piece: Buffer): void => {
-      if (order) take(piece);
+      if (command) append(piece);
       else {
         head = Buffer.concat([head, piece]);
         const end = head.indexOf(0x0a);
         if (end < 0) return;
-        // The process that started us wrote it.
-        order = JSON.parse(head.toString('utf8', 0, end)) as ReaderOrder;
-        document = new Uint8Array(order.sizeBytes);
-        take(head.subarray(end + 1));
+        // Written by the parent process.
+        command = JSON.parse(head.toString('utf8', 0, end)) as ReaderCommand;
+        document = new Uint8Array(command.sizeBytes);
+        append(head.subarray(end + 1));
       }
       if (filled < document.length) return;
       process.stdin.off('data', onData).off('end', onEnd);
-      resolve({ order, document });
+      resolve({ command, document });
     };
-    const onEnd = (): void => reject(new Error('the document was cut off'));
+    const onEnd = (): void => reject(new Error('the document is incomplete'));
     process.stdin.on('data', onData).on('end', onEnd);
   });
 }

@@ -1,29 +1,27 @@
-// Main file of the thread in which a document is read (reader-process.ts).
+// Main file of the thread that reads a document (reader-process.ts).
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../lib/assert.ts';
-import type { Extracted } from './document.ts';
+import type { ExtractionResult } from './document.ts';
 import { readDocument } from './read-document.ts';
 
-/** Handed over by the process that this thread is of. */
+/** Data that the reader process passes to this thread. */
 export interface ReaderTask {
   readonly bytes: Uint8Array;
   readonly name: string;
   readonly textBytesMax: number;
 }
 
-assert(parentPort, 'this is the main file of a thread');
+assert(parentPort, 'reader-thread must run in a worker thread');
 const port = parentPort;
-const { bytes, ...wish } = workerData as ReaderTask;
+const { bytes, ...options } = workerData as ReaderTask;
 
-let result: Extracted;
+let result: ExtractionResult;
 try {
-  result = await readDocument(bytes, wish);
+  result = await readDocument(bytes, options);
 } catch (error) {
-  // Whatever a library says of a document that it does not understand: it may quote the document.
-  const what =
-    error instanceof RangeError
-      ? 'is nested too deep, or too large'
-      : 'is damaged, or of a kind that is not understood';
-  result = { type: 'failed', reason: `The file ${what}.` };
+  // The message of a library may quote the document, so it is replaced.
+  const problem =
+    error instanceof RangeError ? 'is too large or nested too deeply' : 'is damaged or has an unknown format';
+  result = { type: 'failed', reason: `The file ${problem}.` };
 }
 port.postMessage(result);

@@ -1,46 +1,46 @@
-import { Unreadable } from './unreadable.ts';
+import { UnreadableDocumentError } from './unreadable-document-error.ts';
 
-/** Takes the text of a document piece by piece, up to its limit. */
+/** Collects the text of a document, up to its limit. */
 export interface TextSink {
-  /** @throws Unreadable beyond the limit: a text is whole or not there. */
+  /** @throws UnreadableDocumentError beyond the limit: a text is never truncated. */
   push(text: string): void;
-  end(): { readonly text: Uint8Array; readonly chars: number };
+  finish(): { readonly text: Uint8Array; readonly chars: number };
 }
 
-/** So many characters become bytes at once: strings of many pieces take several times their length. */
+/** Characters encoded at a time: a string built from many pieces takes several times its length in memory. */
 const FLUSH_CHARS = 64 * 1024;
 
-/** Control characters that no text needs; templates and terminals would only stumble over them. */
-const CONTROLS = /[^\P{Cc}\n\t]/gu;
+/** Control characters other than newline and tab: no text needs them, and templates and terminals may misbehave. */
+const CONTROL_CHARACTERS = /[^\P{Cc}\n\t]/gu;
 
 export function createTextSink({ bytesMax }: { readonly bytesMax: number }): TextSink {
   const flushed: Uint8Array[] = [];
   let bytes = 0;
   let chars = 0;
-  let waiting = '';
+  let pending = '';
 
   const flush = (text: string): void => {
-    const clean = text.replace(CONTROLS, '').toWellFormed();
+    const clean = text.replace(CONTROL_CHARACTERS, '').toWellFormed();
     const encoded = Buffer.from(clean, 'utf8');
     flushed.push(encoded);
     bytes += encoded.length;
     chars += clean.length;
-    if (bytes > bytesMax) throw new Unreadable(`has more text than the ${bytesMax} bytes that may be read of one`);
+    if (bytes > bytesMax) throw new UnreadableDocumentError(`has more than ${bytesMax} bytes of text`);
   };
 
   return {
     push(text) {
-      waiting += text;
-      if (waiting.length < FLUSH_CHARS) return;
-      // The other half of a character may come with the next piece.
-      const end = isHighSurrogate(waiting.charCodeAt(waiting.length - 1)) ? waiting.length - 1 : waiting.length;
-      const rest = waiting.slice(end);
-      flush(waiting.slice(0, end));
-      waiting = rest;
+      pending += text;
+      if (pending.length < FLUSH_CHARS) return;
+      // The second half of a surrogate pair may be in the next piece.
+      const end = isHighSurrogate(pending.charCodeAt(pending.length - 1)) ? pending.length - 1 : pending.length;
+      const rest = pending.slice(end);
+      flush(pending.slice(0, end));
+      pending = rest;
     },
-    end() {
-      flush(waiting);
-      waiting = '';
+    finish() {
+      flush(pending);
+      pending = '';
       return { text: Buffer.concat(flushed), chars };
     },
   };

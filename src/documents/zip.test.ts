@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { makeZip } from './__fixtures__/make-zip.ts';
+import { createTestZip } from './__fixtures__/test-zip.ts';
 import { openZip } from './zip.ts';
 
-const LIMITS = { entriesMax: 100, fileBytesMax: 10_000, allBytesMax: 15_000 };
-const open = (...[entries, options]: Parameters<typeof makeZip>) => openZip(makeZip(entries, options), LIMITS);
-const refused = (what: string) => ({ name: 'Unreadable', message: new RegExp(what) });
+const LIMITS = { entriesMax: 100, fileBytesMax: 10_000, totalBytesMax: 15_000 };
+const openTestZip = (...[entries, options]: Parameters<typeof createTestZip>) =>
+  openZip(createTestZip(entries, options), LIMITS);
+const expectedError = (what: string) => ({ name: 'UnreadableDocumentError', message: new RegExp(what) });
 
-describe('an archive', () => {
-  test('gives each of its files, also behind a comment', () => {
-    const bytes = makeZip([
+describe('openZip', () => {
+  test('reads each file, also with an archive comment', () => {
+    const bytes = createTestZip([
       { name: 'a', content: 'one' },
       { name: 'ü/b', content: '' },
     ]);
@@ -17,43 +18,46 @@ describe('an archive', () => {
     assert.equal(Buffer.from(zip.read('a')).toString(), 'one');
     assert.equal(zip.read('ü/b').length, 0);
     assert.ok(zip.has('a') && !zip.has('c'));
-    assert.throws(() => zip.read('c'), refused('c is missing'));
+    assert.throws(() => zip.read('c'), expectedError('c is missing'));
   });
 
-  test('is unpacked no further than it may be, file by file and in all', () => {
-    const zip = open([
+  test('limits the uncompressed size of each file and of all files', () => {
+    const zip = openTestZip([
       { name: 'large', content: 'x'.repeat(10_001) },
       { name: 'one', content: 'x'.repeat(9_000) },
       { name: 'two', content: 'x'.repeat(9_000) },
     ]);
-    assert.throws(() => zip.read('large'), refused('larger unpacked'));
+    assert.throws(() => zip.read('large'), expectedError('larger when decompressed'));
     assert.equal(zip.read('one').length, 9_000);
-    assert.throws(() => zip.read('two'), refused('larger unpacked'));
+    assert.throws(() => zip.read('two'), expectedError('larger when decompressed'));
   });
 
-  for (const [lie, said, reason] of [
-    ['is smaller', { bytes: 3 }, 'not whole'],
-    ['is larger', { bytes: 4_000_000_000 }, 'not whole'],
-    ['has other bytes', { crc: 1 }, 'not whole'],
-    ['is locked', { flags: 1 }, 'password'],
-    ['is packed otherwise', { method: 99 }, 'packed in a way'],
-    ['is not packed', { method: 0 }, 'not whole'],
+  for (const [lie, statedSize, reason] of [
+    ['is smaller', { bytes: 3 }, 'is damaged'],
+    ['is larger', { bytes: 4_000_000_000 }, 'is damaged'],
+    ['has other bytes', { crc: 1 }, 'is damaged'],
+    ['is encrypted', { flags: 1 }, 'password'],
+    ['has another compression', { method: 99 }, 'unsupported compression'],
+    ['is not compressed', { method: 0 }, 'is damaged'],
   ] as const) {
-    test(`that says a file ${lie} is not believed`, () => {
-      const zip = open([{ name: 'a', content: 'x'.repeat(5_000), said }]);
-      assert.throws(() => zip.read('a'), refused(reason));
+    test(`refuses a file if the archive wrongly says that it ${lie}`, () => {
+      const zip = openTestZip([{ name: 'a', content: 'x'.repeat(5_000), overrides: statedSize }]);
+      assert.throws(() => zip.read('a'), expectedError(reason));
     });
   }
 
-  test('with too many files, or fewer than it says, is refused before any is unpacked', () => {
-    assert.throws(() => open([], { count: 101 }), refused('more than 100 files'));
-    assert.throws(() => open([{ name: 'a', content: '' }], { count: 2 }), refused('directory is cut off'));
+  test('refuses an archive with too many entries, or fewer than declared, before decompressing any', () => {
+    assert.throws(() => openTestZip([], { count: 101 }), expectedError('more than 100 files'));
+    assert.throws(
+      () => openTestZip([{ name: 'a', content: '' }], { count: 2 }),
+      expectedError('directory is incomplete'),
+    );
   });
 
-  test('that is cut anywhere is refused or gives what it has, and nothing else happens', () => {
-    const bytes = makeZip([{ name: 'a', content: 'some words that are packed' }]);
+  test('throws nothing but UnreadableDocumentError for a truncated or corrupted archive', () => {
+    const bytes = createTestZip([{ name: 'a', content: 'some words that are packed' }]);
     for (let length = 0; length < bytes.length; length++) {
-      assert.throws(() => openZip(bytes.subarray(0, length), LIMITS).read('a'), { name: 'Unreadable' });
+      assert.throws(() => openZip(bytes.subarray(0, length), LIMITS).read('a'), { name: 'UnreadableDocumentError' });
     }
     for (let at = 0; at < bytes.length; at++) {
       const broken = Buffer.from(bytes);
@@ -61,7 +65,7 @@ describe('an archive', () => {
       try {
         openZip(broken, LIMITS).read('a');
       } catch (error) {
-        assert.equal(error instanceof Error && error.name, 'Unreadable', `byte ${at}: ${String(error)}`);
+        assert.equal(error instanceof Error && error.name, 'UnreadableDocumentError', `byte ${at}: ${String(error)}`);
       }
     }
   });

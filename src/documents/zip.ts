@@ -1,95 +1,97 @@
 import { constants, crc32, inflateRawSync } from 'node:zlib';
-import { Unreadable } from './unreadable.ts';
+import { UnreadableDocumentError } from './unreadable-document-error.ts';
 
-/** The files in an archive. */
-export interface Zip {
+/** Read access to the files of an archive. */
+export interface ZipArchive {
   has(name: string): boolean;
-  /** @throws Unreadable where there is none, or it is not what the archive says it is. */
+  /** @throws UnreadableDocumentError if the file is missing, damaged or above a limit. */
   read(name: string): Uint8Array;
 }
 
 export interface ZipLimits {
   readonly entriesMax: number;
-  /** Bytes of one file in it, unpacked, and of all that are read together. */
+  /** Limits of the uncompressed size: of one file, and of all files read. */
   readonly fileBytesMax: number;
-  readonly allBytesMax: number;
+  readonly totalBytesMax: number;
 }
 
-interface Entry {
+interface DirectoryEntry {
   readonly flags: number;
   readonly method: number;
   readonly crc: number;
-  readonly packedBytes: number;
-  readonly bytes: number;
+  readonly compressedBytes: number;
+  readonly uncompressedBytes: number;
   readonly offset: number;
 }
 
-// APPNOTE.TXT, sections 4.3 and 4.4.
-const END = 0x06054b50;
-const END_64 = 0x06064b50;
-const LOCATOR_64 = 0x07064b50;
-const CENTRAL = 0x02014b50;
-const LOCAL = 0x04034b50;
-const END_BYTES = 22;
-const LOCATOR_64_BYTES = 20;
+// Record signatures and field values of APPNOTE.TXT, sections 4.3 and 4.4.
+const END_RECORD_SIGNATURE = 0x06054b50;
+const ZIP64_END_RECORD_SIGNATURE = 0x06064b50;
+const ZIP64_LOCATOR_SIGNATURE = 0x07064b50;
+const CENTRAL_HEADER_SIGNATURE = 0x02014b50;
+const LOCAL_HEADER_SIGNATURE = 0x04034b50;
+const END_RECORD_BYTES = 22;
+const ZIP64_LOCATOR_BYTES = 20;
 const COMMENT_BYTES_MAX = 0xffff;
-const EXTRA_64 = 1;
-const IN_EXTRA = 0xffffffff;
+const ZIP64_EXTRA_ID = 1;
+const ZIP64_MARKER = 0xffffffff;
 const ENCRYPTED_FLAG = 1;
 
 /**
- * An archive in memory. Only its directory is read at first; a file is unpacked when it is asked for, into no more than
- * the limits allow, whatever the archive says about its size.
- * @throws Unreadable where it is damaged or has too many files; so too `read`.
+ * Opens an archive in memory by reading its central directory. A file is decompressed on `read`, never beyond the
+ * limits, whatever size the archive declares.
+ * @throws UnreadableDocumentError if the archive is damaged or has too many entries.
  */
-export function openZip(bytes: Uint8Array, { entriesMax, fileBytesMax, allBytesMax }: ZipLimits): Zip {
+export function openZip(bytes: Uint8Array, { entriesMax, fileBytesMax, totalBytesMax }: ZipLimits): ZipArchive {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const entries = readDirectory(view, entriesMax);
-  let leftBytes = allBytesMax;
+  let remainingBytes = totalBytesMax;
 
   return {
     has: (name) => entries.has(name),
     read(name) {
-      const entry = entries.get(name) ?? damaged(`${name} is missing`);
-      if ((entry.flags & ENCRYPTED_FLAG) !== 0) throw new Unreadable('is protected by a password');
-      const packed = packedOf(view, entry, name);
-      const bytesMax = Math.min(fileBytesMax, leftBytes);
-      const unpacked = entry.method === 0 ? packed : inflate(packed, { bytesMax, name });
-      if (unpacked.length > bytesMax) throw tooLarge();
-      if (unpacked.length !== entry.bytes || crc32(unpacked) !== entry.crc) damaged(`${name} is not whole`);
-      leftBytes -= unpacked.length;
-      return unpacked;
+      const entry = entries.get(name) ?? throwDamaged(`${name} is missing`);
+      if ((entry.flags & ENCRYPTED_FLAG) !== 0) throw new UnreadableDocumentError('is protected by a password');
+      const compressed = readCompressed(view, entry, name);
+      const bytesMax = Math.min(fileBytesMax, remainingBytes);
+      const uncompressed = entry.method === 0 ? compressed : inflate(compressed, { bytesMax, name });
+      if (uncompressed.length > bytesMax) throw createTooLargeError();
+      if (uncompressed.length !== entry.uncompressedBytes || crc32(uncompressed) !== entry.crc)
+        throwDamaged(`${name} is damaged`);
+      remainingBytes -= uncompressed.length;
+      return uncompressed;
     },
   };
 }
 
-function readDirectory(view: Buffer, entriesMax: number): ReadonlyMap<string, Entry> {
+function readDirectory(view: Buffer, entriesMax: number): ReadonlyMap<string, DirectoryEntry> {
   const { count, offset } = findDirectory(view);
-  if (count > entriesMax) throw new Unreadable(`has more than ${entriesMax} files inside`);
-  const entries = new Map<string, Entry>();
+  if (count > entriesMax) throw new UnreadableDocumentError(`has more than ${entriesMax} files inside`);
+  const entries = new Map<string, DirectoryEntry>();
   let at = offset;
   for (let index = 0; index < count; index++) {
-    if (at + 46 > view.length || view.readUInt32LE(at) !== CENTRAL) damaged('its directory is cut off');
+    if (at + 46 > view.length || view.readUInt32LE(at) !== CENTRAL_HEADER_SIGNATURE)
+      throwDamaged('its directory is incomplete');
     const nameLength = view.readUInt16LE(at + 28);
     const extraLength = view.readUInt16LE(at + 30);
     const name = view.toString('utf8', at + 46, at + 46 + nameLength);
     const extra = view.subarray(at + 46 + nameLength, at + 46 + nameLength + extraLength);
-    const wide = wideNumbers(extra);
-    const number = (place: number): number => {
-      const narrow = view.readUInt32LE(at + place);
-      return narrow === IN_EXTRA ? (wide.shift() ?? damaged('its directory is cut off')) : narrow;
+    const zip64Values = readZip64Values(extra);
+    const readSize = (fieldOffset: number): number => {
+      const value = view.readUInt32LE(at + fieldOffset);
+      return value === ZIP64_MARKER ? (zip64Values.shift() ?? throwDamaged('its directory is incomplete')) : value;
     };
-    // In this order they stand among the wide ones.
-    const size = number(24);
-    const packedBytes = number(20);
-    const start = number(42);
+    // The order of the fields in the ZIP64 extra record.
+    const uncompressedBytes = readSize(24);
+    const compressedBytes = readSize(20);
+    const start = readSize(42);
     if (!entries.has(name)) {
       entries.set(name, {
         flags: view.readUInt16LE(at + 8),
         method: view.readUInt16LE(at + 10),
         crc: view.readUInt32LE(at + 16),
-        packedBytes,
-        bytes: size,
+        compressedBytes,
+        uncompressedBytes,
         offset: start,
       });
     }
@@ -99,23 +101,24 @@ function readDirectory(view: Buffer, entriesMax: number): ReadonlyMap<string, En
 }
 
 function findDirectory(view: Buffer): { readonly count: number; readonly offset: number } {
-  const first = Math.max(0, view.length - END_BYTES - COMMENT_BYTES_MAX);
-  for (let at = view.length - END_BYTES; at >= first; at--) {
-    if (view.readUInt32LE(at) !== END) continue;
-    const found = { count: view.readUInt16LE(at + 10), offset: view.readUInt32LE(at + 16) };
-    const locator = at - LOCATOR_64_BYTES;
-    if (locator < 0 || view.readUInt32LE(locator) !== LOCATOR_64) return found;
-    const wide = Number(view.readBigUInt64LE(locator + 8));
-    if (wide + 56 > view.length || view.readUInt32LE(wide) !== END_64) return damaged('its directory is cut off');
-    return { count: Number(view.readBigUInt64LE(wide + 32)), offset: Number(view.readBigUInt64LE(wide + 48)) };
+  const first = Math.max(0, view.length - END_RECORD_BYTES - COMMENT_BYTES_MAX);
+  for (let at = view.length - END_RECORD_BYTES; at >= first; at--) {
+    if (view.readUInt32LE(at) !== END_RECORD_SIGNATURE) continue;
+    const endRecord = { count: view.readUInt16LE(at + 10), offset: view.readUInt32LE(at + 16) };
+    const locator = at - ZIP64_LOCATOR_BYTES;
+    if (locator < 0 || view.readUInt32LE(locator) !== ZIP64_LOCATOR_SIGNATURE) return endRecord;
+    const zip64At = Number(view.readBigUInt64LE(locator + 8));
+    if (zip64At + 56 > view.length || view.readUInt32LE(zip64At) !== ZIP64_END_RECORD_SIGNATURE)
+      return throwDamaged('its directory is incomplete');
+    return { count: Number(view.readBigUInt64LE(zip64At + 32)), offset: Number(view.readBigUInt64LE(zip64At + 48)) };
   }
-  return damaged('its directory is missing');
+  return throwDamaged('its directory is missing');
 }
 
-function wideNumbers(extra: Buffer): number[] {
+function readZip64Values(extra: Buffer): number[] {
   for (let at = 0; at + 4 <= extra.length;) {
     const length = extra.readUInt16LE(at + 2);
-    if (extra.readUInt16LE(at) === EXTRA_64) {
+    if (extra.readUInt16LE(at) === ZIP64_EXTRA_ID) {
       const field = extra.subarray(at + 4, at + 4 + length);
       return Array.from({ length: Math.floor(field.length / 8) }, (_, index) =>
         Number(field.readBigUInt64LE(index * 8)),
@@ -126,25 +129,27 @@ function wideNumbers(extra: Buffer): number[] {
   return [];
 }
 
-function packedOf(view: Buffer, { offset, packedBytes, method }: Entry, name: string): Buffer {
-  if (method !== 0 && method !== 8) throw new Unreadable('is packed in a way that cannot be read');
-  if (offset + 30 > view.length || view.readUInt32LE(offset) !== LOCAL) return damaged(`${name} is missing`);
+function readCompressed(view: Buffer, { offset, compressedBytes, method }: DirectoryEntry, name: string): Buffer {
+  if (method !== 0 && method !== 8) throw new UnreadableDocumentError('uses an unsupported compression');
+  if (offset + 30 > view.length || view.readUInt32LE(offset) !== LOCAL_HEADER_SIGNATURE)
+    return throwDamaged(`${name} is missing`);
   const start = offset + 30 + view.readUInt16LE(offset + 26) + view.readUInt16LE(offset + 28);
-  if (start + packedBytes > view.length) return damaged(`${name} is cut off`);
-  return view.subarray(start, start + packedBytes);
+  if (start + compressedBytes > view.length) return throwDamaged(`${name} is incomplete`);
+  return view.subarray(start, start + compressedBytes);
 }
 
-function inflate(packed: Buffer, { bytesMax, name }: { readonly bytesMax: number; readonly name: string }): Buffer {
+function inflate(compressed: Buffer, { bytesMax, name }: { readonly bytesMax: number; readonly name: string }): Buffer {
   try {
-    return inflateRawSync(packed, { maxOutputLength: Math.max(1, bytesMax), finishFlush: constants.Z_SYNC_FLUSH });
+    return inflateRawSync(compressed, { maxOutputLength: Math.max(1, bytesMax), finishFlush: constants.Z_SYNC_FLUSH });
   } catch (error) {
-    if (error instanceof RangeError) throw tooLarge();
-    return damaged(`${name} is not whole`);
+    if (error instanceof RangeError) throw createTooLargeError();
+    return throwDamaged(`${name} is damaged`);
   }
 }
 
-const tooLarge = (): Unreadable => new Unreadable('is much larger unpacked than a document may be');
+const createTooLargeError = (): UnreadableDocumentError =>
+  new UnreadableDocumentError('is larger when decompressed than a document may be');
 
-function damaged(what: string): never {
-  throw new Unreadable(`is damaged: ${what.slice(0, 120)}`);
+function throwDamaged(problem: string): never {
+  throw new UnreadableDocumentError(`is damaged: ${problem.slice(0, 120)}`);
 }

@@ -1,6 +1,6 @@
 /**
- * Cuts a text inside each piece of markup in it, so that a tokenizer that would make one token of that piece, wherever it
- * stands, reads text. In order; none is empty.
+ * Splits a text inside each piece of markup that it contains, after the first character of that piece. Tokenizers that
+ * turn such markup into one special token then read it as plain text. Returns the pieces in order, without empty ones.
  */
 export function breakMarkup(text: string, markup: readonly string[]): string[] {
   if (text === '') return [];

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { TRIGGER_WINDOW_CHARS } from '../core/limits.ts';
-import type { Phase } from '../core/prompt.ts';
+import type { GenerationPhase } from '../core/prompt.ts';
 import { createStopMatcher } from '../lib/stop-matcher.ts';
 import { createChoiceOutput } from './choice-output.ts';
-import type { OutputCall, Said, SampledToken, Verdict } from './choice-output.ts';
-import { createTriggers } from './triggers.ts';
+import type { OutputOptions, OutputDelta, SampledToken, PushResult } from './choice-output.ts';
+import { createTriggerMatcher } from './trigger-matcher.ts';
 
 interface Likelihood {
   readonly id: number;
@@ -14,28 +14,28 @@ interface Likelihood {
 }
 type Token = SampledToken<Likelihood>;
 
-const NO_STOPS: OutputCall = { stop: { strings: [], tokens: [] }, phases: [] };
-const END: Token = { id: -1, bytes: new Uint8Array(), isEnd: true };
+const NO_STOPS: OutputOptions = { stop: { strings: [], tokens: [] }, phases: [] };
+const END: Token = { id: -1, bytes: new Uint8Array(), isEndToken: true };
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-const tokenOf = (bytes: Uint8Array, id: number): Token => ({
+const createToken = (bytes: Uint8Array, id: number): Token => ({
   id,
   bytes,
-  isEnd: false,
+  isEndToken: false,
   logprobs: { id, bytes: [...bytes] },
 });
 
-const tokensOf = (...texts: string[]): Token[] => texts.map((text, id) => tokenOf(encode(text), id));
+const createTokens = (...texts: string[]): Token[] => texts.map((text, id) => createToken(encode(text), id));
 
-/** Pushes tokens until there is a verdict other than `more`. */
-function play(tokens: readonly Token[], call: Partial<OutputCall> = {}) {
-  const lines: Said<Likelihood>[] = [];
+/** Pushes tokens until the result is not `more`. */
+function runOutput(tokens: readonly Token[], call: Partial<OutputOptions> = {}) {
+  const lines: OutputDelta<Likelihood>[] = [];
   const output = createChoiceOutput<Likelihood>(
     { ...NO_STOPS, ...call },
-    { triggers: createTriggers(call.phases ?? []), say: (said) => lines.push(said) },
+    { triggers: createTriggerMatcher(call.phases ?? []), onDelta: (delta) => lines.push(delta) },
   );
-  let verdict: Verdict = { type: 'more' };
+  let verdict: PushResult = { type: 'more' };
   for (const token of tokens) {
     verdict = output.push(token);
     if (verdict.type !== 'more') break;
@@ -43,11 +43,11 @@ function play(tokens: readonly Token[], call: Partial<OutputCall> = {}) {
   return { output, verdict, lines, text: lines.map((line) => line.text).join('') };
 }
 
-const cut = (bytes: Uint8Array, sizes: readonly number[]): Token[] => {
+const split = (bytes: Uint8Array, sizes: readonly number[]): Token[] => {
   const tokens: Token[] = [];
   for (let from = 0, id = 0; from < bytes.length; id++) {
     const size = sizes[id % Math.max(1, sizes.length)] ?? 1;
-    tokens.push(tokenOf(bytes.subarray(from, from + size), id));
+    tokens.push(createToken(bytes.subarray(from, from + size), id));
     from += size;
   }
   return tokens;
@@ -59,13 +59,13 @@ const anyStops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'é', '漢
   maxLength: 3,
 });
 
-describe('an answer', () => {
-  it('has the same text and the same end however its bytes are cut into tokens', () => {
+describe('createChoiceOutput: answers', () => {
+  it('produces the same text and the same end however the bytes are split into tokens', () => {
     fc.assert(
       fc.property(anyText, anyStops, anySizes, (text, strings, sizes) => {
         const call = { stop: { strings, tokens: [] } };
-        const whole = play([...tokensOf(text), END], call);
-        const pieces = play([...cut(encode(text), sizes), END], call);
+        const whole = runOutput([...createTokens(text), END], call);
+        const pieces = runOutput([...split(encode(text), sizes), END], call);
         assert.equal(pieces.text, whole.text);
         assert.deepEqual(pieces.verdict, whole.verdict);
         const matcher = createStopMatcher(strings);
@@ -75,11 +75,11 @@ describe('an answer', () => {
     );
   });
 
-  it('has log probabilities that keep step with its text', () => {
+  it('emits log probabilities in step with the text of their tokens', () => {
     fc.assert(
       fc.property(anyText, anyStops, anySizes, (text, strings, sizes) => {
-        const tokens = cut(encode(text), sizes);
-        const { lines, text: said, verdict } = play([...tokens, END], { stop: { strings, tokens: [] } });
+        const tokens = split(encode(text), sizes);
+        const { lines, text: emitted, verdict } = runOutput([...tokens, END], { stop: { strings, tokens: [] } });
         const isStopped = verdict.type === 'finished' && verdict.stop !== undefined;
         const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
         let released = '';
@@ -91,18 +91,20 @@ describe('an answer', () => {
             assert.equal(id, count++, 'in order, each once');
             released += decoder.decode(Uint8Array.from(bytes), { stream: true });
           }
-          // Of a token that began before the stop string, a part of the text is in the answer.
+          // The answer contains a part of a token that started before the stop string.
           const isLast = isStopped && at === lines.length - 1;
           assert.ok(isLast ? released.startsWith(out) || out.startsWith(released) : out.startsWith(released));
         }
         if (!isStopped) assert.equal(count, tokens.length);
-        assert.ok(isStopped || released === said);
+        assert.ok(isStopped || released === emitted);
       }),
     );
   });
 
-  it('says nothing of a stop string, also when it begins in the middle of a token', () => {
-    const { text, verdict, lines } = play(tokensOf('one E', 'N', 'D two'), { stop: { strings: ['END'], tokens: [] } });
+  it('omits a stop string, also one that starts inside a token', () => {
+    const { text, verdict, lines } = runOutput(createTokens('one E', 'N', 'D two'), {
+      stop: { strings: ['END'], tokens: [] },
+    });
     assert.equal(text, 'one ');
     assert.deepEqual(verdict, { type: 'finished', reason: 'stop', stop: 'END' });
     assert.deepEqual(
@@ -111,34 +113,37 @@ describe('an answer', () => {
     );
   });
 
-  it('says what was held back when it did not become a stop string', () => {
-    assert.equal(play([...tokensOf('a', 'E', 'N'), END], { stop: { strings: ['END'], tokens: [] } }).text, 'aEN');
+  it('emits text that was held back and did not become a stop string', () => {
+    assert.equal(
+      runOutput([...createTokens('a', 'E', 'N'), END], { stop: { strings: ['END'], tokens: [] } }).text,
+      'aEN',
+    );
   });
 
-  it('counts every sampled token once in its lines, but for those that never showed', () => {
+  it('counts every sampled token exactly once in its deltas', () => {
     fc.assert(
       fc.property(anyText, anySizes, (text, sizes) => {
-        const tokens = cut(encode(text), sizes);
-        const { lines, output } = play([...tokens, END]);
+        const tokens = split(encode(text), sizes);
+        const { lines, output } = runOutput([...tokens, END]);
         assert.equal(
           lines.reduce((sum, line) => sum + line.tokens, 0),
           tokens.length,
         );
-        assert.equal(output.tokens, tokens.length);
+        assert.equal(output.totalTokens, tokens.length);
       }),
     );
   });
 });
 
-describe('stop ids', () => {
-  it('end the answer before them, and a stop string in what they held back ends it earlier', () => {
+describe('createChoiceOutput: stop token ids', () => {
+  it('end the answer before them, unless a stop string in the held-back text ends it earlier', () => {
     const ids = fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 12 });
     const stops = fc.array(fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 3 }), { maxLength: 3 });
     const TEXTS = ['a', 'b', 'ab'];
     fc.assert(
       fc.property(ids, stops, anyStops, (run, tokens, strings) => {
-        const sampled = run.map((id) => tokenOf(encode(TEXTS[id] ?? ''), id));
-        const { text, verdict } = play([...sampled, END], { stop: { strings, tokens } });
+        const sampled = run.map((id) => createToken(encode(TEXTS[id] ?? ''), id));
+        const { text, verdict } = runOutput([...sampled, END], { stop: { strings, tokens } });
 
         let kept = run;
         for (let end = 1; end <= run.length && kept === run; end++) {
@@ -153,23 +158,23 @@ describe('stop ids', () => {
         assert.deepEqual(verdict, {
           type: 'finished',
           reason: 'stop',
-          // An empty one says that the answer was cut by ids.
+          // An empty string means that token ids ended the answer.
           ...(match === undefined ? (kept === run ? {} : { stop: '' }) : { stop: match }),
         });
       }),
     );
   });
 
-  it('hold a token back only while it may be the beginning of one', () => {
-    const { lines } = play(tokensOf('a', 'b', 'c'), { stop: { strings: [], tokens: [[0, 1, 9]] } });
+  it('hold back a token only while it may start a stop sequence', () => {
+    const { lines } = runOutput(createTokens('a', 'b', 'c'), { stop: { strings: [], tokens: [[0, 1, 9]] } });
     assert.deepEqual(
       lines.map((line) => line.text),
       ['a', 'b', 'c'],
     );
   });
 
-  it('that are held back at a limit do not carry text past a stop string', () => {
-    const { text, verdict } = play(tokensOf('x', 'y', 'z'), {
+  it('do not carry text past a stop string when a limit ends the answer', () => {
+    const { text, verdict } = runOutput(createTokens('x', 'y', 'z'), {
       stop: { strings: ['x'], tokens: [[0, 1, 2, 3]] },
       maxTokens: 2,
     });
@@ -178,30 +183,34 @@ describe('stop ids', () => {
   });
 });
 
-describe('limits', () => {
-  it('cut after so many tokens, leave out half a character, and give way to a stop string', () => {
+describe('createChoiceOutput: limits', () => {
+  it('cut after maxTokens tokens, drop a partial character, and yield to a stop string', () => {
     fc.assert(
       fc.property(anyText, anyStops, anySizes, fc.integer({ min: 1, max: 10 }), (text, strings, sizes, maxTokens) => {
-        const tokens = cut(encode(text), sizes);
+        const tokens = split(encode(text), sizes);
         fc.pre(tokens.length >= maxTokens);
-        const { text: said, verdict, output } = play([...tokens, END], { stop: { strings, tokens: [] }, maxTokens });
+        const {
+          text: emitted,
+          verdict,
+          output,
+        } = runOutput([...tokens, END], { stop: { strings, tokens: [] }, maxTokens });
         const bytes = Buffer.concat(tokens.slice(0, maxTokens).map((token) => token.bytes));
         const matcher = createStopMatcher(strings);
         const step = matcher.push(new TextDecoder().decode(bytes, { stream: true }));
-        assert.equal(said, step.match === undefined ? step.text + matcher.end() : step.text);
+        assert.equal(emitted, step.match === undefined ? step.text + matcher.end() : step.text);
         assert.ok(verdict.type === 'finished');
         assert.equal(verdict.reason, step.match === undefined ? 'length' : 'stop');
-        assert.ok(output.tokens <= maxTokens);
+        assert.ok(output.totalTokens <= maxTokens);
       }),
     );
   });
 
-  it('a full context says what was held back, up to a stop string in it', () => {
-    const plain = play(tokensOf('a', 'E'), { stop: { strings: ['END'], tokens: [] } });
-    assert.deepEqual(plain.output.cut(), { type: 'finished', reason: 'length' });
+  it('emit held-back text at the context limit, up to a stop string in it', () => {
+    const plain = runOutput(createTokens('a', 'E'), { stop: { strings: ['END'], tokens: [] } });
+    assert.deepEqual(plain.output.finishAtContextLimit(), { type: 'finished', reason: 'length' });
     assert.equal(plain.lines.map((line) => line.text).join(''), 'aE');
-    const held = play(tokensOf('END', 'b'), { stop: { strings: ['END'], tokens: [[0, 1, 2]] } });
-    assert.deepEqual(held.output.cut(), { type: 'finished', reason: 'stop', stop: 'END' });
+    const held = runOutput(createTokens('END', 'b'), { stop: { strings: ['END'], tokens: [[0, 1, 2]] } });
+    assert.deepEqual(held.output.finishAtContextLimit(), { type: 'finished', reason: 'stop', stop: 'END' });
     assert.equal(held.lines.length, 0);
   });
 });
@@ -215,145 +224,151 @@ const phaseEnd = (keepTokens: number, keepText = '', more: object = {}) => ({
   ...more,
 });
 
-/** What of the first phase stays in the context, as bytes read. */
+/** Returns the text of the first phase that stays in the context. */
 const keptText = (tokens: readonly Token[], { keepTokens, keepText }: { keepTokens: number; keepText: string }) =>
   Buffer.concat(tokens.slice(0, keepTokens).map((token) => token.bytes)).toString() + keepText;
 
-describe('a thought', () => {
-  const phases: Phase[] = [{ kind: 'thought', until: { text: '</t>', tokens: 6 }, next: 1 }, { kind: 'answer' }];
+describe('createChoiceOutput: thoughts', () => {
+  const phases: GenerationPhase[] = [
+    { kind: 'thought', until: { text: '</t>', tokens: 6 }, nextPhase: 1 },
+    { kind: 'answer' },
+  ];
 
-  it('ends at its text; tokens that carry it leave, and what stood before it in one of them stays as text', () => {
-    const { verdict, text } = play(tokensOf('one', ' two</', 't> three'), { phases });
+  it('end at their end text; tokens that contain it leave the context, and earlier text of such a token stays as text', () => {
+    const { verdict, text } = runOutput(createTokens('one', ' two</', 't> three'), { phases });
     assert.deepEqual(verdict, { ...phaseEnd(1, ' two'), rest: ' three' });
     assert.equal(text, 'one two');
   });
 
-  it('keeps exactly the text before the mark, however the bytes are cut', () => {
+  it('keep exactly the text before the end mark, however the bytes are split', () => {
     const before = fc.string({ unit: fc.constantFrom('a', '<', '/', 't', 'é', '😀'), maxLength: 8 });
     fc.assert(
-      fc.property(before, anySizes, (said, sizes) => {
-        const tokens = cut(encode(`${said}</t>`), sizes);
-        const { verdict, text } = play([...tokens, END], {
-          phases: [{ kind: 'thought', until: { text: '</t>' }, next: 1 }, { kind: 'answer' }],
+      fc.property(before, anySizes, (output, sizes) => {
+        const tokens = split(encode(`${output}</t>`), sizes);
+        const { verdict, text } = runOutput([...tokens, END], {
+          phases: [{ kind: 'thought', until: { text: '</t>' }, nextPhase: 1 }, { kind: 'answer' }],
         });
         assert.ok(verdict.type === 'phase-end');
         assert.equal(keptText(tokens, verdict), text);
-        assert.equal(text, said);
+        assert.equal(text, output);
       }),
     );
   });
 
-  it('ends after its tokens, and at the end of the model, and keeps them', () => {
-    assert.deepEqual(play(tokensOf(...'abcdefgh'), { phases }).verdict, phaseEnd(6));
-    assert.deepEqual(play([...tokensOf('a', 'b'), END], { phases }).verdict, phaseEnd(2));
+  it('end at their token limit and at the end token, and keep all tokens', () => {
+    assert.deepEqual(runOutput(createTokens(...'abcdefgh'), { phases }).verdict, phaseEnd(6));
+    assert.deepEqual(runOutput([...createTokens('a', 'b'), END], { phases }).verdict, phaseEnd(2));
   });
 
-  it('loses half a character at its last token from output and context alike', () => {
+  it('drop a partial character of their last token from output and context', () => {
     const tokens = [
-      ...tokensOf(...'abcd'),
-      tokenOf(encode('xé').subarray(0, 2), 4),
-      tokenOf(encode('é').subarray(1), 5),
+      ...createTokens(...'abcd'),
+      createToken(encode('xé').subarray(0, 2), 4),
+      createToken(encode('é').subarray(1), 5),
     ];
-    const { verdict, text } = play(tokens, {
-      phases: [{ kind: 'thought', until: { tokens: 5 }, next: 1 }, { kind: 'answer' }],
+    const { verdict, text } = runOutput(tokens, {
+      phases: [{ kind: 'thought', until: { tokens: 5 }, nextPhase: 1 }, { kind: 'answer' }],
     });
     assert.deepEqual(verdict, phaseEnd(4, 'x'));
     assert.equal(text, 'abcdx');
   });
 
-  it('has neither stop strings nor stop ids nor log probabilities, and maxTokens does not count it', () => {
+  it('ignore stop strings, stop ids, log probabilities and maxTokens', () => {
     const call = { phases, stop: { strings: ['a'], tokens: [[1]] }, maxTokens: 1 };
-    const { verdict, lines } = play(tokensOf('a', 'b'), call);
+    const { verdict, lines } = runOutput(createTokens('a', 'b'), call);
     assert.deepEqual(verdict, { type: 'more' });
     assert.ok(lines.every((line) => line.logprobs === undefined && line.phase === 0));
   });
 
-  it('that uses up the tokens of the whole is the end of the answer', () => {
-    const short: Phase[] = [{ kind: 'thought', until: { text: '</t>', tokens: 2 }, next: 1 }, { kind: 'answer' }];
-    for (const tokens of [tokensOf('a', '</t>'), tokensOf('a', 'b')])
-      assert.deepEqual(play(tokens, { phases: short, maxTotalTokens: 2 }).verdict, {
+  it('end the answer when they use up maxTotalTokens', () => {
+    const short: GenerationPhase[] = [
+      { kind: 'thought', until: { text: '</t>', tokens: 2 }, nextPhase: 1 },
+      { kind: 'answer' },
+    ];
+    for (const tokens of [createTokens('a', '</t>'), createTokens('a', 'b')])
+      assert.deepEqual(runOutput(tokens, { phases: short, maxTotalTokens: 2 }).verdict, {
         type: 'finished',
         reason: 'length',
       });
   });
 
-  it('is told from the answer in the counts', () => {
-    const { output } = play(tokensOf('a', 'b', '</t>'), { phases });
-    assert.deepEqual([output.phase, output.tokens, output.thoughtTokens], [1, 3, 3]);
-    for (const token of tokensOf('c', 'd')) output.push(token);
-    assert.deepEqual([output.phase, output.tokens, output.thoughtTokens], [1, 5, 3]);
+  it('are counted separately from the answer', () => {
+    const { output } = runOutput(createTokens('a', 'b', '</t>'), { phases });
+    assert.deepEqual([output.phase, output.totalTokens, output.thoughtTokens], [1, 3, 3]);
+    for (const token of createTokens('c', 'd')) output.push(token);
+    assert.deepEqual([output.phase, output.totalTokens, output.thoughtTokens], [1, 5, 3]);
   });
 });
 
-describe('a trigger', () => {
-  const to = (pattern: string, ...more: { pattern: string; phase: number }[]): Phase[] => [
+describe('createChoiceOutput: triggers', () => {
+  const to = (pattern: string, ...more: { pattern: string; phase: number }[]): GenerationPhase[] => [
     { kind: 'answer', triggers: [{ pattern, phase: 1 }, ...more] },
     { kind: 'call' },
     { kind: 'call' },
   ];
 
-  it('inside a token cuts it: output and context end with the match, the rest is dropped', () => {
-    const { verdict, text, output } = play(tokensOf('say ', '<c>{"x'), { phases: to('<c>') });
+  it('cut a token: output and context end with the match, and the rest is dropped', () => {
+    const { verdict, text, output } = runOutput(createTokens('say ', '<c>{"x'), { phases: to('<c>') });
     assert.deepEqual(verdict, phaseEnd(1, '<c>', { rest: '{"x' }));
     assert.equal(text, 'say <c>');
     assert.deepEqual([output.phase, output.kind], [1, 'call']);
   });
 
-  it('across tokens, and at the end of one, keeps the tokens', () => {
-    assert.deepEqual(play(tokensOf('a<', 'c', '>'), { phases: to('<c>') }).verdict, phaseEnd(3));
-    assert.deepEqual(play(tokensOf('<c>'), { phases: to('<c>') }).verdict, phaseEnd(1));
+  it('keep the tokens when the match ends at the end of a token', () => {
+    assert.deepEqual(runOutput(createTokens('a<', 'c', '>'), { phases: to('<c>') }).verdict, phaseEnd(3));
+    assert.deepEqual(runOutput(createTokens('<c>'), { phases: to('<c>') }).verdict, phaseEnd(1));
   });
 
-  it('that ends first wins; of two that end together, the first of the list', () => {
+  it('prefer the match that ends first, then the first trigger of the list', () => {
     const two = to('"n": "a"', { pattern: '"n": "', phase: 2 });
-    assert.equal(play(tokensOf('"n": "a"'), { phases: two }).output.phase, 2);
+    assert.equal(runOutput(createTokens('"n": "a"'), { phases: two }).output.phase, 2);
     const same = to('[a-z]>', { pattern: '<c>', phase: 2 });
-    assert.equal(play(tokensOf('<c>'), { phases: same }).output.phase, 1);
+    assert.equal(runOutput(createTokens('<c>'), { phases: same }).output.phase, 1);
     const reversed = to('<c>', { pattern: '[a-z]>', phase: 2 });
-    assert.equal(play(tokensOf('<c>'), { phases: reversed }).output.phase, 1);
+    assert.equal(runOutput(createTokens('<c>'), { phases: reversed }).output.phase, 1);
   });
 
-  it('is found at every character, and cuts what follows, however the bytes are cut', () => {
+  it('match at every character and cut what follows, however the bytes are split', () => {
     const before = fc.string({ unit: fc.constantFrom('a', '<', 'é', '漢', '😀'), maxLength: 10 });
     const after = fc.string({ unit: fc.constantFrom('a', 'é', '😀'), maxLength: 4 });
     fc.assert(
-      fc.property(before, after, anySizes, anyStops, (said, rest, sizes, strings) => {
-        const tokens = cut(encode(`${said}<c>${rest}`), sizes);
-        const { verdict, text } = play([...tokens, END], { phases: to('<c>'), stop: { strings, tokens: [] } });
+      fc.property(before, after, anySizes, anyStops, (output, rest, sizes, strings) => {
+        const tokens = split(encode(`${output}<c>${rest}`), sizes);
+        const { verdict, text } = runOutput([...tokens, END], { phases: to('<c>'), stop: { strings, tokens: [] } });
         const matcher = createStopMatcher(strings);
-        const { text: unstopped, match } = matcher.push(`${said}<c>`);
+        const { text: unstopped, match } = matcher.push(`${output}<c>`);
         if (match !== undefined) {
           assert.deepEqual(verdict, { type: 'finished', reason: 'stop', stop: match });
           assert.equal(text, unstopped);
           return;
         }
         assert.ok(verdict.type === 'phase-end');
-        assert.equal(text, `${said}<c>`);
+        assert.equal(text, `${output}<c>`);
         assert.equal(keptText(tokens, verdict), text);
       }),
     );
   });
 
-  it('says what a stop string held back; a stop string that is whole before its end wins', () => {
+  it('emit text held back for a stop string; a stop string that is complete before the trigger ends wins', () => {
     const phases = to('<c>');
-    const held = play(tokensOf('a', '<c', '>!!'), { phases, stop: { strings: ['<c>!!'], tokens: [] } });
+    const held = runOutput(createTokens('a', '<c', '>!!'), { phases, stop: { strings: ['<c>!!'], tokens: [] } });
     assert.deepEqual(held.verdict, phaseEnd(2, '>', { rest: '!!' }));
     assert.equal(held.text, 'a<c>');
-    const stopped = play(tokensOf('a', '<c>'), { phases, stop: { strings: ['c>'], tokens: [] } });
+    const stopped = runOutput(createTokens('a', '<c>'), { phases, stop: { strings: ['c>'], tokens: [] } });
     assert.deepEqual(stopped.verdict, { type: 'finished', reason: 'stop', stop: 'c>' });
     assert.equal(stopped.text, 'a<');
   });
 
-  it('is seen in tokens that were held back for a stop id, also at the very end; what was held behind it leaves', () => {
+  it('match in tokens held back for a stop id, also at the very end; later held-back tokens leave', () => {
     const call = { phases: to('b'), stop: { strings: [], tokens: [[0, 1, 2, 9]] } };
-    const { verdict, text } = play([...tokensOf('a', 'b', 'c'), END], call);
+    const { verdict, text } = runOutput([...createTokens('a', 'b', 'c'), END], call);
     assert.deepEqual(verdict, phaseEnd(2));
     assert.equal(text, 'ab');
   });
 
-  it('gives log probabilities to the tokens of the answer only', () => {
-    const { output, lines } = play(tokensOf('a', '<c>x'), { phases: to('<c>') });
-    output.push(tokenOf(encode('y'), 2));
+  it('leave log probabilities to the tokens of the answer', () => {
+    const { output, lines } = runOutput(createTokens('a', '<c>x'), { phases: to('<c>') });
+    output.push(createToken(encode('y'), 2));
     assert.deepEqual(
       lines.map(({ phase, logprobs }) => [phase, logprobs?.map(({ id }) => id)]),
       [
@@ -364,23 +379,23 @@ describe('a trigger', () => {
     );
   });
 
-  it('looks back as far as the window, and no farther', () => {
-    const far = (filler: number) => tokensOf('<', 'x'.repeat(filler), '>').concat(END);
+  it('look back exactly TRIGGER_WINDOW_CHARS characters', () => {
+    const far = (filler: number) => createTokens('<', 'x'.repeat(filler), '>').concat(END);
     const phases = to('<x*>');
-    assert.equal(play(far(TRIGGER_WINDOW_CHARS - 2), { phases }).verdict.type, 'phase-end');
-    assert.equal(play(far(TRIGGER_WINDOW_CHARS - 1), { phases }).verdict.type, 'finished');
+    assert.equal(runOutput(far(TRIGGER_WINDOW_CHARS - 2), { phases }).verdict.type, 'phase-end');
+    assert.equal(runOutput(far(TRIGGER_WINDOW_CHARS - 1), { phases }).verdict.type, 'finished');
   });
 });
 
-describe('a call', () => {
-  const phases: Phase[] = [
+describe('createChoiceOutput: calls', () => {
+  const phases: GenerationPhase[] = [
     { kind: 'answer', triggers: [{ pattern: '<c>', phase: 1 }] },
-    { kind: 'call', next: 0, thenAppend: [{ text: '\n', special: false }] },
+    { kind: 'call', nextPhase: 0, appendOnEnd: [{ text: '\n', special: false }] },
   ];
 
-  it('goes back to free text at its end, and to the next call from there', () => {
-    const output = play([], { phases }).output;
-    const verdicts = [...tokensOf('<c>', 'x'), END, ...tokensOf('a', '<c>', 'y'), END, END].map((token) =>
+  it('return to the answer at their end, from which the next call can start', () => {
+    const output = runOutput([], { phases }).output;
+    const verdicts = [...createTokens('<c>', 'x'), END, ...createTokens('a', '<c>', 'y'), END, END].map((token) =>
       output.push(token),
     );
     assert.deepEqual(
@@ -393,23 +408,26 @@ describe('a call', () => {
         { type: 'finished', reason: 'stop' },
       ],
     );
-    assert.deepEqual([output.tokens, output.thoughtTokens], [5, 0]);
+    assert.deepEqual([output.totalTokens, output.thoughtTokens], [5, 0]);
   });
 
-  it('has no stop strings, but is limited by maxTokens together with the answer', () => {
+  it('ignore stop strings, but share maxTokens with the answer', () => {
     const call = { phases, maxTokens: 3, stop: { strings: ['x'], tokens: [] } };
-    const output = play([], call).output;
-    const verdicts = tokensOf('<c>', 'x', 'z').map((token) => output.push(token));
+    const output = runOutput([], call).output;
+    const verdicts = createTokens('<c>', 'x', 'z').map((token) => output.push(token));
     assert.deepEqual(verdicts, [phaseEnd(1), { type: 'more' }, { type: 'finished', reason: 'length' }]);
-    assert.deepEqual(play(tokensOf('<c>'), { phases, maxTokens: 1 }).verdict, { type: 'finished', reason: 'length' });
+    assert.deepEqual(runOutput(createTokens('<c>'), { phases, maxTokens: 1 }).verdict, {
+      type: 'finished',
+      reason: 'length',
+    });
   });
 
-  it('without a phase behind it is the end; phases that say nothing do not go round for ever', () => {
-    assert.deepEqual(play([...tokensOf('x'), END], { phases: [{ kind: 'call' }] }).verdict, {
+  it('end the answer if no phase follows, and stop after too many empty phases in a row', () => {
+    assert.deepEqual(runOutput([...createTokens('x'), END], { phases: [{ kind: 'call' }] }).verdict, {
       type: 'finished',
       reason: 'stop',
     });
-    const { output } = play([], { phases: [{ kind: 'call', next: 0 }] });
+    const { output } = runOutput([], { phases: [{ kind: 'call', nextPhase: 0 }] });
     const ends = Array.from({ length: 9 }, () => output.push(END).type);
     assert.deepEqual(ends.indexOf('finished'), 8);
   });

@@ -1,277 +1,286 @@
 import { assert } from '../lib/assert.ts';
 import { createStopMatcher } from '../lib/stop-matcher.ts';
-import { createUtf8Splitter } from '../lib/utf8-splitter.ts';
+import { createUtf8StreamDecoder } from '../lib/utf8-stream-decoder.ts';
 import type { FinishReason } from '../core/event.ts';
 import { EMPTY_PHASES_MAX, TRIGGER_WINDOW_CHARS } from '../core/limits.ts';
-import type { Phase, PromptSegment } from '../core/prompt.ts';
-import { createContextCut } from './context-cut.ts';
-import type { Kept } from './context-cut.ts';
+import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
+import { createCutPointTracker } from './cut-point-tracker.ts';
+import type { RetainedContext } from './cut-point-tracker.ts';
 import type { EngineRequest } from './engine.ts';
-import type { Triggers } from './triggers.ts';
+import type { TriggerMatcher } from './trigger-matcher.ts';
 
-/** A token as the sampler gave it. `L`: what is known of how likely it was. */
+/** One token from the sampler. `L` is the type of its log probabilities. */
 export interface SampledToken<L> {
   readonly id: number;
-  /** As many as came together, where a server tells several at once; 1 unless told. The id is that of the last. */
-  readonly tokens?: number;
+  /** Number of tokens, for servers that report several together; default 1. `id` is then the last of them. */
+  readonly count?: number;
   readonly bytes: Uint8Array;
-  /** The model's own end. */
-  readonly isEnd: boolean;
+  /** The model's own end-of-generation token. */
+  readonly isEndToken: boolean;
   readonly logprobs?: L;
 }
 
-/** What may be said now: halves of characters and possible beginnings of a stop string are held back. */
-export interface Said<L> {
+/** Text to output now. Incomplete characters and possible beginnings of a stop string are held back. */
+export interface OutputDelta<L> {
   readonly phase: number;
-  /** The token sampled last. */
+  /** Id of the token that was sampled last. */
   readonly id: number;
-  /** Sampled tokens since the one before: the text may stand for several. */
+  /** Number of tokens sampled since the previous delta: one text may stand for several tokens. */
   readonly tokens: number;
   readonly text: string;
-  /** Of the tokens whose text is now out, in order. */
+  /** Log probabilities of the tokens whose text is complete now, in order. */
   readonly logprobs?: readonly L[];
 }
 
-export type Verdict = { readonly type: 'more' } | PhaseEnd | Finished;
+export type PushResult = { readonly type: 'more' } | PhaseEnd | ChoiceEnd;
 
-/** Another phase has begun. The context goes on with what is kept of the one before, then `append`. */
-export interface PhaseEnd extends Kept {
+/** The next phase has started. Its context consists of the retained part of the last phase, followed by `append`. */
+export interface PhaseEnd extends RetainedContext {
   readonly type: 'phase-end';
   readonly append: readonly PromptSegment[];
-  /** What the last token said beyond what ended the phase; neither output nor context has it. */
+  /** Text of the last token after the end of the phase. It belongs to neither the output nor the context. */
   readonly rest: string;
 }
 
-export interface Finished {
+export interface ChoiceEnd {
   readonly type: 'finished';
   readonly reason: FinishReason;
   readonly stop?: string;
 }
 
 /**
- * From sampled tokens to what is said: phases, limits, stop sequences and halves of characters, for one choice.
+ * Turns the sampled tokens of one choice into output text. Applies phases, token limits and stop sequences, and joins
+ * characters that are split across tokens.
  *
- * Synchronous and without I/O. Text that could still become a stop sequence is held back, and with it the log
+ * Synchronous and without I/O. Text that could still become a stop sequence is held back, together with the log
  * probabilities of its tokens.
  */
 export interface ChoiceOutput<L> {
-  push(token: SampledToken<L>): Verdict;
-  /** The context is full: what was held back is said. It may turn out to hold a stop string. */
-  cut(): Finished;
-  /** Position of the phase that the next token belongs to. */
+  push(token: SampledToken<L>): PushResult;
+  /** Call this when the context is full. Emits the text held back, which may turn out to contain a stop string. */
+  finishAtContextLimit(): ChoiceEnd;
+  /** Index of the phase that the next token belongs to. */
   readonly phase: number;
-  readonly kind: Phase['kind'];
-  /** Sampled tokens so far, without the model's own end. */
-  readonly tokens: number;
-  /** Of these, tokens of thoughts. */
+  readonly kind: GenerationPhase['kind'];
+  /** Number of tokens sampled so far, without the end-of-generation token. */
+  readonly totalTokens: number;
+  /** Number of these tokens that belong to thought phases. */
   readonly thoughtTokens: number;
 }
 
-export type OutputCall = Pick<EngineRequest, 'stop' | 'maxTokens' | 'maxTotalTokens' | 'phases'>;
+export type OutputOptions = Pick<EngineRequest, 'stop' | 'maxTokens' | 'maxTotalTokens' | 'phases'>;
 
-export interface OutputNeeds<L> {
-  /** Of the call's phases; choices of one request share them. */
-  readonly triggers: Triggers;
-  readonly say: (said: Said<L>) => void;
+export interface OutputDeps<L> {
+  /** The matcher for the phases of this request; all choices of a request share it. */
+  readonly triggers: TriggerMatcher;
+  readonly onDelta: (delta: OutputDelta<L>) => void;
 }
 
 interface Pending<L> {
   readonly token: SampledToken<L>;
-  /** Characters of the phase before this token's text. */
+  /** Number of characters in the phase before the text of this token. */
   readonly startChar: number;
-  /** Characters that must be out before this token's text is: one more than there are yet for half a character. */
+  /**
+   * Number of characters that must be emitted before the text of this token is complete. For a token that ends inside a
+   * character this is one more than have been received.
+   */
   readonly endChar: number;
 }
 
-/** Text that ends a phase: a stop string or `until.text`, which is not said, or what a trigger waits for, which is. */
-type Found =
+/**
+ * Text that ends a phase. A stop string or `until.text` is removed from the output; the text of a trigger stays in it.
+ */
+type PhaseEndMatch =
   | { readonly type: 'text'; readonly text: string; readonly rest: string }
   | { readonly type: 'trigger'; readonly phase: number; readonly rest: string };
 
-const ONE_ANSWER: readonly Phase[] = [{ kind: 'answer' }];
+const SINGLE_ANSWER: readonly GenerationPhase[] = [{ kind: 'answer' }];
 
-export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: OutputNeeds<L>): ChoiceOutput<L> {
-  const phases = call.phases.length > 0 ? call.phases : ONE_ANSWER;
-  let current: Phase = { kind: 'answer' };
+export function createChoiceOutput<L>(options: OutputOptions, { triggers, onDelta }: OutputDeps<L>): ChoiceOutput<L> {
+  const phases = options.phases.length > 0 ? options.phases : SINGLE_ANSWER;
+  let current: GenerationPhase = { kind: 'answer' };
   let phaseTokens = 0;
   let phasePushes = 0;
-  let unreported = 0;
-  let emptyInRow = 0;
-  let splitter = createUtf8Splitter();
+  let unreportedTokens = 0;
+  let emptyPhasesInRow = 0;
+  let splitter = createUtf8StreamDecoder();
   let matcher = createStopMatcher([]);
-  let context = createContextCut();
-  /** The end of the phase's text, for its triggers. */
-  let recent = '';
-  /** Tokens that may still turn out to be a stop sequence of ids. */
-  let heldTokens: SampledToken<L>[] = [];
-  /** Tokens whose text is not out yet. */
+  let context = createCutPointTracker();
+  /** The end of the text of the phase, for its triggers. */
+  let recentText = '';
+  /** Tokens that may still become a stop sequence of token ids. */
+  let stopCandidates: SampledToken<L>[] = [];
+  /** Tokens whose text has not been emitted completely. */
   let pending: Pending<L>[] = [];
-  let charsIn = 0;
-  let charsOut = 0;
+  let charsReceived = 0;
+  let charsEmitted = 0;
 
-  const beginPhase = (position: number): void => {
+  const startPhase = (position: number): void => {
     const found = phases[position];
     assert(found, 'the phases of a call lead to each other');
-    now.phase = position;
-    now.kind = found.kind;
+    output.phase = position;
+    output.kind = found.kind;
     current = found;
     phaseTokens = 0;
     phasePushes = 0;
-    splitter = createUtf8Splitter();
+    splitter = createUtf8StreamDecoder();
     const until = current.until?.text;
-    const stops = now.kind === 'answer' ? call.stop.strings : [];
+    const stops = output.kind === 'answer' ? options.stop.strings : [];
     matcher = createStopMatcher(until === undefined ? stops : [...stops, until]);
-    context = createContextCut();
-    recent = '';
-    heldTokens = [];
+    context = createCutPointTracker();
+    recentText = '';
+    stopCandidates = [];
     pending = [];
-    charsIn = 0;
-    charsOut = 0;
+    charsReceived = 0;
+    charsEmitted = 0;
   };
-  /** Says the next characters, and with them the tokens that `isOut`. */
-  const tell = (id: number, text: string, isOut: (entry: Pending<L>) => boolean): void => {
-    charsOut += text.length;
+  /** Emits the next characters, and the log probabilities of the pending tokens that are complete. */
+  const emit = (id: number, text: string, isComplete: (entry: Pending<L>) => boolean): void => {
+    charsEmitted += text.length;
     const logprobs: L[] = [];
-    let released = 0;
+    let releasedCount = 0;
     for (const entry of pending) {
-      if (!isOut(entry)) break;
-      released++;
-      if (entry.token.logprobs && now.kind === 'answer') logprobs.push(entry.token.logprobs);
+      if (!isComplete(entry)) break;
+      releasedCount++;
+      if (entry.token.logprobs && output.kind === 'answer') logprobs.push(entry.token.logprobs);
     }
-    pending.splice(0, released);
+    pending.splice(0, releasedCount);
     if (text === '' && logprobs.length === 0) return;
-    const said = { phase: now.phase, id, tokens: unreported, text };
-    say(logprobs.length > 0 ? { ...said, logprobs } : said);
-    unreported = 0;
+    const delta = { phase: output.phase, id, tokens: unreportedTokens, text };
+    onDelta(logprobs.length > 0 ? { ...delta, logprobs } : delta);
+    unreportedTokens = 0;
   };
-  const isOut = ({ endChar }: Pending<L>): boolean => endChar <= charsOut;
-  /** A token that began before the cut has given text to the answer. */
-  const hasBegun = ({ startChar }: Pending<L>): boolean => startChar < charsOut;
+  const isEmitted = ({ endChar }: Pending<L>): boolean => endChar <= charsEmitted;
+  /** Whether at least one character of the token is in the output; used where a match cuts the text. */
+  const hasStarted = ({ startChar }: Pending<L>): boolean => startChar < charsEmitted;
 
-  /** Passes one token's text on, up to what ends the phase. */
-  const release = (token: SampledToken<L>): Found | undefined => {
+  /** Processes the text of one token, up to the text that ends the phase. */
+  const processToken = (token: SampledToken<L>): PhaseEndMatch | undefined => {
     const piece = splitter.push(token.bytes);
-    const isHalf = piece === '' && token.bytes.length > 0;
-    pending.push({ token, startChar: charsIn, endChar: charsIn + (isHalf ? 1 : piece.length) });
+    const isPartial = piece === '' && token.bytes.length > 0;
+    pending.push({ token, startChar: charsReceived, endChar: charsReceived + (isPartial ? 1 : piece.length) });
     context.add(token.bytes, piece);
-    charsIn += piece.length;
-    const hit = triggers.find(now.phase, recent, piece);
-    if (current.triggers) recent = (recent + piece).slice(-TRIGGER_WINDOW_CHARS);
-    // A stop string counts only if it ends no later than the trigger's text.
-    const { text, match, rest = '' } = matcher.push(hit ? piece.slice(0, hit.end) : piece);
+    charsReceived += piece.length;
+    const trigger = triggers.find(output.phase, recentText, piece);
+    if (current.triggers) recentText = (recentText + piece).slice(-TRIGGER_WINDOW_CHARS);
+    // A stop string counts only if it ends no later than the text of the trigger.
+    const { text, match, rest = '' } = matcher.push(trigger ? piece.slice(0, trigger.end) : piece);
     if (match !== undefined) {
-      tell(token.id, text, hasBegun);
-      return { type: 'text', text: match, rest: rest + (hit ? piece.slice(hit.end) : '') };
+      emit(token.id, text, hasStarted);
+      return { type: 'text', text: match, rest: rest + (trigger ? piece.slice(trigger.end) : '') };
     }
-    if (hit) {
-      tell(token.id, text + matcher.end(), hasBegun);
-      return { type: 'trigger', phase: hit.phase, rest: piece.slice(hit.end) };
+    if (trigger) {
+      emit(token.id, text + matcher.end(), hasStarted);
+      return { type: 'trigger', phase: trigger.phase, rest: piece.slice(trigger.end) };
     }
-    tell(token.id, text, isOut);
-    context.passed(charsOut);
+    emit(token.id, text, isEmitted);
+    context.discardBefore(charsEmitted);
     return undefined;
   };
 
   /**
-   * Says what is held back, up to what ends the phase where that holds such. A character cut in half by a limit is left
-   * out; otherwise it shows as U+FFFD.
+   * Emits all text that is held back, up to a match that ends the phase. A character that a limit has cut in half is
+   * dropped; otherwise it shows as U+FFFD.
    */
-  const flush = ({ isCut }: { isCut: boolean }): Found | undefined => {
-    for (const token of heldTokens.splice(0)) {
-      const found = release(token);
-      if (found) return found;
+  const flush = ({ isTruncated }: { isTruncated: boolean }): PhaseEndMatch | undefined => {
+    for (const token of stopCandidates.splice(0)) {
+      const match = processToken(token);
+      if (match) return match;
     }
-    const { text, match } = matcher.push(isCut ? '' : splitter.end());
-    tell(pending.at(-1)?.token.id ?? -1, match === undefined ? text + matcher.end() : text, () => true);
+    const { text, match } = matcher.push(isTruncated ? '' : splitter.end());
+    emit(pending.at(-1)?.token.id ?? -1, match === undefined ? text + matcher.end() : text, () => true);
     return match === undefined ? undefined : { type: 'text', text: match, rest: '' };
   };
 
-  const finish = (reason: FinishReason): Finished => ({ type: 'finished', reason });
-  const stopped = (stop: string): Finished => ({ type: 'finished', reason: 'stop', stop });
-  const isStop = (text: string): boolean => now.kind === 'answer' && call.stop.strings.includes(text);
-  const isAllUsed = (): boolean => now.tokens >= (call.maxTotalTokens ?? Infinity);
-  const isAnswerUsed = (): boolean =>
-    now.kind !== 'thought' && now.tokens - now.thoughtTokens >= (call.maxTokens ?? Infinity);
+  const createEnd = (reason: FinishReason): ChoiceEnd => ({ type: 'finished', reason });
+  const createStopEnd = (stop: string): ChoiceEnd => ({ type: 'finished', reason: 'stop', stop });
+  const isStop = (text: string): boolean => output.kind === 'answer' && options.stop.strings.includes(text);
+  const isTotalLimitReached = (): boolean => output.totalTokens >= (options.maxTotalTokens ?? Infinity);
+  const isAnswerLimitReached = (): boolean =>
+    output.kind !== 'thought' && output.totalTokens - output.thoughtTokens >= (options.maxTokens ?? Infinity);
 
-  const goOn = (position: number, goes: Omit<PhaseEnd, 'type'>): Verdict => {
-    if (isAllUsed()) return finish('length');
-    emptyInRow = phaseTokens === 0 ? emptyInRow + 1 : 0;
-    if (emptyInRow > EMPTY_PHASES_MAX) return finish('stop');
-    beginPhase(position);
-    return isAnswerUsed() ? finish('length') : { type: 'phase-end', ...goes };
+  const enterPhase = (position: number, end: Omit<PhaseEnd, 'type'>): PushResult => {
+    if (isTotalLimitReached()) return createEnd('length');
+    emptyPhasesInRow = phaseTokens === 0 ? emptyPhasesInRow + 1 : 0;
+    if (emptyPhasesInRow > EMPTY_PHASES_MAX) return createEnd('stop');
+    startPhase(position);
+    return isAnswerLimitReached() ? createEnd('length') : { type: 'phase-end', ...end };
   };
 
-  /** The phase ended by itself or by `until`. */
-  const leave = (kept: Kept, reason: FinishReason, rest = ''): Verdict =>
-    current.next === undefined
-      ? finish(reason)
-      : goOn(current.next, { ...kept, append: current.thenAppend ?? [], rest });
+  /** Handles a phase that ended by the model's end token or by `until`. */
+  const endPhase = (retained: RetainedContext, reason: FinishReason, rest = ''): PushResult =>
+    current.nextPhase === undefined
+      ? createEnd(reason)
+      : enterPhase(current.nextPhase, { ...retained, append: current.appendOnEnd ?? [], rest });
 
-  /** What text that was found in the output means; `otherwise` when there was none. */
-  const settle = (found: Found | undefined, otherwise: () => Verdict): Verdict => {
-    if (!found) return otherwise();
-    // Tokens that carry what is not said leave the context too, so that every way out of a phase is closed alike.
-    const kept = context.at(charsOut);
-    if (found.type === 'trigger') return goOn(found.phase, { ...kept, append: [], rest: found.rest });
-    return isStop(found.text) ? stopped(found.text) : leave(kept, 'stop', found.rest);
+  /** Acts on a match in the output, or returns `createDefault()` if there is none. */
+  const applyMatch = (match: PhaseEndMatch | undefined, createDefault: () => PushResult): PushResult => {
+    if (!match) return createDefault();
+    // Tokens that contain removed text leave the context too, so that every kind of phase end is closed in the same
+    // way.
+    const retained = context.cutAt(charsEmitted);
+    if (match.type === 'trigger') return enterPhase(match.phase, { ...retained, append: [], rest: match.rest });
+    return isStop(match.text) ? createStopEnd(match.text) : endPhase(retained, 'stop', match.rest);
   };
 
-  const checkLimits = (): Verdict => {
-    const isOver = isAllUsed() || isAnswerUsed();
-    if (!isOver && phaseTokens < (current.until?.tokens ?? Infinity)) return { type: 'more' };
-    return settle(flush({ isCut: true }), () => (isOver ? finish('length') : leave(context.at(charsOut), 'length')));
+  const checkLimits = (): PushResult => {
+    const isLimitReached = isTotalLimitReached() || isAnswerLimitReached();
+    if (!isLimitReached && phaseTokens < (current.until?.tokens ?? Infinity)) return { type: 'more' };
+    return applyMatch(flush({ isTruncated: true }), () =>
+      isLimitReached ? createEnd('length') : endPhase(context.cutAt(charsEmitted), 'length'),
+    );
   };
 
-  // Fields, not getters: an object literal with a getter gets a hidden class of its own each time it is made, which keeps
-  // all that the getter sees until the next full collection.
-  const now: { -readonly [Name in keyof ChoiceOutput<L>]: ChoiceOutput<L>[Name] } = {
+  // Plain fields instead of getters: each object literal with a getter gets its own hidden class in V8, which keeps
+  // everything the getter refers to alive until the next full garbage collection.
+  const output: { -readonly [Name in keyof ChoiceOutput<L>]: ChoiceOutput<L>[Name] } = {
     phase: 0,
     kind: 'answer',
-    tokens: 0,
+    totalTokens: 0,
     thoughtTokens: 0,
-    cut() {
-      const found = flush({ isCut: true });
-      return found?.type === 'text' && isStop(found.text) ? stopped(found.text) : finish('length');
+    finishAtContextLimit() {
+      const found = flush({ isTruncated: true });
+      return found?.type === 'text' && isStop(found.text) ? createStopEnd(found.text) : createEnd('length');
     },
     push(token) {
-      if (token.isEnd)
-        return settle(flush({ isCut: false }), () =>
-          now.kind === 'answer' ? finish('stop') : leave({ keepTokens: phasePushes, keepText: '' }, 'stop'),
+      if (token.isEndToken)
+        return applyMatch(flush({ isTruncated: false }), () =>
+          output.kind === 'answer' ? createEnd('stop') : endPhase({ keepTokens: phasePushes, keepText: '' }, 'stop'),
         );
-      const count = token.tokens ?? 1;
+      const count = token.count ?? 1;
       phasePushes++;
       phaseTokens += count;
-      now.tokens += count;
-      unreported += count;
-      if (now.kind === 'thought') now.thoughtTokens += count;
-      const stops = now.kind === 'answer' ? call.stop.tokens : [];
-      if (stops.length === 0 && heldTokens.length === 0) return settle(release(token), checkLimits);
-      heldTokens.push(token);
-      const hit = stops.find((stop) => endsWith(heldTokens, stop, stop.length));
+      output.totalTokens += count;
+      unreportedTokens += count;
+      if (output.kind === 'thought') output.thoughtTokens += count;
+      const stops = output.kind === 'answer' ? options.stop.tokens : [];
+      if (stops.length === 0 && stopCandidates.length === 0) return applyMatch(processToken(token), checkLimits);
+      stopCandidates.push(token);
+      const hit = stops.find((stop) => endsWith(stopCandidates, stop, stop.length));
       if (hit) {
-        heldTokens.splice(heldTokens.length - hit.length);
-        return settle(flush({ isCut: false }), () => stopped(''));
+        stopCandidates.splice(stopCandidates.length - hit.length);
+        return applyMatch(flush({ isTruncated: false }), () => createStopEnd(''));
       }
-      const keep = longestOpenStop(heldTokens, stops);
-      for (const ready of heldTokens.splice(0, heldTokens.length - keep)) {
-        const found = release(ready);
-        if (found) return settle(found, checkLimits);
+      const keepCount = countOpenStopTokens(stopCandidates, stops);
+      for (const released of stopCandidates.splice(0, stopCandidates.length - keepCount)) {
+        const found = processToken(released);
+        if (found) return applyMatch(found, checkLimits);
       }
       return checkLimits();
     },
   };
-  beginPhase(0);
-  return now;
+  startPhase(0);
+  return output;
 }
 
-const endsWith = (tokens: readonly { id: number }[], stop: readonly number[], length: number): boolean => {
-  if (length > tokens.length) return false;
-  for (let i = 0; i < length; i++) if (tokens[tokens.length - length + i]?.id !== stop[i]) return false;
+const endsWith = (tokens: readonly { id: number }[], stop: readonly number[], prefixLength: number): boolean => {
+  if (prefixLength > tokens.length) return false;
+  for (let i = 0; i < prefixLength; i++) if (tokens[tokens.length - prefixLength + i]?.id !== stop[i]) return false;
   return true;
 };
 
-/** How many of the last tokens are a beginning, but not the whole, of a stop sequence. */
-function longestOpenStop(tokens: readonly { id: number }[], stops: readonly (readonly number[])[]): number {
+/** Counts the last tokens that are a proper prefix of a stop sequence. */
+function countOpenStopTokens(tokens: readonly { id: number }[], stops: readonly (readonly number[])[]): number {
   let longest = 0;
   for (const stop of stops)
     for (let length = Math.min(stop.length - 1, tokens.length); length > longest; length--)

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
-import { choosePlace } from './run-place.ts';
-import type { RunPlace } from './run-place.ts';
+import { createRunLocation } from './run-location.ts';
+import type { RunLocation } from './run-location.ts';
 import { createSupervisor } from './supervisor.ts';
 import type { Supervisor, SupervisorLog, SupervisorTimes } from './supervisor.ts';
 
-/** A process that welcomes calls, and how it is called. */
-export interface EngineUp<Model> {
+/** Address and model of an engine process that accepts requests. */
+export interface EngineEndpoint<Model> {
   /** Path of a Unix domain socket, or 127.0.0.1:port. */
   readonly socket: string;
   /** Required on every call when the socket is a loopback TCP address. */
@@ -13,33 +13,33 @@ export interface EngineUp<Model> {
   readonly model: Model;
 }
 
-interface EngineProcess<Model> {
-  /** For logs. */
+interface EngineProcessOptions<Model> {
+  /** Name for log lines. */
   readonly name: string;
-  /** Where the socket lives; created with mode 0700. */
+  /** Folder for the socket; created with mode 0700. */
   readonly runFolder: string;
-  /** `import.meta.url` beside the child's main file, `process`. */
-  readonly besideMain: string;
-  /** What the child is told, as JSON. */
-  readonly optionsAt: (place: RunPlace, address: Omit<EngineUp<Model>, 'model'>) => object;
-  readonly connect: (up: EngineUp<Model>) => { ping(msMax: number): Promise<void>; close(): void };
-  /** How long a heartbeat may take. */
+  /** `import.meta.url` of a module in the same folder as the child's main file, `process`. */
+  readonly siblingModuleUrl: string;
+  /** Creates the options of the child, which receives them as a JSON argument. */
+  readonly createOptions: (location: RunLocation, address: Omit<EngineEndpoint<Model>, 'model'>) => object;
+  readonly connect: (endpoint: EngineEndpoint<Model>) => { ping(msMax: number): Promise<void>; close(): void };
+  /** Time limit of one heartbeat, in ms. */
   readonly pingMsMax: number;
   readonly times?: Partial<SupervisorTimes> | undefined;
 }
 
-/** A program of ours that runs a model, which is started when it is asked for and started again when it ends. */
+/** Runs a model in a child process of Parley: started on first use, and restarted after it ends. */
 export async function createEngineProcess<Model>(
-  { name, runFolder, besideMain, optionsAt, connect, pingMsMax, times }: EngineProcess<Model>,
+  { name, runFolder, siblingModuleUrl, createOptions, connect, pingMsMax, times }: EngineProcessOptions<Model>,
   log: SupervisorLog,
-): Promise<Supervisor<EngineUp<Model>>> {
-  const place = await choosePlace(runFolder);
-  const address = { socket: place.socket, ...(place.token === undefined ? {} : { token: place.token }) };
-  // The child's main file has the extension of ours: .ts from sources, .js from dist.
-  const main = fileURLToPath(new URL(`./process${besideMain.endsWith('.ts') ? '.ts' : '.js'}`, besideMain));
-  const options = JSON.stringify(optionsAt(place, address));
-  let pings: ReturnType<typeof connect> | undefined;
-  const supervisor = createSupervisor<EngineUp<Model>>(
+): Promise<Supervisor<EngineEndpoint<Model>>> {
+  const location = await createRunLocation(runFolder);
+  const address = { socket: location.socket, ...(location.token === undefined ? {} : { token: location.token }) };
+  // The child's main file has the same extension as this module: .ts in the sources, .js in dist.
+  const main = fileURLToPath(new URL(`./process${siblingModuleUrl.endsWith('.ts') ? '.ts' : '.js'}`, siblingModuleUrl));
+  const options = JSON.stringify(createOptions(location, address));
+  let heartbeatClient: ReturnType<typeof connect> | undefined;
+  const supervisor = createSupervisor<EngineEndpoint<Model>>(
     {
       name,
       launch: () => ({
@@ -47,23 +47,23 @@ export async function createEngineProcess<Model>(
         args: ['--disable-warning=ExperimentalWarning', main, options],
         handshake(line) {
           if (!line.startsWith('{"ready"')) return undefined;
-          // Our own child wrote it.
+          // The line comes from Parley's own child process, so it is not validated.
           const { model } = JSON.parse(line) as { readonly model: Model };
           return { ...address, model };
         },
       }),
-      heartbeat: (up) => (pings ??= connect(up)).ping(pingMsMax),
+      heartbeat: (up) => (heartbeatClient ??= connect(up)).ping(pingMsMax),
       onGone() {
-        pings?.close();
-        pings = undefined;
+        heartbeatClient?.close();
+        heartbeatClient = undefined;
       },
     },
     log,
     times,
   );
   return {
-    ready: (signal) => supervisor.ready(signal),
-    gone: (up) => supervisor.gone(up),
+    waitUntilReady: (signal) => supervisor.waitUntilReady(signal),
+    confirmExit: (up) => supervisor.confirmExit(up),
     get state() {
       return supervisor.state;
     },
@@ -72,7 +72,7 @@ export async function createEngineProcess<Model>(
     },
     async stop() {
       await supervisor.stop();
-      place.remove();
+      location.remove();
     },
   };
 }

@@ -3,51 +3,55 @@ import type { Priority } from '../core/context.ts';
 import type { ServiceError } from '../core/error.ts';
 import type { EngineEvent } from '../core/event.ts';
 import type { Message } from '../core/message.ts';
-import type { Phase, PromptSegment } from '../core/prompt.ts';
-import type { OutputFormat, Sampling, Stop, ThinkingWish, ToolUse } from '../core/request.ts';
+import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
+import type { OutputFormat, Sampling, StopConditions, ThinkingOptions, ToolUseOptions } from '../core/request.ts';
 
 /**
- * What an engine can do; a request for anything else is refused by name, not ignored. That of a server elsewhere may
- * grow until `model()` has resolved for the first time: it is asked then.
+ * Features of an engine. A request that needs another feature is rejected with a message that names it, never served
+ * without it. The features of an upstream server may grow until `loadModel()` has resolved once, because it queries the
+ * server.
  */
 export interface EngineCapabilities {
-  /** `prompt`: we render the template and parse the output. `chat`: the engine does both. */
+  /** `prompt`: Parley renders the chat template and parses the output. `chat`: the engine does both. */
   readonly input: 'prompt' | 'chat';
-  /** `free`: of tokens that no grammar chose from. */
+  /** `free`: only for tokens that were sampled without a grammar. */
   readonly logprobs: boolean | 'free';
   readonly grammar: boolean;
   readonly phases: boolean;
-  /** Honours `PromptSegment.cacheMark`. */
+  /** Whether the engine honors `PromptSegment.cacheMark`. */
   readonly cache: boolean;
-  /** Answers of one request that it can run side by side. */
+  /** Number of choices of one request that can run at the same time. */
   readonly choicesMax: number;
-  /** Sampling wishes that it has no word for; callers are told. Absent: it hears all. */
-  readonly unheardSampling?: readonly (keyof Sampling)[];
-  /** Of a chat engine: whether it can be told to think or not, and for how long. Absent: it cannot be told. */
+  /** Sampling options that the engine cannot apply; the response reports them as ignored. Absent: all are supported. */
+  readonly ignoredSampling?: readonly (keyof Sampling)[];
+  /** For chat engines: whether a request can switch thinking on and off, or limit its tokens. Absent: neither. */
   readonly thinking?: 'switch' | 'budget';
-  /** Fields of callers' bodies, in their spelling, that a chat engine passes on as they are. */
-  readonly forwards?: readonly string[];
+  /** Request fields, in the spelling of the API, that a chat engine forwards unchanged. */
+  readonly forwardableFields?: readonly string[];
 }
 
-/** What is known of a loaded model. */
+/** Properties of a loaded model. */
 export interface LoadedModel {
-  /** Tokens of prompt and answer together. */
+  /** Context size: tokens of prompt and answer together. */
   readonly contextTokens: number;
-  /** Vocabulary size; token ids are below it. */
+  /** Vocabulary size; every token id is below it. */
   readonly vocabularySize: number;
-  /** Components of its vectors, where it makes any. */
+  /** Number of components of an embedding vector; absent for a model without embeddings. */
   readonly vectorDimensions?: number;
-  /** The model file's chat template (Jinja), where it has one. */
+  /** Chat template of the model file (Jinja), if it has one. */
   readonly chatTemplate?: string;
-  /** Texts of the special tokens: no caller's text may become one of them. */
+  /** Texts of the special tokens. Text from a caller must never become one of these tokens. */
   readonly specialTokens: readonly string[];
-  /** Texts that templates may ask for. */
+  /** Texts of the first and last token, for chat templates that use them. */
   readonly bosToken: string;
   readonly eosToken: string;
-  /** What its files or its server say that it can do; what the catalogue declares goes first. */
+  /** Abilities according to the model's files or its server. Declarations in the catalogue take precedence. */
   readonly abilities?: Abilities;
-  /** Nobody told it, it is only declared or assumed, as are the engine's capabilities: why its server did not tell. */
-  readonly declaredOnly?: { readonly why: ServiceError };
+  /**
+   * Present if the values above, and the engine's capabilities, are only declared or assumed; `reason` is the error of
+   * the server.
+   */
+  readonly unverified?: { readonly reason: ServiceError };
 }
 
 export type EngineInput =
@@ -56,87 +60,90 @@ export type EngineInput =
   | {
       readonly type: 'messages';
       readonly messages: readonly Message[];
-      /** Earlier thoughts go to the model; otherwise nobody is told them. */
+      /** Whether earlier thoughts are sent to the model. */
       readonly preserveThinking?: boolean;
-      readonly toolUse?: ToolUse;
+      readonly toolUse?: ToolUseOptions;
       readonly outputFormat?: OutputFormat;
-      /** `false`: it is to be told not to think. Absent: nothing is said of it. */
-      readonly thinking?: ThinkingWish | false;
-      /** Fields that `capabilities.forwards` names. */
+      /** `false`: thinking is switched off. Absent: the engine's default applies. */
+      readonly thinking?: ThinkingOptions | false;
+      /** Fields from `capabilities.forwardableFields`, with their values. */
       readonly forwarded?: Readonly<Record<string, unknown>>;
     };
 
-/** Whose request it is: queues are fair between them, and no state is shared across workspaces. */
+/** The tenant of a request. Queues are fair between owners, and workspaces share no state. */
 export interface EngineOwner {
   readonly workspace: string;
   readonly key: string;
-  /** Where it stands in queues, and what it leaves free for others. Absent: live. */
+  /** Priority in queues, which also decides how much capacity stays free for others. Absent: live. */
   readonly priority?: Priority;
 }
 
 export interface EngineRequest {
-  /** For logs on both sides. */
+  /** Request id, for the logs of both processes. */
   readonly id: string;
   readonly owner: EngineOwner;
   readonly input: EngineInput;
   readonly sampling: Sampling;
-  readonly stop: Stop;
-  /** Independent answers; choice i uses seed + i. All start together or none. */
+  readonly stop: StopConditions;
+  /** Number of independent answers. Choice i uses seed + i. All choices start together or none does. */
   readonly choices: number;
-  /** Limits all phases but thoughts. Absent: what is left of the context. */
+  /** Token limit of all phases except thoughts. Absent: the rest of the context. */
   readonly maxTokens?: number;
-  /** Limits all phases together. */
+  /** Token limit of all phases together. */
   readonly maxTotalTokens?: number;
   readonly logprobs?: { readonly top: number };
-  /** Empty means one free answer. */
-  readonly phases: readonly Phase[];
-  /** Texts of special tokens that are told as text where they are generated; others are structure and say nothing. */
+  /** Phases of the answer; empty means a single answer phase without constraints. */
+  readonly phases: readonly GenerationPhase[];
+  /** Special tokens whose text is output when the model generates them. Other special tokens produce no text. */
   readonly markers?: readonly string[];
 }
 
-export interface EngineStart {
-  /** Absent for upstreams that tell only at the end. */
+export interface EngineRun {
+  /** Absent for upstream servers that report it only at the end. */
   readonly promptTokens?: number;
   readonly cachedTokens?: number;
-  /** The answer limit that is in force, where the engine had to lower the wish. */
+  /** The answer limit in force, if the engine had to lower the requested one. */
   readonly maxTokens?: number;
-  /** Ends after the `end` event. A failure is a rejected iteration, never an event. Stopping early cancels the run. */
+  /**
+   * Ends after the `end` event. Failures reject the iteration; they are never events. Stopping early cancels the run.
+   */
   readonly batches: AsyncIterable<readonly EngineEvent[]>;
 }
 
-/** A text that becomes a vector, and where it stands in the request; refusals name it. */
+/** A text to embed or rank, and its request field, which error messages name. */
 export interface EmbeddingInput {
   readonly text: string;
   readonly field: string;
 }
 
 export interface EmbeddingRequest {
-  /** For logs on both sides. */
+  /** Request id, for the logs of both processes. */
   readonly id: string;
   readonly owner: EngineOwner;
   readonly inputs: readonly EmbeddingInput[];
 }
 
 export interface Embeddings {
-  /** One for each input, in its order, of any length but of the same number of components. */
+  /** One vector per input, in the same order. All have the same number of components; they need not be normalized. */
   readonly vectors: readonly (readonly number[])[];
-  /** Tokens evaluated, of all inputs. */
+  /** Number of tokens evaluated for all inputs. */
   readonly tokens: number;
 }
 
-/** Vectors for texts. The same text gives the same vector, whatever else runs. */
+/** Computes embedding vectors. The same text always gives the same vector, whatever else the engine runs. */
 export interface EmbeddingEngine {
-  /** Components of its vectors; loads the model if that is still to be done. */
-  dimensions(): Promise<number>;
+  /** Returns the number of components of a vector; loads the model first if necessary. */
+  getDimensions(): Promise<number>;
   /**
-   * All vectors or none. Refuses as `start` does: a text that is too long or has no token (`invalid-request` naming its
-   * field), no place (`overloaded`, `rate-limited`).
+   * Returns the vectors of all inputs.
+   * @throws ServiceError `invalid-request` naming the field of a text that is too long or has no token; `overloaded` or
+   *   `rate-limited` if the queue is full. No partial results are returned.
    */
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
 }
 
 export interface RankingRequest {
-  /** For logs on both sides. */
+  /** Request id, for the logs of both processes. */
   readonly id: string;
   readonly owner: EngineOwner;
   readonly query: EmbeddingInput;
@@ -144,19 +151,19 @@ export interface RankingRequest {
 }
 
 export interface Rankings {
-  /** From 0 to 1, one for each document, in its order: how well it answers the query. */
+  /** One relevance score per document, in the same order, from 0 to 1. */
   readonly scores: readonly number[];
-  /** Tokens evaluated: each document with the query. */
+  /** Number of tokens evaluated: the query and the document, for each document. */
   readonly tokens: number;
 }
 
-/** Scores for documents. */
+/** Scores documents by their relevance to a query. */
 export interface RankingEngine {
-  /** All scores or none. Refuses as `embed` does; `unsupported` where the model was not trained for it. */
+  /** Returns all scores. @throws ServiceError as `embed` does; `unsupported` if the model is not a reranking model. */
   rank(request: RankingRequest, signal: AbortSignal): Promise<Rankings>;
 }
 
-/** A token and what it reads; half a character reads U+FFFD. */
+/** A token and its text; an incomplete character reads U+FFFD. */
 export interface TokenText {
   readonly id: number;
   readonly text: string;
@@ -164,27 +171,27 @@ export interface TokenText {
 
 export interface TextEngine {
   readonly capabilities: EngineCapabilities;
-  /** Absent where it makes no vectors. */
+  /** Absent if the engine computes no embeddings. */
   readonly embeddings?: EmbeddingEngine;
-  /** Absent where it cannot score, whatever the model. */
+  /** Absent if the engine cannot rank with any model. */
   readonly ranking?: RankingEngine;
-  /** `starting`: a call now would wait. `failing`: it would be refused, and why stands in the log. */
+  /** `starting`: a call would wait. `failing`: a call would be rejected; the log states the reason. */
   readonly state: 'ready' | 'starting' | 'failing';
   /**
-   * Resolves when the engine has taken the request in (all its sequences are held; prefill may still be running).
+   * Resolves when the engine has accepted the request: all its sequences are allocated, prefill may still be running.
    *
-   * What it must refuse, it refuses here, as a ServiceError: too long (`invalid-request` with both counts), queue full
-   * or waited too long or restarting (`overloaded`), a key's own share used up (`rate-limited`), a schema that it
-   * cannot enforce (`invalid-request` naming its field).
+   * @throws ServiceError `invalid-request` for an input that is too long (with both token counts) or a schema that
+   *   cannot be enforced (naming its field); `overloaded` if the queue is full, the wait is too long or the engine
+   *   restarts; `rate-limited` if the key has used its share of the queue.
    */
-  start(request: EngineRequest, signal: AbortSignal): Promise<EngineStart>;
-  /** What is known of the model; loads it, or asks its server, if that is still to be done. */
-  model(): Promise<LoadedModel>;
-  /** Rejects when a call now would fail. Absent where `state` tells already. */
+  start(request: EngineRequest, signal: AbortSignal): Promise<EngineRun>;
+  /** Returns the properties of the model; loads it, or queries its server, if necessary. */
+  loadModel(): Promise<LoadedModel>;
+  /** Rejects if a call would fail now. Absent if `state` already shows this. */
   probe?(signal: AbortSignal): Promise<void>;
-  /** Number of tokens the input would take. Text without a special segment is no prompt: no token begins it. */
+  /** Counts the tokens of an input. Text without a special segment is not a prompt, so no start token is counted. */
   countTokens(input: EngineInput): Promise<number>;
-  /** The same tokens one by one. */
+  /** Returns the tokens that `createCountTokensEndpoint` counts. */
   tokenize(input: EngineInput): Promise<readonly TokenText[]>;
   close(): Promise<void>;
 }

@@ -12,9 +12,9 @@ const drain = (queue: ReturnType<typeof createFairQueue<string>>): string[] => {
   return order;
 };
 
-describe('the fair queue', () => {
-  it('goes round the workspaces, then round their keys, then by arrival', () => {
-    const queue = createFairQueue<string>({ placesMax: 100 });
+describe('createFairQueue', () => {
+  it('rotates the workspaces, then their keys, then serves by arrival', () => {
+    const queue = createFairQueue<string>({ lengthMax: 100 });
     for (const item of ['a/k1/1', 'a/k1/2', 'a/k1/3', 'a/k2/1', 'b/k1/1', 'b/k1/2', 'c/k1/1']) {
       const [workspace = '', key = ''] = item.split('/');
       assert.equal(queue.add({ workspace, key }, item), 'added');
@@ -22,8 +22,8 @@ describe('the fair queue', () => {
     assert.deepEqual(drain(queue), ['a/k1/1', 'b/k1/1', 'c/k1/1', 'a/k2/1', 'b/k1/2', 'a/k1/2', 'a/k1/3']);
   });
 
-  it('keeps whose turn it is until it is taken', () => {
-    const queue = createFairQueue<string>({ placesMax: 10 });
+  it('keeps the next item until it is taken or removed', () => {
+    const queue = createFairQueue<string>({ lengthMax: 10 });
     queue.add({ workspace: 'a', key: 'k' }, 'a1');
     queue.add({ workspace: 'b', key: 'k' }, 'b1');
     assert.equal(queue.peek(), 'a1');
@@ -33,8 +33,8 @@ describe('the fair queue', () => {
     assert.equal(queue.peek(), 'b1');
   });
 
-  it('a refusal leaves nothing behind', () => {
-    const queue = createFairQueue<string>({ placesMax: 2 });
+  it('leaves nothing behind when it rejects an item', () => {
+    const queue = createFairQueue<string>({ lengthMax: 2 });
     assert.equal(queue.add({ workspace: 'a', key: 'k' }, 'a1'), 'added');
     assert.equal(queue.add({ workspace: 'a', key: 'k' }, 'a2'), 'key-share');
     assert.equal(queue.add({ workspace: 'b', key: 'k' }, 'b1'), 'added');
@@ -43,8 +43,8 @@ describe('the fair queue', () => {
     assert.equal(queue.add({ workspace: 'c', key: 'k' }, 'c1'), 'added');
   });
 
-  it('shows background items only where no live one waits, and is as fair among them', () => {
-    const queue = createFairQueue<string>({ placesMax: 100 });
+  it('serves background items only when no live one waits, and with the same fairness', () => {
+    const queue = createFairQueue<string>({ lengthMax: 100 });
     for (const item of ['a/k1/1', 'a/k1/2', 'b/k1/1']) {
       const [workspace = '', key = ''] = item.split('/');
       assert.equal(queue.add({ workspace, key, priority: 'background' }, item), 'added');
@@ -57,8 +57,8 @@ describe('the fair queue', () => {
     assert.equal(queue.length, 0);
   });
 
-  it('shows reserved items before all others, as fair among them, and bounded for themselves', () => {
-    const queue = createFairQueue<string>({ placesMax: 4 });
+  it('serves reserved items before all others, with the same fairness and their own limit', () => {
+    const queue = createFairQueue<string>({ lengthMax: 4 });
     const add = (name: string, priority: 'reserved' | 'live' | 'background') => {
       const [workspace = ''] = name.split('/');
       return queue.add({ workspace, key: name, priority }, name);
@@ -71,8 +71,8 @@ describe('the fair queue', () => {
     assert.deepEqual(drain(queue), ['d/7', 'e/9', 'd/8', 'e/10', 'a/1', 'b/3', 'a/2', 'b/4', 'c/6']);
   });
 
-  it('background items take no place of a live one, of the queue or of its key, and have half as many', () => {
-    const queue = createFairQueue<string>({ placesMax: 8 });
+  it('limits background items to half the length, separately from live items', () => {
+    const queue = createFairQueue<string>({ lengthMax: 8 });
     const add = (key: string, priority: 'live' | 'background') => queue.add({ workspace: 'w', key, priority }, key);
     const added = (count: number): string[] => Array.from({ length: count }, () => 'added');
     const verdicts = ['k', 'k', 'k', 'l', 'l', 'm'].map((key) => add(key, 'background'));
@@ -90,7 +90,7 @@ describe('the fair queue', () => {
     assert.equal(queue.length, 11);
   });
 
-  it('whatever comes and goes, the count is right, each item comes out once, and nobody waits longer than one round', () => {
+  it('keeps its count, returns each item once, and serves every workspace within one rotation', () => {
     const owner = fc.record({ workspace: fc.constantFrom('a', 'b', 'c'), key: fc.constantFrom('k', 'l') });
     const step = fc.oneof(
       fc.record({ add: owner }),
@@ -99,7 +99,7 @@ describe('the fair queue', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const queue = createFairQueue<string>({ placesMax: 12 });
+        const queue = createFairQueue<string>({ lengthMax: 12 });
         const inside = new Map<string, string>();
         let added = 0;
         let lastWorkspace: string | undefined;
@@ -116,7 +116,7 @@ describe('the fair queue', () => {
             inside.delete(item);
             const others = new Set(inside.values()).difference(new Set([workspace]));
             if (workspace === lastWorkspace && others.size > 0) {
-              // Only a workspace that came in since may have to wait behind it.
+              // Only a workspace that was added since may have to wait behind it.
               const next = queue.peek();
               assert.ok(next !== undefined && inside.get(next) !== workspace);
             }

@@ -1,66 +1,68 @@
 import type { Priority } from '../core/context.ts';
-import { BACKGROUND_PLACES_SHARE } from '../core/limits.ts';
+import { BACKGROUND_QUEUE_SHARE } from '../core/limits.ts';
 import type { EngineOwner } from './engine.ts';
 
 /**
- * Waiting requests: the reserved ones, behind all of them the live ones, and behind all of those the background ones. Each
- * kind is in turn by workspace, then by key, then by arrival, and bounded in places and in places of one key, for itself.
+ * Queue of waiting requests in three classes: all reserved ones come before all live ones, and those before all
+ * background ones. Within a class, workspaces take turns, then the keys of a workspace, then requests by arrival. Each
+ * class has its own length limit, and a limit per key.
  */
 export interface FairQueue<T> {
   readonly length: number;
+  /** `key-share`: the key already has half of the class's entries. */
   add(owner: EngineOwner, item: T): 'added' | 'full' | 'key-share';
-  /** Whose turn it is. Stays there until `take`, unless one comes that goes before it. */
+  /** Returns the next item. It stays next until `take`, unless an item of a higher class arrives. */
   peek(): T | undefined;
-  /** Removes what `peek` shows; its workspace and key go to the end of the turn. */
+  /** Removes the item that `peek` returns, and moves its workspace and key to the end of their rotations. */
   take(): void;
   remove(item: T): boolean;
 }
 
-/** @param placesMax Of live requests; there are as many for reserved ones, which take none from them. */
-export function createFairQueue<T>({ placesMax }: { placesMax: number }): FairQueue<T> {
-  const rings: Readonly<Record<Priority, FairQueue<T>>> = {
-    reserved: createRing<T>(placesMax),
-    live: createRing<T>(placesMax),
-    background: createRing<T>(Math.max(1, Math.floor(placesMax * BACKGROUND_PLACES_SHARE))),
+/** @param lengthMax Length limit of live requests. Reserved requests have a separate limit of the same size. */
+export function createFairQueue<T>({ lengthMax }: { lengthMax: number }): FairQueue<T> {
+  const queues: Readonly<Record<Priority, FairQueue<T>>> = {
+    reserved: createRoundRobinQueue<T>(lengthMax),
+    live: createRoundRobinQueue<T>(lengthMax),
+    background: createRoundRobinQueue<T>(Math.max(1, Math.floor(lengthMax * BACKGROUND_QUEUE_SHARE))),
   };
-  const { reserved, live, background } = rings;
-  const first = (): FairQueue<T> => (reserved.length > 0 ? reserved : live.length > 0 ? live : background);
+  const { reserved, live, background } = queues;
+  const firstQueue = (): FairQueue<T> => (reserved.length > 0 ? reserved : live.length > 0 ? live : background);
 
   return {
     get length() {
       return reserved.length + live.length + background.length;
     },
-    add: (owner, item) => rings[owner.priority ?? 'live'].add(owner, item),
-    peek: () => first().peek(),
-    take: () => first().take(),
+    add: (owner, item) => queues[owner.priority ?? 'live'].add(owner, item),
+    peek: () => firstQueue().peek(),
+    take: () => firstQueue().take(),
     remove: (item) => reserved.remove(item) || live.remove(item) || background.remove(item),
   };
 }
 
-/** A ring of names whose first one has the turn. */
-interface Turn<T> {
-  readonly name: string;
-  readonly waiting: T[];
+/** An entry of a rotation; the first entry of the list is served next. */
+interface RoundRobinEntry<T> {
+  readonly id: string;
+  readonly items: T[];
 }
 
-function createRing<T>(placesMax: number): FairQueue<T> {
-  const workspaces: Turn<Turn<T>>[] = [];
-  const keyPlacesMax = Math.max(1, Math.floor(placesMax / 2));
+function createRoundRobinQueue<T>(lengthMax: number): FairQueue<T> {
+  const workspaces: RoundRobinEntry<RoundRobinEntry<T>>[] = [];
+  const keyLengthMax = Math.max(1, Math.floor(lengthMax / 2));
   let length = 0;
 
-  const find = <I>(turns: Turn<I>[], name: string): Turn<I> => {
-    let turn = turns.find((other) => other.name === name);
-    if (!turn) {
-      turn = { name, waiting: [] };
-      turns.push(turn);
+  const findOrCreate = <I>(entries: RoundRobinEntry<I>[], entryId: string): RoundRobinEntry<I> => {
+    let entry = entries.find((candidate) => candidate.id === entryId);
+    if (!entry) {
+      entry = { id: entryId, items: [] };
+      entries.push(entry);
     }
-    return turn;
+    return entry;
   };
 
   const dropEmpty = (): void => {
     for (let w = workspaces.length - 1; w >= 0; w--) {
-      const keys = workspaces[w]?.waiting ?? [];
-      for (let k = keys.length - 1; k >= 0; k--) if (keys[k]?.waiting.length === 0) keys.splice(k, 1);
+      const keys = workspaces[w]?.items ?? [];
+      for (let k = keys.length - 1; k >= 0; k--) if (keys[k]?.items.length === 0) keys.splice(k, 1);
       if (keys.length === 0) workspaces.splice(w, 1);
     }
   };
@@ -70,32 +72,32 @@ function createRing<T>(placesMax: number): FairQueue<T> {
       return length;
     },
     add({ workspace, key }, item) {
-      const ofKey = find(find(workspaces, workspace).waiting, key);
-      const verdict = ofKey.waiting.length >= keyPlacesMax ? 'key-share' : length >= placesMax ? 'full' : 'added';
-      if (verdict === 'added') {
-        ofKey.waiting.push(item);
+      const keyEntry = findOrCreate(findOrCreate(workspaces, workspace).items, key);
+      const result = keyEntry.items.length >= keyLengthMax ? 'key-share' : length >= lengthMax ? 'full' : 'added';
+      if (result === 'added') {
+        keyEntry.items.push(item);
         length++;
       }
       dropEmpty();
-      return verdict;
+      return result;
     },
-    peek: () => workspaces[0]?.waiting[0]?.waiting[0],
+    peek: () => workspaces[0]?.items[0]?.items[0],
     take() {
       const workspace = workspaces.shift();
-      const key = workspace?.waiting.shift();
+      const key = workspace?.items.shift();
       if (!workspace || !key) return;
-      key.waiting.shift();
+      key.items.shift();
       length--;
-      workspace.waiting.push(key);
+      workspace.items.push(key);
       workspaces.push(workspace);
       dropEmpty();
     },
     remove(item) {
       for (const workspace of workspaces)
-        for (const key of workspace.waiting) {
-          const at = key.waiting.indexOf(item);
+        for (const key of workspace.items) {
+          const at = key.items.indexOf(item);
           if (at < 0) continue;
-          key.waiting.splice(at, 1);
+          key.items.splice(at, 1);
           length--;
           dropEmpty();
           return true;

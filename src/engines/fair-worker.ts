@@ -1,105 +1,108 @@
 import { createBoundedWorker } from '../lib/bounded-worker.ts';
 import type { BoundedWorkerOptions } from '../lib/bounded-worker.ts';
-import { abortReason } from './abort-reason.ts';
-import { waitMsOf } from './priority.ts';
+import { getAbortError } from './get-abort-error.ts';
+import { getWaitMsMax } from './priority.ts';
 import type { EngineOwner } from './engine.ts';
 import { createFairQueue } from './fair-queue.ts';
 
-/** A message was not begun: no place, no place for this key, or not in time. */
+/**
+ * Thrown for a message that was not started: the queue is full, the key has its share of it, or the wait was too long.
+ */
 export class WorkerBusyError extends Error {
   override readonly name = 'WorkerBusyError';
   readonly reason: 'full' | 'key-share' | 'wait';
 
   constructor(reason: 'full' | 'key-share' | 'wait') {
-    super(`a thread is busy: ${reason}`);
+    super(`the worker thread is busy: ${reason}`);
     this.reason = reason;
   }
 }
 
 export interface FairWorkerOptions extends BoundedWorkerOptions {
-  /** Live messages that may wait; a key has half of these places. */
-  readonly placesMax: number;
-  /** Of a live message. */
-  readonly waitMsMax: number;
+  /** Number of live messages that may wait; one key may hold half of them. */
+  readonly queueLengthMax: number;
+  /** Longest wait of a live message, in ms. */
+  readonly queueWaitMsMax: number;
 }
 
-export interface Asker {
+/** The client behind a message: its tenant, and its abort signal. */
+export interface Caller {
   readonly owner: EngineOwner;
-  /** Its abort gives the place up. */
+  /** An abort removes the message from the queue. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One thread with limits, and those who wait for it, served by turns of their owners. */
+/** A worker thread with time and memory limits, and a fair queue of messages in front of it. */
 export interface FairWorker<Message, Result> {
-  /** @throws WorkerBusyError, WorkerLimitError; the signal's reason; Error where the thread failed. */
-  ask(message: Message, asker: Asker): Promise<Result>;
+  /** @throws WorkerBusyError; WorkerLimitError; the signal's reason; Error if the thread failed. */
+  run(message: Message, caller: Caller): Promise<Result>;
   close(): Promise<void>;
 }
 
-interface Waiting<Message, Result> {
+interface QueuedMessage<Message, Result> {
   readonly message: Message;
-  readonly begin: () => void;
+  readonly onStart: () => void;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export function createFairWorker<Message, Result>({
-  placesMax,
-  waitMsMax,
+  queueLengthMax,
+  queueWaitMsMax,
   ...bounds
 }: FairWorkerOptions): FairWorker<Message, Result> {
   const worker = createBoundedWorker<Message, Result>(bounds);
-  const queue = createFairQueue<Waiting<Message, Result>>({ placesMax });
+  const queue = createFairQueue<QueuedMessage<Message, Result>>({ lengthMax: queueLengthMax });
   let isBusy = false;
   let isClosed = false;
 
-  const next = (): void => {
+  const startNext = (): void => {
     const first = isBusy ? undefined : queue.peek();
     if (!first) return;
     queue.take();
     isBusy = true;
-    first.begin();
+    first.onStart();
     void worker
-      .ask(first.message)
+      .run(first.message)
       .then(first.resolve, first.reject)
       .finally(() => {
         isBusy = false;
-        next();
+        startNext();
       });
   };
 
   return {
-    ask: (message, { owner, signal }) =>
+    run: (message, { owner, signal }) =>
       new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(abortReason(signal));
-        const onAbort = (): void => signal && waiting.reject(abortReason(signal));
-        const timer = setTimeout(() => waiting.reject(new WorkerBusyError('wait')), waitMsOf(owner, waitMsMax));
-        const over = (): void => {
-          queue.remove(waiting);
+        if (signal?.aborted) return reject(getAbortError(signal));
+        const onAbort = (): void => signal && queued.reject(getAbortError(signal));
+        const timer = setTimeout(() => queued.reject(new WorkerBusyError('wait')), getWaitMsMax(owner, queueWaitMsMax));
+        const cleanUp = (): void => {
+          queue.remove(queued);
           clearTimeout(timer);
           signal?.removeEventListener('abort', onAbort);
         };
-        const waiting: Waiting<Message, Result> = {
+        const queued: QueuedMessage<Message, Result> = {
           message,
-          begin: () => clearTimeout(timer),
+          onStart: () => clearTimeout(timer),
           resolve(result) {
-            over();
+            cleanUp();
             resolve(result);
           },
-          // Also where it is being worked on: the work goes on to its end, for nobody.
+          // Also called while the thread works on the message: the work continues, and its result is discarded.
           reject(error) {
-            over();
+            cleanUp();
             reject(error);
           },
         };
         signal?.addEventListener('abort', onAbort, { once: true });
-        const verdict = isClosed ? 'full' : queue.add(owner, waiting);
-        if (verdict === 'added') next();
-        else waiting.reject(new WorkerBusyError(verdict));
+        const result = isClosed ? 'full' : queue.add(owner, queued);
+        if (result === 'added') startNext();
+        else queued.reject(new WorkerBusyError(result));
       }),
     async close() {
       isClosed = true;
-      for (let one = queue.peek(); one; one = queue.peek()) one.reject(new WorkerBusyError('full'));
+      for (let queued = queue.peek(); queued; queued = queue.peek()) queued.reject(new WorkerBusyError('full'));
       await worker.close();
     },
   };

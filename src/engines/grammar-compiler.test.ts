@@ -6,13 +6,13 @@ import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { Grammar } from '../core/grammar.ts';
 import { WorkerBusyError } from './fair-worker.ts';
-import { createGrammarCompiler, fieldOf, GrammarRefusedError } from './grammar-compiler.ts';
+import { createGrammarCompiler, findSchemaField, GrammarRefusedError } from './grammar-compiler.ts';
 
-const ASKER = { owner: { workspace: 'w', key: 'k' } };
+const CALLER = { owner: { workspace: 'w', key: 'k' } };
 const text = (allowed: string): Grammar => ({ type: 'text', text: allowed });
 const schema = (field: string): Grammar => ({ type: 'schema', schema: { type: 'string' }, field });
 
-/** A compiler whose worker does what the grammar's text says. */
+/** A worker that obeys the text of the grammar instead of compiling it. */
 const WORKER = `
 import { parentPort } from 'node:worker_threads';
 let count = 0;
@@ -20,44 +20,47 @@ parentPort.on('message', ({ grammars }) => {
   const gbnf = [];
   for (const [part, json] of grammars.entries()) {
     const grammar = JSON.parse(json);
-    parentPort.postMessage({ type: 'begun', part });
+    parentPort.postMessage({ type: 'started', part });
     const what = grammar.type === 'schema' ? grammar.schema.do : grammar.text;
     if (what === 'loop') for (;;);
     if (what === 'eat') { const all = []; for (;;) all.push(new Array(1e5).fill(all.length)); }
     if (what === 'exit') process.exit(3);
-    if (what === 'fault') return parentPort.postMessage({ type: 'fault', message: 'a bug' });
+    if (what === 'fault') return parentPort.postMessage({ type: 'failed', message: 'a bug' });
     if (what === 'refuse') {
       const result = { type: 'refused', part, message: 'no', field: 'tools[3]' };
       return parentPort.postMessage({ type: 'done', result });
     }
     gbnf.push(what + ' ' + ++count);
   }
-  parentPort.postMessage({ type: 'done', result: { type: 'made', gbnf } });
+  parentPort.postMessage({ type: 'done', result: { type: 'compiled', gbnf } });
 });
 `;
 
-describe('the compiler of grammars', () => {
-  it('compiles with the real thing, all of a request at once, and refuses by field', async () => {
+describe('createGrammarCompiler', () => {
+  it('compiles all grammars of a request with the real compiler, and rejects by field', async () => {
     const compiler = createGrammarCompiler();
-    const made = await compiler.compile([text('a'), schema('response_format'), text('a')], ASKER);
+    const made = await compiler.compile([text('a'), schema('response_format'), text('a')], CALLER);
     assert.equal(made.length, 3);
     assert.match(made[0] ?? '', /root ::=/);
     assert.equal(made[0], made[2]);
     await assert.rejects(
-      compiler.compile([text('a'), { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[0].x' }], ASKER),
+      compiler.compile([text('a'), { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[0].x' }], CALLER),
       (error) => error instanceof GrammarRefusedError && error.field === 'tools[0].x',
     );
     await compiler.close();
   });
 
-  it('knows where the schema of a grammar stands', () => {
-    assert.equal(fieldOf({ type: 'sequence', parts: [text('a'), { type: 'choice', options: [schema('f')] }] }), 'f');
-    assert.equal(fieldOf(text('a')), undefined);
-    assert.equal(fieldOf(undefined), undefined);
+  it('finds the request field of the schema in a grammar', () => {
+    assert.equal(
+      findSchemaField({ type: 'sequence', parts: [text('a'), { type: 'choice', options: [schema('f')] }] }),
+      'f',
+    );
+    assert.equal(findSchemaField(text('a')), undefined);
+    assert.equal(findSchemaField(undefined), undefined);
   });
 });
 
-describe('its thread', () => {
+describe('createGrammarCompiler: worker thread', () => {
   let folder: string;
   let main: URL;
   before(async () => {
@@ -67,19 +70,19 @@ describe('its thread', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('is asked once for a grammar that comes again', async () => {
-    const compiler = createGrammarCompiler({ main });
-    assert.deepEqual(await compiler.compile([text('a'), text('b'), text('a')], ASKER), ['a 1', 'b 2', 'a 1']);
-    assert.deepEqual(await compiler.compile([text('b'), text('c')], ASKER), ['b 2', 'c 3']);
+  it('compiles a repeated grammar once', async () => {
+    const compiler = createGrammarCompiler({ workerUrl: main });
+    assert.deepEqual(await compiler.compile([text('a'), text('b'), text('a')], CALLER), ['a 1', 'b 2', 'a 1']);
+    assert.deepEqual(await compiler.compile([text('b'), text('c')], CALLER), ['b 2', 'c 3']);
     await compiler.close();
   });
 
-  it('may take so long and no longer; the next request gets another one', async () => {
-    const compiler = createGrammarCompiler({ main, msMax: 300 });
+  it('is stopped at the time limit; the next request gets a new thread', async () => {
+    const compiler = createGrammarCompiler({ workerUrl: main, msMax: 300 });
     const slow: Grammar = { type: 'schema', schema: { do: 'loop' }, field: 'tools[7]' };
     const [refused, behind] = await Promise.allSettled([
-      compiler.compile([text('a'), slow], ASKER),
-      compiler.compile([text('b')], ASKER),
+      compiler.compile([text('a'), slow], CALLER),
+      compiler.compile([text('b')], CALLER),
     ]);
     assert.ok(refused.status === 'rejected' && refused.reason instanceof GrammarRefusedError);
     assert.equal(refused.reason.field, 'tools[7]');
@@ -88,37 +91,37 @@ describe('its thread', () => {
     await compiler.close();
   });
 
-  it('may take so much memory and no more, and may die', async () => {
-    const compiler = createGrammarCompiler({ main, heapMb: 16, msMax: 10_000 });
-    await assert.rejects(compiler.compile([text('eat')], ASKER), /takes too much memory/);
-    await assert.rejects(compiler.compile([text('exit')], ASKER), /thread grammars has ended/);
-    assert.deepEqual(await compiler.compile([text('b')], ASKER), ['b 1']);
+  it('is stopped at the memory limit, and is replaced after it dies', async () => {
+    const compiler = createGrammarCompiler({ workerUrl: main, heapMb: 16, msMax: 10_000 });
+    await assert.rejects(compiler.compile([text('eat')], CALLER), /takes too much memory/);
+    await assert.rejects(compiler.compile([text('exit')], CALLER), /thread grammars exited/);
+    assert.deepEqual(await compiler.compile([text('b')], CALLER), ['b 1']);
     await compiler.close();
   });
 
-  it('says whose fault it is', async () => {
-    const compiler = createGrammarCompiler({ main });
+  it('distinguishes rejected schemas from faults of the compiler', async () => {
+    const compiler = createGrammarCompiler({ workerUrl: main });
     await assert.rejects(
-      compiler.compile([text('refuse')], ASKER),
+      compiler.compile([text('refuse')], CALLER),
       (error) => error instanceof GrammarRefusedError && error.field === 'tools[3]',
     );
     await assert.rejects(
-      compiler.compile([text('fault')], ASKER),
+      compiler.compile([text('fault')], CALLER),
       (error) => !(error instanceof GrammarRefusedError) && String(error).includes('a bug'),
     );
     await compiler.close();
   });
 
-  it('serves owners by turns, and takes no more than may wait', async () => {
-    const compiler = createGrammarCompiler({ main });
+  it('serves owners fairly, and limits the queue', async () => {
+    const compiler = createGrammarCompiler({ workerUrl: main });
     const done: string[] = [];
-    const ask = (workspace: string, name: string): Promise<unknown> =>
+    const compileNamed = (workspace: string, name: string): Promise<unknown> =>
       compiler.compile([text(name)], { owner: { workspace, key: workspace } }).then(
         () => done.push(name),
         (error: unknown) => error,
       );
-    const greedy = Array.from({ length: 40 }, (_, i) => ask('greedy', `g${i}`));
-    const modest = ask('modest', 'm');
+    const greedy = Array.from({ length: 40 }, (_, i) => compileNamed('greedy', `g${i}`));
+    const modest = compileNamed('modest', 'm');
     const refused = (await Promise.all(greedy)).filter(
       (error) => error instanceof WorkerBusyError && error.reason === 'key-share',
     );

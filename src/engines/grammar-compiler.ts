@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { assert } from '../lib/assert.ts';
 import { WorkerLimitError } from '../lib/bounded-worker.ts';
-import { createLru } from '../lib/lru.ts';
+import { createLruCache } from '../lib/lru-cache.ts';
 import type { Grammar } from '../core/grammar.ts';
 import {
   GRAMMAR_COMPILE_HEAP_MB,
   GRAMMAR_COMPILE_MS_MAX,
-  GRAMMARS_KEPT_CHARS_MAX,
-  GRAMMARS_KEPT_MAX,
+  GRAMMAR_CACHE_CHARS_MAX,
+  GRAMMAR_CACHE_ENTRIES_MAX,
   QUEUE_WAIT_MS_MAX,
 } from '../core/limits.ts';
 import { createFairWorker } from './fair-worker.ts';
-import type { Asker } from './fair-worker.ts';
+import type { Caller } from './fair-worker.ts';
 
-/** A grammar that is refused; `field` is where its schema stands in the request. */
+/** Thrown for a grammar that cannot be compiled. `field` is the request field that contains its schema. */
 export class GrammarRefusedError extends Error {
   override readonly name = 'GrammarRefusedError';
   readonly field: string | undefined;
@@ -25,110 +25,115 @@ export class GrammarRefusedError extends Error {
 }
 
 /**
- * GBNF of each grammar of a request.
- * @throws GrammarRefusedError; WorkerBusyError when too many wait, or for too long; the signal's reason.
+ * Compiles the grammars of a request to GBNF.
+ * @throws GrammarRefusedError; WorkerBusyError if too many requests wait, or one waits too long; the signal's reason.
  */
-export type CompileGrammars = (grammars: readonly Grammar[], asker: Asker) => Promise<readonly string[]>;
+export type CompileGrammars = (grammars: readonly Grammar[], caller: Caller) => Promise<readonly string[]>;
 
 export interface GrammarCompiler {
   readonly compile: CompileGrammars;
   close(): Promise<void>;
 }
 
-/** What the worker is sent: the grammars of one request that are not known yet, as JSON: a large object takes longer to pass. */
-export interface CompileJob {
+/** Message to the worker: the uncached grammars of a request as JSON, because posting a large object takes longer. */
+export interface CompileRequest {
   readonly grammars: readonly string[];
 }
 
-export type Compiled =
-  | { readonly type: 'made'; readonly gbnf: readonly string[] }
-  /** `part`: which of them; `field`: where its schema stands, where the compiler says so. */
+export type CompileResult =
+  | { readonly type: 'compiled'; readonly gbnf: readonly string[] }
+  /** `part`: index of the rejected grammar. `field`: request field of its schema, if the compiler reports one. */
   | { readonly type: 'refused'; readonly part: number; readonly message: string; readonly field?: string };
 
-interface NewGrammar {
+interface UncachedGrammar {
   readonly grammar: Grammar;
   readonly json: string;
 }
 
-export interface CompilerOptions {
+export interface GrammarCompilerOptions {
   readonly msMax?: number;
   readonly heapMb?: number;
-  /** How long, in ms, a request may wait for the thread. */
-  readonly waitMsMax?: number;
-  /** The worker's main file; ours unless a test has another. */
-  readonly main?: URL;
+  /** Longest wait of a request for the thread, in ms. */
+  readonly queueWaitMsMax?: number;
+  /** Main file of the worker; tests pass their own. */
+  readonly workerUrl?: URL;
 }
 
-/** Requests that may wait for the one thread; a key has half of these places. Ours. */
-const WAITING_MAX = 64;
+/** Number of requests that may wait for the one thread; one key may hold half of them. Chosen by Parley. */
+const QUEUE_LENGTH_MAX = 64;
 
 /**
- * Compiles grammars in a thread, with limits of time and memory: a hostile schema costs that thread, and nobody else waits
- * but those who have grammars to compile, fairly by their owners.
+ * Creates a compiler that runs in a worker thread with limits of time and memory. A hostile schema costs only that
+ * thread; only other requests with grammars wait for it, in a queue that is fair between owners.
  */
 export function createGrammarCompiler({
   msMax = GRAMMAR_COMPILE_MS_MAX,
   heapMb = GRAMMAR_COMPILE_HEAP_MB,
-  waitMsMax = QUEUE_WAIT_MS_MAX,
-  main = OWN_WORKER,
-}: CompilerOptions = {}): GrammarCompiler {
-  const kept = createLru<string>({ entriesMax: GRAMMARS_KEPT_MAX, weightMax: GRAMMARS_KEPT_CHARS_MAX });
-  const bounds = { msMax, heapMb, waitMsMax, placesMax: WAITING_MAX };
-  const worker = createFairWorker<CompileJob, Compiled>({ name: 'grammars', main, ...bounds });
+  queueWaitMsMax = QUEUE_WAIT_MS_MAX,
+  workerUrl = DEFAULT_WORKER_URL,
+}: GrammarCompilerOptions = {}): GrammarCompiler {
+  const cache = createLruCache<string>({ entriesMax: GRAMMAR_CACHE_ENTRIES_MAX, weightMax: GRAMMAR_CACHE_CHARS_MAX });
+  const bounds = { msMax, heapMb, queueWaitMsMax, queueLengthMax: QUEUE_LENGTH_MAX };
+  const worker = createFairWorker<CompileRequest, CompileResult>({ name: 'grammars', entryUrl: workerUrl, ...bounds });
 
-  const compileNew = async (grammars: readonly NewGrammar[], asker: Asker): Promise<readonly string[]> => {
-    const fieldAt = (part: number): string | undefined => fieldOf(grammars[part]?.grammar);
-    const compiled = await worker.ask({ grammars: grammars.map(({ json }) => json) }, asker).catch((error: unknown) => {
-      if (!(error instanceof WorkerLimitError)) throw error;
-      const cost = error.limit === 'time' ? `longer than ${msMax} ms` : 'too much memory';
-      const field = fieldAt(error.part);
-      throw new GrammarRefusedError(`The schema takes ${cost} to compile${inBrackets(field)}.`, field);
-    });
-    if (compiled.type === 'made') return compiled.gbnf;
-    throw new GrammarRefusedError(compiled.message, compiled.field ?? fieldAt(compiled.part));
+  const compileNew = async (grammars: readonly UncachedGrammar[], caller: Caller): Promise<readonly string[]> => {
+    const findField = (part: number): string | undefined => findSchemaField(grammars[part]?.grammar);
+    const compiled = await worker
+      .run({ grammars: grammars.map(({ json }) => json) }, caller)
+      .catch((error: unknown) => {
+        if (!(error instanceof WorkerLimitError)) throw error;
+        const cost = error.limit === 'time' ? `longer than ${msMax} ms` : 'too much memory';
+        const field = findField(error.part);
+        throw new GrammarRefusedError(`The schema takes ${cost} to compile${formatField(field)}.`, field);
+      });
+    if (compiled.type === 'compiled') return compiled.gbnf;
+    throw new GrammarRefusedError(compiled.message, compiled.field ?? findField(compiled.part));
   };
 
   return {
-    async compile(grammars, asker) {
-      const known = new Map<string, string>();
-      const missing = new Map<string, NewGrammar>();
+    async compile(grammars, caller) {
+      const compiledByKey = new Map<string, string>();
+      const uncachedByKey = new Map<string, UncachedGrammar>();
       const keys = grammars.map((grammar) => {
         const json = JSON.stringify(grammar);
         const key = createHash('sha256').update(json).digest('base64');
-        const gbnf = kept.get(key);
-        if (gbnf === undefined) missing.set(key, { grammar, json });
-        else known.set(key, gbnf);
+        const gbnf = cache.get(key);
+        if (gbnf === undefined) uncachedByKey.set(key, { grammar, json });
+        else compiledByKey.set(key, gbnf);
         return key;
       });
-      if (missing.size > 0) {
-        const made = await compileNew([...missing.values()], asker);
-        for (const [at, key] of [...missing.keys()].entries()) {
-          const gbnf = made[at];
+      if (uncachedByKey.size > 0) {
+        const newlyCompiled = await compileNew([...uncachedByKey.values()], caller);
+        for (const [at, key] of [...uncachedByKey.keys()].entries()) {
+          const gbnf = newlyCompiled[at];
           assert(gbnf !== undefined, 'each grammar was compiled');
-          known.set(key, gbnf);
-          kept.set(key, gbnf, gbnf.length);
+          compiledByKey.set(key, gbnf);
+          cache.set(key, gbnf, gbnf.length);
         }
       }
-      return keys.map((key) => known.get(key) ?? '');
+      return keys.map((key) => compiledByKey.get(key) ?? '');
     },
     close: () => worker.close(),
   };
 }
 
-const inBrackets = (field: string | undefined): string => (field === undefined ? '' : ` (${field})`);
+const formatField = (field: string | undefined): string => (field === undefined ? '' : ` (${field})`);
 
-/** The worker's file has the extension of ours: .ts from sources, .js from dist. */
-const OWN_WORKER = new URL(`./grammar-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+/** The worker's file has the same extension as this module: .ts in the sources, .js in dist. */
+const DEFAULT_WORKER_URL = new URL(
+  `./grammar-worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
+  import.meta.url,
+);
 
-/** Where the first schema of a grammar stands in the request. */
-export function fieldOf(grammar: Grammar | undefined): string | undefined {
+/** Returns the request field of the first schema in a grammar. */
+export function findSchemaField(grammar: Grammar | undefined): string | undefined {
   switch (grammar?.type) {
     case 'schema':
       return grammar.field;
     case 'sequence':
-      return firstField(grammar.parts);
+      return findFirstSchemaField(grammar.parts);
     case 'choice':
-      return firstField(grammar.options);
+      return findFirstSchemaField(grammar.options);
     case 'text':
     case 'without':
     case undefined:
@@ -136,9 +141,9 @@ export function fieldOf(grammar: Grammar | undefined): string | undefined {
   }
 }
 
-function firstField(grammars: readonly Grammar[]): string | undefined {
+function findFirstSchemaField(grammars: readonly Grammar[]): string | undefined {
   for (const grammar of grammars) {
-    const field = fieldOf(grammar);
+    const field = findSchemaField(grammar);
     if (field !== undefined) return field;
   }
   return undefined;

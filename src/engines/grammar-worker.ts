@@ -1,19 +1,19 @@
-// Main file of the thread that compiles grammars (grammar-compiler.ts). It does one request at a time and knows nothing else.
+// Main file of the worker thread of grammar-compiler.ts. It compiles the grammars of one request at a time.
 import { isStackOverflow, serveWorker } from '../lib/serve-worker.ts';
 import type { Grammar } from '../core/grammar.ts';
-import { compileGrammar } from '../grammar/compile.ts';
+import { compileGrammar } from '../grammar/compile-grammar.ts';
 import { GrammarError } from '../grammar/grammar-error.ts';
-import { createLanguageMemory } from '../grammar/language-memory.ts';
-import type { Compiled, CompileJob } from './grammar-compiler.ts';
+import { createLanguageCache } from '../grammar/language-cache.ts';
+import type { CompileResult, CompileRequest } from './grammar-compiler.ts';
 
-const memory = createLanguageMemory();
+const memory = createLanguageCache();
 
-serveWorker<CompileJob, Compiled>(({ grammars }, begin) => {
+serveWorker<CompileRequest, CompileResult>(({ grammars }, begin) => {
   const gbnf: string[] = [];
   for (const [part, grammar] of grammars.entries()) {
     begin(part);
     try {
-      // Our own process wrote it.
+      // The JSON comes from Parley's own process, so it is not validated.
       gbnf.push(compileGrammar(JSON.parse(grammar) as Grammar, memory));
     } catch (error) {
       if (error instanceof GrammarError) return { type: 'refused', part, message: error.message, field: error.field };
@@ -21,5 +21,5 @@ serveWorker<CompileJob, Compiled>(({ grammars }, begin) => {
       throw error;
     }
   }
-  return { type: 'made', gbnf };
+  return { type: 'compiled', gbnf };
 });

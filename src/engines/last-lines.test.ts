@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
-import { keepLastLines } from './last-lines.ts';
+import { collectLastLines } from './last-lines.ts';
 
-describe('the last lines of a program', () => {
-  const said = (chunks: readonly (string | Buffer)[], hidden?: readonly string[]): readonly string[] => {
+describe('collectLastLines', () => {
+  const lastLines = (chunks: readonly (string | Buffer)[], hidden?: readonly string[]): readonly string[] => {
     const output = new PassThrough();
-    const lines = keepLastLines(output, hidden);
-    // A listener of a readable hears what it is told at once.
+    const lines = collectLastLines(output, hidden);
+    // A stream notifies its listeners synchronously.
     for (const chunk of chunks) output.emit('data', Buffer.from(chunk));
-    return lines.all();
+    return lines.getLines();
   };
 
-  it('are put together from pieces, characters in two included, and hold the unfinished one', () => {
+  it('joins chunks, also inside a character, and includes the unfinished line', () => {
     const bytes = Buffer.from('grüße\nloading');
-    assert.deepEqual(said([bytes.subarray(0, 3), bytes.subarray(3)]), ['grüße', 'loading']);
+    assert.deepEqual(lastLines([bytes.subarray(0, 3), bytes.subarray(3)]), ['grüße', 'loading']);
   });
 
-  it('are twenty, each of a bounded length', () => {
-    const lines = said([
+  it('keeps twenty lines of bounded length', () => {
+    const lines = lastLines([
       Array.from({ length: 50 }, (_, index) => `line ${index}\n`).join(''),
       'x'.repeat(100_000),
       '\n',
@@ -28,11 +28,11 @@ describe('the last lines of a program', () => {
     assert.equal(lines.at(-1)?.length, 500);
   });
 
-  it('count what a progress bar writes over as lines', () => {
-    assert.deepEqual(said(['10 %\r20 %\r', '30 %']), ['10 %', '20 %', '30 %']);
+  it('counts the updates of a progress bar as lines', () => {
+    assert.deepEqual(lastLines(['10 %\r20 %\r', '30 %']), ['10 %', '20 %', '30 %']);
   });
 
-  it('do not hold what is hidden, also where it came in two pieces', () => {
-    assert.deepEqual(said(['api_key=se', 'cret other\n'], ['secret', '']), ['api_key=[hidden] other']);
+  it('replaces secrets, also those split across two chunks', () => {
+    assert.deepEqual(lastLines(['api_key=se', 'cret other\n'], ['secret', '']), ['api_key=[hidden] other']);
   });
 });

@@ -2,28 +2,31 @@ import { PRIORITIES } from '../core/context.ts';
 import { BACKGROUND_WAIT_FACTOR, RESERVED_WAIT_FACTOR } from '../core/limits.ts';
 import type { EngineOwner } from './engine.ts';
 
-type Prioritised = Pick<EngineOwner, 'priority'>;
+type WithPriority = Pick<EngineOwner, 'priority'>;
 
-/** Whether nobody waits for it. */
-export const isBackground = ({ priority }: Prioritised): boolean => priority === 'background';
+/** Whether the request runs only with spare capacity: no caller waits for its response. */
+export const isBackground = ({ priority }: WithPriority): boolean => priority === 'background';
 
-/** Whether its place was kept for it. */
-export const isReserved = ({ priority }: Prioritised): boolean => priority === 'reserved';
+/** Whether the request runs on capacity that is reserved for its owner. */
+export const isReserved = ({ priority }: WithPriority): boolean => priority === 'reserved';
 
-/** The lower ones first. */
-export const rankOf = ({ priority = 'live' }: Prioritised): number => PRIORITIES.indexOf(priority);
+/** Returns the rank of a priority; a lower rank is served first. */
+export const getPriorityRank = ({ priority = 'live' }: WithPriority): number => PRIORITIES.indexOf(priority);
 
 /**
- * Whether a request gets so many more of what can be worked on at a time. The last place stays free for one that somebody
- * waits for, unless nothing is taken: what wants all of them would else never run.
+ * Whether a request may take `requested` more of `total` slots. A background request leaves the last slot to live
+ * requests, unless all slots are free: otherwise a request for all slots would never run.
  */
-export const fitsBeside = (
-  owner: Prioritised,
-  { wanted, taken, total }: { readonly wanted: number; readonly taken: number; readonly total: number },
-): boolean => taken === 0 || taken + wanted <= (isBackground(owner) ? total - 1 : total);
+export const canAdmit = (
+  owner: WithPriority,
+  { requested, taken, total }: { readonly requested: number; readonly taken: number; readonly total: number },
+): boolean => taken === 0 || taken + requested <= (isBackground(owner) ? total - 1 : total);
 
-/** @param waitMsMax How long a live request may wait, in ms. */
-export function waitMsOf({ priority = 'live' }: Prioritised, waitMsMax: number): number {
+/**
+ * Returns the longest time that a request may wait, in ms.
+ * @param waitMsMax The limit for live requests, in ms.
+ */
+export function getWaitMsMax({ priority = 'live' }: WithPriority, waitMsMax: number): number {
   switch (priority) {
     case 'reserved':
       return waitMsMax * RESERVED_WAIT_FACTOR;

@@ -1,70 +1,77 @@
-import type { HeardWord, Hotword } from '../core/speech.ts';
+import type { RecognizedWord, Hotword } from '../core/speech.ts';
 import type { EngineOwner } from './engine.ts';
 
-/** What is known of a loaded recognition model. */
+/** Properties of a loaded recognition model. */
 export interface SpeechModel {
-  /** ISO 639-1. */
+  /** ISO 639-1 codes. */
   readonly languages: readonly string[];
-  /** The longest stretch that one call takes, in samples. */
+  /** Longest audio of one call, in samples. */
   readonly samplesMax: number;
 }
 
 export interface RecognitionRequest {
-  /** For logs on both sides. */
+  /** Request id, for the logs of both processes. */
   readonly id: string;
   readonly owner: EngineOwner;
   /** Mono, `SPEECH_SAMPLE_RATE`, −1 to 1; not empty, at most `samplesMax`. */
   readonly samples: Float32Array;
-  /** ISO 639-1, the languages it may be; empty: any that the model knows. One: it is taken for said. */
+  /** Candidate languages, ISO 639-1. Empty: every language of the model. Exactly one: no detection takes place. */
   readonly languages: readonly string[];
-  /** What was said before, or what is spoken of: text that the model takes for its own last words. Cut at its beginning. */
+  /** Earlier transcript, or the topic, as prompt text for the model. Too long a text is cut at its beginning. */
   readonly context?: string;
   readonly hotwords: readonly Hotword[];
-  /** Times of words cost time; without them `words` is empty. */
-  readonly wantsWords: boolean;
+  /** Whether to compute the times of words, which takes longer; otherwise `words` is empty. */
+  readonly includeWords: boolean;
 }
 
 export interface Recognition {
-  /** Empty where nothing was said; without blanks at its ends. */
+  /** Recognized text without surrounding whitespace; empty if nobody spoke. */
   readonly text: string;
-  /** ISO 639-1. */
+  /** ISO 639-1 code. */
   readonly language: string;
-  /** Times from the first sample. */
-  readonly words: readonly HeardWord[];
-  /** From 0 to 1: how likely nobody spoke. */
+  /** Recognized words; their times are relative to the first sample. */
+  readonly words: readonly RecognizedWord[];
+  /** Probability, from 0 to 1, that the audio contains no speech. */
   readonly noSpeech: number;
-  /** Mean natural logarithm of the probabilities of its tokens, as the model itself gave them; no bias is in it. */
+  /** Mean natural logarithm of the token probabilities as the model gave them, before any hotword bias. */
   readonly logProbability: number;
-  /** Tokens generated, of all tries. */
+  /** Number of tokens generated in all attempts. */
   readonly tokens: number;
-  /** The list was heard as a list, or words repeated themselves: what is told is the plain reading. */
+  /** True if the hotwords were read out as a list, or words repeated; the result then comes from a run without bias. */
   readonly isBiasDropped: boolean;
 }
 
-/** The state of a voice detector between two blocks of one audio; nobody but its engine looks inside. */
+/** State of the voice detector between two blocks of one audio stream. Opaque to everything but the engine. */
 export type VoiceState = Float32Array;
 
 export interface VoiceBlock {
-  /** One for each `VOICE_FRAME_SAMPLES` of audio: from 0 to 1. */
+  /** Speech probability, from 0 to 1, of each frame of `VOICE_FRAME_SAMPLES` samples. */
   readonly probabilities: readonly number[];
   readonly state: VoiceState;
 }
 
-/** Samples of one frame: 32 ms. */
+/** Samples of one frame: 32 ms at 16 kHz. */
 export const VOICE_FRAME_SAMPLES = 512;
 
-/** Hears speech in stretches of audio. One call is one run of the model; which stretches belong together its caller knows. */
+/**
+ * Recognizes speech in segments of audio. One call is one run of the model; the caller splits and joins the segments.
+ */
 export interface SpeechEngine {
-  /** `starting`: a call now would wait. `failing`: it would be refused, and why stands in the log. */
+  /** `starting`: a call would wait. `failing`: a call would be rejected; the log states the reason. */
   readonly state: 'ready' | 'starting' | 'failing';
-  /** Loads it, if that is still to be done. */
-  model(): Promise<SpeechModel>;
+  /** Loads the model if necessary, and returns its properties. */
+  loadModel(): Promise<SpeechModel>;
   /**
-   * Rejects as a ServiceError: no place (`overloaded`, `rate-limited`), a language that the model does not know
-   * (`invalid-request`). An abort ends it between two tokens.
+   * Transcribes one segment. An abort stops it between two tokens.
+   * @throws ServiceError `overloaded` or `rate-limited` if the queue is full; `invalid-request` for a language that the
+   *   model does not support.
    */
   recognize(request: RecognitionRequest, signal: AbortSignal): Promise<Recognition>;
-  /** @param samples Whole frames, at most a minute. @param state Of the block before; undefined at the beginning. */
+  /**
+   * Returns the speech probabilities of a block of audio.
+   * @param samples Whole frames, at most one minute.
+   * @param state State returned for the block before; undefined for the first block.
+   */
   detectVoice(samples: Float32Array, state: VoiceState | undefined, signal: AbortSignal): Promise<VoiceBlock>;
   close(): Promise<void>;
 }

@@ -2,95 +2,95 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ServiceError } from '../core/error.ts';
-import { keepLastLines } from './last-lines.ts';
-import { createWaitingCallers } from './waiting-callers.ts';
+import { collectLastLines } from './last-lines.ts';
+import { createWaiterList } from './waiter-list.ts';
 
-/** A program that we start, watch and start again. */
+/** Description of a child process that the supervisor starts, monitors and restarts. */
 export interface ChildSpec<Ready> {
-  /** For logs. */
+  /** Name for log lines. */
   readonly name: string;
-  /** What is to be started; asked before each start. */
-  readonly launch: () => Launch<Ready> | Promise<Launch<Ready>>;
-  /** Rejects when the child does not answer. */
+  /** Returns what to start; called before each start. */
+  readonly launch: () => ProcessLaunch<Ready> | Promise<ProcessLaunch<Ready>>;
+  /** Rejects if the child does not respond. */
   readonly heartbeat?: (ready: Ready) => Promise<void>;
-  /** Frees what belongs to a child that was ready and is gone. */
+  /** Frees the resources of a child that was ready and has ended. */
   readonly onGone?: (ready: Ready) => void;
-  /** Added to the log line of a child that is ready. */
-  readonly factsOf?: (ready: Ready) => Readonly<Record<string, unknown>>;
+  /** Returns fields for the log line "engine process ready". */
+  readonly getLogFields?: (ready: Ready) => Readonly<Record<string, unknown>>;
 }
 
-/** One start of it. */
-export interface Launch<Ready> {
+/** Parameters of one start. */
+export interface ProcessLaunch<Ready> {
   readonly command: string;
   readonly args: readonly string[];
-  /** Written to its standard input, which stays open for as long as we live. */
+  /** Text for the child's standard input, which stays open as long as this process runs. */
   readonly input?: string;
-  /** It leads a process group of its own: what ends all of ours leaves it the time to see our end. */
+  /** Whether the child gets its own process group, so that a signal to Parley's group does not end it too. */
   readonly isDetached?: boolean;
-  /** Reads a line of standard output; the first result is a child that has shown itself. */
+  /** Parses a line of standard output. The first defined result means that the child has initialized. */
   readonly handshake: (line: string) => Ready | undefined;
-  /** Resolves when a child that has shown itself takes calls, and must heed the signal. Absent: it does so at once. */
-  readonly welcome?: (ready: Ready, signal: AbortSignal) => Promise<void>;
-  /** Frees what belongs to this start: after the end of its child, or where there never was one. */
-  readonly onEnd?: (end: ChildEnd) => void;
-  /** Texts that no log line may hold. */
-  readonly hidden?: readonly string[];
+  /** Resolves when the initialized child accepts requests; must obey the signal. Absent: it accepts them at once. */
+  readonly waitUntilServing?: (ready: Ready, signal: AbortSignal) => Promise<void>;
+  /** Frees the resources of this start: after the child's exit, or if it could not be spawned. */
+  readonly onExit?: (end: ChildExit) => void;
+  /** Texts that must not appear in any log line. */
+  readonly secrets?: readonly string[];
 }
 
-export interface ChildEnd {
+export interface ChildExit {
   readonly error?: string;
   readonly code?: number | null;
   readonly signal?: NodeJS.Signals | null;
 }
 
-/** Something that is kept running for those who call it: a child of ours, or one that another process of ours keeps. */
-export interface Supervised<Ready> {
+/** A process that is kept running for its callers: a child of this process, or of another process of Parley. */
+export interface SupervisedProcess<Ready> {
   /**
-   * The running child; starts it when it is not there yet.
-   * @throws ServiceError `overloaded` when it does not come up in time, or keeps failing.
+   * Returns the running process; starts it if necessary.
+   * @throws ServiceError `overloaded` if it is not ready in time, or keeps failing.
    */
-  ready(signal?: AbortSignal): Promise<Ready>;
+  waitUntilReady(signal?: AbortSignal): Promise<Ready>;
   /**
-   * A caller has found this child dead. Resolves when its end is known here too, so that the next `ready` is not the same
-   * one; after a while also when the child lives.
-   * @returns whether it is gone.
+   * Call this after a request to the process failed. Resolves when its exit is known here too, so that the next
+   * `waitUntilReady` does not return the same process. Also resolves, after a time limit, if the process is alive.
+   * @returns whether the process has ended.
    */
-  gone(ready: Ready): Promise<boolean>;
+  confirmExit(ready: Ready): Promise<boolean>;
   readonly state: 'stopped' | 'starting' | 'ready' | 'failing';
-  /** Ends it, as far as this caller is concerned. */
+  /** Ends the process, or only this caller's use of it. */
   stop(): Promise<void>;
 }
 
-export interface Supervisor<Ready> extends Supervised<Ready> {
-  /** Process id while there is a child. */
+export interface Supervisor<Ready> extends SupervisedProcess<Ready> {
+  /** Process id of the current child, if there is one. */
   readonly pid: number | undefined;
 }
 
 export interface SupervisorLog {
-  info(message: string, facts?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
 export interface SupervisorTimes {
-  /** From start to ready. Beyond: the child is killed, and started again. */
+  /** Time limit from start to ready. A child that exceeds it is killed and started again. */
   readonly startMsMax: number;
-  /** How often a start that goes on is logged, with the child's last line. */
+  /** Interval of the log line for a start in progress, which shows the child's last line. */
   readonly progressMs: number;
-  /** A caller waits this long for a child that is starting. */
+  /** Longest time that a caller waits for a child to become ready. */
   readonly waitMsMax: number;
   readonly heartbeatMs: number;
-  /** Heartbeats that may fail in a row. */
+  /** Number of consecutive failed heartbeats after which the child is killed. */
   readonly heartbeatsLostMax: number;
-  /** From an end to the next start: twice as long with each end in a row. */
+  /** Delay between an exit and the next start; doubles with each consecutive exit. */
   readonly backoffMsMin: number;
   readonly backoffMsMax: number;
-  /** A child that was ready for so long ends such a row. */
+  /** A child that was ready for this long resets the backoff. */
   readonly steadyMs: number;
-  /** From SIGTERM to SIGKILL. */
+  /** Time from SIGTERM to SIGKILL. */
   readonly stopMsMax: number;
 }
 
-/** Ours. A native engine loads a large model in seconds; a wedged one is noticed within half a minute. */
+/** Default times, chosen by Parley. A native engine loads a large model in seconds; a hang is detected in 30 s. */
 const SUPERVISOR_TIMES: SupervisorTimes = {
   startMsMax: 300_000,
   progressMs: 30_000,
@@ -103,24 +103,24 @@ const SUPERVISOR_TIMES: SupervisorTimes = {
   stopMsMax: 5_000,
 };
 
-/** After this many failed starts in a row callers are refused at once; starting goes on with backoff. */
+/** After this many consecutive failed starts, callers are rejected at once; restarts continue with backoff. */
 const FAILED_STARTS_MAX = 3;
 
-/** A broken connection is seen before the end of the process behind it, by far less than this, in ms. */
-const END_NOTICED_MS_MAX = 2_000;
+/** Upper bound, in ms, between a broken connection and the exit event of its process; usually far less passes. */
+const EXIT_NOTICED_MS_MAX = 2_000;
 
 export function createSupervisor<Ready>(
   spec: ChildSpec<Ready>,
   log: SupervisorLog,
-  ownTimes: Partial<SupervisorTimes> = {},
+  customTimes: Partial<SupervisorTimes> = {},
 ): Supervisor<Ready> {
-  const times = { ...SUPERVISOR_TIMES, ...ownTimes };
+  const times = { ...SUPERVISOR_TIMES, ...customTimes };
   let launching: Promise<void> | undefined;
   let child: ChildProcess | undefined;
   let current: Ready | undefined;
-  const callers = createWaitingCallers<Ready>({ waitMsMax: times.waitMsMax, refusal: unavailable });
+  const waiters = createWaiterList<Ready>({ waitMsMax: times.waitMsMax, createTimeoutError: createUnavailableError });
   let failedStarts = 0;
-  let endsInRow = 0;
+  let exitsInRow = 0;
   let isStopping = false;
   let restartTimer: NodeJS.Timeout | undefined;
   let heartbeatTimer: NodeJS.Timeout | undefined;
@@ -135,30 +135,32 @@ export function createSupervisor<Ready>(
   const prepare = async (): Promise<void> => {
     try {
       const launch = await spec.launch();
-      if (isStopping) return launch.onEnd?.({});
+      if (isStopping) return launch.onExit?.({});
       try {
         run(launch);
       } catch (error) {
-        launch.onEnd?.({});
+        launch.onExit?.({});
         throw error;
       }
     } catch (error) {
-      if (!isStopping) ended({ error: error instanceof Error ? error.message : String(error) }, undefined, []);
+      if (!isStopping)
+        handleUnexpectedExit({ error: error instanceof Error ? error.message : String(error) }, undefined, []);
     }
   };
 
-  const run = (launch: Launch<Ready>): void => {
+  const run = (launch: ProcessLaunch<Ready>): void => {
     const startedAt = Date.now();
     const secondsSinceStart = (): number => Math.round((Date.now() - startedAt) / 1000);
-    // Standard input is the life line: it closes with us, whatever ends us, and the child ends with it.
+    // Standard input shows the child that its parent is alive: it closes when this process ends, and the child then
+    // exits.
     const started = spawn(launch.command, [...launch.args], {
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: launch.isDetached ?? false,
     });
     child = started;
-    started.stdin.on('error', () => undefined); // a child that died early
+    started.stdin.on('error', () => undefined); // the child may exit early
     if (launch.input !== undefined) started.stdin.write(launch.input);
-    const said = keepLastLines(started.stderr, launch.hidden);
+    const stderrTail = collectLastLines(started.stderr, launch.secrets);
     const startTimer = setTimeout(() => {
       log.warn('engine process not ready in time', {
         engine: spec.name,
@@ -168,86 +170,91 @@ export function createSupervisor<Ready>(
       started.kill('SIGKILL');
     }, times.startMsMax);
     const progressTimer = setInterval(() => {
-      const facts = { engine: spec.name, pid: started.pid, seconds: secondsSinceStart(), line: said.all().at(-1) };
-      log.info('engine process is starting', facts);
+      const fields = {
+        engine: spec.name,
+        pid: started.pid,
+        seconds: secondsSinceStart(),
+        line: stderrTail.getLines().at(-1),
+      };
+      log.info('engine process is starting', fields);
     }, times.progressMs);
     const settled = new AbortController();
-    let hasShownItself = false;
-    let isOver = false;
+    let hasHandshake = false;
+    let hasExited = false;
     let steadyTimer: NodeJS.Timeout | undefined;
 
-    const welcome = (ready: Ready): void => {
-      if (isOver) return;
+    const acceptCalls = (ready: Ready): void => {
+      if (hasExited) return;
       clearTimeout(startTimer);
       clearInterval(progressTimer);
       current = ready;
       failedStarts = 0;
-      steadyTimer = setTimeout(() => (endsInRow = 0), times.steadyMs);
+      steadyTimer = setTimeout(() => (exitsInRow = 0), times.steadyMs);
       steadyTimer.unref();
-      const facts = { engine: spec.name, pid: started.pid, ms: Date.now() - startedAt, ...spec.factsOf?.(ready) };
-      log.info('engine process ready', facts);
-      beat(started, ready, 0);
-      callers.admit(ready);
+      const fields = { engine: spec.name, pid: started.pid, ms: Date.now() - startedAt, ...spec.getLogFields?.(ready) };
+      log.info('engine process ready', fields);
+      scheduleHeartbeat(started, ready, 0);
+      waiters.resolveAll(ready);
     };
 
     createInterface({ input: started.stdout }).on('line', (line) => {
-      // Its last words may arrive after its end.
-      if (isOver || hasShownItself) return;
+      // Lines may still arrive after the exit.
+      if (hasExited || hasHandshake) return;
       const ready = launch.handshake(line);
       if (ready === undefined) return;
-      hasShownItself = true;
-      if (!launch.welcome) return welcome(ready);
-      launch.welcome(ready, settled.signal).then(
-        () => welcome(ready),
+      hasHandshake = true;
+      if (!launch.waitUntilServing) return acceptCalls(ready);
+      launch.waitUntilServing(ready, settled.signal).then(
+        () => acceptCalls(ready),
         () => started.kill('SIGKILL'),
       );
     });
 
-    const over = (end: ChildEnd): void => {
-      if (isOver) return;
-      isOver = true;
+    const handleExit = (exit: ChildExit): void => {
+      if (hasExited) return;
+      hasExited = true;
       clearTimeout(startTimer);
       clearInterval(progressTimer);
       clearTimeout(heartbeatTimer);
       clearTimeout(steadyTimer);
       settled.abort();
       child = undefined;
-      const wasReady = current;
+      const exitedReady = current;
       current = undefined;
-      if (wasReady !== undefined) spec.onGone?.(wasReady);
-      launch.onEnd?.(end);
-      if (!isStopping) ended(end, wasReady, said.all());
+      if (exitedReady !== undefined) spec.onGone?.(exitedReady);
+      launch.onExit?.(exit);
+      if (!isStopping) handleUnexpectedExit(exit, exitedReady, stderrTail.getLines());
     };
-    started.on('error', (error) => over({ error: error.message }));
-    started.on('exit', (code, signal) => over({ code, signal }));
+    started.on('error', (error) => handleExit({ error: error.message }));
+    started.on('exit', (code, signal) => handleExit({ code, signal }));
   };
 
-  /** Tells of an end that nobody asked for, and plans the next start. */
-  const ended = (end: ChildEnd, wasReady: Ready | undefined, lastLines: readonly string[]): void => {
+  /** Logs an exit that was not requested, and schedules the next start. */
+  const handleUnexpectedExit = (exit: ChildExit, wasReady: Ready | undefined, lastLines: readonly string[]): void => {
     failedStarts = wasReady === undefined ? failedStarts + 1 : 0;
     log.warn('engine process ended', {
       engine: spec.name,
-      ...end,
+      ...exit,
       wasReady: wasReady !== undefined,
       stderr: lastLines.join('\n'),
     });
-    if (failedStarts >= FAILED_STARTS_MAX) callers.refuse();
-    const backoffMs = Math.min(times.backoffMsMax, times.backoffMsMin * 2 ** endsInRow);
-    endsInRow++;
+    if (failedStarts >= FAILED_STARTS_MAX) waiters.rejectAll();
+    const backoffMs = Math.min(times.backoffMsMax, times.backoffMsMin * 2 ** exitsInRow);
+    exitsInRow++;
     restartTimer = setTimeout(start, backoffMs);
   };
 
-  const beat = (of: ChildProcess, ready: Ready, lost: number): void => {
+  const scheduleHeartbeat = (target: ChildProcess, ready: Ready, lostHeartbeats: number): void => {
     const { heartbeat } = spec;
     if (!heartbeat) return;
     heartbeatTimer = setTimeout(() => {
       heartbeat(ready).then(
-        () => of === child && beat(of, ready, 0),
+        () => target === child && scheduleHeartbeat(target, ready, 0),
         () => {
-          if (of !== child) return;
-          if (lost + 1 < times.heartbeatsLostMax) return beat(of, ready, lost + 1);
-          log.warn('engine process does not answer', { engine: spec.name, pid: of.pid });
-          of.kill('SIGKILL');
+          if (target !== child) return;
+          if (lostHeartbeats + 1 < times.heartbeatsLostMax) return scheduleHeartbeat(target, ready, lostHeartbeats + 1);
+          log.warn('engine process does not answer', { engine: spec.name, pid: target.pid });
+          target.kill('SIGKILL');
         },
       );
     }, times.heartbeatMs);
@@ -263,18 +270,18 @@ export function createSupervisor<Ready>(
     get pid() {
       return child?.pid;
     },
-    async ready(signal) {
+    async waitUntilReady(signal) {
       if (current !== undefined) return current;
-      if (isStopping || failedStarts >= FAILED_STARTS_MAX) throw unavailable();
+      if (isStopping || failedStarts >= FAILED_STARTS_MAX) throw createUnavailableError();
       if (!restartTimer) start();
-      return await callers.wait(signal);
+      return await waiters.wait(signal);
     },
-    async gone(ready) {
-      const last = child;
-      if (current !== ready || !last) return true;
+    async confirmExit(ready) {
+      const runningChild = child;
+      if (current !== ready || !runningChild) return true;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, END_NOTICED_MS_MAX);
-        last.once('exit', () => {
+        const timer = setTimeout(resolve, EXIT_NOTICED_MS_MAX);
+        runningChild.once('exit', () => {
           clearTimeout(timer);
           resolve();
         });
@@ -286,20 +293,20 @@ export function createSupervisor<Ready>(
       clearTimeout(restartTimer);
       restartTimer = undefined;
       clearTimeout(heartbeatTimer);
-      callers.refuse();
+      waiters.rejectAll();
       await launching;
-      const last = child;
-      // Without a pid it could not be started, and will not end.
-      if (last?.pid === undefined || last.exitCode !== null || last.signalCode !== null) return;
-      const ended = new Promise<void>((resolve) => last.once('exit', () => resolve()));
-      const killTimer = setTimeout(() => last.kill('SIGKILL'), times.stopMsMax);
-      last.stdin?.end();
-      last.kill('SIGTERM');
-      await ended;
+      const runningChild = child;
+      // A child without a pid could not be spawned and emits no exit event.
+      if (runningChild?.pid === undefined || runningChild.exitCode !== null || runningChild.signalCode !== null) return;
+      const exited = new Promise<void>((resolve) => runningChild.once('exit', () => resolve()));
+      const killTimer = setTimeout(() => runningChild.kill('SIGKILL'), times.stopMsMax);
+      runningChild.stdin?.end();
+      runningChild.kill('SIGTERM');
+      await exited;
       clearTimeout(killTimer);
     },
   };
 }
 
-const unavailable = (): ServiceError =>
+const createUnavailableError = (): ServiceError =>
   new ServiceError('overloaded', 'The engine of this model is not available at present.', { retryAfterSeconds: 5 });

@@ -2,44 +2,44 @@ import type { Owner, Priority } from '../core/context.ts';
 import type { DeploymentRecord } from '../core/deployment.ts';
 import type { Usage } from '../core/event.ts';
 
-export interface AdmissionWish {
+export interface AdmissionRequest {
   readonly requestId: string;
   readonly owner: Owner;
   readonly model: string;
   readonly choices: number;
-  /** Absent: live. */
+  /** `live` when absent. */
   readonly priority?: Priority;
-  /** Present where the model is one. */
+  /** Present when the model is a deployment. */
   readonly deployment?: DeploymentRecord;
 }
 
-/** May this key start this now? A permit is held from start to end of a run, whatever ends it. */
+/** Decides whether a key may start a run now. The permit is held until the run ends for any reason. */
 export interface Admission {
   /** @throws ServiceError `rate-limited` or `token-quota` with Retry-After. */
-  admit(request: AdmissionWish): Promise<Permit>;
+  admit(request: AdmissionRequest): Promise<Permit>;
 }
 
 export interface Permit {
-  /** Where engines put it in their queues, if not where the request says. */
+  /** Priority in the engine's queue; the request's own priority when absent. */
   readonly priority?: Priority;
-  /** Present where what the run uses is counted while it runs. */
-  readonly count?: UseCount;
-  /** Once. @param usage What was really consumed. */
-  release(usage: Usage, how: 'finished' | 'cancelled' | 'failed'): void;
+  /** Present when limits count the tokens of the run while it runs. */
+  readonly usageMeter?: UsageMeter;
+  /** Returns the permit; call once. @param usage Tokens that were really consumed. */
+  release(usage: Usage, outcome: 'finished' | 'cancelled' | 'failed'): void;
 }
 
-export interface UseCount {
+export interface UsageMeter {
   /**
-   * Once, before the engine is asked.
-   * @param first.promptTokens Undefined where nobody can count them yet.
-   * @throws ServiceError `rate-limited` or `token-quota` with Retry-After, naming what is used up.
+   * Counts the request and its prompt; call once, before the engine starts.
+   * @param firstPrompt.buildPromptTokens Undefined when the engine cannot count them before the start.
+   * @throws ServiceError `rate-limited` or `token-quota` with Retry-After, naming the exhausted limit.
    */
-  begin(first: { readonly promptTokens: number | undefined; readonly thinks: boolean }): Promise<void>;
-  /** So many tokens more; what is running is never refused for them. */
-  produced(tokens: number, kind: 'answer' | 'thought'): void;
+  start(firstPrompt: { readonly promptTokens: number | undefined; readonly thinks: boolean }): Promise<void>;
+  /** Counts generated tokens. A running generation is never rejected for them. */
+  recordOutput(tokens: number, kind: 'answer' | 'thought'): void;
 }
 
-/** Everybody may: limits per key are not configured. */
-export const openAdmission: Admission = {
+/** Admits every request: no limits per key are configured. */
+export const unlimitedAdmission: Admission = {
   admit: async () => ({ release: () => undefined }),
 };

@@ -1,23 +1,23 @@
-// Main file of the thread that checks answers (answer-check.ts).
+// Entry file of the worker thread that checks answers against their schemas (answer-checker.ts).
 import type { JsonSchema } from '../core/grammar.ts';
-import { ANSWER_CHECKS_KEPT_CHARS_MAX, ANSWER_CHECKS_KEPT_MAX } from '../core/limits.ts';
-import { createCheck } from '../grammar/check.ts';
-import { createLru } from '../lib/lru.ts';
+import { ANSWER_CHECK_CACHE_CHARS_MAX, ANSWER_CHECK_CACHE_ENTRIES_MAX } from '../core/limits.ts';
+import { createSchemaCheck } from '../grammar/schema-check.ts';
+import { createLruCache } from '../lib/lru-cache.ts';
 import { isStackOverflow, serveWorker } from '../lib/serve-worker.ts';
-import type { Checked, CheckJob } from './answer-check.ts';
+import type { AnswerCheckResult, AnswerCheckJob } from './answer-checker.ts';
 
-const kept = createLru<ReturnType<typeof createCheck>>({
-  entriesMax: ANSWER_CHECKS_KEPT_MAX,
-  weightMax: ANSWER_CHECKS_KEPT_CHARS_MAX,
+const cachedChecks = createLruCache<ReturnType<typeof createSchemaCheck>>({
+  entriesMax: ANSWER_CHECK_CACHE_ENTRIES_MAX,
+  weightMax: ANSWER_CHECK_CACHE_CHARS_MAX,
 });
 
-serveWorker<CheckJob, Checked>(({ schema, text }, begin) => {
-  begin(0);
+serveWorker<AnswerCheckJob, AnswerCheckResult>(({ schema, text }, reportStart) => {
+  reportStart(0);
   try {
-    // Our own process wrote it.
-    const check = kept.get(schema) ?? createCheck(JSON.parse(schema) as JsonSchema);
+    // The schema text comes from Parley's own process, so it is valid JSON.
+    const check = cachedChecks.get(schema) ?? createSchemaCheck(JSON.parse(schema) as JsonSchema);
     const problem = check(JSON.parse(text));
-    kept.set(schema, check, schema.length);
+    cachedChecks.set(schema, check, schema.length);
     return { problem };
   } catch (error) {
     if (isStackOverflow(error)) return { problem: '$ is nested too deep to check' };

@@ -1,73 +1,73 @@
 import { randomBytes } from 'node:crypto';
-import type { Message, Part } from '../core/message.ts';
+import type { Message, ContentPart } from '../core/message.ts';
 import type { PromptSegment } from '../core/prompt.ts';
 
 /**
- * A prompt that says how far each part with `cache` reaches. A template may do anything with a text, so each such part
- * gets a sign that nobody can write, the prompt is rendered with and without, and the signs are looked for. Where they
- * change anything else, the prompt without them is the one that counts, and nothing is marked.
+ * Renders a prompt and marks the segments at which the cached parts of the messages end. A template may change texts
+ * in any way, so the function renders twice: without markers, and with a random marker after each part that has
+ * `cache`. If the markers change anything else in the prompt, it returns the plain rendering without cache marks.
  */
-export function withCacheMarks(
+export function renderWithCacheMarks(
   messages: readonly Message[],
   render: (messages: readonly Message[]) => PromptSegment[],
 ): PromptSegment[] {
   const plain = render(messages);
   if (!messages.some(({ content }) => content.some(isMarked))) return plain;
   const secret = randomBytes(8).toString('hex');
-  let signs = 0;
-  const marked = messages.map((message) => signParts(message, () => `\uFDD2${secret}-${signs++}\uFDD3`));
-  const cut = cutAtSigns(render(marked), new RegExp(`\uFDD2${secret}-(\\d+)\uFDD3`, 'g'));
-  return isSamePrompt(cut, plain) ? cut : plain;
+  let markerCount = 0;
+  const marked = messages.map((message) => insertMarkers(message, () => `\uFDD2${secret}-${markerCount++}\uFDD3`));
+  const split = splitAtMarkers(render(marked), new RegExp(`\uFDD2${secret}-(\\d+)\uFDD3`, 'g'));
+  return isSamePrompt(split, plain) ? split : plain;
 }
 
-const isMarked = (part: Part): boolean => part.type === 'text' && part.cache !== undefined;
+const isMarked = (part: ContentPart): boolean => part.type === 'text' && part.cache !== undefined;
 
-/** Signs stand before the blanks that end a text: templates take those away. */
-function signParts(message: Message, newSign: () => string): Message {
+/** Inserts a marker after each part with `cache`, before the part's trailing blanks: templates trim those. */
+function insertMarkers(message: Message, createMarker: () => string): Message {
   const content = [...message.content];
   for (const [at, part] of message.content.entries()) {
     if (!isMarked(part)) continue;
-    const place = content.findLastIndex(
+    const textIndex = content.findLastIndex(
       (before, index) => index <= at && before.type === 'text' && before.text.trim() !== '',
     );
-    const said = content[place];
-    if (said?.type !== 'text') continue;
-    const end = said.text.trimEnd().length;
-    content[place] = { ...said, text: said.text.slice(0, end) + newSign() + said.text.slice(end) };
+    const textPart = content[textIndex];
+    if (textPart?.type !== 'text') continue;
+    const end = textPart.text.trimEnd().length;
+    content[textIndex] = { ...textPart, text: textPart.text.slice(0, end) + createMarker() + textPart.text.slice(end) };
   }
   return { ...message, content };
 }
 
-/** What a template repeats is marked where it stands last. */
-function cutAtSigns(segments: readonly PromptSegment[], sign: RegExp): PromptSegment[] {
-  const cut: PromptSegment[] = [];
+/** Splits segments at the markers. A text that the template repeats is marked at its last occurrence. */
+function splitAtMarkers(segments: readonly PromptSegment[], markerPattern: RegExp): PromptSegment[] {
+  const pieces: PromptSegment[] = [];
   const ends = new Map<string | undefined, number>();
   for (const { text, special } of segments) {
     let from = 0;
-    const take = (to?: number): void => {
-      if (from !== (to ?? text.length)) cut.push({ text: text.slice(from, to), special });
+    const pushText = (until?: number): void => {
+      if (from !== (until ?? text.length)) pieces.push({ text: text.slice(from, until), special });
     };
-    for (const match of text.matchAll(sign)) {
-      take(match.index);
-      ends.set(match[1], cut.length - 1);
+    for (const match of text.matchAll(markerPattern)) {
+      pushText(match.index);
+      ends.set(match[1], pieces.length - 1);
       from = match.index + match[0].length;
     }
-    take();
+    pushText();
   }
   const marked = new Set(ends.values());
-  return cut.map((segment, at) => (marked.has(at) ? { ...segment, cacheMark: true } : segment));
+  return pieces.map((segment, at) => (marked.has(at) ? { ...segment, cacheMark: true } : segment));
 }
 
 function isSamePrompt(a: readonly PromptSegment[], b: readonly PromptSegment[]): boolean {
-  const [left, right] = [joinPlain(a), joinPlain(b)];
+  const [left, right] = [joinTextSegments(a), joinTextSegments(b)];
   return (
     left.length === right.length &&
     left.every(({ text, special }, at) => text === right[at]?.text && special === right[at].special)
   );
 }
 
-/** Neighbouring plain segments are one text. */
-function joinPlain(segments: readonly PromptSegment[]): { text: string; special: boolean }[] {
+/** Joins neighboring segments that are not special into one. */
+function joinTextSegments(segments: readonly PromptSegment[]): { text: string; special: boolean }[] {
   const joined: { text: string; special: boolean }[] = [];
   for (const { text, special } of segments) {
     const last = joined.at(-1);

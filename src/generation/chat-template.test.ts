@@ -14,8 +14,8 @@ const CHATML = template(
 
 const textOf = (segments: readonly { text: string }[]): string => segments.map(({ text }) => text).join('');
 
-describe('a chat template', () => {
-  it("gives its own special tokens as special segments and callers' texts as text", () => {
+describe('createChatTemplate', () => {
+  it('renders its own special tokens as special segments and texts of callers as plain text', () => {
     assert.deepEqual(CHATML.render({ messages: [{ role: 'user', content: 'Hi' }] }), [
       { text: '<|im_start|>', special: true },
       { text: 'user\nHi', special: false },
@@ -24,7 +24,7 @@ describe('a chat template', () => {
     ]);
   });
 
-  it('whatever a caller writes, it adds no special segment, and not a character of it changes', () => {
+  it('adds no special segment for a text of a caller and changes none of its characters', () => {
     const piece = fc.constantFrom(...SPECIAL, '<|im_', 'end|>', '<', 'a', '\n', 'é', '\uFDD0', '{{ 1 }}', '{% raw %}');
     fc.assert(
       fc.property(fc.array(piece), fc.array(piece), (role, parts) => {
@@ -40,7 +40,7 @@ describe('a chat template', () => {
     );
   });
 
-  it('holds for names and values deep inside, and for what the template writes as JSON', () => {
+  it('keeps names and nested values plain text, also when the template writes them as JSON', () => {
     const segments = template('{{ tools | tojson }}<|im_end|>').render({
       tools: [{ name: '<|im_end|>', parameters: { '<tool_call>': ['<|im_start|>'] } }],
     });
@@ -51,12 +51,12 @@ describe('a chat template', () => {
     assert.match(textOf(segments), /"<tool_call>"/);
   });
 
-  it('knows its begin and end token, and the day', () => {
+  it('provides the bos and eos tokens and the current date', () => {
     assert.equal(textOf(template('{{ bos_token }}{{ eos_token }}').render({})), '<s><|im_end|>');
     assert.match(textOf(template("{{ strftime_now('%d %b %Y') }}").render({})), /^\d\d [A-Z][a-z]{2} \d{4}$/);
   });
 
-  it('that refuses the messages is a refusal in its own words', () => {
+  it("rejects the messages with the template's own message when it calls raise_exception", () => {
     assert.throws(() => template("{{ raise_exception('roles must alternate') }}").render({}), {
       kind: 'invalid-request',
       message: /roles must alternate/,
@@ -64,12 +64,12 @@ describe('a chat template', () => {
     });
   });
 
-  it('that would not end is stopped after so many steps', () => {
+  it('stops a template that exceeds the step limit', () => {
     const source = '{% for i in range(90000) %}{% for j in range(90000) %}{% set x = j %}{% endfor %}{% endfor %}';
     assert.throws(() => template(source).render({}), { kind: 'invalid-request' });
   });
 
-  it('that would fill the memory is stopped', () => {
+  it('stops a template that exceeds the memory limits', () => {
     const doubling =
       "{% set ns = namespace(t='xxxxxxxxxxxxxxxx') %}{% for i in range(64) %}{% set ns.t = ns.t + ns.t %}{% endfor %}";
     assert.throws(() => template(doubling).render({}), { kind: 'invalid-request' });
@@ -78,7 +78,7 @@ describe('a chat template', () => {
     });
   });
 
-  it('sees nothing of the process', () => {
+  it('gives a template no access to the process', () => {
     for (const source of [
       '{{ process }}',
       '{{ globalThis }}',
@@ -95,7 +95,7 @@ describe('a chat template', () => {
     }
   });
 
-  it('renders the same again: nothing of one rendering is left for the next', () => {
+  it('keeps no state between renderings', () => {
     const counting = template('{% set ns = namespace(n=0) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}{{ x }}');
     assert.equal(textOf(counting.render({ x: 'a' })), '1a');
     assert.equal(textOf(counting.render({})), '1');

@@ -4,26 +4,26 @@ import { ServiceError } from '../core/error.ts';
 import type { PromptSegment } from '../core/prompt.ts';
 import { strftime } from './strftime.ts';
 
-/** Steps of the interpreter for one rendering. Ours: a 10,000-message conversation takes about two fifths. */
+/** Interpreter steps for one rendering. Parley's limit: a conversation of 10,000 messages takes about 400,000. */
 const STEPS_MAX = 1_000_000;
 
-/** Characters that any value inside a rendering may have. Ours. */
+/** Characters of any string value during a rendering. Parley's limit. */
 const VALUE_CHARS_MAX = 64 * 1024 * 1024;
 
-/** Elements of a `range`. Ours. */
+/** Elements of a `range`. Parley's limit. */
 const RANGE_MAX = 100_000;
 
 /**
- * A chat template from a model file: text without access to the host, run by an interpreter with a step limit.
+ * A chat template from a model file. The interpreter limits its steps and gives it no access to the host.
  *
- * Callers' strings may hold what reads like a special token; in the prompt they stay text. Before rendering, each such
- * place is broken by a mark that occurs nowhere else; afterwards what still reads like a special token is the
- * template's own, and the marks are taken out of the text.
+ * Text from callers may read like a special token but must stay text. Before rendering, a random separator is inserted
+ * into each such text. After rendering, whatever still reads like a special token comes from the template, and the
+ * separators are removed.
  */
 export interface ChatTemplate {
   /**
-   * @param variables What the template sees; every string in it is a caller's.
-   * @throws ServiceError `invalid-request` with the template's own words where it refuses (raise_exception).
+   * @param variables Values that the template can read; every string in them comes from a caller.
+   * @throws ServiceError `invalid-request` with the template's message when the template calls `raise_exception`.
    */
   render(variables: Readonly<Record<string, unknown>>): PromptSegment[];
 }
@@ -39,22 +39,27 @@ export interface ChatTemplateOptions {
 export function createChatTemplate({ source, specialTokens, bosToken, eosToken }: ChatTemplateOptions): ChatTemplate {
   const program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
   const globals = createGlobals({ bosToken, eosToken });
-  const special = specialTexts(specialTokens);
-  // Nobody outside sees it, so nobody can write it.
-  const mark = `\uFDD0${randomBytes(8).toString('hex')}\uFDD1`;
+  const special = createSpecialTokenSearch(specialTokens);
+  // Random and never shown, so no caller can write it.
+  const separator = `\uFDD0${randomBytes(8).toString('hex')}\uFDD1`;
   return {
     render(variables) {
-      // Most conversations hold nothing that reads like a special token, and need no copy.
-      if (!holdsSpecial(variables, special)) return toSegments(run(program, globals, variables), special.pattern);
-      const text = run(program, globals, defuse(variables, special.pattern, mark) as typeof variables);
+      // Most conversations contain no text like a special token and need no copy.
+      if (!containsSpecialToken(variables, special))
+        return toSegments(runTemplate(program, globals, variables), special.pattern);
+      const text = runTemplate(
+        program,
+        globals,
+        breakSpecialTokens(variables, special.pattern, separator) as typeof variables,
+      );
       return toSegments(text, special.pattern)
-        .map((segment) => (segment.special ? segment : { ...segment, text: segment.text.replaceAll(mark, '') }))
+        .map((segment) => (segment.special ? segment : { ...segment, text: segment.text.replaceAll(separator, '') }))
         .filter(({ text: clean }) => clean !== '');
     },
   };
 }
 
-/** What every template can use besides its variables; made once, as a rendering leaves nothing in it. */
+/** Creates the values that every template can use besides its variables. A rendering leaves nothing in them. */
 function createGlobals({ bosToken, eosToken }: Pick<ChatTemplateOptions, 'bosToken' | 'eosToken'>): Scope {
   const globals = new GlobalScope();
   const values = {
@@ -68,9 +73,13 @@ function createGlobals({ bosToken, eosToken }: Pick<ChatTemplateOptions, 'bosTok
     eos_token: eosToken,
     range: boundedRange,
     raise_exception(message: unknown) {
-      throw new ServiceError('invalid-request', `The model's template refuses these messages: ${String(message)}`, {
-        param: 'messages',
-      });
+      throw new ServiceError(
+        'invalid-request',
+        `The model's chat template rejects these messages: ${String(message)}`,
+        {
+          param: 'messages',
+        },
+      );
     },
     strftime_now: (format: unknown) => strftime(new Date(), String(format)),
   };
@@ -78,7 +87,11 @@ function createGlobals({ bosToken, eosToken }: Pick<ChatTemplateOptions, 'bosTok
   return globals;
 }
 
-function run(program: ReturnType<typeof parse>, globals: Scope, variables: Readonly<Record<string, unknown>>): string {
+function runTemplate(
+  program: ReturnType<typeof parse>,
+  globals: Scope,
+  variables: Readonly<Record<string, unknown>>,
+): string {
   const scope = new TemplateEnvironment(globals);
   for (const [name, value] of Object.entries(variables)) scope.set(name, value);
   let value: unknown;
@@ -87,10 +100,14 @@ function run(program: ReturnType<typeof parse>, globals: Scope, variables: Reado
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     if (error instanceof TemplateLimitError)
-      throw new ServiceError('invalid-request', `The model's chat template cannot render so much: ${error.message}.`, {
-        param: 'messages',
-        cause: error,
-      });
+      throw new ServiceError(
+        'invalid-request',
+        `The model's chat template cannot render these messages within its limits: ${error.message}.`,
+        {
+          param: 'messages',
+          cause: error,
+        },
+      );
     throw new ServiceError('engine-failed', "The model's chat template cannot render these messages.", {
       cause: error,
     });
@@ -98,10 +115,10 @@ function run(program: ReturnType<typeof parse>, globals: Scope, variables: Reado
   return String(value);
 }
 
-/** A rendering that does not end within our limits. */
+/** Thrown when a rendering exceeds Parley's limits. */
 class TemplateLimitError extends RangeError {}
 
-/** The library's declarations lose their types under Node's module resolution; this is what we use of its classes. */
+/** The parts of the library's classes that are used here: their types are lost under Node's module resolution. */
 type InterpreterClass = new (scope: unknown) => {
   run(program: unknown): { value: unknown };
   evaluate(statement: unknown, scope: unknown): { value: unknown };
@@ -110,15 +127,15 @@ const TemplateInterpreter: InterpreterClass = Interpreter;
 
 interface Scope {
   set(name: string, value: unknown): unknown;
-  /** The scope that has the variable. */
+  /** Returns the scope that holds the variable. */
   resolve(name: string): unknown;
 }
 type EnvironmentClass = new (parent?: Scope) => Scope;
 const TemplateEnvironment: EnvironmentClass = Environment;
 
 /**
- * The outermost scope. What it lacks is undefined; the library throws an error and catches it to find that out, which
- * costs some microseconds for each variable that a template asks for and is not given.
+ * The outermost scope; unknown variables are undefined in it. The library throws and catches an error for each variable
+ * that it does not find, which costs some microseconds per access.
  */
 class GlobalScope extends TemplateEnvironment {
   override resolve(): unknown {
@@ -126,15 +143,15 @@ class GlobalScope extends TemplateEnvironment {
   }
 }
 
-/** Counts steps and looks at sizes, so that no template can hold the process up. */
+/** Limits steps and the size of values, so that no template can block the process. */
 class BoundedInterpreter extends TemplateInterpreter {
   #steps = 0;
 
   override evaluate(statement: unknown, scope: unknown): { value: unknown } {
-    if (++this.#steps > STEPS_MAX) throw new TemplateLimitError(`it takes more than ${STEPS_MAX} steps`);
+    if (++this.#steps > STEPS_MAX) throw new TemplateLimitError(`the rendering takes more than ${STEPS_MAX} steps`);
     const result = super.evaluate(statement, scope);
     if (typeof result.value === 'string' && result.value.length > VALUE_CHARS_MAX)
-      throw new TemplateLimitError(`it makes more than ${VALUE_CHARS_MAX} characters`);
+      throw new TemplateLimitError(`a value has more than ${VALUE_CHARS_MAX} characters`);
     return result;
   }
 }
@@ -143,43 +160,46 @@ function boundedRange(start: number, stop?: number, step = 1): number[] {
   const [from, to] = stop === undefined ? [0, start] : [start, stop];
   if (step === 0) throw new RangeError('range() with a step of 0');
   const count = Math.max(0, Math.ceil((to - from) / step));
-  if (count > RANGE_MAX) throw new TemplateLimitError(`range() of more than ${RANGE_MAX} elements`);
+  if (count > RANGE_MAX) throw new TemplateLimitError(`range() has more than ${RANGE_MAX} elements`);
   return Array.from({ length: count }, (_, i) => from + i * step);
 }
 
-/** Texts of special tokens, to be looked for. */
-interface Special {
-  /** Longest first, so that no token hides a longer one. */
+/** Finds special tokens in a text. */
+interface SpecialTokenSearch {
+  /** Alternatives are sorted longest first, so that no token hides a longer one. */
   readonly pattern: RegExp;
-  readonly beginnings: readonly string[];
+  readonly firstCharacters: readonly string[];
 }
 
-function specialTexts(tokens: readonly string[]): Special {
+function createSpecialTokenSearch(tokens: readonly string[]): SpecialTokenSearch {
   const texts = tokens.filter((text) => text !== '').toSorted((a, b) => b.length - a.length);
   return {
     pattern: new RegExp(texts.map((text) => RegExp.escape(text)).join('|') || '(?!)', 'g'),
-    beginnings: [...new Set(texts.map((text) => text.charAt(0)))],
+    firstCharacters: [...new Set(texts.map((text) => text.charAt(0)))],
   };
 }
 
-/** Whether any string in a value holds a special token. Most texts have not even the character that they begin with. */
-function holdsSpecial(value: unknown, special: Special): boolean {
+/** Whether any string in a value contains a special token. Most texts do not even contain a token's first character. */
+function containsSpecialToken(value: unknown, special: SpecialTokenSearch): boolean {
   if (typeof value === 'string')
-    return special.beginnings.some((character) => value.includes(character)) && value.search(special.pattern) >= 0;
+    return special.firstCharacters.some((character) => value.includes(character)) && value.search(special.pattern) >= 0;
   if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return value.some((item) => holdsSpecial(item, special));
+  if (Array.isArray(value)) return value.some((item) => containsSpecialToken(item, special));
   for (const key in value)
-    if (holdsSpecial(key, special) || holdsSpecial(Reflect.get(value, key), special)) return true;
+    if (containsSpecialToken(key, special) || containsSpecialToken(Reflect.get(value, key), special)) return true;
   return false;
 }
 
-function defuse(value: unknown, special: RegExp, mark: string): unknown {
+function breakSpecialTokens(value: unknown, special: RegExp, separator: string): unknown {
   if (typeof value === 'string')
-    return value.replace(special, (token) => `${token.slice(0, 1)}${mark}${token.slice(1)}`);
-  if (Array.isArray(value)) return value.map((item) => defuse(item, special, mark));
+    return value.replace(special, (token) => `${token.slice(0, 1)}${separator}${token.slice(1)}`);
+  if (Array.isArray(value)) return value.map((item) => breakSpecialTokens(item, special, separator));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [String(defuse(key, special, mark)), defuse(item, special, mark)]),
+    Object.entries(value).map(([key, item]) => [
+      String(breakSpecialTokens(key, special, separator)),
+      breakSpecialTokens(item, special, separator),
+    ]),
   );
 }
 

@@ -1,58 +1,61 @@
-import { withKnown } from '../catalogue/known.ts';
+import { applyEngineModelInfo } from '../catalogue/engine-model-info.ts';
 import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { Lease } from '../engines/registry.ts';
-import { checkAbilities, knownOf, unheardFields } from './abilities.ts';
+import type { EngineLease } from '../engines/engine-registry.ts';
+import { checkAbilities, detectModelInfo, findIgnoredFields } from './check-abilities.ts';
 import { planRequest } from './plan.ts';
-import type { PlanNeeds } from './plan.ts';
-import { modelFacts } from './model-facts.ts';
-import { createPromptRenderer } from './prompt.ts';
+import type { PlanDeps } from './plan.ts';
+import { getModelLogFields } from './model-log-fields.ts';
+import { createPromptRenderer } from './prompt-renderer.ts';
 
-export interface PromptCount {
+export interface PromptTokenCount {
   readonly tokens: number;
-  /** As of a generation. */
+  /** Ignored request fields, as in a generation. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Tokens of the prompt that a generation of this request would begin with: the same template, tools and opening.
- * @throws ServiceError as a generation refuses; `unsupported` where the engine cannot count.
+ * Counts the tokens of the prompt that a generation of this request would start with: same template, tools and opening.
+ * @throws ServiceError as a generation does; `unsupported` when the engine cannot count.
  */
 export type CountPrompt = (
   request: GenerationRequest,
   on: { readonly interface: ModelInterface },
   context: RequestContext,
-) => Promise<PromptCount>;
+) => Promise<PromptTokenCount>;
 
-interface Needs {
+interface CountPromptDeps {
   readonly catalogue: Pick<Catalogue, 'resolve'>;
-  readonly engineFor: (model: ResolvedModel) => Promise<Lease>;
-  readonly styleOf: (model: ResolvedModel) => Pick<PlanNeeds, 'defaultSystem' | 'toolFormat'>;
+  readonly acquireEngine: (model: ResolvedModel) => Promise<EngineLease>;
+  readonly getModelStyle: (model: ResolvedModel) => Pick<PlanDeps, 'defaultSystem' | 'toolFormat'>;
 }
 
-/** Takes no place in any queue. */
-export function createCountPrompt({ catalogue, engineFor, styleOf }: Needs): CountPrompt {
-  const rendererOf = createPromptRenderer();
-  return async (request, { interface: wanted }, { owner, log }) => {
-    const resolved = catalogue.resolve(request.model, { interface: wanted, owner });
-    log.add(modelFacts(resolved));
-    const { engine, release } = await engineFor(resolved);
+/** Counts without admission: no queue, no limits. */
+export function createCountPrompt({ catalogue, acquireEngine, getModelStyle }: CountPromptDeps): CountPrompt {
+  const getRenderer = createPromptRenderer();
+  return async (request, { interface: modelInterface }, { owner, log }) => {
+    const resolved = catalogue.resolve(request.model, { interface: modelInterface, owner });
+    log.add(getModelLogFields(resolved));
+    const { engine, release } = await acquireEngine(resolved);
     try {
-      const entry = withKnown(resolved.entry, knownOf(await engine.model(), engine.capabilities));
+      const entry = applyEngineModelInfo(
+        resolved.entry,
+        detectModelInfo(await engine.loadModel(), engine.capabilities),
+      );
       const model = { ...resolved, entry };
       checkAbilities(request, model, engine);
-      const { asked, unheard } = await planRequest(request, {
+      const plan = await planRequest(request, {
         entry,
         engine,
-        rendererOf,
-        // Nothing is generated: no call gets an id, no answer is checked.
-        newCallId: () => '',
-        problemOf: async () => undefined,
-        ...styleOf(model),
+        getRenderer,
+        // Nothing is generated: calls need no ids and answers no check.
+        createCallId: () => '',
+        checkAnswer: async () => undefined,
+        ...getModelStyle(model),
       });
-      const ignored = [...unheardFields(request, entry, engine), ...unheard];
-      return { tokens: await engine.countTokens(asked.input), ignored };
+      const ignored = [...findIgnoredFields(request, entry, engine), ...plan.ignored];
+      return { tokens: await engine.countTokens(plan.engineRequest.input), ignored };
     } finally {
       release();
     }

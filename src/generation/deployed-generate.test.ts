@@ -1,137 +1,162 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deploymentRecord, reservedRecord } from '../core/__fixtures__/deployment-record.ts';
+import { createTestDeployment, createTestPtuDeployment } from '../core/__fixtures__/test-deployments.ts';
 import { ServiceError } from '../core/error.ts';
 import type { EngineEvent } from '../core/event.ts';
 import type { EngineRequest, TextEngine } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import type { Permit } from './admission.ts';
-import { createBooks, createHouse, ENTRY } from './__fixtures__/house.ts';
+import { createTestDeps, createTestGeneration, ENTRY } from './__fixtures__/test-generation.ts';
 import { withEngine } from './with-engine.ts';
 
 const WORDS = ['a ', 'b ', 'c ', 'd ', 'e ', 'f '];
 
-/** An engine with a context of 100, and what it was asked. */
-function engineRoom(change: Partial<TextEngine> = {}) {
-  const asked: EngineRequest[] = [];
+/** Creates an engine with a context of 100 tokens that records its requests. */
+function createRecordingEngine(change: Partial<TextEngine> = {}) {
+  const requests: EngineRequest[] = [];
   const engine = createScriptedEngine({ script: () => [{ type: 'tokens', tokens: WORDS }], contextTokens: 100 });
   const start: TextEngine['start'] = (request, signal) => {
-    asked.push(request);
+    requests.push(request);
     return engine.start(request, signal);
   };
-  return { asked, engine: { ...engine, start, ...change } };
+  return { requests, engine: { ...engine, start, ...change } };
 }
 
-/** A permit that counts, and what it was told. */
-function counting(refuse?: ServiceError) {
-  const begun: unknown[] = [];
+/** Creates a permit whose usage meter records its calls. */
+function createCountingPermit(refuse?: ServiceError) {
+  const startCalls: unknown[] = [];
   const produced = { answer: 0, thought: 0 };
   const permit: Partial<Permit> = {
     priority: 'reserved',
-    count: {
-      async begin(first) {
-        begun.push(first);
+    usageMeter: {
+      async start(first) {
+        startCalls.push(first);
         if (refuse) throw refuse;
       },
-      produced: (tokens, kind) => void (produced[kind] += tokens),
+      recordOutput: (tokens, kind) => void (produced[kind] += tokens),
     },
   };
-  return { permit, begun, produced };
+  return { permit, startCalls, produced };
 }
 
 describe('a generation of a deployment', () => {
-  it('is written down by its model and by its own name', async () => {
-    const { books, generate } = createHouse(engineRoom().engine, { deployed: deploymentRecord() });
+  it('logs the model and the name of the deployment', async () => {
+    const { records, generate } = createTestGeneration(createRecordingEngine().engine, {
+      deployed: createTestDeployment(),
+    });
     await Array.fromAsync((await generate()).batches);
-    assert.deepEqual([books.facts.model, books.facts.deployment], ['m', 'm-ours']);
-    const plain = createHouse(engineRoom().engine);
+    assert.deepEqual([records.logFields.model, records.logFields.deployment], ['m', 'm-ours']);
+    const plain = createTestGeneration(createRecordingEngine().engine);
     await Array.fromAsync((await plain.generate()).batches);
-    assert.deepEqual([plain.books.facts.model, plain.books.facts.deployment], ['m', undefined]);
+    assert.deepEqual([plain.records.logFields.model, plain.records.logFields.deployment], ['m', undefined]);
   });
 
-  it('goes where its permit says in the queue of the engine', async () => {
-    const { engine, asked } = engineRoom();
-    const { generate } = createHouse(engine, { deployed: reservedRecord(), permit: { priority: 'reserved' } });
+  it('names a deployment and its capacity when it has too few units for n, unless it shares its engine', async () => {
+    const scripted = createScriptedEngine({ script: () => [], sequences: 1 });
+    const dedicated = createTestDeployment({ plan: 'mu', capacity: 1, readyCapacity: 1 });
+    await assert.rejects(createTestGeneration(scripted, { deployed: dedicated }).generate({ choices: 2 }), {
+      kind: 'invalid-request',
+      param: 'n',
+      message:
+        'Range of n should be [1, 1] (n: 2; deployment m-ours with capacity 1 (1 ready) generates at most 1 answer at once: ' +
+        'lower n or scale the deployment)',
+    });
+    const shared = createTestGeneration(scripted, { deployed: createTestPtuDeployment() });
+    await assert.rejects(shared.generate({ choices: 2 }), {
+      message: 'Range of n should be [1, 1] (n: 2; the engine of model m generates at most 1 answer at once)',
+    });
+  });
+
+  it('passes the priority of its permit to the engine', async () => {
+    const { engine, requests } = createRecordingEngine();
+    const { generate } = createTestGeneration(engine, {
+      deployed: createTestPtuDeployment(),
+      permit: { priority: 'reserved' },
+    });
     await Array.fromAsync((await generate()).batches);
-    assert.equal(asked[0]?.owner.priority, 'reserved');
+    assert.equal(requests[0]?.owner.priority, 'reserved');
   });
 
-  it('counts its prompt exactly before the engine is asked, and its answer as it is produced', async () => {
-    const { engine, asked } = engineRoom();
-    const { permit, begun, produced } = counting();
-    const { generate } = createHouse(engine, { deployed: reservedRecord(), permit });
+  it('counts its prompt before the engine starts and its answer while it is generated', async () => {
+    const { engine, requests } = createRecordingEngine();
+    const { permit, startCalls, produced } = createCountingPermit();
+    const { generate } = createTestGeneration(engine, { deployed: createTestPtuDeployment(), permit });
     const { batches } = await generate();
     const events = (await Array.fromAsync(batches)).flat();
-    const input = asked[0]?.input ?? assert.fail();
-    assert.deepEqual(begun, [{ promptTokens: await engine.countTokens(input), thinks: false }]);
+    const input = requests[0]?.input ?? assert.fail();
+    assert.deepEqual(startCalls, [{ promptTokens: await engine.countTokens(input), thinks: false }]);
     assert.deepEqual(produced, { answer: WORDS.length, thought: 0 });
     const end = events.find((event) => event.type === 'end');
     assert.equal(end?.usage.promptTokens, await engine.countTokens(input));
   });
 
-  it('that is refused asks nothing of the engine, and leaves nothing behind', async () => {
-    const { engine, asked } = engineRoom();
-    const { permit } = counting(new ServiceError('token-quota', 'used up', { retryAfterSeconds: 3 }));
-    const { generate, books } = createHouse(engine, { deployed: reservedRecord(), permit });
+  it('does not start the engine when it is rejected and releases everything', async () => {
+    const { engine, requests } = createRecordingEngine();
+    const { permit } = createCountingPermit(new ServiceError('token-quota', 'used up', { retryAfterSeconds: 3 }));
+    const { generate, records } = createTestGeneration(engine, { deployed: createTestPtuDeployment(), permit });
     await assert.rejects(generate(), { kind: 'token-quota', retryAfterSeconds: 3 });
-    assert.equal(asked.length, 0);
-    assert.deepEqual([books.releases, books.leasesReleased], [1, 1]);
+    assert.equal(requests.length, 0);
+    assert.deepEqual([records.releases, records.leasesReleased], [1, 1]);
   });
 
-  it('tells thought from answer, whoever divides them', async () => {
-    const { engine } = engineRoom();
+  it('counts reasoning and answer tokens separately, whether Parley or the server separates them', async () => {
+    const { engine } = createRecordingEngine();
     const thinking = createScriptedEngine({
       script: () => [{ type: 'tokens', tokens: ['so', ' then', '</think>', 'yes'] }],
       contextTokens: 100,
     });
-    const ours = counting();
+    const localPermit = createCountingPermit();
     const entry = { ...ENTRY, abilities: { ...ENTRY.abilities, thinking: 'prompted' as const } };
-    const own = createHouse(thinking, { deployed: reservedRecord(), permit: ours.permit, entry });
-    await Array.fromAsync((await own.generate({ thinking: {} })).batches);
+    const localGeneration = createTestGeneration(thinking, {
+      deployed: createTestPtuDeployment(),
+      permit: localPermit.permit,
+      entry,
+    });
+    await Array.fromAsync((await localGeneration.generate({ thinking: {} })).batches);
     assert.deepEqual(
-      ours.begun.map((first) => (first as { thinks: boolean }).thinks),
+      localPermit.startCalls.map((first) => (first as { thinks: boolean }).thinks),
       [true],
     );
-    assert.ok(ours.produced.thought >= 2, String(ours.produced.thought));
-    assert.ok(ours.produced.answer >= 1);
+    assert.ok(localPermit.produced.thought >= 2, String(localPermit.produced.thought));
+    assert.ok(localPermit.produced.answer >= 1);
 
-    const said: EngineEvent[] = [
+    const outputEvents: EngineEvent[] = [
       { type: 'reasoning', choice: 0, text: 'so', tokens: 3 },
       { type: 'text', choice: 0, phase: 0, text: 'yes', tokens: 1 },
       { type: 'choice-end', choice: 0, reason: 'stop' },
       { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 4, reasoningTokens: 3 } },
     ];
-    const theirs = counting();
+    const serverPermit = createCountingPermit();
     const server: TextEngine = {
       ...engine,
       capabilities: { ...engine.capabilities, input: 'chat', thinking: 'switch' },
       start: async () => ({
         batches: (async function* () {
-          yield said;
+          yield outputEvents;
         })(),
       }),
     };
-    const house = createHouse(server, {
-      deployed: reservedRecord(),
-      permit: theirs.permit,
+    const serverGeneration = createTestGeneration(server, {
+      deployed: createTestPtuDeployment(),
+      permit: serverPermit.permit,
       entry: { ...ENTRY, abilities: { thinking: 'native' } },
     });
-    await Array.fromAsync((await house.generate({ thinking: {} })).batches);
-    // A server that renders the prompt itself tells only later how long it was.
-    assert.deepEqual(theirs.begun, [{ promptTokens: undefined, thinks: true }]);
-    assert.deepEqual(theirs.produced, { answer: 1, thought: 3 });
+    await Array.fromAsync((await serverGeneration.generate({ thinking: {} })).batches);
+    // A server that renders the prompt itself reports its length only with the answer.
+    assert.deepEqual(serverPermit.startCalls, [{ promptTokens: undefined, thinks: true }]);
+    assert.deepEqual(serverPermit.produced, { answer: 1, thought: 3 });
   });
 });
 
-describe('a context that is narrower than its engine has', () => {
-  const deployed = reservedRecord({ spec: { maxContextLength: 8 } });
+describe('a deployment with a smaller context than its engine', () => {
+  const deployed = createTestPtuDeployment({ spec: { maxContextLength: 8 } });
 
-  it('ends an answer that fills it, and says what a wish came to', async () => {
-    const { engine, asked } = engineRoom();
-    const { generate } = createHouse(engine, { deployed });
+  it('ends an answer at its limit and reports the lowered max_tokens', async () => {
+    const { engine, requests } = createRecordingEngine();
+    const { generate } = createTestGeneration(engine, { deployed });
     const { batches, ignored } = await generate({ maxTokens: 50 });
     const events = (await Array.fromAsync(batches)).flat();
-    const promptTokens = await engine.countTokens(asked[0]?.input ?? assert.fail());
+    const promptTokens = await engine.countTokens(requests[0]?.input ?? assert.fail());
     const end = events.find((event) => event.type === 'end');
     assert.equal(end?.usage.completionTokens, 8 - promptTokens);
     assert.deepEqual(
@@ -141,40 +166,42 @@ describe('a context that is narrower than its engine has', () => {
     assert.deepEqual(ignored, ['max_tokens(clamped)']);
   });
 
-  it('refuses a prompt that does not fit, with both figures, before anything is counted', async () => {
-    const { engine, asked } = engineRoom();
-    const { permit, begun } = counting();
-    const { generate } = createHouse(engine, { deployed, permit });
+  it('rejects a prompt that is too long, with both numbers, before it counts anything', async () => {
+    const { engine, requests } = createRecordingEngine();
+    const { permit, startCalls } = createCountingPermit();
+    const { generate } = createTestGeneration(engine, { deployed, permit });
     const text = Array.from({ length: 12 }, () => 'word').join(' ');
     await assert.rejects(generate({ messages: [{ role: 'user', content: [{ type: 'text', text }] }] }), {
       kind: 'context-exceeded',
       message: /should be \[1, 7\] \(the prompt has \d+ tokens, the context of deployment m-ours holds 8\)/,
     });
-    assert.deepEqual([asked, begun], [[], []]);
+    assert.deepEqual([requests, startCalls], [[], []]);
   });
 
-  it('is none where the engine has no more anyway, and is named where nobody here can measure it', async () => {
-    const { engine } = engineRoom();
-    const wide = createHouse(engine, { deployed: reservedRecord({ spec: { maxContextLength: 100 } }) });
+  it('has no effect when the engine has no larger context and is reported when Parley cannot count the prompt', async () => {
+    const { engine } = createRecordingEngine();
+    const wide = createTestGeneration(engine, {
+      deployed: createTestPtuDeployment({ spec: { maxContextLength: 100 } }),
+    });
     assert.deepEqual((await wide.generate({ maxTokens: 20 })).ignored, []);
     const server: TextEngine = { ...engine, capabilities: { ...engine.capabilities, input: 'chat' } };
-    const house = createHouse(server, { deployed, entry: { ...ENTRY, abilities: {} } });
-    assert.deepEqual((await house.generate()).ignored, ['max_context_length']);
+    const unmeasuredGeneration = createTestGeneration(server, { deployed, entry: { ...ENTRY, abilities: {} } });
+    assert.deepEqual((await unmeasuredGeneration.generate()).ignored, ['max_context_length']);
   });
 });
 
-describe('other work of a deployment', () => {
-  it('goes where its permit says, and is counted once', async () => {
-    const { permit, begun } = counting();
-    const { context, needs, books } = createBooks({}, { deployed: reservedRecord(), permit });
+describe('withEngine for a deployment', () => {
+  it('uses the priority of its permit and counts the work once', async () => {
+    const { permit, startCalls } = createCountingPermit();
+    const { context, deps, records } = createTestDeps({}, { deployed: createTestPtuDeployment(), permit });
     const owners: unknown[] = [];
     const on = { model: 'm', interface: 'embeddings' } as const;
-    await withEngine(needs, on, context, async (_engine, owner) => {
+    await withEngine(deps, on, context, async (_engine, owner) => {
       owners.push(owner);
       return { promptTokens: 5, result: undefined };
     });
     assert.deepEqual(owners, [{ workspace: 'cn-beijing/w', key: 'k', priority: 'reserved' }]);
-    assert.deepEqual(begun, [{ promptTokens: undefined, thinks: false }]);
-    assert.deepEqual([books.facts.deployment, books.releases, books.leasesReleased], ['m-ours', 1, 1]);
+    assert.deepEqual(startCalls, [{ promptTokens: undefined, thinks: false }]);
+    assert.deepEqual([records.logFields.deployment, records.releases, records.leasesReleased], ['m-ours', 1, 1]);
   });
 });

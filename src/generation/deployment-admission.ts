@@ -1,45 +1,45 @@
 import type { DeploymentRecord } from '../core/deployment.ts';
 import { ServiceError } from '../core/error.ts';
-import { QUOTA_REQUESTS_MAX } from '../core/limits.ts';
+import { QUOTA_REQUESTS_TRACKED_MAX } from '../core/limits.ts';
 import type { QuotaAmounts, QuotaLimits } from '../core/quota.ts';
-import { createLru } from '../lib/lru.ts';
-import { present } from '../lib/present.ts';
-import type { Admission, AdmissionWish, Permit } from './admission.ts';
+import { createLruCache } from '../lib/lru-cache.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
+import type { Admission, AdmissionRequest, Permit } from './admission.ts';
 import type { Quotas, QuotaShortage } from './quotas.ts';
 
-export interface DeploymentAdmissionNeeds {
+export interface DeploymentAdmissionDeps {
   readonly quotas: Quotas;
-  /** Of all requests, whatever they ask for. */
+  /** Admission that every request passes first. */
   readonly inner: Admission;
-  /** A run of a deployment begins: what comes back is called when it is over. */
-  readonly running?: (deployment: DeploymentRecord) => () => void;
+  /** Called when a run of a deployment starts; the returned function is called when it ends. */
+  readonly onRunStart?: (deployment: DeploymentRecord) => () => void;
 }
 
 /**
- * Holds calls of deployments to what these reserve and are limited to. Calls within a reservation go before all others in
- * the queues of the engine that they share.
+ * Applies the limits and reservations of deployments. Calls within a reservation come first in the queues of the engine
+ * that the deployment shares.
  *
- * The runs that one request is made of count as one of `rpm_limit`, and only the first of them may be refused: what is
- * running is not cut.
+ * All runs of one request count as one request of `rpm_limit`. Only the first run may be rejected: a request that has
+ * started is not interrupted.
  */
-export function createDeploymentAdmission({ quotas, inner, running }: DeploymentAdmissionNeeds): Admission {
-  /** Requests whose first run was admitted. */
-  const begun = createLru<true>({ entriesMax: QUOTA_REQUESTS_MAX, weightMax: Infinity });
+export function createDeploymentAdmission({ quotas, inner, onRunStart }: DeploymentAdmissionDeps): Admission {
+  /** Ids of requests whose first run was admitted. */
+  const admittedRequests = createLruCache<true>({ entriesMax: QUOTA_REQUESTS_TRACKED_MAX, weightMax: Infinity });
 
-  const counted = (deployment: DeploymentRecord, { requestId }: AdmissionWish, limits: QuotaLimits) => {
+  const createMeter = (deployment: DeploymentRecord, { requestId }: AdmissionRequest, limits: QuotaLimits) => {
     const subject = deployment.id;
-    let input: number | undefined;
-    let answered = 0;
-    let thought = 0;
+    let countedInputTokens: number | undefined;
+    let answerTokens = 0;
+    let thinkingTokens = 0;
     const spend = (tokens: { readonly input?: number; readonly output?: number; readonly thinking?: number }): void => {
       const { input: read = 0, output = 0, thinking = 0 } = tokens;
       if (read === 0 && output === 0 && thinking === 0) return;
       const all = read + output + thinking;
       quotas.spend(subject, { tpm_limit: all, input_tpm: read, output_tpm: output, thinking_output_tpm: thinking });
     };
-    const count: Permit['count'] = {
-      async begin({ promptTokens = 0, thinks }) {
-        const isPart = begun.get(requestId) === true;
+    const usageMeter: Permit['usageMeter'] = {
+      async start({ promptTokens = 0, thinks }) {
+        const isLaterRun = admittedRequests.get(requestId) === true;
         const amounts: QuotaAmounts = {
           rpm_limit: 1,
           tpm_limit: promptTokens,
@@ -47,35 +47,35 @@ export function createDeploymentAdmission({ quotas, inner, running }: Deployment
           output_tpm: 0,
           ...(thinks ? { thinking_output_tpm: 0 } : {}),
         };
-        if (isPart) spend({ input: promptTokens });
+        if (isLaterRun) spend({ input: promptTokens });
         else {
           const shortage = await quotas.take({ subject, limits, amounts });
-          if (shortage) throw usedUp(deployment, shortage);
-          begun.set(requestId, true, 0);
+          if (shortage) throw createQuotaError(deployment, shortage);
+          admittedRequests.set(requestId, true, 0);
         }
-        input = promptTokens;
+        countedInputTokens = promptTokens;
       },
-      produced(tokens, kind) {
+      recordOutput(tokens, kind) {
         if (kind === 'thought') {
-          thought += tokens;
+          thinkingTokens += tokens;
           spend({ thinking: tokens });
         } else {
-          answered += tokens;
+          answerTokens += tokens;
           spend({ output: tokens });
         }
       },
     };
-    const settle: Permit['release'] = ({ promptTokens, completionTokens, reasoningTokens = 0 }, how) => {
-      if (input === undefined) return;
-      // Only a run that finished has told what its answer took in all.
-      const isTold = how === 'finished';
+    const settle: Permit['release'] = ({ promptTokens, completionTokens, reasoningTokens = 0 }, outcome) => {
+      if (countedInputTokens === undefined) return;
+      // Only a finished run reports the tokens of its whole answer.
+      const hasFinalUsage = outcome === 'finished';
       spend({
-        input: promptTokens - input,
-        output: isTold ? completionTokens - reasoningTokens - answered : 0,
-        thinking: isTold ? reasoningTokens - thought : 0,
+        input: promptTokens - countedInputTokens,
+        output: hasFinalUsage ? completionTokens - reasoningTokens - answerTokens : 0,
+        thinking: hasFinalUsage ? reasoningTokens - thinkingTokens : 0,
       });
     };
-    return { count, settle };
+    return { count: usageMeter, settle };
   };
 
   return {
@@ -83,26 +83,26 @@ export function createDeploymentAdmission({ quotas, inner, running }: Deployment
       const { deployment, priority } = request;
       const permit = await inner.admit(request);
       if (!deployment) return permit;
-      const over = running?.(deployment);
-      const limits = limitsOf(deployment);
+      const onRunEnd = onRunStart?.(deployment);
+      const limits = getQuotaLimits(deployment);
       const isReserved = deployment.plan === 'ptu' && priority !== 'background';
-      const { count, settle } = counted(deployment, request, limits);
+      const { count, settle } = createMeter(deployment, request, limits);
       return {
         ...permit,
         ...(isReserved ? { priority: 'reserved' } : {}),
-        ...(Object.keys(limits).length > 0 ? { count } : {}),
-        release(usage, how) {
-          over?.();
-          settle(usage, how);
-          permit.release(usage, how);
+        ...(Object.keys(limits).length > 0 ? { usageMeter: count } : {}),
+        release(usage, outcome) {
+          onRunEnd?.();
+          settle(usage, outcome);
+          permit.release(usage, outcome);
         },
       };
     },
   };
 }
 
-const limitsOf = ({ rpmLimit, tpmLimit, ptu }: DeploymentRecord): QuotaLimits =>
-  present({
+const getQuotaLimits = ({ rpmLimit, tpmLimit, ptu }: DeploymentRecord): QuotaLimits =>
+  omitNullish({
     rpm_limit: rpmLimit,
     tpm_limit: tpmLimit,
     input_tpm: ptu?.inputTpm,
@@ -110,15 +110,15 @@ const limitsOf = ({ rpmLimit, tpmLimit, ptu }: DeploymentRecord): QuotaLimits =>
     thinking_output_tpm: ptu?.thinkingOutputTpm,
   });
 
-function usedUp({ name }: DeploymentRecord, { kind, limit, retryAfterSeconds }: QuotaShortage): ServiceError {
-  const isOfRequests = kind === 'rpm_limit';
-  // wire.md 1.7 has the first sentences.
-  const known = isOfRequests
+function createQuotaError({ name }: DeploymentRecord, { kind, limit, retryAfterSeconds }: QuotaShortage): ServiceError {
+  const countsRequests = kind === 'rpm_limit';
+  // The API's own texts come first: docs/wire/dashscope-native.md#errors.
+  const prescribedText = countsRequests
     ? 'Requests rate limit exceeded, please try again later.'
     : 'Allocated quota exceeded, please increase your quota limit.';
-  const rule = `${kind}: deployment ${name} has ${limit} ${isOfRequests ? 'requests' : 'tokens'} per minute`;
-  const when = limit === 0 ? '' : `, and enough of them again in ${retryAfterSeconds} s`;
-  return new ServiceError(isOfRequests ? 'rate-limited' : 'token-quota', `${known} (${rule}${when})`, {
+  const rule = `${kind}: deployment ${name} has ${limit} ${countsRequests ? 'requests' : 'tokens'} per minute`;
+  const when = limit === 0 ? '' : `; enough are available again in ${retryAfterSeconds} s`;
+  return new ServiceError(countsRequests ? 'rate-limited' : 'token-quota', `${prescribedText} (${rule}${when})`, {
     retryAfterSeconds,
   });
 }

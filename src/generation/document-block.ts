@@ -1,18 +1,20 @@
 /**
- * A document as a model is told it: its text between two marks that name it. The marks are such that the text has none
- * of them, so it cannot end before its end. The text is searched once, however many marks it has: it is somebody else's.
+ * Formats a document for a prompt: its text between tags that hold its name. The tag name occurs nowhere in the text,
+ * so the text cannot end the block. The text is untrusted, so the function searches it once, however many tags it
+ * contains.
  */
-export function documentBlock(name: string, text: string): string {
-  const taken = new Set(Array.from(text.matchAll(END_MARK), ([, mark = '']) => mark));
+export function formatDocumentBlock(name: string, text: string): string {
+  const usedNames = new Set(Array.from(text.matchAll(END_MARK), ([, mark = '']) => mark));
   let mark = 'document';
-  for (let number = 2; taken.has(mark); number++) mark = `document-${number}`;
-  return `<${mark} name="${attribute(name)}">\n${text.trim()}\n</${mark}>`;
+  for (let number = 2; usedNames.has(mark); number++) mark = `document-${number}`;
+  return `<${mark} name="${escapeAttribute(name)}">\n${text.trim()}\n</${mark}>`;
 }
 
-/** Longer numbers than a text of any size could ask for are none of ours. */
+/** Tag names with a number of more than nine digits are never generated, so they cannot collide. */
 const END_MARK = /<\/(document(?:-\d{1,9})?)>/g;
 
-/** What stands in the place of one that cannot be read any more. */
-export const documentNote = (why: string): string => `[A file stood here that is not available: ${why}]`;
+/** Returns the prompt text that stands for a document that is no longer available. */
+export const formatMissingDocumentNote = (reason: string): string =>
+  `[A file stood here that is not available: ${reason}]`;
 
-const attribute = (name: string): string => name.replaceAll(/["<>\p{Cc}]/gu, '_');
+const escapeAttribute = (name: string): string => name.replaceAll(/["<>\p{Cc}]/gu, '_');

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import type { EmbeddingEngine } from '../engines/engine.ts';
-import { createScriptedEmbeddings, SCRIPTED_DIMENSIONS } from '../engines/scripted/scripted-embeddings.ts';
-import { createBooks } from './__fixtures__/house.ts';
+import { createScriptedEmbeddingEngine, SCRIPTED_DIMENSIONS } from '../engines/scripted/scripted-embedding-engine.ts';
+import { createTestDeps } from './__fixtures__/test-generation.ts';
 import { createEmbed } from './embed.ts';
 
-const scripted = createScriptedEmbeddings({ textTokensMax: 100 });
+const scripted = createScriptedEmbeddingEngine({ textTokensMax: 100 });
 
-function createHouse(engine: EmbeddingEngine = scripted) {
-  const { books, caller, context, needs } = createBooks(engine);
-  const embed = createEmbed(needs);
+function createTestEmbed(engine: EmbeddingEngine = scripted) {
+  const { records: books, caller, context, deps } = createTestDeps(engine);
+  const embed = createEmbed(deps);
   return {
     books,
     caller,
@@ -26,19 +26,19 @@ function createHouse(engine: EmbeddingEngine = scripted) {
   };
 }
 
-const settledOf = ({ settled }: ReturnType<typeof createHouse>['books']) =>
-  settled.map(({ usage, how }) => [usage.promptTokens, how]);
+const listSettled = ({ settled }: ReturnType<typeof createTestEmbed>['books']) =>
+  settled.map(({ usage, outcome }) => [usage.promptTokens, outcome]);
 
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, x, at) => sum + x * (b[at] ?? 0), 0);
 
-const saying = (vectors: readonly (readonly number[])[]): EmbeddingEngine => ({
-  dimensions: async () => 2,
+const createFakeEmbeddings = (vectors: readonly (readonly number[])[]): EmbeddingEngine => ({
+  getDimensions: async () => 2,
   embed: async () => ({ vectors, tokens: 1 }),
 });
 
-describe('vectors', () => {
-  it('have length 1, one for each text, and what they took is written down once', async () => {
-    const { embed, books } = createHouse();
+describe('createEmbed', () => {
+  it('returns one vector of length 1 for each text and records the usage once', async () => {
+    const { embed, books } = createTestEmbed();
     const { vectors, promptTokens } = await embed(['a black cat', 'a black dog', 'shares rose']);
     const [cat, dog, shares] = vectors;
     assert.ok(cat && dog && shares);
@@ -48,20 +48,20 @@ describe('vectors', () => {
     }
     assert.ok(dot(cat, dog) > dot(cat, shares));
     assert.equal(promptTokens, 8);
-    const { permits, releases, leases, leasesReleased, facts } = books;
+    const { permits, releases, leases, leasesReleased, logFields } = books;
     assert.deepEqual([permits, releases, leases, leasesReleased], [1, 1, 1, 1]);
-    assert.deepEqual(settledOf(books), [[8, 'finished']]);
-    assert.deepEqual(facts, { model: 'm', promptTokens: 8 });
+    assert.deepEqual(listSettled(books), [[8, 'finished']]);
+    assert.deepEqual(logFields, { model: 'm', promptTokens: 8 });
   });
 
-  it('of fewer dimensions are the first ones, again of length 1', async () => {
-    const { embed } = createHouse(saying([[3, 4]]));
+  it('cuts vectors to fewer dimensions and scales them to length 1 again', async () => {
+    const { embed } = createTestEmbed(createFakeEmbeddings([[3, 4]]));
     assert.deepEqual((await embed(['x'])).vectors, [Float32Array.of(0.6, 0.8)]);
     assert.deepEqual((await embed(['x'], 1)).vectors, [Float32Array.of(1)]);
   });
 
-  it('of more dimensions than the model has are refused by the field that asks for them', async () => {
-    const { embed, books } = createHouse();
+  it('rejects more dimensions than the model has and names the field', async () => {
+    const { embed, books } = createTestEmbed();
     await assert.rejects(embed(['x'], 65), {
       kind: 'invalid-request',
       param: 'dimensions',
@@ -70,25 +70,25 @@ describe('vectors', () => {
     assert.deepEqual([books.permits - books.releases, books.leases - books.leasesReleased], [0, 0]);
   });
 
-  it('that are missing or have no direction are a failure, never an answer', async () => {
+  it('fails when the engine returns a missing vector or one without a direction', async () => {
     for (const vectors of [[], [[0, 0]], [[Number.NaN, 1]], [[Infinity, 1]]]) {
-      const { embed, books } = createHouse(saying(vectors));
+      const { embed, books } = createTestEmbed(createFakeEmbeddings(vectors));
       await assert.rejects(embed(['x']), { kind: 'engine-failed' });
-      assert.deepEqual(settledOf(books), [[0, 'failed']]);
+      assert.deepEqual(listSettled(books), [[0, 'failed']]);
     }
   });
 
-  it('that nobody waits for give back what they held', async () => {
-    const { embed, caller, books } = createHouse();
+  it('releases everything when the caller has left', async () => {
+    const { embed, caller, books } = createTestEmbed();
     caller.abort();
     await assert.rejects(embed(['x']), { kind: 'cancelled' });
     assert.deepEqual([books.permits - books.releases, books.leases - books.leasesReleased], [0, 0]);
-    assert.deepEqual(settledOf(books), [[0, 'cancelled']]);
+    assert.deepEqual(listSettled(books), [[0, 'cancelled']]);
   });
 
-  it('that the engine refuses are refused in its words', async () => {
+  it('passes an error of the engine on', async () => {
     const refusal = new ServiceError('overloaded', 'No place.');
-    const { embed } = createHouse({ ...scripted, embed: () => Promise.reject(refusal) });
+    const { embed } = createTestEmbed({ ...scripted, embed: () => Promise.reject(refusal) });
     await assert.rejects(embed(['x']), refusal);
   });
 });

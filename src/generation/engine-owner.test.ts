@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EmbeddingEngine, EngineOwner } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import { createBooks, createHouse } from './__fixtures__/house.ts';
+import { createTestDeps, createTestGeneration } from './__fixtures__/test-generation.ts';
 import { createEmbed } from './embed.ts';
 
-const WHO: EngineOwner = { workspace: 'cn-beijing/w', key: 'k' };
+const OWNER: EngineOwner = { workspace: 'cn-beijing/w', key: 'k' };
 
-describe('an engine is told', () => {
-  it('whose request it is, and that nobody waits for it, of texts', async () => {
+describe('the owner that engines receive', () => {
+  it('has the workspace, key and priority of a generation', async () => {
     for (const priority of [undefined, 'live', 'background'] as const) {
       const owners: EngineOwner[] = [];
       const engine = createScriptedEngine({
@@ -17,23 +17,23 @@ describe('an engine is told', () => {
           return [];
         },
       });
-      const { batches } = await createHouse(engine, priority ? { priority } : {}).generate();
+      const { batches } = await createTestGeneration(engine, priority ? { priority } : {}).generate();
       await Array.fromAsync(batches);
-      assert.deepEqual(owners, [priority ? { ...WHO, priority } : WHO]);
+      assert.deepEqual(owners, [priority ? { ...OWNER, priority } : OWNER]);
     }
   });
 
-  it('the same of vectors', async () => {
+  it('has the workspace, key and priority of an embedding request', async () => {
     const owners: EngineOwner[] = [];
     const engine: EmbeddingEngine = {
-      dimensions: async () => 1,
+      getDimensions: async () => 1,
       async embed({ owner }) {
         owners.push(owner);
         return { vectors: [[1]], tokens: 1 };
       },
     };
-    const { context, needs } = createBooks(engine, { priority: 'background' });
-    await createEmbed(needs)({ model: 'm', inputs: [{ text: 'a', field: 'input' }] }, context);
-    assert.deepEqual(owners, [{ ...WHO, priority: 'background' }]);
+    const { context, deps } = createTestDeps(engine, { priority: 'background' });
+    await createEmbed(deps)({ model: 'm', inputs: [{ text: 'a', field: 'input' }] }, context);
+    assert.deepEqual(owners, [{ ...OWNER, priority: 'background' }]);
   });
 });

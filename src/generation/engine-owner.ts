@@ -1,10 +1,10 @@
 import type { RequestContext } from '../core/context.ts';
 import type { EngineOwner } from '../engines/engine.ts';
-import { present } from '../lib/present.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
 
-/** Whose request it is, and with which priority, as engines are told. */
-export const engineOwnerOf = ({ owner, priority }: Pick<RequestContext, 'owner' | 'priority'>): EngineOwner => ({
+/** Returns the tenant, key and priority of a request in the form that engines use for their queues. */
+export const toEngineOwner = ({ owner, priority }: Pick<RequestContext, 'owner' | 'priority'>): EngineOwner => ({
   workspace: `${owner.region}/${owner.workspace}`,
   key: owner.keyId,
-  ...present({ priority }),
+  ...omitNullish({ priority }),
 });

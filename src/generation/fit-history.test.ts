@@ -6,37 +6,45 @@ import type { GenerationRequest } from '../core/request.ts';
 import { NO_STOP } from '../core/request.ts';
 import { createFitHistory } from './fit-history.ts';
 
-const CONTEXT = 100;
+const CONTEXT_TOKENS = 100;
 
-interface Wish extends Partial<GenerationRequest> {
-  /** Tokens of each turn, and of what is always told. */
+interface FitHistoryCase extends Partial<GenerationRequest> {
+  /** Tokens of each turn; `fixed` are the tokens of the rest of the prompt. */
   readonly turns: readonly number[];
   readonly fixed: number;
   readonly counts?: boolean;
-  /** What becomes of a count otherwise. */
+  /** Error of each count. */
   readonly countFails?: ServiceError;
-  readonly tellsExcess?: boolean;
-  /** What was asked of the model, in its order. */
+  readonly reportsOverflow?: boolean;
+  /** Records runs and counts in their order. */
   readonly log?: string[];
 }
 
-/** A model whose prompts have so many tokens. Each turn is a message that says how many it has. */
-async function fitted({ turns, fixed, counts = true, countFails, tellsExcess = true, log = [], ...wish }: Wish) {
-  const tokensOf = ({ messages }: GenerationRequest): number =>
+/** Runs createFitHistory with a fake model. The name of each message is its number of tokens. */
+async function runFitHistory({
+  turns,
+  fixed,
+  counts = true,
+  countFails,
+  reportsOverflow = true,
+  log = [],
+  ...fields
+}: FitHistoryCase) {
+  const countTokens = ({ messages }: GenerationRequest): number =>
     messages.reduce((sum, { name }) => sum + Number(name), 0);
   const fitHistory = createFitHistory({
     async generate(request) {
-      const tokens = tokensOf(request);
+      const tokens = countTokens(request);
       log.push(`run ${tokens}`);
-      if (tokens < CONTEXT) return { batches: (async function* () {})(), ignored: [] };
-      const excess = { tokens, tokensMax: CONTEXT - 1 };
-      throw new ServiceError('context-exceeded', 'too long', tellsExcess ? { excess } : {});
+      if (tokens < CONTEXT_TOKENS) return { batches: (async function* () {})(), ignored: [] };
+      const excess = { tokens, tokensMax: CONTEXT_TOKENS - 1 };
+      throw new ServiceError('context-exceeded', 'too long', reportsOverflow ? { tokenOverflow: excess } : {});
     },
     async countPrompt(request) {
       if (countFails) throw countFails;
       if (!counts) throw new ServiceError('unsupported', 'cannot count');
-      log.push(`count ${tokensOf(request)}`);
-      return { tokens: tokensOf(request), ignored: [] };
+      log.push(`count ${countTokens(request)}`);
+      return { tokens: countTokens(request), ignored: [] };
     },
   });
   const without = (dropped: number): GenerationRequest => ({
@@ -45,64 +53,72 @@ async function fitted({ turns, fixed, counts = true, countFails, tellsExcess = t
     sampling: {},
     stop: NO_STOP,
     choices: 1,
-    ...wish,
+    ...fields,
   });
-  const { dropped } = await fitHistory({ turns: turns.length, without }, { interface: 'responses' }, CONTEXT_OF_NONE);
+  const { droppedTurns: dropped } = await fitHistory(
+    { droppableTurns: turns.length, withoutOldestTurns: without },
+    { interface: 'responses' },
+    REQUEST_CONTEXT,
+  );
   return { dropped, log };
 }
 
-const CONTEXT_OF_NONE: RequestContext = {
+const REQUEST_CONTEXT: RequestContext = {
   requestId: 'r',
   owner: { workspace: 'w', region: 'cn-beijing', keyId: 'k' },
   signal: new AbortController().signal,
   log: { add: () => undefined, warn: () => undefined },
 };
 
-describe('a history that is fitted', () => {
-  test('stays whole where the context holds it, with no look at its length', async () => {
-    assert.deepEqual(await fitted({ turns: [30, 30], fixed: 35 }), { dropped: 0, log: ['run 95'] });
+describe('createFitHistory', () => {
+  test('keeps the whole history when it fits, without counting its tokens', async () => {
+    assert.deepEqual(await runFitHistory({ turns: [30, 30], fixed: 35 }), { dropped: 0, log: ['run 95'] });
   });
 
-  for (const [name, wish, dropped] of [
-    ['leaves an eighth of the context to the answer', { turns: [10, 10, 10, 10], fixed: 65 }, 2],
-    ['leaves what the answer may have', { turns: [10, 10, 10, 10], fixed: 65, maxTotalTokens: 2 }, 1],
-    ['leaves at most half of the context', { turns: [10, 10, 10, 10], fixed: 65, maxTotalTokens: 90 }, 4],
-    ['counts the answer alone where that is limited', { turns: [10, 10, 10, 10], fixed: 65, maxTokens: 30 }, 4],
-    ['is left out as a whole where what stays needs more', { turns: [5, 5], fixed: 95 }, 2],
+  for (const [name, fields, dropped] of [
+    ['leaves an eighth of the context for the answer', { turns: [10, 10, 10, 10], fixed: 65 }, 2],
+    ['leaves max_completion_tokens for the answer', { turns: [10, 10, 10, 10], fixed: 65, maxTotalTokens: 2 }, 1],
+    [
+      'leaves at most half of the context for the answer',
+      { turns: [10, 10, 10, 10], fixed: 65, maxTotalTokens: 90 },
+      4,
+    ],
+    ['leaves max_tokens for the answer', { turns: [10, 10, 10, 10], fixed: 65, maxTokens: 30 }, 4],
+    ['drops the whole history when the rest is too long', { turns: [5, 5], fixed: 95 }, 2],
   ] as const) {
-    test(name, async () => assert.equal((await fitted(wish)).dropped, dropped));
+    test(name, async () => assert.equal((await runFitHistory(fields)).dropped, dropped));
   }
 
   for (const length of [69, 100, 1_000, 100_000]) {
-    test(`of ${length} turns is measured from its newest ones: few counts, and of prompts about as long as the context`, async () => {
-      const { dropped, log } = await fitted({ turns: Array.from({ length }, () => 1), fixed: 31 });
+    test(`counts few prompts of about the context's length for ${length} turns`, async () => {
+      const { dropped, log } = await runFitHistory({ turns: Array.from({ length }, () => 1), fixed: 31 });
       assert.equal(dropped, length - 56);
       const counts = log.filter((each) => each.startsWith('count')).map((each) => Number(each.split(' ')[1]));
       assert.ok(counts.length <= 12, log.join());
-      assert.ok(Math.max(...counts) < 2 * CONTEXT, log.join());
+      assert.ok(Math.max(...counts) < 2 * CONTEXT_TOKENS, log.join());
     });
   }
 
-  for (const [name, wish] of [
+  for (const [name, fields] of [
     ['the engine cannot count', { counts: false }],
-    ['nobody says how much the context holds', { tellsExcess: false }],
+    ['the error does not report the context size', { reportsOverflow: false }],
   ] as const) {
-    test(`is halved where ${name}`, async () => {
-      const { dropped, log } = await fitted({ turns: [50, 50, 50, 50, 50], fixed: 20, ...wish });
+    test(`drops half of the turns at a time when ${name}`, async () => {
+      const { dropped, log } = await runFitHistory({ turns: [50, 50, 50, 50, 50], fixed: 20, ...fields });
       assert.equal(dropped, 4);
       assert.deepEqual(log, ['run 270', 'run 120', 'run 70']);
     });
   }
 
-  test('is not guessed at where a count fails', async () => {
+  test('fails when counting fails', async () => {
     const countFails = new ServiceError('overloaded', 'Busy.');
-    await assert.rejects(fitted({ turns: [50, 50, 50], fixed: 20, countFails }), countFails);
+    await assert.rejects(runFitHistory({ turns: [50, 50, 50], fixed: 20, countFails }), countFails);
   });
 
-  test('is refused where even nothing of it leaves no room, and for any other reason at once', async () => {
+  test('rejects a request that is too long without any history and passes other errors on', async () => {
     const log: string[] = [];
-    await assert.rejects(fitted({ turns: [10, 10], fixed: 100, log }), { kind: 'context-exceeded' });
-    await assert.rejects(fitted({ turns: [], fixed: 100, log }), { kind: 'context-exceeded' });
+    await assert.rejects(runFitHistory({ turns: [10, 10], fixed: 100, log }), { kind: 'context-exceeded' });
+    await assert.rejects(runFitHistory({ turns: [], fixed: 100, log }), { kind: 'context-exceeded' });
     assert.deepEqual(
       log.filter((each) => !each.startsWith('count')),
       ['run 120', 'run 100', 'run 100'],

@@ -7,60 +7,62 @@ import type { CountPrompt } from './count-prompt.ts';
 import type { Generate, Generation } from './generation.ts';
 
 /** A request whose history can be shortened at its beginning. */
-export interface Shortenable {
-  /** How many of the oldest turns may be left out. */
-  readonly turns: number;
-  readonly without: (dropped: number) => GenerationRequest;
+export interface ShortenableRequest {
+  /** Number of oldest turns that may be dropped. */
+  readonly droppableTurns: number;
+  readonly withoutOldestTurns: (dropped: number) => GenerationRequest;
 }
 
 export interface FittedGeneration extends Generation {
-  /** Turns that were left out. */
-  readonly dropped: number;
+  /** Number of oldest turns that were dropped. */
+  readonly droppedTurns: number;
 }
 
 /**
- * Runs a request with as much of its history as fits: all of it, where the context holds that; else with the fewest turns
- * left out that leave room for the answer, or with none of them.
- * @throws ServiceError as a generation; `context-exceeded` only where the request is too long without any turn.
+ * Runs a request with as much of its history as fits into the context. Drops the fewest oldest turns that leave enough
+ * tokens for the answer.
+ * @throws ServiceError as a generation does; `context-exceeded` only when the request is too long without any history.
  */
 export type FitHistory = (
-  request: Shortenable,
+  request: ShortenableRequest,
   on: { readonly interface: ModelInterface },
   context: RequestContext,
 ) => Promise<FittedGeneration>;
 
-interface Needs {
+interface FitHistoryDeps {
   readonly generate: Generate;
   readonly countPrompt: CountPrompt;
 }
 
-export function createFitHistory({ generate, countPrompt }: Needs): FitHistory {
-  return async ({ turns, without }, on, context) => {
-    let dropped = 0;
+export function createFitHistory({ generate, countPrompt }: FitHistoryDeps): FitHistory {
+  return async ({ droppableTurns, withoutOldestTurns }, on, context) => {
+    let droppedTurns = 0;
     for (;;) {
       try {
-        return { ...(await generate(without(dropped), on, context)), dropped };
+        return { ...(await generate(withoutOldestTurns(droppedTurns), on, context)), droppedTurns };
       } catch (error) {
-        if (!(error instanceof ServiceError) || error.kind !== 'context-exceeded' || dropped >= turns) throw error;
-        const bounds = { from: dropped + 1, to: turns };
-        const fits = promptTokensMax(without(0), error);
-        const count = async (without_: number): Promise<number> =>
-          (await countPrompt(without(without_), on, context)).tokens;
-        dropped = (fits === undefined ? undefined : await fewest(bounds, fits, count)) ?? halfway(bounds);
+        if (!(error instanceof ServiceError) || error.kind !== 'context-exceeded' || droppedTurns >= droppableTurns)
+          throw error;
+        const bounds = { from: droppedTurns + 1, to: droppableTurns };
+        const fits = getPromptTokensMax(withoutOldestTurns(0), error);
+        const count = async (candidate: number): Promise<number> =>
+          (await countPrompt(withoutOldestTurns(candidate), on, context)).tokens;
+        droppedTurns =
+          (fits === undefined ? undefined : await findFewestDroppedTurns(bounds, fits, count)) ?? getMiddle(bounds);
       }
     }
   };
 }
 
-/** Tokens of a prompt that leaves the answer its room; undefined where nobody said how many the context holds. */
-function promptTokensMax(
+/** Returns the prompt length that leaves enough tokens for the answer; undefined when the context size is unknown. */
+function getPromptTokensMax(
   { maxTotalTokens, maxTokens }: GenerationRequest,
-  { excess }: ServiceError,
+  { tokenOverflow }: ServiceError,
 ): number | undefined {
-  if (!excess) return undefined;
-  const context = excess.tokensMax + 1;
-  const wish = maxTotalTokens ?? maxTokens ?? context * ANSWER_SHARE_DEFAULT;
-  return Math.floor(context - Math.min(wish, context * ANSWER_SHARE_MAX));
+  if (!tokenOverflow) return undefined;
+  const context = tokenOverflow.tokensMax + 1;
+  const requestedTokens = maxTotalTokens ?? maxTokens ?? context * ANSWER_SHARE_DEFAULT;
+  return Math.floor(context - Math.min(requestedTokens, context * ANSWER_SHARE_MAX));
 }
 
 interface Bounds {
@@ -69,10 +71,10 @@ interface Bounds {
 }
 
 /**
- * From the newest turn backwards in doubled steps, then by bisection: what is counted is never much longer than what fits,
- * however long the history is. @returns undefined where the engine cannot count.
+ * Searches from the newest turn backwards in doubled steps, then by bisection. So no counted prompt is much longer than
+ * the limit, however long the history is. @returns undefined when the engine cannot count.
  */
-async function fewest(
+async function findFewestDroppedTurns(
   { from, to }: Bounds,
   tokensMax: number,
   count: (dropped: number) => Promise<number>,
@@ -97,4 +99,4 @@ async function fewest(
   return low;
 }
 
-const halfway = ({ from, to }: Bounds): number => Math.floor((from + to) / 2);
+const getMiddle = ({ from, to }: Bounds): number => Math.floor((from + to) / 2);

@@ -4,10 +4,10 @@ import type { GenerationRequest } from '../core/request.ts';
 import type { Generate, Generation } from './generation.ts';
 
 /**
- * Several requests as one: their choices are numbered on from each other, their tokens added up.
+ * Runs several requests one after another as one generation: choices are numbered consecutively, tokens are summed.
  *
- * One begins when the one before it is over: an engine that has one place only could not hold them all. So what a later one
- * is refused for comes in mid-answer, and `ignored` is what the first one was not honoured in.
+ * Each request starts when the one before it has finished, because an engine may have one sequence only. So a later
+ * request may be rejected in the middle of the answer, and `ignored` comes from the first request.
  */
 export async function generateEach(
   generate: Generate,
@@ -16,57 +16,57 @@ export async function generateEach(
   context: RequestContext,
 ): Promise<Generation> {
   if (others.length === 0) return await generate(first, on, context);
-  const counted = withSums(context);
+  const counted = withSummedLog(context);
   const { batches, ignored } = await generate(first, on, counted);
   const rest = others.map((request) => () => generate(request, on, counted));
-  return { batches: inTurn(batches, rest, first.choices), ignored };
+  return { batches: runSequentially(batches, rest, first.choices), ignored };
 }
 
 type Batches = Generation['batches'];
 
-/** By hand, as the runs themselves: `return` has to work at once, and before the first `next`. */
-const inTurn = (first: Batches, rest: readonly (() => Promise<Generation>)[], choices: number): Batches => ({
+/** A hand-written iterator, as in run-events.ts: `return` must work at once, also before the first `next`. */
+const runSequentially = (first: Batches, rest: readonly (() => Promise<Generation>)[], choices: number): Batches => ({
   [Symbol.asyncIterator]() {
     let source = first[Symbol.asyncIterator]();
-    let turn = 0;
-    let isOver = false;
+    let requestIndex = 0;
+    let isClosed = false;
     let usage: Usage | undefined;
 
-    const tell = (event: GenerationEvent): readonly GenerationEvent[] => {
+    const mapEvent = (event: GenerationEvent): readonly GenerationEvent[] => {
       switch (event.type) {
         case 'start':
-          return turn === 0 ? [event] : [];
+          return requestIndex === 0 ? [event] : [];
         case 'end':
-          usage = usage ? sumOf(usage, event.usage) : event.usage;
-          return turn === rest.length ? [{ type: 'end', usage }] : [];
+          usage = usage ? addUsage(usage, event.usage) : event.usage;
+          return requestIndex === rest.length ? [{ type: 'end', usage }] : [];
         case 'block-start':
         case 'block-delta':
         case 'block-end':
         case 'server-call':
         case 'server-result':
         case 'choice-end':
-          return [{ ...event, choice: turn * choices + event.choice }];
+          return [{ ...event, choice: requestIndex * choices + event.choice }];
       }
     };
 
     return {
       async next() {
-        while (!isOver) {
+        while (!isClosed) {
           const step = await source.next();
           if (step.done !== true) {
-            const told = step.value.flatMap(tell);
-            if (told.length > 0) return { done: false, value: told };
+            const events = step.value.flatMap(mapEvent);
+            if (events.length > 0) return { done: false, value: events };
             continue;
           }
-          const start = rest[turn++];
+          const start = rest[requestIndex++];
           if (!start) break;
           source = (await start()).batches[Symbol.asyncIterator]();
-          if (isOver) await source.return?.();
+          if (isClosed) await source.return?.();
         }
         return { done: true, value: undefined };
       },
       async return() {
-        isOver = true;
+        isClosed = true;
         await source.return?.();
         return { done: true, value: undefined };
       },
@@ -74,15 +74,15 @@ const inTurn = (first: Batches, rest: readonly (() => Promise<Generation>)[], ch
   },
 });
 
-const sumOf = (one: Usage, other: Usage): Usage => ({
-  ...other,
-  promptTokens: one.promptTokens + other.promptTokens,
-  cachedTokens: one.cachedTokens + other.cachedTokens,
-  completionTokens: one.completionTokens + other.completionTokens,
+const addUsage = (first: Usage, second: Usage): Usage => ({
+  ...second,
+  promptTokens: first.promptTokens + second.promptTokens,
+  cachedTokens: first.cachedTokens + second.cachedTokens,
+  completionTokens: first.completionTokens + second.completionTokens,
 });
 
-/** One line of the log tells of all of them. */
-function withSums(context: RequestContext): RequestContext {
+/** Sums numeric log fields, so that one log line describes all requests. */
+function withSummedLog(context: RequestContext): RequestContext {
   const sums = new Map<string, number>();
   const sumUp = (name: string, value: string | number | boolean | undefined): typeof value => {
     if (typeof value !== 'number') return value;
@@ -93,9 +93,9 @@ function withSums(context: RequestContext): RequestContext {
   return {
     ...context,
     log: {
-      add: (facts) =>
-        context.log.add(Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, sumUp(name, value)]))),
-      warn: (message, facts) => context.log.warn(message, facts),
+      add: (fields) =>
+        context.log.add(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, sumUp(name, value)]))),
+      warn: (message, fields) => context.log.warn(message, fields),
     },
   };
 }

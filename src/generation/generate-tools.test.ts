@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import type { Message, Tool } from '../core/message.ts';
-import type { GenerationRequest, ToolUse } from '../core/request.ts';
+import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
 import type { EngineRequest } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import type { Step } from '../engines/scripted/scripted-engine.ts';
-import { createHouse, ENTRY } from './__fixtures__/house.ts';
-import { collect } from './collect.ts';
+import type { ScriptStep } from '../engines/scripted/scripted-engine.ts';
+import { createTestGeneration, ENTRY } from './__fixtures__/test-generation.ts';
+import { collectResult } from './collect-result.ts';
 
 const CALL = '<tool_call>\n{"name": "weather", "arguments": {"city": "Paris"}}\n</tool_call>';
 
@@ -18,30 +18,30 @@ const WEATHER: Tool = {
   field: 'tools[0].function.parameters',
 };
 
-const toolUse = (more: Partial<ToolUse> = {}): ToolUse => ({
+const toolUse = (more: Partial<ToolUseOptions> = {}): ToolUseOptions => ({
   tools: [WEATHER],
   choice: 'auto',
   isParallel: false,
-  streamsComplex: false,
+  streamsComplexArguments: false,
   ...more,
 });
 
-const say = (role: Message['role'], text: string, more: Partial<Message> = {}): Message => ({
+const createMessage = (role: Message['role'], text: string, more: Partial<Message> = {}): Message => ({
   role,
   content: [{ type: 'text', text }],
   ...more,
 });
 
 const ANSWERED: readonly Message[] = [
-  say('user', 'Paris?'),
-  say('assistant', '', { toolCalls: [{ id: 'call_0', name: 'weather', arguments: '{"city":"Paris"}' }] }),
-  say('tool', '21 °C', { toolCallId: 'call_0' }),
+  createMessage('user', 'Paris?'),
+  createMessage('assistant', '', { toolCalls: [{ id: 'call_0', name: 'weather', arguments: '{"city":"Paris"}' }] }),
+  createMessage('tool', '21 °C', { toolCallId: 'call_0' }),
 ];
 
 const entry = { ...ENTRY, abilities: { ...ENTRY.abilities, tools: true }, contextTokens: 4096 };
 
-/** What each request to the engine is answered with, in turn. */
-function createRoom(
+/** Creates a generation whose engine returns these answers, one for each run. */
+function createScriptedGeneration(
   answers: readonly (readonly string[])[],
   {
     repeatsCalls = false,
@@ -49,24 +49,24 @@ function createRoom(
     thinking,
   }: { readonly repeatsCalls?: boolean; readonly grammar?: boolean; readonly thinking?: 'prompted' } = {},
 ) {
-  const asked: EngineRequest[] = [];
-  const script = (request: EngineRequest): Step[] => {
-    asked.push(request);
-    return [{ type: 'tokens', tokens: answers[asked.length - 1] ?? [] }];
+  const engineRequests: EngineRequest[] = [];
+  const script = (request: EngineRequest): ScriptStep[] => {
+    engineRequests.push(request);
+    return [{ type: 'tokens', tokens: answers[engineRequests.length - 1] ?? [] }];
   };
   const scripted = createScriptedEngine({ script, contextTokens: 4096 });
-  const house = createHouse(
+  const testGeneration = createTestGeneration(
     { ...scripted, capabilities: { ...scripted.capabilities, grammar } },
     {
       entry: { ...entry, repeatsCalls, abilities: { ...entry.abilities, ...(thinking ? { thinking } : {}) } },
     },
   );
   return {
-    asked,
-    house,
+    engineRequests,
+    testGeneration,
     async answer(request: Partial<GenerationRequest>) {
-      const { batches } = await house.generate(request);
-      return await collect(batches);
+      const { batches } = await testGeneration.generate(request);
+      return await collectResult(batches);
     },
   };
 }
@@ -75,9 +75,9 @@ const promptOf = ({ input }: EngineRequest): string =>
   input.type === 'segments' ? input.segments.map(({ text }) => text).join('') : '';
 
 describe('a generation with tools', () => {
-  it('tells a call as a block of its own, and that the answer ends with calls', async () => {
-    const room = createRoom([['Let me see. ', ...CALL]]);
-    const { choices, usage } = await room.answer({ toolUse: toolUse() });
+  it('emits a call as a block of its own and ends with the reason tool-calls', async () => {
+    const generation = createScriptedGeneration([['Let me see. ', ...CALL]]);
+    const { choices, usage } = await generation.answer({ toolUse: toolUse() });
     assert.equal(choices[0]?.reason, 'tool-calls');
     assert.deepEqual(
       choices[0].blocks.map((block) => [block.type, block.text]),
@@ -87,23 +87,29 @@ describe('a generation with tools', () => {
       ],
     );
     assert.ok(usage.completionTokens > 40);
-    assert.match(promptOf(room.asked[0] ?? assert.fail()), /weather/, 'the model is told of the tool');
+    assert.match(promptOf(generation.engineRequests[0] ?? assert.fail()), /weather/, 'the prompt describes the tool');
   });
 
-  it('forces a named tool: the prompt ends in the call, the answer goes on from there', async () => {
-    const room = createRoom([[...'{"city": "Rome"}']]);
-    const { choices } = await room.answer({ toolUse: toolUse({ choice: { name: 'weather' } }) });
-    assert.match(promptOf(room.asked[0] ?? assert.fail()), /<tool_call>\n\{"name": "weather", "arguments": $/);
+  it('starts a forced call in the prompt and parses the rest from the answer', async () => {
+    const generation = createScriptedGeneration([[...'{"city": "Rome"}']]);
+    const { choices } = await generation.answer({ toolUse: toolUse({ choice: { name: 'weather' } }) });
+    assert.match(
+      promptOf(generation.engineRequests[0] ?? assert.fail()),
+      /<tool_call>\n\{"name": "weather", "arguments": $/,
+    );
     assert.deepEqual(choices[0]?.blocks, [
       { type: 'tool-call', id: 'call_1', name: 'weather', text: '{"city": "Rome"}', logprobs: [] },
     ]);
   });
 
   it('thinks before a forced call', async () => {
-    const room = createRoom([['Hm', '.', '</think>', ...'weather", "arguments": {"city": "Rome"}}']], {
-      thinking: 'prompted',
-    });
-    const { choices } = await room.answer({ thinking: {}, toolUse: toolUse({ choice: 'required' }) });
+    const generation = createScriptedGeneration(
+      [['Hm', '.', '</think>', ...'weather", "arguments": {"city": "Rome"}}']],
+      {
+        thinking: 'prompted',
+      },
+    );
+    const { choices } = await generation.answer({ thinking: {}, toolUse: toolUse({ choice: 'required' }) });
     assert.deepEqual(
       choices[0]?.blocks.map((block) => [block.type, block.text]),
       [
@@ -113,28 +119,28 @@ describe('a generation with tools', () => {
     );
   });
 
-  it('answers in words where a model would repeat a call that has its result, and counts both runs', async () => {
-    const room = createRoom([[...CALL], ['It is ', '21 °C.']], { repeatsCalls: true });
-    const { choices, usage } = await room.answer({ messages: ANSWERED, toolUse: toolUse() });
+  it('replaces a repeated call by an answer in text and counts both runs', async () => {
+    const generation = createScriptedGeneration([[...CALL], ['It is ', '21 °C.']], { repeatsCalls: true });
+    const { choices, usage } = await generation.answer({ messages: ANSWERED, toolUse: toolUse() });
     assert.deepEqual(
       choices[0]?.blocks.map((block) => [block.type, block.text]),
       [['text', 'It is 21 °C.']],
     );
     assert.equal(choices[0]?.reason, 'stop');
-    const [first, second] = room.asked;
+    const [first, second] = generation.engineRequests;
     assert.ok(first && second);
     assert.ok(!promptOf(second).includes('<tool_call>'), 'no call is left to imitate');
     assert.match(promptOf(second), /Paris\?\n\nweather\({"city":"Paris"}\) gave: 21 °C/);
     assert.ok(usage.completionTokens > 2, 'what the dropped call took is counted');
     assert.deepEqual(
-      room.house.books.settled.map(({ usage: { completionTokens } }) => completionTokens),
+      generation.testGeneration.records.settled.map(({ usage: { completionTokens } }) => completionTokens),
       [usage.completionTokens],
     );
-    assert.equal(room.house.books.leasesReleased, 1);
+    assert.equal(generation.testGeneration.records.leasesReleased, 1);
   });
 
-  it('keeps the limits of the request over both runs, and does not think twice', async () => {
-    const room = createRoom(
+  it("applies the request's limits to both runs together and thinks only once", async () => {
+    const generation = createScriptedGeneration(
       [
         ['Hm.', '</think>', ...CALL],
         ['It ', 'is ', '21 ', '°C.'],
@@ -145,8 +151,13 @@ describe('a generation with tools', () => {
       },
     );
     const limits = { maxTokens: 80, maxTotalTokens: 82 };
-    const { usage, choices } = await room.answer({ messages: ANSWERED, toolUse: toolUse(), thinking: {}, ...limits });
-    const [first, second] = room.asked;
+    const { usage, choices } = await generation.answer({
+      messages: ANSWERED,
+      toolUse: toolUse(),
+      thinking: {},
+      ...limits,
+    });
+    const [first, second] = generation.engineRequests;
     assert.ok(first && second);
     assert.deepEqual([first.maxTokens, first.maxTotalTokens], [80, 82]);
     for (const limit of [second.maxTokens, second.maxTotalTokens])
@@ -159,20 +170,22 @@ describe('a generation with tools', () => {
     );
   });
 
-  it('lets the same model make another call, and others repeat themselves', async () => {
+  it('allows a different call, and repeated calls of models without the flag', async () => {
     const another = CALL.replace('Paris', 'Rome');
-    const room = createRoom([[...another]], { repeatsCalls: true });
-    const { choices } = await room.answer({ messages: ANSWERED, toolUse: toolUse() });
+    const generation = createScriptedGeneration([[...another]], { repeatsCalls: true });
+    const { choices } = await generation.answer({ messages: ANSWERED, toolUse: toolUse() });
     assert.equal(choices[0]?.reason, 'tool-calls');
-    const stubborn = await createRoom([[...CALL]]).answer({ messages: ANSWERED, toolUse: toolUse() });
+    const stubborn = await createScriptedGeneration([[...CALL]]).answer({ messages: ANSWERED, toolUse: toolUse() });
     assert.equal(stubborn.choices[0]?.reason, 'tool-calls');
   });
 
-  it('gives arguments with lists or objects at once unless they are to be streamed', async () => {
+  it('buffers arguments that contain lists or objects unless streaming is requested', async () => {
     const list: Tool = { ...WEATHER, parameters: { type: 'object', properties: { city: { type: 'array' } } } };
     const pieces = async (streamsComplex: boolean, grammar = true): Promise<number> => {
-      const { batches } = await createRoom([[...CALL.replace('"Paris"', '["Paris"]')]], { grammar }).house.generate({
-        toolUse: toolUse({ tools: [list], streamsComplex }),
+      const { batches } = await createScriptedGeneration([[...CALL.replace('"Paris"', '["Paris"]')]], {
+        grammar,
+      }).testGeneration.generate({
+        toolUse: toolUse({ tools: [list], streamsComplexArguments: streamsComplex }),
       });
       const events = (await Array.fromAsync(batches)).flat();
       return events.filter(({ type }) => type === 'block-delta').length;
@@ -182,28 +195,28 @@ describe('a generation with tools', () => {
     assert.equal(await pieces(true, false), 1, 'nothing holds them to be an object');
   });
 
-  it('tells arguments in a string as the object they are, and what is no object is a failure, where no grammar is', async () => {
+  it('unwraps arguments in a string and fails for arguments that are not an object when the engine has no grammars', async () => {
     const answer = (written: string) =>
-      createRoom([[...CALL.replace('{"city": "Paris"}', written)]]).answer({ toolUse: toolUse() });
+      createScriptedGeneration([[...CALL.replace('{"city": "Paris"}', written)]]).answer({ toolUse: toolUse() });
     const { choices } = await answer(JSON.stringify('{"city":"Rome"}'));
     assert.deepEqual(
       choices[0]?.blocks.map(({ text }) => text),
       ['{"city":"Rome"}'],
     );
     for (const written of ['["Rome"]', '"Rome"', '{"city": "Rome'])
-      await assert.rejects(answer(written), { kind: 'engine-failed', message: /called weather .* no JSON object/ });
+      await assert.rejects(answer(written), { kind: 'engine-failed', message: /called weather .* not a JSON object/ });
   });
 
-  it('refuses a name of more than 64 tokens of the model, and tools where the model has none', async () => {
+  it('rejects a tool name of more than 64 tokens, and tools for a model without tool calls', async () => {
     const tools = [{ ...WEATHER, name: 'w'.repeat(65) }];
     const counting = { ...createScriptedEngine({ script: () => [] }), countTokens: async () => 65 };
     await assert.rejects(
-      createHouse(counting, { entry }).generate({ toolUse: toolUse({ tools }) }),
+      createTestGeneration(counting, { entry }).generate({ toolUse: toolUse({ tools }) }),
       (error) =>
         error instanceof ServiceError && error.kind === 'invalid-request' && error.param === 'tools[0].function.name',
     );
     await assert.rejects(
-      createHouse(createScriptedEngine({ script: () => [] })).generate({ toolUse: toolUse() }),
+      createTestGeneration(createScriptedEngine({ script: () => [] })).generate({ toolUse: toolUse() }),
       (error) => error instanceof ServiceError && error.kind === 'unsupported' && error.param === 'tools',
     );
   });

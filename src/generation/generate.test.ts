@@ -7,14 +7,14 @@ import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { EngineInput, TextEngine } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import type { Step } from '../engines/scripted/scripted-engine.ts';
-import { createHouse, ENTRY, REQUEST } from './__fixtures__/house.ts';
+import type { ScriptStep } from '../engines/scripted/scripted-engine.ts';
+import { createTestGeneration, ENTRY, REQUEST } from './__fixtures__/test-generation.ts';
 
-const scripted = (...steps: Step[]) => createScriptedEngine({ script: () => steps, contextTokens: 100 });
-const tokens = (...texts: string[]): Step => ({ type: 'tokens', tokens: texts });
+const scripted = (...steps: ScriptStep[]) => createScriptedEngine({ script: () => steps, contextTokens: 100 });
+const tokens = (...texts: string[]): ScriptStep => ({ type: 'tokens', tokens: texts });
 
-/** An engine that says exactly these events. */
-const saying = (...events: EngineEvent[]): TextEngine => ({
+/** Creates an engine that emits exactly these events. */
+const createEventEngine = (...events: EngineEvent[]): TextEngine => ({
   ...scripted(),
   start: async () => ({
     promptTokens: 3,
@@ -26,22 +26,22 @@ const saying = (...events: EngineEvent[]): TextEngine => ({
 
 const types = (events: readonly GenerationEvent[]): string[] => events.map(({ type }) => type);
 
-describe('a generation', () => {
-  it('says what was asked for and cannot be heard', async () => {
+describe('createGenerate', () => {
+  it('reports request fields that have no effect', async () => {
     const messages: Message[] = [
       { role: 'user', content: [{ type: 'text', text: 'Hi', cache: 'ephemeral' }] },
       { role: 'assistant', content: [{ type: 'text', text: 'Hello' }], reasoning: 'polite' },
       { role: 'user', content: [{ type: 'text', text: 'And?' }] },
     ];
     const outputFormat = { type: 'json-object' } as const;
-    const wishes = { messages, thinking: {}, preserveThinking: true, outputFormat };
-    const { ignored } = await createHouse(scripted(tokens('{}'))).generate(wishes);
+    const fields = { messages, thinking: {}, preserveThinking: true, outputFormat };
+    const { ignored } = await createTestGeneration(scripted(tokens('{}'))).generate(fields);
     assert.deepEqual(ignored.toSorted(), ['cache_control', 'preserve_thinking', 'response_format', 'thinking']);
   });
 
-  it('begins with the start, which comes with the first batch, and ends with the end', async () => {
-    const house = createHouse(scripted(tokens('Hel', 'lo')));
-    const { batches, ignored } = await house.generate();
+  it('emits the start with the first batch, then blocks, and the end last', async () => {
+    const generation = createTestGeneration(scripted(tokens('Hel', 'lo')));
+    const { batches, ignored } = await generation.generate();
     const all = await Array.fromAsync(batches);
     assert.deepEqual(types(all[0] ?? []).slice(0, 3), ['start', 'block-start', 'block-delta']);
     assert.deepEqual(types(all.flat()), [
@@ -54,16 +54,19 @@ describe('a generation', () => {
       'end',
     ]);
     assert.deepEqual(ignored, []);
-    assert.deepEqual([house.books.permits, house.books.releases, house.books.leasesReleased], [1, 1, 1]);
     assert.deepEqual(
-      house.books.settled.map(({ how, usage }) => [how, usage.completionTokens]),
+      [generation.records.permits, generation.records.releases, generation.records.leasesReleased],
+      [1, 1, 1],
+    );
+    assert.deepEqual(
+      generation.records.settled.map(({ outcome, usage }) => [outcome, usage.completionTokens]),
       [['finished', 2]],
     );
-    assert.equal(house.books.facts.ended, 'finished');
+    assert.equal(generation.records.logFields.ended, 'finished');
   });
 
-  it('with several answers keeps them apart', async () => {
-    const { batches } = await createHouse(scripted(tokens('a', 'b'))).generate({ choices: 2 });
+  it('separates the events of several choices', async () => {
+    const { batches } = await createTestGeneration(scripted(tokens('a', 'b'))).generate({ choices: 2 });
     const events = (await Array.fromAsync(batches)).flat();
     for (const choice of [0, 1])
       assert.equal(
@@ -76,27 +79,27 @@ describe('a generation', () => {
     );
   });
 
-  it('names a wish for more tokens than there is room for', async () => {
-    const { ignored } = await createHouse(scripted(tokens('a'))).generate({ maxTokens: 5000 });
+  it('reports max_tokens when the context is too small for it', async () => {
+    const { ignored } = await createTestGeneration(scripted(tokens('a'))).generate({ maxTokens: 5000 });
     assert.deepEqual(ignored, ['max_tokens(clamped)']);
   });
 
-  it('asks no probabilities of an engine that has none under a grammar where there is one, and says so', async () => {
-    const asked: unknown[] = [];
+  it('requests no log probabilities under a grammar when the engine has none there, and reports that', async () => {
+    const requestedLogprobs: unknown[] = [];
     const engine = createScriptedEngine({
       script: ({ logprobs }) => {
-        asked.push(logprobs);
+        requestedLogprobs.push(logprobs);
         return [tokens('{}')];
       },
     });
-    const house = createHouse(
+    const generation = createTestGeneration(
       { ...engine, capabilities: { ...engine.capabilities, logprobs: 'free', grammar: true } },
       { entry: { ...ENTRY, abilities: { ...ENTRY.abilities, tools: true } } },
     );
     const toolUse = {
       tools: [{ name: 'f', description: '', parameters: undefined, field: 'tools[0].function.parameters' }],
       isParallel: false,
-      streamsComplex: false,
+      streamsComplexArguments: false,
     };
     const cases: readonly (readonly [Partial<GenerationRequest>, boolean])[] = [
       [{}, true],
@@ -104,15 +107,15 @@ describe('a generation', () => {
       [{ toolUse: { ...toolUse, choice: 'required' } }, false],
       [{ outputFormat: { type: 'json-object' } }, false],
     ];
-    for (const [fields, isHeard] of cases) {
-      const { batches, ignored } = await house.generate({ ...fields, logprobs: { top: 1 } });
-      assert.deepEqual(ignored, isHeard ? [] : ['logprobs(grammar)']);
-      assert.deepEqual(asked.pop(), isHeard ? { top: 1 } : undefined);
+    for (const [fields, isSupported] of cases) {
+      const { batches, ignored } = await generation.generate({ ...fields, logprobs: { top: 1 } });
+      assert.deepEqual(ignored, isSupported ? [] : ['logprobs(grammar)']);
+      assert.deepEqual(requestedLogprobs.pop(), isSupported ? { top: 1 } : undefined);
       await batches[Symbol.asyncIterator]().return?.();
     }
   });
 
-  it('tells a chat engine to keep earlier thoughts where its model can think, and otherwise says that they are not', async () => {
+  it('asks a chat server to keep earlier reasoning if its model can think and reports preserve_thinking otherwise', async () => {
     for (const isThinker of [true, false]) {
       const inputs: EngineInput[] = [];
       const engine: TextEngine = {
@@ -120,11 +123,11 @@ describe('a generation', () => {
         capabilities: { ...scripted().capabilities, input: 'chat', phases: false },
         start: (request, signal) => {
           inputs.push(request.input);
-          return saying().start(request, signal);
+          return createEventEngine().start(request, signal);
         },
       };
       const abilities = { ...ENTRY.abilities, ...(isThinker ? { thinking: 'native' as const } : {}) };
-      const { batches, ignored } = await createHouse(engine, { entry: { ...ENTRY, abilities } }).generate({
+      const { batches, ignored } = await createTestGeneration(engine, { entry: { ...ENTRY, abilities } }).generate({
         preserveThinking: true,
       });
       assert.deepEqual(ignored, isThinker ? [] : ['preserve_thinking']);
@@ -133,7 +136,7 @@ describe('a generation', () => {
     }
   });
 
-  it('passes on to a chat engine what it has words for, and names the rest', async () => {
+  it('forwards extra fields that a chat server supports and reports the others', async () => {
     const inputs: EngineInput[] = [];
     const engine: TextEngine = {
       ...scripted(),
@@ -142,20 +145,20 @@ describe('a generation', () => {
         input: 'chat',
         phases: false,
         thinking: 'switch',
-        unheardSampling: ['topK', 'minP'],
-        forwards: ['priority', '__proto__'],
+        ignoredSampling: ['topK', 'minP'],
+        forwardableFields: ['priority', '__proto__'],
       },
       start: (request, signal) => {
         inputs.push(request.input);
-        return saying().start(request, signal);
+        return createEventEngine().start(request, signal);
       },
     };
-    const house = createHouse(engine, { entry: { ...ENTRY, abilities: { thinking: 'native' } } });
-    const further = JSON.parse('{"priority":3,"guided":"x"}') as Record<string, unknown>;
-    const asked = { thinking: { budgetTokens: 9 }, sampling: { topK: 4, topP: 0.5 }, further };
-    const first = await house.generate(asked);
+    const generation = createTestGeneration(engine, { entry: { ...ENTRY, abilities: { thinking: 'native' } } });
+    const extraFields = JSON.parse('{"priority":3,"guided":"x"}') as Record<string, unknown>;
+    const fields = { thinking: { budgetTokens: 9 }, sampling: { topK: 4, topP: 0.5 }, extraFields };
+    const first = await generation.generate(fields);
     assert.deepEqual(first.ignored, ['top_k', 'guided']);
-    const second = await house.generate({});
+    const second = await generation.generate({});
     assert.deepEqual(second.ignored, []);
     assert.partialDeepStrictEqual(inputs, [
       { thinking: { budgetTokens: 9 }, forwarded: { priority: 3 } },
@@ -165,177 +168,195 @@ describe('a generation', () => {
     for (const { batches } of [first, second]) await batches[Symbol.asyncIterator]().return?.();
   });
 
-  it('goes by what the engine tells of its model where the catalogue is silent', async () => {
-    const told = (abilities: Abilities): TextEngine => {
+  it('uses the abilities that the engine reports when the catalogue has none', async () => {
+    const createEngineWithAbilities = (abilities: Abilities): TextEngine => {
       const engine = scripted(tokens('a'));
-      return { ...engine, model: async () => ({ ...(await engine.model()), abilities }) };
+      return { ...engine, loadModel: async () => ({ ...(await engine.loadModel()), abilities }) };
     };
     const entry = { ...ENTRY, abilities: {} };
-    const asked = { logprobs: { top: 0 } };
-    const { batches } = await createHouse(told({ logprobs: true }), { entry }).generate(asked);
+    const fields = { logprobs: { top: 0 } };
+    const { batches } = await createTestGeneration(createEngineWithAbilities({ logprobs: true }), { entry }).generate(
+      fields,
+    );
     await Array.fromAsync(batches);
     for (const [engine, declared] of [
-      [told({ logprobs: false }), {}],
-      [told({ logprobs: true }), { logprobs: false }],
+      [createEngineWithAbilities({ logprobs: false }), {}],
+      [createEngineWithAbilities({ logprobs: true }), { logprobs: false }],
     ] as const) {
-      const refused = createHouse(engine, { entry: { ...ENTRY, abilities: declared } }).generate(asked);
+      const refused = createTestGeneration(engine, { entry: { ...ENTRY, abilities: declared } }).generate(fields);
       await assert.rejects(refused, { kind: 'unsupported', param: 'logprobs' });
     }
   });
 
-  it('puts to a server that renders by itself what nobody knows of its model, and refuses what is known to lack', async () => {
+  it('sends images to a server whose vision ability is unknown and rejects them for a model known to lack it', async () => {
     const messages: Message[] = [{ role: 'user', content: [{ type: 'image', url: 'http://h/i.png' }] }];
-    const base = saying({ type: 'choice-end', choice: 0, reason: 'stop' });
+    const base = createEventEngine({ type: 'choice-end', choice: 0, reason: 'stop' });
     const engine: TextEngine = { ...base, capabilities: { ...base.capabilities, input: 'chat', phases: false } };
-    const unknown = await createHouse(engine, { entry: { ...ENTRY, abilities: {} } }).generate({ messages });
+    const unknown = await createTestGeneration(engine, { entry: { ...ENTRY, abilities: {} } }).generate({ messages });
     await unknown.batches[Symbol.asyncIterator]().return?.();
-    const blind = createHouse(engine, { entry: { ...ENTRY, abilities: { vision: false } } });
+    const blind = createTestGeneration(engine, { entry: { ...ENTRY, abilities: { vision: false } } });
     await assert.rejects(blind.generate({ messages }), { kind: 'invalid-request', param: 'messages[0].content' });
-    const ours = createHouse(base, { entry: { ...ENTRY, abilities: {} } });
-    await assert.rejects(ours.generate({ messages }), { kind: 'invalid-request', param: 'messages[0].content' });
+    const promptGeneration = createTestGeneration(base, { entry: { ...ENTRY, abilities: {} } });
+    await assert.rejects(promptGeneration.generate({ messages }), {
+      kind: 'invalid-request',
+      param: 'messages[0].content',
+    });
   });
 
-  it('lets the request override the defaults of the model, and calls workspaces of two regions different', async () => {
-    let seen: unknown;
+  it("merges the request's sampling with the model's defaults and separates workspaces of different regions", async () => {
+    let engineInput: unknown;
     const engine = createScriptedEngine({
       script: ({ sampling, owner }) => {
-        seen = { sampling, owner };
+        engineInput = { sampling, owner };
         return [];
       },
     });
-    await createHouse(engine).generate({ sampling: { topP: 0.1 } });
-    assert.deepEqual(seen, {
+    await createTestGeneration(engine).generate({ sampling: { topP: 0.1 } });
+    assert.deepEqual(engineInput, {
       sampling: { temperature: 0.5, topP: 0.1 },
       owner: { workspace: 'cn-beijing/w', key: 'k' },
     });
   });
 });
 
-describe('a refusal', () => {
-  it('comes before anything is said, and gives the permit back', async () => {
+describe('a rejected generation', () => {
+  it('fails before any event and releases its permit', async () => {
     for (const [engine, kind] of [
       [scripted({ type: 'fail', kind: 'overloaded' }), 'overloaded'],
       [createScriptedEngine({ script: () => [], contextTokens: 1 }), 'context-exceeded'],
     ] as const) {
-      const house = createHouse(engine);
-      await assert.rejects(house.generate(), { kind });
-      assert.deepEqual([house.books.permits, house.books.releases, house.books.leasesReleased], [1, 1, 1]);
-      // Reserved before the start, so that no run goes unbooked: settled as nothing.
+      const generation = createTestGeneration(engine);
+      await assert.rejects(generation.generate(), { kind });
       assert.deepEqual(
-        house.books.settled.map(({ how, usage }) => [how, usage.promptTokens, usage.completionTokens]),
+        [generation.records.permits, generation.records.releases, generation.records.leasesReleased],
+        [1, 1, 1],
+      );
+      // The ledger entry is reserved before the start, so it is settled with no usage.
+      assert.deepEqual(
+        generation.records.settled.map(({ outcome, usage }) => [outcome, usage.promptTokens, usage.completionTokens]),
         [['failed', 0, 0]],
       );
     }
   });
 
-  it('of an unknown model needs no permit', async () => {
-    const house = createHouse(scripted());
-    await assert.rejects(house.generate({ model: 'other' }), { kind: 'model-not-found' });
-    assert.equal(house.books.permits, 0);
+  it('needs no permit for an unknown model', async () => {
+    const generation = createTestGeneration(scripted());
+    await assert.rejects(generation.generate({ model: 'other' }), { kind: 'model-not-found' });
+    assert.equal(generation.records.permits, 0);
   });
 
-  it('names what the model or its engine cannot do', async () => {
-    const house = createHouse({
+  it('names the field that the model or its engine does not support', async () => {
+    const generation = createTestGeneration({
       ...scripted(),
       capabilities: { ...scripted().capabilities, logprobs: false, choicesMax: 2 },
     });
-    await assert.rejects(house.generate({ logprobs: { top: 1 } }), { kind: 'unsupported', param: 'logprobs' });
-    await assert.rejects(house.generate({ choices: 3 }), { kind: 'invalid-request', param: 'n' });
+    await assert.rejects(generation.generate({ logprobs: { top: 1 } }), { kind: 'unsupported', param: 'logprobs' });
+    await assert.rejects(generation.generate({ choices: 3 }), {
+      kind: 'invalid-request',
+      param: 'n',
+      message: 'Range of n should be [1, 2] (n: 3; the engine of model m generates at most 2 answers at once)',
+    });
     const image = { role: 'user', content: [{ type: 'image', url: 'data:,' }] } as const;
-    await assert.rejects(house.generate({ messages: [...REQUEST.messages, image] }), {
+    await assert.rejects(generation.generate({ messages: [...REQUEST.messages, image] }), {
       kind: 'invalid-request',
       param: 'messages[1].content',
     });
-    assert.equal(house.books.permits, house.books.releases);
+    assert.equal(generation.records.permits, generation.records.releases);
   });
 
-  it('of the ledger comes before the engine has begun anything', async () => {
+  it('does not start the engine when the ledger fails', async () => {
     let starts = 0;
     const engine = createScriptedEngine({ script: () => [{ type: 'hang' }] });
-    const counting: TextEngine = {
+    const countingEngine: TextEngine = {
       ...engine,
       start: (request, signal) => {
         starts++;
         return engine.start(request, signal);
       },
     };
-    const house = createHouse(counting, { reserve: () => Promise.reject(new ServiceError('internal', 'no ledger')) });
-    await assert.rejects(house.generate(), { kind: 'internal' });
-    assert.deepEqual([starts, house.books.releases, house.books.leasesReleased], [0, 1, 1]);
+    const generation = createTestGeneration(countingEngine, {
+      reserve: () => Promise.reject(new ServiceError('internal', 'no ledger')),
+    });
+    await assert.rejects(generation.generate(), { kind: 'internal' });
+    assert.deepEqual([starts, generation.records.releases, generation.records.leasesReleased], [0, 1, 1]);
   });
 });
 
-describe('what a run holds is given back', () => {
-  const isClosed = ({ books }: ReturnType<typeof createHouse>, how: string, completionTokens: number): void => {
-    assert.deepEqual([books.permits, books.releases], [1, 1]);
+describe('the resources of a run', () => {
+  const isClosed = (
+    { records }: ReturnType<typeof createTestGeneration>,
+    how: string,
+    completionTokens: number,
+  ): void => {
+    assert.deepEqual([records.permits, records.releases], [1, 1]);
     assert.deepEqual(
-      books.settled.map((entry) => [entry.how, entry.usage.completionTokens]),
+      records.settled.map((entry) => [entry.outcome, entry.usage.completionTokens]),
       [[how, completionTokens]],
     );
   };
 
-  it('when the caller goes away, with what was said so far', async () => {
-    const house = createHouse(scripted(tokens('a', 'b'), { type: 'hang' }));
-    const { batches } = await house.generate();
+  it('are released with the generated tokens when the caller disconnects', async () => {
+    const generation = createTestGeneration(scripted(tokens('a', 'b'), { type: 'hang' }));
+    const { batches } = await generation.generate();
     await assert.rejects(
       async () => {
-        for await (const batch of batches) if (batch.length > 0) house.caller.abort();
+        for await (const batch of batches) if (batch.length > 0) generation.caller.abort();
       },
       { kind: 'cancelled' },
     );
-    isClosed(house, 'cancelled', 2);
+    isClosed(generation, 'cancelled', 2);
   });
 
-  it('when the reader stops', async () => {
-    const house = createHouse(scripted(tokens('a'), { type: 'hang' }));
-    const { batches } = await house.generate();
+  it('are released when the reader stops', async () => {
+    const generation = createTestGeneration(scripted(tokens('a'), { type: 'hang' }));
+    const { batches } = await generation.generate();
     for await (const batch of batches) if (batch.length > 0) break;
-    isClosed(house, 'cancelled', 1);
+    isClosed(generation, 'cancelled', 1);
   });
 
-  it('when the caller goes away before anybody reads', async () => {
-    const house = createHouse(scripted(tokens('a'), { type: 'hang' }));
-    const { batches } = await house.generate();
-    house.caller.abort();
-    isClosed(house, 'cancelled', 0);
+  it('are released when the caller disconnects before anybody reads', async () => {
+    const generation = createTestGeneration(scripted(tokens('a'), { type: 'hang' }));
+    const { batches } = await generation.generate();
+    generation.caller.abort();
+    isClosed(generation, 'cancelled', 0);
     await assert.rejects(Array.fromAsync(batches));
-    isClosed(house, 'cancelled', 0);
+    isClosed(generation, 'cancelled', 0);
   });
 
-  it('when the engine fails in mid-answer', async () => {
-    const house = createHouse(scripted(tokens('a'), { type: 'fail', kind: 'engine-failed' }));
-    const { batches } = await house.generate();
+  it('are released when the engine fails in the middle of an answer', async () => {
+    const generation = createTestGeneration(scripted(tokens('a'), { type: 'fail', kind: 'engine-failed' }));
+    const { batches } = await generation.generate();
     await assert.rejects(Array.fromAsync(batches), { kind: 'engine-failed' });
-    isClosed(house, 'failed', 1);
+    isClosed(generation, 'failed', 1);
   });
 
-  it('when the stream stops without an end, which is a failure', async () => {
-    const house = createHouse(scripted(tokens('a'), { type: 'vanish' }));
-    const { batches } = await house.generate();
+  it('are released when the stream stops without its end event, which is a failure', async () => {
+    const generation = createTestGeneration(scripted(tokens('a'), { type: 'vanish' }));
+    const { batches } = await generation.generate();
     await assert.rejects(Array.fromAsync(batches), { kind: 'engine-failed' });
-    isClosed(house, 'failed', 1);
+    isClosed(generation, 'failed', 1);
   });
 });
 
-describe('a stream that makes no whole', () => {
+describe('an invalid engine stream', () => {
   const usage: Usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 };
   const text = (choice: number): EngineEvent => ({ type: 'text', choice, text: 'a', tokens: 1, phase: 0 });
-  const over: EngineEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
+  const choiceEnd: EngineEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
   const end: EngineEvent = { type: 'end', usage };
 
-  it('is a failure, never a short success', async () => {
+  it('fails the run and never ends as a short success', async () => {
     for (const events of [
       [text(0), end],
-      [over, end, end],
-      [over, end, text(0)],
-      [text(1), over, end],
-      [text(0), over],
+      [choiceEnd, end, end],
+      [choiceEnd, end, text(0)],
+      [text(1), choiceEnd, end],
+      [text(0), choiceEnd],
     ]) {
-      const house = createHouse(saying(...events));
-      const { batches } = await house.generate();
+      const generation = createTestGeneration(createEventEngine(...events));
+      const { batches } = await generation.generate();
       await assert.rejects(Array.fromAsync(batches), { kind: 'engine-failed' }, JSON.stringify(events));
       assert.deepEqual(
-        house.books.settled.map(({ how }) => how),
+        generation.records.settled.map(({ outcome }) => outcome),
         ['failed'],
       );
     }

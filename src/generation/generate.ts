@@ -1,38 +1,38 @@
 import type { FillInTheMiddle } from '../catalogue/families/family.ts';
-import { withKnown } from '../catalogue/known.ts';
+import { applyEngineModelInfo } from '../catalogue/engine-model-info.ts';
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { Usage } from '../core/event.ts';
-import type { Ids } from '../core/id.ts';
-import type { Phase } from '../core/prompt.ts';
+import type { IdGenerator } from '../core/id.ts';
+import type { GenerationPhase } from '../core/prompt.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { EngineOwner, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
-import type { Lease } from '../engines/registry.ts';
-import { linkedAbort } from '../lib/linked-abort.ts';
-import { present } from '../lib/present.ts';
-import { checkAbilities, knownOf, lacksLogprobs, unheardFields } from './abilities.ts';
+import type { EngineOwner, EngineRequest, EngineRun, TextEngine } from '../engines/engine.ts';
+import type { EngineLease } from '../engines/engine-registry.ts';
+import { createLinkedAbort } from '../lib/linked-abort.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
+import { checkAbilities, detectModelInfo, lacksLogprobs, findIgnoredFields } from './check-abilities.ts';
 import type { Admission } from './admission.ts';
-import type { AnswerCheck } from './answer-check.ts';
-import type { CheckAnswer } from './checked-stages.ts';
-import { engineOwnerOf } from './engine-owner.ts';
+import type { AnswerChecker } from './answer-checker.ts';
+import type { CheckAnswer } from './output-checks.ts';
+import { toEngineOwner } from './engine-owner.ts';
 import type { Generate } from './generation.ts';
-import type { Ledger, Reservation } from './ledger.ts';
-import { modelFacts } from './model-facts.ts';
-import { narrowedContext, startedWithin, within } from './narrowed-context.ts';
+import type { Ledger, UsageReservation } from './ledger.ts';
+import { getModelLogFields } from './model-log-fields.ts';
+import { findDeploymentContextLimit, limitStart, limitRequest } from './deployment-context-limit.ts';
 import { planRequest } from './plan.ts';
-import type { Plan } from './plan.ts';
-import { createPromptRenderer } from './prompt.ts';
-import { answeredCalls, withResultsTold } from './repeated-calls.ts';
-import { runEvents } from './run.ts';
-import type { Ending, Replacement, SpokenEvent } from './run.ts';
-import { createRepeatedCall } from './stages/repeated-call.ts';
-import type { ToolFormatName } from './tools/formats.ts';
+import type { GenerationPlan } from './plan.ts';
+import { createPromptRenderer } from './prompt-renderer.ts';
+import { findAnsweredCalls, inlineToolResults } from './repeated-calls.ts';
+import { runEvents } from './run-events.ts';
+import type { RunOutcome, ReplacementRun, OutputEvent } from './run-events.ts';
+import { createRepeatedCallStage } from './stages/repeated-call.ts';
+import type { ToolFormatName } from './tools/tool-formats.ts';
 
-interface Needs {
+interface GenerateDeps {
   readonly catalogue: Pick<Catalogue, 'resolve'>;
-  /** The engine that serves a model, held until the run is over; loads it if need be. */
-  readonly engineFor: (model: ResolvedModel) => Promise<Lease>;
-  /** What the family of a model adds to prompt and stops. */
-  readonly styleOf: (model: ResolvedModel) => {
+  /** Returns the engine of a model, loading it if necessary; the lease is held until the run ends. */
+  readonly acquireEngine: (model: ResolvedModel) => Promise<EngineLease>;
+  /** Returns what the model's family adds to the prompt and the stop tokens. */
+  readonly getModelStyle: (model: ResolvedModel) => {
     readonly defaultSystem?: string | undefined;
     readonly stopTokens: readonly string[];
     readonly toolFormat?: ToolFormatName | undefined;
@@ -40,100 +40,122 @@ interface Needs {
   };
   readonly admission: Admission;
   readonly ledger: Ledger;
-  readonly ids: Pick<Ids, 'toolCall'>;
-  readonly answerCheck: Pick<AnswerCheck, 'problemOf'>;
+  readonly ids: Pick<IdGenerator, 'createToolCallId'>;
+  readonly answerChecker: Pick<AnswerChecker, 'findProblem'>;
 }
 
-/** The one way from a request to its events. Every protocol calls it; none has a pipeline of its own. */
+/** Creates the pipeline from a request to its events, which every protocol uses. */
 export function createGenerate({
   catalogue,
-  engineFor,
-  styleOf,
+  acquireEngine,
+  getModelStyle,
   admission,
   ledger,
   ids,
-  answerCheck,
-}: Needs): Generate {
-  const rendererOf = createPromptRenderer();
+  answerChecker,
+}: GenerateDeps): Generate {
+  const getRenderer = createPromptRenderer();
 
-  return async (request, { interface: wanted }, context) => {
-    const resolved = catalogue.resolve(request.model, { interface: wanted, owner: context.owner });
-    context.log.add(modelFacts(resolved));
+  return async (request, { interface: modelInterface }, context) => {
+    const resolved = catalogue.resolve(request.model, { interface: modelInterface, owner: context.owner });
+    context.log.add(getModelLogFields(resolved));
     const { requestId, owner } = context;
-    const owned = { requestId, owner, model: resolved.entry.name, choices: request.choices };
+    const runInfo = { requestId, owner, model: resolved.entry.name, choices: request.choices };
     const permit = await admission.admit({
-      ...owned,
-      ...present({ priority: context.priority, deployment: resolved.deployed?.record }),
+      ...runInfo,
+      ...omitNullish({ priority: context.priority, deployment: resolved.deployment?.record }),
     });
-    const { count, priority = context.priority } = permit;
-    const engineOwner = engineOwnerOf({ owner, ...present({ priority }) });
-    let lease: Lease | undefined;
-    let reservation: Reservation | undefined;
-    const run = linkedAbort(context.signal);
-    const over = (usage: Usage, how: Ending): void => {
+    const { usageMeter, priority = context.priority } = permit;
+    const engineOwner = toEngineOwner({ owner, ...omitNullish({ priority }) });
+    let lease: EngineLease | undefined;
+    let reservation: UsageReservation | undefined;
+    const run = createLinkedAbort(context.signal);
+    const finish = (usage: Usage, outcome: RunOutcome): void => {
       run.unlink();
-      permit.release(usage, how);
+      permit.release(usage, outcome);
       lease?.release();
-      reservation?.settle(usage, how);
+      reservation?.settle(usage, outcome);
     };
     try {
-      lease = await engineFor(resolved);
+      lease = await acquireEngine(resolved);
       const { engine } = lease;
-      const loaded = await engine.model();
-      const model = { ...resolved, entry: withKnown(resolved.entry, knownOf(loaded, engine.capabilities)) };
+      const loaded = await engine.loadModel();
+      const model = {
+        ...resolved,
+        entry: applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities)),
+      };
       checkAbilities(request, model, engine);
-      const style = styleOf(model);
-      const asker = { owner: engineOwner, signal: run.signal };
-      const problemOf: CheckAnswer = (schema, text) => answerCheck.problemOf(schema, text, asker);
-      const needs = { entry: model.entry, engine, rendererOf, newCallId: ids.toolCall, problemOf, ...style };
-      const plan = await planRequest(request, needs);
-      reservation = await ledger.reserve(owned);
-      const narrowed = narrowedContext(model, loaded);
-      // A server that renders the prompt itself tells only later how long it was.
-      const countsPrompt = (count || narrowed) && engine.capabilities.input === 'prompt';
-      let phases: readonly Phase[] = [];
-      const start = async ({ asked, ...own }: Plan, limits: TokenLimits = {}): Promise<EngineStart> => {
-        const promptTokens = countsPrompt ? await engine.countTokens(asked.input) : undefined;
-        const room = promptTokens === undefined ? undefined : narrowed?.roomFor(promptTokens);
-        if (asked === plan.asked) await count?.begin({ promptTokens, thinks: thinks(asked) });
-        const stopTokens = [...style.stopTokens, ...(own.stopTokens ?? [])];
-        const plain = toEngineRequest(request, { model, engine, stopTokens }, { requestId, owner: engineOwner });
-        ({ phases } = asked);
-        const started = await engine.start(within({ ...plain, ...limits, ...asked }, room), run.signal);
-        return startedWithin(started, room);
+      const style = getModelStyle(model);
+      const caller = { owner: engineOwner, signal: run.signal };
+      const checkAnswer: CheckAnswer = (schema, text) => answerChecker.findProblem(schema, text, caller);
+      const planDeps = {
+        entry: model.entry,
+        engine,
+        getRenderer,
+        createCallId: ids.createToolCallId,
+        checkAnswer,
+        ...style,
+      };
+      const plan = await planRequest(request, planDeps);
+      reservation = await ledger.reserve(runInfo);
+      const contextLimit = findDeploymentContextLimit(model, loaded);
+      // A server that renders the prompt itself reports its length only with the answer.
+      const countsPrompt = (usageMeter || contextLimit) && engine.capabilities.input === 'prompt';
+      let phases: readonly GenerationPhase[] = [];
+      const start = async (
+        { engineRequest, ...rest }: GenerationPlan,
+        limits: TokenLimits = {},
+      ): Promise<EngineRun> => {
+        const promptTokens = countsPrompt ? await engine.countTokens(engineRequest.input) : undefined;
+        const tokensLeft = promptTokens === undefined ? undefined : contextLimit?.getTokensLeft(promptTokens);
+        if (engineRequest === plan.engineRequest)
+          await usageMeter?.start({ promptTokens, thinks: willThink(engineRequest) });
+        const stopTokens = [...style.stopTokens, ...(rest.stopTokens ?? [])];
+        const baseRequest = toEngineRequest(request, { model, engine, stopTokens }, { requestId, owner: engineOwner });
+        ({ phases } = engineRequest);
+        const started = await engine.start(
+          limitRequest({ ...baseRequest, ...limits, ...engineRequest }, tokensLeft),
+          run.signal,
+        );
+        return limitStart(started, tokensLeft);
       };
       const started = await start(plan);
-      const answer = async (spent: Usage): Promise<Replacement> => {
+      const startReplacement = async (replacedUsage: Usage): Promise<ReplacementRun> => {
         const { toolUse, thinking: _, ...plain } = request;
-        const other = await planRequest(
-          { ...plain, messages: withResultsTold(request.messages) },
-          { ...needs, withoutCallsOf: toolUse?.tools ?? [] },
+        const replacementPlan = await planRequest(
+          { ...plain, messages: inlineToolResults(request.messages) },
+          { ...planDeps, withdrawnTools: toolUse?.tools ?? [] },
         );
-        return { started: await start(other, lessSpent(request, spent)), stagesOf: other.stagesOf };
+        return {
+          started: await start(replacementPlan, reduceTokenLimits(request, replacedUsage)),
+          createStages: replacementPlan.createStages,
+        };
       };
-      const answered = repeats(request, model.entry, engine);
+      const knownCalls = findRepeatableCalls(request, model.entry, engine);
       return {
         batches: runEvents(started, {
           choices: request.choices,
-          stagesOf: (choice, verify, replace) => [
-            ...plan.stagesOf(choice, verify),
-            ...(answered ? [createRepeatedCall(answered, () => replace(answer))] : []),
+          createStages: (choice, holdBatch, replace) => [
+            ...plan.createStages(choice, holdBatch),
+            ...(knownCalls ? [createRepeatedCallStage(knownCalls, () => replace(startReplacement))] : []),
           ],
           context,
-          stop: run.abort,
-          over,
-          ...(count ? { produced: (event) => count.produced(event.tokens, kindOf(event, phases)) } : {}),
+          stopEngine: run.abort,
+          onFinish: finish,
+          ...(usageMeter
+            ? { onOutput: (event) => usageMeter.recordOutput(event.tokens, getOutputKind(event, phases)) }
+            : {}),
         }),
         ignored: [
-          ...clampedFields(request, started),
-          ...unheardFields(request, model.entry, engine),
-          ...plan.unheard,
-          // Of the deployment, and not of this request: a context that nobody here can measure.
-          ...(narrowed && !countsPrompt ? ['max_context_length'] : []),
+          ...findClampedFields(request, started),
+          ...findIgnoredFields(request, model.entry, engine),
+          ...plan.ignored,
+          // The deployment's context limit cannot be applied when only the server counts the prompt.
+          ...(contextLimit && !countsPrompt ? ['max_context_length'] : []),
         ],
       };
     } catch (error) {
-      over(NOTHING, context.signal.aborted ? 'cancelled' : 'failed');
+      finish(NO_USAGE, context.signal.aborted ? 'cancelled' : 'failed');
       throw error;
     }
   };
@@ -141,29 +163,35 @@ export function createGenerate({
 
 type TokenLimits = Pick<EngineRequest, 'maxTokens' | 'maxTotalTokens'>;
 
-/** What is left of a request's limits for a run that takes another one's place; at least one token, so that it ends by them. */
-function lessSpent({ maxTokens, maxTotalTokens }: GenerationRequest, spent: Usage): TokenLimits {
-  const answered = spent.completionTokens - (spent.reasoningTokens ?? 0);
+/**
+ * Returns the token limits that remain for a replacement run; at least one token, so that the run ends by its limit.
+ */
+function reduceTokenLimits({ maxTokens, maxTotalTokens }: GenerationRequest, usage: Usage): TokenLimits {
+  const answerTokens = usage.completionTokens - (usage.reasoningTokens ?? 0);
   return {
-    ...(maxTokens === undefined ? {} : { maxTokens: Math.max(1, maxTokens - answered) }),
-    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens: Math.max(1, maxTotalTokens - spent.completionTokens) }),
+    ...(maxTokens === undefined ? {} : { maxTokens: Math.max(1, maxTokens - answerTokens) }),
+    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens: Math.max(1, maxTotalTokens - usage.completionTokens) }),
   };
 }
 
-/** Where a call that has its result already is no answer: a model known for that, free to answer otherwise. */
-function repeats(
+/** Returns calls that must not be repeated: only for models known to repeat them, and only with `tool_choice: auto`. */
+function findRepeatableCalls(
   { toolUse, messages }: GenerationRequest,
   { repeatsCalls }: ModelEntry,
   { capabilities }: TextEngine,
-): ReturnType<typeof answeredCalls> {
+): ReturnType<typeof findAnsweredCalls> {
   if (!repeatsCalls || toolUse?.choice !== 'auto' || !capabilities.phases) return undefined;
-  return answeredCalls(messages);
+  return findAnsweredCalls(messages);
 }
 
-/** Wishes that the context lowered, by the names that callers know them by. */
-function clampedFields({ maxTokens, maxTotalTokens }: GenerationRequest, { maxTokens: room }: EngineStart): string[] {
-  const isClamped = (wish: number | undefined): boolean => wish !== undefined && room !== undefined && room < wish;
-  // The engine's figure is the smaller of the wish and what is left; a smaller max_tokens lowers it for both.
+/** Returns the token limits that the context size lowered, by the names that callers know. */
+function findClampedFields(
+  { maxTokens, maxTotalTokens }: GenerationRequest,
+  { maxTokens: tokensLeft }: EngineRun,
+): string[] {
+  const isClamped = (requested: number | undefined): boolean =>
+    requested !== undefined && tokensLeft !== undefined && tokensLeft < requested;
+  // The engine returns the smaller of the request and the remaining context; a smaller max_tokens lowers it for both.
   const isTotalClamped = isClamped(maxTotalTokens) && (maxTokens === undefined || isClamped(maxTokens));
   return [
     ...(isClamped(maxTokens) ? ['max_tokens(clamped)'] : []),
@@ -171,13 +199,13 @@ function clampedFields({ maxTokens, maxTotalTokens }: GenerationRequest, { maxTo
   ];
 }
 
-const thinks = ({ input, phases }: Plan['asked']): boolean =>
+const willThink = ({ input, phases }: GenerationPlan['engineRequest']): boolean =>
   phases.some(({ kind }) => kind === 'thought') || (input.type === 'messages' && Boolean(input.thinking));
 
-const kindOf = (event: SpokenEvent, phases: readonly Phase[]): 'answer' | 'thought' =>
+const getOutputKind = (event: OutputEvent, phases: readonly GenerationPhase[]): 'answer' | 'thought' =>
   event.type === 'reasoning' || phases[event.phase]?.kind === 'thought' ? 'thought' : 'answer';
 
-const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+const NO_USAGE: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
 function toEngineRequest(
   request: GenerationRequest,
@@ -187,7 +215,7 @@ function toEngineRequest(
     stopTokens,
   }: { readonly model: ResolvedModel; readonly engine: TextEngine; readonly stopTokens: readonly string[] },
   { requestId, owner }: { readonly requestId: string; readonly owner: EngineOwner },
-): Omit<EngineRequest, keyof Plan['asked']> {
+): Omit<EngineRequest, keyof GenerationPlan['engineRequest']> {
   return {
     id: requestId,
     owner,

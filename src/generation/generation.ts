@@ -3,17 +3,17 @@ import type { GenerationEvent } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { ModelInterface } from '../catalogue/model.ts';
 
-/** A run that the engine has taken in. */
+/** A run that the engine has accepted. */
 export interface Generation {
-  /** Ends after the `end` event; stopping early cancels the run. */
+  /** Ends after the `end` event. Calling `return` early cancels the run. */
   readonly batches: AsyncIterable<readonly GenerationEvent[]>;
-  /** Fields of the request that were accepted and not honoured, in canonical notation, e.g. `max_tokens(clamped)`. */
+  /** Accepted request fields that have no or less effect, in canonical notation, e.g. `max_tokens(clamped)`. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Runs a request. Refusals reject here, before any head is sent.
- * @throws ServiceError of any kind the catalogue, the admission or the engine refuses with.
+ * Runs a request. It rejects before any response header is sent.
+ * @throws ServiceError as the catalogue, the admission or the engine does.
  */
 export type Generate = (
   request: GenerationRequest,

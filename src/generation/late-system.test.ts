@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Message, Role } from '../core/message.ts';
-import { lateSystemAsUser } from './late-system.ts';
-import { createPromptRenderer } from './prompt.ts';
+import { moveLateSystemToUser } from './late-system.ts';
+import { createPromptRenderer } from './prompt-renderer.ts';
 
-const say = (role: Role, text: string): Message => ({ role, content: [{ type: 'text', text }] });
+const createMessage = (role: Role, text: string): Message => ({ role, content: [{ type: 'text', text }] });
 
-/** As strict as the strictest: one system message, at the beginning, and turns that alternate. */
+/** A template that allows one system message, at the beginning, and requires alternating roles. */
 const STRICT =
   "{% for m in messages %}{% if m.role == 'system' and not loop.first %}{{ raise_exception('System message must be at the beginning.') }}{% endif %}" +
   "{% if not loop.first and m.role == messages[loop.index0 - 1].role %}{{ raise_exception('Roles must alternate.') }}{% endif %}" +
@@ -27,33 +27,57 @@ function render(chatTemplate: string, ...messages: Message[]): string {
     .join('');
 }
 
-describe('what the system says late', () => {
+describe('a late system message', () => {
   for (const [name, messages, expected] of [
-    ['at the end', [say('system', 'A'), say('user', 'B'), say('system', 'C')], '[system]A[user]B\n\nC'],
-    ['between two of the user', [say('user', 'A'), say('system', 'B'), say('user', 'C')], '[user]A\n\nB\n\nC'],
     [
-      'before the user',
-      [say('user', 'A'), say('assistant', 'B'), say('system', 'C'), say('user', 'D')],
+      'at the end',
+      [createMessage('system', 'A'), createMessage('user', 'B'), createMessage('system', 'C')],
+      '[system]A[user]B\n\nC',
+    ],
+    [
+      'between two user messages',
+      [createMessage('user', 'A'), createMessage('system', 'B'), createMessage('user', 'C')],
+      '[user]A\n\nB\n\nC',
+    ],
+    [
+      'before a user message',
+      [
+        createMessage('user', 'A'),
+        createMessage('assistant', 'B'),
+        createMessage('system', 'C'),
+        createMessage('user', 'D'),
+      ],
       '[user]A[assistant]B[user]C\n\nD',
     ],
     [
-      'twice',
-      [say('user', 'A'), say('system', 'B'), say('developer', 'C'), say('assistant', 'D')],
+      'after another one',
+      [
+        createMessage('user', 'A'),
+        createMessage('system', 'B'),
+        createMessage('developer', 'C'),
+        createMessage('assistant', 'D'),
+      ],
       '[user]A\n\nB\n\nC[assistant]D',
     ],
   ] as const) {
-    test(`${name} is said by the user where the template takes it in no other way`, () => {
+    test(`becomes user text ${name} when the template rejects it`, () => {
       assert.equal(render(STRICT, ...messages), expected);
     });
   }
 
-  test('stays where it is in a template that takes it', () => {
-    assert.equal(render(LENIENT, say('user', 'A'), say('system', 'B')), '[user]A[system]B');
+  test('stays in place when the template accepts it', () => {
+    assert.equal(render(LENIENT, createMessage('user', 'A'), createMessage('system', 'B')), '[user]A[system]B');
   });
 
-  test('changes no conversation in which there is none', () => {
-    assert.equal(lateSystemAsUser([say('system', 'A'), say('developer', 'B'), say('user', 'C')]), undefined);
-    assert.equal(lateSystemAsUser([say('system', 'A')]), undefined);
-    assert.throws(() => render(STRICT, say('user', 'A'), say('user', 'B')), /alternate|prompt|template/i);
+  test('leaves a conversation without late system messages unchanged', () => {
+    assert.equal(
+      moveLateSystemToUser([createMessage('system', 'A'), createMessage('developer', 'B'), createMessage('user', 'C')]),
+      undefined,
+    );
+    assert.equal(moveLateSystemToUser([createMessage('system', 'A')]), undefined);
+    assert.throws(
+      () => render(STRICT, createMessage('user', 'A'), createMessage('user', 'B')),
+      /alternate|prompt|template/i,
+    );
   });
 });

@@ -1,29 +1,29 @@
 import type { Message } from '../core/message.ts';
 
 /**
- * The conversation for a template that takes what the system says at the beginning only: what it says later, as agents let
- * it, is said by the user instead, in one turn with what stands beside it.
+ * Converts later system messages to user text, for templates that allow system text only at the beginning. Agents send
+ * such messages. The text is joined with a neighboring user message, so that roles still alternate.
  *
- * @returns undefined where the system says nothing late.
+ * @returns undefined when there is no later system message.
  */
-export function lateSystemAsUser(turns: readonly Message[]): readonly Message[] | undefined {
-  const begins = turns.findIndex(({ role }) => !isSystem(role));
-  const isLate = ({ role }: Message, index: number): boolean => index > begins && isSystem(role);
-  if (begins < 0 || !turns.some(isLate)) return undefined;
-  const said: Message[] = [];
-  let joins = false;
-  for (const [index, turn] of turns.entries()) {
-    const wasLate = joins;
-    joins = isLate(turn, index);
-    const last = said.at(-1);
-    if (!joins && !(wasLate && turn.role === 'user')) said.push(turn);
+export function moveLateSystemToUser(messages: readonly Message[]): readonly Message[] | undefined {
+  const firstOtherIndex = messages.findIndex(({ role }) => !isSystem(role));
+  const isLate = ({ role }: Message, index: number): boolean => index > firstOtherIndex && isSystem(role);
+  if (firstOtherIndex < 0 || !messages.some(isLate)) return undefined;
+  const merged: Message[] = [];
+  let isAppended = false;
+  for (const [index, message] of messages.entries()) {
+    const wasLate = isAppended;
+    isAppended = isLate(message, index);
+    const last = merged.at(-1);
+    if (!isAppended && !(wasLate && message.role === 'user')) merged.push(message);
     else if (last?.role === 'user')
-      said[said.length - 1] = { ...last, content: [...last.content, BLANK, ...turn.content] };
-    else said.push({ role: 'user', content: turn.content });
+      merged[merged.length - 1] = { ...last, content: [...last.content, PARAGRAPH_BREAK, ...message.content] };
+    else merged.push({ role: 'user', content: message.content });
   }
-  return said;
+  return merged;
 }
 
 const isSystem = (role: Message['role']): boolean => role === 'system' || role === 'developer';
 
-const BLANK = { type: 'text', text: '\n\n' } as const;
+const PARAGRAPH_BREAK = { type: 'text', text: '\n\n' } as const;

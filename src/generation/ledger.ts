@@ -1,22 +1,22 @@
 import type { Owner } from '../core/context.ts';
 import type { Usage } from '../core/event.ts';
 
-/** Where usage is written down: reserved at start, settled at end, also after an abort; what a crash left open is known. */
+/** Records usage: an entry is reserved at the start and settled at the end, so a crash leaves an open entry behind. */
 export interface Ledger {
   reserve(entry: {
     readonly requestId: string;
     readonly owner: Owner;
     readonly model: string;
     readonly choices: number;
-  }): Promise<Reservation>;
+  }): Promise<UsageReservation>;
 }
 
-export interface Reservation {
-  /** Once, with what was really consumed. */
-  settle(usage: Usage, how: 'finished' | 'cancelled' | 'failed'): void;
+export interface UsageReservation {
+  /** Records the tokens that were really consumed; call once, also after an abort. */
+  settle(usage: Usage, outcome: 'finished' | 'cancelled' | 'failed'): void;
 }
 
-/** Usage stands in the request's log line only. */
+/** Records nothing: usage appears only in the log line of the request. */
 export const logOnlyLedger: Ledger = {
   reserve: async () => ({ settle: () => undefined }),
 };

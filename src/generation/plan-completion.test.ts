@@ -6,35 +6,35 @@ import type { EngineEvent } from '../core/event.ts';
 import type { TextPrompt } from '../core/request.ts';
 import type { EngineCapabilities, EngineInput, TextEngine } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import { createHouse, ENTRY } from './__fixtures__/house.ts';
-import { collect } from './collect.ts';
+import { createTestGeneration, ENTRY } from './__fixtures__/test-generation.ts';
+import { collectResult } from './collect-result.ts';
 import { planCompletion } from './plan-completion.ts';
-import type { Plan } from './plan.ts';
+import type { GenerationPlan } from './plan.ts';
 
-interface Room {
+interface PlanSetup {
   readonly fillInTheMiddle?: FillInTheMiddle;
   readonly specialTokens?: readonly string[];
   readonly input?: EngineCapabilities['input'];
   readonly ability?: boolean;
 }
 
-async function planIn(
+async function createTestPlan(
   prompt: TextPrompt,
-  { fillInTheMiddle = QWEN_FILL, specialTokens, input = 'prompt', ability = true }: Room = {},
-): Promise<Plan> {
+  { fillInTheMiddle = QWEN_FILL, specialTokens, input = 'prompt', ability = true }: PlanSetup = {},
+): Promise<GenerationPlan> {
   const scripted = createScriptedEngine({ script: () => [] });
-  const loaded = await scripted.model();
+  const loaded = await scripted.loadModel();
   const engine: TextEngine = {
     ...scripted,
     capabilities: { ...scripted.capabilities, input },
-    model: async () => ({ ...loaded, specialTokens: specialTokens ?? loaded.specialTokens }),
+    loadModel: async () => ({ ...loaded, specialTokens: specialTokens ?? loaded.specialTokens }),
   };
   const entry = { ...ENTRY, abilities: { ...ENTRY.abilities, fillInTheMiddle: ability } };
   return await planCompletion(prompt, { entry, engine, fillInTheMiddle });
 }
 
-/** Special pieces in brackets. */
-const shown = (input: EngineInput): string =>
+/** Formats a prompt with special segments in brackets. */
+const formatInput = (input: EngineInput): string =>
   input.type === 'segments'
     ? input.segments.map(({ text, special }) => (special ? `[${text}]` : text)).join('')
     : assert.fail('a prompt');
@@ -43,89 +43,95 @@ const ABLE = { ...ENTRY, abilities: { ...ENTRY.abilities, fillInTheMiddle: true 
 
 const FILL: TextPrompt = { type: 'fill', prefix: 'a<|fim_suffix|>', suffix: 'b<|fim_middle|>' };
 
-describe('a prompt without a conversation', () => {
-  it('is continued as it stands, whatever it reads like', async () => {
+describe('planCompletion', () => {
+  it('sends a text prompt unchanged, whatever it contains', async () => {
     const text = '<|im_start|>user <|fim_prefix|>';
-    const { asked, stopTokens } = await planIn({ type: 'text', text });
-    assert.deepEqual(asked.input, { type: 'segments', segments: [{ text, special: false }] });
+    const { engineRequest, stopTokens } = await createTestPlan({ type: 'text', text });
+    assert.deepEqual(engineRequest.input, { type: 'segments', segments: [{ text, special: false }] });
     assert.ok(stopTokens?.includes('<|file_sep|>'));
   });
 
-  it('of token ids goes to the engine as they are', async () => {
-    const { asked } = await planIn({ type: 'tokens', tokens: [5, 6] });
-    assert.deepEqual(asked.input, { type: 'tokens', tokens: [5, 6] });
+  it('sends token ids unchanged', async () => {
+    const { engineRequest } = await createTestPlan({ type: 'tokens', tokens: [5, 6] });
+    assert.deepEqual(engineRequest.input, { type: 'tokens', tokens: [5, 6] });
   });
 
-  it("to be filled stands between the tokens of the model's family, and nothing in it becomes one", async () => {
-    const { asked, stopTokens } = await planIn(FILL);
-    assert.equal(shown(asked.input), '[<|fim_prefix|>]a<|fim_suffix|>[<|fim_suffix|>]b<|fim_middle|>[<|fim_middle|>]');
+  it("puts prefix and suffix between the special tokens of the model's family and keeps their texts plain", async () => {
+    const { engineRequest, stopTokens } = await createTestPlan(FILL);
+    assert.equal(
+      formatInput(engineRequest.input),
+      '[<|fim_prefix|>]a<|fim_suffix|>[<|fim_suffix|>]b<|fim_middle|>[<|fim_middle|>]',
+    );
     assert.equal(stopTokens, QWEN_FILL.stopTokens);
   });
 
-  it('gets the middle also where nothing comes after the gap', async () => {
-    const { asked } = await planIn({ type: 'fill', prefix: 'a', suffix: '' });
-    assert.equal(shown(asked.input), '[<|fim_prefix|>]a[<|fim_suffix|>][<|fim_middle|>]');
+  it('asks for the middle also when the suffix is empty', async () => {
+    const { engineRequest } = await createTestPlan({ type: 'fill', prefix: 'a', suffix: '' });
+    assert.equal(formatInput(engineRequest.input), '[<|fim_prefix|>]a[<|fim_suffix|>][<|fim_middle|>]');
   });
 
-  it('is spelled as the vocabulary has it, in its order', async () => {
-    const ofStarCoder = await planIn(FILL, { specialTokens: ['<fim_prefix>', '<fim_suffix>', '<fim_middle>'] });
+  it('uses the fill-in-the-middle tokens of the vocabulary in their order', async () => {
+    const ofStarCoder = await createTestPlan(FILL, { specialTokens: ['<fim_prefix>', '<fim_suffix>', '<fim_middle>'] });
     assert.equal(
-      shown(ofStarCoder.asked.input),
+      formatInput(ofStarCoder.engineRequest.input),
       '[<fim_prefix>]a<|fim_suffix|>[<fim_suffix>]b<|fim_middle|>[<fim_middle>]',
     );
-    const ofCodestral = await planIn(FILL, { specialTokens: ['[PREFIX]', '[SUFFIX]'] });
-    assert.equal(shown(ofCodestral.asked.input), '[[SUFFIX]]b<|fim_middle|>[[PREFIX]]a<|fim_suffix|>');
+    const ofCodestral = await createTestPlan(FILL, { specialTokens: ['[PREFIX]', '[SUFFIX]'] });
+    assert.equal(formatInput(ofCodestral.engineRequest.input), '[[SUFFIX]]b<|fim_middle|>[[PREFIX]]a<|fim_suffix|>');
   });
 
-  it('with a suffix is refused by a model that has no tokens for it, or is declared not to', async () => {
+  it('rejects a suffix for a model that has no tokens for it or is declared unable', async () => {
     const refusal = { kind: 'unsupported', param: 'suffix', message: /cannot fill in the middle/ };
-    await assert.rejects(planIn(FILL, { specialTokens: ['<|im_end|>'] }), refusal);
-    await assert.rejects(planIn(FILL, { ability: false }), refusal);
+    await assert.rejects(createTestPlan(FILL, { specialTokens: ['<|im_end|>'] }), refusal);
+    await assert.rejects(createTestPlan(FILL, { ability: false }), refusal);
   });
 
-  it('with a prefix only is continued by such a model', async () => {
-    const { asked, stopTokens } = await planIn({ type: 'fill', prefix: 'a', suffix: '' }, { ability: false });
-    assert.equal(shown(asked.input), 'a');
+  it('continues a prefix without suffix on such a model', async () => {
+    const { engineRequest, stopTokens } = await createTestPlan(
+      { type: 'fill', prefix: 'a', suffix: '' },
+      { ability: false },
+    );
+    assert.equal(formatInput(engineRequest.input), 'a');
     assert.deepEqual(stopTokens, []);
   });
 
-  it('is refused by an engine that takes conversations only', async () => {
+  it('rejects a prompt for an engine that accepts conversations only', async () => {
     const refusal = { kind: 'unsupported', param: 'model', message: /conversations only/ };
-    await assert.rejects(planIn({ type: 'text', text: 'a' }, { input: 'chat' }), refusal);
+    await assert.rejects(createTestPlan({ type: 'text', text: 'a' }, { input: 'chat' }), refusal);
   });
 
-  it('has stages where there is a gap, and none where a text is continued', async () => {
-    const stages = async (prompt: TextPrompt) => (await planIn(prompt)).stagesOf(0, () => undefined).length;
+  it('adds a stage for a gap and none for a text prompt', async () => {
+    const stages = async (prompt: TextPrompt) => (await createTestPlan(prompt)).createStages(0, () => undefined).length;
     assert.equal(await stages(FILL), 1);
     assert.equal(await stages({ type: 'text', text: 'a' }), 0);
   });
 
-  it('may be filled with a fence only where it has some of its own', async () => {
+  it('ends a filling at a fence unless the text around the gap contains one', async () => {
     const filled = async (suffix: string): Promise<string> => {
       const script = () => [{ type: 'tokens' as const, tokens: ['a', '\n```', '\nb'] }];
-      const { generate } = createHouse(createScriptedEngine({ script, contextTokens: 100 }), { entry: ABLE });
+      const { generate } = createTestGeneration(createScriptedEngine({ script, contextTokens: 100 }), { entry: ABLE });
       const { batches } = await generate({ messages: [], prompt: { type: 'fill', prefix: 'x', suffix } });
-      return (await collect(batches)).choices[0]?.blocks[0]?.text ?? '';
+      return (await collectResult(batches)).choices[0]?.blocks[0]?.text ?? '';
     };
     assert.equal(await filled('\nmore'), 'a');
     assert.equal(await filled('\n```\n'), 'a\n```\nb');
   });
 });
 
-describe('an answer that its stages end', () => {
+describe('a choice that its stage ends', () => {
   const script = () => [{ type: 'tokens' as const, tokens: ['x', '\nreturn all_of_it\n'] }, { type: 'hang' as const }];
   const request = { messages: [], prompt: { type: 'fill', prefix: 'a', suffix: '\nreturn all_of_it' } } as const;
 
-  it('ends the run, frees the engine, and counts what it said', async () => {
+  it('ends the run, cancels the engine and counts the generated tokens', async () => {
     const ended: boolean[] = [];
     const engine = createScriptedEngine({
       script,
       contextTokens: 100,
       onRunEnd: ({ isCancelled }) => void ended.push(isCancelled),
     });
-    const { books, generate } = createHouse(engine, { entry: ABLE });
+    const { records, generate } = createTestGeneration(engine, { entry: ABLE });
     const { batches } = await generate({ ...request, choices: 2 });
-    const { choices, usage } = await collect(batches);
+    const { choices, usage } = await collectResult(batches);
     assert.deepEqual(
       choices.map(({ blocks, reason }) => [blocks.map(({ text }) => text).join(''), reason]),
       [
@@ -135,28 +141,28 @@ describe('an answer that its stages end', () => {
     );
     assert.equal(usage.completionTokens, 4);
     assert.deepEqual(ended, [true]);
-    assert.deepEqual(books.settled, [{ usage, how: 'finished' }]);
-    assert.equal(books.releases, 1);
+    assert.deepEqual(records.settled, [{ usage, outcome: 'finished' }]);
+    assert.equal(records.releases, 1);
   });
 
-  it('waits for choices that go on', async () => {
+  it('waits for the other choices', async () => {
     const scripted = createScriptedEngine({ script: () => [], contextTokens: 100 });
     const end = { type: 'choice-end', reason: 'stop' } as const;
-    const text = (choice: number, said: string): EngineEvent => ({
+    const text = (choice: number, output: string): EngineEvent => ({
       type: 'text',
       choice,
-      text: said,
+      text: output,
       tokens: 1,
       phase: 0,
     });
     async function* events(): AsyncGenerator<readonly EngineEvent[]> {
       yield [text(0, '\nreturn all_of_it\n'), text(1, 'a')];
       yield [text(0, 'more'), text(1, 'b'), { ...end, choice: 1 }];
-      assert.fail('nobody reads on');
+      assert.fail('the rest must not be read');
     }
     const engine: TextEngine = { ...scripted, start: async () => ({ batches: events() }) };
-    const { batches } = await createHouse(engine, { entry: ABLE }).generate({ ...request, choices: 2 });
-    const { choices } = await collect(batches);
+    const { batches } = await createTestGeneration(engine, { entry: ABLE }).generate({ ...request, choices: 2 });
+    const { choices } = await collectResult(batches);
     assert.deepEqual(
       choices.map(({ blocks }) => blocks.map((block) => block.text).join('')),
       ['', 'ab'],

@@ -1,50 +1,61 @@
-import { fillInTheMiddleOf } from '../catalogue/families/fill-in-the-middle.ts';
+import { findFillInTheMiddle } from '../catalogue/families/fill-in-the-middle.ts';
 import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import type { ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { PromptSegment } from '../core/prompt.ts';
 import type { TextPrompt } from '../core/request.ts';
 import type { EngineInput, TextEngine } from '../engines/engine.ts';
-import type { Plan } from './plan.ts';
-import { closingOf, createBlockEnd } from './stages/block-end.ts';
-import { createFillingEnd } from './stages/filling-end.ts';
-import { beginningOf, FENCE, lookFor } from './stages/line-pattern.ts';
-import type { Look } from './stages/line-pattern.ts';
+import type { GenerationPlan } from './plan.ts';
+import { createClosingDetector, createBlockEndDetector } from './stages/block-end.ts';
+import { createFillingEndStage } from './stages/filling-end.ts';
+import { createBeginningPattern, FENCE_PATTERN, matchLinePattern } from './stages/line-pattern.ts';
+import type { EndDetector } from './stages/line-pattern.ts';
 
-interface CompletionNeeds {
+interface CompletionDeps {
   readonly entry: ModelEntry;
   readonly engine: TextEngine;
-  /** Of the model's family; otherwise its vocabulary tells. */
+  /** Tokens of the model's family; when absent, the model's vocabulary decides. */
   readonly fillInTheMiddle?: FillInTheMiddle | undefined;
 }
 
 /**
- * A prompt that is completed as it stands, without a template.
+ * Plans a prompt that the model continues as it is, without a chat template.
  *
- * @throws ServiceError `unsupported` where the model's engine takes conversations only, or where there is something to
- *   lead up to and the model cannot fill in the middle.
+ * @throws ServiceError `unsupported` when the engine accepts only conversations, or when there is a suffix and the
+ *   model cannot fill in the middle.
  */
-export async function planCompletion(prompt: TextPrompt, { entry, engine, ...style }: CompletionNeeds): Promise<Plan> {
+export async function planCompletion(
+  prompt: TextPrompt,
+  { entry, engine, ...style }: CompletionDeps,
+): Promise<GenerationPlan> {
   if (engine.capabilities.input === 'chat')
-    throw new ServiceError('unsupported', `Model ${entry.name} runs on a server that takes conversations only.`, {
-      param: 'model',
-    });
-  const { specialTokens } = await engine.model();
+    throw new ServiceError(
+      'unsupported',
+      `Model ${entry.name} runs on a server that accepts conversations only, not prompts. Use chat completions.`,
+      {
+        param: 'model',
+      },
+    );
+  const { specialTokens } = await engine.loadModel();
   const canFill = entry.abilities.fillInTheMiddle !== false;
-  const fill = canFill ? fillInTheMiddleOf(style.fillInTheMiddle, specialTokens) : undefined;
+  const fill = canFill ? findFillInTheMiddle(style.fillInTheMiddle, specialTokens) : undefined;
   if (prompt.type === 'fill' && prompt.suffix !== '' && !fill)
-    throw new ServiceError('unsupported', `Model ${entry.name} cannot fill in the middle: it takes no suffix.`, {
-      param: 'suffix',
-    });
+    throw new ServiceError(
+      'unsupported',
+      `Model ${entry.name} cannot fill in the middle. Send the request without a suffix.`,
+      {
+        param: 'suffix',
+      },
+    );
   return {
-    unheard: [],
-    asked: { input: inputOf(prompt, fill), phases: [] },
+    ignored: [],
+    engineRequest: { input: createInput(prompt, fill), phases: [] },
     stopTokens: fill?.stopTokens ?? [],
-    stagesOf: () => (prompt.type === 'fill' ? [createFillingEnd(endsOf(prompt))] : []),
+    createStages: () => (prompt.type === 'fill' ? [createFillingEndStage(createEndDetectors(prompt))] : []),
   };
 }
 
-function inputOf(prompt: TextPrompt, fill: FillInTheMiddle | undefined): EngineInput {
+function createInput(prompt: TextPrompt, fill: FillInTheMiddle | undefined): EngineInput {
   switch (prompt.type) {
     case 'tokens':
       return prompt;
@@ -52,32 +63,33 @@ function inputOf(prompt: TextPrompt, fill: FillInTheMiddle | undefined): EngineI
       return { type: 'segments', segments: [{ text: prompt.text, special: false }] };
     case 'fill': {
       const { prefix, suffix } = prompt;
-      // Nothing to lead up to, and no words for it: what follows a prefix is its continuation.
+      // Without a suffix a gap is an ordinary continuation, which needs no special tokens.
       if (!fill) return { type: 'segments', segments: [{ text: prefix, special: false }] };
-      const before = [special(fill.prefix), { text: prefix, special: false }];
-      const behind = [special(fill.suffix), { text: suffix, special: false }];
-      const parts = fill.first === 'suffix' ? [...behind, ...before] : [...before, ...behind];
-      const segments = [...parts, ...(fill.middle === undefined ? [] : [special(fill.middle)])];
+      const prefixSegments = [createSpecialSegment(fill.prefix), { text: prefix, special: false }];
+      const suffixSegments = [createSpecialSegment(fill.suffix), { text: suffix, special: false }];
+      const parts =
+        fill.first === 'suffix' ? [...suffixSegments, ...prefixSegments] : [...prefixSegments, ...suffixSegments];
+      const segments = [...parts, ...(fill.middle === undefined ? [] : [createSpecialSegment(fill.middle)])];
       return { type: 'segments', segments: segments.filter(({ text }) => text !== '') };
     }
   }
 }
 
-const special = (text: string): PromptSegment => ({ text, special: true });
+const createSpecialSegment = (text: string): PromptSegment => ({ text, special: true });
 
-/** What ends a filling; made anew for each choice. */
-function endsOf(gap: Extract<TextPrompt, { type: 'fill' }>): readonly Look[] {
+/** Creates the detectors that end the filling of a gap; they have state, so each choice needs new ones. */
+function createEndDetectors(gap: Extract<TextPrompt, { type: 'fill' }>): readonly EndDetector[] {
   const { prefix, suffix } = gap;
-  const beginning = beginningOf(suffix);
-  // A text with fences of its own may well be filled with one.
+  const beginning = createBeginningPattern(suffix);
+  // A text that contains fences may be filled with one, so a fence ends only other fillings.
   const hasFences = prefix.includes('```') || suffix.includes('```');
-  const patterns = [...(beginning ? [beginning] : []), ...(hasFences ? [] : [FENCE])];
+  const patterns = [...(beginning ? [beginning] : []), ...(hasFences ? [] : [FENCE_PATTERN])];
   return [
     ...patterns.map(
-      (pattern): Look =>
+      (pattern): EndDetector =>
         (seen, at) =>
-          lookFor(pattern, seen, at),
+          matchLinePattern(pattern, seen, at),
     ),
-    ...[createBlockEnd(gap), closingOf(gap)].filter((look) => look !== undefined),
+    ...[createBlockEndDetector(gap), createClosingDetector(gap)].filter((look) => look !== undefined),
   ];
 }

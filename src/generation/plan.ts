@@ -3,71 +3,75 @@ import type { ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import { TOOL_NAME_TOKENS_MAX } from '../core/limits.ts';
 import type { Message, Tool } from '../core/message.ts';
-import type { Phase, PromptSegment } from '../core/prompt.ts';
-import type { GenerationRequest, ToolUse } from '../core/request.ts';
+import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
+import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
 import type { EngineRequest, TextEngine } from '../engines/engine.ts';
-import { checkedStages } from './checked-stages.ts';
-import type { CheckAnswer } from './checked-stages.ts';
+import { addOutputChecks } from './output-checks.ts';
+import type { CheckAnswer } from './output-checks.ts';
 import { planCompletion } from './plan-completion.ts';
-import type { createPromptRenderer } from './prompt.ts';
-import type { Stages } from './run.ts';
-import { createRequiredCall } from './stages/required-call.ts';
-import { createThought } from './stages/thought.ts';
-import type { Verify } from './stages/verdict.ts';
-import { createWithoutCalls } from './stages/without-calls.ts';
-import { createWithoutMarks } from './stages/without-marks.ts';
-import type { EarlierThoughts } from './template-message.ts';
-import { canKeepThoughts, canThink, closeUnwanted, planThinking } from './thinking.ts';
-import { templateToolFormat } from './tools/formats.ts';
-import type { ToolFormatName } from './tools/formats.ts';
-import { planTools, shiftPhases, steerToAnswer } from './tools/plan-tools.ts';
-import { createToolCalls } from './tools/tool-calls.ts';
+import type { createPromptRenderer } from './prompt-renderer.ts';
+import type { Stages } from './run-events.ts';
+import { createRequiredCallStage } from './stages/required-call.ts';
+import { createThoughtStage } from './stages/thought.ts';
+import type { HoldBatch } from './stages/check-result.ts';
+import { createCallRemovalStage } from './stages/call-removal.ts';
+import { createMarkRemovalStage } from './stages/mark-removal.ts';
+import type { EarlierThoughtPlacement } from './template-message.ts';
+import { canKeepThoughts, canThink, closeUnwantedThought, planThinking } from './thinking.ts';
+import { getTemplateToolFormat } from './tools/tool-formats.ts';
+import type { ToolFormatName } from './tools/tool-formats.ts';
+import { planTools, shiftPhases, createAnswerOnlyPhases } from './tools/plan-tools.ts';
+import { createToolCallStage } from './tools/tool-call-stage.ts';
 
-/** How a request is put to an engine, and what becomes of the events it answers with. */
-export interface Plan {
-  /** Wishes that this model or engine cannot hear, in canonical words. */
-  readonly unheard: readonly string[];
-  readonly asked: Pick<EngineRequest, 'input' | 'phases' | 'markers'>;
-  /** Texts of special tokens that end this answer, besides those of the model's family. */
+/** How a request is sent to an engine, and which stages process the events of its answer. */
+export interface GenerationPlan {
+  /** Request fields that this model or engine ignores, in canonical names. */
+  readonly ignored: readonly string[];
+  readonly engineRequest: Pick<EngineRequest, 'input' | 'phases' | 'markers'>;
+  /** Texts of special tokens that end this answer, besides the stop tokens of the model's family. */
   readonly stopTokens?: readonly string[];
-  readonly stagesOf: (choice: number, verify: Verify) => Stages;
+  readonly createStages: (choice: number, holdBatch: HoldBatch) => Stages;
 }
 
-export interface PlanNeeds {
+export interface PlanDeps {
   readonly entry: ModelEntry;
   readonly engine: TextEngine;
-  readonly rendererOf: ReturnType<typeof createPromptRenderer>;
+  readonly getRenderer: ReturnType<typeof createPromptRenderer>;
   readonly defaultSystem?: string | undefined;
-  /** Of the model's family; otherwise its template tells. */
+  /** Format of the model's family; when absent, the template's source decides. */
   readonly toolFormat?: ToolFormatName | undefined;
   readonly fillInTheMiddle?: FillInTheMiddle | undefined;
-  readonly newCallId: () => string;
-  readonly problemOf: CheckAnswer;
-  /** These were called already and are not offered again: what still reads like a call of one is no answer. */
-  readonly withoutCallsOf?: readonly Tool[];
+  readonly createCallId: () => string;
+  readonly checkAnswer: CheckAnswer;
+  /** Tools that are no longer offered because they were called already. Calls of them are removed from the answer. */
+  readonly withdrawnTools?: readonly Tool[];
 }
 
 /**
+ * Plans a request for the engine of its model.
+ *
  * @throws ServiceError `invalid-request` naming a tool whose name is too long for the model; `unsupported` for a prompt
- *   that it cannot complete.
+ *   that the model cannot complete.
  */
-export async function planRequest(request: GenerationRequest, needs: PlanNeeds): Promise<Plan> {
-  const { engine } = needs;
+export async function planRequest(request: GenerationRequest, deps: PlanDeps): Promise<GenerationPlan> {
+  const { engine } = deps;
   const { toolUse, prompt } = request;
-  if (prompt) return await planCompletion(prompt, needs);
-  if (engine.capabilities.input === 'chat') return planChat(request, needs);
-  if (toolUse) await checkNames(toolUse, engine);
-  return await planPrompt(request, needs);
+  if (prompt) return await planCompletion(prompt, deps);
+  if (engine.capabilities.input === 'chat') return planChat(request, deps);
+  if (toolUse) await checkToolNames(toolUse, engine);
+  return await planPrompt(request, deps);
 }
 
-/** The server renders, thinks and makes calls itself. */
-function planChat(request: GenerationRequest, { entry, engine, problemOf }: PlanNeeds): Plan {
-  const { messages, toolUse, outputFormat, thinking, further } = request;
+/** Plans a request for a server that renders prompts and parses reasoning and calls itself. */
+function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: PlanDeps): GenerationPlan {
+  const { messages, toolUse, outputFormat, thinking, extraFields } = request;
   const { capabilities } = engine;
-  const forwarded = (capabilities.forwards ?? []).filter((name) => further && Object.hasOwn(further, name));
+  const forwarded = (capabilities.forwardableFields ?? []).filter(
+    (name) => extraFields && Object.hasOwn(extraFields, name),
+  );
   return {
-    unheard: [],
-    asked: {
+    ignored: [],
+    engineRequest: {
       input: {
         type: 'messages',
         messages,
@@ -75,134 +79,141 @@ function planChat(request: GenerationRequest, { entry, engine, problemOf }: Plan
         ...(toolUse ? { toolUse } : {}),
         ...(outputFormat ? { outputFormat } : {}),
         ...(canThink(entry, capabilities) ? { thinking: thinking ?? false } : {}),
-        ...(forwarded.length > 0 ? { forwarded: pick(further ?? {}, forwarded) } : {}),
+        ...(forwarded.length > 0 ? { forwarded: pick(extraFields ?? {}, forwarded) } : {}),
       },
       phases: [],
     },
-    stagesOf: (_, verify) =>
-      checkedStages((toolUse?.choice ?? 'auto') === 'auto' ? [] : [createRequiredCall()], {
+    createStages: (_, holdBatch) =>
+      addOutputChecks((toolUse?.choice ?? 'auto') === 'auto' ? [] : [createRequiredCallStage()], {
         engine,
         phases: [],
         toolUse,
         outputFormat,
-        problemOf,
-        verify,
+        checkAnswer,
+        holdBatch,
       }),
   };
 }
 
-/** Without prototype: `__proto__` is a name like any other. */
+/** Copies the named fields into an object without prototype, so that `__proto__` is a name like any other. */
 const pick = (fields: Readonly<Record<string, unknown>>, names: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.assign(Object.create(null), Object.fromEntries(names.map((name) => [name, fields[name]])));
 
-async function planPrompt(request: GenerationRequest, needs: PlanNeeds): Promise<Plan> {
-  const { entry, engine } = needs;
+async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<GenerationPlan> {
+  const { entry, engine } = deps;
   const { toolUse, outputFormat } = request;
-  const model = await engine.model();
+  const model = await engine.loadModel();
   const wantsThought = request.thinking !== undefined && canThink(entry, engine.capabilities);
   const isNative = entry.abilities.thinking === 'native';
-  const render = (earlierThoughts: EarlierThoughts): readonly PromptSegment[] =>
-    needs.rendererOf(model)(request.messages, {
-      defaultSystem: needs.defaultSystem,
+  const render = (earlierThoughts: EarlierThoughtPlacement): readonly PromptSegment[] =>
+    deps.getRenderer(model)(request.messages, {
+      defaultSystem: deps.defaultSystem,
       earlierThoughts,
       opensThought: wantsThought && isNative,
-      toolFormat: needs.toolFormat,
+      toolFormat: deps.toolFormat,
       ...(toolUse ? { tools: toolUse.tools } : {}),
     });
   const preserves = request.preserveThinking === true && canThink(entry, engine.capabilities);
   const { prompt, dropsThoughts } = preserves
-    ? renderThoughts(render, request.messages, isNative)
+    ? renderEarlierThoughts(render, request.messages, isNative)
     : { prompt: render(undefined), dropsThoughts: false };
   const thought = planThinking(request, entry, engine, { model, prompt });
-  const hasCalls = toolUse !== undefined || needs.withoutCallsOf !== undefined;
-  const format = (hasCalls && templateToolFormat(model.chatTemplate ?? '', needs.toolFormat)) || 'hermes';
-  const answer =
-    needs.withoutCallsOf && !outputFormat
-      ? { opening: [], preface: '', phases: steerToAnswer(), markers: [] }
+  const hasCalls = toolUse !== undefined || deps.withdrawnTools !== undefined;
+  const format = (hasCalls && getTemplateToolFormat(model.chatTemplate ?? '', deps.toolFormat)) || 'hermes';
+  const toolPlan =
+    deps.withdrawnTools && !outputFormat
+      ? { opening: [], preface: '', phases: createAnswerOnlyPhases(), markers: [] }
       : planTools({ toolUse, outputFormat, format, specialTokens: model.specialTokens });
 
-  const phases: readonly Phase[] = thought
+  const phases: readonly GenerationPhase[] = thought
     ? [
-        { ...thought.phase, thenAppend: [...(thought.phase.thenAppend ?? []), ...answer.opening] },
-        ...(answer.phases.length > 0 ? shiftPhases(answer.phases, 1) : [{ kind: 'answer' as const }]),
+        { ...thought.phase, appendOnEnd: [...(thought.phase.appendOnEnd ?? []), ...toolPlan.opening] },
+        ...(toolPlan.phases.length > 0 ? shiftPhases(toolPlan.phases, 1) : [{ kind: 'answer' as const }]),
       ]
-    : answer.phases;
-  const sent = phasesFor(engine, phases);
-  const behind = thought ? thought.opening : [...closeUnwanted(prompt, entry, model), ...answer.opening];
+    : toolPlan.phases;
+  const sentPhases = selectSupportedPhases(engine, phases);
+  const appended = thought ? thought.opening : [...closeUnwantedThought(prompt, entry, model), ...toolPlan.opening];
   return {
-    unheard: [
+    ignored: [
       ...(dropsThoughts ? ['preserve_thinking'] : []),
-      ...(outputFormat && !(engine.capabilities.grammar && sent.some(({ grammar }) => grammar))
+      ...(outputFormat && !(engine.capabilities.grammar && sentPhases.some(({ grammar }) => grammar))
         ? ['response_format']
         : []),
     ],
-    asked: {
-      input: { type: 'segments', segments: [...prompt, ...behind] },
-      phases: sent,
-      markers: [...answer.markers, ...(thought ? [thought.marks.close] : [])],
+    engineRequest: {
+      input: { type: 'segments', segments: [...prompt, ...appended] },
+      phases: sentPhases,
+      markers: [...toolPlan.markers, ...(thought ? [thought.marks.close] : [])],
     },
-    stagesOf: (choice, verify) =>
-      checkedStages(
+    createStages: (choice, holdBatch) =>
+      addOutputChecks(
         [
-          ...(thought ? [createThought(phases)] : []),
+          ...(thought ? [createThoughtStage(phases)] : []),
           ...(toolUse
             ? [
-                createToolCalls({
+                createToolCallStage({
                   choice,
                   format,
                   names: toolUse.tools.map(({ name }) => name),
                   isParallel: toolUse.isParallel,
-                  preface: answer.preface,
-                  newId: needs.newCallId,
+                  preface: toolPlan.preface,
+                  createId: deps.createCallId,
                 }),
               ]
             : []),
-          ...(needs.withoutCallsOf
+          ...(deps.withdrawnTools
             ? [
-                createToolCalls({
+                createToolCallStage({
                   choice,
                   format,
-                  names: needs.withoutCallsOf.map(({ name }) => name),
+                  names: deps.withdrawnTools.map(({ name }) => name),
                   isParallel: true,
                   preface: '',
-                  newId: needs.newCallId,
+                  createId: deps.createCallId,
                 }),
-                createWithoutCalls(),
+                createCallRemovalStage(),
               ]
             : []),
-          // Behind the calls: what their arguments say is not ours to change.
-          ...(thought ? [createWithoutMarks([thought.marks.open, thought.marks.close])] : []),
+          // After the calls: marks inside arguments must stay.
+          ...(thought ? [createMarkRemovalStage([thought.marks.open, thought.marks.close])] : []),
         ],
-        { engine, phases: sent, toolUse, outputFormat, problemOf: needs.problemOf, verify },
+        { engine, phases: sentPhases, toolUse, outputFormat, checkAnswer: deps.checkAnswer, holdBatch },
       ),
   };
 }
 
-/** An engine that follows grammars but no phases can still be held to one form from beginning to end. */
-function phasesFor({ capabilities }: TextEngine, phases: readonly Phase[]): readonly Phase[] {
+/** An engine that supports grammars but no phases can still apply one grammar to the whole answer. */
+function selectSupportedPhases(
+  { capabilities }: TextEngine,
+  phases: readonly GenerationPhase[],
+): readonly GenerationPhase[] {
   if (capabilities.phases && (capabilities.grammar || phases.length > 1)) return phases;
   return capabilities.grammar && phases.length === 1 ? phases : [];
 }
 
 /**
- * Earlier thoughts in the template's own field where it tells them, else in the text. Some templates drop both.
+ * Renders earlier reasoning in the template's own field if the template shows it, else as text. Some templates drop
+ * both.
  */
-function renderThoughts(
-  render: (earlierThoughts: EarlierThoughts) => readonly PromptSegment[],
+function renderEarlierThoughts(
+  render: (earlierThoughts: EarlierThoughtPlacement) => readonly PromptSegment[],
   messages: readonly Message[],
   isNative: boolean,
 ): { readonly prompt: readonly PromptSegment[]; readonly dropsThoughts: boolean } {
   const thoughts = messages.flatMap(({ reasoning }) => (reasoning === undefined ? [] : [reasoning.trim()]));
-  for (const way of isNative ? (['field', 'text'] as const) : (['text'] as const)) {
-    const prompt = render(way);
+  for (const placement of isNative ? (['field', 'text'] as const) : (['text'] as const)) {
+    const prompt = render(placement);
     const text = prompt.map((segment) => segment.text).join('');
     if (thoughts.every((thought) => text.includes(thought))) return { prompt, dropsThoughts: false };
   }
   return { prompt: render(undefined), dropsThoughts: true };
 }
 
-/** Specification, E1: a name has up to 64 tokens of the model. A token is at least one character, so few need counting. */
-async function checkNames({ tools }: ToolUse, engine: TextEngine): Promise<void> {
+/**
+ * Rejects tool names of more than 64 tokens (docs/wire/openai-compatible.md#chat-request). A token has at least one
+ * character, so only longer names are counted.
+ */
+async function checkToolNames({ tools }: ToolUseOptions, engine: TextEngine): Promise<void> {
   for (const { name, field } of tools) {
     if (name.length <= TOOL_NAME_TOKENS_MAX) continue;
     const tokens = await engine.countTokens({ type: 'segments', segments: [{ text: name, special: false }] });
@@ -210,7 +221,7 @@ async function checkNames({ tools }: ToolUse, engine: TextEngine): Promise<void>
     const param = field.replace(/(?:parameters|input_schema)$/, 'name');
     throw new ServiceError(
       'invalid-request',
-      `${param} must be at most ${TOOL_NAME_TOKENS_MAX} tokens of the model, got ${tokens}.`,
+      `${param} must have at most ${TOOL_NAME_TOKENS_MAX} tokens of the model, got ${tokens}.`,
       { param },
     );
   }

@@ -4,42 +4,45 @@ import fc from 'fast-check';
 import { QUOTA_KINDS } from '../core/quota.ts';
 import { createQuotas } from './quotas.ts';
 
-function createRoom() {
+function createTestQuotas() {
   let now = 0;
-  return { quotas: createQuotas({ monotonic: () => now }), pass: (seconds: number) => void (now += seconds * 1000) };
+  return {
+    quotas: createQuotas({ monotonic: () => now }),
+    advanceClock: (seconds: number) => void (now += seconds * 1000),
+  };
 }
 
 const LIMITS = { rpm_limit: 60, input_tpm: 600, output_tpm: 600 };
 
-describe('quotas per minute', () => {
-  it('are taken together, or not at all', async () => {
-    const { quotas } = createRoom();
+describe('createQuotas', () => {
+  it('takes all amounts or none', async () => {
+    const { quotas } = createTestQuotas();
     const ask = (input_tpm: number) =>
       quotas.take({ subject: 's', limits: LIMITS, amounts: { rpm_limit: 1, input_tpm } });
     assert.equal(await ask(600), undefined);
     assert.deepEqual(await ask(300), { kind: 'input_tpm', limit: 600, retryAfterSeconds: 30 });
     assert.deepEqual(await ask(1), { kind: 'input_tpm', limit: 600, retryAfterSeconds: 1 });
-    // What was refused took no request: 59 are left.
+    // The rejected requests took nothing: 59 requests are left.
     for (let at = 0; at < 59; at++)
       assert.equal(await quotas.take({ subject: 's', limits: LIMITS, amounts: { rpm_limit: 1 } }), undefined);
     assert.equal((await quotas.take({ subject: 's', limits: LIMITS, amounts: { rpm_limit: 1 } }))?.kind, 'rpm_limit');
   });
 
-  it('name what takes longest, and when enough of all is there', async () => {
-    const { quotas, pass } = createRoom();
-    const wish = { subject: 's', limits: LIMITS, amounts: { rpm_limit: 1, input_tpm: 100, output_tpm: 0 } };
-    assert.equal(await quotas.take(wish), undefined);
+  it('names the kind with the longest wait and the time until all are available', async () => {
+    const { quotas, advanceClock } = createTestQuotas();
+    const request = { subject: 's', limits: LIMITS, amounts: { rpm_limit: 1, input_tpm: 100, output_tpm: 0 } };
+    assert.equal(await quotas.take(request), undefined);
     quotas.spend('s', { rpm_limit: 60, output_tpm: 1_200 });
-    const shortage = await quotas.take(wish);
+    const shortage = await quotas.take(request);
     assert.deepEqual(shortage, { kind: 'output_tpm', limit: 600, retryAfterSeconds: 61 });
-    pass(60);
-    assert.equal((await quotas.take(wish))?.kind, 'output_tpm');
-    pass(1);
-    assert.equal(await quotas.take(wish), undefined);
+    advanceClock(60);
+    assert.equal((await quotas.take(request))?.kind, 'output_tpm');
+    advanceClock(1);
+    assert.equal(await quotas.take(request), undefined);
   });
 
-  it('are of one subject each, and only of those who were seen', async () => {
-    const { quotas } = createRoom();
+  it('counts each subject separately and ignores spending of unknown subjects', async () => {
+    const { quotas } = createTestQuotas();
     const ask = (subject: string) => quotas.take({ subject, limits: LIMITS, amounts: { input_tpm: 600 } });
     quotas.spend('other', { input_tpm: 600 });
     assert.equal(await ask('s'), undefined);
@@ -47,22 +50,22 @@ describe('quotas per minute', () => {
     assert.equal(await ask('other'), undefined);
   });
 
-  it('follow another limit at once, and one that is taken away', async () => {
-    const { quotas, pass } = createRoom();
+  it('applies a changed or removed limit at once', async () => {
+    const { quotas, advanceClock } = createTestQuotas();
     const amounts = { rpm_limit: 1 };
     const ask = (limits: object) => quotas.take({ subject: 's', limits, amounts });
     assert.equal(await ask({ rpm_limit: 1 }), undefined);
     assert.deepEqual(await ask({ rpm_limit: 1 }), { kind: 'rpm_limit', limit: 1, retryAfterSeconds: 60 });
-    pass(1);
+    advanceClock(1);
     assert.equal((await ask({ rpm_limit: 120 }))?.kind, 'rpm_limit', 'nothing more is there, but it flows faster');
-    pass(1);
+    advanceClock(1);
     assert.equal(await ask({ rpm_limit: 120 }), undefined);
     assert.equal(await ask({}), undefined);
     assert.equal((await ask({ rpm_limit: 0 }))?.kind, 'rpm_limit');
     assert.equal((await ask({ rpm_limit: 0 }))?.retryAfterSeconds, 600, 'which is never');
   });
 
-  it('whatever is asked, within any minute nobody is given more than twice a minute of any kind', async () => {
+  it('grants at most twice the limit of any kind within any minute', async () => {
     const step = fc.record({
       kind: fc.constantFrom(...QUOTA_KINDS),
       amount: fc.integer({ min: 1, max: 30 }),
@@ -70,12 +73,12 @@ describe('quotas per minute', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-        const { quotas, pass } = createRoom();
+        const { quotas, advanceClock } = createTestQuotas();
         const limits = Object.fromEntries(QUOTA_KINDS.map((kind) => [kind, 30]));
         const given: { readonly kind: string; readonly at: number; readonly amount: number }[] = [];
         let at = 0;
         for (const { kind, amount, seconds } of steps) {
-          pass(seconds);
+          advanceClock(seconds);
           at += seconds;
           const shortage = await quotas.take({ subject: 's', limits, amounts: { [kind]: amount } });
           if (!shortage) given.push({ kind, at, amount });

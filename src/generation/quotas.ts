@@ -1,43 +1,46 @@
 import type { QuotaAmounts, QuotaKind, QuotaLimits } from '../core/quota.ts';
 import { QUOTA_KINDS } from '../core/quota.ts';
-import { QUOTA_RETRY_SECONDS_MAX, QUOTAS_MAX } from '../core/limits.ts';
+import { QUOTA_RETRY_SECONDS_MAX, QUOTA_DEPLOYMENTS_TRACKED_MAX } from '../core/limits.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createLru } from '../lib/lru.ts';
+import { createLruCache } from '../lib/lru-cache.ts';
 import { createTokenBucket } from '../lib/token-bucket.ts';
 import type { TokenBucket } from '../lib/token-bucket.ts';
 
-/** What a request asks of the quotas of one thing, all at once. */
-export interface QuotaWish {
-  /** Whose quotas they are. */
+/** Amounts that one request takes from the quotas of a subject, all or nothing. */
+export interface QuotaRequest {
+  /** Id of the deployment whose quotas are used. */
   readonly subject: string;
-  /** In force from here on. A kind that is not there is not limited. */
+  /** Limits from now on. A kind without an entry is unlimited. */
   readonly limits: QuotaLimits;
-  /** What it takes of each kind; 0 of a kind asks only whether anything is left. What is not there is not asked for. */
+  /** Amount per kind. 0 only checks that something is left; a kind without an entry is not checked. */
   readonly amounts: QuotaAmounts;
 }
 
-/** Why nothing was taken. */
+/** The quota that has too little left, which is why nothing was taken. */
 export interface QuotaShortage {
   readonly kind: QuotaKind;
   /** Per minute. */
   readonly limit: number;
-  /** Until there is enough of all kinds; whole, from 1. */
+  /** Whole seconds, at least 1, until enough of all kinds is available. */
   readonly retryAfterSeconds: number;
 }
 
-/** What may be used in a minute, by subject and kind. Of several processes one keeps them for all. */
+/** Quotas per minute by subject and kind. One process keeps them for all processes. */
 export interface Quotas {
-  /** Takes all of it, or nothing where there is not enough of one kind. */
-  take(wish: QuotaWish): Promise<QuotaShortage | undefined>;
-  /** Takes more, whether it is there or not; less than nothing is given back. Of a subject that nobody took of: nothing happens. */
+  /** Takes all amounts, or none when one kind has too little. */
+  take(request: QuotaRequest): Promise<QuotaShortage | undefined>;
+  /** Takes amounts even when too little is left; negative amounts are returned. Ignores subjects unknown to `take`. */
   spend(subject: string, amounts: QuotaAmounts): void;
 }
 
 export function createQuotas(clock: Pick<Clock, 'monotonic'>): Quotas {
-  // A forgotten subject begins anew with full buckets, as it would after as many minutes without use.
-  const subjects = createLru<Map<QuotaKind, TokenBucket>>({ entriesMax: QUOTAS_MAX, weightMax: Infinity });
+  // An evicted subject starts again with full buckets, as it would after some minutes without use.
+  const subjects = createLruCache<Map<QuotaKind, TokenBucket>>({
+    entriesMax: QUOTA_DEPLOYMENTS_TRACKED_MAX,
+    weightMax: Infinity,
+  });
 
-  const bucketsOf = ({ subject, limits }: QuotaWish): Map<QuotaKind, TokenBucket> => {
+  const getBuckets = ({ subject, limits }: QuotaRequest): Map<QuotaKind, TokenBucket> => {
     const buckets = subjects.get(subject) ?? new Map<QuotaKind, TokenBucket>();
     for (const kind of QUOTA_KINDS) {
       const limit = limits[kind];
@@ -51,23 +54,23 @@ export function createQuotas(clock: Pick<Clock, 'monotonic'>): Quotas {
   };
 
   return {
-    async take(wish) {
-      const { limits, amounts } = wish;
-      const buckets = bucketsOf(wish);
+    async take(request) {
+      const { limits, amounts } = request;
+      const buckets = getBuckets(request);
       let shortage: QuotaShortage | undefined;
       for (const [kind, bucket] of buckets) {
-        const seconds = amounts[kind] === undefined ? 0 : bucket.secondsUntil(amounts[kind]);
+        const seconds = amounts[kind] === undefined ? 0 : bucket.getSecondsUntil(amounts[kind]);
         const retryAfterSeconds = Math.min(QUOTA_RETRY_SECONDS_MAX, Math.max(1, Math.ceil(seconds)));
-        // The one that takes longest is the one to be told.
+        // The error names the kind with the longest wait.
         if (seconds > 0 && retryAfterSeconds > (shortage?.retryAfterSeconds ?? 0))
           shortage = { kind, limit: limits[kind] ?? 0, retryAfterSeconds };
       }
       if (shortage) return shortage;
-      for (const [kind, bucket] of buckets) bucket.spend(amounts[kind] ?? 0);
+      for (const [kind, bucket] of buckets) bucket.consume(amounts[kind] ?? 0);
       return undefined;
     },
     spend(subject, amounts) {
-      for (const [kind, bucket] of subjects.get(subject) ?? []) bucket.spend(amounts[kind] ?? 0);
+      for (const [kind, bucket] of subjects.get(subject) ?? []) bucket.consume(amounts[kind] ?? 0);
     },
   };
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestContext } from '../core/context.ts';
 import type { RankingEngine } from '../engines/engine.ts';
-import { ENTRY } from './__fixtures__/house.ts';
-import { openAdmission } from './admission.ts';
+import { ENTRY } from './__fixtures__/test-generation.ts';
+import { unlimitedAdmission } from './admission.ts';
 import { logOnlyLedger } from './ledger.ts';
 import { createRank } from './rank.ts';
 
@@ -14,24 +14,24 @@ const context: RequestContext = {
   log: { add: () => undefined, warn: () => undefined },
 };
 
-const rankBy = (scores: readonly number[]) => {
+const createTestRank = (scores: readonly number[]) => {
   const engine: RankingEngine = { rank: async () => ({ scores, tokens: 7 }) };
   return createRank({
-    catalogue: { resolve: (asked) => ({ asked, entry: ENTRY }) },
-    engineFor: async () => ({ engine, release: () => undefined }),
-    admission: openAdmission,
+    catalogue: { resolve: (name) => ({ requestedName: name, entry: ENTRY }) },
+    acquireEngine: async () => ({ engine, release: () => undefined }),
+    admission: unlimitedAdmission,
     ledger: logOnlyLedger,
   });
 };
 
-const wish = {
+const request = {
   model: 'm',
   query: { text: 'q', field: 'query' },
   documents: ['a', 'b', 'c'].map((text, at) => ({ text, field: `documents[${at}]` })),
 };
 
-test('documents come best first, with the places they had', async () => {
-  const ranked = await rankBy([0.2, 0.9, 0.5])(wish, context);
+test('createRank returns documents best first with their original positions', async () => {
+  const ranked = await createTestRank([0.2, 0.9, 0.5])(request, context);
   assert.deepEqual(ranked, {
     results: [
       { index: 1, score: 0.9 },
@@ -42,18 +42,18 @@ test('documents come best first, with the places they had', async () => {
   });
 });
 
-test('only so many of the best where few are wanted', async () => {
-  const { results } = await rankBy([0.2, 0.9, 0.5])({ ...wish, top: 2 }, context);
+test('createRank returns only the best documents when top is set', async () => {
+  const { results } = await createTestRank([0.2, 0.9, 0.5])({ ...request, top: 2 }, context);
   assert.deepEqual(
     results.map(({ index }) => index),
     [1, 2],
   );
 });
 
-test('a score that is missing or no number is a failure', async () => {
+test('createRank fails when a score is missing or not a number', async () => {
   for (const scores of [
     [0.1, 0.2],
     [0.1, Number.NaN, 0.3],
   ])
-    await assert.rejects(rankBy(scores)(wish, context), { kind: 'engine-failed' });
+    await assert.rejects(createTestRank(scores)(request, context), { kind: 'engine-failed' });
 });

@@ -1,21 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { textOf } from '../core/message.ts';
+import { getMessageText } from '../core/message.ts';
 import type { Message } from '../core/message.ts';
-import { answeredCalls, withResultsTold } from './repeated-calls.ts';
+import { findAnsweredCalls, inlineToolResults } from './repeated-calls.ts';
 
-const say = (role: Message['role'], text: string): Message => ({ role, content: [{ type: 'text', text }] });
-const asks = (id: string, args: string): Message => ({
+const createMessage = (role: Message['role'], text: string): Message => ({ role, content: [{ type: 'text', text }] });
+const createCallMessage = (id: string, args: string): Message => ({
   role: 'assistant',
   content: [],
   toolCalls: [{ id, name: 'weather', arguments: args }],
 });
-const result = (id: string): Message => ({ ...say('tool', '21 °C'), toolCallId: id });
+const createResultMessage = (id: string): Message => ({ ...createMessage('tool', '21 °C'), toolCallId: id });
 
-describe('calls that have their result', () => {
-  const answered = answeredCalls([say('user', 'Paris?'), asks('1', '{"city": "Paris", "unit": "C"}'), result('1')]);
+describe('findAnsweredCalls', () => {
+  const answered = findAnsweredCalls([
+    createMessage('user', 'Paris?'),
+    createCallMessage('1', '{"city": "Paris", "unit": "C"}'),
+    createResultMessage('1'),
+  ]);
 
-  it('are known however their arguments are spelled', () => {
+  it('recognizes calls however their arguments are spelled', () => {
     assert.ok(answered);
     assert.ok(answered.has('weather', '{"unit":"C","city":"Paris"}'));
     assert.ok(!answered.has('weather', '{"unit":"C","city":"Rome"}'));
@@ -23,32 +27,38 @@ describe('calls that have their result', () => {
     assert.ok(!answered.has('weather', 'nonsense'));
   });
 
-  it('are known by their beginning', () => {
+  it('recognizes the beginning of calls', () => {
     assert.ok(answered);
-    assert.ok(answered.hasBeginning('weather', ''));
-    assert.ok(answered.hasBeginning('weather', '{"city":"Pa'));
-    assert.ok(!answered.hasBeginning('weather', '{"city": "R'));
-    assert.ok(!answered.hasBeginning('time', ''));
+    assert.ok(answered.hasPrefix('weather', ''));
+    assert.ok(answered.hasPrefix('weather', '{"city":"Pa'));
+    assert.ok(!answered.hasPrefix('weather', '{"city": "R'));
+    assert.ok(!answered.hasPrefix('time', ''));
   });
 
-  it('count in their own turn only', () => {
-    const later = [asks('1', '{}'), result('1'), say('user', 'And now?'), asks('2', '{"b":1}'), result('2')];
-    const known = answeredCalls(later);
+  it('considers only calls of the current turn', () => {
+    const later = [
+      createCallMessage('1', '{}'),
+      createResultMessage('1'),
+      createMessage('user', 'And now?'),
+      createCallMessage('2', '{"b":1}'),
+      createResultMessage('2'),
+    ];
+    const known = findAnsweredCalls(later);
     assert.ok(!known?.has('weather', '{}'));
     assert.ok(known?.has('weather', '{"b":1}'));
   });
 
-  it('are no question where the conversation does not end with a result', () => {
-    assert.equal(answeredCalls([say('user', 'Paris?')]), undefined);
+  it('returns undefined when the conversation does not end with a result', () => {
+    assert.equal(findAnsweredCalls([createMessage('user', 'Paris?')]), undefined);
   });
 
-  it('may have arguments that are no JSON, and keys with a meaning to us', () => {
-    const known = answeredCalls([
-      say('user', '?'),
-      asks('1', ' Paris '),
-      asks('2', '{"__proto__":1}'),
-      result('1'),
-      result('2'),
+  it('accepts arguments that are not JSON and keys such as __proto__', () => {
+    const known = findAnsweredCalls([
+      createMessage('user', '?'),
+      createCallMessage('1', ' Paris '),
+      createCallMessage('2', '{"__proto__":1}'),
+      createResultMessage('1'),
+      createResultMessage('2'),
     ]);
     assert.ok(known);
     assert.ok(known.has('weather', 'Paris'));
@@ -57,11 +67,19 @@ describe('calls that have their result', () => {
   });
 });
 
-test('results are told in the question, and no call is left to imitate', () => {
-  const earlier = [say('user', 'Hi'), say('assistant', 'Hello')];
-  const told = withResultsTold([...earlier, say('user', 'Paris?'), asks('1', '{"city":"Paris"}'), result('1')]);
-  assert.deepEqual(told.slice(0, 2), earlier);
-  assert.equal(told.length, 3);
-  assert.ok(told[2]);
-  assert.equal(textOf(told[2]), 'Paris?\n\nweather({"city":"Paris"}) gave: 21 °C\n\nAnswer with these results.');
+test('inlineToolResults moves results into the question and removes the calls', () => {
+  const earlier = [createMessage('user', 'Hi'), createMessage('assistant', 'Hello')];
+  const messages = inlineToolResults([
+    ...earlier,
+    createMessage('user', 'Paris?'),
+    createCallMessage('1', '{"city":"Paris"}'),
+    createResultMessage('1'),
+  ]);
+  assert.deepEqual(messages.slice(0, 2), earlier);
+  assert.equal(messages.length, 3);
+  assert.ok(messages[2]);
+  assert.equal(
+    getMessageText(messages[2]),
+    'Paris?\n\nweather({"city":"Paris"}) gave: 21 °C\n\nAnswer with these results.',
+  );
 });

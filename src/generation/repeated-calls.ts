@@ -1,70 +1,73 @@
-import { textOf } from '../core/message.ts';
+import { getMessageText } from '../core/message.ts';
 import type { Message } from '../core/message.ts';
 
-/** Calls whose results are known. */
+/** Tool calls of the current turn that have a result. */
 export interface AnsweredCalls {
-  /** However the arguments are spelled. */
+  /** Compares arguments as JSON values, so spelling does not matter. */
   has(tool: string, argumentsText: string): boolean;
-  /** Whether one of them begins so; blanks do not count. */
-  hasBeginning(tool: string, argumentsText: string): boolean;
+  /** Whether a call's arguments start with this text, ignoring whitespace. */
+  hasPrefix(tool: string, argumentsText: string): boolean;
 }
 
 /**
- * Small models answer a tool's result with the same call again, and so on for ever. This knows the calls of the running
- * turn that have their result.
+ * Finds the calls of the current turn that have their result: small models tend to answer a tool result with the same
+ * call again, without end.
  *
- * @returns undefined when the conversation does not end with a tool's result.
+ * @returns undefined when the conversation does not end with a tool result.
  */
-export function answeredCalls(messages: readonly Message[]): AnsweredCalls | undefined {
+export function findAnsweredCalls(messages: readonly Message[]): AnsweredCalls | undefined {
   if (messages.at(-1)?.role !== 'tool') return undefined;
-  const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
-  const answered = new Set(turn.map(({ toolCallId }) => toolCallId));
-  const calls = turn.flatMap(({ toolCalls }) => toolCalls ?? []).filter(({ id }) => answered.has(id));
-  const known = new Set(calls.map((call) => keyOf(call.name, call.arguments)));
+  const currentTurn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+  const answeredIds = new Set(currentTurn.map(({ toolCallId }) => toolCallId));
+  const calls = currentTurn.flatMap(({ toolCalls }) => toolCalls ?? []).filter(({ id }) => answeredIds.has(id));
+  const keys = new Set(calls.map((call) => createCallKey(call.name, call.arguments)));
   return {
-    has: (tool, argumentsText) => known.has(keyOf(tool, argumentsText)),
-    hasBeginning(tool, argumentsText) {
-      const begun = withoutBlanks(argumentsText);
-      return calls.some((call) => call.name === tool && withoutBlanks(call.arguments).startsWith(begun));
+    has: (tool, argumentsText) => keys.has(createCallKey(tool, argumentsText)),
+    hasPrefix(tool, argumentsText) {
+      const prefix = withoutBlanks(argumentsText);
+      return calls.some((call) => call.name === tool && withoutBlanks(call.arguments).startsWith(prefix));
     },
   };
 }
 
 const withoutBlanks = (text: string): string => text.replaceAll(/\s/g, '');
 
-/** Spelling of the arguments (blanks, order of keys) makes no other call. */
-function keyOf(tool: string, argumentsText: string): string {
+/** Returns the same key for calls whose arguments differ only in whitespace or key order. */
+function createCallKey(tool: string, argumentsText: string): string {
   try {
-    return `${tool} ${JSON.stringify(inOrder(JSON.parse(argumentsText)))}`;
+    return `${tool} ${JSON.stringify(sortKeys(JSON.parse(argumentsText)))}`;
   } catch {
     return `${tool} ${argumentsText.trim()}`;
   }
 }
 
-/** Objects as lists of pairs, so that no key of a caller's has a meaning of its own. */
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder);
+/** Represents objects as lists of pairs, so that no key from a caller, such as `__proto__`, has a special meaning. */
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
-  const pairs = Object.entries(value).map(([key, item]): [string, unknown] => [key, inOrder(item)]);
+  const pairs = Object.entries(value).map(([key, item]): [string, unknown] => [key, sortKeys(item)]);
   return { pairs: pairs.toSorted(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
 /**
- * The same conversation for an answer in words: results of the running turn's calls stand in the question, and there is no
- * call left to imitate.
+ * Moves the results of the current turn's calls into the user's question, so that the model answers in text and has no
+ * call to imitate.
  */
-export function withResultsTold(messages: readonly Message[]): readonly Message[] {
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const question = messages[asked];
+export function inlineToolResults(messages: readonly Message[]): readonly Message[] {
+  const questionIndex = messages.findLastIndex(({ role }) => role === 'user');
+  const question = messages[questionIndex];
   if (!question) return messages;
-  const turn = messages.slice(asked + 1);
+  const turn = messages.slice(questionIndex + 1);
   const calls = new Map(turn.flatMap(({ toolCalls }) => toolCalls ?? []).map((call) => [call.id, call]));
   const results = turn
     .filter(({ role }) => role === 'tool')
     .map((message) => {
       const call = calls.get(message.toolCallId ?? '');
-      return `${call ? `${call.name}(${call.arguments})` : 'A tool'} gave: ${textOf(message)}\n`;
+      return `${call ? `${call.name}(${call.arguments})` : 'A tool'} gave: ${getMessageText(message)}\n`;
     });
-  const told = `\n\n${results.join('')}\nAnswer with these results.`;
-  return [...messages.slice(0, asked), { ...question, content: [...question.content, { type: 'text', text: told }] }];
+  const resultsText = `\n\n${results.join('')}\nAnswer with these results.`;
+  return [
+    ...messages.slice(0, questionIndex),
+    { ...question, content: [...question.content, { type: 'text', text: resultsText }] },
+  ];
 }

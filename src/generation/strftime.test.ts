@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { strftime } from './strftime.ts';
 
-test('a day is written as the format says, in UTC', () => {
+test('strftime formats a date in UTC', () => {
   const cases = [
     ['2026-07-04T08:05:09Z', '%d %b %Y', '04 Jul 2026'],
     ['2026-07-04T08:05:09Z', '%B %d, %Y', 'July 04, 2026'],

@@ -1,66 +1,66 @@
 import { createHash } from 'node:crypto';
 import { JSON_DEPTH_MAX } from '../core/limits.ts';
 import type { Message, ToolCall } from '../core/message.ts';
-import { textOf } from '../core/message.ts';
+import { getMessageText } from '../core/message.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
-import { withThought } from './thinking.ts';
+import { formatThoughtAndAnswer } from './thinking.ts';
 
-/** What a template wants otherwise than most do, seen in its source. */
-export interface TemplateWishes {
-  /** Arguments of calls as JSON text: it puts them together with other text itself. */
+/** Differences between a template and most others, found in its source. */
+export interface TemplateQuirks {
+  /** The template needs call arguments as JSON text, because it concatenates them with other text. */
   readonly argumentsAsText: boolean;
-  /** A message of calls only has no content, rather than an empty one. */
-  readonly emptyAsNone: boolean;
-  /** Ids of calls have nine letters or digits. */
+  /** The template expects null instead of empty content in a message that has only calls. */
+  readonly emptyAsNull: boolean;
+  /** The template requires call ids of nine letters or digits. */
   readonly shortIds: boolean;
 }
 
-export const templateWishes = (source: string): TemplateWishes => ({
+export const detectTemplateQuirks = (source: string): TemplateQuirks => ({
   argumentsAsText: /\+\s*[\w.'"[\]]*\barguments\b['"]?\]?\s*(?:\+|-?[%}]\})/.test(source),
-  emptyAsNone: /\bcontent\b['"]?\]?\s+is\s+none\b/.test(source),
+  emptyAsNull: /\bcontent\b['"]?\]?\s+is\s+none\b/.test(source),
   shortIds: /\blength\s*!=\s*9\b/.test(source),
 });
 
-/** How earlier thoughts are told: in the template's own field, or in the text as one that is led to think writes it. */
-export type EarlierThoughts = 'field' | 'text' | undefined;
+/** Position of earlier reasoning: in the template's own field, or in the answer text with thought marks. */
+export type EarlierThoughtPlacement = 'field' | 'text' | undefined;
 
-/** The shape that templates of the field expect; `developer` is no role of theirs. */
-export function templateMessage(
+/** Converts a message to the shape that templates expect. They know no role `developer`, so it becomes `system`. */
+export function toTemplateMessage(
   message: Message,
-  thoughts: EarlierThoughts,
-  { argumentsAsText, emptyAsNone, shortIds }: TemplateWishes,
+  placement: EarlierThoughtPlacement,
+  { argumentsAsText, emptyAsNull, shortIds }: TemplateQuirks,
 ): Record<string, unknown> {
   const { reasoning, toolCalls = [] } = message;
-  const text = textOf(message);
-  const content = thoughts === 'text' && reasoning ? withThought(reasoning, text) : text;
-  const idOf = (id: string): string => (shortIds ? shortId(id) : id);
+  const text = getMessageText(message);
+  const content = placement === 'text' && reasoning ? formatThoughtAndAnswer(reasoning, text) : text;
+  const toTemplateId = (id: string): string => (shortIds ? createShortId(id) : id);
   const toCall = (call: ToolCall): Record<string, unknown> => ({
-    id: idOf(call.id),
+    id: toTemplateId(call.id),
     type: 'function',
-    function: { name: call.name, arguments: argumentsAsText ? call.arguments : argumentsOf(call.arguments) },
+    function: { name: call.name, arguments: argumentsAsText ? call.arguments : parseArguments(call.arguments) },
   });
   return {
     role: message.role === 'developer' ? 'system' : message.role,
-    content: emptyAsNone && content === '' && toolCalls.length > 0 ? null : content,
-    ...(thoughts === 'field' && reasoning ? { reasoning_content: reasoning } : {}),
+    content: emptyAsNull && content === '' && toolCalls.length > 0 ? null : content,
+    ...(placement === 'field' && reasoning ? { reasoning_content: reasoning } : {}),
     ...(message.name === undefined ? {} : { name: message.name }),
-    ...(message.toolCallId === undefined ? {} : { tool_call_id: idOf(message.toolCallId) }),
+    ...(message.toolCallId === undefined ? {} : { tool_call_id: toTemplateId(message.toolCallId) }),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(toCall) } : {}),
   };
 }
 
-/** Templates write arguments as JSON themselves; what is no JSON object goes in as the text it is. */
-function argumentsOf(text: string): unknown {
+/** Parses arguments to an object, which templates print as JSON; other text stays a string. */
+function parseArguments(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    // Deeper text would take the recursive renderer to the end of its stack.
+    // Deeper nesting would overflow the stack of the recursive renderer.
     return isObject && !isDeeperThan(value, JSON_DEPTH_MAX) ? value : text;
   } catch {
     return text;
   }
 }
 
-/** The same for the same id, so that calls and their results still belong together. */
-const shortId = (id: string): string =>
+/** Returns the same short id for the same id, so that results still match their calls. */
+const createShortId = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9);

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ModelEntry } from '../catalogue/model.ts';
 import type { PromptSegment } from '../core/prompt.ts';
-import type { ThinkingWish } from '../core/request.ts';
+import type { ThinkingOptions } from '../core/request.ts';
 import type { LoadedModel } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import { closeUnwanted, planThinking } from './thinking.ts';
+import { closeUnwantedThought, planThinking } from './thinking.ts';
 
 const ENTRY: ModelEntry = {
   name: 'm',
   description: '',
-  runs: { type: 'weights', weights: 'w', family: 'template' },
+  runner: { type: 'weights', weights: 'w', family: 'template' },
   contextTokens: 4096,
   abilities: {
     thinking: 'prompted',
@@ -36,7 +36,7 @@ const PROMPT = [
 ];
 
 const plan = (
-  request: { thinking?: ThinkingWish },
+  request: { thinking?: ThinkingOptions },
   {
     entry = ENTRY,
     engine = ENGINE,
@@ -50,14 +50,14 @@ const plan = (
   }> = {},
 ) => planThinking(request, entry, engine, { model, prompt });
 
-const budget = (thinking: ThinkingWish, model = MODEL): number | undefined =>
+const budget = (thinking: ThinkingOptions, model = MODEL): number | undefined =>
   plan({ thinking }, { model })?.phase.until?.tokens;
 
 const textOf = (segments: readonly PromptSegment[] | undefined): string | undefined =>
   segments?.map(({ text }) => text).join('');
 
-describe('a thought', () => {
-  it('is as long as the caller says, else by effort, else the model’s maximum, and leaves room for an answer', () => {
+describe('planThinking', () => {
+  it("sets the budget by the caller, else by effort, else by the model's maximum, and leaves room for an answer", () => {
     assert.equal(budget({}), 1000);
     assert.equal(budget({ effort: 'high' }), 500);
     assert.equal(budget({ effort: 'max' }), 1000);
@@ -65,45 +65,45 @@ describe('a thought', () => {
     assert.equal(budget({}, { ...MODEL, contextTokens: 600 }), 300);
   });
 
-  it('is opened behind the prompt and closed alike however it ends', () => {
+  it('opens the thought after the prompt and closes it however it ends', () => {
     const thought = plan({ thinking: {} });
     assert.equal(textOf(thought?.opening), '<think>\n');
     assert.equal(thought?.phase.until?.text, '</think>');
-    assert.equal(textOf(thought.phase.thenAppend), '\n</think>\n\n');
-    assert.equal(thought.phase.next, 1);
+    assert.equal(textOf(thought.phase.appendOnEnd), '\n</think>\n\n');
+    assert.equal(thought.phase.nextPhase, 1);
     assert.ok(thought.opening.every(({ special }) => !special));
   });
 
-  it('has marks of the vocabulary where the model was trained to think', () => {
+  it('uses special tokens as marks for a model that was trained to think', () => {
     const model = { ...MODEL, specialTokens: ['<think>', '</think>'] };
     const thought = plan({ thinking: {} }, { model });
     assert.deepEqual(thought?.opening[0], { text: '<think>', special: true });
-    assert.deepEqual(thought?.phase.thenAppend?.[1], { text: '</think>', special: true });
+    assert.deepEqual(thought?.phase.appendOnEnd?.[1], { text: '</think>', special: true });
   });
 
-  it('has the marks of the model’s own template', () => {
+  it("uses the marks of the model's own template", () => {
     const model = { ...MODEL, chatTemplate: '{{ "[THINK]" }}' };
     assert.equal(textOf(plan({ thinking: {} }, { model, entry: NATIVE })?.opening), '[THINK]\n');
     assert.equal(textOf(plan({ thinking: {} }, { model })?.opening), '<think>\n', 'a model that is led to think');
   });
 
-  it('is not opened twice where the template has opened it', () => {
+  it('does not open a thought that the template has opened', () => {
     const prompt = [...PROMPT, { text: '<think>', special: true }, { text: '\n', special: false }];
     assert.deepEqual(plan({ thinking: {} }, { prompt, entry: NATIVE })?.opening, []);
   });
 
-  it('that the template opens unasked is closed at once', () => {
+  it('leaves closing an unrequested thought to closeUnwantedThought', () => {
     const prompt = [...PROMPT, { text: '<think>\n', special: false }];
-    assert.equal(textOf(closeUnwanted(prompt, NATIVE, MODEL)), '\n</think>\n\n');
-    assert.deepEqual(closeUnwanted(PROMPT, NATIVE, MODEL), []);
+    assert.equal(textOf(closeUnwantedThought(prompt, NATIVE, MODEL)), '\n</think>\n\n');
+    assert.deepEqual(closeUnwantedThought(PROMPT, NATIVE, MODEL), []);
     assert.deepEqual(
-      closeUnwanted(prompt, ENTRY, MODEL),
+      closeUnwantedThought(prompt, ENTRY, MODEL),
       [],
       'a caller’s own text in a prompt of a model without marks',
     );
   });
 
-  it('is not planned for whom it is not asked, or who cannot', () => {
+  it('returns undefined when no thought is requested or the model or engine cannot think', () => {
     const { thinking: _, ...abilities } = ENTRY.abilities;
     assert.equal(plan({}), undefined);
     assert.equal(plan({ thinking: {} }, { entry: { ...ENTRY, abilities } }), undefined);

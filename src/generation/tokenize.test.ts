@@ -4,7 +4,7 @@ import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { EngineInput, TextEngine } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import { ENTRY } from './__fixtures__/house.ts';
+import { ENTRY } from './__fixtures__/test-generation.ts';
 import { createTokenize } from './tokenize.ts';
 
 const context: RequestContext = {
@@ -16,21 +16,21 @@ const context: RequestContext = {
 
 const scripted = createScriptedEngine({ script: () => [] });
 
-function createHouse(engine = scripted) {
-  const books = { leases: 0 };
+function createTestTokenize(engine = scripted) {
+  const state = { leases: 0 };
   const tokenize = createTokenize({
-    catalogue: { resolve: (asked) => ({ asked, entry: ENTRY }) },
-    engineFor: async () => {
-      books.leases++;
-      return { engine, release: () => void books.leases-- };
+    catalogue: { resolve: (name) => ({ requestedName: name, entry: ENTRY }) },
+    acquireEngine: async () => {
+      state.leases++;
+      return { engine, release: () => void state.leases-- };
     },
-    styleOf: () => ({ defaultSystem: 'Be kind.' }),
+    getModelStyle: () => ({ defaultSystem: 'Be kind.' }),
   });
-  return { books, tokenize };
+  return { books: state, tokenize };
 }
 
-test('a text is cut as it is', async () => {
-  const { tokenize, books } = createHouse();
+test('tokenizes a text unchanged', async () => {
+  const { tokenize, books } = createTestTokenize();
   const { tokens, prompt } = await tokenize(
     { model: 'm', input: { type: 'text', text: 'Hello big world' } },
     { interface: 'native' },
@@ -44,8 +44,8 @@ test('a text is cut as it is', async () => {
   assert.equal(books.leases, 0);
 });
 
-test('a conversation is cut as the prompt that it becomes, the default system text included', async () => {
-  const { tokenize } = createHouse();
+test('tokenizes a conversation as its rendered prompt, including the default system text', async () => {
+  const { tokenize } = createTestTokenize();
   const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
   const { tokens, prompt } = await tokenize(
     { model: 'm', input: { type: 'messages', messages } },
@@ -59,7 +59,7 @@ test('a conversation is cut as the prompt that it becomes, the default system te
   assert.equal(tokens.map(({ text }) => text).join(''), prompt.trimEnd());
 });
 
-test('a server that renders prompts itself is asked with the conversation, and its refusal is passed on', async () => {
+test('sends a conversation to a server that renders prompts itself and passes its error on', async () => {
   const inputs: EngineInput[] = [];
   const chat: TextEngine = {
     ...scripted,
@@ -70,7 +70,7 @@ test('a server that renders prompts itself is asked with the conversation, and i
       return [{ id: 1, text: 'Hi' }];
     },
   };
-  const { tokenize, books } = createHouse(chat);
+  const { tokenize, books } = createTestTokenize(chat);
   const on = { interface: 'native' } as const;
   const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
   assert.deepEqual(await tokenize({ model: 'm', input: { type: 'messages', messages } }, on, context), {

@@ -2,52 +2,52 @@ import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/mode
 import type { RequestContext } from '../core/context.ts';
 import type { Message } from '../core/message.ts';
 import type { TokenText } from '../engines/engine.ts';
-import type { Lease } from '../engines/registry.ts';
-import { modelFacts } from './model-facts.ts';
-import { createPromptRenderer } from './prompt.ts';
+import type { EngineLease } from '../engines/engine-registry.ts';
+import { getModelLogFields } from './model-log-fields.ts';
+import { createPromptRenderer } from './prompt-renderer.ts';
 
-/** A text as it is, or a conversation as the model would read it. */
+/** A plain text, or a conversation that is rendered as the model's prompt. */
 export type TokenizeInput =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'messages'; readonly messages: readonly Message[] };
 
-export interface Tokenized {
+export interface TokenizeResult {
   readonly tokens: readonly TokenText[];
-  /** The whole prompt of a conversation. */
+  /** The rendered prompt of a conversation. */
   readonly prompt?: string;
 }
 
-/** @throws ServiceError of any kind the catalogue refuses with; `unsupported` where the engine keeps its tokens to itself. */
+/** Tokenizes an input. @throws ServiceError as the catalogue does; `unsupported` when the engine shows no tokens. */
 export type Tokenize = (
-  wish: { readonly model: string; readonly input: TokenizeInput },
+  request: { readonly model: string; readonly input: TokenizeInput },
   on: { readonly interface: ModelInterface },
   context: RequestContext,
-) => Promise<Tokenized>;
+) => Promise<TokenizeResult>;
 
-export interface TokenizeNeeds {
+export interface TokenizeDeps {
   readonly catalogue: Pick<Catalogue, 'resolve'>;
-  readonly engineFor: (model: ResolvedModel) => Promise<Lease>;
-  readonly styleOf: (model: ResolvedModel) => { readonly defaultSystem?: string | undefined };
+  readonly acquireEngine: (model: ResolvedModel) => Promise<EngineLease>;
+  readonly getModelStyle: (model: ResolvedModel) => { readonly defaultSystem?: string | undefined };
 }
 
-/** Tokens without an answer; takes no place in any queue. */
-export function createTokenize({ catalogue, engineFor, styleOf }: TokenizeNeeds): Tokenize {
-  const rendererOf = createPromptRenderer();
-  return async ({ model: asked, input }, { interface: wanted }, { owner, log }) => {
-    const model = catalogue.resolve(asked, { interface: wanted, owner });
-    log.add(modelFacts(model));
-    const { engine, release } = await engineFor(model);
+/** Creates a tokenizer that works without admission: no queue, no limits. */
+export function createTokenize({ catalogue, acquireEngine, getModelStyle }: TokenizeDeps): Tokenize {
+  const getRenderer = createPromptRenderer();
+  return async ({ model: name, input }, { interface: modelInterface }, { owner, log }) => {
+    const model = catalogue.resolve(name, { interface: modelInterface, owner });
+    log.add(getModelLogFields(model));
+    const { engine, release } = await acquireEngine(model);
     try {
-      const loaded = await engine.model();
+      const loaded = await engine.loadModel();
       if (input.type === 'text') {
         const segments = [{ text: input.text, special: false }];
         return { tokens: await engine.tokenize({ type: 'segments', segments }) };
       }
-      const { defaultSystem } = styleOf(model);
-      // The server's own template is not ours to show.
+      const { defaultSystem } = getModelStyle(model);
+      // The prompt is not returned here: only the server knows its own template.
       if (engine.capabilities.input === 'chat')
         return { tokens: await engine.tokenize({ type: 'messages', messages: input.messages }) };
-      const segments = rendererOf(loaded)(input.messages, { defaultSystem });
+      const segments = getRenderer(loaded)(input.messages, { defaultSystem });
       const prompt = segments.map(({ text }) => text).join('');
       return { tokens: await engine.tokenize({ type: 'segments', segments }), prompt };
     } finally {

@@ -5,8 +5,8 @@ import type { Tool } from '../core/message.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { ResultBlock } from '../core/result.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import { createHouse, ENTRY } from './__fixtures__/house.ts';
-import { collect } from './collect.ts';
+import { createTestGeneration, ENTRY } from './__fixtures__/test-generation.ts';
+import { collectResult } from './collect-result.ts';
 
 const entry = {
   ...ENTRY,
@@ -21,14 +21,14 @@ const TOOL: Tool = {
   field: 'tools[0].function.parameters',
 };
 
-/** An answer of a model that says these tokens, through all stages. */
+/** Returns the blocks of an answer with these tokens after all stages. */
 async function answer(
   tokens: readonly (string | Uint8Array)[],
   request: Partial<GenerationRequest>,
 ): Promise<readonly Pick<ResultBlock, 'type' | 'text'>[]> {
   const engine = createScriptedEngine({ script: () => [{ type: 'tokens', tokens }], contextTokens: 8192 });
-  const { batches } = await createHouse(engine, { entry }).generate(request);
-  const { choices } = await collect(batches);
+  const { batches } = await createTestGeneration(engine, { entry }).generate(request);
+  const { choices } = await collectResult(batches);
   return choices[0]?.blocks.map(({ type, text }) => ({ type, text })) ?? [];
 }
 
@@ -53,19 +53,19 @@ const part = fc.constantFrom(
 
 function cutBytes(text: string, cuts: readonly number[]): Uint8Array[] {
   const bytes = new TextEncoder().encode(text);
-  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
-  return [0, ...places]
-    .map((from, i) => bytes.subarray(from, places[i] ?? bytes.length))
+  const cutPositions = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
+  return [0, ...cutPositions]
+    .map((from, i) => bytes.subarray(from, cutPositions[i] ?? bytes.length))
     .filter(({ length }) => length > 0);
 }
 
-describe('an answer through engine output, thought, marks and calls', () => {
+describe('an answer that passes all stages', () => {
   const request: Partial<GenerationRequest> = {
     thinking: { budgetTokens: 4000 },
-    toolUse: { tools: [TOOL], choice: 'auto', isParallel: true, streamsComplex: true },
+    toolUse: { tools: [TOOL], choice: 'auto', isParallel: true, streamsComplexArguments: true },
   };
 
-  it('is the same however its bytes are cut', async () => {
+  it('is the same however its bytes are split', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(part, { maxLength: 10 }),
@@ -78,7 +78,7 @@ describe('an answer through engine output, thought, marks and calls', () => {
     );
   });
 
-  it('is the same cut at each byte: thought first, then words, then a call, and no mark in any of them', async () => {
+  it('has reasoning, text and a call without marks, at whatever byte it is split', async () => {
     const text = `Grüße 👍🏽</think>\n\nIt is warm.${CALL}`;
     const whole = await answer([...text], request);
     assert.deepEqual(whole, [

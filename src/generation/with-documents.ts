@@ -2,92 +2,98 @@ import { createHash } from 'node:crypto';
 import type { ModelInterface } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { FindDocument } from '../core/document.ts';
-import { documentParts, fileIdsIn } from '../core/document.ts';
+import { createDocumentParts, parseFileReferences } from '../core/document.ts';
 import { ServiceError } from '../core/error.ts';
 import {
-  DOCUMENTS_KEPT_BYTES_MAX,
-  DOCUMENTS_KEPT_MAX,
+  DOCUMENT_CACHE_BYTES_MAX,
+  DOCUMENT_CACHE_ENTRIES_MAX,
   REQUEST_DOCUMENT_BYTES_MAX,
   REQUEST_DOCUMENTS_MAX,
 } from '../core/limits.ts';
-import type { DocumentSource, Message, Part } from '../core/message.ts';
+import type { DocumentSource, Message, ContentPart } from '../core/message.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { Extract } from '../documents/extract.ts';
-import { createLru } from '../lib/lru.ts';
-import { present } from '../lib/present.ts';
-import { documentBlock, documentNote } from './document-block.ts';
+import type { DocumentExtractor } from '../documents/document-extractor.ts';
+import { createLruCache } from '../lib/lru-cache.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
+import { formatDocumentBlock, formatMissingDocumentNote } from './document-block.ts';
 
-/** What takes a request, e.g. a generation or a count of its tokens. */
-type Takes<Result> = (
+/** A function that handles a request, e.g. a generation or a token count. */
+type RequestHandler<Result> = (
   request: GenerationRequest,
   on: { readonly interface: ModelInterface },
   context: RequestContext,
 ) => Promise<Result>;
 
 /**
- * The same with the texts of documents where a request names them: in parts of their own, and in what the system says where
- * that is a list of references and nothing else. Users' words never are references. A text is whole in the prompt, or the
- * request is refused; it counts as any other.
+ * Wraps a handler: documents that a request names become text in its messages. Documents are parts of a message, or a
+ * system message that is only a list of references; text of a user is never read as a reference. The prompt contains a
+ * document completely, or the request is rejected.
  *
- * @throws ServiceError `invalid-request` where a document cannot be read, or not yet; `context-exceeded` with the numbers
- *   where they are too long.
+ * @throws ServiceError `invalid-request` when a document cannot be read, or not yet; `context-exceeded` with the
+ *   lengths when the documents are too long.
  */
-export type WithDocuments = <Result>(inner: Takes<Result>) => Takes<Result>;
+export type WithDocuments = <Result>(inner: RequestHandler<Result>) => RequestHandler<Result>;
 
-export interface WithDocumentsNeeds {
+export interface WithDocumentsDeps {
   readonly findDocument: FindDocument;
-  readonly extract: Extract;
+  readonly extract: DocumentExtractor;
 }
 
-interface Ready {
+interface ReadableDocument {
   readonly name: string;
   readonly chars: number;
   readonly bytes: number;
   read(): Promise<string>;
 }
 
-export function createWithDocuments({ findDocument, extract }: WithDocumentsNeeds): WithDocuments {
-  const find = createFind(findDocument, createReadData(extract));
+export function createWithDocuments({ findDocument, extract }: WithDocumentsDeps): WithDocuments {
+  const findSource = createFindSource(findDocument, createReadData(extract));
   return (inner) => async (request, on, context) => {
-    const messages = request.messages.map(withReferencesRead);
+    const messages = request.messages.map(expandReferences);
     const sources = messages.flatMap(({ content }) =>
       content.flatMap((part) => (part.type === 'document' ? part.source : [])),
     );
     if (sources.length === 0) return await inner(request, on, context);
-    if (sources.length > REQUEST_DOCUMENTS_MAX) throw tooMany(sources.length);
+    if (sources.length > REQUEST_DOCUMENTS_MAX) throw createTooManyError(sources.length);
 
-    const found = new Map<string, Ready | string>();
+    const results = new Map<string, ReadableDocument | string>();
     for (const source of sources) {
-      const key = keyOf(source);
-      if (!found.has(key)) found.set(key, await find(source, context));
+      const key = createSourceKey(source);
+      if (!results.has(key)) results.set(key, await findSource(source, context));
     }
-    const named = sources.flatMap((source) => readyOf(found.get(keyOf(source))) ?? []);
-    const bytes = named.reduce((sum, each) => sum + each.bytes, 0);
-    if (bytes > REQUEST_DOCUMENT_BYTES_MAX) throw tooLarge(bytes, named);
+    const readyDocuments = sources.flatMap((source) => getReadableDocument(results.get(createSourceKey(source))) ?? []);
+    const bytes = readyDocuments.reduce((sum, each) => sum + each.bytes, 0);
+    if (bytes > REQUEST_DOCUMENT_BYTES_MAX) throw createTooLargeError(bytes, readyDocuments);
 
     const blocks = new Map<string, string>();
-    for (const [key, each] of found) {
-      blocks.set(key, typeof each === 'string' ? documentNote(each) : documentBlock(each.name, await each.read()));
+    for (const [key, each] of results) {
+      blocks.set(
+        key,
+        typeof each === 'string' ? formatMissingDocumentNote(each) : formatDocumentBlock(each.name, await each.read()),
+      );
     }
-    const told = messages.map((message) => withTexts(message, (source) => blocks.get(keyOf(source)) ?? ''));
+    const resolvedMessages = messages.map((message) =>
+      replaceDocuments(message, (source) => blocks.get(createSourceKey(source)) ?? ''),
+    );
     try {
-      return await inner({ ...request, messages: told }, on, context);
+      return await inner({ ...request, messages: resolvedMessages }, on, context);
     } catch (error) {
-      throw withLengths(error, named);
+      throw addDocumentLengths(error, readyDocuments);
     }
   };
 }
 
-const readyOf = (each: Ready | string | undefined): Ready | undefined => (typeof each === 'object' ? each : undefined);
+const getReadableDocument = (each: ReadableDocument | string | undefined): ReadableDocument | undefined =>
+  typeof each === 'object' ? each : undefined;
 
-/** One that is there, or a note where it may be missing. */
-type Find = (source: DocumentSource, context: RequestContext) => Promise<Ready | string>;
+/** Returns a document, or a note for one that may be missing. */
+type FindSource = (source: DocumentSource, context: RequestContext) => Promise<ReadableDocument | string>;
 
-const createFind =
+const createFindSource =
   (
     findDocument: FindDocument,
-    readData: (source: DataSource, context: RequestContext) => Promise<Ready | string>,
-  ): Find =>
+    readData: (source: DataSource, context: RequestContext) => Promise<ReadableDocument | string>,
+  ): FindSource =>
   async (source, context) => {
     if (source.type === 'data') return await readData(source, context);
     const found = await findDocument(context.owner, source.id);
@@ -95,7 +101,7 @@ const createFind =
       case 'ready':
         return found;
       case 'waiting':
-        // wire.md E9.2.
+        // The API's own text: docs/wire/openai-compatible.md#files.
         throw new ServiceError('invalid-request', 'File parsing in progress, please try again later.');
       case 'refused':
         if (source.isOptional) return found.message;
@@ -105,78 +111,96 @@ const createFind =
 
 type DataSource = DocumentSource & { readonly type: 'data' };
 
-/** A document that came with its request may come again with each that goes on from it: its text is kept for a while. */
-function createReadData(extract: Extract): (source: DataSource, context: RequestContext) => Promise<Ready | string> {
-  const kept = createLru<string>({ entriesMax: DOCUMENTS_KEPT_MAX, weightMax: DOCUMENTS_KEPT_BYTES_MAX });
+/**
+ * Creates the reader of documents sent within a request. Follow-up requests often repeat them, so their texts are
+ * cached.
+ */
+function createReadData(
+  extract: DocumentExtractor,
+): (source: DataSource, context: RequestContext) => Promise<ReadableDocument | string> {
+  const cachedTexts = createLruCache<string>({
+    entriesMax: DOCUMENT_CACHE_ENTRIES_MAX,
+    weightMax: DOCUMENT_CACHE_BYTES_MAX,
+  });
   return async ({ name, base64 }, { signal }) => {
-    // The name says of a text what kind it is.
+    // The file name decides the kind of a text, so it is part of the key.
     const key = createHash('sha256').update(`${name}\n`).update(base64).digest('base64');
-    let text = kept.get(key);
+    let text = cachedTexts.get(key);
     if (text === undefined) {
       const bytes = Buffer.from(base64, 'base64');
-      const found = await extract(once(bytes), { name, sizeBytes: bytes.length, signal });
-      if (found.type === 'failed') throw new ServiceError('invalid-request', `${name}: ${found.reason}`);
-      text = Buffer.from(found.text).toString('utf8');
-      kept.set(key, text, found.text.length);
+      const extracted = await extract(toByteStream(bytes), { name, sizeBytes: bytes.length, signal });
+      if (extracted.type === 'failed') throw new ServiceError('invalid-request', `${name}: ${extracted.reason}`);
+      text = Buffer.from(extracted.text).toString('utf8');
+      cachedTexts.set(key, text, extracted.text.length);
     }
-    const whole = text;
-    return { name, chars: whole.length, bytes: Buffer.byteLength(whole), read: () => Promise.resolve(whole) };
+    const fullText = text;
+    return { name, chars: fullText.length, bytes: Buffer.byteLength(fullText), read: () => Promise.resolve(fullText) };
   };
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* toByteStream(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-const keyOf = (source: DocumentSource): string =>
+const createSourceKey = (source: DocumentSource): string =>
   source.type === 'file' ? `file ${source.id} ${source.isOptional}` : `data ${source.name}\n${source.base64}`;
 
-/** What the system says as a list of references becomes the documents it names. */
-function withReferencesRead(message: Message): Message {
+/** Replaces a system text that is a list of references by the documents that it names. */
+function expandReferences(message: Message): Message {
   if (message.role !== 'system' && message.role !== 'developer') return message;
-  if (!message.content.some((part) => part.type === 'text' && fileIdsIn(part.text))) return message;
-  const content = message.content.flatMap((part): readonly Part[] => {
-    const ids = part.type === 'text' ? fileIdsIn(part.text) : undefined;
-    return ids && part.type === 'text' ? documentParts(ids, { isOptional: false, cache: part.cache }) : [part];
+  if (!message.content.some((part) => part.type === 'text' && parseFileReferences(part.text))) return message;
+  const content = message.content.flatMap((part): readonly ContentPart[] => {
+    const ids = part.type === 'text' ? parseFileReferences(part.text) : undefined;
+    return ids && part.type === 'text' ? createDocumentParts(ids, { isOptional: false, cache: part.cache }) : [part];
   });
   return { ...message, content };
 }
 
-/** Documents stand apart from what is said beside them. */
-function withTexts(message: Message, blockOf: (source: DocumentSource) => string): Message {
+/** Replaces documents by their text, with blank lines around them. */
+function replaceDocuments(message: Message, getBlock: (source: DocumentSource) => string): Message {
   if (!message.content.some(({ type }) => type === 'document')) return message;
-  const content: Part[] = [];
+  const content: ContentPart[] = [];
   let wasDocument = false;
   for (const part of message.content) {
     const isDocument = part.type === 'document';
     if (content.length > 0 && (isDocument || wasDocument)) content.push({ type: 'text', text: '\n\n' });
-    content.push(isDocument ? { type: 'text', text: blockOf(part.source), ...present({ cache: part.cache }) } : part);
+    content.push(
+      isDocument ? { type: 'text', text: getBlock(part.source), ...omitNullish({ cache: part.cache }) } : part,
+    );
     wasDocument = isDocument;
   }
   return { ...message, content };
 }
 
-const tooMany = (count: number): ServiceError =>
+const createTooManyError = (count: number): ServiceError =>
   new ServiceError('invalid-request', `A request may name at most ${REQUEST_DOCUMENTS_MAX} files, got ${count}.`);
 
-const tooLarge = (bytes: number, named: readonly Ready[]): ServiceError =>
+const createTooLargeError = (bytes: number, readyDocuments: readonly ReadableDocument[]): ServiceError =>
   new ServiceError(
     'context-exceeded',
-    `The documents of a request may have at most ${REQUEST_DOCUMENT_BYTES_MAX} bytes of text together, these have ${bytes}: ${lengthsOf(named)}.`,
+    `The documents of a request may have at most ${REQUEST_DOCUMENT_BYTES_MAX} bytes of text together, got ${bytes}: ${formatLengths(readyDocuments)}.`,
   );
 
-/** Whoever counts tells tokens of all of the prompt; how much of that are documents is known here. */
-function withLengths(thrown: unknown, named: readonly Ready[]): unknown {
-  if (!(thrown instanceof ServiceError) || thrown.kind !== 'context-exceeded' || named.length === 0) return thrown;
-  const { message, param, excess } = thrown;
-  const chars = named.reduce((sum, each) => sum + each.chars, 0);
-  const told = `${message} (its documents have ${chars} characters of text: ${lengthsOf(named)})`;
-  return new ServiceError('context-exceeded', told, { param, excess, cause: thrown });
+/** Adds the documents' lengths to a `context-exceeded` error, which only knows the length of the whole prompt. */
+function addDocumentLengths(thrown: unknown, readyDocuments: readonly ReadableDocument[]): unknown {
+  if (!(thrown instanceof ServiceError) || thrown.kind !== 'context-exceeded' || readyDocuments.length === 0)
+    return thrown;
+  const { message, param, tokenOverflow } = thrown;
+  const chars = readyDocuments.reduce((sum, each) => sum + each.chars, 0);
+  const messageWithLengths = `${message} (its documents have ${chars} characters of text: ${formatLengths(readyDocuments)})`;
+  return new ServiceError('context-exceeded', messageWithLengths, {
+    param,
+    tokenOverflow,
+    cause: thrown,
+  });
 }
 
-const NAMED_MAX = 5;
+const NAMED_DOCUMENTS_MAX = 5;
 
-function lengthsOf(named: readonly Ready[]): string {
-  const shown = named.slice(0, NAMED_MAX).map(({ name, chars }) => `${name} ${chars}`);
-  return [...shown, ...(named.length > NAMED_MAX ? [`${named.length - NAMED_MAX} more`] : [])].join(', ');
+function formatLengths(readyDocuments: readonly ReadableDocument[]): string {
+  const shown = readyDocuments.slice(0, NAMED_DOCUMENTS_MAX).map(({ name, chars }) => `${name} ${chars}`);
+  return [
+    ...shown,
+    ...(readyDocuments.length > NAMED_DOCUMENTS_MAX ? [`${readyDocuments.length - NAMED_DOCUMENTS_MAX} more`] : []),
+  ].join(', ');
 }

@@ -1,6 +1,6 @@
 /**
- * A language whose automaton or rules would be too large, or too laborious to find. The message says which limit, and begins
- * with a verb.
+ * Thrown when an automaton, or its rules, would be too large or would need too much work. The message names the limit
+ * and begins with a verb.
  */
 export class AutomatonLimitError extends RangeError {
   override readonly name = 'AutomatonLimitError';

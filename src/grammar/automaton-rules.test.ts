@@ -1,22 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readGbnf } from './__fixtures__/gbnf.ts';
-import { seeded } from './__fixtures__/random.ts';
-import { walk } from './__fixtures__/walk.ts';
-import { toRules, type RuleOptions } from './automaton-rules.ts';
-import { accepts, anyText, AutomatonLimitError, ofLength, ofTexts, type Automaton } from './automaton.ts';
-import { fromPattern } from './pattern.ts';
+import { parseTestGbnf } from './__fixtures__/test-gbnf-parser.ts';
+import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
+import { automatonToRules, type AutomatonRuleOptions } from './automaton-rules.ts';
+import {
+  accepts,
+  createAnyTextAutomaton,
+  AutomatonLimitError,
+  createLengthAutomaton,
+  createTextsAutomaton,
+  type Automaton,
+} from './automaton.ts';
+import { patternToAutomaton } from './pattern-to-automaton.ts';
 
-const print = (automaton: Automaton, encode: RuleOptions['encode']): string =>
-  toRules(automaton, { name: 'root', encode })
+const print = (automaton: Automaton, encode: AutomatonRuleOptions['encode']): string =>
+  automatonToRules(automaton, { name: 'root', encode })
     .map(({ name, body }) => `${name} ::= ${body}`)
     .join('\n');
 
 const LANGUAGES: readonly Automaton[] = [
-  anyText(),
-  ofLength(1, 3),
-  ofTexts(['', 'a"b', 'a\\', '\n\u0001\u001f', 'é😀', ']^-[']),
+  createAnyTextAutomaton(),
+  createLengthAutomaton(1, 3),
+  createTextsAutomaton(['', 'a"b', 'a\\', '\n\u0001\u001f', 'é😀', ']^-[']),
   ...[
     '^[a-c]+(?:-[a-c]+)*$',
     'a"',
@@ -25,18 +32,18 @@ const LANGUAGES: readonly Automaton[] = [
     '^[\\u0000-\\u001f]$',
     '^(?:ab|cd)*$',
     '^\\p{L}{2}$',
-  ].map((source) => fromPattern(source)),
+  ].map((source) => patternToAutomaton(source)),
 ];
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '-', '"', '\\', '\n', '\u0001', 'é', '😀'), maxLength: 5 });
 
-test('the rules generate the inside of JSON strings whose values the automaton accepts, and nothing else', () => {
-  const pairs = LANGUAGES.map((language) => ({ language, grammar: readGbnf(print(language, 'json-string')) }));
+test('generates exactly the JSON string contents whose values the automaton accepts', () => {
+  const pairs = LANGUAGES.map((language) => ({ language, grammar: parseTestGbnf(print(language, 'json-string')) }));
   fc.assert(
     fc.property(fc.constantFrom(...pairs), text, fc.integer(), ({ language, grammar }, other, seed) => {
-      const random = seeded(seed);
-      assert.ok(accepts(language, JSON.parse(`"${grammar.walk(random)}"`)));
-      for (const candidate of [walk(language, random), other]) {
-        const { accepted, parsesMax } = grammar.read(JSON.stringify(candidate).slice(1, -1));
+      const random = createSeededRandom(seed);
+      assert.ok(accepts(language, JSON.parse(`"${grammar.generateText(random)}"`)));
+      for (const candidate of [walkAutomaton(language, random), other]) {
+        const { accepted, parsesMax } = grammar.parseText(JSON.stringify(candidate).slice(1, -1));
         assert.equal(accepted, accepts(language, candidate), JSON.stringify(candidate));
         assert.ok(parsesMax <= 8, `${parsesMax} parses`);
       }
@@ -45,35 +52,35 @@ test('the rules generate the inside of JSON strings whose values the automaton a
   );
 });
 
-test('as text, characters stand for themselves', () => {
-  const pairs = LANGUAGES.map((language) => ({ language, grammar: readGbnf(print(language, 'text')) }));
+test('generates the texts themselves with the encoding text', () => {
+  const pairs = LANGUAGES.map((language) => ({ language, grammar: parseTestGbnf(print(language, 'text')) }));
   fc.assert(
     fc.property(fc.constantFrom(...pairs), text, fc.integer(), ({ language, grammar }, other, seed) => {
-      for (const candidate of [walk(language, seeded(seed)), other]) {
-        assert.equal(grammar.read(candidate).accepted, accepts(language, candidate), JSON.stringify(candidate));
+      for (const candidate of [walkAutomaton(language, createSeededRandom(seed)), other]) {
+        assert.equal(grammar.parseText(candidate).accepted, accepts(language, candidate), JSON.stringify(candidate));
       }
     }),
   );
 });
 
-test('a character has one spelling inside a JSON string', () => {
-  const grammar = readGbnf(print(anyText(), 'json-string'));
+test('spells each character in one way inside a JSON string', () => {
+  const grammar = parseTestGbnf(print(createAnyTextAutomaton(), 'json-string'));
   for (const spelling of ['\\n', '\\u0000', '\\u001f', '\\"', 'é', '/'])
-    assert.ok(grammar.read(spelling).accepted, spelling);
+    assert.ok(grammar.parseText(spelling).accepted, spelling);
   for (const spelling of ['\\u000a', '\\u001F', '\\u0022', '\\u00e9', '\\/', '"', '\\', '\n']) {
-    assert.ok(!grammar.read(spelling).accepted, spelling);
+    assert.ok(!grammar.parseText(spelling).accepted, spelling);
   }
 });
 
-test('a run of states is one rule, a loop is a star, and a long set is written once', () => {
-  assert.equal(print(fromPattern('^ab[0-9]{2}"$'), 'json-string'), 'root ::= "ab" [0-9] [0-9] "\\\\\\""');
-  assert.equal(print(fromPattern('^x[a-w]*y+$'), 'text'), 'root ::= "x" [a-w]* "y" "y"*');
-  assert.equal(print(fromPattern('^(?:a[12])?b$'), 'text'), 'root ::= "a" [12] "b" | "b"');
-  assert.equal(print(ofTexts(['red', 'green']), 'text'), 'root ::= "green" | "red"');
-  assert.equal(toRules(ofLength(3, 3), { name: 's', encode: 'json-string' }).length, 2);
+test('writes a chain of states as one rule, a loop as a star, and a long set once', () => {
+  assert.equal(print(patternToAutomaton('^ab[0-9]{2}"$'), 'json-string'), 'root ::= "ab" [0-9] [0-9] "\\\\\\""');
+  assert.equal(print(patternToAutomaton('^x[a-w]*y+$'), 'text'), 'root ::= "x" [a-w]* "y" "y"*');
+  assert.equal(print(patternToAutomaton('^(?:a[12])?b$'), 'text'), 'root ::= "a" [12] "b" | "b"');
+  assert.equal(print(createTextsAutomaton(['red', 'green']), 'text'), 'root ::= "green" | "red"');
+  assert.equal(automatonToRules(createLengthAutomaton(3, 3), { name: 's', encode: 'json-string' }).length, 2);
 });
 
-test('refuses rules beyond the size of a grammar', () => {
+test('rejects rules above the size limit of a grammar', () => {
   const sets = Array.from({ length: 120 }, (_, index) => `[\\p{L}${String.fromCodePoint(0x1f600 + index)}]`);
-  assert.throws(() => print(fromPattern(`^${sets.join('')}$`), 'text'), AutomatonLimitError);
+  assert.throws(() => print(patternToAutomaton(`^${sets.join('')}$`), 'text'), AutomatonLimitError);
 });

@@ -1,107 +1,112 @@
-import { GRAMMAR_CHARACTERS_MAX } from '../core/limits.ts';
+import { GRAMMAR_CHARS_MAX } from '../core/limits.ts';
 import { assert } from '../lib/assert.ts';
-import { AutomatonLimitError, isEmpty, type Automaton, type State } from './automaton.ts';
-import { inBrackets, jsonText, plainText, type CharacterText } from './character-text.ts';
-import type { CharacterSet } from './characters.ts';
-import { literal } from './gbnf.ts';
+import { AutomatonLimitError, isEmpty, type Automaton, type AutomatonState } from './automaton.ts';
+import { joinAlternatives, formatJsonSet, formatPlainSet, type CharacterSetText } from './character-text.ts';
+import type { CharacterSet } from './character-set.ts';
+import { formatLiteral } from './gbnf.ts';
 
-/** `name ::= body` in GBNF. */
-export interface Rule {
+/** A GBNF rule: `name ::= body`. */
+export interface GbnfRule {
   readonly name: string;
   readonly body: string;
 }
 
-export interface RuleOptions {
-  /** Of the first rule; the others' names are made from it: `NAME-1`, `NAME-set1`. */
+export interface AutomatonRuleOptions {
+  /** Name of the first rule. The names of the others derive from it: `NAME-1`, `NAME-set1`. */
   readonly name: string;
-  /** Whether the automaton's texts are generated as they are, or as the inside of a JSON string without its quotes. */
+  /** Whether the rules generate the texts themselves, or the inside of JSON strings whose values are the texts. */
   readonly encode: 'json-string' | 'text';
 }
 
 /**
- * Rules that generate exactly the texts of an automaton that is not empty. Right-linear and deterministic: an engine has
- * one parse to follow, which does not grow with the text. A run of states that lead to one other each is one rule.
- * Throws AutomatonLimitError beyond GRAMMAR_CHARACTERS_MAX.
+ * Converts a non-empty automaton to rules that generate exactly its texts. The rules are right-linear and
+ * deterministic, so that an engine follows a single parse, which does not grow with the text. A chain of states becomes
+ * one rule.
+ * @throws AutomatonLimitError above GRAMMAR_CHARS_MAX characters.
  */
-export function toRules(automaton: Automaton, { name, encode }: RuleOptions): readonly Rule[] {
+export function automatonToRules(automaton: Automaton, { name, encode }: AutomatonRuleOptions): readonly GbnfRule[] {
   assert(!isEmpty(automaton), 'An empty automaton has no rules.');
-  const places = automaton.states.map(placeOf);
-  const uses = places.map(() => 0);
-  for (const { steps } of places) for (const { to } of steps) uses[to] = (uses[to] ?? 0) + 1;
-  const sets = createSetTexts(places, { name, encode });
+  const groupedStates = automaton.states.map(groupTransitions);
+  const useCounts = groupedStates.map(() => 0);
+  for (const { transitions } of groupedStates)
+    for (const { to } of transitions) useCounts[to] = (useCounts[to] ?? 0) + 1;
+  const setFormatter = createSetFormatter(groupedStates, { name, encode });
   const names = new Map([[automaton.start, name]]);
-  const rules: Rule[] = [];
+  const rules: GbnfRule[] = [];
   let characters = 0;
-  // The map grows while it is read.
+  // The loop adds entries to the map while it iterates.
   for (const [number, ruleName] of names) {
-    const rule = { name: ruleName, body: bodyOf(places[number] ?? NO_PLACE) };
+    const rule = { name: ruleName, body: formatBody(groupedStates[number] ?? FINAL_STATE) };
     characters += rule.name.length + rule.body.length;
-    if (characters > GRAMMAR_CHARACTERS_MAX) {
-      throw new AutomatonLimitError(`takes more than ${GRAMMAR_CHARACTERS_MAX} characters of grammar`);
+    if (characters > GRAMMAR_CHARS_MAX) {
+      throw new AutomatonLimitError(`needs more than ${GRAMMAR_CHARS_MAX} characters of grammar`);
     }
     rules.push(rule);
   }
-  return [...rules, ...sets.rules];
+  return [...rules, ...setFormatter.rules];
 
-  function bodyOf({ accepts, loop, steps }: Place): string {
-    const loops = loop === undefined ? [] : [sets.repeated(loop)];
-    const [only] = steps;
-    if (only === undefined) return print(loops);
-    if (steps.length === 1 && !accepts) return print([...loops, ...from(only)]);
-    const alternatives = steps.map((step) => print(from(step)));
+  function formatBody({ accepts, loop, transitions }: GroupedState): string {
+    const loops = loop === undefined ? [] : [setFormatter.formatRepeated(loop)];
+    const [only] = transitions;
+    if (only === undefined) return formatPieces(loops);
+    if (transitions.length === 1 && !accepts) return formatPieces([...loops, ...collectPieces(only)]);
+    const alternatives = transitions.map((step) => formatPieces(collectPieces(step)));
     if (accepts) alternatives.push('""');
-    return loop === undefined ? alternatives.join(' | ') : print([...loops, { written: inBrackets(alternatives) }]);
+    return loop === undefined
+      ? alternatives.join(' | ')
+      : formatPieces([...loops, { gbnf: joinAlternatives(alternatives) }]);
   }
 
-  /** A step and all that follows it. */
-  function from(first: Step): readonly Piece[] {
-    const pieces: Piece[] = [];
-    for (let step: Step | undefined = first; step !== undefined;) {
-      pieces.push(sets.once(step.set));
-      const { accepts, loop, steps }: Place = places[step.to] ?? NO_PLACE;
-      if (loop === undefined && steps.length === 0) break;
-      // A state that is entered from one other, and goes on in one way, needs no rule of its own.
-      const isInline = uses[step.to] === 1 && step.to !== automaton.start && steps.length === (accepts ? 0 : 1);
-      if (!isInline) return [...pieces, { written: nameOf(step.to) }];
-      if (loop !== undefined) pieces.push(sets.repeated(loop));
-      step = steps[0];
+  /** Collects the pieces of a transition and of the states that can be inlined after it. */
+  function collectPieces(first: GroupedTransition): readonly RulePiece[] {
+    const pieces: RulePiece[] = [];
+    for (let step: GroupedTransition | undefined = first; step !== undefined;) {
+      pieces.push(setFormatter.formatOnce(step.set));
+      const { accepts, loop, transitions }: GroupedState = groupedStates[step.to] ?? FINAL_STATE;
+      if (loop === undefined && transitions.length === 0) break;
+      // A state with one incoming transition and one way to continue needs no rule of its own.
+      const isInline =
+        useCounts[step.to] === 1 && step.to !== automaton.start && transitions.length === (accepts ? 0 : 1);
+      if (!isInline) return [...pieces, { gbnf: getRuleName(step.to) }];
+      if (loop !== undefined) pieces.push(setFormatter.formatRepeated(loop));
+      step = transitions[0];
     }
     return pieces;
   }
 
-  function nameOf(number: number): string {
+  function getRuleName(number: number): string {
     let ruleName = names.get(number);
     if (ruleName === undefined) names.set(number, (ruleName = `${name}-${names.size}`));
     return ruleName;
   }
 }
 
-/** A state with its moves put together. */
-interface Place {
+/** A state whose transitions are grouped by target. */
+interface GroupedState {
   readonly accepts: boolean;
   /** Characters that lead back to the same state. */
   readonly loop: CharacterSet | undefined;
-  readonly steps: readonly Step[];
+  readonly transitions: readonly GroupedTransition[];
 }
 
-interface Step {
+interface GroupedTransition {
   readonly set: CharacterSet;
   readonly to: number;
 }
 
-const NO_PLACE: Place = { accepts: true, loop: undefined, steps: [] };
+const FINAL_STATE: GroupedState = { accepts: true, loop: undefined, transitions: [] };
 
-function placeOf({ accepts, moves }: State, number: number): Place {
-  const groups = [...Map.groupBy(moves, ({ state }) => state)].map(([to, set]) => ({ set, to }));
+function groupTransitions({ accepts, transitions }: AutomatonState, number: number): GroupedState {
+  const groups = [...Map.groupBy(transitions, ({ state }) => state)].map(([to, set]) => ({ set, to }));
   const loop = groups.find(({ to }) => to === number)?.set;
-  return { accepts, loop, steps: groups.filter(({ to }) => to !== number) };
+  return { accepts, loop, transitions: groups.filter(({ to }) => to !== number) };
 }
 
 /** A part of a rule: text to be quoted, or GBNF. */
-type Piece = { readonly literal: string } | { readonly written: string };
+type RulePiece = { readonly literal: string } | { readonly gbnf: string };
 
-/** Neighbouring texts become one. */
-function print(pieces: readonly Piece[]): string {
+/** Joins pieces; adjacent texts become one literal. */
+function formatPieces(pieces: readonly RulePiece[]): string {
   const parts: string[] = [];
   let quoted = '';
   for (const piece of pieces) {
@@ -109,62 +114,67 @@ function print(pieces: readonly Piece[]): string {
       quoted += piece.literal;
       continue;
     }
-    if (quoted !== '') parts.push(literal(quoted));
+    if (quoted !== '') parts.push(formatLiteral(quoted));
     quoted = '';
-    parts.push(piece.written);
+    parts.push(piece.gbnf);
   }
-  if (quoted !== '' || parts.length === 0) parts.push(literal(quoted));
+  if (quoted !== '' || parts.length === 0) parts.push(formatLiteral(quoted));
   return parts.join(' ');
 }
 
-/** Characters of a set that is written out wherever it is used. */
-const SET_WRITTEN_OUT_MAX = 48;
+/**
+ * Maximum length of a character set, in characters, that is repeated in each rule instead of having a rule of its own.
+ */
+const INLINE_SET_CHARS_MAX = 48;
 
-interface SetTexts {
-  once(set: CharacterSet): Piece;
-  /** Any number of times. */
-  repeated(set: CharacterSet): Piece;
-  /** Sets that are long and used more than once have a rule; complete when all have been asked for. */
-  readonly rules: readonly Rule[];
+interface SetFormatter {
+  formatOnce(set: CharacterSet): RulePiece;
+  /** Formats zero or more repetitions. */
+  formatRepeated(set: CharacterSet): RulePiece;
+  /** Rules for long sets that are used more than once; complete after all sets are formatted. */
+  readonly rules: readonly GbnfRule[];
 }
 
-function createSetTexts(places: readonly Place[], { name, encode }: RuleOptions): SetTexts {
-  const keyOf = (set: CharacterSet): string => set.map(({ from, to }) => `${from}-${to}`).join();
-  const uses = new Map<string, number>();
-  for (const { loop, steps } of places) {
-    for (const set of [...(loop ? [loop] : []), ...steps.map((step) => step.set)]) {
-      uses.set(keyOf(set), (uses.get(keyOf(set)) ?? 0) + 1);
+function createSetFormatter(
+  groupedStates: readonly GroupedState[],
+  { name, encode }: AutomatonRuleOptions,
+): SetFormatter {
+  const toSetKey = (set: CharacterSet): string => set.map(({ from, to }) => `${from}-${to}`).join();
+  const useCounts = new Map<string, number>();
+  for (const { loop, transitions } of groupedStates) {
+    for (const set of [...(loop ? [loop] : []), ...transitions.map((step) => step.set)]) {
+      useCounts.set(toSetKey(set), (useCounts.get(toSetKey(set)) ?? 0) + 1);
     }
   }
-  const known = new Map<string, CharacterText>();
-  const rules: Rule[] = [];
-  const textOf = (set: CharacterSet): CharacterText => {
-    const key = keyOf(set);
-    let text = known.get(key);
+  const textBySet = new Map<string, CharacterSetText>();
+  const rules: GbnfRule[] = [];
+  const formatSet = (set: CharacterSet): CharacterSetText => {
+    const key = toSetKey(set);
+    let text = textBySet.get(key);
     if (text !== undefined) return text;
-    text = encode === 'text' ? plainText(set) : jsonText(set);
+    text = encode === 'text' ? formatPlainSet(set) : formatJsonSet(set);
     const body = 'literal' in text ? '' : text.alternatives.join(' | ');
-    if (body.length > SET_WRITTEN_OUT_MAX && (uses.get(key) ?? 0) > 1) {
+    if (body.length > INLINE_SET_CHARS_MAX && (useCounts.get(key) ?? 0) > 1) {
       const rule = { name: `${name}-set${rules.length + 1}`, body };
       rules.push(rule);
       text = { alternatives: [rule.name] };
     }
-    known.set(key, text);
+    textBySet.set(key, text);
     return text;
   };
   return {
     rules,
-    once(set) {
-      const text = textOf(set);
-      return 'literal' in text ? text : { written: inBrackets(text.alternatives) };
+    formatOnce(set) {
+      const text = formatSet(set);
+      return 'literal' in text ? text : { gbnf: joinAlternatives(text.alternatives) };
     },
-    repeated(set) {
-      const text = textOf(set);
-      if ('literal' in text) return { written: `${literal(text.literal)}*` };
+    formatRepeated(set) {
+      const text = formatSet(set);
+      if ('literal' in text) return { gbnf: `${formatLiteral(text.literal)}*` };
       const [only = ''] = text.alternatives;
-      // A star takes the one thing before it.
+      // The star applies to the single element before it.
       const isOne = text.alternatives.length === 1 && /^(?:\[(?:[^\]\\]|\\.)*\]|[\w-]+)$/.test(only);
-      return { written: isOne ? `${only}*` : `(${text.alternatives.join(' | ')})*` };
+      return { gbnf: isOne ? `${only}*` : `(${text.alternatives.join(' | ')})*` };
     },
   };
 }

@@ -1,67 +1,67 @@
-import { AUTOMATON_MOVES_MAX, AUTOMATON_STATES_MAX } from '../core/limits.ts';
+import { AUTOMATON_TRANSITIONS_MAX, AUTOMATON_STATES_MAX } from '../core/limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
-import { ANY_CHARACTER, type CharacterSet } from './characters.ts';
-import { explore, NOWHERE, type Row, type Table } from './explore.ts';
-import { toLetters } from './letters.ts';
-import { minimise } from './minimise.ts';
-import { UNCOUNTED, type Work } from './work.ts';
+import { ANY_CHARACTER, type CharacterSet } from './character-set.ts';
+import { exploreStates, NO_STATE, type TransitionRow, type TransitionTable } from './explore-states.ts';
+import { createAlphabet } from './alphabet.ts';
+import { minimizeRows } from './minimize-rows.ts';
+import { UNLIMITED_WORK, type WorkBudget } from './work-budget.ts';
 
 export { AutomatonLimitError };
 
 /**
- * A deterministic finite automaton over Unicode code points (never surrogates), minimal. Every state can be reached and
- * can reach acceptance; only where nothing at all is accepted there is one state that cannot.
+ * A minimal deterministic finite automaton over Unicode code points, without surrogates. Every state is reachable and
+ * can reach acceptance; only an automaton that accepts nothing has one state that cannot.
  */
 export interface Automaton {
   readonly start: number;
-  readonly states: readonly State[];
+  readonly states: readonly AutomatonState[];
 }
 
-export interface State {
+export interface AutomatonState {
   readonly accepts: boolean;
-  /** Disjoint and sorted. What none of them holds is not accepted. */
-  readonly moves: readonly Move[];
+  /** Disjoint and sorted by code point. A character that no transition contains is not accepted. */
+  readonly transitions: readonly Transition[];
 }
 
-/** Code points `from` to `to`, both included, lead to `state`. */
-export interface Move {
+/** Code points `from` to `to`, both inclusive, lead to `state`. */
+export interface Transition {
   readonly from: number;
   readonly to: number;
   readonly state: number;
 }
 
 /**
- * Texts that both accept. Throws AutomatonLimitError, as do all functions here that give an automaton; `work` counts what
- * it takes.
+ * Returns the automaton of the texts that both accept. All functions in this file that return an automaton count their
+ * steps in `work`. @throws AutomatonLimitError, as all of them do.
  */
-export function intersect(a: Automaton, b: Automaton, work = UNCOUNTED): Automaton {
-  return combine([a, b], (inA, inB) => inA && inB, work);
+export function intersect(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
+  return combineAutomata([a, b], (inA, inB) => inA && inB, work);
 }
 
-/** Texts that `a` accepts and `b` does not. */
-export function difference(a: Automaton, b: Automaton, work = UNCOUNTED): Automaton {
-  return combine([a, b], (inA, inB) => inA && !inB, work);
+/** Returns the automaton of the texts that `a` accepts and `b` does not. */
+export function subtract(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
+  return combineAutomata([a, b], (inA, inB) => inA && !inB, work);
 }
 
-/** Texts that one of them accepts, or both. */
-export function union(a: Automaton, b: Automaton, work = UNCOUNTED): Automaton {
-  return combine([a, b], (inA, inB) => inA || inB, work);
+/** Returns the automaton of the texts that at least one of them accepts. */
+export function union(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
+  return combineAutomata([a, b], (inA, inB) => inA || inB, work);
 }
 
-/** Texts of `min` to `max` code points; without `max`, of any number from `min`. */
-export function ofLength(min: number, max: number | undefined, work = UNCOUNTED): Automaton {
-  if (max !== undefined && max < min) return fromTable({ letters: [], rows: [{ accepts: false, next: [] }] });
+/** Creates an automaton for texts of `min` to `max` code points; without `max`, of at least `min`. */
+export function createLengthAutomaton(min: number, max: number | undefined, work = UNLIMITED_WORK): Automaton {
+  if (max !== undefined && max < min) return tableToAutomaton({ symbols: [], rows: [{ accepts: false, next: [] }] });
   const last = max ?? min;
   if (last >= AUTOMATON_STATES_MAX) {
-    throw new AutomatonLimitError(`counts ${last} characters; ${AUTOMATON_STATES_MAX - 1} can be counted`);
+    throw new AutomatonLimitError(`counts ${last} characters; at most ${AUTOMATON_STATES_MAX - 1} can be counted`);
   }
-  const next = (count: number) => (count < last ? count + 1 : max === undefined ? count : NOWHERE);
+  const next = (count: number) => (count < last ? count + 1 : max === undefined ? count : NO_STATE);
   const rows = Array.from({ length: last + 1 }, (_, count) => ({ accepts: count >= min, next: [next(count)] }));
-  return fromTable({ letters: [ANY_CHARACTER], rows }, work);
+  return tableToAutomaton({ symbols: [ANY_CHARACTER], rows }, work);
 }
 
-/** Exactly these texts. What holds a lone surrogate is no text. */
-export function ofTexts(texts: Iterable<string>, work = UNCOUNTED): Automaton {
+/** Creates an automaton for exactly these texts. Leaves out texts that contain a lone surrogate. */
+export function createTextsAutomaton(texts: Iterable<string>, work = UNLIMITED_WORK): Automaton {
   interface Node {
     ends: boolean;
     readonly branches: Map<number, Node>;
@@ -83,7 +83,7 @@ export function ofTexts(texts: Iterable<string>, work = UNCOUNTED): Automaton {
     }
     node.ends = true;
   }
-  // From the ends backwards, so that nodes with the same rest of a text are one before rows are made.
+  // From the ends backwards, so that nodes with equal remainders are merged before rows are created.
   const keys = new Map<Node, number>();
   const known = new Map<string, number>();
   for (const node of nodes.toReversed()) {
@@ -94,21 +94,21 @@ export function ofTexts(texts: Iterable<string>, work = UNCOUNTED): Automaton {
     keys.set(node, key);
   }
   const codePoints = [...new Set(nodes.flatMap(({ branches }) => [...branches.keys()]))];
-  return fromTable(
-    explore({
+  return tableToAutomaton(
+    exploreStates({
       work,
-      letters: codePoints.map((codePoint) => [{ from: codePoint, to: codePoint }]),
-      start: root,
-      keyOf: (node) => keys.get(node) ?? NOWHERE,
+      symbols: codePoints.map((codePoint) => [{ from: codePoint, to: codePoint }]),
+      startNode: root,
+      getKey: (node) => keys.get(node) ?? NO_STATE,
       accepts: ({ ends }) => ends,
-      step: ({ branches }) => codePoints.map((codePoint) => branches.get(codePoint)),
+      getTargets: ({ branches }) => codePoints.map((codePoint) => branches.get(codePoint)),
     }),
     work,
   );
 }
 
-export function anyText(): Automaton {
-  return ofLength(0, undefined);
+export function createAnyTextAutomaton(): Automaton {
+  return createLengthAutomaton(0, undefined);
 }
 
 export function isEmpty(automaton: Automaton): boolean {
@@ -119,121 +119,125 @@ export function accepts(automaton: Automaton, text: string): boolean {
   let state = automaton.states[automaton.start];
   for (const character of text) {
     const codePoint = character.codePointAt(0) ?? 0;
-    const move = state && moveOn(state, codePoint);
-    if (move === undefined) return false;
-    state = automaton.states[move.state];
+    const transition = state && findTransition(state, codePoint);
+    if (transition === undefined) return false;
+    state = automaton.states[transition.state];
   }
   return state?.accepts ?? false;
 }
 
-/** A letter of any script is one of 700 ranges, so they are not looked at one by one. */
-function moveOn({ moves }: State, codePoint: number): Move | undefined {
-  let [low, high] = [0, moves.length];
+/** Binary search: a class such as "letter of any script" has 700 ranges. */
+function findTransition({ transitions }: AutomatonState, codePoint: number): Transition | undefined {
+  let [low, high] = [0, transitions.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((moves[middle]?.to ?? 0) < codePoint) low = middle + 1;
+    if ((transitions[middle]?.to ?? 0) < codePoint) low = middle + 1;
     else high = middle;
   }
-  const move = moves[low];
-  return move && move.from <= codePoint ? move : undefined;
+  const transition = transitions[low];
+  return transition && transition.from <= codePoint ? transition : undefined;
 }
 
-/** Minimal, over code points again. */
-export function fromTable({ letters, rows }: Table, work = UNCOUNTED): Automaton {
-  work.add(rows.length * letters.length * STEPS_PER_CELL);
-  const least = minimise(rows);
-  if (least.length > AUTOMATON_STATES_MAX) {
-    throw new AutomatonLimitError(`takes ${least.length} states; ${AUTOMATON_STATES_MAX} are allowed`);
+/** Minimizes a transition table and converts its symbols back to code points. */
+export function tableToAutomaton({ symbols, rows }: TransitionTable, work = UNLIMITED_WORK): Automaton {
+  work.add(rows.length * symbols.length * STEPS_PER_CELL);
+  const minimalRows = minimizeRows(rows);
+  if (minimalRows.length > AUTOMATON_STATES_MAX) {
+    throw new AutomatonLimitError(`needs ${minimalRows.length} states; at most ${AUTOMATON_STATES_MAX} are allowed`);
   }
-  const size = (letter: number): number => letters[letter]?.length ?? 0;
-  const count = sum(least.map(({ next }) => sum(next.map((to, letter) => (to === NOWHERE ? 0 : size(letter))))));
-  if (count > AUTOMATON_MOVES_MAX) {
-    throw new AutomatonLimitError(`takes ${count} character ranges; ${AUTOMATON_MOVES_MAX} are allowed`);
+  const size = (symbol: number): number => symbols[symbol]?.length ?? 0;
+  const count = sum(minimalRows.map(({ next }) => sum(next.map((to, symbol) => (to === NO_STATE ? 0 : size(symbol))))));
+  if (count > AUTOMATON_TRANSITIONS_MAX) {
+    throw new AutomatonLimitError(`needs ${count} character ranges; at most ${AUTOMATON_TRANSITIONS_MAX} are allowed`);
   }
-  work.add(STEPS_PER_MOVE * count);
-  const states = least.map(({ accepts: isEnd, next }) => {
-    const moves: Move[] = [];
-    const ranges = next.flatMap((state, letter) =>
-      state === NOWHERE ? [] : (letters[letter] ?? []).map(({ from, to }) => ({ from, to, state })),
+  work.add(STEPS_PER_TRANSITION * count);
+  const states = minimalRows.map(({ accepts: isEnd, next }) => {
+    const transitions: Transition[] = [];
+    const ranges = next.flatMap((state, symbol) =>
+      state === NO_STATE ? [] : (symbols[symbol] ?? []).map(({ from, to }) => ({ from, to, state })),
     );
-    for (const move of ranges.toSorted((a, b) => a.from - b.from)) {
-      const last = moves.at(-1);
-      if (last?.state === move.state && last.to === move.from - 1)
-        moves[moves.length - 1] = { ...move, from: last.from };
-      else moves.push(move);
+    for (const transition of ranges.toSorted((a, b) => a.from - b.from)) {
+      const last = transitions.at(-1);
+      if (last?.state === transition.state && last.to === transition.from - 1)
+        transitions[transitions.length - 1] = { ...transition, from: last.from };
+      else transitions.push(transition);
     }
-    return { accepts: isEnd, moves };
+    return { accepts: isEnd, transitions };
   });
   return { start: 0, states };
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Minimising looks at a state again whenever one that it leads to is told apart. */
+/** Minimization visits a state again whenever one of its targets moves to another block. */
 const STEPS_PER_CELL = 2;
 
-/** A move is an object, and part of a key. */
-const STEPS_PER_MOVE = 2;
+/** A transition costs an object and a part of a key. */
+const STEPS_PER_TRANSITION = 2;
 
-type Pair = readonly [number, number];
+type StatePair = readonly [number, number];
 
-/** Runs both side by side. A state of the pair may be NOWHERE, and stays there. */
-function combine(
+/** Runs both automata in parallel. A state of the pair may be NO_STATE and then stays so. */
+function combineAutomata(
   [a, b]: readonly [Automaton, Automaton],
   decide: (inA: boolean, inB: boolean) => boolean,
-  work: Work,
+  work: WorkBudget,
 ): Automaton {
-  const { letters, spellings } = spell([a, b], work);
-  const [rowsA = [], rowsB = []] = spellings;
-  const canAccept = ([inA, inB]: Pair): boolean => {
-    const [stillA, stillB] = [inA !== NOWHERE, inB !== NOWHERE];
+  const { symbols, rowsByAutomaton } = alignAlphabets([a, b], work);
+  const [rowsA = [], rowsB = []] = rowsByAutomaton;
+  const canAccept = ([inA, inB]: StatePair): boolean => {
+    const [stillA, stillB] = [inA !== NO_STATE, inB !== NO_STATE];
     return decide(stillA, stillB) || decide(stillA, false) || decide(false, stillB);
   };
-  const table = explore<Pair>({
-    letters,
+  const table = exploreStates<StatePair>({
+    symbols,
     work,
-    start: [a.start, b.start],
-    keyOf: ([inA, inB]) => inA * (rowsB.length + 1) + inB + 1,
+    startNode: [a.start, b.start],
+    getKey: ([inA, inB]) => inA * (rowsB.length + 1) + inB + 1,
     accepts: ([inA, inB]) => decide(rowsA[inA]?.accepts ?? false, rowsB[inB]?.accepts ?? false),
-    step: ([inA, inB]) =>
-      letters.map((_, letter) => {
-        const pair: Pair = [rowsA[inA]?.next[letter] ?? NOWHERE, rowsB[inB]?.next[letter] ?? NOWHERE];
+    getTargets: ([inA, inB]) =>
+      symbols.map((_, symbol) => {
+        const pair: StatePair = [rowsA[inA]?.next[symbol] ?? NO_STATE, rowsB[inB]?.next[symbol] ?? NO_STATE];
         return canAccept(pair) ? pair : undefined;
       }),
   });
-  return fromTable(table, work);
+  return tableToAutomaton(table, work);
 }
 
-/** Several automata over the same letters. */
-function spell(
+/** Converts several automata to transition tables over the same alphabet. */
+function alignAlphabets(
   automata: readonly Automaton[],
-  work: Work,
+  work: WorkBudget,
 ): {
-  readonly letters: readonly CharacterSet[];
-  readonly spellings: readonly (readonly Row[])[];
+  readonly symbols: readonly CharacterSet[];
+  readonly rowsByAutomaton: readonly (readonly TransitionRow[])[];
 } {
   const sets: CharacterSet[] = [];
   const numbers = new Map<string, number>();
-  const numberOf = (moves: readonly Move[]): number => {
-    const key = moves.map(({ from, to }) => `${from}-${to}`).join();
+  const getSetNumber = (transitions: readonly Transition[]): number => {
+    const key = transitions.map(({ from, to }) => `${from}-${to}`).join();
     let number = numbers.get(key);
-    if (number === undefined) numbers.set(key, (number = sets.push(moves) - 1));
+    if (number === undefined) numbers.set(key, (number = sets.push(transitions) - 1));
     return number;
   };
-  const sketches = automata.map(({ states }) =>
-    states.map(({ accepts: isEnd, moves }) => ({
+  const stateOutlines = automata.map(({ states }) =>
+    states.map(({ accepts: isEnd, transitions }) => ({
       isEnd,
-      leads: [...Map.groupBy(moves, ({ state }) => state)].map(([state, group]) => ({ state, set: numberOf(group) })),
+      targets: [...Map.groupBy(transitions, ({ state }) => state)].map(([state, group]) => ({
+        state,
+        set: getSetNumber(group),
+      })),
     })),
   );
-  for (const { states } of automata) for (const { moves } of states) work.add(STEPS_PER_MOVE * moves.length);
-  const { letters, spelt } = toLetters(sets, work);
-  const spellings = sketches.map((rows) =>
-    rows.map(({ isEnd, leads }) => {
-      const next = letters.map(() => NOWHERE);
-      for (const { state, set } of leads) for (const letter of spelt[set] ?? []) next[letter] = state;
+  for (const { states } of automata)
+    for (const { transitions } of states) work.add(STEPS_PER_TRANSITION * transitions.length);
+  const { symbols, symbolsBySet } = createAlphabet(sets, work);
+  const rowsByAutomaton = stateOutlines.map((rows) =>
+    rows.map(({ isEnd, targets }) => {
+      const next = symbols.map(() => NO_STATE);
+      for (const { state, set } of targets) for (const symbol of symbolsBySet[set] ?? []) next[symbol] = state;
       return { accepts: isEnd, next };
     }),
   );
-  return { letters, spellings };
+  return { symbols, rowsByAutomaton };
 }

@@ -1,9 +1,15 @@
-import { ANY_CHARACTER, invert, setOf, type CharacterRange, type CharacterSet } from './characters.ts';
+import {
+  ANY_CHARACTER,
+  invertSet,
+  createCharacterSet,
+  type CharacterRange,
+  type CharacterSet,
+} from './character-set.ts';
 import { PatternError } from './pattern-error.ts';
 
-export interface Escape {
+export interface CharacterEscape {
   readonly set: CharacterSet;
-  /** After the escape. */
+  /** Index after the escape. */
   readonly end: number;
 }
 
@@ -12,11 +18,11 @@ const range = (from: string, to: string): CharacterRange => ({
   to: to.codePointAt(0) ?? 0,
 });
 
-const DIGIT = setOf([range('0', '9')]);
-const WORD = setOf([range('0', '9'), range('A', 'Z'), range('_', '_'), range('a', 'z')]);
+const DIGIT = createCharacterSet([range('0', '9')]);
+const WORD = createCharacterSet([range('0', '9'), range('A', 'Z'), range('_', '_'), range('a', 'z')]);
 
-/** ECMA-262, WhiteSpace and LineTerminator. */
-const SPACE = setOf([
+/** WhiteSpace and LineTerminator of ECMA-262. */
+const SPACE = createCharacterSet([
   range('\t', '\r'),
   range(' ', ' '),
   range('\u00a0', '\u00a0'),
@@ -31,11 +37,11 @@ const SPACE = setOf([
 
 const CLASSES: ReadonlyMap<string, CharacterSet> = new Map([
   ['d', DIGIT],
-  ['D', invert(DIGIT)],
+  ['D', invertSet(DIGIT)],
   ['w', WORD],
-  ['W', invert(WORD)],
+  ['W', invertSet(WORD)],
   ['s', SPACE],
-  ['S', invert(SPACE)],
+  ['S', invertSet(SPACE)],
 ]);
 
 const CONTROLS: ReadonlyMap<string, string> = new Map([
@@ -48,76 +54,81 @@ const CONTROLS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const HEX = /x(?<two>[0-9a-f]{2})|u(?<four>[0-9a-f]{4})|u\{(?<any>[0-9a-f]+)\}/iy;
-/** Two escapes that are one character. */
+/** Two escapes that form one character. */
 const SURROGATES = /u(?<high>d[89ab][0-9a-f]{2})\\u(?<low>d[c-f][0-9a-f]{2})/iy;
 const PROPERTY = /[pP]\{[^}]*\}/y;
 
 /**
- * Reads what stands after a backslash, at `start`, in a regular expression that is known to be well-formed in unicode
- * mode. A lone surrogate is an empty set. `propertySet` is charactersWith or a memory of it. Throws PatternError for what is no character (back references).
+ * Parses the escape whose backslash precedes `start`, in a regular expression that is well-formed in Unicode mode. A
+ * lone surrogate gives an empty set. `getPropertySet` is `findCharactersWithProperty`, or a cache of it.
+ * @throws PatternError for a back reference.
  */
-export function readEscape(source: string, start: number, propertySet: (property: string) => CharacterSet): Escape {
+export function parseEscape(
+  source: string,
+  start: number,
+  getPropertySet: (property: string) => CharacterSet,
+): CharacterEscape {
   const letter = String.fromCodePoint(source.codePointAt(start) ?? 0);
   const known = CLASSES.get(letter);
   if (known) return { set: known, end: start + 1 };
   if (/[1-9k]/.test(letter)) throw new PatternError(`has a back reference (\\${letter}), which is not supported`);
-  const property = matchAt(PROPERTY, source, start)?.[0];
-  if (property !== undefined) return { set: propertySet(property), end: start + property.length };
-  const hex = matchAt(SURROGATES, source, start) ?? matchAt(HEX, source, start);
-  if (hex) return { set: single(codePointOf(hex.groups ?? {})), end: start + hex[0].length };
-  if (letter === 'c') return { set: single(source.charCodeAt(start + 1) % 32), end: start + 2 };
+  const property = matchStickyAt(PROPERTY, source, start)?.[0];
+  if (property !== undefined) return { set: getPropertySet(property), end: start + property.length };
+  const hex = matchStickyAt(SURROGATES, source, start) ?? matchStickyAt(HEX, source, start);
+  if (hex) return { set: createSingleCharacterSet(parseCodePoint(hex.groups ?? {})), end: start + hex[0].length };
+  if (letter === 'c') return { set: createSingleCharacterSet(source.charCodeAt(start + 1) % 32), end: start + 2 };
   const character = CONTROLS.get(letter) ?? letter;
-  return { set: single(character.codePointAt(0) ?? 0), end: start + letter.length };
+  return { set: createSingleCharacterSet(character.codePointAt(0) ?? 0), end: start + letter.length };
 }
 
-export function single(codePoint: number): CharacterSet {
-  return setOf([{ from: codePoint, to: codePoint }]);
+export function createSingleCharacterSet(codePoint: number): CharacterSet {
+  return createCharacterSet([{ from: codePoint, to: codePoint }]);
 }
 
-function matchAt(pattern: RegExp, source: string, start: number): RegExpExecArray | undefined {
+function matchStickyAt(pattern: RegExp, source: string, start: number): RegExpExecArray | undefined {
   const sticky = new RegExp(pattern);
   sticky.lastIndex = start;
   return sticky.exec(source) ?? undefined;
 }
 
-function codePointOf({ two, four, any, high, low }: Readonly<Record<string, string | undefined>>): number {
+function parseCodePoint({ two, four, any, high, low }: Readonly<Record<string, string | undefined>>): number {
   if (high !== undefined && low !== undefined) {
     return 0x10000 + (Number.parseInt(high, 16) - 0xd800) * 0x400 + Number.parseInt(low, 16) - 0xdc00;
   }
   return Number.parseInt(two ?? four ?? any ?? '0', 16);
 }
 
-/** The characters of `p{…}` or `P{…}`. Unicode's tables are the runtime's own: it reads all characters, in up to 15 ms. */
-export function charactersWith(property: string): CharacterSet {
+/** Returns the characters of `p{…}` or `P{…}` from the runtime's Unicode tables. Tests all characters: up to 15 ms. */
+export function findCharactersWithProperty(property: string): CharacterSet {
   const pattern = new RegExp(`(?:\\${property})+`, 'gu');
   const ranges = ASSIGNED.flatMap(({ from, to }) => {
     const units = from < PLANE ? 1 : 2;
-    return [...textOf(from, to).matchAll(pattern)].map(({ index, 0: { length } }) => ({
+    return [...createPlaneText(from, to).matchAll(pattern)].map(({ index, 0: { length } }) => ({
       from: from + index / units,
       to: from + (index + length) / units - 1,
     }));
   });
   const isOne = new RegExp(`\\${property}`, 'u');
   const uniform = UNIFORM.filter(({ from }) => isOne.test(String.fromCodePoint(from)));
-  return setOf([...ranges, ...uniform]);
+  return createCharacterSet([...ranges, ...uniform]);
 }
 
 const PLANE = 0x10000;
 
-/** In each of these, a text is read as a whole. */
+/** Ranges whose characters are tested in one text each. */
 const ASSIGNED: readonly CharacterRange[] = [
   ...ANY_CHARACTER.map(({ from, to }) => ({ from, to: Math.min(to, PLANE - 1) })),
   ...[1, 2, 3, 14].map((plane) => ({ from: plane * PLANE, to: plane * PLANE + PLANE - 1 })),
 ];
 
-/** Planes without a character of their own: unassigned or private, alike but for the noncharacters at their ends. */
+/** Planes without assigned characters: equal in all properties, except for the noncharacters at their ends. */
 const UNIFORM: readonly CharacterRange[] = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16].flatMap((plane) => [
   { from: plane * PLANE, to: plane * PLANE + PLANE - 3 },
   { from: plane * PLANE + PLANE - 2, to: plane * PLANE + PLANE - 1 },
 ]);
 
-/** All characters from one to another, which are in the same plane. */
-function textOf(from: number, to: number): string {
+/** Returns all characters of a range within one plane. */
+function createPlaneText(from: number, to: number): string {
   const units = new Uint16Array((to - from + 1) * (from < PLANE ? 1 : 2));
   for (let next = from, at = 0; next <= to; next++) {
     if (next >= PLANE) units[at++] = 0xd800 + ((next - PLANE) >> 10);

@@ -1,4 +1,4 @@
-/** Thrown where a value would take too long to check. */
+/** Thrown when the check of a value exceeds its limit of steps or depth. */
 export class CheckLimitError extends RangeError {
   override readonly name = 'CheckLimitError';
 }

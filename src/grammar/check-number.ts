@@ -1,7 +1,7 @@
 import { type Decimal, toDecimal } from './decimal.ts';
-import type { Keywords } from './keywords.ts';
+import type { SchemaKeywords } from './keywords.ts';
 
-export function numberProblem(keywords: Keywords, value: number, at: string): string | undefined {
+export function checkNumber(keywords: SchemaKeywords, value: number, at: string): string | undefined {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = keywords;
   if (minimum !== undefined && value < minimum) return `${at} must be at least ${minimum}`;
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) return `${at} must be above ${exclusiveMinimum}`;
@@ -11,10 +11,11 @@ export function numberProblem(keywords: Keywords, value: number, at: string): st
   return undefined;
 }
 
-/** In decimals, as they are written: 0.3 is a multiple of 0.1, though not in binary fractions. */
+/** Compares decimal notations: 0.3 is a multiple of 0.1, although not as binary fractions. */
 function isMultiple(value: number, step: number): boolean {
   const [a, b] = [toDecimal(value), toDecimal(step)];
   const exponent = Math.min(a.exponent, b.exponent);
-  const scaled = ({ digits, exponent: own }: Decimal): bigint => digits * 10n ** BigInt(own - exponent);
+  const scaled = ({ digits, exponent: decimalExponent }: Decimal): bigint =>
+    digits * 10n ** BigInt(decimalExponent - exponent);
   return scaled(a) % scaled(b) === 0n;
 }

@@ -1,27 +1,28 @@
 import { accepts } from './automaton.ts';
-import { countRange } from './count-range.ts';
-import type { Keywords } from './keywords.ts';
-import type { Checking } from './validator.ts';
+import { formatCountRange } from './format-count-range.ts';
+import type { SchemaKeywords } from './keywords.ts';
+import type { CheckContext } from './validator.ts';
 
-export function stringProblem(
-  { path, minLength = 0, maxLength = Infinity, pattern, format }: Keywords,
+export function checkString(
+  { path, minLength = 0, maxLength = Infinity, pattern, format }: SchemaKeywords,
   value: string,
   at: string,
-  { languages, step }: Checking,
+  { languages, countSteps }: CheckContext,
 ): string | undefined {
-  step(value.length / 16);
+  countSteps(value.length / 16);
   if (
     value.length < minLength ||
-    (value.length > maxLength && codePoints(value) > maxLength) ||
-    codePoints(value) < minLength
+    (value.length > maxLength && countCodePoints(value) > maxLength) ||
+    countCodePoints(value) < minLength
   )
-    return `${at} must have ${countRange(minLength, maxLength)} characters`;
-  if (pattern !== undefined && !accepts(languages.pattern(pattern, path), value)) return `${at} must match its pattern`;
-  const language = format === undefined ? undefined : languages.format(format, path);
+    return `${at} must have ${formatCountRange(minLength, maxLength)} characters`;
+  if (pattern !== undefined && !accepts(languages.getPatternLanguage(pattern, path), value))
+    return `${at} must match its pattern`;
+  const language = format === undefined ? undefined : languages.getFormatLanguage(format, path);
   return language && !accepts(language, value) ? `${at} must have the format ${format}` : undefined;
 }
 
-const codePoints = (text: string): number => {
+const countCodePoints = (text: string): number => {
   let count = 0;
   for (const _ of text) count++;
   return count;

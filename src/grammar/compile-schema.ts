@@ -1,72 +1,79 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { ofTexts, union } from './automaton.ts';
+import { createTextsAutomaton, union } from './automaton.ts';
 import { CheckLimitError } from './check-limit-error.ts';
 import { type Conjunction, createExpander } from './conjunctions.ts';
-import type { Goal, Goals } from './goal.ts';
-import { createGoalRules } from './goal-rules.ts';
-import { createLanguages, type LanguagesOptions } from './languages.ts';
+import type { ValueConstraint, CompileContext } from './value-constraint.ts';
+import { createConstraintRules } from './constraint-rules.ts';
+import { createLanguageFactory, type LanguageFactoryOptions } from './language-factory.ts';
 import { prepareCheck } from './prepare-check.ts';
 import type { RuleRef } from './rule-body.ts';
-import type { RuleBook } from './rule-book.ts';
-import { createDocument } from './schema-document.ts';
-import { shapeOf } from './shape.ts';
+import type { GrammarBuilder } from './grammar-builder.ts';
+import { createSchemaDocument } from './schema-document.ts';
+import { createValueShape } from './value-shape.ts';
 import { createValidator } from './validator.ts';
 
-/** The rule of a schema, and why a part of it cannot be satisfied, if any part was found that cannot. */
+/** The rule of a schema, and the first reason why a part of it allows no value, if there is one. */
 export interface CompiledSchema {
   readonly rule: RuleRef;
   readonly impossible: string | undefined;
 }
 
-export interface CompileNeeds extends LanguagesOptions {
-  readonly book: RuleBook;
+export interface CompileSchemaOptions extends LanguageFactoryOptions {
+  readonly builder: GrammarBuilder;
 }
 
-/** @throws GrammarError for what is refused. */
-export function compileSchema(schema: JsonSchema, field: string, { book, ...options }: CompileNeeds): CompiledSchema {
-  const document = createDocument(schema, field);
+/** Compiles a schema to rules of `builder`. @throws GrammarError for a schema that is rejected. */
+export function compileSchema(
+  schema: JsonSchema,
+  field: string,
+  { builder, ...options }: CompileSchemaOptions,
+): CompiledSchema {
+  const document = createSchemaDocument(schema, field);
   const expander = createExpander(document);
-  const known = new Map<string, Goal>();
-  // A schema that is referred to often is expanded once; its key, which may be long, is then not made again.
-  const byWays = new Map<readonly Conjunction[], Goal>();
-  const { keywordsOf } = expander;
-  const languages = createLanguages(document, options);
+  const constraintById = new Map<string, ValueConstraint>();
+  // Avoids a second expansion, and a second long key, for schemas that are referred to often.
+  const constraintByConjunctions = new Map<readonly Conjunction[], ValueConstraint>();
+  const { getKeywords } = expander;
+  const languages = createLanguageFactory(document, options);
   const { work } = languages;
-  const { isValid, prepare } = createValidator({ keywordsOf, languages });
-  prepareCheck(schema, { document, keywordsOf, languages, prepare });
-  let impossible: string | undefined;
+  const { isValid, prepare } = createValidator({ getKeywords, languages });
+  prepareCheck(schema, { document, getKeywords: getKeywords, languages, prepare });
+  let impossibleReason: string | undefined;
 
-  const goals: Goals = {
+  const context: CompileContext = {
     languages,
-    of(schemas, path) {
-      const ways = expander.expand(schemas);
-      const expanded = byWays.get(ways);
+    getConstraint(schemas, path) {
+      const conjunctions = expander.expand(schemas);
+      const expanded = constraintByConjunctions.get(conjunctions);
       if (expanded) return expanded;
-      // A way that asks for nothing holds all others in it.
-      const needed = ways.some(({ parts }) => parts.length === 0)
-        ? ways.filter(({ parts }) => parts.length === 0)
-        : ways;
-      const key = needed.map((way: Conjunction) => way.key).join('|');
-      const id = needed.length === 0 ? 'none' : key;
-      const goal = known.get(id) ?? { key: id, path, ways: needed };
-      known.set(id, goal);
-      byWays.set(ways, goal);
-      return goal;
+      // A conjunction without keywords allows any value, so that the others are redundant.
+      const distinctConjunctions = conjunctions.some(({ parts }) => parts.length === 0)
+        ? conjunctions.filter(({ parts }) => parts.length === 0)
+        : conjunctions;
+      const key = distinctConjunctions.map((way: Conjunction) => way.key).join('|');
+      const id = distinctConjunctions.length === 0 ? 'none' : key;
+      const constraint = constraintById.get(id) ?? { key: id, path, conjunctions: distinctConjunctions };
+      constraintById.set(id, constraint);
+      constraintByConjunctions.set(conjunctions, constraint);
+      return constraint;
     },
-    textsOf(schemas, path) {
-      const ways = expander.expand([...schemas, TEXT]);
-      return languages.make(`names ${ways.map(({ key }) => key).join('|')}`, { path, what: 'propertyNames' }, () =>
-        ways
-          .map((way) => shapeOf(way, goals))
-          .flatMap(
-            ({ strings, texts }) =>
-              strings ??
-              ofTexts(
-                texts.map((text) => String(JSON.parse(text))),
-                work,
-              ),
-          )
-          .reduce((all, each) => union(all, each, work), ofTexts([])),
+    createNameLanguage(schemas, path) {
+      const conjunctions = expander.expand([...schemas, STRING_SCHEMA]);
+      return languages.getLanguage(
+        `names ${conjunctions.map(({ key }) => key).join('|')}`,
+        { path, what: 'propertyNames' },
+        () =>
+          conjunctions
+            .map((way) => createValueShape(way, context))
+            .flatMap(
+              ({ strings, texts }) =>
+                strings ??
+                createTextsAutomaton(
+                  texts.map((text) => String(JSON.parse(text))),
+                  work,
+                ),
+            )
+            .reduce((all, each) => union(all, each, work), createTextsAutomaton([])),
       );
     },
     isValid(part, value) {
@@ -74,20 +81,20 @@ export function compileSchema(schema: JsonSchema, field: string, { book, ...opti
         return isValid(part, value);
       } catch (error) {
         if (error instanceof CheckLimitError)
-          throw document.refusal(part.path, `A value of enum or const ${error.message}`);
+          throw document.createError(part.path, `A value of enum or const ${error.message}`);
         throw error;
       }
     },
-    note(path, problem) {
-      impossible ??= document.refusal(path, problem).message;
+    noteImpossible(path, problem) {
+      impossibleReason ??= document.createError(path, problem).message;
       return undefined;
     },
-    refuse(path, problem) {
-      throw document.refusal(path, problem);
+    throwError(path, problem) {
+      throw document.createError(path, problem);
     },
   };
-  const rule = createGoalRules(book, goals)(goals.of([schema], '#'));
-  return { rule, impossible };
+  const rule = createConstraintRules(builder, context)(context.getConstraint([schema], '#'));
+  return { rule, impossible: impossibleReason };
 }
 
-const TEXT = { type: 'string' };
+const STRING_SCHEMA = { type: 'string' };

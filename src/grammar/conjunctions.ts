@@ -1,122 +1,129 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { SCHEMA_ALTERNATIVES_MAX, SCHEMA_EXPANSION_STEPS_MAX } from '../core/limits.ts';
-import { type Keywords, readKeywords } from './keywords.ts';
+import { type SchemaKeywords, parseKeywords } from './keywords.ts';
 import type { SchemaDocument, SchemaObject } from './schema-document.ts';
 
-/** Keywords of several schemas that hold together; none at all is any value. `key` is equal for equal ones. */
+/**
+ * Keywords of several schemas that all apply; without parts, any value is valid. Equal conjunctions have equal keys.
+ */
 export interface Conjunction {
   readonly key: string;
-  readonly parts: readonly Keywords[];
+  readonly parts: readonly SchemaKeywords[];
 }
 
-/** Multiplies out: a schema is read as a choice of conjunctions, so that no `$ref`, allOf, anyOf or oneOf is left. */
-export interface Expander {
+/**
+ * Expands schemas to disjunctions of conjunctions (disjunctive normal form): resolves `$ref`, allOf, anyOf and oneOf.
+ */
+export interface SchemaExpander {
   /**
-   * The ways in which a value can satisfy all of `schemas`; none when it cannot.
+   * Returns the conjunctions of which a value must satisfy at least one to satisfy all `schemas`; empty when none can
+   * be.
    *
-   * @throws GrammarError for a reference that leads back to itself, and for too many ways.
+   * @throws GrammarError for a reference cycle and for too many conjunctions.
    */
   expand(schemas: readonly JsonSchema[]): readonly Conjunction[];
-  keywordsOf(schema: SchemaObject): Keywords;
+  getKeywords(schema: SchemaObject): SchemaKeywords;
 }
 
-const ANYTHING: readonly Conjunction[] = [{ key: '', parts: [] }];
+const ANY_VALUE: readonly Conjunction[] = [{ key: '', parts: [] }];
 
-export function createExpander(document: SchemaDocument): Expander {
-  const read = new Map<SchemaObject, Keywords>();
+export function createExpander(document: SchemaDocument): SchemaExpander {
+  const keywordsBySchema = new Map<SchemaObject, SchemaKeywords>();
   const expanded = new Map<SchemaObject, readonly Conjunction[]>();
-  const underWay = new Set<SchemaObject>();
-  const ids = new Map<Keywords, number>();
+  const inProgress = new Set<SchemaObject>();
+  const ids = new Map<SchemaKeywords, number>();
   let steps = 0;
 
-  function keywordsOf(schema: SchemaObject): Keywords {
-    const known = read.get(schema);
-    if (known) return known;
-    const keywords = readKeywords(schema, document);
-    read.set(schema, keywords);
+  function getKeywords(schema: SchemaObject): SchemaKeywords {
+    const cached = keywordsBySchema.get(schema);
+    if (cached) return cached;
+    const keywords = parseKeywords(schema, document);
+    keywordsBySchema.set(schema, keywords);
     return keywords;
   }
 
-  function idOf(part: Keywords): number {
+  function getKeywordsId(part: SchemaKeywords): number {
     const id = ids.get(part) ?? ids.size;
     ids.set(part, id);
     return id;
   }
 
   function expandOne(schema: JsonSchema): readonly Conjunction[] {
-    if (typeof schema === 'boolean') return schema ? ANYTHING : [];
-    const known = expanded.get(schema);
-    if (known) return known;
-    const keywords = keywordsOf(schema);
-    if (underWay.has(schema))
-      throw document.refusal(keywords.path, 'The schema refers to itself without any value between');
-    if (underWay.size === EXPANSION_DEPTH_MAX)
-      throw document.refusal(
+    if (typeof schema === 'boolean') return schema ? ANY_VALUE : [];
+    const cached = expanded.get(schema);
+    if (cached) return cached;
+    const keywords = getKeywords(schema);
+    if (inProgress.has(schema))
+      throw document.createError(keywords.path, 'The schema refers to itself without descending into a value');
+    if (inProgress.size === EXPANSION_DEPTH_MAX)
+      throw document.createError(
         keywords.path,
         `References and combinations are nested more than ${EXPANSION_DEPTH_MAX} deep`,
       );
-    underWay.add(schema);
-    const factors = [assertsSomething(keywords) ? [conjunction([keywords])] : ANYTHING];
+    inProgress.add(schema);
+    const factors = [hasAssertions(keywords) ? [createConjunction([keywords])] : ANY_VALUE];
     if (keywords.target !== undefined) factors.push(expandOne(keywords.target));
     for (const each of keywords.allOf ?? []) factors.push(expandOne(each));
-    if (keywords.anyOf) factors.push(distinct(keywords.anyOf.flatMap(expandOne), keywords.path));
-    if (keywords.oneOf) factors.push(distinct(keywords.oneOf.flatMap(expandOne), keywords.path));
-    underWay.delete(schema);
-    const product = multiply(factors, keywords.path);
+    if (keywords.anyOf) factors.push(removeDuplicates(keywords.anyOf.flatMap(expandOne), keywords.path));
+    if (keywords.oneOf) factors.push(removeDuplicates(keywords.oneOf.flatMap(expandOne), keywords.path));
+    inProgress.delete(schema);
+    const product = combineFactors(factors, keywords.path);
     expanded.set(schema, product);
     return product;
   }
 
-  function conjunction(parts: readonly Keywords[]): Conjunction {
+  function createConjunction(parts: readonly SchemaKeywords[]): Conjunction {
     steps += 1 + parts.length;
-    if (steps > SCHEMA_EXPANSION_STEPS_MAX) throw tooMany(parts[0]?.path ?? '#');
-    const sorted = [...new Set(parts)].toSorted((a, b) => idOf(a) - idOf(b));
-    return { key: sorted.map(idOf).join(), parts: sorted };
+    if (steps > SCHEMA_EXPANSION_STEPS_MAX) throw createLimitError(parts[0]?.path ?? '#');
+    const sorted = [...new Set(parts)].toSorted((a, b) => getKeywordsId(a) - getKeywordsId(b));
+    return { key: sorted.map(getKeywordsId).join(), parts: sorted };
   }
 
-  function multiply(factors: readonly (readonly Conjunction[])[], path: string): readonly Conjunction[] {
-    // What leaves no choice is joined in one go; a long allOf would take the square of its length otherwise.
-    const single = conjunction(factors.flatMap((factor) => (factor.length === 1 ? (factor[0]?.parts ?? []) : [])));
-    let product: readonly Conjunction[] = [single];
+  function combineFactors(factors: readonly (readonly Conjunction[])[], path: string): readonly Conjunction[] {
+    // Joins all factors with a single conjunction at once; one by one, a long allOf would take quadratic time.
+    const joined = createConjunction(
+      factors.flatMap((factor) => (factor.length === 1 ? (factor[0]?.parts ?? []) : [])),
+    );
+    let product: readonly Conjunction[] = [joined];
     for (const factor of factors) {
       if (factor.length === 1) continue;
       const pairs: Conjunction[] = [];
-      for (const one of product) {
-        for (const other of factor) {
-          pairs.push(conjunction([...one.parts, ...other.parts]));
+      for (const left of product) {
+        for (const right of factor) {
+          pairs.push(createConjunction([...left.parts, ...right.parts]));
         }
       }
-      product = distinct(pairs, path);
+      product = removeDuplicates(pairs, path);
     }
     return product;
   }
 
-  function distinct(conjunctions: readonly Conjunction[], path: string): readonly Conjunction[] {
+  function removeDuplicates(conjunctions: readonly Conjunction[], path: string): readonly Conjunction[] {
     const byKey = new Map(conjunctions.map((each) => [each.key, each]));
     steps += conjunctions.length;
-    if (byKey.size > SCHEMA_ALTERNATIVES_MAX || steps > SCHEMA_EXPANSION_STEPS_MAX) throw tooMany(path);
+    if (byKey.size > SCHEMA_ALTERNATIVES_MAX || steps > SCHEMA_EXPANSION_STEPS_MAX) throw createLimitError(path);
     return [...byKey.values()];
   }
 
-  const tooMany = (path: string): Error =>
-    document.refusal(path, `anyOf, oneOf and allOf allow more than ${SCHEMA_ALTERNATIVES_MAX} combinations`);
+  const createLimitError = (path: string): Error =>
+    document.createError(path, `anyOf, oneOf and allOf allow more than ${SCHEMA_ALTERNATIVES_MAX} combinations`);
 
   return {
-    keywordsOf,
+    getKeywords,
     expand(schemas) {
       const [first] = schemas;
       if (schemas.length === 1 && first !== undefined) return expandOne(first);
-      return multiply(schemas.map(expandOne), '#');
+      return combineFactors(schemas.map(expandOne), '#');
     },
   };
 }
 
-/** Ours: schemas that refer to each other before a value begins. Keeps the recursion off the stack's end. */
+/** Maximum depth of schemas that refer to each other for the same value. Bounds the recursion. */
 export const EXPANSION_DEPTH_MAX = 500;
 
-/** A schema that only combines others, or only describes, is as good as those. */
-const assertsSomething = (keywords: Keywords): boolean =>
+/** Tells whether a schema asserts something itself, beyond combining other schemas and describing the value. */
+const hasAssertions = (keywords: SchemaKeywords): boolean =>
   keywords.values.length > 0 ||
-  Object.entries(keywords).some(([name, value]) => value !== undefined && !COMBINES.has(name));
+  Object.entries(keywords).some(([name, value]) => value !== undefined && !COMBINING_KEYWORDS.has(name));
 
-const COMBINES = new Set(['path', 'values', 'allOf', 'anyOf', 'oneOf', 'target']);
+const COMBINING_KEYWORDS = new Set(['path', 'values', 'allOf', 'anyOf', 'oneOf', 'target']);

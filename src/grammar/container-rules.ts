@@ -1,97 +1,100 @@
 import { accepts, type Automaton } from './automaton.ts';
 import type { Container, MemberName } from './container.ts';
-import { type Branch, createContainerWalk, type Positions } from './container-walk.ts';
-import { BLANK, literal } from './gbnf.ts';
-import type { Goal } from './goal.ts';
-import type { Alternative, Atom, RuleBody, RuleRef } from './rule-body.ts';
-import type { RuleBook } from './rule-book.ts';
+import { type MemberBranch, createContainerWalk, type WalkPositions } from './container-walk.ts';
+import { OPTIONAL_SPACE, formatLiteral } from './gbnf.ts';
+import type { ValueConstraint } from './value-constraint.ts';
+import type { RuleAlternative, RuleAtom, RuleBody, RuleRef } from './rule-body.ts';
+import type { GrammarBuilder } from './grammar-builder.ts';
 
-export interface ContainerNeeds {
-  readonly book: RuleBook;
-  ruleOf(goal: Goal): RuleRef;
-  keyTexts(texts: Automaton): RuleRef;
-  /** Which goals, by index, share values; absent when no two do. */
-  overlapsOf(goals: readonly Goal[]): RuleBody['overlaps'];
-  refuse(problem: string): never;
+export interface ContainerRuleDeps {
+  readonly builder: GrammarBuilder;
+  getRule(constraint: ValueConstraint): RuleRef;
+  createKeyRule(texts: Automaton): RuleRef;
+  /** Returns groups of constraints, by index, that share values; undefined when no two do. */
+  findOverlaps(context: readonly ValueConstraint[]): RuleBody['overlaps'];
+  throwError(problem: string): never;
 }
 
 /**
- * `first`: after the opening bracket; `next`: after a member; `member`: where a member must stand. A rule ends with the
- * one for what follows, so that an engine's parse does not grow with the number of members.
+ * Position in the text: `first` after the opening bracket, `next` after a member, `member` where a member must follow.
+ * A rule ends with the rule of what follows, so that an engine's parse does not grow with the number of members.
  */
-type Mode = 'first' | 'next' | 'member';
+type ContainerPhase = 'first' | 'next' | 'member';
 
-/** Arrays, or objects, that are any of `containers`. */
-export function containerRule(
+/** Creates the rule for arrays or objects that match any of `containers`. */
+export function createContainerRule(
   containers: readonly Container[],
   brackets: { readonly open: string; readonly close: string },
-  { book, ruleOf, keyTexts, overlapsOf, refuse }: ContainerNeeds,
-): Alternative {
-  const walk = createContainerWalk(containers, refuse);
-  const known = new Map<string, RuleRef | 'under way'>();
-  const forward = new Map<string, RuleRef>();
+  { builder, getRule, createKeyRule, findOverlaps, throwError }: ContainerRuleDeps,
+): RuleAlternative {
+  const walk = createContainerWalk(containers, throwError);
+  const ruleByKey = new Map<string, RuleRef | 'in progress'>();
+  const reservedByKey = new Map<string, RuleRef>();
 
-  function ruleAt(mode: Mode, positions: Positions): RuleRef {
-    const key = `${mode} ${positions.key}`;
-    const ref = known.get(key);
-    if (ref === 'under way') {
-      const reserved = forward.get(key) ?? book.reserve();
-      forward.set(key, reserved);
+  function getRuleAt(phase: ContainerPhase, positions: WalkPositions): RuleRef {
+    const key = `${phase} ${positions.key}`;
+    const known = ruleByKey.get(key);
+    if (known === 'in progress') {
+      const reserved = reservedByKey.get(key) ?? builder.reserveRule();
+      reservedByKey.set(key, reserved);
       return reserved;
     }
-    if (ref) return ref;
-    known.set(key, 'under way');
-    const body = mode === 'member' ? memberBody(positions) : endOrMember(mode, positions);
-    const reserved = forward.get(key);
-    if (reserved) book.define(reserved, body);
-    const made = reserved ?? book.add(body);
-    known.set(key, made);
-    return made;
+    if (known) return known;
+    ruleByKey.set(key, 'in progress');
+    const body = phase === 'member' ? createMemberBody(positions) : createEndOrMemberBody(phase, positions);
+    const reserved = reservedByKey.get(key);
+    if (reserved) builder.defineRule(reserved, body);
+    const rule = reserved ?? builder.addRule(body);
+    ruleByKey.set(key, rule);
+    return rule;
   }
 
-  function endOrMember(mode: 'first' | 'next', positions: Positions): RuleBody {
-    const member: Alternative = [...(mode === 'next' ? [literal(','), BLANK] : []), ruleAt('member', positions)];
-    return { alternatives: [member, ...(walk.canEnd(positions) ? [[literal(brackets.close)]] : [])] };
+  function createEndOrMemberBody(phase: 'first' | 'next', positions: WalkPositions): RuleBody {
+    const member: RuleAlternative = [
+      ...(phase === 'next' ? [formatLiteral(','), OPTIONAL_SPACE] : []),
+      getRuleAt('member', positions),
+    ];
+    return { alternatives: [member, ...(walk.canEnd(positions) ? [[formatLiteral(brackets.close)]] : [])] };
   }
 
-  function memberBody(positions: Positions): RuleBody {
-    const { branches, onward } = walk.from(positions);
-    const alternatives = branches.map(({ name, values }) => [...atomsOf(name), ...valueAndRest(values)]);
-    const overlaps = positions.all.length === 1 ? undefined : nameOverlaps(branches.map(({ name }) => name));
+  function createMemberBody(positions: WalkPositions): RuleBody {
+    const { branches, skipTo } = walk.getStep(positions);
+    const alternatives = branches.map(({ name, values }) => [...createNameAtoms(name), ...createValueAtoms(values)]);
+    const overlaps = positions.all.length === 1 ? undefined : findNameOverlaps(branches.map(({ name }) => name));
     return {
-      alternatives: onward ? [...alternatives, [ruleAt('member', onward)]] : alternatives,
+      alternatives: skipTo ? [...alternatives, [getRuleAt('member', skipTo)]] : alternatives,
       ...(overlaps && { overlaps }),
     };
   }
 
-  /** A value, and what may follow it; alternatives where that depends on the value. */
-  function valueAndRest(values: Branch['values']): readonly Atom[] {
-    const alternatives = values.map(({ goal, next }) => [ruleOf(goal), ruleAt('next', next)]);
+  /** Creates atoms for a value and what may follow it; alternatives when that depends on the value. */
+  function createValueAtoms(values: MemberBranch['values']): readonly RuleAtom[] {
+    const alternatives = values.map(({ constraint, next }) => [getRule(constraint), getRuleAt('next', next)]);
     const [only] = alternatives;
     if (alternatives.length === 1 && only) return only;
-    const overlaps = overlapsOf(values.map(({ goal }) => goal));
-    return [book.add({ alternatives, ...(overlaps && { overlaps }) })];
+    const overlaps = findOverlaps(values.map(({ constraint }) => constraint));
+    return [builder.addRule({ alternatives, ...(overlaps && { overlaps }) })];
   }
 
-  function atomsOf(name: MemberName): readonly Atom[] {
+  function createNameAtoms(name: MemberName): readonly RuleAtom[] {
     switch (name.type) {
       case 'item':
         return [];
       case 'key':
-        return [literal(`${JSON.stringify(name.text)}:`), BLANK];
+        return [formatLiteral(`${JSON.stringify(name.text)}:`), OPTIONAL_SPACE];
       case 'keys':
-        return [literal('"'), keyTexts(name.texts), literal('":'), BLANK];
+        return [formatLiteral('"'), createKeyRule(name.texts), formatLiteral('":'), OPTIONAL_SPACE];
     }
   }
 
-  // Values first, and then places from the end: neither long objects nor values in them go far down the stack.
-  for (const { goals } of containers) goals.forEach(ruleOf);
-  for (const positions of [...walk.reachable()].slice(1).toReversed()) ruleAt('next', positions);
-  return [literal(brackets.open), ruleAt('first', walk.start)];
+  // Creates the rules of values first, then positions from the last: long objects do not cause deep recursion.
+  for (const { constraints } of containers) constraints.forEach(getRule);
+  for (const positions of [...walk.listReachable()].slice(1).toReversed()) getRuleAt('next', positions);
+  return [formatLiteral(brackets.open), getRuleAt('first', walk.start)];
 }
 
-/** Declared names are told apart by themselves; a set of names may hold them, or share names with another set. */
-function nameOverlaps(names: readonly MemberName[]): RuleBody['overlaps'] {
+/** Finds overlapping names. Declared names are distinct; a set of names may contain them or overlap another set. */
+function findNameOverlaps(names: readonly MemberName[]): RuleBody['overlaps'] {
   const sets = names.flatMap((name, at) => (name.type === 'keys' ? [{ at, texts: name.texts }] : []));
   if (sets.length === 0) return undefined;
   const withSets = names.map((name, at) => {

@@ -1,114 +1,116 @@
 import { GRAMMAR_COMBINATIONS_MAX } from '../core/limits.ts';
-import type { Choices, Container, Member, MemberName, Place } from './container.ts';
-import type { Goal } from './goal.ts';
+import type { NextMembers, Container, ContainerMember, MemberName, ContainerPosition } from './container.ts';
+import type { ValueConstraint } from './value-constraint.ts';
 
-/** A place in one of several containers that are walked side by side. */
-export interface Position {
+/** A position in one of several containers that are walked in parallel. */
+export interface WalkPosition {
   readonly container: number;
-  readonly place: Place;
+  readonly position: ContainerPosition;
 }
 
-/** Where the walk may be: as long as several containers fit with the same members, in all of them. */
-export interface Positions {
+/** The current positions in all containers that match the members so far. */
+export interface WalkPositions {
   readonly key: string;
-  readonly all: readonly Position[];
+  readonly all: readonly WalkPosition[];
 }
 
-export interface Step {
-  readonly branches: readonly Branch[];
-  /** Further branches are those from here. */
-  readonly onward?: Positions;
+export interface WalkStep {
+  readonly branches: readonly MemberBranch[];
+  /** Further branches start at these positions. */
+  readonly skipTo?: WalkPositions;
 }
 
-/** A member under one name. What may follow can depend on the value. */
-export interface Branch {
+/** A member with a given name. The next positions may depend on the value. */
+export interface MemberBranch {
   readonly name: MemberName;
-  readonly values: readonly { readonly goal: Goal; readonly next: Positions }[];
+  readonly values: readonly { readonly constraint: ValueConstraint; readonly next: WalkPositions }[];
 }
 
 export interface ContainerWalk {
-  readonly start: Positions;
-  canEnd(positions: Positions): boolean;
-  from(positions: Positions): Step;
-  /** From the start on, all that a walk can reach, nearer ones first. */
-  reachable(): Iterable<Positions>;
+  readonly start: WalkPositions;
+  canEnd(positions: WalkPositions): boolean;
+  getStep(positions: WalkPositions): WalkStep;
+  /** Lists all reachable positions from the start, nearest first. */
+  listReachable(): Iterable<WalkPositions>;
 }
 
-/** `refuse` is called when the containers are too many, or differ in too many ways, to be walked side by side. */
+/** Walks containers in parallel. Calls `throwError` when they have too many combinations of members. */
 export function createContainerWalk(
   containers: readonly Container[],
-  refuse: (problem: string) => never,
+  throwError: (problem: string) => never,
 ): ContainerWalk {
-  const steps = new Map<string, Step>();
-  let looked = 0;
-  const choicesAt = ({ container, place }: Position): Choices => containers[container]?.at(place) ?? { members: [] };
+  const steps = new Map<string, WalkStep>();
+  let visitedCount = 0;
+  const getNextMembers = ({ container, position }: WalkPosition): NextMembers =>
+    containers[container]?.getNextMembers(position) ?? { members: [] };
 
-  function* membersFrom({ container, place }: Position): Generator<Found> {
-    for (let at: Place | undefined = place; at !== undefined;) {
-      const { members, onward } = choicesAt({ container, place: at });
-      looked += 1 + members.length;
-      if (looked > GRAMMAR_COMBINATIONS_MAX)
-        refuse(`Alternatives have more than ${GRAMMAR_COMBINATIONS_MAX} combinations of members`);
+  function* listCandidates({ container, position }: WalkPosition): Generator<MemberCandidate> {
+    for (let at: ContainerPosition | undefined = position; at !== undefined;) {
+      const { members, skipTo } = getNextMembers({ container, position: at });
+      visitedCount += 1 + members.length;
+      if (visitedCount > GRAMMAR_COMBINATIONS_MAX)
+        throwError(`Alternatives have more than ${GRAMMAR_COMBINATIONS_MAX} combinations of members`);
       for (const member of members) yield { container, member };
-      at = onward;
+      at = skipTo;
     }
   }
 
-  /** A list of all that may follow, at each property, would take the square of their number: one place at a time. */
-  function stepFromOne(only: Position): Step {
-    const { members, onward } = choicesAt(only);
-    const at = (place: Place): Positions => positionsOf([{ container: only.container, place }]);
-    const branches = members.map(({ name, goal, next }) => ({ name, values: [{ goal, next: at(next) }] }));
-    return onward ? { branches, onward: at(onward) } : { branches };
+  /** Returns the step from one position only: listing all later members at each property would take quadratic time. */
+  function createSingleStep(only: WalkPosition): WalkStep {
+    const { members, skipTo } = getNextMembers(only);
+    const at = (position: ContainerPosition): WalkPositions =>
+      createWalkPositions([{ container: only.container, position }]);
+    const branches = members.map(({ name, constraint, next }) => ({ name, values: [{ constraint, next: at(next) }] }));
+    return skipTo ? { branches, skipTo: at(skipTo) } : { branches };
   }
 
-  function stepFromMany(positions: readonly Position[]): Step {
-    const found = positions.flatMap((position) => [...membersFrom(position)]);
-    const byName = Map.groupBy(found, ({ member: { name } }) => `${name.type} ${name.label}`);
-    const branches = [...byName.values()].flatMap((group): Branch[] => {
+  function createCombinedStep(positions: readonly WalkPosition[]): WalkStep {
+    const candidates = positions.flatMap((position) => [...listCandidates(position)]);
+    const byName = Map.groupBy(candidates, ({ member: { name } }) => `${name.type} ${name.label}`);
+    const branches = [...byName.values()].flatMap((group): MemberBranch[] => {
       const [first] = group;
-      const byGoal = [...Map.groupBy(group, ({ member }) => member.goal)];
-      const values = byGoal.map(([goal, same]) => ({
-        goal,
-        next: positionsOf(same.map(({ container, member }) => ({ container, place: member.next }))),
+      const byGoal = [...Map.groupBy(group, ({ member }) => member.constraint)];
+      const values = byGoal.map(([constraint, same]) => ({
+        constraint,
+        next: createWalkPositions(same.map(({ container, member }) => ({ container, position: member.next }))),
       }));
       return first ? [{ name: first.member.name, values }] : [];
     });
     return { branches };
   }
 
-  function from({ key, all }: Positions): Step {
+  function getStep({ key, all }: WalkPositions): WalkStep {
     const [only] = all;
-    const step = steps.get(key) ?? (only && all.length === 1 ? stepFromOne(only) : stepFromMany(all));
+    const step = steps.get(key) ?? (only && all.length === 1 ? createSingleStep(only) : createCombinedStep(all));
     steps.set(key, step);
     return step;
   }
 
-  const start = positionsOf(containers.map((container, at) => ({ container: at, place: container.start })));
+  const start = createWalkPositions(containers.map((container, at) => ({ container: at, position: container.start })));
   return {
     start,
-    canEnd: ({ all }) => all.some(({ container, place }) => containers[container]?.canEnd(place) ?? false),
-    from,
-    *reachable() {
-      const found = new Map([[start.key, start]]);
-      // The map grows while it is read.
-      for (const positions of found.values()) {
+    canEnd: ({ all }) => all.some(({ container, position }) => containers[container]?.canEnd(position) ?? false),
+    getStep: getStep,
+    *listReachable() {
+      const candidates = new Map([[start.key, start]]);
+      // The loop adds entries to the map while it iterates.
+      for (const positions of candidates.values()) {
         yield positions;
-        const { branches, onward } = from(positions);
+        const { branches, skipTo } = getStep(positions);
         for (const { values } of branches)
-          for (const { next } of values) found.set(next.key, found.get(next.key) ?? next);
-        if (onward) found.set(onward.key, found.get(onward.key) ?? onward);
+          for (const { next } of values) candidates.set(next.key, candidates.get(next.key) ?? next);
+        if (skipTo) candidates.set(skipTo.key, candidates.get(skipTo.key) ?? skipTo);
       }
     },
   };
 }
 
-interface Found {
+interface MemberCandidate {
   readonly container: number;
-  readonly member: Member;
+  readonly member: ContainerMember;
 }
 
-function positionsOf(all: readonly Position[]): Positions {
-  const byKey = new Map(all.map((each) => [`${each.container}.${each.place.slot}.${each.place.count}`, each]));
+function createWalkPositions(all: readonly WalkPosition[]): WalkPositions {
+  const byKey = new Map(all.map((each) => [`${each.container}.${each.position.slot}.${each.position.count}`, each]));
   return { key: [...byKey.keys()].join(), all: [...byKey.values()] };
 }

@@ -1,39 +1,39 @@
 import type { Automaton } from './automaton.ts';
-import type { Goal } from './goal.ts';
+import type { ValueConstraint } from './value-constraint.ts';
 
-/** An array or object as steps from member to member. */
+/** An array or object as a sequence of members. */
 export interface Container {
-  readonly start: Place;
-  /** Of all members that there can be. */
-  readonly goals: readonly Goal[];
-  /** Whether the container may end here. */
-  canEnd(place: Place): boolean;
-  at(place: Place): Choices;
+  readonly start: ContainerPosition;
+  /** Constraints of all possible members. */
+  readonly constraints: readonly ValueConstraint[];
+  /** Tells whether the container may end at this position. */
+  canEnd(position: ContainerPosition): boolean;
+  getNextMembers(position: ContainerPosition): NextMembers;
 }
 
-/** The next declared property or item, and how many members have been, where that is counted. */
-export interface Place {
+/** The next declared property or item, and the number of members so far where it is counted. */
+export interface ContainerPosition {
   readonly slot: number;
   readonly count: number;
 }
 
-export interface Choices {
-  readonly members: readonly Member[];
-  /** Where to look for further choices: the next property, when this one may be left out. */
-  readonly onward?: Place;
+export interface NextMembers {
+  readonly members: readonly ContainerMember[];
+  /** Position of further members: the next property, when this one is optional. */
+  readonly skipTo?: ContainerPosition;
 }
 
-/** A member that may stand here, and the place after it. */
-export interface Member {
+/** A possible member and the position after it. */
+export interface ContainerMember {
   readonly name: MemberName;
-  readonly goal: Goal;
-  readonly next: Place;
+  readonly constraint: ValueConstraint;
+  readonly next: ContainerPosition;
 }
 
-/** What stands before a member's value. Equal names have equal labels. */
+/** What precedes a member's value. Equal names have equal labels. */
 export type MemberName =
   | { readonly type: 'item'; readonly label: 'item' }
   | { readonly type: 'key'; readonly label: string; readonly text: string }
   | { readonly type: 'keys'; readonly label: string; readonly texts: Automaton };
 
-export const NO_MEMBERS: Choices = { members: [] };
+export const NO_MEMBERS: NextMembers = { members: [] };

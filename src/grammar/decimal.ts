@@ -1,31 +1,31 @@
-/** A finite number as `digits` × 10^`exponent`, exactly as its shortest spelling says. */
+/** A finite number as `digits` × 10^`exponent`, exactly as its shortest decimal notation. */
 export interface Decimal {
   readonly digits: bigint;
   readonly exponent: number;
 }
 
-const SPELLING = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:e(?<exponent>[+-]\d+))?$/;
+const DECIMAL_NOTATION = /^(?<sign>-?)(?<whole>\d+)(?:\.(?<fraction>\d+))?(?:e(?<exponent>[+-]\d+))?$/;
 
 export function toDecimal(value: number): Decimal {
-  const { sign = '', whole = '0', fraction = '', exponent = '0' } = SPELLING.exec(String(value))?.groups ?? {};
+  const { sign = '', whole = '0', fraction = '', exponent = '0' } = DECIMAL_NOTATION.exec(String(value))?.groups ?? {};
   return { digits: BigInt(`${sign}${whole}${fraction}`), exponent: Number(exponent) - fraction.length };
 }
 
-/** How many units of 10^−`places` the number is, rounded towards plus infinity. */
+/** Converts the number to units of 10^−`places`, rounded towards plus infinity. */
 export function ceilTo(places: number, { digits, exponent }: Decimal): bigint {
   return -floorTo(places, { digits: -digits, exponent });
 }
 
-/** The same, rounded towards minus infinity. */
+/** Converts the number to units of 10^−`places`, rounded towards minus infinity. */
 export function floorTo(places: number, { digits, exponent }: Decimal): bigint {
   const shift = BigInt(exponent + places);
   if (shift >= 0n) return digits * 10n ** shift;
   const unit = 10n ** -shift;
-  // Division rounds towards zero.
+  // Division of bigints rounds towards zero.
   return digits / unit - (digits < 0n && digits % unit !== 0n ? 1n : 0n);
 }
 
-/** The next double above; Infinity above the largest. */
+/** Returns the next larger double; Infinity after the largest. */
 export function nextUp(value: number): number {
   if (value === 0) return Number.MIN_VALUE;
   const bits = new DataView(new ArrayBuffer(8));

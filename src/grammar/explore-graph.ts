@@ -1,88 +1,90 @@
 import { AUTOMATON_STEPS_MAX } from '../core/limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
-import type { CharacterSet } from './characters.ts';
-import { explore, type Table } from './explore.ts';
-import { toLetters } from './letters.ts';
-import type { Graph } from './pattern-graph.ts';
-import type { Work } from './work.ts';
+import type { CharacterSet } from './character-set.ts';
+import { exploreStates, type TransitionTable } from './explore-states.ts';
+import { createAlphabet } from './alphabet.ts';
+import type { PatternGraph } from './pattern-graph.ts';
+import type { WorkBudget } from './work-budget.ts';
 
-/** Where one may be in the graph, at the same time, after some text. */
-interface Place {
-  /** The points that take a character; sorted. None once something was found: all that follows is accepted. */
+/** The set of graph points that are active after some text: a state of the deterministic automaton. */
+interface PointSet {
+  /** Points that consume a character, sorted. Empty after a match: any further text is accepted. */
   readonly points: readonly number[];
-  readonly hasFound: boolean;
+  readonly hasMatched: boolean;
   /** Whether the text may end here. */
   readonly accepts: boolean;
 }
 
-const FOUND: Place = { points: [], hasFound: true, accepts: true };
+const MATCHED: PointSet = { points: [], hasMatched: true, accepts: true };
 
 /**
- * Follows all ways through a graph at once. Throws AutomatonLimitError when there are too many combinations of them, or
- * when finding them takes more than AUTOMATON_STEPS_MAX steps.
+ * Converts a graph to a deterministic transition table (subset construction).
+ * @throws AutomatonLimitError for too many states, or above AUTOMATON_STEPS_MAX steps.
  */
-export function exploreGraph({ points, start }: Graph, work: Work): Table {
+export function exploreGraph({ points, start }: PatternGraph, work: WorkBudget): TransitionTable {
   const numbers = new Map<CharacterSet, number>();
-  const numberOf = points.map((point) => {
+  const setNumberByPoint = points.map((point) => {
     if (point.type !== 'set') return 0;
     const number = numbers.get(point.set) ?? numbers.size;
     numbers.set(point.set, number);
     return number;
   });
-  const { letters, spelt } = toLetters([...numbers.keys()], work);
-  const hasEnds = points.some((point) => point.type === 'edge' && point.edge === 'end');
-  /** When each point was last visited, as the number of the visit: nothing has to be cleared. */
-  const seen = points.map(() => 0);
+  const { symbols, symbolsBySet } = createAlphabet([...numbers.keys()], work);
+  const hasEndAnchors = points.some((point) => point.type === 'anchor' && point.anchor === 'end');
+  /** Number of the visit in which each point was last seen, so that nothing has to be reset between visits. */
+  const lastVisit = points.map(() => 0);
   let visits = 0;
   let steps = 0;
 
-  return explore<Place>({
-    letters,
+  return exploreStates<PointSet>({
+    symbols,
     work,
-    start: placeOf([start], 'start'),
-    keyOf: (place) => (place.hasFound ? 'found' : `${place.points.join()}${place.accepts ? '!' : ''}`),
-    accepts: (place) => place.accepts,
-    step(place) {
-      if (place.hasFound) return letters.map(() => FOUND);
-      const targets: number[][] = letters.map(() => []);
-      for (const number of place.points) {
+    startNode: createPointSet([start], 'start'),
+    getKey: (pointSet) => (pointSet.hasMatched ? 'match' : `${pointSet.points.join()}${pointSet.accepts ? '!' : ''}`),
+    accepts: (pointSet) => pointSet.accepts,
+    getTargets(pointSet) {
+      if (pointSet.hasMatched) return symbols.map(() => MATCHED);
+      const targets: number[][] = symbols.map(() => []);
+      for (const number of pointSet.points) {
         const point = points[number];
         if (point?.type !== 'set') continue;
-        for (const letter of spelt[numberOf[number] ?? 0] ?? []) {
-          targets[letter]?.push(point.to);
+        for (const symbol of symbolsBySet[setNumberByPoint[number] ?? 0] ?? []) {
+          targets[symbol]?.push(point.to);
           count();
         }
       }
-      return targets.map((entries) => (entries.length === 0 ? undefined : placeOf(entries, 'inside')));
+      return targets.map((entryPoints) =>
+        entryPoints.length === 0 ? undefined : createPointSet(entryPoints, 'inside'),
+      );
     },
   });
 
-  function placeOf(entries: readonly number[], where: 'start' | 'inside'): Place {
+  function createPointSet(entryPoints: readonly number[], where: 'start' | 'inside'): PointSet {
     const found: number[] = [];
-    if (follow(entries, (edge) => edge === where, found)) return FOUND;
-    const accepts = hasEnds && follow(entries, (edge) => edge === where || edge === 'end');
-    return { points: found.toSorted((a, b) => a - b), hasFound: false, accepts };
+    if (followPoints(entryPoints, (edge) => edge === where, found)) return MATCHED;
+    const accepts = hasEndAnchors && followPoints(entryPoints, (edge) => edge === where || edge === 'end');
+    return { points: found.toSorted((a, b) => a - b), hasMatched: false, accepts };
   }
 
-  /** Goes as far as possible without a character, over the edges that are open; whether something was found. */
-  function follow(
-    entries: readonly number[],
-    isOpen: (edge: 'start' | 'end') => boolean,
-    taking: number[] = [],
+  /** Follows forks and open anchors from the entry points. Returns true when a match is reached. */
+  function followPoints(
+    entryPoints: readonly number[],
+    isOpenAnchor: (edge: 'start' | 'end') => boolean,
+    consumingPoints: number[] = [],
   ): boolean {
     visits++;
-    // The search that begins anew at each character has the last number. It comes last: often something is found before.
-    const waiting = entries.toReversed();
-    for (let number = waiting.pop(); number !== undefined; number = waiting.pop()) {
-      if (seen[number] === visits) continue;
-      seen[number] = visits;
+    // Visits the restart of the search last, because the first points often match already.
+    const stack = entryPoints.toReversed();
+    for (let number = stack.pop(); number !== undefined; number = stack.pop()) {
+      if (lastVisit[number] === visits) continue;
+      lastVisit[number] = visits;
       count();
       const point = points[number];
       if (point === undefined) continue;
-      if (point.type === 'found') return true;
-      if (point.type === 'set') taking.push(number);
-      else if (point.type === 'fork') waiting.push(...point.to);
-      else if (isOpen(point.edge)) waiting.push(point.to);
+      if (point.type === 'match') return true;
+      if (point.type === 'set') consumingPoints.push(number);
+      else if (point.type === 'fork') stack.push(...point.to);
+      else if (isOpenAnchor(point.anchor)) stack.push(point.to);
     }
     return false;
   }
@@ -90,7 +92,7 @@ export function exploreGraph({ points, start }: Graph, work: Work): Table {
   function count(): void {
     work.add(1);
     if (++steps > AUTOMATON_STEPS_MAX) {
-      throw new AutomatonLimitError(`takes more than ${AUTOMATON_STEPS_MAX} steps to work out`);
+      throw new AutomatonLimitError(`needs more than ${AUTOMATON_STEPS_MAX} steps to compile`);
     }
   }
 }

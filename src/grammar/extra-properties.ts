@@ -1,100 +1,113 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { GRAMMAR_PATTERN_PROPERTIES_MAX } from '../core/limits.ts';
-import { anyText, type Automaton, difference, intersect, isEmpty, ofTexts } from './automaton.ts';
-import { fewTexts } from './few-texts.ts';
-import type { Goal, Goals } from './goal.ts';
-import type { Keywords } from './keywords.ts';
+import {
+  createAnyTextAutomaton,
+  type Automaton,
+  subtract,
+  intersect,
+  isEmpty,
+  createTextsAutomaton,
+} from './automaton.ts';
+import { listFewTexts } from './list-few-texts.ts';
+import type { ValueConstraint, CompileContext } from './value-constraint.ts';
+import type { SchemaKeywords } from './keywords.ts';
 
-/** Properties under names that are not declared: which names, and what their value must be. */
+/** Properties with undeclared names: the names, and the constraint of their values. */
 export interface ExtraProperties {
   readonly label: string;
   readonly texts: Automaton;
-  readonly goal: Goal;
+  readonly constraint: ValueConstraint;
 }
 
-/** Disjoint: with patternProperties, one entry for each set of patterns that a name can match. */
-export function extraProperties(
-  parts: readonly Keywords[],
+/** Returns disjoint groups of undeclared properties: one for each set of patternProperties that a name can match. */
+export function findExtraProperties(
+  parts: readonly SchemaKeywords[],
   declared: ReadonlySet<string>,
-  goals: Goals,
+  context: CompileContext,
 ): readonly ExtraProperties[] {
   const path = parts[0]?.path ?? '#';
-  const { work } = goals.languages;
-  const patterns = patternsOf(parts).filter((pattern) => namesOf(pattern, path, goals) === undefined);
+  const { work } = context.languages;
+  const patterns = listPatterns(parts).filter((pattern) => listNamesOfPattern(pattern, path, context) === undefined);
   if (patterns.length > GRAMMAR_PATTERN_PROPERTIES_MAX)
-    goals.refuse(
+    context.throwError(
       path,
       `patternProperties must have at most ${GRAMMAR_PATTERN_PROPERTIES_MAX} patterns, got ${patterns.length}`,
     );
-  const isOpen = isOpenToOthers(parts, declared.size);
-  if (!isOpen && patterns.length === 0) return [];
-  const limits = parts.map((each) => each.propertyNames).filter((schema) => schema !== undefined);
+  const allowsOthers = allowsUndeclared(parts, declared.size);
+  if (!allowsOthers && patterns.length === 0) return [];
+  const nameSchemas = parts.map((each) => each.propertyNames).filter((schema) => schema !== undefined);
   const key = JSON.stringify([parts.map((each) => each.path), ...declared]);
-  const make = (what: string, texts: () => Automaton): Automaton =>
-    goals.languages.make(`${what} ${key}`, { path, what: 'What names the properties' }, texts);
-  const names = limits.length === 0 ? anyText() : goals.textsOf(limits, path);
-  const free = declared.size === 0 ? names : make('free', () => difference(names, ofTexts(declared, work), work));
+  const createAutomaton = (what: string, texts: () => Automaton): Automaton =>
+    context.languages.getLanguage(`${what} ${key}`, { path, what: 'The set of property names' }, texts);
+  const names = nameSchemas.length === 0 ? createAnyTextAutomaton() : context.createNameLanguage(nameSchemas, path);
+  const undeclaredNames =
+    declared.size === 0
+      ? names
+      : createAutomaton('free', () => subtract(names, createTextsAutomaton(declared, work), work));
 
-  let regions: readonly Region[] = [{ label: 'free', texts: free, matched: new Set() }];
+  let regions: readonly NameRegion[] = [{ label: 'free', texts: undeclaredNames, matched: new Set() }];
   for (const pattern of patterns) {
-    const matching = goals.languages.pattern(pattern, path);
+    const matching = context.languages.getPatternLanguage(pattern, path);
     regions = regions.flatMap(({ label, texts, matched }) => {
       const [inside, outside] = [`${label} in ${pattern}`, `${label} out ${pattern}`];
       return [
         {
           label: inside,
-          texts: make(inside, () => intersect(texts, matching, work)),
+          texts: createAutomaton(inside, () => intersect(texts, matching, work)),
           matched: new Set([...matched, pattern]),
         },
-        { label: outside, texts: make(outside, () => difference(texts, matching, work)), matched },
+        { label: outside, texts: createAutomaton(outside, () => subtract(texts, matching, work)), matched },
       ];
     });
   }
   return regions
-    .filter(({ texts, matched }) => (isOpen || matched.size > 0) && !isEmpty(texts))
+    .filter(({ texts, matched }) => (allowsOthers || matched.size > 0) && !isEmpty(texts))
     .map(({ texts, matched }) => ({
       label: JSON.stringify(texts),
       texts,
-      goal: goals.of(
-        parts.flatMap((part) => schemasFor(part, matched)),
+      constraint: context.getConstraint(
+        parts.flatMap((part) => collectSchemas(part, matched)),
         path,
       ),
     }))
-    .filter(({ goal }) => goal.ways.length > 0);
+    .filter(({ constraint }) => constraint.conjunctions.length > 0);
 }
 
 /**
- * Names that patterns ask for one by one, like `^(?:street|square)$`: as good as declared, and so generated once at most,
- * where names under a pattern may come again.
+ * Lists names that patterns enumerate, like `^(?:street|square)$`. They count as declared, and so are generated at most
+ * once; names that match other patterns may be repeated.
  */
-export const namesByPatterns = (parts: readonly Keywords[], goals: Goals): readonly string[] =>
-  patternsOf(parts).flatMap((pattern) => namesOf(pattern, parts[0]?.path ?? '#', goals) ?? []);
+export const listPatternNames = (parts: readonly SchemaKeywords[], context: CompileContext): readonly string[] =>
+  listPatterns(parts).flatMap((pattern) => listNamesOfPattern(pattern, parts[0]?.path ?? '#', context) ?? []);
 
-const patternsOf = (parts: readonly Keywords[]): readonly string[] => [
+const listPatterns = (parts: readonly SchemaKeywords[]): readonly string[] => [
   ...new Set(parts.flatMap((part) => [...(part.patternProperties?.keys() ?? [])])),
 ];
 
-const namesOf = (pattern: string, path: string, { languages }: Goals): readonly string[] | undefined =>
-  fewTexts(languages.pattern(pattern, path), PATTERN_NAMES_MAX);
+const listNamesOfPattern = (
+  pattern: string,
+  path: string,
+  { languages }: CompileContext,
+): readonly string[] | undefined => listFewTexts(languages.getPatternLanguage(pattern, path), PATTERN_NAMES_MAX);
 
-/** Ours: names that a pattern may ask for to count as so many declared ones. */
+/** Maximum number of names in a pattern for them to count as declared. */
 const PATTERN_NAMES_MAX = 16;
 
-interface Region {
+interface NameRegion {
   readonly label: string;
   readonly texts: Automaton;
-  /** The patterns that its names match; all others are not matched. */
+  /** Patterns that the names match. The names match no other pattern. */
   readonly matched: ReadonlySet<string>;
 }
 
-/** Where declared properties stand without a word about others, there are no others unless minProperties needs them. */
-function isOpenToOthers(parts: readonly Keywords[], declaredCount: number): boolean {
+/** Declared properties without a statement about others exclude others, unless minProperties requires them. */
+function allowsUndeclared(parts: readonly SchemaKeywords[], declaredCount: number): boolean {
   if (parts.some((part) => part.additionalProperties !== undefined)) return true;
   if (parts.every((part) => part.properties === undefined && part.patternProperties === undefined)) return true;
   return parts.some((part) => (part.minProperties ?? 0) > declaredCount);
 }
 
-function schemasFor(part: Keywords, matched: ReadonlySet<string>): readonly JsonSchema[] {
+function collectSchemas(part: SchemaKeywords, matched: ReadonlySet<string>): readonly JsonSchema[] {
   const schemas = [...(part.patternProperties ?? [])]
     .filter(([pattern]) => matched.has(pattern))
     .map(([, schema]) => schema);

@@ -1,13 +1,13 @@
-/** A blank where models like one: after a colon and a comma. Anywhere else there is none. */
-export const BLANK = '" "?';
+/** An optional space, which models tend to write after a colon or comma. Other white space is not allowed. */
+export const OPTIONAL_SPACE = '" "?';
 
-/** The text itself, as a GBNF literal. Half a surrogate pair has no UTF-8, so it becomes U+FFFD. */
-export const literal = (text: string): string =>
-  `"${text.toWellFormed().replace(/["\\\p{Cc}]/gu, (character) => (/["\\]/.test(character) ? `\\${character}` : hex(character)))}"`;
+/** Formats text as a GBNF literal. A lone surrogate has no UTF-8 encoding and becomes U+FFFD. */
+export const formatLiteral = (text: string): string =>
+  `"${text.toWellFormed().replace(/["\\\p{Cc}]/gu, (character) => (/["\\]/.test(character) ? `\\${character}` : formatHexEscape(character)))}"`;
 
-/** One or more characters that are none of these. */
-export const without = (characters: string): string =>
-  `[^${characters.toWellFormed().replace(/[[\]\\^\-"\p{Cc}]/gu, hex)}]+`;
+/** Formats a class of one or more characters that are not in `characters`. */
+export const formatExcludedCharacters = (characters: string): string =>
+  `[^${characters.toWellFormed().replace(/[[\]\\^\-"\p{Cc}]/gu, formatHexEscape)}]+`;
 
-const hex = (character: string): string =>
+const formatHexEscape = (character: string): string =>
   `\\x${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(2, '0')}`;

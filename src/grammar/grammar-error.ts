@@ -1,7 +1,7 @@
-/** A grammar or schema that is refused. `message` is for the caller: JSON path, keyword and rule. */
+/** Thrown when a grammar or schema is rejected. `message` is for the caller: field, JSON path, keyword and rule. */
 export class GrammarError extends RangeError {
   override readonly name = 'GrammarError';
-  /** Where the schema stands in the request, e.g. `tools[0].function.parameters`. */
+  /** Path of the schema in the request, for example `tools[0].function.parameters`. */
   readonly field: string;
 
   constructor(field: string, message: string) {

@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonSchema } from '../core/grammar.ts';
-import { createCheck } from './check.ts';
-import { compileGrammar } from './compile.ts';
+import { createSchemaCheck } from './schema-check.ts';
+import { compileGrammar } from './compile-grammar.ts';
 import { GrammarError } from './grammar-error.ts';
 
-/** What compiling may take, in ms of this thread: 0.6 s here, and on a machine that is as slow as four; what has no limit takes minutes. */
+/** Limit of CPU time, in ms. Compiling takes up to 600 ms here; without limits it would take minutes. */
 const TIME_MS_MAX = 6_000;
 
-/** Of this thread alone: what others do on the machine does not count. */
+/** Returns the CPU time of this thread only, so that other load on the machine does not count. */
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }
 
-/** Compiles, or says why not. */
-function outcome(schema: JsonSchema): string {
+/** Compiles a schema; returns the grammar or the error. */
+function compileWithinLimit(schema: JsonSchema): string {
   const start = cpuMs();
-  const told = attempt(schema);
+  const result = compileOrGetError(schema);
   const ms = cpuMs() - start;
-  assert.ok(ms < TIME_MS_MAX, `took ${Math.round(ms)} ms: ${told.slice(0, 200)}`);
-  return told;
+  assert.ok(ms < TIME_MS_MAX, `took ${Math.round(ms)} ms: ${result.slice(0, 200)}`);
+  return result;
 }
 
-function attempt(schema: JsonSchema): string {
+function compileOrGetError(schema: JsonSchema): string {
   try {
     return compileGrammar({ type: 'schema', schema, field: 'schema' });
   } catch (error) {
@@ -38,7 +38,7 @@ const nested = (depth: number, wrap: (inner: JsonSchema) => JsonSchema): JsonSch
   return schema;
 };
 
-/** Definitions d0, d1, …, each made from the next. */
+/** Creates definitions d0, d1, …, each from the next. */
 const chain = (length: number, link: (next: JsonSchema, at: number) => JsonSchema): JsonSchema => ({
   $ref: '#/$defs/d0',
   $defs: Object.fromEntries(
@@ -52,13 +52,13 @@ const chain = (length: number, link: (next: JsonSchema, at: number) => JsonSchem
 const counted = (count: number, make: (at: number) => unknown): Record<string, unknown> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, make(at)]));
 
-/** Each is long to write down, and no two are alike. */
+/** Patterns that are long to write down and all different. */
 const LETTERS = Array.from({ length: 120 }, (_, at) => `[\\p{L}${String.fromCodePoint(0x1f600 + at)}]`);
 
-/** Some 10 ms. */
+/** Takes about 10 ms to compile. */
 const costly = (at: number): string => `^[\\p{L}\\p{Nd}]{${at},${at + 5}}\\p{Lu}\\p{Ll}\\p{Nd}\\p{Sm}\\p{Sc}\\p{P}$`;
 
-describe('a hostile schema is refused, or compiled, within bounds:', () => {
+describe('compileGrammar limits the work for hostile schemas:', () => {
   const refused: readonly { name: string; schema: JsonSchema; says: RegExp }[] = [
     { name: 'a reference to itself', schema: { $ref: '#' }, says: /refers to itself/ },
     {
@@ -182,7 +182,7 @@ describe('a hostile schema is refused, or compiled, within bounds:', () => {
     },
   ];
   for (const { name, schema, says } of refused) {
-    test(name, () => assert.match(outcome(schema), new RegExp(`^refused: .*${says.source}`)));
+    test(name, () => assert.match(compileWithinLimit(schema), new RegExp(`^refused: .*${says.source}`)));
   }
 
   const compiled: readonly { name: string; schema: JsonSchema }[] = [
@@ -223,33 +223,33 @@ describe('a hostile schema is refused, or compiled, within bounds:', () => {
     },
   ];
   for (const { name, schema } of compiled) {
-    test(name, () => assert.doesNotMatch(outcome(schema), /^refused/));
+    test(name, () => assert.doesNotMatch(compileWithinLimit(schema), /^refused/));
   }
 });
 
-describe('a check ends soon', () => {
-  test('where alternatives of alternatives look at the same value', () => {
+describe('createSchemaCheck limits its work', () => {
+  test('for nested alternatives of the same value', () => {
     const schema = chain(40, (next) => ({ oneOf: [next, next] }));
-    assert.match(createCheck(schema)('text') ?? '', /takes too long/);
+    assert.match(createSchemaCheck(schema)('text') ?? '', /takes too long/);
   });
 
-  test('with a pattern that takes exponential time elsewhere', () => {
-    const check = createCheck({ type: 'string', pattern: '^(?:a|a)*(?:a|a)*b$' });
+  test('for a pattern that takes exponential time in backtracking engines', () => {
+    const check = createSchemaCheck({ type: 'string', pattern: '^(?:a|a)*(?:a|a)*b$' });
     assert.match(check('a'.repeat(100_000)) ?? '', /pattern/);
   });
 
-  test('with a pattern that has hundreds of ranges', () => {
-    const check = createCheck({ type: 'string', pattern: '^[^\\p{L}]*[\\p{L}\\p{N}]*$' });
+  test('for a pattern with hundreds of ranges', () => {
+    const check = createSchemaCheck({ type: 'string', pattern: '^[^\\p{L}]*[\\p{L}\\p{N}]*$' });
     const start = cpuMs();
     assert.equal(check('猫'.repeat(1_000_000)), undefined);
     assert.ok(cpuMs() - start < TIME_MS_MAX);
   });
 
-  test('with a value that is nested without end', () => {
+  test('for an extremely deep value', () => {
     let value: unknown = [];
     for (let count = 0; count < 100_000; count++) value = [value];
-    assert.match(createCheck({ type: 'array', items: { $ref: '#' } })(value) ?? '', /nested too deep/);
-    assert.match(createCheck({ uniqueItems: true })([value]) ?? '', /nested too deep/);
-    assert.match(createCheck({ const: 1 })(value) ?? '', /nested too deep/);
+    assert.match(createSchemaCheck({ type: 'array', items: { $ref: '#' } })(value) ?? '', /nested too deep/);
+    assert.match(createSchemaCheck({ uniqueItems: true })([value]) ?? '', /nested too deep/);
+    assert.match(createSchemaCheck({ const: 1 })(value) ?? '', /nested too deep/);
   });
 });

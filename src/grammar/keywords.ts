@@ -1,16 +1,24 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { isObject, shown, type SchemaDocument, type SchemaObject } from './schema-document.ts';
+import { isObject, describeValue, type SchemaDocument, type SchemaObject } from './schema-document.ts';
 
-/** What a value is; `fraction` is a number that is no integer. */
-export type Kind = 'null' | 'boolean' | 'integer' | 'fraction' | 'string' | 'array' | 'object';
+/** The type of a JSON value; `fraction` is a number that is not an integer. */
+export type ValueKind = 'null' | 'boolean' | 'integer' | 'fraction' | 'string' | 'array' | 'object';
 
-export const KINDS: readonly Kind[] = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'];
+export const VALUE_KINDS: readonly ValueKind[] = [
+  'null',
+  'boolean',
+  'integer',
+  'fraction',
+  'string',
+  'array',
+  'object',
+];
 
-/** A schema's keywords, with their values' types checked. Names come from callers, so there are maps, not objects. */
-export interface Keywords {
+/** The keywords of a schema with validated types. Uses maps for names, because callers choose the names. */
+export interface SchemaKeywords {
   readonly path: string;
-  readonly kinds: ReadonlySet<Kind> | undefined;
-  /** Each list is an enum or the value of a const. */
+  readonly kinds: ReadonlySet<ValueKind> | undefined;
+  /** Allowed values: one list for `enum`, one for `const`. */
   readonly values: readonly (readonly unknown[])[];
   readonly minimum: number | undefined;
   readonly exclusiveMinimum: number | undefined;
@@ -42,15 +50,15 @@ export interface Keywords {
   readonly anyOf: readonly JsonSchema[] | undefined;
   readonly oneOf: readonly JsonSchema[] | undefined;
   readonly not: JsonSchema | undefined;
-  /** `if`, `then` and `else`; an object with a `then` would be taken for a promise. */
+  /** `if`, `then` and `else`. They are renamed because an object with a `then` could be mistaken for a promise. */
   readonly condition: JsonSchema | undefined;
   readonly whenTrue: JsonSchema | undefined;
   readonly whenFalse: JsonSchema | undefined;
-  /** What `$ref` leads to. */
+  /** The schema that `$ref` resolves to. */
   readonly target: JsonSchema | undefined;
 }
 
-const TYPES: ReadonlyMap<unknown, readonly Kind[]> = new Map([
+const KINDS_BY_TYPE: ReadonlyMap<unknown, readonly ValueKind[]> = new Map([
   ['null', ['null']],
   ['boolean', ['boolean']],
   ['integer', ['integer']],
@@ -60,177 +68,181 @@ const TYPES: ReadonlyMap<unknown, readonly Kind[]> = new Map([
   ['object', ['object']],
 ]);
 
-/** Keywords that would change what is valid, and that we neither enforce nor check. */
-const REFUSED = ['$dynamicRef', '$recursiveRef', 'unevaluatedItems', 'unevaluatedProperties'];
+/** Keywords that change which values are valid, but are neither enforced nor checked. */
+const UNSUPPORTED_KEYWORDS = ['$dynamicRef', '$recursiveRef', 'unevaluatedItems', 'unevaluatedProperties'];
 
-/** @throws GrammarError for a keyword whose value has another type than it must have, and for those we refuse. */
-export function readKeywords(schema: SchemaObject, document: SchemaDocument): Keywords {
-  const path = document.pathOf(schema);
-  const wrong = (keyword: string, rule: string): never => {
-    throw document.refusal(path, `${keyword} ${rule}, got ${shown(read(keyword))}`);
+/** Parses a schema's keywords. @throws GrammarError for a keyword with a value of the wrong type or without support. */
+export function parseKeywords(schema: SchemaObject, document: SchemaDocument): SchemaKeywords {
+  const path = document.getPath(schema);
+  const throwInvalid = (keyword: string, rule: string): never => {
+    throw document.createError(path, `${keyword} ${rule}, got ${describeValue(read(keyword))}`);
   };
   const read = (keyword: string): unknown => (Object.hasOwn(schema, keyword) ? schema[keyword] : undefined);
 
-  const asNumber = (keyword: string): number | undefined => {
+  const readNumber = (keyword: string): number | undefined => {
     const value = read(keyword);
     if (value === undefined || (typeof value === 'number' && Number.isFinite(value))) return value;
-    return wrong(keyword, 'must be a number');
+    return throwInvalid(keyword, 'must be a number');
   };
-  const asCount = (keyword: string): number | undefined => {
+  const readCount = (keyword: string): number | undefined => {
     const value = read(keyword);
     if (value === undefined || (typeof value === 'number' && Number.isInteger(value) && value >= 0)) return value;
-    return wrong(keyword, 'must be a whole number from 0');
+    return throwInvalid(keyword, 'must be a whole number from 0');
   };
-  const asText = (keyword: string): string | undefined => {
+  const readString = (keyword: string): string | undefined => {
     const value = read(keyword);
-    return value === undefined || typeof value === 'string' ? value : wrong(keyword, 'must be a string');
+    return value === undefined || typeof value === 'string' ? value : throwInvalid(keyword, 'must be a string');
   };
-  const asSchema = (keyword: string, value = read(keyword)): JsonSchema | undefined => {
+  const readSchema = (keyword: string, value = read(keyword)): JsonSchema | undefined => {
     if (value === undefined || typeof value === 'boolean' || isObject(value)) return value;
-    return wrong(keyword, 'must be a schema');
+    return throwInvalid(keyword, 'must be a schema');
   };
-  const asList = (keyword: string): readonly JsonSchema[] | undefined => {
+  const readSchemaList = (keyword: string): readonly JsonSchema[] | undefined => {
     const value = read(keyword);
     if (value === undefined) return undefined;
     if (!Array.isArray(value) || value.length === 0)
-      return wrong(keyword, 'must be a list of schemas that is not empty');
-    return value.map((each: unknown) => asSchema(keyword, each) ?? true);
+      return throwInvalid(keyword, 'must be a list of schemas that is not empty');
+    return value.map((each: unknown) => readSchema(keyword, each) ?? true);
   };
-  const asMap = <T>(keyword: string, convert: (value: unknown) => T): ReadonlyMap<string, T> | undefined => {
+  const readMap = <T>(keyword: string, convert: (value: unknown) => T): ReadonlyMap<string, T> | undefined => {
     const value = read(keyword);
     if (value === undefined) return undefined;
-    if (!isObject(value)) return wrong(keyword, 'must be an object');
+    if (!isObject(value)) return throwInvalid(keyword, 'must be an object');
     return new Map(Object.entries(value).map(([name, inner]) => [name, convert(inner)]));
   };
-  const schemasIn = (keyword: string): ReadonlyMap<string, JsonSchema> | undefined =>
-    asMap(keyword, (value) => asSchema(keyword, value ?? 0) ?? true);
-  const namesOf = (keyword: string, value: unknown): readonly string[] => {
-    if (!isTexts(value)) return wrong(keyword, 'must be a list of names');
+  const readSchemaMap = (keyword: string): ReadonlyMap<string, JsonSchema> | undefined =>
+    readMap(keyword, (value) => readSchema(keyword, value ?? 0) ?? true);
+  const parseNames = (keyword: string, value: unknown): readonly string[] => {
+    if (!isStringArray(value)) return throwInvalid(keyword, 'must be a list of names');
     return value;
   };
-  /** False says nothing, so it is left out. */
-  const asFlag = (keyword: string): true | undefined => {
+  /** Reads a boolean. `false` has no effect and becomes undefined. */
+  const readFlag = (keyword: string): true | undefined => {
     const value = read(keyword) ?? false;
-    if (typeof value !== 'boolean') return wrong(keyword, 'must be true or false');
+    if (typeof value !== 'boolean') return throwInvalid(keyword, 'must be true or false');
     return value || undefined;
   };
 
-  for (const keyword of REFUSED) {
-    if (read(keyword) !== undefined) throw document.refusal(path, `${keyword} is not supported`);
+  for (const keyword of UNSUPPORTED_KEYWORDS) {
+    if (read(keyword) !== undefined) throw document.createError(path, `${keyword} is not supported`);
   }
-  const reference = asText('$ref');
+  const reference = readString('$ref');
   // Draft 4 has exclusiveMinimum and exclusiveMaximum as a boolean that changes the other bound.
   const isOpenBelow = read('exclusiveMinimum') === true;
   const isOpenAbove = read('exclusiveMaximum') === true;
-  const bound = (keyword: string): number | undefined =>
-    typeof read(keyword) === 'boolean' ? undefined : asNumber(keyword);
-  const multipleOf = asNumber('multipleOf');
-  if (multipleOf !== undefined && multipleOf <= 0) wrong('multipleOf', 'must be above 0');
+  const readBound = (keyword: string): number | undefined =>
+    typeof read(keyword) === 'boolean' ? undefined : readNumber(keyword);
+  const multipleOf = readNumber('multipleOf');
+  if (multipleOf !== undefined && multipleOf <= 0) throwInvalid('multipleOf', 'must be above 0');
   const isTuple = Array.isArray(read('items')) && read('prefixItems') === undefined;
   const tuple = isTuple ? (read('items') as readonly unknown[]) : undefined;
-  const dependencies = asMap('dependencies', (value) => value);
+  const dependencies = readMap('dependencies', (value) => value);
   return {
     path,
-    kinds: kindsOf(read('type'), asFlag('nullable'), () =>
-      wrong('type', 'must be a type of JSON Schema or a list of them'),
+    kinds: parseKinds(read('type'), readFlag('nullable'), () =>
+      throwInvalid('type', 'must be a type of JSON Schema or a list of them'),
     ),
-    values: valuesOf(schema, wrong),
-    minimum: isOpenBelow ? undefined : asNumber('minimum'),
-    exclusiveMinimum: isOpenBelow ? asNumber('minimum') : bound('exclusiveMinimum'),
-    maximum: isOpenAbove ? undefined : asNumber('maximum'),
-    exclusiveMaximum: isOpenAbove ? asNumber('maximum') : bound('exclusiveMaximum'),
+    values: parseValueLists(schema, throwInvalid),
+    minimum: isOpenBelow ? undefined : readNumber('minimum'),
+    exclusiveMinimum: isOpenBelow ? readNumber('minimum') : readBound('exclusiveMinimum'),
+    maximum: isOpenAbove ? undefined : readNumber('maximum'),
+    exclusiveMaximum: isOpenAbove ? readNumber('maximum') : readBound('exclusiveMaximum'),
     multipleOf,
-    minLength: asCount('minLength'),
-    maxLength: asCount('maxLength'),
-    pattern: asText('pattern'),
-    format: asText('format'),
-    prefixItems: tuple?.map((each) => asSchema('items', each ?? 0) ?? true) ?? asList('prefixItems'),
-    items: isTuple ? asSchema('additionalItems') : asSchema('items'),
-    minItems: asCount('minItems'),
-    maxItems: asCount('maxItems'),
-    uniqueItems: asFlag('uniqueItems'),
-    contains: asSchema('contains'),
-    minContains: asCount('minContains'),
-    maxContains: asCount('maxContains'),
-    properties: schemasIn('properties'),
-    patternProperties: schemasIn('patternProperties'),
-    additionalProperties: asSchema('additionalProperties'),
-    propertyNames: asSchema('propertyNames'),
-    required: read('required') === undefined ? undefined : namesOf('required', read('required')),
-    minProperties: asCount('minProperties'),
-    maxProperties: asCount('maxProperties'),
-    dependentRequired: joined(
-      asMap('dependentRequired', (value) => namesOf('dependentRequired', value)),
-      entriesWhere(dependencies, Array.isArray, (value) => namesOf('dependencies', value)),
+    minLength: readCount('minLength'),
+    maxLength: readCount('maxLength'),
+    pattern: readString('pattern'),
+    format: readString('format'),
+    prefixItems: tuple?.map((each) => readSchema('items', each ?? 0) ?? true) ?? readSchemaList('prefixItems'),
+    items: isTuple ? readSchema('additionalItems') : readSchema('items'),
+    minItems: readCount('minItems'),
+    maxItems: readCount('maxItems'),
+    uniqueItems: readFlag('uniqueItems'),
+    contains: readSchema('contains'),
+    minContains: readCount('minContains'),
+    maxContains: readCount('maxContains'),
+    properties: readSchemaMap('properties'),
+    patternProperties: readSchemaMap('patternProperties'),
+    additionalProperties: readSchema('additionalProperties'),
+    propertyNames: readSchema('propertyNames'),
+    required: read('required') === undefined ? undefined : parseNames('required', read('required')),
+    minProperties: readCount('minProperties'),
+    maxProperties: readCount('maxProperties'),
+    dependentRequired: mergeMaps(
+      readMap('dependentRequired', (value) => parseNames('dependentRequired', value)),
+      convertMatchingEntries(dependencies, Array.isArray, (value) => parseNames('dependencies', value)),
     ),
-    dependentSchemas: joined(
-      schemasIn('dependentSchemas'),
-      entriesWhere(
+    dependentSchemas: mergeMaps(
+      readSchemaMap('dependentSchemas'),
+      convertMatchingEntries(
         dependencies,
         (value) => !Array.isArray(value),
-        (value) => asSchema('dependencies', value) ?? true,
+        (value) => readSchema('dependencies', value) ?? true,
       ),
     ),
-    allOf: asList('allOf'),
-    anyOf: asList('anyOf'),
-    oneOf: asList('oneOf'),
-    not: asSchema('not'),
-    condition: asSchema('if'),
-    whenTrue: asSchema('then'),
-    whenFalse: asSchema('else'),
+    allOf: readSchemaList('allOf'),
+    anyOf: readSchemaList('anyOf'),
+    oneOf: readSchemaList('oneOf'),
+    not: readSchema('not'),
+    condition: readSchema('if'),
+    whenTrue: readSchema('then'),
+    whenFalse: readSchema('else'),
     target: reference === undefined ? undefined : document.resolve(reference, schema),
   };
 }
 
-const isTexts = (value: unknown): value is readonly string[] =>
+const isStringArray = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((each) => typeof each === 'string');
 
-/** OpenAPI's `nullable` adds null to a type that is there. */
-function kindsOf(type: unknown, isNullable: true | undefined, refuse: () => never): ReadonlySet<Kind> | undefined {
+/** Parses `type`. OpenAPI's `nullable` adds null to it. */
+function parseKinds(
+  type: unknown,
+  isNullable: true | undefined,
+  throwInvalidType: () => never,
+): ReadonlySet<ValueKind> | undefined {
   if (type === undefined) return undefined;
   const names: readonly unknown[] = Array.isArray(type) ? type : [type];
-  if (names.length === 0) refuse();
-  const kinds = new Set<Kind>(isNullable ? ['null'] : []);
-  for (const name of names) for (const kind of TYPES.get(name) ?? refuse()) kinds.add(kind);
+  if (names.length === 0) throwInvalidType();
+  const kinds = new Set<ValueKind>(isNullable ? ['null'] : []);
+  for (const name of names) for (const kind of KINDS_BY_TYPE.get(name) ?? throwInvalidType()) kinds.add(kind);
   return kinds;
 }
 
-function valuesOf(
+function parseValueLists(
   schema: SchemaObject,
-  wrong: (keyword: string, rule: string) => never,
+  throwInvalid: (keyword: string, rule: string) => never,
 ): readonly (readonly unknown[])[] {
   const lists: (readonly unknown[])[] = [];
   if (Object.hasOwn(schema, 'enum')) {
     const values = schema['enum'];
-    if (!Array.isArray(values)) wrong('enum', 'must be a list of values');
-    else if (!values.every(isJson)) wrong('enum', 'must hold values of JSON');
-    else if (values.length === 0) wrong('enum', 'must name at least one value');
+    if (!Array.isArray(values)) throwInvalid('enum', 'must be a list of values');
+    else if (!values.every(isJsonValue)) throwInvalid('enum', 'must hold values of JSON');
+    else if (values.length === 0) throwInvalid('enum', 'must name at least one value');
     else lists.push(values);
   }
   if (Object.hasOwn(schema, 'const')) {
-    if (!isJson(schema['const'])) wrong('const', 'must be a value of JSON');
+    if (!isJsonValue(schema['const'])) throwInvalid('const', 'must be a value of JSON');
     lists.push([schema['const']]);
   }
   return lists;
 }
 
-/** A number like 1e400 is read as infinite, which JSON cannot say. */
-function isJson(value: unknown): boolean {
+/** Tells whether JSON can represent the value: a number like 1e400 is parsed as infinite. */
+function isJsonValue(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return value !== undefined;
-  return Object.values(value).every(isJson);
+  return Object.values(value).every(isJsonValue);
 }
 
-function entriesWhere<T>(
+function convertMatchingEntries<T>(
   map: ReadonlyMap<string, unknown> | undefined,
-  is: (value: unknown) => boolean,
+  matches: (value: unknown) => boolean,
   convert: (value: unknown) => T,
 ): ReadonlyMap<string, T> | undefined {
-  const found = [...(map ?? [])].filter(([, value]) => is(value));
+  const found = [...(map ?? [])].filter(([, value]) => matches(value));
   return found.length === 0 ? undefined : new Map(found.map(([name, value]) => [name, convert(value)]));
 }
 
-const joined = <T>(
+const mergeMaps = <T>(
   one: ReadonlyMap<string, T> | undefined,
   other: ReadonlyMap<string, T> | undefined,
 ): ReadonlyMap<string, T> | undefined => (one && other ? new Map([...other, ...one]) : (one ?? other));

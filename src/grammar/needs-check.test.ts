@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonSchema } from '../core/grammar.ts';
-import { seeded } from './__fixtures__/random.ts';
+import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { needsCheck } from './needs-check.ts';
-import { fromNumbers } from './number-range.ts';
+import { numberRangeToAutomaton } from './number-range.ts';
 
-// Read from text where a `then` stands: written out it would be taken for a promise.
+// Parsed from JSON where a `then` occurs: an object literal with it could be mistaken for a promise.
 const json = (text: string): JsonSchema => JSON.parse(text);
 
-/** The column of docs/protocols/json-schema.md that is not empty. */
+/** Schemas with the keywords that docs/protocols/json-schema.md lists as checked afterwards. */
 const CHECKED: readonly JsonSchema[] = [
   { uniqueItems: true },
   { contains: { const: 1 } },
@@ -30,13 +30,13 @@ const CHECKED: readonly JsonSchema[] = [
   { multipleOf: 0.000_007 },
   { multipleOf: 12_347 },
   { multipleOf: 7, minimum: 1e30 },
-  // Joined by the compiler, from several places.
+  // Combined by the compiler from several subschemas.
   { allOf: [{ pattern: '^a' }, { maxLength: 10 }] },
   { $ref: '#/$defs/text', maxLength: 10, $defs: { text: { pattern: 'a' } } },
   { allOf: [{ multipleOf: 3 }, { minimum: 1e30 }] },
   { patternProperties: { a: { pattern: 'a' } }, properties: { a: { maxLength: 3 } } },
   { anyOf: [{ maxProperties: 200 }, { type: 'null' }], properties: { a: true, b: true } },
-  // Reached by reference, where other words lead.
+  // Reached by a reference, where data could be read as keywords.
   { $ref: '#/x/y', x: { y: { uniqueItems: true } } },
   { $ref: '#/default', default: { uniqueItems: true } },
   { $ref: '#/properties', properties: { uniqueItems: true } },
@@ -63,7 +63,7 @@ const PLAIN: readonly JsonSchema[] = [
     maxProperties: 6,
     propertyNames: { pattern: '^[a-z]+$' },
   },
-  // What generators of schemas write.
+  // Keywords that schema generators add.
   {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -74,7 +74,7 @@ const PLAIN: readonly JsonSchema[] = [
     },
     $defs: { node: { type: 'object', properties: { id: { type: 'string', format: 'uuid' } } } },
   },
-  // Names are the caller's.
+  // Names that the caller chooses.
   {
     properties: { not: { type: 'string' }, if: { type: 'null' }, contains: true, properties: { type: 'integer' } },
     $defs: { oneOf: { type: 'string' } },
@@ -82,7 +82,7 @@ const PLAIN: readonly JsonSchema[] = [
   { oneOf: [{ type: 'string' }] },
 ];
 
-describe('whether an answer that its grammar held has to be checked', () => {
+describe('needsCheck', () => {
   for (const schema of CHECKED)
     test(`yes: ${JSON.stringify(schema).slice(0, 100)}`, () => {
       assert.equal(needsCheck(schema), true);
@@ -91,15 +91,15 @@ describe('whether an answer that its grammar held has to be checked', () => {
   for (const schema of PLAIN)
     test(`no: ${JSON.stringify(schema).slice(0, 100)}`, () => assert.equal(needsCheck(schema), false));
 
-  test('a schema as deep and as wide as bodies may be is looked at at once', () => {
+  test('is fast for a schema as deep and wide as a request body can be', () => {
     let deep: JsonSchema = { type: 'string' };
     for (let i = 0; i < 50_000; i++) deep = { items: deep };
     assert.equal(needsCheck(deep), false);
     assert.equal(needsCheck({ enum: Array.from({ length: 200_000 }, (_, i) => [i]) }), false);
   });
 
-  test('multiples that are not checked can be told under any bounds', () => {
-    const random = seeded(5);
+  test('numberRangeToAutomaton supports every multipleOf that is not checked, under any bounds', () => {
+    const random = createSeededRandom(5);
     const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
     const bounds = [undefined, 0, 1e9, -1e9, 999_999_999, 0.000_001, -123_456.789_012_3, 5e-324, 1e-15, 12_345.5];
     for (let trial = 0; trial < 150; trial++) {
@@ -110,7 +110,7 @@ describe('whether an answer that its grammar held has to be checked', () => {
         multipleOf,
       };
       if (needsCheck(JSON.parse(JSON.stringify(range)))) continue;
-      assert.doesNotThrow(() => fromNumbers({ isInteger: random() < 0.5, ...range }), JSON.stringify(range));
+      assert.doesNotThrow(() => numberRangeToAutomaton({ isInteger: random() < 0.5, ...range }), JSON.stringify(range));
     }
   });
 });

@@ -4,36 +4,36 @@ import { toDecimal } from './decimal.ts';
 import { isObject, type SchemaObject } from './schema-document.ts';
 
 /**
- * Whether a value that the schema's grammar allows can still break the schema: whether it holds one of the keywords that
- * docs/protocols/json-schema.md says are checked afterwards. Cheap, and rather yes than no.
+ * Tells whether a value that the schema's grammar allows can still violate the schema: whether it uses a keyword that
+ * docs/protocols/json-schema.md lists as checked afterwards. Fast; may return true without need, never false wrongly.
  */
 export function needsCheck(schema: JsonSchema): boolean {
-  const facts = { isJoined: false, hasText: false, hasLength: false, hasCount: false };
-  const waiting: unknown[] = [schema];
-  const look = (values: readonly unknown[]): void => {
-    for (const value of values) if (typeof value === 'object' && value !== null) waiting.push(value);
+  const features = { isJoined: false, hasText: false, hasLength: false, hasCount: false };
+  const stack: unknown[] = [schema];
+  const enqueue = (values: readonly unknown[]): void => {
+    for (const value of values) if (typeof value === 'object' && value !== null) stack.push(value);
   };
-  // Whatever a reference can lead to is looked at as a schema, also where it is data.
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    if (Array.isArray(at)) look(at);
-    else if (isObject(at)) {
-      if (isChecked(at)) return true;
-      facts.isJoined ||= joins(at);
-      facts.hasText ||= 'pattern' in at || 'format' in at;
-      facts.hasLength ||= 'maxLength' in at;
-      facts.hasCount ||= 'maxProperties' in at || 'multipleOf' in at;
-      for (const [keyword, value] of Object.entries(at))
-        look(NAMED.has(keyword) && isObject(value) ? Object.values(value) : [value]);
+  // Treats every object as a schema, also in data, because a reference can point to it.
+  for (let current = stack.pop(); current !== undefined; current = stack.pop()) {
+    if (Array.isArray(current)) enqueue(current);
+    else if (isObject(current)) {
+      if (hasCheckedKeyword(current)) return true;
+      features.isJoined ||= combinesSchemas(current);
+      features.hasText ||= 'pattern' in current || 'format' in current;
+      features.hasLength ||= 'maxLength' in current;
+      features.hasCount ||= 'maxProperties' in current || 'multipleOf' in current;
+      for (const [keyword, value] of Object.entries(current))
+        enqueue(KEYWORDS_WITH_NAMED_SCHEMAS.has(keyword) && isObject(value) ? Object.values(value) : [value]);
     }
   }
-  // What stands in one schema can be counted here; what is joined from several is seen by the compiler only.
-  return facts.isJoined && ((facts.hasText && facts.hasLength) || facts.hasCount);
+  // Combinations within one schema are detected above; those across schemas are known to the compiler only.
+  return features.isJoined && ((features.hasText && features.hasLength) || features.hasCount);
 }
 
-/** Keywords whose value is a map by names that are the caller's. */
-const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
+/** Keywords whose value is a map of schemas by names that the caller chooses. */
+const KEYWORDS_WITH_NAMED_SCHEMAS = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
 
-const CHECKED = [
+const CHECKED_KEYWORDS = [
   'contains',
   'minContains',
   'maxContains',
@@ -44,7 +44,7 @@ const CHECKED = [
   'dependencies',
 ];
 
-function isChecked(schema: SchemaObject): boolean {
+function hasCheckedKeyword(schema: SchemaObject): boolean {
   const read = (keyword: string): unknown => (Object.hasOwn(schema, keyword) ? schema[keyword] : undefined);
   const isAbove = (keyword: string, most: number): boolean => {
     const value = read(keyword);
@@ -52,29 +52,29 @@ function isChecked(schema: SchemaObject): boolean {
   };
   const { oneOf } = schema;
   return (
-    CHECKED.some((keyword) => read(keyword) !== undefined) ||
+    CHECKED_KEYWORDS.some((keyword) => read(keyword) !== undefined) ||
     (read('uniqueItems') ?? false) !== false ||
     (oneOf !== undefined && !(Array.isArray(oneOf) && oneOf.length === 1)) ||
     isAbove('minProperties', 0) ||
     isAbove('maxProperties', Math.min(GRAMMAR_COUNT_MAX, propertiesMax(schema))) ||
     isAbove('maxItems', GRAMMAR_COUNT_MAX) ||
     isAbove('maxLength', GRAMMAR_LENGTH_MAX) ||
-    // The pattern's automaton may be too large for a length.
+    // The automaton of the pattern may be too large to be combined with a length.
     (read('maxLength') !== undefined && (read('pattern') !== undefined || read('format') !== undefined)) ||
-    !isPlainStep(schema) ||
-    leadsToNames(read('$ref'))
+    !isEnforceableMultiple(schema) ||
+    refersToNamedSchemas(read('$ref'))
   );
 }
 
-/** So many properties can be counted beside those that are declared. */
+/** Returns how many properties a grammar can count beside the declared ones. */
 function propertiesMax({ properties, required }: SchemaObject): number {
   const declared = isObject(properties) ? Object.keys(properties).length : 0;
   const named = Array.isArray(required) ? required.length : 0;
   return Math.floor(GRAMMAR_POSITIONS_MAX / (declared + named + 1)) - 1;
 }
 
-/** Multiples that an automaton can tell whatever the bounds: of a small number, with few decimal places. */
-function isPlainStep({ multipleOf, ...schema }: SchemaObject): boolean {
+/** Tells whether an automaton can enforce multipleOf under any bounds: a small number with few decimal places. */
+function isEnforceableMultiple({ multipleOf, ...schema }: SchemaObject): boolean {
   if (multipleOf === undefined) return true;
   if (typeof multipleOf !== 'number' || !(multipleOf > 0) || multipleOf === Infinity) return false;
   const { digits, exponent } = toDecimal(multipleOf);
@@ -87,27 +87,27 @@ function isPlainStep({ multipleOf, ...schema }: SchemaObject): boolean {
 
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
 
-/** Ours: what `fromNumbers` can do under any bounds up to this; tested there. */
+/** Limits up to which `numberRangeToAutomaton` succeeds under any bounds; its tests verify this. */
 const STEP_DIGITS_MAX = 10n;
 const STEP_EXPONENT_MAX = 4;
 const STEP_BOUND_MAX = 1e9;
 
-/** A reference to a map of names would read the names as keywords. Escapes are not looked into. */
-const leadsToNames = (reference: unknown): boolean =>
+/** Tells whether a reference may point to a map of names, which would be read as keywords. Does not decode escapes. */
+const refersToNamedSchemas = (reference: unknown): boolean =>
   typeof reference === 'string' &&
-  (reference.includes('%') || NAMED.has(reference.slice(reference.lastIndexOf('/') + 1)));
+  (reference.includes('%') || KEYWORDS_WITH_NAMED_SCHEMAS.has(reference.slice(reference.lastIndexOf('/') + 1)));
 
-/** Whether what this schema says is joined with what another one says of the same value. */
-function joins(schema: SchemaObject): boolean {
+/** Tells whether the assertions of this schema are combined with those of another one for the same value. */
+function combinesSchemas(schema: SchemaObject): boolean {
   if (schema['patternProperties'] !== undefined) return true;
   const { allOf } = schema;
-  const own = Object.keys(schema).some((keyword) => !SILENT.has(keyword));
+  const own = Object.keys(schema).some((keyword) => !NON_ASSERTING_KEYWORDS.has(keyword));
   const parts = [own, '$ref' in schema, 'anyOf' in schema, 'oneOf' in schema].filter(Boolean).length;
   return parts + (Array.isArray(allOf) ? allOf.length : 0) > 1;
 }
 
-/** Keywords that say nothing of the value by themselves, or are counted apart. */
-const SILENT = new Set([
+/** Keywords that assert nothing themselves, or that are counted separately. */
+const NON_ASSERTING_KEYWORDS = new Set([
   '$anchor',
   '$comment',
   '$defs',

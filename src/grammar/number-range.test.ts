@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { seeded } from './__fixtures__/random.ts';
-import { walk } from './__fixtures__/walk.ts';
+import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import { accepts, AutomatonLimitError, isEmpty } from './automaton.ts';
-import { fromNumbers, type NumberRange } from './number-range.ts';
+import { numberRangeToAutomaton, type NumberRange } from './number-range.ts';
 
 const CANONICAL = /^(?!-0(?:\.0*)?$)-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
@@ -48,14 +48,14 @@ test('accepts a number as JavaScript writes it if and only if it is within all b
   );
 });
 
-test('no walk leaves the bounds, and each is a plain number', () => {
+test('generates only plain numbers within the bounds', () => {
   fc.assert(
     fc.property(range, fc.integer(), (bounds, seed) => {
       const language = languageOf(bounds);
       if (language === undefined || isEmpty(language)) return;
-      const random = seeded(seed);
+      const random = createSeededRandom(seed);
       for (let count = 0; count < 10; count++) {
-        const text = walk(language, random);
+        const text = walkAutomaton(language, random);
         assert.match(text, CANONICAL);
         assert.ok(isWithin(Number(text), bounds), JSON.stringify({ bounds, text }));
       }
@@ -64,15 +64,15 @@ test('no walk leaves the bounds, and each is a plain number', () => {
   );
 });
 
-test('an open bound between two doubles lets no text through that rounds to it', () => {
-  const language = fromNumbers({ isInteger: false, exclusiveMinimum: 0.1, exclusiveMaximum: 0.3 });
+test('rejects texts that round to an exclusive bound', () => {
+  const language = numberRangeToAutomaton({ isInteger: false, exclusiveMinimum: 0.1, exclusiveMaximum: 0.3 });
   for (const text of ['0.1', '0.10', '0.100000000000000', '0.3', '0.300', '0.1000000000000000055']) {
     assert.ok(!accepts(language, text), text);
   }
   for (const text of ['0.100000000000001', '0.2', '0.299999999999999']) assert.ok(accepts(language, text), text);
 });
 
-test('multiples are those of the decimal number', () => {
+test('accepts multiples of the decimal number', () => {
   const cases: readonly (readonly [Partial<NumberRange>, readonly string[], readonly string[]])[] = [
     [{ isInteger: true, multipleOf: 7 }, ['0', '7', '-14', '7000000007'], ['1', '-13', '7.0', '-0']],
     [{ isInteger: true, multipleOf: 1000 }, ['0', '1000', '-123000'], ['100', '1001', '10']],
@@ -85,24 +85,27 @@ test('multiples are those of the decimal number', () => {
     [{ isInteger: true, multipleOf: 5, minimum: 1, maximum: 4 }, [], ['0', '5', '2']],
   ];
   for (const [{ isInteger = false, ...bounds }, members, others] of cases) {
-    const language = fromNumbers({ isInteger, ...bounds });
+    const language = numberRangeToAutomaton({ isInteger, ...bounds });
     for (const text of members) assert.ok(accepts(language, text), `${JSON.stringify(bounds)} ${text}`);
     for (const text of others) assert.ok(!accepts(language, text), `${JSON.stringify(bounds)} ${text}`);
   }
 });
 
-test('a bound far beyond the usual digits is kept to, or refused in words', () => {
-  const far = fromNumbers({ isInteger: true, minimum: 1e21 });
+test('respects or rejects bounds far beyond the usual number of digits', () => {
+  const far = numberRangeToAutomaton({ isInteger: true, minimum: 1e21 });
   assert.ok(accepts(far, `1${'0'.repeat(21)}`) && !accepts(far, '9'.repeat(21)));
-  assert.throws(() => fromNumbers({ isInteger: true, minimum: 1e60 }), /beyond 1e40/);
-  assert.throws(() => fromNumbers({ isInteger: false, minimum: 1e-30, maximum: 2e-30 }), /15 decimal places/);
-  assert.throws(() => fromNumbers({ isInteger: true, multipleOf: 0 }), /above 0/);
-  assert.throws(() => fromNumbers({ isInteger: true, multipleOf: 99_991 }), AutomatonLimitError);
+  assert.throws(() => numberRangeToAutomaton({ isInteger: true, minimum: 1e60 }), /beyond 1e40/);
+  assert.throws(
+    () => numberRangeToAutomaton({ isInteger: false, minimum: 1e-30, maximum: 2e-30 }),
+    /15 decimal places/,
+  );
+  assert.throws(() => numberRangeToAutomaton({ isInteger: true, multipleOf: 0 }), /above 0/);
+  assert.throws(() => numberRangeToAutomaton({ isInteger: true, multipleOf: 99_991 }), AutomatonLimitError);
 });
 
 function languageOf(bounds: NumberRange) {
   try {
-    return fromNumbers(bounds);
+    return numberRangeToAutomaton(bounds);
   } catch (thrown) {
     assert.ok(thrown instanceof RangeError);
     return undefined;

@@ -1,4 +1,7 @@
-/** A regular expression that is not one, or that says more than a grammar can. The message says what, for the caller, and begins with a verb: whoever refuses it knows where the expression stands. */
+/**
+ * Thrown for a regular expression that is invalid or not supported. The message begins with a verb; the caller adds its
+ * path.
+ */
 export class PatternError extends RangeError {
   override readonly name = 'PatternError';
 }

@@ -1,13 +1,13 @@
-import type { CharacterSet } from './characters.ts';
+import type { CharacterSet } from './character-set.ts';
 
-/** A regular expression, read. */
+/** Syntax tree of a regular expression. */
 export type PatternNode =
   | { readonly type: 'set'; readonly set: CharacterSet }
   | { readonly type: 'sequence'; readonly items: readonly PatternNode[] }
   | { readonly type: 'choice'; readonly options: readonly PatternNode[] }
   /** `max` may be Infinity. */
   | { readonly type: 'repeat'; readonly item: PatternNode; readonly min: number; readonly max: number }
-  /** `^` or `$`. */
-  | { readonly type: 'edge'; readonly edge: 'start' | 'end' }
+  /** The anchor `^` or `$`. */
+  | { readonly type: 'anchor'; readonly anchor: 'start' | 'end' }
   /** A lookahead; `isWanted` is false for a negative one. */
-  | { readonly type: 'ahead'; readonly item: PatternNode; readonly isWanted: boolean };
+  | { readonly type: 'lookahead'; readonly item: PatternNode; readonly isPositive: boolean };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonSchema } from '../core/grammar.ts';
-import { createCheck } from './check.ts';
-import { compileGrammar } from './compile.ts';
+import { createSchemaCheck } from './schema-check.ts';
+import { compileGrammar } from './compile-grammar.ts';
 
 const compile = (schema: JsonSchema): string => compileGrammar({ type: 'schema', schema, field: 'parameters' });
 
-/** A schema under which no grammar is made of what stands beside it. */
+/** Creates a schema whose grammar ignores the given keywords. */
 const beside = (more: object): JsonSchema => ({
   type: 'object',
   properties: { a: { const: 'hi' } },
@@ -15,10 +15,13 @@ const beside = (more: object): JsonSchema => ({
 });
 const ofA = (schema: JsonSchema): JsonSchema => ({ properties: { a: schema } });
 
-describe('what only the check of a value looks at is refused before, not after it:', () => {
+describe('prepareCheck rejects invalid schemas that only the check reaches:', () => {
   const refused: readonly { schema: JsonSchema; says: string }[] = [
     { schema: beside({ not: { minimum: 'x' } }), says: 'minimum must be a number, got "x" (parameters, at #/not).' },
-    { schema: beside({ not: { $ref: '#/nowhere' } }), says: '$ref "#/nowhere" leads nowhere (parameters, at #/not).' },
+    {
+      schema: beside({ not: { $ref: '#/nowhere' } }),
+      says: '$ref "#/nowhere" does not resolve to a schema (parameters, at #/not).',
+    },
     {
       schema: beside({ not: { type: 'strin' } }),
       says: 'type must be a type of JSON Schema or a list of them, got "strin" (parameters, at #/not).',
@@ -37,7 +40,7 @@ describe('what only the check of a value looks at is refused before, not after i
     },
     {
       schema: beside({ not: ofA({ pattern: 'x.{10}y$' }) }),
-      says: 'pattern takes 3072 states; 2000 are allowed (parameters, at #/not/properties/a).',
+      says: 'pattern needs 3072 states; at most 2000 are allowed (parameters, at #/not/properties/a).',
     },
     { schema: beside({ if: { $dynamicRef: '#x' } }), says: '$dynamicRef is not supported (parameters, at #/if).' },
     {
@@ -58,20 +61,17 @@ describe('what only the check of a value looks at is refused before, not after i
       assert.throws(() => compile(schema), { name: 'GrammarError', field: 'parameters', message: says }),
     );
 
-  test('an else without an if says nothing', () => {
+  test('ignores an else without an if', () => {
     compile(beside({ else: { type: 'strin' } }));
   });
 
-  test('values that take too long to compare with', () => {
+  test('rejects enum values that take too long to compare', () => {
     const values = Array.from({ length: 20 }, (_, at) => Array.from({ length: 60_000 }, () => at));
-    assert.throws(
-      () => compile(beside({ not: { enum: values } })),
-      /enum or const allows takes too long to compare with/,
-    );
+    assert.throws(() => compile(beside({ not: { enum: values } })), /enum or const takes too long to compare/);
   });
 });
 
-describe('a schema that leads to itself', () => {
+describe('prepareCheck and a schema that refers to itself', () => {
   const itself: readonly object[] = [
     { not: { $ref: '#' } },
     { not: { $ref: '#/not/$defs/q', $defs: { q: { $ref: '#/not/$defs/q' } } } },
@@ -81,8 +81,8 @@ describe('a schema that leads to itself', () => {
     { dependencies: { a: { allOf: [{ $ref: '#' }] } } },
   ];
   for (const schema of itself)
-    test(`with no value between is refused: ${JSON.stringify(schema)}`, () =>
-      assert.throws(() => compile(beside(schema)), /refers to itself without any value between/));
+    test(`rejects a cycle without a value in between: ${JSON.stringify(schema)}`, () =>
+      assert.throws(() => compile(beside(schema)), /refers to itself without descending into a value/));
 
   const within: readonly { schema: JsonSchema; value: unknown }[] = [
     { schema: { type: 'array', items: { $ref: '#' }, not: { contains: { $ref: '#' } } }, value: [] },
@@ -93,17 +93,17 @@ describe('a schema that leads to itself', () => {
     },
   ];
   for (const { schema, value } of within)
-    test(`through a value is checked: ${JSON.stringify(schema)}`, () => {
+    test(`accepts a cycle that descends into a value: ${JSON.stringify(schema)}`, () => {
       compile(schema);
-      assert.equal(createCheck(schema)(value), undefined);
+      assert.equal(createSchemaCheck(schema)(value), undefined);
     });
 
-  test('after very many others is refused', () => {
+  test('rejects a very long chain of references', () => {
     const defs = Object.fromEntries(
       Array.from({ length: 600 }, (_, at) => [`d${at}`, at === 599 ? {} : { not: { $ref: `#/$defs/d${at + 1}` } }]),
     );
     assert.throws(() => compile(beside({ not: { $ref: '#/$defs/d0' }, $defs: defs })), /nested more than 500 deep/);
-    // From the other end, where each was looked at before.
+    // From the other end, where each schema is already measured.
     const items = Array.from({ length: 60 }, (_, at) => ({ $ref: `#/$defs/d${at * 10}` }));
     assert.throws(() => compile(beside({ not: { prefixItems: items }, $defs: defs })), /nested more than 500 deep/);
   });

@@ -1,77 +1,80 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { CheckLimitError } from './check-limit-error.ts';
 import { EXPANSION_DEPTH_MAX } from './conjunctions.ts';
-import type { Keywords } from './keywords.ts';
-import type { Languages } from './languages.ts';
+import type { SchemaKeywords } from './keywords.ts';
+import type { LanguageFactory } from './language-factory.ts';
 import type { SchemaDocument, SchemaObject } from './schema-document.ts';
 import type { Validator } from './validator.ts';
 
-export interface PrepareNeeds {
+export interface PrepareCheckDeps {
   readonly document: SchemaDocument;
-  keywordsOf(schema: SchemaObject): Keywords;
-  readonly languages: Languages;
+  getKeywords(schema: SchemaObject): SchemaKeywords;
+  readonly languages: LanguageFactory;
   readonly prepare: Validator['prepare'];
 }
 
 /**
- * Looks at all schemas that the check of a value can come to: also those that no grammar is made of, below `not`, `if`,
- * `contains` and the like. What is let through can be checked after the answer, without a refusal then.
+ * Validates all schemas that the check of a value can reach, including those that are not compiled to a grammar: below
+ * `not`, `if`, `contains` and similar. The check after the answer then cannot reject the schema.
  *
- * @throws GrammarError for a schema that is malformed, not supported, or beyond a limit, or that refers to itself.
+ * @throws GrammarError for a schema that is malformed, not supported, above a limit, or refers to itself.
  */
-export function prepareCheck(root: JsonSchema, { document, keywordsOf, languages, prepare }: PrepareNeeds): void {
-  /** How many schemas look at the same value, one because of the other. */
-  const heights = new Map<SchemaObject, number | 'under way'>();
-  const waiting: JsonSchema[] = [root];
+export function prepareCheck(root: JsonSchema, { document, getKeywords, languages, prepare }: PrepareCheckDeps): void {
+  /** Length of the longest chain of schemas that apply to the same value. */
+  const heights = new Map<SchemaObject, number | 'in progress'>();
+  const queue: JsonSchema[] = [root];
 
-  function heightOf(schema: JsonSchema, depth: number): number {
+  function measureHeight(schema: JsonSchema, depth: number): number {
     if (typeof schema === 'boolean') return 0;
-    const known = heights.get(schema);
-    if (typeof known === 'number') return known;
-    const keywords = keywordsOf(schema);
+    const knownHeight = heights.get(schema);
+    if (typeof knownHeight === 'number') return knownHeight;
+    const keywords = getKeywords(schema);
     const { path } = keywords;
-    if (known === 'under way') throw document.refusal(path, 'The schema refers to itself without any value between');
-    heights.set(schema, 'under way');
-    prepareOwn(keywords);
-    waiting.push(...schemasOfParts(keywords));
+    if (knownHeight === 'in progress')
+      throw document.createError(path, 'The schema refers to itself without descending into a value');
+    heights.set(schema, 'in progress');
+    prepareKeywords(keywords);
+    queue.push(...listSchemasOfParts(keywords));
     let height = 0;
     if (depth < EXPANSION_DEPTH_MAX)
-      for (const inner of schemasOfSame(keywords)) height = Math.max(height, 1 + heightOf(inner, depth + 1));
+      for (const inner of listSchemasOfSameValue(keywords))
+        height = Math.max(height, 1 + measureHeight(inner, depth + 1));
     if (Math.max(depth, height) >= EXPANSION_DEPTH_MAX)
-      throw document.refusal(path, `References and combinations are nested more than ${EXPANSION_DEPTH_MAX} deep`);
+      throw document.createError(path, `References and combinations are nested more than ${EXPANSION_DEPTH_MAX} deep`);
     heights.set(schema, height);
     return height;
   }
 
-  function prepareOwn(keywords: Keywords): void {
+  function prepareKeywords(keywords: SchemaKeywords): void {
     const { path, pattern, format, patternProperties } = keywords;
     for (const each of [...(pattern === undefined ? [] : [pattern]), ...(patternProperties?.keys() ?? [])])
-      languages.pattern(each, path);
-    if (format !== undefined) languages.format(format, path);
+      languages.getPatternLanguage(each, path);
+    if (format !== undefined) languages.getFormatLanguage(format, path);
     try {
       prepare(keywords);
     } catch (error) {
-      if (error instanceof CheckLimitError) throw document.refusal(path, `What enum or const allows ${error.message}`);
+      if (error instanceof CheckLimitError)
+        throw document.createError(path, `A value of enum or const ${error.message}`);
       throw error;
     }
   }
 
-  // The list grows while it is read.
-  for (const schema of waiting) heightOf(schema, 0);
+  // The loop adds schemas to the list while it iterates.
+  for (const schema of queue) measureHeight(schema, 0);
 }
 
-/** What is said of the same value; a schema of these that leads to itself would never be done. */
-function* schemasOfSame(keywords: Keywords): Generator<JsonSchema> {
+/** Lists the subschemas that apply to the same value. A cycle among them would never end. */
+function* listSchemasOfSameValue(keywords: SchemaKeywords): Generator<JsonSchema> {
   const { target, not, condition, whenTrue, whenFalse, dependentSchemas } = keywords;
   for (const each of [target, not, condition]) if (each !== undefined) yield each;
-  // Without an `if` they say nothing.
+  // `then` and `else` have no effect without `if`.
   if (condition !== undefined) for (const each of [whenTrue, whenFalse]) if (each !== undefined) yield each;
   for (const list of [keywords.allOf, keywords.anyOf, keywords.oneOf]) yield* list ?? [];
   yield* dependentSchemas?.values() ?? [];
 }
 
-/** What is said of values inside, and of names. */
-function* schemasOfParts(keywords: Keywords): Generator<JsonSchema> {
+/** Lists the subschemas that apply to contained values and to names. */
+function* listSchemasOfParts(keywords: SchemaKeywords): Generator<JsonSchema> {
   const { items, contains, additionalProperties, propertyNames } = keywords;
   for (const each of [items, contains, additionalProperties, propertyNames]) if (each !== undefined) yield each;
   yield* keywords.prefixItems ?? [];

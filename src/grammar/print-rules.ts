@@ -1,61 +1,62 @@
-import type { Alternative, Atom, RuleBody, RuleEntry, RuleRef } from './rule-body.ts';
+import type { RuleAlternative, RuleAtom, RuleBody, RuleEntry, RuleRef } from './rule-body.ts';
 
-/** GBNF of all that is reached from `root`, which is called so. */
+/** Formats all rules that are reachable from `root`; the start rule is named `root`. */
 export function printRules(
   root: RuleRef,
   entries: readonly RuleEntry[],
   bodies: readonly (RuleBody | undefined)[],
 ): string {
-  const uses = new Map<number, number>([[root.rule, 2]]);
+  const useCounts = new Map<number, number>([[root.rule, 2]]);
   for (const body of bodies) {
     for (const alternative of body?.alternatives ?? []) {
-      for (const atom of alternative) if (typeof atom !== 'string') uses.set(atom.rule, (uses.get(atom.rule) ?? 0) + 1);
+      for (const atom of alternative)
+        if (typeof atom !== 'string') useCounts.set(atom.rule, (useCounts.get(atom.rule) ?? 0) + 1);
     }
   }
-  const nameOf = (rule: number): string =>
-    entries[rule]?.written?.[0]?.name ?? (rule === root.rule ? 'root' : (entries[rule]?.name ?? ''));
-  // A rule with one alternative and one user reads better where it is used.
-  const inline = (atom: Atom): Alternative | undefined => {
-    if (typeof atom === 'string' || uses.get(atom.rule) !== 1) return undefined;
+  const getRuleName = (rule: number): string =>
+    entries[rule]?.gbnfRules?.[0]?.name ?? (rule === root.rule ? 'root' : (entries[rule]?.name ?? ''));
+  // Inlines a rule that has one alternative and is used once.
+  const getInlineAlternative = (atom: RuleAtom): RuleAlternative | undefined => {
+    if (typeof atom === 'string' || useCounts.get(atom.rule) !== 1) return undefined;
     const alternatives = bodies[atom.rule]?.alternatives ?? [];
     return alternatives.length === 1 ? alternatives[0] : undefined;
   };
   const lines: string[] = [];
   const isPrinted = new Set<number>([root.rule]);
-  const waiting = [root.rule];
-  for (let rule = waiting.pop(); rule !== undefined; rule = waiting.pop()) {
-    const written = entries[rule]?.written;
-    if (written) {
-      lines.push(...written.map(({ name, body }) => `${name} ::= ${body}`));
+  const stack = [root.rule];
+  for (let rule = stack.pop(); rule !== undefined; rule = stack.pop()) {
+    const gbnfRules = entries[rule]?.gbnfRules;
+    if (gbnfRules) {
+      lines.push(...gbnfRules.map(({ name, body }) => `${name} ::= ${body}`));
       continue;
     }
     const alternatives = (bodies[rule]?.alternatives ?? []).map((alternative) => {
       const printed: string[] = [];
-      // Not recursive: an object of many properties is a chain as long.
+      // Iterative, because an object of many properties is an equally long chain of rules.
       const atoms = [...alternative].reverse();
       for (let atom = atoms.pop(); atom !== undefined; atom = atoms.pop()) {
-        const inner = inline(atom);
+        const inner = getInlineAlternative(atom);
         if (inner) {
           for (const each of [...inner].reverse()) atoms.push(each);
         } else if (typeof atom === 'string') printed.push(atom);
         else {
-          printed.push(nameOf(atom.rule));
+          printed.push(getRuleName(atom.rule));
           if (!isPrinted.has(atom.rule)) {
             isPrinted.add(atom.rule);
-            waiting.push(atom.rule);
+            stack.push(atom.rule);
           }
         }
       }
-      return joinTexts(printed);
+      return joinQuotedTexts(printed);
     });
-    lines.push(`${nameOf(rule)} ::= ${alternatives.join(' | ')}`);
+    lines.push(`${getRuleName(rule)} ::= ${alternatives.join(' | ')}`);
   }
-  if (nameOf(root.rule) !== 'root') lines.unshift(`root ::= ${nameOf(root.rule)}`);
+  if (getRuleName(root.rule) !== 'root') lines.unshift(`root ::= ${getRuleName(root.rule)}`);
   return `${lines.join('\n')}\n`;
 }
 
-/** Neighbouring quoted texts become one. */
-function joinTexts(atoms: readonly string[]): string {
+/** Joins adjacent quoted texts. */
+function joinQuotedTexts(atoms: readonly string[]): string {
   const joined: string[] = [];
   for (const atom of atoms) {
     const last = joined.at(-1);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonSchema } from '../core/grammar.ts';
-import { seeded } from './__fixtures__/random.ts';
-import { createReference } from './__fixtures__/reference.ts';
-import { createCheck } from './check.ts';
+import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { createReferenceValidator } from './__fixtures__/reference-validator.ts';
+import { createSchemaCheck } from './schema-check.ts';
 
 const SCHEMAS = 400;
 const VALUES_EACH = 12;
 
-/** Small values, so that they often are what a small schema asks for, and often twice the same. */
+/** Creates small values, which often match a small schema and often repeat. */
 function randomValue(random: () => number, depth: number): unknown {
   const below = (count: number): number => Math.floor(random() * count);
   const kind = below(depth > 0 ? 8 : 4);
@@ -20,7 +20,7 @@ function randomValue(random: () => number, depth: number): unknown {
   return Object.fromEntries(names.map((name) => [name, randomValue(random, depth - 1)]));
 }
 
-/** Schemas of the keywords that no grammar enforces, with a few others between them. */
+/** Creates schemas mostly of keywords that no grammar enforces. */
 function randomSchema(random: () => number, depth: number): JsonSchema {
   const below = (count: number): number => Math.floor(random() * count);
   const name = (): string => 'abc'.charAt(below(3));
@@ -63,13 +63,13 @@ function randomSchema(random: () => number, depth: number): JsonSchema {
   return Object.assign({}, ...parts);
 }
 
-test(`${SCHEMAS} random schemas of what is checked afterwards say the same as another validator`, () => {
-  const reference = createReference();
-  const random = seeded(11);
+test(`${SCHEMAS} random schemas of checked keywords agree with another validator`, () => {
+  const reference = createReferenceValidator();
+  const random = createSeededRandom(11);
   const verdicts = { valid: 0, invalid: 0 };
   for (let trial = 0; trial < SCHEMAS; trial++) {
     const schema = randomSchema(random, 2);
-    const [isValid, check] = [reference(schema), createCheck(schema)];
+    const [isValid, check] = [reference(schema), createSchemaCheck(schema)];
     for (let i = 0; i < VALUES_EACH; i++) {
       const value = randomValue(random, 2);
       const expected = isValid(value);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { enforcedInWhole } from './__fixtures__/enforced-in-whole.ts';
-import { handWritten } from './__fixtures__/schemas.ts';
+import { assertGrammarsEnforceSchemas } from './__fixtures__/assert-grammars-enforce-schemas.ts';
+import { HAND_WRITTEN_SCHEMAS } from './__fixtures__/realistic-schemas.ts';
 
-// All 200 are looked at in test/process/grammar-realistic.test.ts.
+// test/process/grammar-realistic.test.ts tests all 200.
 
-test('20 schemas as callers write them are enforced in whole', () => {
-  assert.equal(handWritten.length, 20);
-  enforcedInWhole(handWritten, { walks: 2 });
+test('grammars enforce 20 realistic schemas completely', () => {
+  assert.equal(HAND_WRITTEN_SCHEMAS.length, 20);
+  assertGrammarsEnforceSchemas(HAND_WRITTEN_SCHEMAS, { walks: 2 });
 });

@@ -1,20 +1,20 @@
-import type { Rule } from './automaton-rules.ts';
+import type { GbnfRule } from './automaton-rules.ts';
 
-/** A rule of the book. */
+/** Reference to a rule of the builder, by number. */
 export interface RuleRef {
   readonly rule: number;
 }
 
-/** GBNF as it stands in a rule, or another rule. */
-export type Atom = string | RuleRef;
+/** GBNF text, or a reference to another rule. */
+export type RuleAtom = string | RuleRef;
 
-export type Alternative = readonly Atom[];
+export type RuleAlternative = readonly RuleAtom[];
 
 export interface RuleBody {
-  readonly alternatives: readonly Alternative[];
+  readonly alternatives: readonly RuleAlternative[];
   /**
-   * Alternatives, by index, that can go on together for longer than a key or a plain value. Absent: no two of them.
-   * An engine follows all parses at once, so these add up.
+   * Groups of alternatives, by index, that can match the same text for longer than a key or a plain value. Absent:
+   * none. An engine follows all parses at the same time, so that these add up.
    */
   readonly overlaps?: readonly (readonly number[])[];
 }
@@ -22,17 +22,17 @@ export interface RuleBody {
 export interface RuleEntry {
   readonly name: string;
   body: RuleBody;
-  /** Set where the text was made elsewhere. */
-  readonly written?: readonly Rule[];
+  /** GBNF of the rule and its helper rules, when they are already formatted. */
+  readonly gbnfRules?: readonly GbnfRule[];
 }
 
-/** Who refers to each rule. */
-export function usersOf(bodies: readonly (RuleBody | undefined)[]): readonly ReadonlySet<number>[] {
-  const users = bodies.map(() => new Set<number>());
+/** Returns the rules that refer to each rule. */
+export function findRuleUsers(bodies: readonly (RuleBody | undefined)[]): readonly ReadonlySet<number>[] {
+  const usersByRule = bodies.map(() => new Set<number>());
   for (const [rule, body] of bodies.entries()) {
     for (const alternative of body?.alternatives ?? []) {
-      for (const atom of alternative) if (typeof atom !== 'string') users[atom.rule]?.add(rule);
+      for (const atom of alternative) if (typeof atom !== 'string') usersByRule[atom.rule]?.add(rule);
     }
   }
-  return users;
+  return usersByRule;
 }

@@ -1,128 +1,135 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { SCHEMA_CHECK_STEPS_MAX, SCHEMA_DEPTH_MAX } from '../core/limits.ts';
 import { CheckLimitError } from './check-limit-error.ts';
-import { arrayProblem } from './check-array.ts';
-import { numberProblem } from './check-number.ts';
-import { objectProblem } from './check-object.ts';
-import { stringProblem } from './check-string.ts';
-import { jsonKey } from './json-key.ts';
-import type { Keywords, Kind } from './keywords.ts';
-import type { Languages } from './languages.ts';
+import { checkArray } from './check-array.ts';
+import { checkNumber } from './check-number.ts';
+import { checkObject } from './check-object.ts';
+import { checkString } from './check-string.ts';
+import { createJsonKey } from './json-key.ts';
+import type { SchemaKeywords, ValueKind } from './keywords.ts';
+import type { LanguageFactory } from './language-factory.ts';
 import type { SchemaObject } from './schema-document.ts';
 
-/** Values against schemas, all keywords, in bounded steps. Patterns are automata: no text takes more than its length. */
+/**
+ * Validates values against schemas with a limited number of steps. Patterns are automata, so that they take linear
+ * time.
+ */
 export interface Validator {
-  /** What is wrong with the value, beginning with its place (`$.a[0]`), or undefined. */
-  problemOf(schema: JsonSchema, value: unknown): string | undefined;
-  /** For one schema's own keywords, without its allOf, anyOf, oneOf and `$ref`. All calls together have so many steps. */
-  isValid(part: Keywords, value: unknown): boolean;
-  /** Works out what is compared with values; otherwise done when it is needed. @throws CheckLimitError where it is too much. */
-  prepare(keywords: Keywords): void;
+  /** Returns what is wrong with the value, beginning with its path (`$.a[0]`), or undefined. */
+  findProblem(schema: JsonSchema, value: unknown): string | undefined;
+  /** Checks one schema's own keywords, except allOf, anyOf, oneOf and `$ref`. All calls share one limit of steps. */
+  isValid(part: SchemaKeywords, value: unknown): boolean;
+  /** Precomputes the keys of allowed values. @throws CheckLimitError when that takes too many steps. */
+  prepare(keywords: SchemaKeywords): void;
 }
 
-/** What the checks of single keywords need to go further down. */
-export interface Checking {
-  /** The problem of a value inside; `at` is its place. */
-  inner(schema: JsonSchema, value: unknown, at: string): string | undefined;
-  readonly languages: Languages;
-  /** Counts work. */
-  step(count: number): void;
+/** Functions that the checks of single keywords use for contained values. */
+export interface CheckContext {
+  /** Returns the problem of a contained value; `at` is its path. */
+  checkValue(schema: JsonSchema, value: unknown, at: string): string | undefined;
+  readonly languages: LanguageFactory;
+  /** Counts steps. @throws CheckLimitError above the limit. */
+  countSteps(count: number): void;
 }
 
-export interface ValidatorNeeds {
-  keywordsOf(schema: SchemaObject): Keywords;
-  readonly languages: Languages;
+export interface ValidatorDeps {
+  getKeywords(schema: SchemaObject): SchemaKeywords;
+  readonly languages: LanguageFactory;
 }
 
-export function createValidator({ keywordsOf, languages }: ValidatorNeeds): Validator {
+export function createValidator({ getKeywords, languages }: ValidatorDeps): Validator {
   const valueKeys = new Map<readonly unknown[], ReadonlySet<string>>();
   let steps = 0;
   let keySteps = 0;
   let depth = 0;
 
-  function step(count: number): void {
+  function countSteps(count: number): void {
     steps += count;
     if (steps > SCHEMA_CHECK_STEPS_MAX) throw new CheckLimitError('takes too long to check');
   }
 
-  /** Once for a schema, so that no value has to pay for it. */
-  function keyStep(count: number): void {
+  /** Counted once per schema, separately from the steps of a value. */
+  function countKeySteps(count: number): void {
     keySteps += count;
-    if (keySteps > SCHEMA_CHECK_STEPS_MAX) throw new CheckLimitError('takes too long to compare with');
+    if (keySteps > SCHEMA_CHECK_STEPS_MAX) throw new CheckLimitError('takes too long to compare');
   }
 
-  function inner(schema: JsonSchema, value: unknown, at: string): string | undefined {
-    step(1);
-    if (typeof schema === 'boolean') return schema ? undefined : `${at} must not be there`;
+  function checkValue(schema: JsonSchema, value: unknown, at: string): string | undefined {
+    countSteps(1);
+    if (typeof schema === 'boolean') return schema ? undefined : `${at} is not allowed`;
     if (depth === SCHEMA_DEPTH_MAX * 4) throw new CheckLimitError('is nested too deep to check');
     depth++;
-    const keywords = keywordsOf(schema);
-    const problem = ownProblem(keywords, value, at) ?? combinedProblem(keywords, value, at);
+    const keywords = getKeywords(schema);
+    const problem = checkOwnKeywords(keywords, value, at) ?? checkCombinations(keywords, value, at);
     depth--;
     return problem;
   }
 
-  function ownProblem(keywords: Keywords, value: unknown, at: string): string | undefined {
-    if (keywords.kinds && !keywords.kinds.has(kindOf(value)))
+  function checkOwnKeywords(keywords: SchemaKeywords, value: unknown, at: string): string | undefined {
+    if (keywords.kinds && !keywords.kinds.has(getKind(value)))
       return `${at} must be of type ${[...keywords.kinds].join(' or ')}`;
     for (const values of keywords.values) {
-      if (!keysOf(values).has(jsonKey(value, step))) return `${at} must be one of the allowed values`;
+      if (!getValueKeys(values).has(createJsonKey(value, countSteps))) return `${at} must be one of the allowed values`;
     }
     return (
-      (typeof value === 'number' ? numberProblem(keywords, value, at) : undefined) ??
-      (typeof value === 'string' ? stringProblem(keywords, value, at, checking) : undefined) ??
-      (Array.isArray(value) ? arrayProblem(keywords, value, at, checking) : undefined) ??
-      (isRecord(value) ? objectProblem(keywords, value, at, checking) : undefined) ??
-      conditionalProblem(keywords, value, at)
+      (typeof value === 'number' ? checkNumber(keywords, value, at) : undefined) ??
+      (typeof value === 'string' ? checkString(keywords, value, at, checkContext) : undefined) ??
+      (Array.isArray(value) ? checkArray(keywords, value, at, checkContext) : undefined) ??
+      (isPlainObject(value) ? checkObject(keywords, value, at, checkContext) : undefined) ??
+      checkConditions(keywords, value, at)
     );
   }
 
-  /** Of the values of an enum; worked out once, since an enum may be as long as a body. */
-  function keysOf(values: readonly unknown[]): ReadonlySet<string> {
+  /** Returns the keys of enum values; computed once, because an enum may be as long as a request body. */
+  function getValueKeys(values: readonly unknown[]): ReadonlySet<string> {
     const known = valueKeys.get(values);
     if (known) return known;
-    const keys = new Set(values.map((each) => jsonKey(each, keyStep)));
+    const keys = new Set(values.map((each) => createJsonKey(each, countKeySteps)));
     valueKeys.set(values, keys);
     return keys;
   }
 
-  function conditionalProblem(keywords: Keywords, value: unknown, at: string): string | undefined {
-    if (keywords.not !== undefined && inner(keywords.not, value, at) === undefined)
-      return `${at} must not be what "not" describes`;
+  function checkConditions(keywords: SchemaKeywords, value: unknown, at: string): string | undefined {
+    if (keywords.not !== undefined && checkValue(keywords.not, value, at) === undefined)
+      return `${at} must not match the schema in "not"`;
     if (keywords.condition === undefined) return undefined;
-    const branch = inner(keywords.condition, value, at) === undefined ? keywords.whenTrue : keywords.whenFalse;
-    return branch === undefined ? undefined : inner(branch, value, at);
+    const branch = checkValue(keywords.condition, value, at) === undefined ? keywords.whenTrue : keywords.whenFalse;
+    return branch === undefined ? undefined : checkValue(branch, value, at);
   }
 
-  function combinedProblem({ target, allOf, anyOf, oneOf }: Keywords, value: unknown, at: string): string | undefined {
+  function checkCombinations(
+    { target, allOf, anyOf, oneOf }: SchemaKeywords,
+    value: unknown,
+    at: string,
+  ): string | undefined {
     for (const schema of [...(target === undefined ? [] : [target]), ...(allOf ?? [])]) {
-      const problem = inner(schema, value, at);
+      const problem = checkValue(schema, value, at);
       if (problem !== undefined) return problem;
     }
-    if (anyOf && !anyOf.some((schema) => inner(schema, value, at) === undefined))
-      return `${at} has none of the forms in anyOf`;
+    if (anyOf && !anyOf.some((schema) => checkValue(schema, value, at) === undefined))
+      return `${at} must match a schema in anyOf`;
     if (!oneOf) return undefined;
-    const count = oneOf.filter((schema) => inner(schema, value, at) === undefined).length;
-    return count === 1 ? undefined : `${at} must have exactly one of the forms in oneOf, has ${count}`;
+    const count = oneOf.filter((schema) => checkValue(schema, value, at) === undefined).length;
+    return count === 1 ? undefined : `${at} must match exactly one schema in oneOf, but matches ${count}`;
   }
 
-  const checking: Checking = { inner, languages, step };
+  const checkContext: CheckContext = { checkValue: checkValue, languages, countSteps: countSteps };
   return {
-    problemOf(schema, value) {
+    findProblem(schema, value) {
       steps = 0;
-      // A check that was broken off left it where it was.
+      // A check that threw an error leaves a depth behind.
       depth = 0;
-      return inner(schema, value, '$');
+      return checkValue(schema, value, '$');
     },
-    prepare: ({ values }) => values.forEach(keysOf),
-    isValid: (part, value) => ownProblem(part, value, '$') === undefined,
+    prepare: ({ values }) => values.forEach(getValueKeys),
+    isValid: (part, value) => checkOwnKeywords(part, value, '$') === undefined,
   };
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function kindOf(value: unknown): Kind {
+function getKind(value: unknown): ValueKind {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   switch (typeof value) {

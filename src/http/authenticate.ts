@@ -3,79 +3,98 @@ import type { Owner } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { KeyCheck } from '../core/key.ts';
 import type { RegionId } from '../core/region.ts';
-import { regionName } from '../core/region.ts';
-import type { Family } from '../protocols/endpoint.ts';
-import type { Address } from './address.ts';
+import { formatRegion } from '../core/region.ts';
+import type { ProtocolFamily } from '../protocols/endpoint.ts';
+import type { RequestAddress } from './request-address.ts';
 
-type Valid = Extract<KeyCheck, { status: 'valid' }>;
+type ValidKeyCheck = Extract<KeyCheck, { status: 'valid' }>;
 
-/** What became of a secret; of a valid key only what is needed here. */
+/** Result of a secret's check. For a valid key it holds only the fields that this module needs. */
 export type SecretCheck =
-  | { readonly status: 'valid'; readonly record: Pick<Valid['record'], 'id' | 'region' | 'workspace'> }
+  | { readonly status: 'valid'; readonly record: Pick<ValidKeyCheck['record'], 'id' | 'region' | 'workspace'> }
   | { readonly status: 'unknown' | 'revoked' | 'expired' };
 
 export type Authenticate = (secret: string) => Promise<SecretCheck>;
 
 export interface Credentials {
   readonly headers: IncomingHttpHeaders;
-  readonly family: Family;
-  readonly address: Address;
+  readonly family: ProtocolFamily;
+  readonly address: RequestAddress;
 }
 
 /**
- * Whose request this is (decisions.md "Regions, keys, workspaces").
+ * Finds the owner of a request by its key (docs/wire/choices.md#regions-keys-workspaces).
  *
- * @throws ServiceError `unauthenticated` for no key, two keys, a bad one or one of another region; `workspace-denied` when
- *   a header or the host names another workspace than the key's.
+ * @throws ServiceError `unauthenticated` if the request has no key, two different keys, an invalid key or a key of
+ * another region; `workspace-denied` if a header or the host names a workspace other than the key's.
  */
 export async function authorize(
   { headers, family, address }: Credentials,
-  { authenticate, note }: { readonly authenticate: Authenticate; readonly note: (keyStatus: string) => void },
+  {
+    authenticate,
+    noteKeyStatus,
+  }: { readonly authenticate: Authenticate; readonly noteKeyStatus: (keyStatus: string) => void },
 ): Promise<Owner> {
   const check = await authenticate(readSecret(headers, family));
   if (check.status !== 'valid') {
-    note(check.status); // for our log; a caller learns only that it is not valid
+    noteKeyStatus(check.status); // for the log only: the caller learns only that the key is not valid
     throw new ServiceError('unauthenticated', '');
   }
   const { id, region, workspace } = check.record;
   if (region !== address.region) {
-    const both = `The key belongs to ${regionName(region)}, this address to ${regionName(address.region)}.`;
-    throw new ServiceError('unauthenticated', both);
+    const message = `The key belongs to ${formatRegion(region)}, this address to ${formatRegion(address.region)}. Use a key of this region or the address of the key's region.`;
+    throw new ServiceError('unauthenticated', message);
   }
-  const named = [header(headers, 'x-dashscope-workspace'), header(headers, 'x-svc-workspace')];
-  const isNamed = named.every((asked) => asked === undefined || asked === '' || asked === workspace);
-  // Host names have no case, workspaces do.
-  if (!isNamed || (address.workspace !== undefined && address.workspace !== workspace.toLowerCase())) {
-    throw new ServiceError('workspace-denied', 'The key belongs to another workspace than the one that was named.');
+  const namedWorkspaces = [getHeader(headers, 'x-dashscope-workspace'), getHeader(headers, 'x-svc-workspace')];
+  const isKeyWorkspace = namedWorkspaces.every((name) => name === undefined || name === '' || name === workspace);
+  // Host names are case-insensitive, workspace names are not.
+  if (!isKeyWorkspace || (address.workspace !== undefined && address.workspace !== workspace.toLowerCase())) {
+    throw new ServiceError(
+      'workspace-denied',
+      'The workspace named by the header or host is not the workspace of the key.',
+    );
   }
   return { workspace, region, keyId: id };
 }
 
-/** @throws ServiceError `forbidden` naming the regions that offer what was asked for. */
+/** @throws ServiceError `forbidden`, naming the regions that offer `name`, if `region` is not one of them. */
 export function checkRegion(name: string, regions: readonly RegionId[], region: RegionId): void {
   if (regions.includes(region)) return;
-  const offered = regions.map(regionName).join(', ');
-  throw new ServiceError('forbidden', `${name} is not offered in ${regionName(region)}; it is offered in ${offered}.`);
+  const offered = regions.map(formatRegion).join(', ');
+  throw new ServiceError(
+    'forbidden',
+    `${name} is not offered in ${formatRegion(region)}; it is offered in ${offered}.`,
+  );
 }
 
-/** The token of `Authorization: Bearer`, in any case of the scheme; undefined for another scheme or none. */
+/**
+ * Returns the token of `Authorization: Bearer` (the scheme is case-insensitive); undefined for another scheme or none.
+ */
 export function readBearer(headers: IncomingHttpHeaders): string | undefined {
   return /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-function readSecret(headers: IncomingHttpHeaders, family: Family): string {
+function readSecret(headers: IncomingHttpHeaders, family: ProtocolFamily): string {
   const bearer = readBearer(headers);
-  const apiKey = family === 'messages' ? header(headers, 'x-api-key') || undefined : undefined;
+  const apiKey = family === 'messages' ? getHeader(headers, 'x-api-key') || undefined : undefined;
   if (bearer !== undefined && apiKey !== undefined && bearer !== apiKey) {
-    throw new ServiceError('unauthenticated', 'Authorization and x-api-key hold different keys; send one.');
+    throw unauthenticated('Authorization and x-api-key contain different keys. Send only one of them.');
   }
   const secret = bearer ?? apiKey;
   if (secret !== undefined) return secret;
-  const also = family === 'messages' ? ' or x-api-key' : '';
-  throw new ServiceError('unauthenticated', `No key was sent; send it as Authorization: Bearer${also}.`);
+  const hasCredentials = !/^(?:bearer *)?$/i.test(headers.authorization ?? '');
+  throw unauthenticated(
+    hasCredentials
+      ? 'The Authorization header must have the form: Bearer YOUR_API_KEY.'
+      : `No API key was sent. Send the header Authorization: Bearer YOUR_API_KEY${family === 'messages' ? ' or x-api-key: YOUR_API_KEY' : ''}.`,
+  );
 }
 
-const header = (headers: IncomingHttpHeaders, name: string): string | undefined => {
+/** Creates an error whose message replaces the prescribed text, because no key was checked. */
+const unauthenticated = (message: string): ServiceError =>
+  new ServiceError('unauthenticated', message, { replacesPrescribedText: true });
+
+const getHeader = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' ? value : value?.join(', ');
 };

@@ -1,173 +1,175 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Owner, RequestLog } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
-import type { Ids } from '../core/id.ts';
+import type { IdGenerator } from '../core/id.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Family } from '../protocols/endpoint.ts';
-import { FAMILIES, familyOf } from '../protocols/families.ts';
-import type { Address } from './address.ts';
-import { createPatience } from './patience.ts';
-import type { Patience } from './patience.ts';
-import { pathOf } from './target.ts';
+import type { ProtocolFamily } from '../protocols/endpoint.ts';
+import { FAMILIES, resolveFamily } from '../protocols/families.ts';
+import type { RequestAddress } from './request-address.ts';
+import { createReceiveTimeout } from './receive-timeout.ts';
+import type { ReceiveTimeout } from './receive-timeout.ts';
+import { getRequestPath } from './request-target.ts';
 
-/** One request from its arrival to its log line. */
+/** One HTTP request, from its arrival to its log line. */
 export interface Call {
   readonly requestId: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Milliseconds since the epoch. */
+  /** Arrival in ms since the epoch. */
   readonly arrivedAt: number;
-  readonly address: Address;
-  /** The path's until a route is known. */
-  readonly family: Family;
-  /** Go out with whatever is answered. */
+  readonly address: RequestAddress;
+  /** Protocol family of the path until a route is found, then the family of the route. */
+  readonly family: ProtocolFamily;
+  /** Headers of the response, whatever its status. */
   readonly headers: Record<string, string>;
   readonly log: RequestLog;
-  /** With its sender, while the body comes in. */
-  readonly patience: Patience;
-  /** The body is going to be read: a sender who waits for leave to send it (Expect: 100-continue) has it from here on. */
-  wantBody(): void;
-  /** For the work: aborts at the deadline, at shutdown, and when the caller leaves if that cancels the work. */
+  /** Limits how long the client may take to send the body. */
+  readonly receiveTimeout: ReceiveTimeout;
+  /** Announces that the body will be read: sends `100 Continue` if the client waits for it. */
+  acceptBody(): void;
+  /** Aborts the work: at the deadline, at shutdown, and when the client disconnects if `cancelsOnDisconnect`. */
   readonly signal: AbortSignal;
-  /** For the answer: aborts whenever there is nobody to answer any more. */
-  gone(): AbortSignal;
-  /** `not-found` and the like until a route is known. */
+  /** Returns the signal that aborts the response: as `signal`, and also whenever the client disconnects. */
+  getResponseSignal(): AbortSignal;
+  /** Name for logs and metrics; `unknown` until a route is found. */
   operation: string;
   owner: Owner | undefined;
-  /** Whether the work stops when the caller leaves; so until an endpoint says otherwise. */
-  cancelsOnLeave: boolean;
-  /** What was answered, or why a stream broke off. */
+  /** Whether a disconnect of the client cancels the work. True until an endpoint changes it. */
+  cancelsOnDisconnect: boolean;
+  /** The error that was sent, or the reason why a stream broke off. */
   error: ServiceError | undefined;
-  /** A route is known: its family decides how the call is answered. */
-  setFamily(family: Family): void;
-  /** The work has to end by then; replaces an earlier one. Counted from the arrival. */
+  /** Sets the family of the route, which decides the shape of responses. */
+  setFamily(family: ProtocolFamily): void;
+  /** Sets the deadline of the work in ms since the arrival. Replaces an earlier deadline. */
   setDeadline(ms: number): void;
   abort(reason: ServiceError): void;
-  /** The head goes out now. */
+  /** Records the time of the first response byte. Called when the head is sent. */
   markFirstByte(): void;
   elapsedMs(): number;
-  /** The connection speaks another protocol from here on: there is no response to wait for. */
-  switched(): void;
-  /** The work is over; with the end of the response the line is written. */
-  settle(): void;
+  /** Records that the connection was upgraded to another protocol, so no response follows. */
+  markUpgraded(): void;
+  /** Records that the handler is done. The log line is written once the response is finished too. */
+  markHandled(): void;
 }
 
-export interface CallNeeds {
-  readonly address: Address;
-  readonly ids: Ids;
+export interface CallDeps {
+  readonly address: RequestAddress;
+  readonly ids: IdGenerator;
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
-  /** Whether the sender waits for leave to send the body. */
-  readonly awaitsLeave: boolean;
-  /** The sender takes too long. */
-  readonly onSlow: () => void;
-  /** After the line was written. */
-  readonly onEnd: (call: Call) => void;
+  /** Whether the client waits for `100 Continue` before it sends the body. */
+  readonly expectsContinue: boolean;
+  /** Called when the client takes too long to send the body. */
+  readonly onReceiveTimeout: () => void;
+  /** Called after the log line is written. */
+  readonly onFinished: (call: Call) => void;
 }
 
-const STATUS_SWITCHED = 101;
+const STATUS_SWITCHING_PROTOCOLS = 101;
 
-/** What nginx calls a request whose caller left before an answer; no such status is ever sent. */
-const STATUS_LEFT = 499;
+/** Status that nginx logs when the client closed the connection before the response. It is never sent. */
+const STATUS_CLIENT_CLOSED_REQUEST = 499;
 
-export function createCall(request: IncomingMessage, response: ServerResponse, needs: CallNeeds): Call {
-  const { address, clock, log, meter } = needs;
-  const requestId = needs.ids.request();
-  const family = familyOf(pathOf(request));
+export function createCall(request: IncomingMessage, response: ServerResponse, deps: CallDeps): Call {
+  const { address, clock, log, meter } = deps;
+  const requestId = deps.ids.createRequestId();
+  const family = resolveFamily(getRequestPath(request));
   const startedAt = clock.monotonic();
-  const facts: Record<string, string | number | boolean | undefined> = {};
-  const work = new AbortController();
-  /** Where leaving does not cancel the work, its own; else the same. Made when it is asked for: most calls need one. */
-  let line: AbortController | undefined;
+  const requestFields: Record<string, string | number | boolean | undefined> = {};
+  const workAbort = new AbortController();
+  /** Aborts the response where a disconnect does not cancel the work. Created on demand: most calls do not need it. */
+  let responseAbort: AbortController | undefined;
   let firstByteAt: number | undefined;
   let deadline: NodeJS.Timeout | undefined;
-  let { awaitsLeave } = needs;
-  let isSwitched = false;
-  let isSettled = false;
+  let { expectsContinue } = deps;
+  let isUpgraded = false;
+  let isHandled = false;
   let isClosed = false;
-  let isEnded = false;
+  let isLogged = false;
 
-  // Fields and methods only: an object literal with a getter gets a hidden class of its own each time it is made, which
-  // keeps all that the getter sees until the next full collection.
-  const call: Call & { family: Family } = {
+  // Fields and methods only: each object literal with a getter gets its own hidden class, which retains everything that
+  // the
+  // getter references until the next full garbage collection.
+  const call: Call & { family: ProtocolFamily } = {
     requestId,
     request,
     response,
     arrivedAt: clock.now(),
     address,
     family,
-    headers: baseHeaders(requestId, family, address),
+    headers: createBaseHeaders(requestId, family, address),
     log: {
-      add: (more) => void Object.assign(facts, more),
-      warn: (message, more) => log.warn(message, { requestId, ...more }),
+      add: (fields) => void Object.assign(requestFields, fields),
+      warn: (message, fields) => log.warn(message, { requestId, ...fields }),
     },
-    patience: createPatience(request, needs.onSlow),
-    wantBody() {
-      if (!awaitsLeave) return;
-      awaitsLeave = false;
+    receiveTimeout: createReceiveTimeout(request, deps.onReceiveTimeout),
+    acceptBody() {
+      if (!expectsContinue) return;
+      expectsContinue = false;
       response.writeContinue();
     },
-    signal: work.signal,
-    gone() {
-      if (call.cancelsOnLeave) return work.signal;
-      line ??= new AbortController();
-      return line.signal;
+    signal: workAbort.signal,
+    getResponseSignal() {
+      if (call.cancelsOnDisconnect) return workAbort.signal;
+      responseAbort ??= new AbortController();
+      return responseAbort.signal;
     },
     operation: 'unknown',
     owner: undefined,
-    cancelsOnLeave: true,
+    cancelsOnDisconnect: true,
     error: undefined,
-    setFamily(routes) {
-      if (routes === call.family) return;
-      call.family = routes;
+    setFamily(routeFamily) {
+      if (routeFamily === call.family) return;
+      call.family = routeFamily;
       delete call.headers['request-id'];
-      Object.assign(call.headers, familyHeaders(requestId, routes));
+      Object.assign(call.headers, createFamilyHeaders(requestId, routeFamily));
     },
     setDeadline(ms) {
       clearTimeout(deadline);
-      const timeout = (): void => call.abort(new ServiceError('timeout', `It ran longer than ${ms / 1000} s.`));
+      const timeout = (): void =>
+        call.abort(new ServiceError('timeout', `The request ran longer than ${ms / 1000} s.`));
       deadline = setTimeout(timeout, Math.max(0, ms - call.elapsedMs())).unref();
     },
     abort(reason) {
-      work.abort(reason);
-      line?.abort(reason);
+      workAbort.abort(reason);
+      responseAbort?.abort(reason);
     },
     markFirstByte() {
       firstByteAt ??= clock.monotonic();
     },
     elapsedMs: () => clock.monotonic() - startedAt,
-    switched() {
-      isSwitched = true;
+    markUpgraded() {
+      isUpgraded = true;
       isClosed = true;
     },
-    settle() {
-      isSettled = true;
-      end();
+    markHandled() {
+      isHandled = true;
+      logWhenFinished();
     },
   };
 
-  const leave = (): void => {
-    const reason = new ServiceError('cancelled', 'The caller left.');
+  const onDisconnect = (): void => {
+    const reason = new ServiceError('cancelled', 'The client disconnected.');
     call.error ??= reason;
-    line?.abort(reason);
-    if (call.cancelsOnLeave) work.abort(reason);
+    responseAbort?.abort(reason);
+    if (call.cancelsOnDisconnect) workAbort.abort(reason);
   };
 
-  const end = (): void => {
-    if (!isSettled || !isClosed || isEnded) return;
-    isEnded = true;
+  const logWhenFinished = (): void => {
+    if (!isHandled || !isClosed || isLogged) return;
+    isLogged = true;
     clearTimeout(deadline);
-    const answered = response.headersSent ? response.statusCode : STATUS_LEFT;
-    const status = isSwitched ? STATUS_SWITCHED : answered;
+    const responseStatus = response.headersSent ? response.statusCode : STATUS_CLIENT_CLOSED_REQUEST;
+    const status = isUpgraded ? STATUS_SWITCHING_PROTOCOLS : responseStatus;
     const durationMs = call.elapsedMs();
     const firstByteMs = firstByteAt === undefined ? undefined : firstByteAt - startedAt;
     const kind = call.error?.kind ?? 'none';
     const { operation, error } = call;
-    const { deployment } = facts;
+    const { deployment } = requestFields;
     const { region = address.region, workspace = '' } = call.owner ?? {};
-    const written = {
+    const logFields = {
       requestId,
       operation,
       method: request.method,
@@ -177,49 +179,53 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
       region: address.region,
       workspace: call.owner?.workspace,
       keyId: call.owner?.keyId,
-      durationMs: round(durationMs),
-      firstByteMs: firstByteMs === undefined ? undefined : round(firstByteMs),
-      ...facts,
+      durationMs: roundToTenth(durationMs),
+      firstByteMs: firstByteMs === undefined ? undefined : roundToTenth(firstByteMs),
+      ...requestFields,
     };
-    if (error && FAMILIES.native.status(error.kind) >= 500) log.error('request', { ...written, error });
-    else log.info('request', written);
-    meter.requestEnded({
+    if (error && FAMILIES.native.getStatus(error.kind) >= 500) log.error('request', { ...logFields, error });
+    else log.info('request', logFields);
+    meter.recordRequest({
       operation,
       status,
       kind,
       durationMs,
       ...(firstByteMs === undefined ? {} : { firstByteMs }),
-      promptTokens: count(facts['promptTokens']),
-      cachedTokens: count(facts['cachedTokens']),
-      completionTokens: count(facts['completionTokens']),
+      promptTokens: toCount(requestFields['promptTokens']),
+      cachedTokens: toCount(requestFields['cachedTokens']),
+      completionTokens: toCount(requestFields['completionTokens']),
       ...(typeof deployment === 'string' ? { deployment: { region, workspace, name: deployment } } : {}),
     });
-    needs.onEnd(call);
+    deps.onFinished(call);
   };
 
-  // A response whose peer has left may still report that; nobody is there to be told.
+  // A response can emit this error after its client has disconnected; there is nothing left to do.
   response.on('error', () => undefined);
   response.once('close', () => {
     isClosed = true;
-    if (!response.writableFinished) leave();
-    end();
+    if (!response.writableFinished) onDisconnect();
+    logWhenFinished();
   });
   return call;
 }
 
-function baseHeaders(requestId: string, family: Family, { deprecated }: Address): Record<string, string> {
+function createBaseHeaders(
+  requestId: string,
+  family: ProtocolFamily,
+  { deprecated }: RequestAddress,
+): Record<string, string> {
   return {
     'x-request-id': requestId,
-    ...familyHeaders(requestId, family),
+    ...createFamilyHeaders(requestId, family),
     ...(deprecated
       ? { deprecation: `@${deprecated.since}`, link: `<${deprecated.successor}>; rel="successor-version"` }
       : {}),
   };
 }
 
-const familyHeaders = (requestId: string, family: Family): Readonly<Record<string, string>> =>
+const createFamilyHeaders = (requestId: string, family: ProtocolFamily): Readonly<Record<string, string>> =>
   family === 'messages' ? { 'request-id': requestId } : {};
 
-const count = (fact: unknown): number => (typeof fact === 'number' ? fact : 0);
+const toCount = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-const round = (ms: number): number => Math.round(ms * 10) / 10;
+const roundToTenth = (ms: number): number => Math.round(ms * 10) / 10;

@@ -1,23 +1,24 @@
 import type { ServerResponse } from 'node:http';
-import type { Sink } from './stream.ts';
+import type { ResponseSink } from './pump-stream.ts';
 
 /**
- * A response whose chunks go to its socket as one string each, where they can.
+ * Creates a sink that writes each chunk of a response to its socket as one string where possible.
  *
- * `node:http` makes four writes of every chunk and gathers them in the next tick: 5.5 us of CPU for each of them on a bare
- * server, 4.1 us this way. The first goes out with the head; so do all that cannot go to the socket (an answer behind
- * another one on its connection, HTTP/1.0).
+ * `node:http` makes four writes per chunk and joins them in the next tick: 5.5 µs of CPU per chunk on a bare server,
+ * against 4.1 µs this way. The first chunk goes through the response, because the head is sent with it; so do all
+ * chunks that cannot be written to the socket directly (HTTP/1.0, or a response that waits for an earlier one on its
+ * connection).
  */
-export function chunkedSink(response: ServerResponse): Sink {
+export function createChunkedSink(response: ServerResponse): ResponseSink {
   const hasBody = response.req.method !== 'HEAD';
-  let isBegun = false;
+  let hasWritten = false;
   const write = (text: string): boolean => {
-    // A chunk without bytes would be the end mark.
+    // A chunk without bytes would be the terminating chunk.
     if (text === '') return true;
-    // A response that has its socket keeps nothing back: what was written before went there before.
+    // A response with a socket buffers nothing, so earlier writes are already on the socket.
     const { socket } = response;
-    if (!isBegun || !socket?.writable || !response.chunkedEncoding || !hasBody) {
-      isBegun = true;
+    if (!hasWritten || !socket?.writable || !response.chunkedEncoding || !hasBody) {
+      hasWritten = true;
       return response.write(text);
     }
     return socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
@@ -28,14 +29,14 @@ export function chunkedSink(response: ServerResponse): Sink {
     writeHead: (status, headers) => response.writeHead(status, headers),
     write,
     end(text = '') {
-      // With the end mark in one write.
+      // Sends the last text and the terminating chunk in one write.
       response.socket?.cork();
       write(text);
       response.end();
     },
     destroy: () => response.destroy(),
     once(_, listener) {
-      // A response tells of a drain only where it was written to itself.
+      // A response emits 'drain' only for writes to the response itself.
       (response.writableNeedDrain ? response : response.socket)?.once('drain', listener);
     },
   };

@@ -1,36 +1,39 @@
 import type { IncomingMessage } from 'node:http';
 
 export interface CorsOptions {
-  /** Origins of pages that may call, as browsers send them; `*` for any. None: no page may. */
+  /** Allowed origins of web pages, as browsers send them; `*` allows any. Empty: no page may call. */
   readonly origins: readonly string[];
 }
 
-/** What pages may read of an answer besides its body. */
-const EXPOSED =
+/** Response headers that web pages may read. */
+const EXPOSED_HEADERS =
   'x-request-id, request-id, x-parley-ignored, x-parley-terms, x-parley-dropped-items, retry-after, server-timing, deprecation, link';
 
-/** Seconds a browser may remember a preflight; two hours is the longest that browsers heed. */
-const PREFLIGHT_SECONDS = 7_200;
+/** Seconds that a browser may cache a preflight response. Two hours is the longest that browsers accept. */
+const PREFLIGHT_MAX_AGE_SECONDS = 7_200;
 
-/** Headers of an answer to a page of another origin; empty where there is no such page or it may not call. */
-export function corsHeaders(request: IncomingMessage, { origins }: CorsOptions): Readonly<Record<string, string>> {
+/** Returns the CORS headers of a response. Only an allowed origin gets access. */
+export function createCorsHeaders(
+  request: IncomingMessage,
+  { origins }: CorsOptions,
+): Readonly<Record<string, string>> {
   const { origin } = request.headers;
   if (origins.length === 0) return {};
   if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return { vary: 'Origin' };
-  return { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED };
+  return { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED_HEADERS };
 }
 
-/** A browser's question before the call itself; it carries no key. */
+/** Tells whether a request is a browser's CORS preflight, which carries no key. */
 export const isPreflight = ({ method, headers }: IncomingMessage): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
-export function preflightHeaders(
+export function createPreflightHeaders(
   request: IncomingMessage,
   methods: readonly string[],
 ): Readonly<Record<string, string>> {
   return {
     'access-control-allow-methods': methods.join(', '),
     'access-control-allow-headers': request.headers['access-control-request-headers'] ?? 'authorization, content-type',
-    'access-control-max-age': String(PREFLIGHT_SECONDS),
+    'access-control-max-age': String(PREFLIGHT_MAX_AGE_SECONDS),
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startHttp } from './__fixtures__/test-http.ts';
+import { startTestHttp } from './__fixtures__/test-http.ts';
 
 const post = (url: string, body: string): Promise<Response> =>
   fetch(`${url}/v1/chat/completions`, {
@@ -9,17 +9,17 @@ const post = (url: string, body: string): Promise<Response> =>
     body,
   });
 
-test('a body of millions of tiny values is refused before anything is made of it', async () => {
-  await using front = await startHttp();
+test('rejects a body with millions of values before parsing it', async () => {
+  await using server = await startTestHttp();
   const values = `[${'{},'.repeat(3_000_000)}{}]`;
-  const answer = await post(front.url, `{"model":"svc-plus","messages":[{"role":"user","content":${values}}]}`);
-  assert.equal(answer.status, 400);
-  assert.match(await answer.text(), /more than 200000 values/);
+  const response = await post(server.url, `{"model":"svc-plus","messages":[{"role":"user","content":${values}}]}`);
+  assert.equal(response.status, 400);
+  assert.match(await response.text(), /more than 200000 values/);
 });
 
-test('commas and brackets inside strings do not count', async () => {
-  await using front = await startHttp();
+test('does not count commas and brackets inside strings', async () => {
+  await using server = await startTestHttp();
   const content = JSON.stringify(`${'[{,"\\'.repeat(100_000)} the end`);
-  const answer = await post(front.url, `{"model":"svc-plus","messages":[{"role":"user","content":${content}}]}`);
-  assert.equal(answer.status, 200);
+  const response = await post(server.url, `{"model":"svc-plus","messages":[{"role":"user","content":${content}}]}`);
+  assert.equal(response.status, 200);
 });

@@ -1,46 +1,51 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { pcm } from '../audio/__fixtures__/wav-file.ts';
-import { scriptedSpeech } from '../engines/scripted/scripted-speech.ts';
+import { encodePcm16 } from '../audio/__fixtures__/test-wav-file.ts';
+import { createScriptedSpeechEngine } from '../engines/scripted/scripted-speech-engine.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
-import { realtime, realtimePlain } from '../protocols/realtime/endpoint.ts';
-import { TASK, command, createHouse, runTask } from '../protocols/realtime/__fixtures__/realtime-house.ts';
-import type { Said } from '../protocols/realtime/__fixtures__/realtime-house.ts';
-import { levels } from '../transcription/__fixtures__/levels.ts';
-import { startHttp } from './__fixtures__/test-http.ts';
+import { createRealtimeEndpoint, createRealtimeHttpEndpoint } from '../protocols/realtime/endpoint.ts';
+import {
+  TASK,
+  createCommand,
+  createTestRealtime,
+  createRunTask,
+} from '../protocols/realtime/__fixtures__/test-realtime.ts';
+import type { SentEvent } from '../protocols/realtime/__fixtures__/test-realtime.ts';
+import { createTestAudio } from '../transcription/__fixtures__/test-audio.ts';
+import { startTestHttp } from './__fixtures__/test-http.ts';
 
-// Realtime recognition over real sockets, with the scripted engine behind it.
+// Realtime recognition over real sockets with a scripted engine.
 
-const AUDIO = pcm(levels([500, 0], [1_000, 20], [300, 60], [1_500, 0], [700, 41]));
-const FINISH = command('finish-task', { input: {} });
+const AUDIO = encodePcm16(createTestAudio([500, 0], [1_000, 20], [300, 60], [1_500, 0], [700, 41]));
+const FINISH = createCommand('finish-task', { input: {} });
 
 async function open(port: number) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/api-ws/v1/inference`, {
     headers: { authorization: 'bearer sk-good' },
   });
-  const said: Said[] = [];
-  socket.on('message', (data: Buffer) => said.push(JSON.parse(data.toString('utf8')) as Said));
+  const messages: SentEvent[] = [];
+  socket.on('message', (data: Buffer) => messages.push(JSON.parse(data.toString('utf8')) as SentEvent));
   socket.on('error', () => undefined);
   const closed = once(socket, 'close');
   await once(socket, 'open');
-  const hears = async (event: string): Promise<Said> => {
+  const waitForEvent = async (event: string): Promise<SentEvent> => {
     for (;;) {
-      const found = said.find(({ header }) => header.event === event);
+      const found = messages.find(({ header }) => header.event === event);
       if (found) return found;
-      await turn();
+      await yieldToEventLoop();
     }
   };
-  return { socket, said, closed, hears };
+  return { socket, messages, closed, waitForEvent };
 }
 
-/** Recognises for ever, until it is told to stop. */
+/** Engine whose recognition never ends until it is aborted. */
 function endlessEngine() {
   let [calls, aborts] = [0, 0];
   const engine: SpeechEngine = {
-    ...scriptedSpeech(),
+    ...createScriptedSpeechEngine(),
     recognize: (_request, signal) => {
       calls += 1;
       return new Promise((_resolve, reject) => {
@@ -54,73 +59,75 @@ function endlessEngine() {
   return { engine, calls: () => calls, aborts: () => aborts };
 }
 
-test('a task runs beside fifty connections that ask for nothing', async () => {
-  const house = createHouse();
-  await using front = await startHttp({ sockets: [realtime(house.needs)] });
-  const idle = await Promise.all(Array.from({ length: 50 }, () => open(front.port)));
-  const peer = await open(front.port);
-  assert.equal(front.http.sockets(), 51);
+test('runs a task while fifty other connections are idle', async () => {
+  const realtime = createTestRealtime();
+  await using server = await startTestHttp({ sockets: [createRealtimeEndpoint(realtime.deps)] });
+  const idle = await Promise.all(Array.from({ length: 50 }, () => open(server.port)));
+  const peer = await open(server.port);
+  assert.equal(server.http.countSockets(), 51);
   for (let round = 1; round <= 2; round += 1) {
-    peer.said.length = 0;
-    peer.socket.send(runTask());
-    await peer.hears('task-started');
+    peer.messages.length = 0;
+    peer.socket.send(createRunTask());
+    await peer.waitForEvent('task-started');
     for (let at = 0; at < AUDIO.length; at += 12_800) peer.socket.send(AUDIO.subarray(at, at + 12_800));
     peer.socket.send(FINISH);
-    const { payload } = await peer.hears('task-finished');
+    const { payload } = await peer.waitForEvent('task-finished');
     assert.deepEqual(payload, { output: {}, usage: null });
     assert.deepEqual(
-      peer.said.flatMap(({ payload: { output } }) => (output?.sentence?.sentence_end ? [output.sentence.text] : [])),
+      peer.messages.flatMap(({ payload: { output } }) =>
+        output?.sentence?.sentence_end ? [output.sentence.text] : [],
+      ),
       ['w20 w60.', 'W41'],
     );
   }
-  assert.ok(idle.every(({ said, socket }) => said.length === 0 && socket.readyState === socket.OPEN));
-  const closed = front.http.close({ graceMs: 5_000 });
+  assert.ok(idle.every(({ messages, socket }) => messages.length === 0 && socket.readyState === socket.OPEN));
+  const closed = server.http.close({ graceMs: 5_000 });
   for (const each of [...idle, peer]) assert.equal((await each.closed)[0], 1001);
   await closed;
 });
 
-test('the engine stops within a second when a client is killed in the middle', async () => {
+test('aborts the engine within a second after the connection of the client breaks', async () => {
   const { engine, aborts, calls } = endlessEngine();
-  const house = createHouse({ engine });
-  await using front = await startHttp({ sockets: [realtime(house.needs)] });
-  const peer = await open(front.port);
-  peer.socket.send(runTask());
-  await peer.hears('task-started');
+  const realtime = createTestRealtime({ engine });
+  await using server = await startTestHttp({ sockets: [createRealtimeEndpoint(realtime.deps)] });
+  const peer = await open(server.port);
+  peer.socket.send(createRunTask());
+  await peer.waitForEvent('task-started');
   peer.socket.send(AUDIO);
-  while (calls() === 0) await turn();
+  while (calls() === 0) await yieldToEventLoop();
   peer.socket.terminate();
   let tookMs = 0;
   for (let lookedAt = performance.now(); aborts() === 0;) {
-    await turn();
-    // A turn in which the machine stood still counts as one in which it did not.
+    await yieldToEventLoop();
+    // A pause of the whole machine counts as one short iteration.
     tookMs += Math.min(performance.now() - lookedAt, 20);
     lookedAt = performance.now();
   }
   assert.ok(tookMs < 1_000, `${tookMs} ms`);
-  assert.deepEqual(house.running, { recognitions: 0, leases: 0 });
+  assert.deepEqual(realtime.running, { recognitions: 0, leases: 0 });
 });
 
-test('at shutdown what runs has its time, and is told when that is over', async ({ mock }) => {
+test('lets running tasks finish within the grace time at shutdown, then fails them', async ({ mock }) => {
   const { engine, calls } = endlessEngine();
-  const house = createHouse({ engine });
-  await using front = await startHttp({ sockets: [realtime(house.needs)] });
-  const [stuck, quick] = [await open(front.port), await open(front.port)];
-  stuck.socket.send(runTask());
-  quick.socket.send(runTask());
-  await Promise.all([stuck.hears('task-started'), quick.hears('task-started')]);
+  const realtime = createTestRealtime({ engine });
+  await using server = await startTestHttp({ sockets: [createRealtimeEndpoint(realtime.deps)] });
+  const [stuck, quick] = [await open(server.port), await open(server.port)];
+  stuck.socket.send(createRunTask());
+  quick.socket.send(createRunTask());
+  await Promise.all([stuck.waitForEvent('task-started'), quick.waitForEvent('task-started')]);
   stuck.socket.send(AUDIO);
-  while (calls() === 0) await turn();
-  // The time is over when the test says so: a busy machine may need longer for what is quick.
+  while (calls() === 0) await yieldToEventLoop();
+  // Mocked time: on a busy machine the quick task may take longer than the grace time.
   mock.timers.enable({ apis: ['setTimeout'] });
-  const closed = front.http.close({ graceMs: 400 });
+  const closed = server.http.close({ graceMs: 400 });
   quick.socket.send(FINISH);
-  await quick.hears('task-finished');
+  await quick.waitForEvent('task-finished');
   assert.equal((await quick.closed)[0], 1001);
   mock.timers.tick(399);
-  await turn();
-  assert.ok(!stuck.said.some(({ header }) => header.event === 'task-failed'));
+  await yieldToEventLoop();
+  assert.ok(!stuck.messages.some(({ header }) => header.event === 'task-failed'));
   mock.timers.tick(1);
-  const { header } = await stuck.hears('task-failed');
+  const { header } = await stuck.waitForEvent('task-failed');
   assert.deepEqual(
     [header.task_id, header.error_code, header.error_message],
     [TASK, 'ServiceUnavailable', 'The service is shutting down.'],
@@ -129,11 +136,14 @@ test('at shutdown what runs has its time, and is told when that is over', async 
   await closed;
 });
 
-test('who asks for the path as for any other is told what it speaks', async () => {
-  await using front = await startHttp({ sockets: [realtime(createHouse().needs)], more: [realtimePlain()] });
+test('answers a plain HTTP request to the websocket path with 400', async () => {
+  await using server = await startTestHttp({
+    sockets: [createRealtimeEndpoint(createTestRealtime().deps)],
+    more: [createRealtimeHttpEndpoint()],
+  });
   for (const path of ['/api-ws/v1/inference', '/api-ws/v1/inference/']) {
-    const response = await fetch(`${front.url}${path}`, { headers: { authorization: 'Bearer sk-good' } });
+    const response = await fetch(`${server.url}${path}`, { headers: { authorization: 'Bearer sk-good' } });
     assert.equal(response.status, 400);
-    assert.match(await response.text(), /InvalidParameter.*speaks WebSocket/);
+    assert.match(await response.text(), /InvalidParameter.*accepts WebSocket connections only/);
   }
 });

@@ -5,41 +5,41 @@ import { ServiceError } from '../core/error.ts';
 import type { ResearchEvent } from '../core/research.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createSseParser } from '../lib/sse.ts';
-import { textGeneration } from '../protocols/native/generation/endpoint.ts';
-import { checkPhases } from '../protocols/native/research/__fixtures__/check-phases.ts';
-import { catalogue, connectRaw, startHttp, untranslated } from './__fixtures__/test-http.ts';
+import { createTextGenerationEndpoint } from '../protocols/native/generation/endpoint.ts';
+import { findPhaseFaults } from '../protocols/native/research/__fixtures__/find-phase-faults.ts';
+import { createTestCatalogue, connectRaw, startTestHttp, rejectTranslation } from './__fixtures__/test-http.ts';
 
 const PATH = '/api/v1/services/aigc/text-generation/generation';
 
 const entry: ModelEntry = {
-  ...catalogue().resolve('svc-plus').entry,
+  ...createTestCatalogue().resolve('svc-plus').entry,
   name: 'svc-deep-research',
   interfaces: ['native', 'research'],
 };
 
 type Batches = AsyncIterable<readonly ResearchEvent[]>;
 
-interface Played {
+interface TestResearchServer {
   readonly clarify?: (signal: AbortSignal) => Promise<Batches>;
   readonly open?: () => Promise<Batches>;
 }
 
-const unasked = (): Promise<never> => Promise.reject(new Error('this is not asked for'));
+const rejectCall = (): Promise<never> => Promise.reject(new Error('the test does not expect this call'));
 
-/** A front that does research as it is played. */
-const start = ({ clarify = unasked, open = unasked }: Played, keepAliveMs = 10_000) =>
-  startHttp({
+/** Starts a server with scripted research. */
+const start = ({ clarify = rejectCall, open = rejectCall }: TestResearchServer, keepAliveMs = 10_000) =>
+  startTestHttp({
     limits: { keepAliveMs },
     more: [
-      textGeneration({
-        generate: unasked,
-        translate: untranslated,
+      createTextGenerationEndpoint({
+        generate: rejectCall,
+        translate: rejectTranslation,
         research: {
           streamPlan: false,
           research: { clarify: (_request, { signal }) => clarify(signal) },
           runs: { open },
         },
-        catalogue: () => ({ resolve: (asked: string) => ({ asked, entry }) }),
+        catalogue: () => ({ resolve: (requestedName: string) => ({ requestedName, entry }) }),
         clock: systemClock,
       }),
     ],
@@ -59,54 +59,54 @@ const END: readonly ResearchEvent[] = [
   { type: 'end', reason: 'stop' },
 ];
 
-/** Without the head and the chunks' lengths. */
+/** Parses the SSE frames; removes the response head and the chunk lengths. */
 const framesOf = (text: string) =>
   createSseParser({ sizeMax: 100_000 }).push(
     text.slice(text.indexOf('\r\n\r\n') + 4).replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n/g, ''),
   );
 
-test('silence is filled with messages, before the first event too, and ids count on', async () => {
+test('sends keep-alive messages with consecutive ids while the run is silent, also before the first event', async () => {
   const { promise: go, resolve } = Promise.withResolvers<void>();
-  const { promise: further, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: mayFinish, resolve: finish } = Promise.withResolvers<void>();
   async function* batches(): AsyncGenerator<readonly ResearchEvent[]> {
     await go;
     yield [{ type: 'plan-end' }];
-    await further;
+    await mayFinish;
     yield END;
   }
-  await using front = await start({ open: () => Promise.resolve(batches()) }, 5);
-  using peer = connectRaw(front.port, request(SECOND));
-  const silent = await peer.until('KeepAlive');
+  await using server = await start({ open: () => Promise.resolve(batches()) }, 5);
+  using peer = connectRaw(server.port, request(SECOND));
+  const silent = await peer.readUntil('KeepAlive');
   assert.match(silent, /^HTTP\/1\.1 200 OK/);
   assert.equal(silent.includes('ResearchPlanning'), false);
   resolve();
-  const planned = framesOf(await peer.until('ResearchPlanning')).length;
-  // What comes behind the plan comes of silence.
-  await peer.until(`id:${planned + 2}\n`);
-  goOn();
-  const text = await peer.until('"fininshed":true');
-  assert.deepEqual(checkPhases(framesOf(`${text}\n\n`), { step: 2 }), []);
+  const planned = framesOf(await peer.readUntil('ResearchPlanning')).length;
+  // After the plan the run is silent, so the next frames are keep-alive messages.
+  await peer.readUntil(`id:${planned + 2}\n`);
+  finish();
+  const text = await peer.readUntil('"fininshed":true');
+  assert.deepEqual(findPhaseFaults(framesOf(`${text}\n\n`), { step: 2 }), []);
 });
 
-test('a question that the model is long in asking is waited for with messages', async () => {
-  const { promise: asked, resolve } = Promise.withResolvers<void>();
+test('sends keep-alive messages until the clarifying question starts', async () => {
+  const { promise: mayAsk, resolve } = Promise.withResolvers<void>();
   async function* question(): AsyncGenerator<readonly ResearchEvent[]> {
     yield [{ type: 'question', text: 'Which?' }];
     yield [{ type: 'end', reason: 'stop' }];
   }
   const clarify = async (): Promise<Batches> => {
-    await asked;
+    await mayAsk;
     return question();
   };
-  await using front = await start({ clarify }, 5);
-  using peer = connectRaw(front.port, request(FIRST));
-  assert.match(await peer.until('KeepAlive'), /^HTTP\/1\.1 200 OK/);
+  await using server = await start({ clarify }, 5);
+  using peer = connectRaw(server.port, request(FIRST));
+  assert.match(await peer.readUntil('KeepAlive'), /^HTTP\/1\.1 200 OK/);
   resolve();
-  const text = await peer.until('"fininshed":true');
-  assert.deepEqual(checkPhases(framesOf(`${text}\n\n`), { step: 1 }), []);
+  const text = await peer.readUntil('"fininshed":true');
+  assert.deepEqual(findPhaseFaults(framesOf(`${text}\n\n`), { step: 1 }), []);
 });
 
-test('what is refused has its own status, and what fails later is told in the stream', async () => {
+test('answers a rejected run with its status and a later failure with an error event', async () => {
   const full = new ServiceError('rate-limited', 'Two runs at once are enough.');
   const failing: Batches = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(full) }) };
   async function* breaking(): AsyncGenerator<readonly ResearchEvent[]> {
@@ -114,26 +114,26 @@ test('what is refused has its own status, and what fails later is told in the st
     throw new ServiceError('engine-failed', 'It stopped.');
   }
   for (const open of [() => Promise.reject(full), () => Promise.resolve(failing)]) {
-    await using front = await start({ open });
-    using peer = connectRaw(front.port, request(SECOND));
-    const text = await peer.until('"request_id"');
+    await using server = await start({ open });
+    using peer = connectRaw(server.port, request(SECOND));
+    const text = await peer.readUntil('"request_id"');
     assert.match(text, /^HTTP\/1\.1 429 /);
     assert.match(text, /"code":"Throttling.RateQuota"/);
   }
-  await using front = await start({ open: () => Promise.resolve(breaking()) });
-  using peer = connectRaw(front.port, request(SECOND));
+  await using server = await start({ open: () => Promise.resolve(breaking()) });
+  using peer = connectRaw(server.port, request(SECOND));
   assert.match(
-    await peer.until('It stopped.'),
+    await peer.readUntil('It stopped.'),
     /^HTTP\/1\.1 200 [\s\S]*id:1\n[\s\S]*id:2\nevent:error\n:HTTP_STATUS\/500\ndata:\{"code":"InternalError"/,
   );
 });
 
-test('who leaves cancels a question, and only lets go of a run', async () => {
-  for (const [messages, begun] of [
+test('cancels the clarifying question when the client disconnects, but only releases the stream of a run', async () => {
+  for (const [messages, firstEvent] of [
     [FIRST, { type: 'question', text: 'Which' }],
     [SECOND, { type: 'plan-end' }],
   ] as const) {
-    const { promise: left, resolve } = Promise.withResolvers<void>();
+    const { promise: released, resolve } = Promise.withResolvers<void>();
     let signal: AbortSignal | undefined;
     const silent: Batches = {
       [Symbol.asyncIterator]() {
@@ -142,7 +142,7 @@ test('who leaves cancels a question, and only lets go of a run', async () => {
           next() {
             if (!isFirst) return new Promise(() => undefined);
             isFirst = false;
-            return Promise.resolve({ done: false, value: [begun] });
+            return Promise.resolve({ done: false, value: [firstEvent] });
           },
           return() {
             resolve();
@@ -155,11 +155,11 @@ test('who leaves cancels a question, and only lets go of a run', async () => {
       signal = given;
       return Promise.resolve(silent);
     };
-    await using front = await start({ clarify, open: () => Promise.resolve(silent) });
-    using peer = connectRaw(front.port, request(messages));
-    await peer.until('"phase"');
+    await using server = await start({ clarify, open: () => Promise.resolve(silent) });
+    using peer = connectRaw(server.port, request(messages));
+    await peer.readUntil('"phase"');
     peer.socket.destroy();
-    await left;
+    await released;
     assert.equal(signal?.aborted, messages === FIRST ? true : undefined);
   }
 });

@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { connectRaw, startHttp } from './__fixtures__/test-http.ts';
+import { connectRaw, startTestHttp } from './__fixtures__/test-http.ts';
 import type { TestHttp } from './__fixtures__/test-http.ts';
 
-let front: TestHttp;
+let server: TestHttp;
 before(async () => {
-  front = await startHttp({ operatorToken: 'op' });
+  server = await startTestHttp({ operatorToken: 'op' });
 });
-after(() => front[Symbol.asyncDispose]());
+after(() => server[Symbol.asyncDispose]());
 
 const good = { authorization: 'Bearer sk-good' };
-const concrete = (path: string): string => path.replaceAll(/:\w+/g, 'x1');
+const fillPath = (path: string): string => path.replaceAll(/:\w+/g, 'x1');
 
-/** The whole list of what answers without a key. */
+/** All routes that answer without a key. */
 const PUBLIC = ['GET /health', 'HEAD /health'];
 
-test('every route but the public ones is closed without a key', async () => {
+test('rejects requests without a key on all routes except the public ones', async () => {
   const open: string[] = [];
-  // Of the methods that a path does not have, a few stand for all.
-  const walked = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PURGE']);
-  const routes = front.http.routes.flatMap((route) =>
-    route.methods.filter((method) => walked.has(method)).map((method) => ({ ...route, method })),
+  // A sample of the methods that a path does not support.
+  const sampledMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PURGE']);
+  const routes = server.http.routes.flatMap((route) =>
+    route.methods.filter((method) => sampledMethods.has(method)).map((method) => ({ ...route, method })),
   );
   for (const { method, path, isPublic } of routes) {
-    const response = await fetch(front.url + concrete(path), {
+    const response = await fetch(server.url + fillPath(path), {
       method,
-      // As through a proxy: the probes are open on the loopback only.
+      // As behind a proxy: without a token the probes answer on the loopback interface only.
       headers: { 'x-forwarded-for': '203.0.113.7' },
-    }).catch(() => undefined); // fetch has no TRACE
+    }).catch(() => undefined); // fetch does not support TRACE
     if (!response) {
       assert.equal(method, 'TRACE');
       continue;
@@ -40,44 +40,47 @@ test('every route but the public ones is closed without a key', async () => {
   assert.deepEqual(open, PUBLIC);
 });
 
-test('every compatible route has a bare twin, and HEAD comes with GET', async () => {
-  const keys = new Set(front.http.routes.map(({ methods, path }) => `${methods.join()} ${path}`));
-  for (const { methods, path } of front.http.routes) {
+test('serves every compatible route also without its prefix, and HEAD wherever GET is served', async () => {
+  const keys = new Set(server.http.routes.map(({ methods, path }) => `${methods.join()} ${path}`));
+  for (const { methods, path } of server.http.routes) {
     if (path.startsWith('/compatible-mode/v1/')) {
       assert.ok(keys.has(`${methods.join()} ${path.slice('/compatible-mode'.length)}`), path);
     }
   }
-  const head = await fetch(`${front.url}/v1/models`, { method: 'HEAD', headers: good });
+  const head = await fetch(`${server.url}/v1/models`, { method: 'HEAD', headers: good });
   assert.equal(head.status, 200);
   assert.ok(Number(head.headers.get('content-length')) > 0);
   assert.equal(await head.text(), '');
 });
 
-test('models are listed and got, an unknown one is 404 and names those there are', async () => {
+test('lists and returns models, and answers an unknown model with 404 and the available names', async () => {
   const object = { id: 'svc-plus', object: 'model', created: 1_735_120_033, owned_by: 'system' };
-  const list = await fetch(`${front.url}/v1/models`, { headers: good });
+  const list = await fetch(`${server.url}/v1/models`, { headers: good });
   assert.deepEqual(await list.json(), { object: 'list', data: [object] });
-  const get = await fetch(`${front.url}/compatible-mode/v1/models/svc-plus`, { headers: good });
+  const get = await fetch(`${server.url}/compatible-mode/v1/models/svc-plus`, { headers: good });
   assert.deepEqual(await get.json(), object);
-  const none = await fetch(`${front.url}/compatible-mode/v1/models/a%2Fb`, { headers: good });
-  assert.equal(none.status, 404);
-  const { error } = (await none.json()) as { error: { code: string; message: string } };
+  const unknown = await fetch(`${server.url}/compatible-mode/v1/models/a%2Fb`, { headers: good });
+  assert.equal(unknown.status, 404);
+  const { error } = (await unknown.json()) as { error: { code: string; message: string } };
   assert.equal(error.code, 'model_not_found');
   assert.match(error.message, /`a\/b` does not exist.*svc-plus/);
 });
 
-test('a documented path that is not served says so, in its own shape', async () => {
-  const native = await fetch(`${front.url}/api/v1/files`, { headers: good });
+test('names an unserved interface in the error shape of its family', async () => {
+  const native = await fetch(`${server.url}/api/v1/files`, { headers: good });
   assert.equal(native.status, 400);
   const flat = (await native.json()) as { code: string; message: string; request_id: string };
   assert.equal(flat.code, 'UnsupportedOperation');
-  assert.equal(flat.message, 'Files (GET /api/v1/files) is not served by this version.');
-  const policy = await fetch(`${front.url}/api/v1/uploads?action=getPolicy`, { headers: good });
-  const off = (await policy.json()) as { code: string; message: string };
-  assert.equal(off.code, 'UnsupportedOperation');
-  assert.match(off.message, /^Upload policies \(GET \/api\/v1\/uploads\) is not served: there is no bucket/);
+  assert.equal(flat.message, 'Files (GET /api/v1/files) is not served by this version of Parley.');
+  const policy = await fetch(`${server.url}/api/v1/uploads?action=getPolicy`, { headers: good });
+  const unserved = (await policy.json()) as { code: string; message: string };
+  assert.equal(unserved.code, 'UnsupportedOperation');
+  assert.match(
+    unserved.message,
+    /^Upload policies \(GET \/api\/v1\/uploads\) is not served: this service has no bucket for direct uploads/,
+  );
   assert.equal(flat.request_id, native.headers.get('x-request-id'));
-  const messages = await fetch(`${front.url}/apps/anthropic/v1/messages?beta=true`, {
+  const messages = await fetch(`${server.url}/apps/anthropic/v1/messages?beta=true`, {
     method: 'POST',
     headers: { 'x-api-key': 'sk-good' },
     body: '{}',
@@ -88,7 +91,7 @@ test('a documented path that is not served says so, in its own shape', async () 
   assert.equal(messages.headers.get('request-id'), nested.request_id);
 });
 
-test('a route has its own credentials and shape, however its path is written', async () => {
+test('applies the credentials and shape of a route to every spelling of its path', async () => {
   for (const target of [
     '/apps//anthropic/v1/messages',
     '//apps/anthropic/v1/messages',
@@ -98,16 +101,20 @@ test('a route has its own credentials and shape, however its path is written', a
   ]) {
     const send = async (header: string): Promise<string> => {
       const head = [`POST ${target} HTTP/1.1`, 'host: localhost', 'connection: close', header];
-      using peer = connectRaw(front.port, `${head.join('\r\n')}\r\n\r\n`);
-      return await peer.rest();
+      using peer = connectRaw(server.port, `${head.join('\r\n')}\r\n\r\n`);
+      return await peer.readToEnd();
     };
-    const taken = await send('x-api-key: sk-good');
-    assert.match(taken, /^HTTP\/1\.1 400 [^]*^request-id: [^]*\{"type":"error","error":\{[^]*is not served/m, target);
+    const accepted = await send('x-api-key: sk-good');
+    assert.match(
+      accepted,
+      /^HTTP\/1\.1 400 [^]*^request-id: [^]*\{"type":"error","error":\{[^]*is not served/m,
+      target,
+    );
     assert.match(await send('x: y'), /^HTTP\/1\.1 401 [^]*\{"type":"error"/, target);
   }
 });
 
-test('a path that is nobody’s is refused in the shape of where it lies, however it is written', async () => {
+test('answers an unknown path in the shape of its prefix, however it is spelled', async () => {
   for (const [target, shape] of [
     ['/apps//anthropic/x', /\{"type":"error"/],
     ['/apps/%61nthrop%69c/x', /\{"type":"error"/],
@@ -119,47 +126,47 @@ test('a path that is nobody’s is refused in the shape of where it lies, howeve
     ['/apps/anthropic%2Fx', /\{"error":\{/],
     ['*', /\{"error":\{/],
   ] as const) {
-    using peer = connectRaw(front.port, `OPTIONS ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
-    const text = await peer.rest();
+    using peer = connectRaw(server.port, `OPTIONS ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    const text = await peer.readToEnd();
     assert.match(text, /^HTTP\/1\.1 404 /, target);
     assert.match(text, shape, target);
   }
 });
 
-test('a path parameter that is too long names nothing', async () => {
+test('answers a path parameter above the length limit with 404 and a truncated path', async () => {
   const path = `/compatible-mode/v1/models/${'x'.repeat(513)}`;
-  const response = await fetch(front.url + path, { headers: good });
+  const response = await fetch(server.url + path, { headers: good });
   assert.equal(response.status, 404);
   const { error } = (await response.json()) as { error: { message: string } };
-  assert.equal(error.message, 'Not found!');
+  assert.equal(error.message, `Not found! No route matches GET ${path.slice(0, 200)}.`);
 });
 
-test('slashes too many are forgiven', async () => {
-  assert.equal((await fetch(`${front.url}//v1//models/`, { headers: good })).status, 200);
+test('ignores repeated and trailing slashes', async () => {
+  assert.equal((await fetch(`${server.url}//v1//models/`, { headers: good })).status, 200);
 });
 
-test('an incoming request id is not taken over', async () => {
-  const response = await fetch(`${front.url}/v1/models`, { headers: { ...good, 'x-request-id': 'mine' } });
+test('ignores the request id of the client', async () => {
+  const response = await fetch(`${server.url}/v1/models`, { headers: { ...good, 'x-request-id': 'mine' } });
   assert.notEqual(response.headers.get('x-request-id'), 'mine');
   assert.match(response.headers.get('server-timing') ?? '', /^total;dur=\d/);
 });
 
-test('the probes are open on the loopback, or with the operator token', async () => {
+test('answers probes on the loopback interface or with the operator token', async () => {
   const status = async (path: string, headers: Record<string, string> = {}): Promise<number> =>
-    (await fetch(front.url + path, { headers })).status;
-  const far = { 'x-forwarded-for': '203.0.113.7' };
-  assert.equal(await status('/health', far), 200);
+    (await fetch(server.url + path, { headers })).status;
+  const forwarded = { 'x-forwarded-for': '203.0.113.7' };
+  assert.equal(await status('/health', forwarded), 200);
   assert.equal(await status('/ready'), 200);
   assert.equal(await status('/metrics'), 200);
   assert.equal(await status('/ready', { forwarded: 'for=203.0.113.7' }), 401);
-  assert.equal(await status('/metrics', far), 401);
-  assert.equal(await status('/metrics', { ...far, authorization: 'Bearer op' }), 200);
-  assert.equal(await status('/metrics', { ...far, authorization: 'Bearer sk-good' }), 401);
+  assert.equal(await status('/metrics', forwarded), 401);
+  assert.equal(await status('/metrics', { ...forwarded, authorization: 'Bearer op' }), 200);
+  assert.equal(await status('/metrics', { ...forwarded, authorization: 'Bearer sk-good' }), 401);
 });
 
-test('not ready is 503 with the facts', async () => {
-  const asked = { ready: () => Promise.resolve({ ready: false, engine: 'starting' }) };
-  await using starting = await startHttp({ probes: asked });
+test('answers /ready with 503 and the report while the service is not ready', async () => {
+  const probe = { checkReadiness: () => Promise.resolve({ ready: false, engine: 'starting' }) };
+  await using starting = await startTestHttp({ probes: probe });
   const response = await fetch(`${starting.url}/ready`);
   assert.equal(response.status, 503);
   assert.deepEqual(await response.json(), { ready: false, engine: 'starting' });

@@ -1,141 +1,144 @@
 import { METHODS } from 'node:http';
 import { ServiceError } from '../core/error.ts';
-import type { Deprecation, Endpoint, Family } from '../protocols/endpoint.ts';
-import { familyOf } from '../protocols/families.ts';
-import { pathsOf, unservedRoutes } from '../protocols/interfaces.ts';
+import type { EndpointDeprecation, Endpoint, ProtocolFamily } from '../protocols/endpoint.ts';
+import { resolveFamily } from '../protocols/families.ts';
+import { expandPathAliases, listUnservedRoutes } from '../protocols/interfaces.ts';
 import type { UnservedRoute } from '../protocols/interfaces.ts';
 import type { Authenticate } from './authenticate.ts';
 import { authorize, checkRegion } from './authenticate.ts';
-import { answer } from './answer.ts';
-import type { AnswerNeeds } from './answer.ts';
+import { runEndpoint } from './run-endpoint.ts';
+import type { RunEndpointDeps } from './run-endpoint.ts';
 import type { Call } from './call.ts';
-import { write } from './reply.ts';
+import { writeResponse } from './write-response.ts';
 import type { Probe } from './probes.ts';
-import { isPreflight, preflightHeaders } from './cors.ts';
-import { queryOf } from './target.ts';
+import { isPreflight, createPreflightHeaders } from './cors.ts';
+import { describeRequest, getRequestQuery } from './request-target.ts';
 
-export type Params = Readonly<Record<string, string>>;
+export type PathParams = Readonly<Record<string, string>>;
 
-/** One path and the methods that are answered alike, whoever serves it. Throws a ServiceError for what it refuses. */
+/** A path, the methods that share a handler, and that handler. `run` throws a ServiceError for a rejected request. */
 export interface HttpRoute {
   readonly methods: readonly string[];
   readonly path: string;
-  readonly family: Family;
+  readonly family: ProtocolFamily;
   readonly operation: string;
-  /** Answers without a key. The list of those that do is `PUBLIC` in the test that walks all routes. */
+  /** True if the route answers without a key. The test that walks all routes lists them in `PUBLIC`. */
   readonly isPublic: boolean;
-  /** On its way out: its answers say so. */
-  readonly deprecated?: Deprecation | undefined;
-  readonly run: (call: Call, params: Params) => Promise<void>;
+  /** Set if the endpoint is deprecated. Its responses announce that. */
+  readonly deprecated?: EndpointDeprecation | undefined;
+  readonly run: (call: Call, params: PathParams) => Promise<void>;
 }
 
-export interface RoutesNeeds extends AnswerNeeds {
+export interface RoutesDeps extends RunEndpointDeps {
   readonly endpoints: readonly Endpoint[];
   readonly probes: readonly Probe[];
   readonly authenticate: Authenticate;
-  /** Whether pages of other origins may call at all. */
-  readonly hasCors: boolean;
+  /** Whether web pages of other origins may call. */
+  readonly isCorsEnabled: boolean;
 }
 
 /**
- * Every route there is: endpoints and their bare twins, documented paths that are not served, probes, and for each path
- * the methods it does not have.
+ * Creates all routes: the endpoints with their path aliases, documented paths that are not served, the probes, and for
+ * each path a route that rejects the other methods.
  */
-export function createRoutes(needs: RoutesNeeds): readonly HttpRoute[] {
+export function createRoutes(deps: RoutesDeps): readonly HttpRoute[] {
   const routes: readonly HttpRoute[] = [
-    ...needs.endpoints.flatMap((endpoint) => endpointRoutes(endpoint, needs)),
-    ...unservedRoutes(needs.endpoints).flatMap((route) => unservedRoute(route, needs)),
-    ...needs.probes.map(probeRoute),
+    ...deps.endpoints.flatMap((endpoint) => createEndpointRoutes(endpoint, deps)),
+    ...listUnservedRoutes(deps.endpoints).flatMap((route) => createUnservedRoutes(route, deps)),
+    ...deps.probes.map(createProbeRoute),
   ];
-  return [...routes, ...refusedMethods(routes, needs)];
+  return [...routes, ...createMethodRefusalRoutes(routes, deps)];
 }
 
-function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
-  const { method, family, operation, regions, deprecated, ownerOf } = endpoint;
-  return pathsOf(endpoint.path).map((path) => ({
+function createEndpointRoutes(endpoint: Endpoint, deps: RoutesDeps): HttpRoute[] {
+  const { method, family, operation, regions, deprecated, resolveOwner } = endpoint;
+  return expandPathAliases(endpoint.path).map((path) => ({
     methods: withHead(method),
     path,
     family,
     operation,
-    isPublic: ownerOf !== undefined,
+    isPublic: resolveOwner !== undefined,
     deprecated,
     async run(call, params) {
-      sayDeprecated(call, deprecated);
-      if (ownerOf) call.owner = await ownerOf({ params, query: queryOf(call.request) });
-      else await enter(call, needs);
-      checkRegion(`${method} ${path}`, regions, call.address.region);
-      await answer(endpoint, call, params, needs);
+      addDeprecationHeaders(call, deprecated);
+      if (resolveOwner) call.owner = await resolveOwner({ params, query: getRequestQuery(call.request) });
+      else await authenticateCall(call, deps);
+      checkRegion(describeRequest(call.request), regions, call.address.region);
+      await runEndpoint(endpoint, call, params, deps);
     },
   }));
 }
 
-/** RFC 9745 and RFC 5829. */
-function sayDeprecated({ headers, request }: Call, deprecated: Deprecation | undefined): void {
+/** Adds the headers of RFC 9745 and RFC 5829. */
+function addDeprecationHeaders({ headers, request }: Call, deprecated: EndpointDeprecation | undefined): void {
   if (!deprecated) return;
   headers['deprecation'] = `@${deprecated.since}`;
-  // A target may hold what would end the address in a header.
+  // Encode characters that would end the URL within the header.
   const successor = deprecated.successor(request.url ?? '').replaceAll(/[^!#-;=?-~]/g, encodeURIComponent);
   headers['link'] = `<${successor}>; rel="successor-version"`;
 }
 
-function unservedRoute({ method, path, name, family, regions, off }: UnservedRoute, needs: RoutesNeeds): HttpRoute[] {
-  return pathsOf(path).map((each) => ({
+function createUnservedRoutes(
+  { method, path, name, family, regions, disabledReason }: UnservedRoute,
+  deps: RoutesDeps,
+): HttpRoute[] {
+  return expandPathAliases(path).map((aliasPath) => ({
     methods: withHead(method),
-    path: each,
+    path: aliasPath,
     family,
     operation: 'unserved',
     isPublic: false,
     async run(call) {
-      await enter(call, needs);
+      await authenticateCall(call, deps);
       checkRegion(name, regions, call.address.region);
-      const why = off === undefined ? ' by this version' : `: ${off}`;
-      throw new ServiceError('unsupported', `${name} (${method} ${each}) is not served${why}.`);
+      const reason = disabledReason === undefined ? ' by this version of Parley' : `: ${disabledReason}`;
+      throw new ServiceError('unsupported', `${name} (${describeRequest(call.request)}) is not served${reason}.`);
     },
   }));
 }
 
-const probeRoute = ({ path, operation, answer: probe }: Probe): HttpRoute => ({
+const createProbeRoute = ({ path, operation, handle }: Probe): HttpRoute => ({
   methods: withHead('GET'),
   path,
-  family: familyOf(path),
+  family: resolveFamily(path),
   operation,
   isPublic: path === '/health',
   async run(call) {
-    write(call, await probe(call.request));
+    writeResponse(call, await handle(call.request));
   },
 });
 
-/** HEAD is GET without the body, which node:http leaves out by itself. */
+/** Adds HEAD to GET. node:http omits the body of a HEAD response. */
 const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
-/** 405 for what a path does not have; a browser's preflight is the one OPTIONS that is answered. */
-function refusedMethods(routes: readonly HttpRoute[], { hasCors }: RoutesNeeds): HttpRoute[] {
+/** Creates the routes that reject unsupported methods with 405. Only a CORS preflight (OPTIONS) is answered. */
+function createMethodRefusalRoutes(routes: readonly HttpRoute[], { isCorsEnabled }: RoutesDeps): HttpRoute[] {
   const byPath = Map.groupBy(routes, ({ path }) => path);
-  return [...byPath].map(([path, own]) => {
-    const allow = [...new Set(own.flatMap(({ methods }) => methods))];
-    const deprecated = own.find((route) => route.deprecated)?.deprecated;
+  return [...byPath].map(([path, pathRoutes]) => {
+    const allow = [...new Set(pathRoutes.flatMap(({ methods }) => methods))];
+    const deprecated = pathRoutes.find((route) => route.deprecated)?.deprecated;
     return {
-      // CONNECT names no path: it is refused before any route is looked for.
+      // CONNECT has no path; it is rejected before routing.
       methods: METHODS.filter((method) => method !== 'CONNECT' && !allow.includes(method)),
       path,
-      family: own[0]?.family ?? familyOf(path),
+      family: pathRoutes[0]?.family ?? resolveFamily(path),
       operation: 'refused-method',
       isPublic: true,
       run(call: Call) {
-        sayDeprecated(call, deprecated);
-        if (hasCors && isPreflight(call.request)) {
-          write(call, { status: 204, text: '', headers: preflightHeaders(call.request, allow) });
+        addDeprecationHeaders(call, deprecated);
+        if (isCorsEnabled && isPreflight(call.request)) {
+          writeResponse(call, { status: 204, text: '', headers: createPreflightHeaders(call.request, allow) });
           return Promise.resolve();
         }
-        const refusal = `Request method '${call.request.method}' is not supported.`;
-        return Promise.reject(new ServiceError('method-not-allowed', refusal, { allow }));
+        const message = `Request method '${call.request.method}' is not supported.`;
+        return Promise.reject(new ServiceError('method-not-allowed', message, { allow }));
       },
     };
   });
 }
 
-async function enter(call: Call, { authenticate }: RoutesNeeds): Promise<void> {
+async function authenticateCall(call: Call, { authenticate }: RoutesDeps): Promise<void> {
   const { request, family, address, log } = call;
-  const note = (keyStatus: string): void => log.add({ keyStatus });
-  call.owner = await authorize({ headers: request.headers, family, address }, { authenticate, note });
+  const noteKeyStatus = (keyStatus: string): void => log.add({ keyStatus });
+  call.owner = await authorize({ headers: request.headers, family, address }, { authenticate, noteKeyStatus });
 }

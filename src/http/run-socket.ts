@@ -3,19 +3,19 @@ import type { RawData, WebSocket } from 'ws';
 import { SOCKET_PONG_MS } from '../core/limits.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Every } from '../lib/every.ts';
+import type { StartInterval } from '../lib/start-interval.ts';
 import type { SocketContext, SocketEndpoint, SocketPeer, SocketSession } from '../protocols/socket-endpoint.ts';
-import type { HttpLimits } from './limits.ts';
+import type { HttpLimits } from './http-limits.ts';
 
-export interface RunSocketNeeds {
+export interface RunSocketDeps {
   readonly endpoint: SocketEndpoint;
   readonly context: SocketContext;
-  /** What the websocket is spoken over. */
+  /** Network connection of the websocket. */
   readonly connection: Socket;
   readonly limits: Pick<HttpLimits, 'socketSendBytesMax' | 'readerStallMs' | 'abortGraceMs'>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly every: Every;
+  readonly startInterval: StartInterval;
 }
 
 export interface RunningSocket {
@@ -25,26 +25,26 @@ export interface RunningSocket {
   readonly closed: Promise<void>;
 }
 
-/** Joins a websocket and its session, until either of them ends. */
+/** Connects a websocket with a new session of its endpoint, until one of them ends. */
 export function runSocket(
   socket: WebSocket,
-  { endpoint, context, connection, limits, clock, log, every }: RunSocketNeeds,
+  { endpoint, context, connection, limits, clock, log, startInterval }: RunSocketDeps,
 ): RunningSocket {
   const { requestId, owner } = context;
   const openedAt = clock.monotonic();
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>();
-  /** Why it was cut off, where it did not just end. */
+  /** Reason of an abnormal close. */
   let fault: string | undefined;
-  let endPongs: (() => void) | undefined;
+  let stopPongs: (() => void) | undefined;
 
-  const cutOff = (why: string): void => {
+  const terminate = (why: string): void => {
     fault ??= why;
     socket.terminate();
   };
 
-  const release = (): void => {
-    endPongs?.();
-    endPongs = undefined;
+  const resumeReading = (): void => {
+    stopPongs?.();
+    stopPongs = undefined;
     if (socket.isPaused) socket.resume();
   };
 
@@ -52,16 +52,16 @@ export function runSocket(
     send(text) {
       if (socket.readyState !== socket.OPEN) return;
       socket.send(text);
-      if (socket.bufferedAmount > limits.socketSendBytesMax) cutOff('it does not read');
+      if (socket.bufferedAmount > limits.socketSendBytesMax) terminate('the client does not read');
     },
-    hold() {
+    pauseReading() {
       socket.pause();
-      // Its pings are not read either, and no answer would look like a connection that is dead.
-      endPongs ??= every(SOCKET_PONG_MS, () => socket.pong());
+      // Pings are not read either while paused. Unsolicited pongs keep the connection alive for the client.
+      stopPongs ??= startInterval(SOCKET_PONG_MS, () => socket.pong());
     },
-    release,
+    resumeReading,
     close(code, reason) {
-      release();
+      resumeReading();
       socket.close(code, reason);
       setTimeout(() => socket.terminate(), limits.abortGraceMs).unref();
     },
@@ -69,21 +69,21 @@ export function runSocket(
   const session = endpoint.open(peer, context);
 
   socket.on('message', (data, isBinary) => {
-    if (isBinary) session.binary(bytesOf(data));
-    else session.text(bytesOf(data).toString('utf8'));
+    if (isBinary) session.onBinary(toBuffer(data));
+    else session.onText(toBuffer(data).toString('utf8'));
   });
   socket.on('error', (error) => {
     fault ??= error.message;
-    // The goodbye is under way. Who speaks no websocket may not answer it.
-    session.gone();
+    // ws has started the closing handshake. A client that violates the protocol may never complete it.
+    session.onDisconnect();
     setTimeout(() => socket.terminate(), limits.abortGraceMs).unref();
   });
   connection.setTimeout(limits.readerStallMs, () => {
-    if (socket.bufferedAmount > 0) cutOff('it does not read');
+    if (socket.bufferedAmount > 0) terminate('the client does not read');
   });
   socket.on('close', (code) => {
-    release();
-    session.gone();
+    resumeReading();
+    session.onDisconnect();
     const { region, workspace, keyId } = owner;
     const durationMs = Math.round(clock.monotonic() - openedAt);
     log.info('websocket', {
@@ -101,5 +101,5 @@ export function runSocket(
   return { keyId: owner.keyId, session, terminate: () => socket.terminate(), closed };
 }
 
-const bytesOf = (data: RawData): Buffer =>
+const toBuffer = (data: RawData): Buffer =>
   Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data);

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
 import { ServiceError } from '../core/error.ts';
-import type { Facts } from '../core/telemetry.ts';
+import type { LogFields } from '../core/telemetry.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
-import { json } from '../protocols/endpoint.ts';
-import { chatRequest, connectRaw, startHttp } from './__fixtures__/test-http.ts';
+import { createJsonReply } from '../protocols/endpoint.ts';
+import { chatRequest, connectRaw, startTestHttp } from './__fixtures__/test-http.ts';
 import type { TestHttp } from './__fixtures__/test-http.ts';
 
 const BYTES = Buffer.from('0123456789');
-let ended: string[] = [];
+let errorKinds: string[] = [];
 
-/** Tells what came in; refuses a file called refused before it is read. */
-const take: Endpoint = {
+/** Endpoint that returns the received parts. Rejects a file named `refused` without reading it. */
+const uploadEndpoint: Endpoint = {
   operation: 'test.take',
   method: 'POST',
   path: '/compatible-mode/v1/take',
@@ -24,12 +24,12 @@ const take: Endpoint = {
   uploadBytesMax: 40 * 1024 * 1024,
   async handle({ upload, body }) {
     assert.equal(body, undefined);
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     try {
       for await (const part of upload ?? assert.fail()) {
-        if (part.type === 'field') told.push([part.name, part.value]);
+        if (part.type === 'field') received.push([part.name, part.value]);
         else if (part.fileName === 'refused') throw new ServiceError('storage-quota', 'Full.');
-        else if (part.fileName === 'skipped') told.push([part.name, part.fileName]);
+        else if (part.fileName === 'skipped') received.push([part.name, part.fileName]);
         else {
           const hash = createHash('md5');
           let size = 0;
@@ -37,49 +37,49 @@ const take: Endpoint = {
             hash.update(piece);
             size += piece.byteLength;
           }
-          told.push([part.name, part.fileName, size, hash.digest('hex')]);
+          received.push([part.name, part.fileName, size, hash.digest('hex')]);
         }
       }
     } catch (thrown) {
-      ended.push(ServiceError.from(thrown).kind);
+      errorKinds.push(ServiceError.from(thrown).kind);
       throw thrown;
     }
-    return json(told);
+    return createJsonReply(received);
   },
 };
 
-const give: Endpoint = {
+const downloadEndpoint: Endpoint = {
   operation: 'test.give',
   method: 'GET',
-  path: '/compatible-mode/v1/give/:how',
+  path: '/compatible-mode/v1/give/:file',
   family: 'compatible',
   regions: ['cn-beijing'],
   onDisconnect: 'cancel',
   async handle({ params }) {
-    const how = params['how'];
-    const bytes = how === 'empty' ? Buffer.alloc(0) : BYTES;
+    const file = params['file'];
+    const bytes = file === 'empty' ? Buffer.alloc(0) : BYTES;
     return {
       type: 'bytes',
-      sizeBytes: how === 'many' ? PIECES * PIECE_BYTES : bytes.length,
-      tag: 'tag',
+      sizeBytes: file === 'many' ? PIECES * PIECE_BYTES : bytes.length,
+      etag: 'tag',
       headers: { 'content-type': 'application/octet-stream', 'x-own': '1' },
       async open(range) {
-        if (how === 'missing') throw new ServiceError('file-not-found', 'File not found.');
-        if (how === 'broken') return Readable.from(breaking());
-        if (how === 'many') return Readable.from(pieces());
+        if (file === 'missing') throw new ServiceError('file-not-found', 'File not found.');
+        if (file === 'broken') return Readable.from(breaking());
+        if (file === 'many') return Readable.from(pieces());
         return Readable.from([bytes.subarray(range?.start ?? 0, (range?.end ?? bytes.length) + 1)]);
       },
     };
   },
 };
 
-/** In memory of their own, as a disk and a socket give them. */
+/** Chunks with memory of their own, as reads from a disk or a socket have. */
 const PIECES = 2000;
 const PIECE_BYTES = 10_000;
-const pieceAt = (at: number): Buffer => Buffer.allocUnsafeSlow(PIECE_BYTES).fill(`piece ${at} `);
+const createPiece = (at: number): Buffer => Buffer.allocUnsafeSlow(PIECE_BYTES).fill(`piece ${at} `);
 
 async function* pieces(): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < PIECES; at += 1) yield pieceAt(at);
+  for (let at = 0; at < PIECES; at += 1) yield createPiece(at);
 }
 
 async function* breaking(): AsyncGenerator<Uint8Array> {
@@ -87,35 +87,35 @@ async function* breaking(): AsyncGenerator<Uint8Array> {
   throw new Error('the disk is gone');
 }
 
-const signed: Endpoint = {
-  ...give,
+const signedEndpoint: Endpoint = {
+  ...downloadEndpoint,
   operation: 'test.signed',
-  path: '/signed/:how',
-  async ownerOf({ query }) {
+  path: '/signed/:file',
+  async resolveOwner({ query }) {
     if (query.get('s') !== 'right') throw new ServiceError('forbidden', 'No.');
     return { workspace: 'w', region: 'cn-beijing', keyId: 'key_1' };
   },
 };
 
-let front: TestHttp;
-let impatient: TestHttp;
+let server: TestHttp;
+let shortTimeoutServer: TestHttp;
 before(async () => {
-  const more = [take, give, signed];
-  front = await startHttp({ more });
-  impatient = await startHttp({ more, limits: { uploadStallMs: 150, requestReceiveMs: 100_000 } });
+  const more = [uploadEndpoint, downloadEndpoint, signedEndpoint];
+  server = await startTestHttp({ more });
+  shortTimeoutServer = await startTestHttp({ more, limits: { uploadStallMs: 150, requestReceiveMs: 100_000 } });
 });
 after(async () => {
-  await front[Symbol.asyncDispose]();
-  await impatient[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  await shortTimeoutServer[Symbol.asyncDispose]();
 });
 
 const good = { authorization: 'Bearer sk-good' };
 const post = async (form: FormData): Promise<{ status: number; body: unknown }> => {
-  const response = await fetch(`${front.url}/v1/take`, { method: 'POST', headers: good, body: form });
+  const response = await fetch(`${server.url}/v1/take`, { method: 'POST', headers: good, body: form });
   return { status: response.status, body: await response.json() };
 };
-const get = (how: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
-  fetch(`${front.url}/v1/give/${how}`, { headers: { ...good, ...headers }, ...init });
+const get = (file: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
+  fetch(`${server.url}/v1/give/${file}`, { headers: { ...good, ...headers }, ...init });
 
 const rawPost = (lines: readonly string[], body = ''): string =>
   ['POST /v1/take HTTP/1.1', 'host: x', 'authorization: Bearer sk-good', ...lines, '', body].join('\r\n');
@@ -123,7 +123,7 @@ const TYPE = 'content-type: multipart/form-data; boundary=b';
 const filePart = (name: string, bytes: string) =>
   `--b\r\ncontent-disposition: form-data; name="f"; filename="${name}"\r\n\r\n${bytes}\r\n`;
 
-test('fields and files come in order, with their bytes', async () => {
+test('passes fields and files in order with their bytes', async () => {
   const big = Buffer.alloc(5 * 1024 * 1024, 'abc');
   const form = new FormData();
   form.append('purpose', 'ü');
@@ -142,16 +142,16 @@ test('fields and files come in order, with their bytes', async () => {
   ]);
 });
 
-test('a field that comes in many pieces is whole', async () => {
+test('joins a field that arrives in many chunks', async () => {
   const value = Array.from({ length: 200 }, (_, at) => `piece ${at} `).join('');
   const head = '--b\r\ncontent-disposition: form-data; name="f"\r\n\r\n';
   async function* slowly(): AsyncGenerator<Uint8Array> {
     for (const piece of [head, ...(value.match(/.{1,20}/g) ?? []), '\r\n--b--']) {
       yield Buffer.from(piece);
-      await turn();
+      await yieldToEventLoop();
     }
   }
-  const response = await fetch(`${front.url}/v1/take`, {
+  const response = await fetch(`${server.url}/v1/take`, {
     method: 'POST',
     headers: { ...good, 'content-type': 'multipart/form-data; boundary=b' },
     body: Readable.toWeb(Readable.from(slowly())) as ReadableStream,
@@ -160,19 +160,19 @@ test('a field that comes in many pieces is whole', async () => {
   assert.deepEqual(await response.json(), [['f', value]]);
 });
 
-test('a reader who is slower than we are has every byte as it was', { timeout: 30_000 }, async () => {
+test('sends every byte unchanged to a slow reader', { timeout: 30_000 }, async () => {
   const right = createHash('md5');
-  for (let at = 0; at < PIECES; at += 1) right.update(pieceAt(at));
-  const told = createHash('md5');
+  for (let at = 0; at < PIECES; at += 1) right.update(createPiece(at));
+  const received = createHash('md5');
   const response = await get('many');
   for await (const piece of response.body ?? assert.fail()) {
-    told.update(piece);
-    await turn();
+    received.update(piece);
+    await yieldToEventLoop();
   }
-  assert.equal(told.digest('hex'), right.digest('hex'));
+  assert.equal(received.digest('hex'), right.digest('hex'));
 });
 
-test('a refusal before the end is heard, also where the connection closes with it, and the next request is answered', async () => {
+test('delivers an early rejection, also when the connection closes, and answers the next request', async () => {
   const form = new FormData();
   form.append('f', new Blob([Buffer.alloc(20 * 1024 * 1024)]), 'refused');
   form.append('g', new Blob([Buffer.alloc(10 * 1024 * 1024)]), 'more');
@@ -181,49 +181,48 @@ test('a refusal before the end is heard, also where the connection closes with i
     assert.deepEqual([status, (body as { error: { message: string } }).error.message], [400, 'Full.']);
   }
   const body = `${filePart('refused', 'x'.repeat(8 * 1024 * 1024))}--b--\r\n`;
-  using peer = connectRaw(front.port, rawPost([TYPE, `content-length: ${body.length}`, 'connection: close'], body));
-  assert.match(await peer.rest(), /^HTTP\/1\.1 400 .*Full\./s);
+  using peer = connectRaw(server.port, rawPost([TYPE, `content-length: ${body.length}`, 'connection: close'], body));
+  assert.match(await peer.readToEnd(), /^HTTP\/1\.1 400 .*Full\./s);
 });
 
-test(
-  'a sender who waits for leave gets it when the body is wanted, and never where it is not',
-  { timeout: 20_000 },
-  async () => {
-    const waits = 'expect: 100-continue';
-    const body = '--b\r\ncontent-disposition: form-data; name="n"\r\n\r\nv\r\n--b--';
-    using wanted = connectRaw(front.port, rawPost([TYPE, `content-length: ${body.length}`, waits]));
-    assert.match(await wanted.until('\r\n\r\n'), /^HTTP\/1\.1 100 /);
-    wanted.socket.write(body);
-    assert.match(await wanted.until('[['), /200 OK[^]*\[\["n","v"\]\]/);
+test('sends 100 Continue only if the body will be read', { timeout: 20_000 }, async () => {
+  const EXPECT_CONTINUE = 'expect: 100-continue';
+  const body = '--b\r\ncontent-disposition: form-data; name="n"\r\n\r\nv\r\n--b--';
+  using accepted = connectRaw(server.port, rawPost([TYPE, `content-length: ${body.length}`, EXPECT_CONTINUE]));
+  assert.match(await accepted.readUntil('\r\n\r\n'), /^HTTP\/1\.1 100 /);
+  accepted.socket.write(body);
+  assert.match(await accepted.readUntil('[['), /200 OK[^]*\[\["n","v"\]\]/);
 
-    const chat = JSON.stringify({ model: 'svc-plus', messages: [{ role: 'user', content: 'Hi' }] });
-    using json = connectRaw(front.port, chatRequest('', [waits]).replace('length: 0', `length: ${chat.length}`));
-    assert.match(await json.until('\r\n\r\n'), /^HTTP\/1\.1 100 /);
-    json.socket.write(chat);
-    assert.match(await json.until('"choices"'), /200 OK/);
+  const chat = JSON.stringify({ model: 'svc-plus', messages: [{ role: 'user', content: 'Hi' }] });
+  using json = connectRaw(
+    server.port,
+    chatRequest('', [EXPECT_CONTINUE]).replace('length: 0', `length: ${chat.length}`),
+  );
+  assert.match(await json.readUntil('\r\n\r\n'), /^HTTP\/1\.1 100 /);
+  json.socket.write(chat);
+  assert.match(await json.readUntil('"choices"'), /200 OK/);
 
-    const refused: readonly (readonly [status: number, text: string])[] = [
-      [413, rawPost([TYPE, 'content-length: 1000000000', waits])],
-      [400, rawPost(['content-type: text/plain', 'content-length: 9', waits])],
-      [401, rawPost([TYPE, 'content-length: 9', waits]).replace('sk-good', 'sk-none')],
-      [404, rawPost([TYPE, 'content-length: 9', waits]).replace('/v1/take', '/v1/nothing')],
-    ];
-    for (const [status, text] of refused) {
-      using peer = connectRaw(front.port, text);
-      assert.match(await peer.until('\r\n\r\n'), new RegExp(`^HTTP/1\\.1 ${status} `));
-    }
-  },
-);
+  const refused: readonly (readonly [status: number, text: string])[] = [
+    [413, rawPost([TYPE, 'content-length: 1000000000', EXPECT_CONTINUE])],
+    [400, rawPost(['content-type: text/plain', 'content-length: 9', EXPECT_CONTINUE])],
+    [401, rawPost([TYPE, 'content-length: 9', EXPECT_CONTINUE]).replace('sk-good', 'sk-none')],
+    [404, rawPost([TYPE, 'content-length: 9', EXPECT_CONTINUE]).replace('/v1/take', '/v1/nothing')],
+  ];
+  for (const [status, text] of refused) {
+    using peer = connectRaw(server.port, text);
+    assert.match(await peer.readUntil('\r\n\r\n'), new RegExp(`^HTTP/1\\.1 ${status} `));
+  }
+});
 
-test('more than may come is 413, announced or not', async () => {
-  using announced = connectRaw(front.port, rawPost([TYPE, `content-length: ${41 * 1024 * 1024}`]));
-  assert.match(await announced.until('request_id'), /^HTTP\/1\.1 413 .*at most 41943040 bytes/s);
+test('rejects a body above the limit with 413, announced or not', async () => {
+  using announced = connectRaw(server.port, rawPost([TYPE, `content-length: ${41 * 1024 * 1024}`]));
+  assert.match(await announced.readUntil('request_id'), /^HTTP\/1\.1 413 .*at most 41943040 bytes/s);
   const endless = (async function* () {
     yield Buffer.from(filePart('a', '').trimEnd());
     yield Buffer.from('\r\n\r\n');
     for (let at = 0; at < 41; at += 1) yield Buffer.alloc(1024 * 1024);
   })();
-  const response = await fetch(`${front.url}/v1/take`, {
+  const response = await fetch(`${server.url}/v1/take`, {
     method: 'POST',
     headers: { ...good, 'content-type': 'multipart/form-data; boundary=b' },
     body: Readable.toWeb(Readable.from(endless)) as ReadableStream<Uint8Array>,
@@ -232,29 +231,32 @@ test('more than may come is 413, announced or not', async () => {
   assert.equal(response.status, 413);
 });
 
-test('whoever leaves in the middle has sent nothing', { timeout: 20_000 }, async () => {
-  ended = [];
-  const peer = connectRaw(front.port, rawPost([TYPE, 'content-length: 1000'], filePart('a', 'x').slice(0, 60)));
+test('cancels the upload when the client disconnects', { timeout: 20_000 }, async () => {
+  errorKinds = [];
+  const peer = connectRaw(server.port, rawPost([TYPE, 'content-length: 1000'], filePart('a', 'x').slice(0, 60)));
   await new Promise((resolve) => peer.socket.once('connect', resolve));
   peer.socket.end();
-  await peer.rest();
-  while (ended.length === 0) await turn();
-  assert.deepEqual(ended, ['cancelled']);
+  await peer.readToEnd();
+  while (errorKinds.length === 0) await yieldToEventLoop();
+  assert.deepEqual(errorKinds, ['cancelled']);
 });
 
-test('whoever stops sending is told that it takes too long', async () => {
-  using peer = connectRaw(impatient.port, rawPost([TYPE, 'content-length: 1000'], filePart('a', 'x').slice(0, 60)));
-  assert.match(await peer.rest(), /^HTTP\/1\.1 408 /);
+test('answers a client that stops sending with 408', async () => {
+  using peer = connectRaw(
+    shortTimeoutServer.port,
+    rawPost([TYPE, 'content-length: 1000'], filePart('a', 'x').slice(0, 60)),
+  );
+  assert.match(await peer.readToEnd(), /^HTTP\/1\.1 408 /);
 });
 
 const broken: readonly (readonly [string, readonly string[], string, RegExp])[] = [
-  ['no content type', [], '{}', /multipart\/form-data, with a boundary/],
-  ['JSON', ['content-type: application/json'], '{}', /multipart\/form-data, with a boundary/],
+  ['no content type', [], '{}', /multipart\/form-data with a boundary/],
+  ['JSON', ['content-type: application/json'], '{}', /multipart\/form-data with a boundary/],
   ['no boundary', ['content-type: multipart/form-data'], 'x', /with a boundary/],
   ['a compressed body', [TYPE, 'content-encoding: gzip'], 'x', /Content-Encoding must be identity/],
   ['no body', [TYPE], '', /ends before its closing boundary/],
   ['the end too early', [TYPE], filePart('a', 'x'), /ends before its closing boundary/],
-  ['a part without a name', [TYPE], '--b\r\nA: 1\r\n\r\nx\r\n--b--', /a part of it has no name/],
+  ['a part without a name', [TYPE], '--b\r\nA: 1\r\n\r\nx\r\n--b--', /a part has no name/],
   [
     'a part that is no form data',
     [TYPE],
@@ -276,12 +278,12 @@ const broken: readonly (readonly [string, readonly string[], string, RegExp])[] 
   ['too many files', [TYPE], `${filePart('skipped', '').repeat(101)}--b--`, /more than 100 files/],
   ['headers too long', [TYPE], `--b\r\na: ${'x'.repeat(17_000)}\r\n\r\nx\r\n--b--`, /at most 16384 bytes/],
 ];
-for (const [what, lines, text, message] of broken) {
-  test(`an upload with ${what} is refused`, async () => {
+for (const [name, lines, text, message] of broken) {
+  test(`rejects an upload with ${name}`, async () => {
     const body = Buffer.from(text.replace('\u0000LATIN', '\u0001'), 'latin1').map((byte) => (byte === 1 ? 0xff : byte));
-    using peer = connectRaw(front.port, rawPost([...lines, `content-length: ${body.length}`, 'connection: close']));
+    using peer = connectRaw(server.port, rawPost([...lines, `content-length: ${body.length}`, 'connection: close']));
     peer.socket.write(body);
-    const answer = await peer.rest();
+    const answer = await peer.readToEnd();
     assert.match(answer, /^HTTP\/1\.1 400 /);
     assert.match(answer, message);
   });
@@ -299,30 +301,30 @@ const ranges: readonly (readonly [string, string | undefined, number, string, st
   ['the wrong way round', 'bytes=5-3', 200, '0123456789', null],
   ['other units', 'lines=1-2', 200, '0123456789', null],
 ];
-for (const [what, range, status, text, shown] of ranges) {
-  test(`whoever asks for ${what} gets it`, async () => {
+for (const [name, range, status, text, contentRange] of ranges) {
+  test(`answers the range: ${name}`, async () => {
     const response = await get('all', range === undefined ? {} : { range });
     assert.deepEqual([response.status, await response.text()], [status, text]);
-    assert.equal(response.headers.get('content-range'), shown);
+    assert.equal(response.headers.get('content-range'), contentRange);
     assert.equal(response.headers.get('content-length'), String(text.length));
     assert.equal(response.headers.get('accept-ranges'), 'bytes');
   });
 }
 
-test('what lies behind the end is no range, and an empty file has none', async () => {
-  for (const [how, range, size] of [
+test('rejects a range behind the end with 416, and every range of an empty file', async () => {
+  for (const [file, range, size] of [
     ['all', 'bytes=10-', 10],
     ['all', 'bytes=-0', 10],
     ['empty', 'bytes=0-', 0],
   ] as const) {
-    const response = await get(how, { range });
+    const response = await get(file, { range });
     assert.deepEqual([response.status, response.headers.get('content-range')], [416, `bytes */${size}`]);
-    assert.match(await response.text(), /behind the end/);
+    assert.match(await response.text(), /starts after the end of the file, which has \d+ bytes/);
   }
   assert.deepEqual([(await get('empty')).status, await (await get('empty')).text()], [200, '']);
 });
 
-test('a range of other bytes is not honoured, and HEAD opens nothing', async () => {
+test('ignores a range for another version of the file, and opens no file for HEAD', async () => {
   assert.equal((await get('all', { range: 'bytes=0-0', 'if-range': '"other"' })).status, 200);
   assert.equal((await get('all', { range: 'bytes=0-0', 'if-range': '"tag"' })).status, 206);
   const head = await get('missing', {}, { method: 'HEAD' });
@@ -330,7 +332,7 @@ test('a range of other bytes is not honoured, and HEAD opens nothing', async () 
   assert.equal((await get('missing')).status, 404);
 });
 
-test('HEAD knows no ranges: it tells of the whole', async () => {
+test('ignores ranges of HEAD', async () => {
   for (const range of ['bytes=0-1', 'bytes=50-']) {
     const head = await get('all', { range }, { method: 'HEAD' });
     assert.deepEqual([head.status, head.headers.get('content-length')], [200, '10']);
@@ -338,15 +340,15 @@ test('HEAD knows no ranges: it tells of the whole', async () => {
   }
 });
 
-test('bytes that break off never look whole', { timeout: 20_000 }, async () => {
-  const isBroken = ({ operation, kind }: Facts) => operation === 'test.give' && kind === 'internal';
-  assert.ok(!front.lines.some(isBroken));
+test('breaks the connection when the bytes of a file break off', { timeout: 20_000 }, async () => {
+  const isBrokenDownload = ({ operation, kind }: LogFields) => operation === 'test.give' && kind === 'internal';
+  assert.ok(!server.logLines.some(isBrokenDownload));
   await assert.rejects(async () => (await get('broken')).text());
-  // Its own line, which may come later: there are others of the same operation.
-  while (!front.lines.some(isBroken)) await turn();
+  // Wait for the log line of this request; other requests have the same operation.
+  while (!server.logLines.some(isBrokenDownload)) await yieldToEventLoop();
 });
 
-test('an endpoint may say itself whose request it is, and is closed to everybody else', async () => {
-  const ask = async (query: string) => (await fetch(`${front.url}/signed/all${query}`)).status;
+test('lets an endpoint resolve the owner itself and rejects other requests', async () => {
+  const ask = async (query: string) => (await fetch(`${server.url}/signed/all${query}`)).status;
   assert.deepEqual([await ask('?s=right'), await ask('?s=wrong'), await ask('')], [200, 403, 403]);
 });

@@ -1,51 +1,58 @@
 import type { JobKind, JobProgress, JobRecord } from '../core/job.ts';
 
-/** What a handler has while it works. */
-export interface JobRun {
+/** Input of a handler for one attempt at a job. */
+export interface JobContext {
   readonly job: JobRecord;
   /**
-   * Aborts with a `JobStop` as its reason: the job was cancelled, its lease went to somebody else, or this process shuts
-   * down. The handler then ends soon, and rejects; what it wrote before counts.
+   * Aborts with a `JobStopReason`: the job was canceled, its lease was lost, or this process shuts down. The handler
+   * then rejects soon; what it wrote before stays valid.
    */
   readonly signal: AbortSignal;
   /**
-   * For lists and the command line; written with the next sign of life. Where `done` rises within a step, the job moves on: it
-   * has all of its tries again.
+   * Reports progress for lists and the command line; written with the next lease renewal. If `done` rises within a
+   * step, the job gets all of its attempts again.
    */
   report(progress: JobProgress): void;
 }
 
-/** `cancelled`: by its owner or the operator. `lost`: another process has it. `shutdown`: it goes on elsewhere, or here later. */
-export type JobStop = 'cancelled' | 'lost' | 'shutdown';
-
-/** When a failed job is tried again: after `firstMs`, doubled with each failure in a row, up to `mostMs`; a part of it by chance. */
-export interface RetryPace {
-  readonly firstMs: number;
-  readonly mostMs: number;
-}
-
-/** `done`, or once more after so many ms: that is no failure and costs no try. */
-export type JobOutcome = { readonly type: 'done' } | { readonly type: 'again'; readonly afterMs: number };
+/**
+ * `cancelled`: by owner or operator. `lost`: another process has the job. `shutdown`: the job continues elsewhere or
+ * later.
+ */
+export type JobStopReason = 'cancelled' | 'lost' | 'shutdown';
 
 /**
- * Moves the world towards what its job wants. It may be run again at any moment, also by another process and after any of
- * its own steps: whatever it writes, it writes under a key or in a transaction that looks first.
+ * Delay before a failed job runs again: `minMs`, doubled with each failure in a row up to `maxMs`, with random jitter.
+ */
+export interface RetryBackoff {
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/** `rerun`: runs the job once more after `delayMs`; this is no failure and costs no attempt. */
+export type JobOutcome = { readonly type: 'done' } | { readonly type: 'rerun'; readonly delayMs: number };
+
+/**
+ * Runs jobs of one kind. A job may run again at any time, in another process and after any of its steps: every write
+ * must be idempotent, by a unique key or by a transaction that reads the current state first.
  */
 export interface JobHandler {
-  /** How many of the kind run at a time in one process. Default: JOBS_AT_ONCE_DEFAULT. */
-  readonly atOnce?: number;
-  /** Default: JOB_RETRY_MS_MIN and JOB_RETRY_MS_MAX. */
-  readonly retry?: RetryPace;
+  /** Jobs of the kind that run concurrently in one process. Default: JOB_CONCURRENCY_DEFAULT. */
+  readonly concurrency?: number;
+  /** Delays: JOB_RETRY_MS_MIN and JOB_RETRY_MS_MAX by default. */
+  readonly backoff?: RetryBackoff;
   /**
-   * Rejects where it failed: it is tried again later, until no try is left. What is done although it was cancelled meanwhile
-   * is done.
+   * Rejects if the job failed: the job runs again later while attempts are left. A job that completes although it was
+   * canceled meanwhile counts as done.
    */
-  run(run: JobRun): Promise<JobOutcome>;
-  /** After the last try failed: the subject's owner has to be told. May be called again, as `run`. */
+  run(context: JobContext): Promise<JobOutcome>;
+  /** Called after the last attempt failed, to tell the subject's owner. May be called more than once, like `run`. */
   giveUp?(job: JobRecord, error: unknown): Promise<void>;
-  /** After it was cancelled, by whom ever, running or waiting: ends the subject. May be called again, as `run`. */
+  /**
+   * Called after a waiting or running job was canceled, to end the subject. May be called more than once, like `run`.
+   */
   cancel?(job: JobRecord): Promise<void>;
 }
 
-/** Who does what here; a kind without a handler is left to other processes. */
+/** Handlers of this process by job kind; jobs of other kinds are left to other processes. */
 export type JobHandlers = Partial<Record<JobKind, JobHandler>>;

@@ -1,151 +1,161 @@
 import type { JobProgress, JobRecord } from '../core/job.ts';
-import type { JobAttemptEnd, Log } from '../core/telemetry.ts';
+import type { JobAttemptOutcome, Log } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { JobStore } from '../store/jobs.ts';
-import { failureText } from './failure-text.ts';
-import type { JobStop } from './handler.ts';
-import { createProgressTrack } from './progress-news.ts';
+import { formatFailure } from './format-failure.ts';
+import type { JobStopReason } from './handler.ts';
+import { createProgressTracker } from './progress-tracker.ts';
 
-export interface JobLeaseNeeds {
-  readonly jobs: Pick<JobStore, 'renew' | 'release' | 'end' | 'cancel'>;
+export interface JobLeaseDeps {
+  readonly jobs: Pick<JobStore, 'renew' | 'release' | 'finish' | 'cancel'>;
   readonly leaseOwner: string;
   readonly leaseMs: number;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
-  /** The store fails, and is asked again later. */
-  readonly onTrouble: (error: unknown) => void;
+  /** Called when a store call fails; the call is repeated later. */
+  readonly onOutage: (error: unknown) => void;
 }
 
-/** A job that is this process's, for as long as the store says so. */
+/** Lease of a job: this process may work on the job until the lease ends or is lost. */
 export interface JobLease {
-  /** Aborts with a `JobStop`. */
+  /** Aborts with a `JobStopReason`. */
   readonly signal: AbortSignal;
-  stop(reason: JobStop): void;
-  /** To be called from time to time: gives a sign of life where it is time for one, or where there is something to tell. */
-  beat(): void;
+  stop(reason: JobStopReason): void;
+  /** Renews the lease if renewal is due or progress is pending. The worker calls it regularly. */
+  heartbeat(): void;
   report(progress: JobProgress): void;
-  /** How often it may fail from here on, this time included. */
-  triesLeft(): number;
-  /** Both try until it is written or the lease is over; they never reject. */
-  end(state: 'done' | 'failed' | 'cancelled', error?: unknown): Promise<JobAttemptEnd>;
-  /** @param wish `costs`: why it failed, which costs a try; `hasMoved`: it has all of its tries again. */
-  release(wish: { afterMs: number; costs?: unknown; hasMoved?: boolean }): Promise<JobAttemptEnd>;
-  /** It did not stop in time: it goes back as it is, and nothing more is written of this attempt. */
+  /** Returns how many failures are still allowed, including this attempt. */
+  getAttemptsLeft(): number;
+  /**
+   * Writes the final state; repeats the write until it succeeds or the lease is lost. Never rejects, like `release`.
+   */
+  finish(state: 'done' | 'failed' | 'cancelled', error?: unknown): Promise<JobAttemptOutcome>;
+  /** @param options `failure`: costs an attempt. `hasAdvanced`: restores all attempts. */
+  release(options: { delayMs: number; failure?: unknown; hasAdvanced?: boolean }): Promise<JobAttemptOutcome>;
+  /**
+   * Returns the job to the queue because its handler did not stop in time; later writes of this attempt are dropped.
+   */
   abandon(): Promise<void>;
 }
 
-/** So many signs of life may fail, or come late by a whole one, before the lease is over. */
-const SIGNS_OF_A_LEASE = 3;
+/** Renewals per lease time: a lease survives failed or late renewals until a whole lease time has passed. */
+const RENEWALS_PER_LEASE = 3;
 
-/** The lease of a job that was just claimed. */
-export function holdLease(job: JobRecord, needs: JobLeaseNeeds): JobLease {
-  const { jobs, leaseOwner, leaseMs, clock, log, onTrouble } = needs;
+/** Creates the lease of a job that was just claimed. */
+export function createJobLease(job: JobRecord, deps: JobLeaseDeps): JobLease {
+  const { jobs, leaseOwner, leaseMs, clock, log, onOutage } = deps;
   const { id, kind, subject, attempt } = job;
-  const stopping = new AbortController();
-  const track = createProgressTrack(job.progress);
-  let { triesLeft } = job;
-  let alive = { now: (job.dueAt ?? clock.now() + leaseMs) - leaseMs, monotonic: clock.monotonic() };
-  let isOver = false;
-  let writing: Promise<unknown> | undefined;
-  let beaten = Promise.withResolvers<void>();
+  const stopController = new AbortController();
+  const progressTracker = createProgressTracker(job.progress);
+  let { attemptsLeft } = job;
+  let renewedAt = { now: (job.dueAt ?? clock.now() + leaseMs) - leaseMs, monotonic: clock.monotonic() };
+  let isClosed = false;
+  let pendingWrite: Promise<unknown> | undefined;
+  let nextHeartbeat = Promise.withResolvers<void>();
 
-  /** By both clocks: one stands still while the machine sleeps, the other one can be set back. */
-  const silentMs = (): number => Math.max(clock.now() - alive.now, clock.monotonic() - alive.monotonic);
+  /** Uses both clocks: the monotonic clock stops while the machine sleeps, and the system clock can be set back. */
+  const msSinceRenewal = (): number => Math.max(clock.now() - renewedAt.now, clock.monotonic() - renewedAt.monotonic);
 
-  const stop = (reason: JobStop): void => stopping.abort(reason);
+  const stop = (reason: JobStopReason): void => stopController.abort(reason);
   const lose = (): void => {
-    if (isOver) return;
-    isOver = true;
-    log.warn('a job went to another process', { job: id, kind, subject, attempt });
+    if (isClosed) return;
+    isClosed = true;
+    log.warn('job lease lost', { job: id, kind, subject, attempt });
     stop('lost');
   };
 
-  /** What comes back late must not tell of a lease that was given up meanwhile: others wait for it. */
+  /** Tracks the running write, so that the next write waits for it: a late result must not apply to a closed lease. */
   const write = async <Result>(call: () => Promise<Result>): Promise<Result> => {
-    const own = call();
-    writing = own;
+    const result = call();
+    pendingWrite = result;
     try {
-      return await own;
+      return await result;
     } finally {
-      writing = undefined;
+      pendingWrite = undefined;
     }
   };
-  const written = async (): Promise<void> => {
-    while (writing) await writing.catch(() => undefined);
+  const waitForPendingWrite = async (): Promise<void> => {
+    while (pendingWrite) await pendingWrite.catch(() => undefined);
   };
 
   const renew = async (): Promise<void> => {
     const at = { now: clock.now(), monotonic: clock.monotonic() };
-    const news = track.take();
+    const pending = progressTracker.take();
     try {
-      const held = await write(() => jobs.renew(id, { leaseOwner, leaseUntil: at.now + leaseMs, ...news }));
-      if (!held) return lose();
-      alive = at;
-      if (news.hasMoved) triesLeft = job.tries;
-      if (held.isCancelled) stop('cancelled');
+      const renewed = await write(() => jobs.renew(id, { leaseOwner, leaseUntil: at.now + leaseMs, ...pending }));
+      if (!renewed) return lose();
+      renewedAt = at;
+      if (pending.hasAdvanced) attemptsLeft = job.attemptsMax;
+      if (renewed.isCancelled) stop('cancelled');
     } catch (error) {
-      track.putBack(news);
-      onTrouble(error);
-      // Another process may have it by now, and two must not work at it.
-      if (silentMs() > leaseMs) lose();
+      progressTracker.restore(pending);
+      onOutage(error);
+      // The lease has expired: another process may have the job, and two must not work on it.
+      if (msSinceRenewal() > leaseMs) lose();
     }
   };
 
-  /** @returns undefined where another process has it, or may have it. */
-  const settle = async <Result>(call: () => Promise<Result | undefined>): Promise<Result | undefined> => {
+  /** @returns undefined if the lease is or may be lost. */
+  const writeUntilClosed = async <Result>(call: () => Promise<Result | undefined>): Promise<Result | undefined> => {
     for (;;) {
-      await written();
-      if (isOver) return undefined;
+      await waitForPendingWrite();
+      if (isClosed) return undefined;
       try {
         const result = await write(call);
         if (result === undefined) lose();
-        isOver = true;
+        isClosed = true;
         return result;
       } catch (error) {
-        onTrouble(error);
-        await beaten.promise;
+        onOutage(error);
+        await nextHeartbeat.promise;
       }
     }
   };
 
   return {
-    signal: stopping.signal,
+    signal: stopController.signal,
     stop,
-    beat() {
-      beaten.resolve();
-      beaten = Promise.withResolvers();
-      if (isOver || writing) return;
-      if (track.look().progress || silentMs() >= leaseMs / SIGNS_OF_A_LEASE) void renew();
+    heartbeat() {
+      nextHeartbeat.resolve();
+      nextHeartbeat = Promise.withResolvers();
+      if (isClosed || pendingWrite) return;
+      if (progressTracker.peek().progress || msSinceRenewal() >= leaseMs / RENEWALS_PER_LEASE) void renew();
     },
-    report: (progress) => track.report(progress),
-    triesLeft: () => (track.look().hasMoved ? job.tries : triesLeft),
-    async end(state, error) {
-      const text = error === undefined ? undefined : failureText(error);
-      const result = await settle(async () => {
-        const { progress } = track.look();
-        const isWritten = await jobs.end(id, { leaseOwner, state, at: clock.now(), error: text, progress });
+    report: (progress) => progressTracker.report(progress),
+    getAttemptsLeft: () => (progressTracker.peek().hasAdvanced ? job.attemptsMax : attemptsLeft),
+    async finish(state, error) {
+      const text = error === undefined ? undefined : formatFailure(error);
+      const result = await writeUntilClosed(async () => {
+        const { progress } = progressTracker.peek();
+        const isWritten = await jobs.finish(id, { leaseOwner, state, at: clock.now(), error: text, progress });
         return isWritten ? state : undefined;
       });
       return result ?? 'lost';
     },
-    async release({ afterMs, costs, hasMoved = false }) {
-      const error = costs === undefined ? undefined : failureText(costs);
-      const result = await settle(() => {
-        const news = track.look();
-        const dueAt = clock.now() + afterMs;
-        return jobs.release(id, { leaseOwner, dueAt, error, ...news, hasMoved: hasMoved || news.hasMoved });
+    async release({ delayMs, failure, hasAdvanced = false }) {
+      const error = failure === undefined ? undefined : formatFailure(failure);
+      const result = await writeUntilClosed(() => {
+        const pendingProgress = progressTracker.peek();
+        const dueAt = clock.now() + delayMs;
+        return jobs.release(id, {
+          leaseOwner,
+          dueAt,
+          error,
+          ...pendingProgress,
+          hasAdvanced: hasAdvanced || pendingProgress.hasAdvanced,
+        });
       });
-      // Cancelled a moment ago: nobody would look at it before it is due.
-      const isNews = !job.isCancelled && stopping.signal.reason !== 'cancelled';
-      if (result?.isCancelled && isNews) await jobs.cancel(id, clock.now()).catch(onTrouble);
+      // Canceled a moment ago: make the job due at once, so that a worker ends it.
+      const isNewCancellation = !job.isCancelled && stopController.signal.reason !== 'cancelled';
+      if (result?.isCancelled && isNewCancellation) await jobs.cancel(id, clock.now()).catch(onOutage);
       return result ? 'waiting' : 'lost';
     },
     async abandon() {
-      await written();
-      if (isOver) return;
-      isOver = true;
-      beaten.resolve();
-      await jobs.release(id, { leaseOwner, dueAt: clock.now(), ...track.look() }).catch(onTrouble);
+      await waitForPendingWrite();
+      if (isClosed) return;
+      isClosed = true;
+      nextHeartbeat.resolve();
+      await jobs.release(id, { leaseOwner, dueAt: clock.now(), ...progressTracker.peek() }).catch(onOutage);
     },
   };
 }

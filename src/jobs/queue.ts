@@ -1,19 +1,23 @@
 import { ServiceError } from '../core/error.ts';
 import { JOB_KINDS, type JobRecord } from '../core/job.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { JobPage, JobStore } from '../store/jobs.ts';
+import type { JobListQuery, JobStore } from '../store/jobs.ts';
 
-/** What an operator can do with jobs; whoever makes one inserts it with its subject, in one transaction (`Tables.jobs`). */
+/**
+ * Operations on jobs for the operator. Jobs are inserted together with their subject, in one transaction
+ * (`Tables.jobs`).
+ */
 export interface JobQueue {
-  /** The newest first. */
-  list(page: JobPage): Promise<readonly JobRecord[]>;
+  /** Lists jobs, newest first. */
+  list(page: JobListQuery): Promise<readonly JobRecord[]>;
   /**
-   * @param id Of the job, or of what it works for: a batch, a file, a response. Of a batch that is its work, and not its callback.
+   * @param id ID of the job or of its subject: a batch, a file, a response … A batch ID finds the batch job, not its
+   * callback.
    * @throws ServiceError `not-found`.
    */
   find(id: string): Promise<JobRecord>;
   /**
-   * Its handler hears of it soon, wherever it runs. Of no effect on one that has ended.
+   * Requests cancellation; the process that runs the job notices soon. Does nothing if the job has ended.
    * @param id As for `find`.
    * @throws ServiceError `not-found`.
    */
@@ -31,25 +35,25 @@ export function createJobQueue({
     const job = await jobs.find(id);
     if (job) return job;
     for (const kind of JOB_KINDS) {
-      const one = await jobs.findBySubject(kind, id);
-      if (one) return one;
+      const subjectJob = await jobs.findBySubject(kind, id);
+      if (subjectJob) return subjectJob;
     }
-    return noJob(id);
+    return throwNotFound(id);
   };
   return {
     list: (page) => jobs.list(page),
     find,
     cancel: async (id) => {
       const job = await find(id);
-      return (await jobs.cancel(job.id, clock.now())) ?? noJob(id);
+      return (await jobs.cancel(job.id, clock.now())) ?? throwNotFound(id);
     },
   };
 }
 
-function noJob(id: string): never {
+function throwNotFound(id: string): never {
   throw new ServiceError(
     'not-found',
-    `There is no job ${JSON.stringify(id)}, and none for it; one that ended long ago is not kept.`,
+    `No job has the ID ${JSON.stringify(id)} or works on it. Jobs that ended long ago are removed.`,
     {
       param: 'id',
     },

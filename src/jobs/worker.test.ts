@@ -2,216 +2,223 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import {
   JOB_GRACE_MS,
-  JOB_KEPT_MS,
+  JOB_RETENTION_MS,
   JOB_LEASE_MS,
-  JOB_LOOK_MS,
-  JOB_RENEW_MS,
+  JOB_POLL_MS,
+  JOB_LEASE_RENEW_MS,
   JOB_RETRY_MS_MIN,
-  JOB_SWEEP_MS,
-  JOBS_CANCELLED_AT_ONCE,
+  JOB_CLEANUP_INTERVAL_MS,
+  JOB_CANCEL_CONCURRENCY,
 } from '../core/limits.ts';
-import { playConnection, playHandler, playWorkers, type PlayedWorkers } from './__fixtures__/played-worker.ts';
+import {
+  createFaultyConnection,
+  createScriptedHandler,
+  createTestWorkers,
+  type TestWorkers,
+} from './__fixtures__/test-workers.ts';
 
-/** Longer than any pause of a failed job. */
-const LONG_MS = 60_000;
+/** Longer than any retry delay. */
+const LONG_DELAY_MS = 60_000;
 
-describe('the worker of jobs', () => {
-  let world: PlayedWorkers;
-  let handler: ReturnType<typeof playHandler>;
+describe('startJobWorker', () => {
+  let testWorkers: TestWorkers;
+  let handler: ReturnType<typeof createScriptedHandler>;
 
   beforeEach(async () => {
-    world = await playWorkers();
-    handler = playHandler();
+    testWorkers = await createTestWorkers();
+    handler = createScriptedHandler();
   });
-  afterEach(() => world.close());
+  afterEach(() => testWorkers.close());
 
-  const pass = (ms: number) => world.time.pass(ms);
+  const advance = (ms: number) => testWorkers.time.advance(ms);
   const stateOf = async (id: string) => {
-    const { state, attempt, triesLeft } = await world.find(id);
-    return `${state} ${attempt} ${triesLeft}`;
+    const { state, attempt, attemptsLeft } = await testWorkers.findJob(id);
+    return `${state} ${attempt} ${attemptsLeft}`;
   };
-  const messages = (level: string) => world.lines.filter((line) => line.level === level).map(({ message }) => message);
+  const messages = (level: string) =>
+    testWorkers.logLines.filter((line) => line.level === level).map(({ message }) => message);
 
-  it('begins with what is due, finds what comes later by itself, and what the bell tells of at once', async () => {
-    const first = await world.put('first');
-    const { bell } = world.begin({ batch: handler });
-    await pass(0);
+  it('runs due jobs at the start, at each poll, and at once when notified', async () => {
+    const first = await testWorkers.insertJob('first');
+    const { notifier } = testWorkers.start({ batch: handler });
+    await advance(0);
     assert.equal(handler.last().job.id, first);
-    const second = await world.put('second');
-    await pass(JOB_LOOK_MS - 1);
+    const second = await testWorkers.insertJob('second');
+    await advance(JOB_POLL_MS - 1);
     assert.equal(handler.runs.length, 1);
-    await pass(1);
+    await advance(1);
     assert.equal(handler.last().job.id, second);
-    const third = await world.put('third');
-    bell.ring('due');
-    await pass(0);
+    const third = await testWorkers.insertJob('third');
+    notifier.notify('due');
+    await advance(0);
     assert.equal(handler.last().job.id, third);
   });
 
-  it('ends a job that is done, with the progress it told last, and tells of it once', async () => {
-    const id = await world.put('whole');
-    world.begin({ batch: handler });
-    await pass(0);
+  it('finishes a job with its last progress, logged and counted once', async () => {
+    const id = await testWorkers.insertJob('whole');
+    testWorkers.start({ batch: handler });
+    await advance(0);
     handler.last().report({ done: 3, total: 3, step: 'writing' });
     handler.last().finish();
-    await pass(0);
-    const job = await world.find(id);
+    await advance(0);
+    const job = await testWorkers.findJob(id);
     assert.deepEqual([job.state, job.progress], ['done', { done: 3, total: 3, step: 'writing' }]);
-    await pass(LONG_MS);
+    await advance(LONG_DELAY_MS);
     assert.equal(handler.runs.length, 1);
-    assert.deepEqual(world.counted, ['batch done']);
-    assert.deepEqual(world.lines, [
+    assert.deepEqual(testWorkers.countedAttempts, ['batch done']);
+    assert.deepEqual(testWorkers.logLines, [
       {
         level: 'info',
-        message: 'an attempt at a job ended',
-        facts: { job: id, kind: 'batch', subject: 'whole', attempt: 1, state: 'done', ms: 0 },
+        message: 'job attempt finished',
+        fields: { job: id, kind: 'batch', subject: 'whole', attempt: 1, state: 'done', ms: 0 },
       },
     ]);
   });
 
-  it('leaves jobs of a kind that it has no handler for to others', async () => {
-    const id = await world.put('foreign', { kind: 'response' });
-    await world.store.jobs.cancel(id, 0);
-    world.begin({ batch: handler });
-    world.begin({});
-    await pass(LONG_MS);
+  it('leaves jobs of kinds without a handler to other workers', async () => {
+    const id = await testWorkers.insertJob('foreign', { kind: 'response' });
+    await testWorkers.store.jobs.cancel(id, 0);
+    testWorkers.start({ batch: handler });
+    testWorkers.start({});
+    await advance(LONG_DELAY_MS);
     assert.equal(await stateOf(id), 'waiting 0 5');
   });
 
-  it('runs no more of a kind at a time than it may, and the next one as soon as there is room', async () => {
-    const other = playHandler();
-    for (const subject of ['a', 'b', 'c']) await world.put(subject);
-    world.begin({ batch: { atOnce: 2, run: handler.run }, extract: other });
-    await pass(LONG_MS);
+  it('limits concurrency per kind and starts the next job when a slot is free', async () => {
+    const other = createScriptedHandler();
+    for (const subject of ['a', 'b', 'c']) await testWorkers.insertJob(subject);
+    testWorkers.start({ batch: { concurrency: 2, run: handler.run }, extract: other });
+    await advance(LONG_DELAY_MS);
     assert.equal(handler.runs.length, 2);
-    await world.put('d', { kind: 'extract', priority: 9 });
-    await pass(JOB_LOOK_MS);
+    await testWorkers.insertJob('d', { kind: 'extract', priority: 9 });
+    await advance(JOB_POLL_MS);
     assert.equal(other.runs.length, 1);
     handler.runs[0]?.finish();
-    await pass(0);
+    await advance(0);
     assert.equal(handler.runs.length, 3);
   });
 
-  it('begins with those of whom nothing runs, and leaves the last places to others', async () => {
+  it('prefers tenants without a running job and reserves slots for other tenants', async () => {
     const other = { region: 'cn-beijing', workspace: 'other', keyId: 'key_2' } as const;
-    for (const [priority, subject] of ['a1', 'a2', 'a3', 'a4'].entries()) await world.put(subject, { priority });
-    world.begin({ batch: { atOnce: 4, run: handler.run } });
-    await pass(LONG_MS);
-    const begun = () => handler.runs.map(({ job }) => job.subject).join();
-    assert.equal(begun(), 'a1,a2,a3');
-    await world.put('b1', { owner: other, priority: 8 });
-    await world.put('b2', { owner: other, priority: 9 });
-    await pass(JOB_LOOK_MS);
-    assert.equal(begun(), 'a1,a2,a3,b1');
+    for (const [priority, subject] of ['a1', 'a2', 'a3', 'a4'].entries())
+      await testWorkers.insertJob(subject, { priority });
+    testWorkers.start({ batch: { concurrency: 4, run: handler.run } });
+    await advance(LONG_DELAY_MS);
+    const startedSubjects = () => handler.runs.map(({ job }) => job.subject).join();
+    assert.equal(startedSubjects(), 'a1,a2,a3');
+    await testWorkers.insertJob('b1', { owner: other, priority: 8 });
+    await testWorkers.insertJob('b2', { owner: other, priority: 9 });
+    await advance(JOB_POLL_MS);
+    assert.equal(startedSubjects(), 'a1,a2,a3,b1');
     handler.runs[0]?.finish();
-    await pass(0);
-    assert.equal(begun(), 'a1,a2,a3,b1,a4', 'with something of both, the oldest comes');
+    await advance(0);
+    assert.equal(startedSubjects(), 'a1,a2,a3,b1,a4', 'the oldest job comes first if both tenants have a running job');
     handler.runs[3]?.finish();
-    await pass(0);
-    assert.equal(begun(), 'a1,a2,a3,b1,a4,b2');
+    await advance(0);
+    assert.equal(startedSubjects(), 'a1,a2,a3,b1,a4,b2');
   });
 
-  it('takes turns between workspaces where there are few places', async () => {
+  it('alternates between workspaces with few slots', async () => {
     const other = { region: 'cn-beijing', workspace: 'other', keyId: 'key_2' } as const;
-    for (const [priority, subject] of ['a1', 'a2', 'a3'].entries()) await world.put(subject, { priority });
-    await world.put('b1', { owner: other, priority: 9 });
-    world.begin({ batch: { atOnce: 2, run: handler.run } });
-    await pass(LONG_MS);
+    for (const [priority, subject] of ['a1', 'a2', 'a3'].entries()) await testWorkers.insertJob(subject, { priority });
+    await testWorkers.insertJob('b1', { owner: other, priority: 9 });
+    testWorkers.start({ batch: { concurrency: 2, run: handler.run } });
+    await advance(LONG_DELAY_MS);
     assert.equal(handler.runs.map(({ job }) => job.subject).join(), 'a1,b1');
   });
 
-  it('keeps a job for as long as it works at it, and tells how far that is', async () => {
-    const id = await world.put('long');
-    world.begin({ batch: handler });
-    world.begin({ batch: handler });
-    await pass(10 * JOB_LEASE_MS);
+  it('renews the lease while a job runs and stores its progress', async () => {
+    const id = await testWorkers.insertJob('long');
+    testWorkers.start({ batch: handler });
+    testWorkers.start({ batch: handler });
+    await advance(10 * JOB_LEASE_MS);
     assert.equal(handler.runs.length, 1);
     handler.last().report({ done: 7 });
-    await pass(JOB_RENEW_MS);
-    assert.deepEqual((await world.find(id)).progress, { done: 7 });
+    await advance(JOB_LEASE_RENEW_MS);
+    assert.deepEqual((await testWorkers.findJob(id)).progress, { done: 7 });
   });
 
-  it('does not write a sign of life more often than it is needed', async () => {
-    const connection = playConnection(world.store.jobs);
-    await world.put('long');
-    world.begin({ batch: handler }, { jobs: connection.jobs });
-    await pass(10 * JOB_LEASE_MS);
-    const renewals = connection.answers.filter(({ name }) => name === 'renew').length;
+  it('renews the lease about three times per lease time', async () => {
+    const connection = createFaultyConnection(testWorkers.store.jobs);
+    await testWorkers.insertJob('long');
+    testWorkers.start({ batch: handler }, { jobs: connection.jobs });
+    await advance(10 * JOB_LEASE_MS);
+    const renewals = connection.calls.filter(({ name }) => name === 'renew').length;
     assert.ok(renewals >= 20 && renewals <= 30, String(renewals));
   });
 
-  it('takes the job of a process that is dead after its lease, and runs it for one of its tries', async () => {
-    const connection = playConnection(world.store.jobs);
-    const id = await world.put('dead');
-    world.begin({ batch: handler }, { jobs: connection.jobs });
-    await pass(0);
+  it('claims the job of a dead process after its lease for one attempt', async () => {
+    const connection = createFaultyConnection(testWorkers.store.jobs);
+    const id = await testWorkers.insertJob('dead');
+    testWorkers.start({ batch: handler }, { jobs: connection.jobs });
+    await advance(0);
     connection.state = 'silent';
-    const next = playHandler();
-    world.begin({ batch: next });
-    await pass(JOB_LEASE_MS - JOB_LOOK_MS);
+    const next = createScriptedHandler();
+    testWorkers.start({ batch: next });
+    await advance(JOB_LEASE_MS - JOB_POLL_MS);
     assert.equal(next.runs.length, 0);
-    await pass(2 * JOB_LOOK_MS);
+    await advance(2 * JOB_POLL_MS);
     assert.equal(next.last().job.id, id);
     assert.equal(await stateOf(id), 'running 2 4');
   });
 
-  it('tries again what failed, each time later, and gives it up when no try is left', async () => {
-    const given: unknown[] = [];
-    const id = await world.put('hopeless', { tries: 4 });
-    world.begin({
+  it('retries a failed job with growing delays and gives it up without attempts left', async () => {
+    const givenUp: unknown[] = [];
+    const id = await testWorkers.insertJob('hopeless', { attemptsMax: 4 });
+    testWorkers.start({
       batch: {
         run: handler.run,
         async giveUp(job, error) {
-          given.push([job.id, error]);
+          givenUp.push([job.id, error]);
         },
       },
     });
-    const pauses: number[] = [];
+    const delays: number[] = [];
     for (let attempt = 1; attempt <= 4; attempt += 1) {
-      await pass(JOB_LOOK_MS);
+      await advance(JOB_POLL_MS);
       assert.equal(handler.runs.length, attempt);
-      const failedAt = world.time.clock.now();
+      const failedAt = testWorkers.time.clock.now();
       handler.last().fail(new Error(`no luck ${attempt}`));
-      await pass(0);
-      const { dueAt, error, state } = await world.find(id);
+      await advance(0);
+      const { dueAt, error, state } = await testWorkers.findJob(id);
       assert.equal(error, `no luck ${attempt}`);
       if (state !== 'waiting') break;
-      pauses.push((dueAt ?? 0) - failedAt);
-      await pass((dueAt ?? 0) - failedAt - JOB_LOOK_MS);
+      delays.push((dueAt ?? 0) - failedAt);
+      await advance((dueAt ?? 0) - failedAt - JOB_POLL_MS);
       assert.equal(handler.runs.length, attempt);
     }
-    assert.deepEqual(pauses, [JOB_RETRY_MS_MIN, 2 * JOB_RETRY_MS_MIN, 4 * JOB_RETRY_MS_MIN]);
-    assert.equal((await world.find(id)).state, 'failed');
+    assert.deepEqual(delays, [JOB_RETRY_MS_MIN, 2 * JOB_RETRY_MS_MIN, 4 * JOB_RETRY_MS_MIN]);
+    assert.equal((await testWorkers.findJob(id)).state, 'failed');
     assert.deepEqual(
-      given.map((one) => String(one)),
+      givenUp.map((one) => String(one)),
       [`${id},Error: no luck 4`],
     );
     assert.deepEqual(messages('warn').length, 3);
-    assert.deepEqual(messages('error'), ['a job failed for the last time']);
-    await pass(LONG_MS);
+    assert.deepEqual(messages('error'), ['job failed and has no attempt left']);
+    await advance(LONG_DELAY_MS);
     assert.equal(handler.runs.length, 4);
   });
 
-  it('keeps the pace of a kind that has one of its own', async () => {
-    const id = await world.put('slow');
-    world.begin({ batch: { run: handler.run, retry: { firstMs: 60_000, mostMs: 90_000 } } });
-    for (const pause of [60_000, 90_000, 90_000]) {
-      await pass(JOB_LOOK_MS);
+  it('uses the backoff of the handler', async () => {
+    const id = await testWorkers.insertJob('slow');
+    testWorkers.start({ batch: { run: handler.run, backoff: { minMs: 60_000, maxMs: 90_000 } } });
+    for (const delayMs of [60_000, 90_000, 90_000]) {
+      await advance(JOB_POLL_MS);
       handler.last().fail(new Error('no luck'));
-      await pass(0);
-      assert.equal((await world.find(id)).dueAt, world.time.clock.now() + pause);
-      await pass(pause);
+      await advance(0);
+      assert.equal((await testWorkers.findJob(id)).dueAt, testWorkers.time.clock.now() + delayMs);
+      await advance(delayMs);
     }
   });
 
-  it('gives a job that moves on all of its tries again, and one that dies at the same place not', async () => {
-    const id = await world.put('moving', { tries: 3 });
-    world.begin({ batch: handler });
+  it('restores all attempts if a job advances, but not if it fails at the same point', async () => {
+    const id = await testWorkers.insertJob('moving', { attemptsMax: 3 });
+    testWorkers.start({ batch: handler });
     const failAt = async (done: number) => {
-      await pass(LONG_MS);
+      await advance(LONG_DELAY_MS);
       handler.last().report({ done });
       handler.last().fail(new Error('no luck'));
-      await pass(0);
+      await advance(0);
       return await stateOf(id);
     };
     assert.equal(await failAt(0), 'waiting 1 2');
@@ -221,28 +228,28 @@ describe('the worker of jobs', () => {
     assert.equal(await failAt(3), 'failed 5 1');
   });
 
-  it('runs a job again that wants it so, after the time it asks for and with all of its tries', async () => {
-    const id = await world.put('again', { tries: 2 });
-    world.begin({ batch: handler });
-    await pass(0);
+  it('reruns a job after the requested delay with all attempts', async () => {
+    const id = await testWorkers.insertJob('again', { attemptsMax: 2 });
+    testWorkers.start({ batch: handler });
+    await advance(0);
     handler.last().fail(new Error('no luck'));
-    await pass(LONG_MS);
+    await advance(LONG_DELAY_MS);
     assert.equal(await stateOf(id), 'running 2 1');
-    handler.last().finish({ type: 'again', afterMs: 5_000 });
-    await pass(4_000);
+    handler.last().finish({ type: 'rerun', delayMs: 5_000 });
+    await advance(4_000);
     assert.equal(await stateOf(id), 'waiting 2 2');
-    await pass(1_000 + JOB_LOOK_MS);
+    await advance(1_000 + JOB_POLL_MS);
     assert.equal(await stateOf(id), 'running 3 2');
-    handler.last().finish({ type: 'again', afterMs: 0 });
-    await pass(0);
+    handler.last().finish({ type: 'rerun', delayMs: 0 });
+    await advance(0);
     assert.equal(await stateOf(id), 'running 4 2');
   });
 
-  it('stops a job that is cancelled: at the next look, or at once where the bell tells it', async () => {
-    for (const rings of [false, true]) {
+  it('stops a cancelled job at the next poll, or at once when notified', async () => {
+    for (const isNotified of [false, true]) {
       const ended: string[] = [];
-      const id = await world.put(`cancelled ${rings}`);
-      const worker = world.begin({
+      const id = await testWorkers.insertJob(`cancelled ${isNotified}`);
+      const worker = testWorkers.start({
         batch: {
           run: handler.run,
           async cancel(job) {
@@ -250,10 +257,10 @@ describe('the worker of jobs', () => {
           },
         },
       });
-      await pass(0);
-      await world.store.jobs.cancel(id, world.time.clock.now());
-      if (rings) worker.bell.ring('cancelled');
-      await pass(rings ? 0 : JOB_LOOK_MS);
+      await advance(0);
+      await testWorkers.store.jobs.cancel(id, testWorkers.time.clock.now());
+      if (isNotified) worker.notifier.notify('cancelled');
+      await advance(isNotified ? 0 : JOB_POLL_MS);
       assert.equal(handler.last().signal.reason, 'cancelled');
       assert.deepEqual([ended, await stateOf(id)], [[id], 'cancelled 1 5']);
       await worker.close();
@@ -261,286 +268,291 @@ describe('the worker of jobs', () => {
     assert.equal(handler.runs.length, 2);
   });
 
-  it('ends a waiting job that is cancelled without running it, also where its kind has no room', async () => {
+  it('ends a cancelled waiting job without running it, even without a free slot', async () => {
     const ended: string[] = [];
     const cancel = async ({ subject }: { subject: string }) => void ended.push(subject);
-    await world.put('runs');
-    world.begin({ batch: { atOnce: 1, run: handler.run, cancel } });
-    await pass(0);
+    await testWorkers.insertJob('runs');
+    testWorkers.start({ batch: { concurrency: 1, run: handler.run, cancel } });
+    await advance(0);
     const ids: string[] = [];
-    for (let count = 0; count < 40; count += 1) ids.push(await world.put(`waits ${count}`, { runAfter: 9e12 }));
-    for (const id of ids) await world.store.jobs.cancel(id, world.time.clock.now());
-    await pass(JOB_LOOK_MS);
+    for (let count = 0; count < 40; count += 1)
+      ids.push(await testWorkers.insertJob(`waits ${count}`, { runAfter: 9e12 }));
+    for (const id of ids) await testWorkers.store.jobs.cancel(id, testWorkers.time.clock.now());
+    await advance(JOB_POLL_MS);
     assert.equal(ended.length, 40);
-    for (const id of ids) assert.equal((await world.find(id)).state, 'cancelled');
+    for (const id of ids) assert.equal((await testWorkers.findJob(id)).state, 'cancelled');
     assert.equal(handler.runs.length, 1);
   });
 
-  it('counts what was done all the same as done', async () => {
-    const stubborn = playHandler({ stops: false });
-    const id = await world.put('stubborn');
-    world.begin({
-      batch: { run: stubborn.run, cancel: () => assert.fail('there is nothing left to cancel') },
+  it('counts a job that completes despite its cancellation as done', async () => {
+    const ignoringAbort = createScriptedHandler({ rejectsOnAbort: false });
+    const id = await testWorkers.insertJob('stubborn');
+    testWorkers.start({
+      batch: { run: ignoringAbort.run, cancel: () => assert.fail('cancel was called') },
     });
-    await pass(0);
-    await world.store.jobs.cancel(id, 0);
-    await pass(JOB_LOOK_MS);
-    stubborn.last().finish();
-    await pass(0);
+    await advance(0);
+    await testWorkers.store.jobs.cancel(id, 0);
+    await advance(JOB_POLL_MS);
+    ignoringAbort.last().finish();
+    await advance(0);
     assert.equal(await stateOf(id), 'done 1 5');
   });
 
-  it('ends a job that is cancelled while it asks for another turn, however late that is', async () => {
-    const stubborn = playHandler({ stops: false });
-    for (const isSeen of [true, false]) {
-      const id = await world.put(`turn ${isSeen}`);
-      world.begin({ batch: stubborn });
-      await pass(0);
-      await world.store.jobs.cancel(id, world.time.clock.now());
-      if (isSeen) await pass(JOB_LOOK_MS);
-      stubborn.last().finish({ type: 'again', afterMs: LONG_MS });
-      await pass(JOB_LOOK_MS);
-      assert.equal((await world.find(id)).state, 'cancelled');
+  it('ends a job that is cancelled while it requests a rerun', async () => {
+    const ignoringAbort = createScriptedHandler({ rejectsOnAbort: false });
+    for (const isNoticed of [true, false]) {
+      const id = await testWorkers.insertJob(`turn ${isNoticed}`);
+      testWorkers.start({ batch: ignoringAbort });
+      await advance(0);
+      await testWorkers.store.jobs.cancel(id, testWorkers.time.clock.now());
+      if (isNoticed) await advance(JOB_POLL_MS);
+      ignoringAbort.last().finish({ type: 'rerun', delayMs: LONG_DELAY_MS });
+      await advance(JOB_POLL_MS);
+      assert.equal((await testWorkers.findJob(id)).state, 'cancelled');
     }
   });
 
-  it('tries again to cancel and to give up where that failed', async () => {
-    let refusals = 2;
-    const refuse = async () => {
-      refusals -= 1;
-      if (refusals >= 0) throw new Error('the subject cannot be written');
+  it('retries failed cancel and giveUp calls', async () => {
+    let failuresLeft = 2;
+    const failSometimes = async () => {
+      failuresLeft -= 1;
+      if (failuresLeft >= 0) throw new Error('the subject cannot be written');
     };
-    const cancelled = await world.put('cancelled', { tries: 1 });
-    await world.store.jobs.cancel(cancelled, 0);
-    const worker = world.begin({ batch: { run: handler.run, cancel: refuse } });
-    await pass(LONG_MS);
-    assert.equal((await world.find(cancelled)).state, 'cancelled');
+    const cancelled = await testWorkers.insertJob('cancelled', { attemptsMax: 1 });
+    await testWorkers.store.jobs.cancel(cancelled, 0);
+    const worker = testWorkers.start({ batch: { run: handler.run, cancel: failSometimes } });
+    await advance(LONG_DELAY_MS);
+    assert.equal((await testWorkers.findJob(cancelled)).state, 'cancelled');
     await worker.close();
-    refusals = 2;
-    const failed = await world.put('failed', { tries: 1 });
-    world.begin({ batch: { run: handler.run, giveUp: refuse } });
-    await pass(JOB_LOOK_MS);
+    failuresLeft = 2;
+    const failed = await testWorkers.insertJob('failed', { attemptsMax: 1 });
+    testWorkers.start({ batch: { run: handler.run, giveUp: failSometimes } });
+    await advance(JOB_POLL_MS);
     handler.last().fail(new Error('no luck'));
-    await pass(LONG_MS);
-    assert.deepEqual([(await world.find(failed)).state, handler.runs.length], ['failed', 1]);
-    assert.equal(refusals, -1);
+    await advance(LONG_DELAY_MS);
+    assert.deepEqual([(await testWorkers.findJob(failed)).state, handler.runs.length], ['failed', 1]);
+    assert.equal(failuresLeft, -1);
   });
 
-  it('does not run a job again that no process survived', async () => {
-    const given: string[] = [];
-    const id = await world.put('deadly', { tries: 2 });
+  it('gives up a job that killed every process', async () => {
+    const givenUp: string[] = [];
+    const id = await testWorkers.insertJob('deadly', { attemptsMax: 2 });
     for (const count of [1, 2]) {
-      const connection = playConnection(world.store.jobs);
-      world.begin({ batch: handler }, { jobs: connection.jobs });
-      await pass(0);
+      const connection = createFaultyConnection(testWorkers.store.jobs);
+      testWorkers.start({ batch: handler }, { jobs: connection.jobs });
+      await advance(0);
       assert.equal(handler.runs.length, count);
       connection.state = 'silent';
-      await pass(JOB_LEASE_MS);
+      await advance(JOB_LEASE_MS);
     }
-    world.begin({
+    testWorkers.start({
       batch: {
         run: handler.run,
         async giveUp(_job, error) {
-          given.push(String(error));
+          givenUp.push(String(error));
         },
       },
     });
-    await pass(JOB_LOOK_MS);
+    await advance(JOB_POLL_MS);
     assert.equal(handler.runs.length, 2);
-    assert.deepEqual(given, ['Error: each process that worked at it has ended']);
-    assert.equal((await world.find(id)).state, 'failed');
+    assert.deepEqual(givenUp, ['Error: every process that ran the job died']);
+    assert.equal((await testWorkers.findJob(id)).state, 'failed');
   });
 
-  it('gives jobs back when it is closed, at once and for nothing', async () => {
-    const id = await world.put('shut');
-    const worker = world.begin({ batch: handler });
-    await pass(JOB_LOOK_MS);
+  it('returns jobs to the queue at once and without cost when closed', async () => {
+    const id = await testWorkers.insertJob('shut');
+    const worker = testWorkers.start({ batch: handler });
+    await advance(JOB_POLL_MS);
     handler.last().report({ done: 2 });
     const closing = worker.close();
     assert.equal(handler.last().signal.reason, 'shutdown');
     await closing;
-    const job = await world.find(id);
+    const job = await testWorkers.findJob(id);
     assert.deepEqual(
-      [job.state, job.dueAt, job.triesLeft, job.progress],
-      ['waiting', world.time.clock.now(), 5, { done: 2 }],
+      [job.state, job.dueAt, job.attemptsLeft, job.progress],
+      ['waiting', testWorkers.time.clock.now(), 5, { done: 2 }],
     );
-    await pass(LONG_MS);
+    await advance(LONG_DELAY_MS);
     assert.equal(handler.runs.length, 1);
-    const next = playHandler();
-    world.begin({ batch: next });
-    await pass(0);
+    const next = createScriptedHandler();
+    testWorkers.start({ batch: next });
+    await advance(0);
     assert.equal(next.last().job.id, id);
   });
 
-  it('takes nothing more once it drains, and lets what runs go on', async () => {
-    const id = await world.put('runs');
-    const worker = world.begin({ batch: handler });
-    await pass(0);
+  it('claims nothing while draining and lets running jobs continue', async () => {
+    const id = await testWorkers.insertJob('runs');
+    const worker = testWorkers.start({ batch: handler });
+    await advance(0);
     worker.drain();
-    await world.put('waits');
-    worker.bell.ring('due');
-    await pass(2 * JOB_LEASE_MS);
+    await testWorkers.insertJob('waits');
+    worker.notifier.notify('due');
+    await advance(2 * JOB_LEASE_MS);
     assert.equal(handler.runs.length, 1);
     assert.equal(await stateOf(id), 'running 1 5');
     handler.last().finish();
     await worker.close();
-    assert.equal((await world.find(id)).state, 'done');
+    assert.equal((await testWorkers.findJob(id)).state, 'done');
   });
 
-  it('gives a job back that does not stop in time, and hears nothing more of it', async () => {
-    const stubborn = playHandler({ stops: false });
-    const id = await world.put('stubborn');
-    const worker = world.begin({ batch: stubborn });
-    await pass(0);
+  it('returns a job that does not stop in time and ignores its later result', async () => {
+    const ignoringAbort = createScriptedHandler({ rejectsOnAbort: false });
+    const id = await testWorkers.insertJob('stubborn');
+    const worker = testWorkers.start({ batch: ignoringAbort });
+    await advance(0);
     let isClosed = false;
     const closing = worker.close().then(() => (isClosed = true));
-    await pass(JOB_GRACE_MS - 1);
+    await advance(JOB_GRACE_MS - 1);
     assert.equal(isClosed, false);
-    await pass(1);
+    await advance(1);
     await closing;
     assert.equal(await stateOf(id), 'waiting 1 5');
-    stubborn.last().finish();
-    await pass(JOB_LEASE_MS);
+    ignoringAbort.last().finish();
+    await advance(JOB_LEASE_MS);
     assert.equal(await stateOf(id), 'waiting 1 5');
-    assert.deepEqual(messages('warn'), ['a job did not stop in time']);
+    assert.deepEqual(messages('warn'), ['job did not stop in time']);
   });
 
-  it('gives a job back that it was given while it was closed, and does not run it', async () => {
-    const id = await world.put('late');
-    const { jobs } = world.store;
-    const worker = world.begin(
+  it('returns a job claimed during close without running it', async () => {
+    const id = await testWorkers.insertJob('late');
+    const { jobs } = testWorkers.store;
+    const worker = testWorkers.start(
       { batch: handler },
       {
         jobs: {
           ...jobs,
-          async claim(wish) {
-            const job = await jobs.claim(wish);
+          async claim(request) {
+            const job = await jobs.claim(request);
             void worker.close();
             return job;
           },
         },
       },
     );
-    await pass(0);
+    await advance(0);
     assert.equal(handler.runs.length, 0);
     assert.equal(await stateOf(id), 'waiting 1 5');
   });
 
-  it('ends so many that were cancelled at a time, and they take no room from those that run', async () => {
+  it('ends a limited number of cancelled jobs at a time, without using slots of running jobs', async () => {
     const open: (() => void)[] = [];
     const cancel = () => new Promise<void>((resolve) => void open.push(resolve));
     const ids: string[] = [];
-    for (let count = 0; count < JOBS_CANCELLED_AT_ONCE; count += 1) ids.push(await world.put(`cancelled ${count}`));
-    for (const id of ids) await world.store.jobs.cancel(id, 0);
-    await world.put('runs', { priority: 1 });
-    world.begin({ batch: { atOnce: 1, run: handler.run, cancel } });
-    await pass(JOB_LOOK_MS);
-    assert.deepEqual([open.length, handler.runs.length], [JOBS_CANCELLED_AT_ONCE, 1]);
-    const more = await world.put('one more');
-    await world.store.jobs.cancel(more, 0);
+    for (let count = 0; count < JOB_CANCEL_CONCURRENCY; count += 1)
+      ids.push(await testWorkers.insertJob(`cancelled ${count}`));
+    for (const id of ids) await testWorkers.store.jobs.cancel(id, 0);
+    await testWorkers.insertJob('runs', { priority: 1 });
+    testWorkers.start({ batch: { concurrency: 1, run: handler.run, cancel } });
+    await advance(JOB_POLL_MS);
+    assert.deepEqual([open.length, handler.runs.length], [JOB_CANCEL_CONCURRENCY, 1]);
+    const more = await testWorkers.insertJob('one more');
+    await testWorkers.store.jobs.cancel(more, 0);
     handler.last().finish();
-    await pass(JOB_LOOK_MS);
-    assert.equal(open.length, JOBS_CANCELLED_AT_ONCE);
+    await advance(JOB_POLL_MS);
+    assert.equal(open.length, JOB_CANCEL_CONCURRENCY);
     open[0]?.();
-    await pass(0);
-    await pass(0);
-    assert.equal(open.length, JOBS_CANCELLED_AT_ONCE + 1);
+    await advance(0);
+    await advance(0);
+    assert.equal(open.length, JOB_CANCEL_CONCURRENCY + 1);
   });
 
-  it('runs what is due beside what it ends', async () => {
+  it('runs due jobs while it ends cancelled ones', async () => {
     const cancel = () => new Promise<void>(() => undefined);
-    await world.store.jobs.cancel(await world.put('cancelled'), 0);
-    world.begin({ batch: { atOnce: 1, run: handler.run, cancel } });
-    await pass(0);
-    await world.put('runs');
-    await pass(JOB_LOOK_MS);
+    await testWorkers.store.jobs.cancel(await testWorkers.insertJob('cancelled'), 0);
+    testWorkers.start({ batch: { concurrency: 1, run: handler.run, cancel } });
+    await advance(0);
+    await testWorkers.insertJob('runs');
+    await advance(JOB_POLL_MS);
     assert.equal(handler.runs.length, 1);
   });
 
-  it('notices that it stood still for so long that another one has its job, and writes nothing of it', async () => {
-    const id = await world.put('lost');
-    const stubborn = playHandler({ stops: false });
-    world.begin({ batch: stubborn });
-    await pass(0);
-    world.time.leap(2 * JOB_LEASE_MS);
-    const now = world.time.clock.now();
+  it('notices after a standstill that another worker has the job, and writes nothing', async () => {
+    const id = await testWorkers.insertJob('lost');
+    const ignoringAbort = createScriptedHandler({ rejectsOnAbort: false });
+    testWorkers.start({ batch: ignoringAbort });
+    await advance(0);
+    testWorkers.time.jump(2 * JOB_LEASE_MS);
+    const now = testWorkers.time.clock.now();
     const leaseUntil = now + JOB_LEASE_MS;
-    const taken = await world.store.jobs.claim({ leaseOwner: 'other', leaseUntil, now, kinds: ['batch'] });
+    const taken = await testWorkers.store.jobs.claim({ leaseOwner: 'other', leaseUntil, now, kinds: ['batch'] });
     assert.equal(taken?.id, id);
-    await pass(0);
-    assert.equal(stubborn.last().signal.reason, 'lost');
-    const before = await world.find(id);
-    stubborn.last().report({ done: 9 });
-    stubborn.last().finish();
-    await pass(JOB_LEASE_MS / 2);
-    assert.deepEqual(await world.find(id), before);
-    assert.deepEqual(world.counted, ['batch lost']);
+    await advance(0);
+    assert.equal(ignoringAbort.last().signal.reason, 'lost');
+    const before = await testWorkers.findJob(id);
+    ignoringAbort.last().report({ done: 9 });
+    ignoringAbort.last().finish();
+    await advance(JOB_LEASE_MS / 2);
+    assert.deepEqual(await testWorkers.findJob(id), before);
+    assert.deepEqual(testWorkers.countedAttempts, ['batch lost']);
   });
 
-  it('goes on after it stood still for long where nobody took its job, and does not take that itself', async () => {
-    const id = await world.put('slept');
-    world.begin({ batch: handler });
-    await pass(0);
-    world.time.leap(10 * JOB_LEASE_MS);
-    await pass(JOB_RENEW_MS);
+  it('continues its job after a standstill if no other worker claimed it', async () => {
+    const id = await testWorkers.insertJob('slept');
+    testWorkers.start({ batch: handler });
+    await advance(0);
+    testWorkers.time.jump(10 * JOB_LEASE_MS);
+    await advance(JOB_LEASE_RENEW_MS);
     assert.equal(await stateOf(id), 'running 1 5');
     handler.last().finish();
-    await pass(0);
+    await advance(0);
     assert.deepEqual([await stateOf(id), handler.runs.length], ['done 1 5', 1]);
   });
 
-  it('lives on while the store fails, tells that once, and writes down what was done meanwhile', async () => {
-    const connection = playConnection(world.store.jobs);
-    const id = await world.put('outage');
-    world.begin({ batch: handler }, { jobs: connection.jobs });
-    await pass(0);
+  it('survives a store outage, logs it once and writes pending results afterwards', async () => {
+    const connection = createFaultyConnection(testWorkers.store.jobs);
+    const id = await testWorkers.insertJob('outage');
+    testWorkers.start({ batch: handler }, { jobs: connection.jobs });
+    await advance(0);
     connection.state = 'down';
     handler.last().report({ done: 1 });
     handler.last().finish();
-    await pass(JOB_LEASE_MS / 2);
-    assert.equal((await world.find(id)).state, 'running');
+    await advance(JOB_LEASE_MS / 2);
+    assert.equal((await testWorkers.findJob(id)).state, 'running');
     connection.state = 'up';
-    await pass(JOB_RENEW_MS);
-    assert.deepEqual([(await world.find(id)).state, (await world.find(id)).progress], ['done', { done: 1 }]);
-    await world.put('next');
-    await pass(JOB_LOOK_MS);
+    await advance(JOB_LEASE_RENEW_MS);
+    assert.deepEqual(
+      [(await testWorkers.findJob(id)).state, (await testWorkers.findJob(id)).progress],
+      ['done', { done: 1 }],
+    );
+    await testWorkers.insertJob('next');
+    await advance(JOB_POLL_MS);
     assert.equal(handler.runs.length, 2);
-    assert.deepEqual(messages('error'), ['jobs cannot be read or written for now']);
-    assert.ok(messages('info').includes('jobs can be read and written again'));
+    assert.deepEqual(messages('error'), ['job store unavailable']);
+    assert.ok(messages('info').includes('job store available again'));
   });
 
-  it('stops what it does when the store was away for longer than its lease, and begins nothing twice', async () => {
-    const connection = playConnection(world.store.jobs);
-    const stubborn = playHandler({ stops: false });
-    const id = await world.put('away');
-    world.begin({ batch: stubborn }, { jobs: connection.jobs });
-    await pass(JOB_LEASE_MS / 2);
-    assert.equal(stubborn.last().signal.aborted, false);
+  it('stops a job if the store is away longer than the lease, and does not run it twice at a time', async () => {
+    const connection = createFaultyConnection(testWorkers.store.jobs);
+    const ignoringAbort = createScriptedHandler({ rejectsOnAbort: false });
+    const id = await testWorkers.insertJob('away');
+    testWorkers.start({ batch: ignoringAbort }, { jobs: connection.jobs });
+    await advance(JOB_LEASE_MS / 2);
+    assert.equal(ignoringAbort.last().signal.aborted, false);
     connection.state = 'down';
-    await pass(2 * JOB_LEASE_MS);
-    assert.equal(stubborn.last().signal.reason, 'lost');
+    await advance(2 * JOB_LEASE_MS);
+    assert.equal(ignoringAbort.last().signal.reason, 'lost');
     connection.state = 'up';
-    await pass(2 * JOB_LEASE_MS);
-    assert.equal(stubborn.runs.length, 1, 'the run before has not ended');
-    stubborn.last().finish();
-    await pass(JOB_LOOK_MS);
-    assert.equal(stubborn.runs.length, 2);
-    stubborn.last().finish();
-    await pass(0);
+    await advance(2 * JOB_LEASE_MS);
+    assert.equal(ignoringAbort.runs.length, 1, 'the previous run has not ended');
+    ignoringAbort.last().finish();
+    await advance(JOB_POLL_MS);
+    assert.equal(ignoringAbort.runs.length, 2);
+    ignoringAbort.last().finish();
+    await advance(0);
     assert.equal(await stateOf(id), 'done 2 4');
   });
 
-  it('removes what ended a week ago, and nothing younger', async () => {
-    const id = await world.put('old');
-    world.begin({ batch: handler });
-    await pass(0);
+  it('removes jobs that ended longer ago than the retention time', async () => {
+    const id = await testWorkers.insertJob('old');
+    testWorkers.start({ batch: handler });
+    await advance(0);
     handler.last().finish();
-    await pass(0);
-    world.time.leap(JOB_KEPT_MS);
-    await pass(0);
-    assert.ok(await world.store.jobs.find(id));
-    world.time.leap(JOB_SWEEP_MS);
-    await pass(0);
-    assert.equal(await world.store.jobs.find(id), undefined);
+    await advance(0);
+    testWorkers.time.jump(JOB_RETENTION_MS);
+    await advance(0);
+    assert.ok(await testWorkers.store.jobs.find(id));
+    testWorkers.time.jump(JOB_CLEANUP_INTERVAL_MS);
+    await advance(0);
+    assert.equal(await testWorkers.store.jobs.find(id), undefined);
   });
 });

@@ -1,149 +1,171 @@
 import { JOB_KINDS, type JobKind, type JobRecord } from '../core/job.ts';
 import {
   JOB_GRACE_MS,
-  JOB_KEPT_MS,
+  JOB_RETENTION_MS,
   JOB_LEASE_MS,
-  JOB_LOOK_MS,
-  JOB_RENEW_MS,
-  JOB_SWEEP_MS,
-  JOB_SWEEP_PAGE_MAX,
-  JOBS_AT_ONCE_DEFAULT,
-  JOBS_CANCELLED_AT_ONCE,
-  JOBS_PART_OF_OTHERS,
+  JOB_POLL_MS,
+  JOB_LEASE_RENEW_MS,
+  JOB_CLEANUP_INTERVAL_MS,
+  JOB_CLEANUP_PAGE_MAX,
+  JOB_CONCURRENCY_DEFAULT,
+  JOB_CANCEL_CONCURRENCY,
+  JOB_OTHER_WORKSPACES_SHARE,
 } from '../core/limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
-import { every as systemEvery, type Every } from '../lib/every.ts';
-import type { JobBell } from '../resources/jobs/job-bell.ts';
-import type { JobCrowd, JobStore } from '../store/jobs.ts';
-import { attempt } from './attempt.ts';
+import { startInterval as systemStartInterval, type StartInterval } from '../lib/start-interval.ts';
+import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
+import type { TenantJobGroup, JobStore } from '../store/jobs.ts';
+import { runAttempt } from './run-attempt.ts';
 import type { JobHandlers } from './handler.ts';
-import { holdLease, type JobLease } from './job-lease.ts';
-import { createLooks } from './looks.ts';
-import { createTrouble } from './trouble.ts';
+import { createJobLease, type JobLease } from './job-lease.ts';
+import { createCoalescedPoll } from './coalesced-poll.ts';
+import { createOutageLog } from './outage-log.ts';
 
-/** In ms; what each is for stands in core/limits.ts. */
+/** Intervals in ms; src/core/limits.ts explains each. */
 export interface JobTiming {
-  readonly lookMs: number;
+  readonly pollMs: number;
   readonly renewMs: number;
   readonly leaseMs: number;
   readonly graceMs: number;
 }
 
-const TIMING: JobTiming = {
-  lookMs: JOB_LOOK_MS,
-  renewMs: JOB_RENEW_MS,
+const DEFAULT_TIMING: JobTiming = {
+  pollMs: JOB_POLL_MS,
+  renewMs: JOB_LEASE_RENEW_MS,
   leaseMs: JOB_LEASE_MS,
   graceMs: JOB_GRACE_MS,
 };
 
-export interface JobWorkerNeeds {
+export interface JobWorkerDeps {
   readonly jobs: JobStore;
-  /** Jobs of other kinds are left to other processes. */
+  /** Jobs of kinds without a handler are left to other processes. */
   readonly handlers: JobHandlers;
-  readonly bell: Pick<JobBell, 'listen'>;
-  /** Names this process, and no other one at any time. */
+  readonly notifier: Pick<JobNotifier, 'subscribe'>;
+  /** Name of this process; must be unique among all processes, past and present. */
   readonly leaseOwner: string;
   readonly clock: Clock;
   readonly log: Log;
-  readonly meter: Pick<Meter, 'jobStarted'>;
-  readonly every?: Every;
+  readonly meter: Pick<Meter, 'trackJob'>;
+  readonly startInterval?: StartInterval;
   readonly random?: () => number;
   readonly timing?: Partial<JobTiming> | undefined;
 }
 
 export interface JobWorker {
-  /** Takes no more jobs from here on; those that run go on. */
+  /** Stops claiming jobs; running jobs continue. */
   drain(): void;
-  /** Stops what runs: it goes on elsewhere, or here later. Resolves when all is given back. */
+  /** Stops running jobs: they continue elsewhere or later. Resolves when all are back in the queue. */
   close(): Promise<void>;
 }
 
-interface Held {
+/** A job that this process runs. */
+interface ActiveJob {
   readonly job: JobRecord;
   readonly lease: JobLease;
-  readonly ended: Promise<void>;
+  readonly finished: Promise<void>;
 }
 
-/** Runs jobs as they become due: from the first look, which comes at once, until it is closed. */
-export function startJobWorker(needs: JobWorkerNeeds): JobWorker {
-  const { jobs, handlers, bell, leaseOwner, clock, log, meter, every = systemEvery, random = Math.random } = needs;
-  const timing = { ...TIMING, ...needs.timing };
-  const held = new Map<string, Held>();
-  const trouble = createTrouble(log);
+/** Claims and runs due jobs, immediately and then at every poll, until closed. */
+export function startJobWorker(deps: JobWorkerDeps): JobWorker {
+  const {
+    jobs,
+    handlers,
+    notifier,
+    leaseOwner,
+    clock,
+    log,
+    meter,
+    startInterval = systemStartInterval,
+    random = Math.random,
+  } = deps;
+  const timing = { ...DEFAULT_TIMING, ...deps.timing };
+  const activeJobs = new Map<string, ActiveJob>();
+  const outageLog = createOutageLog(log);
   let isDraining = false;
   let isClosing = false;
 
-  const hold = (job: JobRecord): void => {
+  const startAttempt = (job: JobRecord): void => {
     const { id, kind, subject } = job;
     const handler = handlers[kind];
-    assert(handler, 'only jobs that have a handler are claimed');
+    assert(handler, 'only jobs with a handler are claimed');
     const startedAt = clock.monotonic();
-    const lease = holdLease(job, { jobs, leaseOwner, leaseMs: timing.leaseMs, clock, log, onTrouble: trouble.begin });
-    if (isClosing) lease.stop('shutdown');
-    const count = meter.jobStarted(kind);
-    const ended = attempt(job, { handler, lease, log, random }).then((state) => {
-      held.delete(id);
-      count(state);
-      const ms = Math.round(clock.monotonic() - startedAt);
-      log.info('an attempt at a job ended', { job: id, kind, subject, attempt: job.attempt, state, ms });
-      looks.ring();
+    const lease = createJobLease(job, {
+      jobs,
+      leaseOwner,
+      leaseMs: timing.leaseMs,
+      clock,
+      log,
+      onOutage: outageLog.reportFailure,
     });
-    held.set(id, { job, lease, ended });
+    if (isClosing) lease.stop('shutdown');
+    const countAttempt = meter.trackJob(kind);
+    const finished = runAttempt(job, { handler, lease, log, random }).then((state) => {
+      activeJobs.delete(id);
+      countAttempt(state);
+      const ms = Math.round(clock.monotonic() - startedAt);
+      log.info('job attempt finished', { job: id, kind, subject, attempt: job.attempt, state, ms });
+      claimPoll.trigger();
+    });
+    activeJobs.set(id, { job, lease, finished: finished });
   };
 
   const claim = async (): Promise<JobRecord | undefined> => {
     const now = clock.now();
-    const running = [...held.values()];
-    const wish = {
+    const running = [...activeJobs.values()];
+    const request = {
       leaseOwner,
       leaseUntil: now + timing.leaseMs,
       now,
-      ...roomFor(running, handlers),
-      except: [...held.keys()],
+      ...findClaimableKinds(running, handlers),
+      exceptIds: [...activeJobs.keys()],
     };
-    const crowds = crowdsOf(running, handlers);
-    if (crowds.length === 0) return await jobs.claim(wish);
-    // Those come first of whom nothing runs here.
-    const first = await jobs.claim({ ...wish, exceptOf: crowds });
-    return first ?? (await jobs.claim({ ...wish, exceptOf: crowds.filter(({ isFull }) => isFull) }));
+    const groups = groupByTenant(running, handlers);
+    if (groups.length === 0) return await jobs.claim(request);
+    // Tenants without a running job come first.
+    const first = await jobs.claim({ ...request, exceptGroups: groups });
+    return first ?? (await jobs.claim({ ...request, exceptGroups: groups.filter(({ isFull }) => isFull) }));
   };
 
   const stopCancelled = async (): Promise<void> => {
-    for (const id of await jobs.cancelledAmong([...held.keys()])) held.get(id)?.lease.stop('cancelled');
+    for (const id of await jobs.filterCancelled([...activeJobs.keys()])) activeJobs.get(id)?.lease.stop('cancelled');
   };
 
-  const looks = createLooks(async () => {
+  const claimPoll = createCoalescedPoll(async () => {
     try {
       await stopCancelled();
       while (!isDraining) {
         const job = await claim();
         if (!job) break;
-        hold(job);
+        startAttempt(job);
       }
-      trouble.end();
+      outageLog.reportSuccess();
     } catch (error) {
-      trouble.begin(error);
+      outageLog.reportFailure(error);
     }
   });
 
-  const sweep = createLooks(async () => {
+  const retentionPoll = createCoalescedPoll(async () => {
     try {
-      const before = clock.now() - JOB_KEPT_MS;
-      let removed = JOB_SWEEP_PAGE_MAX;
-      while (!isDraining && removed === JOB_SWEEP_PAGE_MAX)
-        removed = await jobs.removeEnded({ before, limit: JOB_SWEEP_PAGE_MAX });
+      const before = clock.now() - JOB_RETENTION_MS;
+      let removed = JOB_CLEANUP_PAGE_MAX;
+      while (!isDraining && removed === JOB_CLEANUP_PAGE_MAX)
+        removed = await jobs.removeFinished({ before, limit: JOB_CLEANUP_PAGE_MAX });
     } catch (error) {
-      trouble.begin(error);
+      outageLog.reportFailure(error);
     }
   });
 
-  const beat = (): void => held.forEach(({ lease }) => lease.beat());
-  const stopBeat = every(timing.renewMs, beat);
-  const stops = [bell.listen(looks.ring), every(timing.lookMs, looks.ring), every(JOB_SWEEP_MS, sweep.ring)];
-  looks.ring();
-  sweep.ring();
+  const sendHeartbeats = (): void => activeJobs.forEach(({ lease }) => lease.heartbeat());
+  const stopHeartbeats = startInterval(timing.renewMs, sendHeartbeats);
+  const stops = [
+    notifier.subscribe(claimPoll.trigger),
+    startInterval(timing.pollMs, claimPoll.trigger),
+    startInterval(JOB_CLEANUP_INTERVAL_MS, retentionPoll.trigger),
+  ];
+  claimPoll.trigger();
+  retentionPoll.trigger();
 
   const drain = (): void => {
     isDraining = true;
@@ -154,35 +176,43 @@ export function startJobWorker(needs: JobWorkerNeeds): JobWorker {
       drain();
       isClosing = true;
       for (const stop of stops) stop();
-      for (const { lease } of held.values()) lease.stop('shutdown');
-      // A claim that is on its way may bring one more.
-      const allEnded = looks.idle().then(() => Promise.all([...held.values()].map(({ ended }) => ended)));
-      await within(timing.graceMs, every, Promise.all([allEnded, sweep.idle()]));
-      for (const { job, lease } of held.values()) {
-        log.warn('a job did not stop in time', { job: job.id, kind: job.kind, subject: job.subject });
+      for (const { lease } of activeJobs.values()) lease.stop('shutdown');
+      // A pending claim may still return a job.
+      const allEnded = claimPoll
+        .waitUntilIdle()
+        .then(() => Promise.all([...activeJobs.values()].map(({ finished }) => finished)));
+      await waitAtMost(timing.graceMs, startInterval, Promise.all([allEnded, retentionPoll.waitUntilIdle()]));
+      for (const { job, lease } of activeJobs.values()) {
+        log.warn('job did not stop in time', { job: job.id, kind: job.kind, subject: job.subject });
         await lease.abandon();
       }
-      stopBeat();
+      stopHeartbeats();
     },
   };
 }
 
-/** What may be claimed beside what is held. Jobs that are only ended, because they were cancelled, take no place of their kind. */
-function roomFor(held: readonly Held[], handlers: JobHandlers): { kinds: JobKind[]; cancelledKinds: JobKind[] } {
-  const served = JOB_KINDS.filter((kind) => handlers[kind]);
+/** Returns the kinds with a free slot. Canceled jobs that only need to be ended do not occupy a slot of their kind. */
+function findClaimableKinds(
+  activeJobs: readonly ActiveJob[],
+  handlers: JobHandlers,
+): { kinds: JobKind[]; cancelledKinds: JobKind[] } {
+  const handledKinds = JOB_KINDS.filter((kind) => handlers[kind]);
   const isFree = (kind: JobKind): boolean => {
-    const running = held.filter(({ job }) => job.kind === kind && !job.isCancelled).length;
-    return running < (handlers[kind]?.atOnce ?? JOBS_AT_ONCE_DEFAULT);
+    const running = activeJobs.filter(({ job }) => job.kind === kind && !job.isCancelled).length;
+    return running < (handlers[kind]?.concurrency ?? JOB_CONCURRENCY_DEFAULT);
   };
-  const ending = held.filter(({ job }) => job.isCancelled).length;
-  const canEnd = ending < JOBS_CANCELLED_AT_ONCE;
-  return { kinds: canEnd ? served.filter(isFree) : [], cancelledKinds: canEnd ? served : [] };
+  const cancelledCount = activeJobs.filter(({ job }) => job.isCancelled).length;
+  const canCancelMore = cancelledCount < JOB_CANCEL_CONCURRENCY;
+  return { kinds: canCancelMore ? handledKinds.filter(isFree) : [], cancelledKinds: canCancelMore ? handledKinds : [] };
 }
 
-/** Of whom something runs here; `isFull`: the last places of the kind are for others. */
-function crowdsOf(held: readonly Held[], handlers: JobHandlers): readonly (JobCrowd & { readonly isFull: boolean })[] {
-  const counts = new Map<string, JobCrowd & { count: number }>();
-  for (const { job } of held) {
+/** Groups running jobs by kind and tenant. `isFull`: the remaining slots of the kind are reserved for other tenants. */
+function groupByTenant(
+  activeJobs: readonly ActiveJob[],
+  handlers: JobHandlers,
+): readonly (TenantJobGroup & { readonly isFull: boolean })[] {
+  const counts = new Map<string, TenantJobGroup & { count: number }>();
+  for (const { job } of activeJobs) {
     if (job.isCancelled) continue;
     const { kind, owner } = job;
     const name = JSON.stringify([kind, owner.region, owner.workspace]);
@@ -190,15 +220,15 @@ function crowdsOf(held: readonly Held[], handlers: JobHandlers): readonly (JobCr
     counted.count += 1;
     counts.set(name, counted);
   }
-  return [...counts.values()].map(({ count, ...crowd }) => {
-    const atOnce = handlers[crowd.kind]?.atOnce ?? JOBS_AT_ONCE_DEFAULT;
-    return { ...crowd, isFull: count >= atOnce - Math.floor(atOnce * JOBS_PART_OF_OTHERS) };
+  return [...counts.values()].map(({ count, ...group }) => {
+    const concurrency = handlers[group.kind]?.concurrency ?? JOB_CONCURRENCY_DEFAULT;
+    return { ...group, isFull: count >= concurrency - Math.floor(concurrency * JOB_OTHER_WORKSPACES_SHARE) };
   });
 }
 
-async function within(ms: number, every: Every, work: Promise<unknown>): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  const stop = every(ms, resolve);
-  await Promise.race([work, over]);
+async function waitAtMost(ms: number, startInterval: StartInterval, work: Promise<unknown>): Promise<void> {
+  const { promise: timeLimit, resolve } = Promise.withResolvers<void>();
+  const stop = startInterval(ms, resolve);
+  await Promise.race([work, timeLimit]);
   stop();
 }

@@ -1,9 +1,9 @@
-/** Thrown by `assert`: our own state is not what the code relies on. Never thrown because of input. */
+/** Thrown by `assert` when Parley's internal state is inconsistent. Never thrown because of input. */
 export class AssertionError extends Error {
   override readonly name = 'AssertionError';
 }
 
-/** Checks our own state. Input is parsed, never asserted. */
+/** Checks internal state. Input is parsed and rejected with other errors, never asserted. @throws AssertionError */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message);
 }

@@ -3,15 +3,15 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createBatchQueue } from './batch-queue.ts';
 
-describe('a batch queue', () => {
-  it('hands over all that waits as one batch, in order, and then ends', async () => {
+describe('createBatchQueue', () => {
+  it('yields all waiting items as one batch, in order, and then ends', async () => {
     const queue = createBatchQueue<number>({ waitingMax: 10 });
     for (const item of [1, 2, 3]) queue.push(item);
     queue.end();
     assert.deepEqual(await Array.fromAsync(queue), [[1, 2, 3]]);
   });
 
-  it('loses nothing and keeps the order, whenever the reader comes', async () => {
+  it('keeps all items and their order, whenever the reader reads', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(fc.integer(), { maxLength: 5 })), fc.scheduler(), async (bursts, s) => {
         const queue = createBatchQueue<number>({ waitingMax: 3 });
@@ -37,7 +37,7 @@ describe('a batch queue', () => {
     );
   });
 
-  it('says when it is full, and once when it is empty again', async () => {
+  it('reports when it is full, and calls onDrain once when it is empty again', async () => {
     let drained = 0;
     const queue = createBatchQueue<number>({ waitingMax: 2, onDrain: () => drained++ });
     assert.deepEqual([queue.push(1), queue.push(2), queue.push(3)], [true, false, false]);
@@ -50,7 +50,7 @@ describe('a batch queue', () => {
     assert.equal(drained, 1);
   });
 
-  it('gives what waits before it rejects', async () => {
+  it('yields waiting items before it rejects', async () => {
     const queue = createBatchQueue<number>({ waitingMax: 2 });
     queue.push(1);
     queue.fail(new Error('broken'));
@@ -60,7 +60,7 @@ describe('a batch queue', () => {
     await assert.rejects(reader.next(), /broken/);
   });
 
-  it('wakes a reader that waits, for an item, the end and a failure', async () => {
+  it('wakes a waiting reader for an item, the end and a failure', async () => {
     for (const [wake, result] of [
       [(queue: ReturnType<typeof createBatchQueue<number>>) => queue.push(1), [[1]]],
       [(queue: ReturnType<typeof createBatchQueue<number>>) => queue.end(), []],
@@ -78,20 +78,20 @@ describe('a batch queue', () => {
     await assert.rejects(read, /broken/);
   });
 
-  it('tells once when the reader leaves before the end, and not after it', async () => {
+  it('calls onReaderLeft once when the reader leaves before the end, but not after it', async () => {
     let left = 0;
-    const queue = createBatchQueue<number>({ waitingMax: 2, onReturn: () => left++ });
+    const queue = createBatchQueue<number>({ waitingMax: 2, onReaderLeft: () => left++ });
     queue.push(1);
     for await (const batch of queue) if (batch.length > 0) break;
     assert.equal(left, 1);
-    assert.equal(queue.push(2), true, 'what comes later is dropped');
-    const ended = createBatchQueue<number>({ waitingMax: 2, onReturn: () => left++ });
+    assert.equal(queue.push(2), true, 'later items are dropped');
+    const ended = createBatchQueue<number>({ waitingMax: 2, onReaderLeft: () => left++ });
     ended.end();
     await ended[Symbol.asyncIterator]().return?.();
     assert.equal(left, 1);
   });
 
-  it('has one reader', () => {
+  it('allows only one reader', () => {
     const queue = createBatchQueue<number>({ waitingMax: 2 });
     queue[Symbol.asyncIterator]();
     assert.throws(() => queue[Symbol.asyncIterator](), /one reader/);

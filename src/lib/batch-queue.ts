@@ -1,39 +1,38 @@
 import { assert } from './assert.ts';
 
 /**
- * A single-reader queue that hands over everything that waits as one batch.
- *
- * A slow reader gets bigger batches, not more turns. `push` returns false when at least `waitingMax` items wait:
- * the producer should pause until `onDrain` is called.
+ * A queue with one reader, which receives all waiting items as one batch. A slow reader thus gets bigger batches
+ * instead of more iterations.
  */
 export interface BatchQueue<T> extends AsyncIterable<readonly T[]> {
+  /** @returns false when at least `waitingMax` items wait. The producer should then pause until `onDrain` is called. */
   push(item: T): boolean;
-  /** The regular end: the reader gets what waits, then `done`. */
+  /** Ends the queue. The reader receives the waiting items, then `done`. */
   end(): void;
-  /** The reader gets what waits, then the rejection. */
+  /** Fails the queue. The reader receives the waiting items, then the rejection. Later calls have no effect. */
   fail(error: unknown): void;
 }
 
 export interface BatchQueueOptions {
-  /** Items that may wait before `push` says false. */
+  /** Number of waiting items from which `push` returns false. */
   waitingMax: number;
-  /** Called once per fill-up, when the reader has emptied the queue again. */
+  /** Called once each time the reader empties a queue that was full. */
   onDrain?: () => void;
   /** Called when the reader stops before the end. */
-  onReturn?: () => void;
+  onReaderLeft?: () => void;
 }
 
-export function createBatchQueue<T>({ waitingMax, onDrain, onReturn }: BatchQueueOptions): BatchQueue<T> {
+export function createBatchQueue<T>({ waitingMax, onDrain, onReaderLeft }: BatchQueueOptions): BatchQueue<T> {
   let waiting: T[] = [];
   let finished = false;
   let failure: { error: unknown } | undefined;
   let isFull = false;
-  let isTaken = false;
-  let wake: (() => void) | undefined;
+  let hasReader = false;
+  let resolveWait: (() => void) | undefined;
 
-  const stir = (): void => {
-    wake?.();
-    wake = undefined;
+  const wakeReader = (): void => {
+    resolveWait?.();
+    resolveWait = undefined;
   };
 
   const next = async (): Promise<IteratorResult<readonly T[], undefined>> => {
@@ -50,39 +49,39 @@ export function createBatchQueue<T>({ waitingMax, onDrain, onReturn }: BatchQueu
       if (failure) throw failure.error;
       if (finished) return { done: true, value: undefined };
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        resolveWait = resolve;
       });
     }
   };
 
   return {
     push(item) {
-      if (finished || failure) return true; // the reader has left, or the producer said its last word
+      if (finished || failure) return true; // the reader has left, or the producer has ended the queue
       waiting.push(item);
-      stir();
+      wakeReader();
       if (waiting.length < waitingMax) return true;
       isFull = true;
       return false;
     },
     end() {
       finished = true;
-      stir();
+      wakeReader();
     },
     fail(error) {
       if (!finished) failure ??= { error };
-      stir();
+      wakeReader();
     },
     [Symbol.asyncIterator]() {
-      assert(!isTaken, 'a batch queue has one reader');
-      isTaken = true;
+      assert(!hasReader, 'a batch queue has one reader');
+      hasReader = true;
       return {
         next,
         return() {
           const wasRunning = !finished && !failure;
           finished = true;
           waiting = [];
-          stir();
-          if (wasRunning) onReturn?.();
+          wakeReader();
+          if (wasRunning) onReaderLeft?.();
           return Promise.resolve({ done: true, value: undefined });
         },
       };

@@ -1,152 +1,163 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { assert } from './assert.ts';
-import { otherThreadsCpuMs } from './cpu-time.ts';
+import { getOtherThreadsCpuMs } from './cpu-time.ts';
 
-/** What the thread answers to a message: how far it is, as often as it likes, then one of the others. */
-export type WorkerAnswer<Result> =
-  | { readonly type: 'begun'; readonly part: number }
+/** Messages of the thread: any number of `started`, then `done` or `failed`. */
+export type WorkerResponse<Result> =
+  | { readonly type: 'started'; readonly part: number }
   | { readonly type: 'done'; readonly result: Result }
-  | { readonly type: 'fault'; readonly message: string };
+  | { readonly type: 'failed'; readonly message: string };
 
-/** A message that took too much time or memory; `part` is what the thread was at. */
+/** A message exceeded the limit of time or memory. `part` is the part of the message that the thread was processing. */
 export class WorkerLimitError extends Error {
   override readonly name = 'WorkerLimitError';
   readonly limit: 'time' | 'memory';
   readonly part: number;
 
   constructor(limit: 'time' | 'memory', part: number) {
-    super(`a thread took too much ${limit}`);
+    super(`a worker thread exceeded its limit of ${limit}`);
     this.limit = limit;
     this.part = part;
   }
 }
 
 export interface BoundedWorker<Message, Result> {
-  /** One message at a time. @throws WorkerLimitError, or Error where the thread failed. */
-  ask(message: Message): Promise<Result>;
+  /** Processes one message; only one may be pending. @throws WorkerLimitError, or Error when the thread failed. */
+  run(message: Message): Promise<Result>;
   close(): Promise<void>;
 }
 
 export interface BoundedWorkerOptions {
-  /** For people who look at threads. */
+  /** Name of the thread in diagnostic tools. */
   readonly name: string;
-  /** The thread's main file. */
-  readonly main: URL;
-  /** From `begun` of part 0: the thread's own start is nobody's fault. */
+  /** File that the thread runs. */
+  readonly entryUrl: URL;
+  /** Limit in ms, counted from the message `started` with part 0, so that the start of the thread does not count. */
   readonly msMax: number;
   readonly heapMb: number;
-  /** Processor time of the process's other threads; a test may have another. */
-  readonly cpuMs?: () => number;
+  /** Returns the CPU time of the other threads of the process, in ms. Replaced in tests. */
+  readonly getCpuMs?: () => number;
 }
 
-/** Ours: of values as deep as JSON may be, with room. */
+/** Parley's choice: enough for recursion over values of the maximum JSON depth, with a reserve. */
 const STACK_MB = 8;
 
-/** Ours: a thread that was stopped, or starved by others, gets its time so many times over. */
-const ROUNDS_MAX = 15;
+/** Parley's choice: how often a thread that was suspended or starved gets another `msMax`. Beyond: it fails. */
+const EXTENSIONS_MAX = 15;
 
-interface Asked<Result> {
+interface PendingRequest<Result> {
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
   readonly timer: NodeJS.Timeout;
-  /** Undefined until the thread has begun. */
+  /** Part that is being processed. Undefined until the thread reports its start. */
   part: number | undefined;
-  cpuFrom: number;
-  rounds: number;
+  cpuStartMs: number;
+  extensions: number;
 }
 
 /**
- * Work in a thread, within limits of time and memory: beyond them the thread is ended, and the next message gets another.
- * It starts with the first message: 0.2 s and 20 to 40 MB, which many processes never need.
+ * Runs work in a thread with limits of time and memory. A thread that exceeds a limit is terminated, and the next
+ * message starts another one. The first thread starts with the first message: a start takes 0.2 s and 20 to 40 MB,
+ * which many processes never need.
  */
 export function createBoundedWorker<Message, Result>({
   name,
-  main,
+  entryUrl,
   msMax,
   heapMb,
-  cpuMs = otherThreadsCpuMs,
+  getCpuMs = getOtherThreadsCpuMs,
 }: BoundedWorkerOptions): BoundedWorker<Message, Result> {
   let worker: Worker | undefined;
-  let asked: Asked<Result> | undefined;
+  let pending: PendingRequest<Result> | undefined;
 
-  const over = (settle: (one: Asked<Result>) => void): void => {
-    const one = asked;
-    asked = undefined;
+  const settlePending = (settle: (one: PendingRequest<Result>) => void): void => {
+    const one = pending;
+    pending = undefined;
     worker?.unref();
     if (!one) return;
     clearTimeout(one.timer);
     settle(one);
   };
 
-  /** The thread is of no use any more. */
-  const giveUp = (error: unknown): Promise<unknown> => {
+  /** Terminates the thread and rejects the pending request. */
+  const discardWorker = (error: unknown): Promise<unknown> => {
     const gone = worker;
     worker = undefined;
-    over(({ reject }) => reject(error));
+    settlePending(({ reject }) => reject(error));
     return Promise.resolve(gone?.terminate());
   };
 
-  const limitError = (limit: 'time' | 'memory'): WorkerLimitError => new WorkerLimitError(limit, asked?.part ?? 0);
+  const limitError = (limit: 'time' | 'memory'): WorkerLimitError => new WorkerLimitError(limit, pending?.part ?? 0);
 
-  const beginTime = (one: Asked<Result>): void => {
+  const restartTimer = (one: PendingRequest<Result>): void => {
     one.timer.refresh();
-    one.cpuFrom = cpuMs();
-    one.rounds = 0;
+    one.cpuStartMs = getCpuMs();
+    one.extensions = 0;
   };
 
-  /** The time is over; what did not run in it is not to blame. */
-  const onTime = (): void => {
-    if (!asked) return;
-    const hasRun = asked.part !== undefined && cpuMs() - asked.cpuFrom > msMax / 2;
-    if (hasRun) return void giveUp(limitError('time'));
-    asked.rounds++;
-    if (asked.rounds === ROUNDS_MAX) return void giveUp(new Error(`the thread ${name} does not come to its work`));
-    asked.timer.refresh();
+  /**
+   * Rejects the request only when the thread used enough CPU time; a thread that was not scheduled gets an extension.
+   */
+  const onTimeout = (): void => {
+    if (!pending) return;
+    const hasRun = pending.part !== undefined && getCpuMs() - pending.cpuStartMs > msMax / 2;
+    if (hasRun) return void discardWorker(limitError('time'));
+    pending.extensions++;
+    if (pending.extensions === EXTENSIONS_MAX)
+      return void discardWorker(new Error(`the thread ${name} gets no CPU time`));
+    pending.timer.refresh();
   };
 
-  const hear = (answer: WorkerAnswer<Result>): void => {
+  const onMessage = (answer: WorkerResponse<Result>): void => {
     switch (answer.type) {
-      case 'begun':
-        if (!asked) return;
-        asked.part = answer.part;
-        if (answer.part === 0) beginTime(asked);
+      case 'started':
+        if (!pending) return;
+        pending.part = answer.part;
+        if (answer.part === 0) restartTimer(pending);
         return;
       case 'done':
-        return over(({ resolve }) => resolve(answer.result));
-      case 'fault':
-        return over(({ reject }) => reject(new Error(answer.message)));
+        return settlePending(({ resolve }) => resolve(answer.result));
+      case 'failed':
+        return settlePending(({ reject }) => reject(new Error(answer.message)));
     }
   };
 
   const start = (): Worker => {
-    const started = new Worker(fileURLToPath(main), {
+    const started = new Worker(fileURLToPath(entryUrl), {
       name,
       resourceLimits: { maxOldGenerationSizeMb: heapMb, stackSizeMb: STACK_MB },
     });
-    // A thread that nobody waits for keeps no process alive.
+    // An idle thread must not keep the process alive.
     started.unref();
-    started.on('message', (answer: WorkerAnswer<Result>) => started === worker && hear(answer));
+    started.on('message', (answer: WorkerResponse<Result>) => started === worker && onMessage(answer));
     started.on('error', (error) => {
-      if (started === worker) void giveUp(isOutOfMemory(error) ? limitError('memory') : error);
+      if (started === worker) void discardWorker(isOutOfMemory(error) ? limitError('memory') : error);
     });
     started.on('exit', () => {
-      if (started === worker) void giveUp(new Error(`the thread ${name} has ended`));
+      if (started === worker) void discardWorker(new Error(`the thread ${name} exited`));
     });
     return started;
   };
 
   return {
-    ask: (message) =>
+    run: (message) =>
       new Promise((resolve, reject) => {
-        assert(!asked, 'a thread is asked one thing at a time');
-        asked = { resolve, reject, timer: setTimeout(onTime, msMax), part: undefined, cpuFrom: cpuMs(), rounds: 0 };
+        assert(!pending, 'a bounded worker processes one message at a time');
+        pending = {
+          resolve,
+          reject,
+          timer: setTimeout(onTimeout, msMax),
+          part: undefined,
+          cpuStartMs: getCpuMs(),
+          extensions: 0,
+        };
         worker ??= start();
         worker.ref();
         worker.postMessage(message);
       }),
     async close() {
-      await giveUp(new Error(`the thread ${name} was closed`));
+      await discardWorker(new Error(`the thread ${name} was closed`));
     },
   };
 }

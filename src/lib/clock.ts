@@ -1,4 +1,4 @@
-/** Time as an argument, so that no test sleeps. */
+/** Source of time. Passed as a parameter, so that no test sleeps. */
 export interface Clock {
   /** Milliseconds since the epoch, UTC. */
   now(): number;
@@ -11,4 +11,4 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-export const unixSeconds = (ms: number): number => Math.floor(ms / 1000);
+export const toUnixSeconds = (ms: number): number => Math.floor(ms / 1000);

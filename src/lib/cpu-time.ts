@@ -1,10 +1,10 @@
 /**
- * Milliseconds of processor time that this process has used since it began, without the calling thread's. It stands still
- * where the process is stopped, and goes slowly where the machine is busy with others: unlike the clock on the wall it
- * tells what work costs.
+ * Returns the CPU time in ms that all other threads of this process have used since its start. Unlike wall-clock time,
+ * it does not grow while the process is suspended and grows slowly on a busy machine, so it measures the cost of the
+ * work.
  */
-export function otherThreadsCpuMs(): number {
+export function getOtherThreadsCpuMs(): number {
   const all = process.cpuUsage();
-  const own = process.threadCpuUsage();
-  return (all.user + all.system - own.user - own.system) / 1_000;
+  const current = process.threadCpuUsage();
+  return (all.user + all.system - current.user - current.system) / 1_000;
 }

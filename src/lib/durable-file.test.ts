@@ -12,7 +12,7 @@ describe('durable files', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('replaces a file, sets its mode and leaves nothing beside it', async () => {
+  it('replaces a file, sets its mode and leaves no other file', async () => {
     const path = join(folder, 'a');
     await writeFile(path, 'old', { mode: 0o644 });
     await replaceFile(path, 'new', { mode: 0o600 });
@@ -21,7 +21,7 @@ describe('durable files', () => {
     assert.deepEqual(await readdir(folder), ['a']);
   });
 
-  it('lets exactly one of many creators win, with its whole text', async () => {
+  it('lets exactly one of several creators succeed, with its whole text', async () => {
     const path = join(folder, 'b');
     const texts = Array.from({ length: 8 }, (_, index) => `text ${index}`);
     const won = await Promise.all(texts.map((text) => createFile(path, text, { mode: 0o600 })));

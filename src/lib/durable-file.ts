@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A reader sees the old text or the new one, never a part; after a power cut too. `mode` is that of the new file. */
+/**
+ * Replaces a file atomically: readers see the old text or the new one, also after a power failure.
+ * @param options `mode`: permissions of the new file.
+ */
 export async function replaceFile(path: string, text: string, { mode }: { mode: number }): Promise<void> {
-  const temporary = await writeBeside(path, text, mode);
+  const temporary = await writeTemporaryFile(path, text, mode);
   try {
     await rename(temporary, path);
   } catch (error) {
@@ -14,9 +17,9 @@ export async function replaceFile(path: string, text: string, { mode }: { mode: 
   await syncFolder(dirname(path));
 }
 
-/** The same, but only where there is no such file yet: of several at once, one gets true. */
+/** Creates a file atomically. @returns false when it exists already; of several concurrent calls one returns true. */
 export async function createFile(path: string, text: string, { mode }: { mode: number }): Promise<boolean> {
-  const temporary = await writeBeside(path, text, mode);
+  const temporary = await writeTemporaryFile(path, text, mode);
   try {
     await link(temporary, path); // unlike a rename, this refuses to replace
   } catch (error) {
@@ -29,8 +32,8 @@ export async function createFile(path: string, text: string, { mode }: { mode: n
   return true;
 }
 
-/** In the same folder: a rename across volumes would be a copy. */
-async function writeBeside(path: string, text: string, mode: number): Promise<string> {
+/** Writes a file in the same folder, because a rename across volumes would copy. */
+async function writeTemporaryFile(path: string, text: string, mode: number): Promise<string> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   const file = await open(temporary, 'wx', mode);
   try {
@@ -45,7 +48,7 @@ async function writeBeside(path: string, text: string, mode: number): Promise<st
   return temporary;
 }
 
-/** The new name is durable only when the folder is. */
+/** Flushes a folder to the disk, which makes new names in it durable. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

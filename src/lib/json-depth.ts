@@ -1,4 +1,4 @@
-/** Whether `value` has more than `depth` levels of arrays and objects; looks no deeper than that itself. */
+/** Whether `value` has more than `depth` nested arrays and objects. Recurses at most to that depth. */
 export function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (depth === 0) return true;

@@ -1,9 +1,9 @@
 /**
- * Whether JSON text may make more values than `most`: counts commas and opening brackets outside strings, before anything is
- * made of them. Of text that is no JSON it says nothing.
+ * Whether JSON text may contain more than `valuesMax` values. Counts commas and opening brackets outside strings,
+ * before the text is parsed. The result is meaningless for text that is not JSON.
  */
-export function hasMoreValues(bytes: Uint8Array, most: number): boolean {
-  if (bytes.length <= most) return false;
+export function hasMoreJsonValues(bytes: Uint8Array, valuesMax: number): boolean {
+  if (bytes.length <= valuesMax) return false;
   let values = 0;
   let isString = false;
   for (let at = 0; at < bytes.length; at++) {
@@ -12,7 +12,7 @@ export function hasMoreValues(bytes: Uint8Array, most: number): boolean {
       if (byte === BACKSLASH) at++;
       else if (byte === QUOTE) isString = false;
     } else if (byte === QUOTE) isString = true;
-    else if ((byte === COMMA || byte === BRACE || byte === BRACKET) && ++values > most) return true;
+    else if ((byte === COMMA || byte === BRACE || byte === BRACKET) && ++values > valuesMax) return true;
   }
   return false;
 }

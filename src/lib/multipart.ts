@@ -1,15 +1,15 @@
-/** One part of a body that has several. */
-export interface Part {
-  /** Names in lower case; of a name that stands twice the last. Bytes as they came, one character each (latin1). */
+/** A part of a multipart body. */
+export interface MultipartPart {
+  /** Names in lower case; the last value of a repeated name. Values hold the bytes, one character each (latin1). */
   readonly headers: ReadonlyMap<string, string>;
   /**
-   * To be read before the next part is asked for; what is left of it then is passed over. Whoever keeps a piece copies it
-   * before he asks for the next.
+   * Must be read before the next part is requested; the unread rest is skipped. A chunk is valid only until the next
+   * chunk is requested, so copy what must be kept.
    */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** What breaks the rules of the format: RFC 2046, 5.1. Its message is for whoever sent it. */
+/** Violation of the multipart format (RFC 2046, section 5.1). The message is for the sender of the body. */
 export class MultipartError extends Error {
   override readonly name = 'MultipartError';
 }
@@ -18,102 +18,102 @@ const CRLF = Buffer.from('\r\n');
 const BLANK_LINE = Buffer.from('\r\n\r\n');
 const CLOSING = Buffer.from('--');
 
-/** RFC 2046, 5.1.1: at most 70 characters, none of which ends a line. */
+/** RFC 2046, section 5.1.1: at most 70 characters, the last of them not a space. */
 const BOUNDARY = /^[\w'()+,\-./:=? ]{0,69}[\w'()+,\-./:=?]$/;
 
 /**
- * Cuts a multipart body into its parts as it comes in: nothing is gathered but headers and what could be the beginning of
- * a boundary. What stands before the first boundary and behind the last is passed over; the latter is not waited for. The
- * source may use the memory of a piece again when it is asked for the next.
+ * Splits a multipart body into its parts as it arrives. Buffers only headers and a possible start of a boundary. Skips
+ * the preamble, and does not wait for the epilogue. The source may reuse the memory of a chunk once the next is
+ * requested.
  *
- * @throws MultipartError for a boundary that cannot be, a body that ends before its closing boundary, headers that are
- * too long or cannot be read. Whatever the source throws.
+ * @throws MultipartError for an invalid boundary, a body that ends before its closing boundary, and headers that are
+ * too long or invalid; any error of the source.
  */
-export async function* readParts(
+export async function* parseMultipart(
   source: AsyncIterable<Uint8Array>,
   boundary: string,
   { headerBytesMax }: { readonly headerBytesMax: number },
-): AsyncGenerator<Part> {
-  if (!BOUNDARY.test(boundary)) throw new MultipartError('its boundary is none');
-  const cutter = createCutter(source);
+): AsyncGenerator<MultipartPart> {
+  if (!BOUNDARY.test(boundary)) throw new MultipartError('its boundary is invalid');
+  const reader = createDelimiterReader(source);
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
-  // The first boundary may stand at the very beginning, and then has no line before it.
-  cutter.putBack(CRLF);
-  let before = cutter.until(delimiter);
+  // The first boundary may be at the very start of the body, without a preceding line break.
+  reader.unshift(CRLF);
+  let skipped = reader.readUntil(delimiter);
   for (;;) {
-    while ((await before.next()) !== undefined);
-    if ((await cutter.peek(2)).equals(CLOSING)) return;
-    const headers = await readHeaders(cutter, headerBytesMax);
-    const piece = cutter.until(delimiter);
+    while ((await skipped.next()) !== undefined);
+    if ((await reader.peek(2)).equals(CLOSING)) return;
+    const headers = await readHeaders(reader, headerBytesMax);
+    const chunks = reader.readUntil(delimiter);
     yield {
       headers,
-      bytes: { [Symbol.asyncIterator]: () => iterate(piece) },
+      bytes: { [Symbol.asyncIterator]: () => iterateChunks(chunks) },
     };
-    before = piece;
+    skipped = chunks;
   }
 }
 
-/** Ends without touching what is left: the next part begins behind it. */
-async function* iterate(piece: Pieces): AsyncGenerator<Uint8Array> {
+/** Iterates over chunks. An early return does not read the rest; the caller skips it. */
+async function* iterateChunks(chunks: ByteChunks): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const next = await piece.next();
+    const next = await chunks.next();
     if (next === undefined) return;
     yield next;
   }
 }
 
-interface Pieces {
-  /** Undefined when the mark was reached; from then on always. */
+interface ByteChunks {
+  /** @returns undefined once the delimiter was reached. */
   next(): Promise<Buffer | undefined>;
 }
 
-interface Cutter {
-  putBack(bytes: Buffer): void;
-  /** The next so many bytes, which stay. */
+interface DelimiterReader {
+  unshift(bytes: Buffer): void;
+  /** Returns the next `count` bytes without consuming them. */
   peek(count: number): Promise<Buffer>;
-  /** What comes before the mark; the mark itself is passed over. */
-  until(mark: Buffer): Pieces;
+  /** Yields the bytes before the delimiter, and consumes the delimiter. */
+  readUntil(mark: Buffer): ByteChunks;
 }
 
-function createCutter(source: AsyncIterable<Uint8Array>): Cutter {
+function createDelimiterReader(source: AsyncIterable<Uint8Array>): DelimiterReader {
   const iterator = source[Symbol.asyncIterator]();
-  let held: Buffer = Buffer.alloc(0);
-  const more = async (): Promise<void> => {
-    // At most what could be the beginning of a boundary; the piece that it is of may not be there any more afterwards.
-    held = Buffer.from(held);
+  let buffered: Buffer = Buffer.alloc(0);
+  const readMore = async (): Promise<void> => {
+    // `buffered` is at most a partial delimiter. Copy it: the source may reuse the memory of its chunk.
+    buffered = Buffer.from(buffered);
     const { done, value } = await iterator.next();
     if (done === true) throw new MultipartError('it ends before its closing boundary');
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    buffered = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes]);
   };
   const take = (count: number): Buffer => {
-    const taken = held.subarray(0, count);
-    held = held.subarray(count);
+    const taken = buffered.subarray(0, count);
+    buffered = buffered.subarray(count);
     return taken;
   };
   return {
-    putBack(bytes) {
-      held = Buffer.concat([bytes, held]);
+    unshift(bytes) {
+      buffered = Buffer.concat([bytes, buffered]);
     },
     async peek(count) {
-      while (held.length < count) await more();
-      return held.subarray(0, count);
+      while (buffered.length < count) await readMore();
+      return buffered.subarray(0, count);
     },
-    until(mark) {
+    readUntil(mark) {
       let isReached = false;
       return {
         async next() {
           while (!isReached) {
-            const at = held.indexOf(mark);
+            const at = buffered.indexOf(mark);
             if (at >= 0) {
               isReached = true;
               const last = take(at);
               take(mark.length);
               return last.length === 0 ? undefined : last;
             }
-            const sure = held.length - beginningOf(mark, held);
-            if (sure > 0) return take(sure);
-            await more();
+            const safeLength = buffered.length - countDelimiterPrefix(mark, buffered);
+            if (safeLength > 0) return take(safeLength);
+            await readMore();
           }
           return undefined;
         },
@@ -122,21 +122,21 @@ function createCutter(source: AsyncIterable<Uint8Array>): Cutter {
   };
 }
 
-/** How many of the last bytes could be the first ones of the mark. */
-function beginningOf(mark: Buffer, held: Buffer): number {
+/** Counts the bytes at the end of `buffered` that may be the start of the delimiter. */
+function countDelimiterPrefix(mark: Buffer, buffered: Buffer): number {
   const first = mark[0] ?? 0;
-  let at = Math.max(0, held.length - mark.length + 1);
+  let at = Math.max(0, buffered.length - mark.length + 1);
   for (;;) {
-    at = held.indexOf(first, at);
+    at = buffered.indexOf(first, at);
     if (at < 0) return 0;
-    if (mark.compare(held, at, held.length, 0, held.length - at) === 0) return held.length - at;
+    if (mark.compare(buffered, at, buffered.length, 0, buffered.length - at) === 0) return buffered.length - at;
     at += 1;
   }
 }
 
-/** From behind a boundary to the blank line: the rest of the boundary's own line, which is blank, and the headers. */
-async function readHeaders(cutter: Cutter, bytesMax: number): Promise<ReadonlyMap<string, string>> {
-  const pieces = cutter.until(BLANK_LINE);
+/** Reads from a boundary to the blank line: the rest of the boundary's line, which must be blank, and the headers. */
+async function readHeaders(reader: DelimiterReader, bytesMax: number): Promise<ReadonlyMap<string, string>> {
+  const pieces = reader.readUntil(BLANK_LINE);
   let text = '';
   for (let piece = await pieces.next(); piece !== undefined; piece = await pieces.next()) {
     if (text.length + piece.length > bytesMax) {
@@ -145,13 +145,13 @@ async function readHeaders(cutter: Cutter, bytesMax: number): Promise<ReadonlyMa
     text += piece.toString('latin1');
   }
   const [rest = '', ...lines] = text.split('\r\n');
-  if (!/^[ \t]*$/.test(rest)) throw new MultipartError('a boundary is followed by something on its line');
+  if (!/^[ \t]*$/.test(rest)) throw new MultipartError('a boundary is followed by other text on its line');
   const headers = new Map<string, string>();
   for (const line of lines) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon));
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[\r\n\0]/.test(line)) {
-      throw new MultipartError('a header of a part cannot be read');
+      throw new MultipartError('a header of a part is invalid');
     }
     headers.set(name.toLowerCase(), line.slice(colon + 1).trim());
   }

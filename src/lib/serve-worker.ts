@@ -1,24 +1,27 @@
 import { parentPort } from 'node:worker_threads';
 import { assert } from './assert.ts';
-import type { WorkerAnswer } from './bounded-worker.ts';
+import type { WorkerResponse } from './bounded-worker.ts';
 
 /**
  * Makes this thread the other side of a `createBoundedWorker`.
- * @param work May say which part of the message it begins; the time counts from part 0. What it throws is a fault.
+ * @param work Processes a message. It may call `reportStart` for each part of the message; the time limit counts from
+ * part 0. An exception becomes a `failed` response.
  */
-export function serveWorker<Message, Result>(work: (message: Message, begin: (part: number) => void) => Result): void {
-  assert(parentPort, 'this is the main file of a thread');
+export function serveWorker<Message, Result>(
+  work: (message: Message, reportStart: (part: number) => void) => Result,
+): void {
+  assert(parentPort, 'serveWorker must run in a worker thread');
   const port = parentPort;
-  const say = (answer: WorkerAnswer<Result>): void => port.postMessage(answer);
+  const postResponse = (answer: WorkerResponse<Result>): void => port.postMessage(answer);
   port.on('message', (message: Message) => {
     try {
-      say({ type: 'done', result: work(message, (part) => say({ type: 'begun', part })) });
+      postResponse({ type: 'done', result: work(message, (part) => postResponse({ type: 'started', part })) });
     } catch (error) {
-      say({ type: 'fault', message: String(error) });
+      postResponse({ type: 'failed', message: String(error) });
     }
   });
 }
 
-/** Values and schemas may be deeper than the stack. */
+/** Whether the stack overflowed, e.g. because a value or a schema is nested too deeply. */
 export const isStackOverflow = (error: unknown): boolean =>
   error instanceof RangeError && /call stack/.test(error.message);

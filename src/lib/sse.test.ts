@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createSseParser, escapeLineEnds, sseComment, sseData } from './sse.ts';
+import { createSseParser, escapeLineSeparators, encodeSseComment, encodeSseData } from './sse.ts';
 
 const SIZE_MAX = 1000;
 
@@ -20,8 +20,8 @@ const parse = (pieces: readonly string[]) => {
   return pieces.flatMap((piece) => parser.push(piece));
 };
 
-describe('the reader of server-sent events', () => {
-  it('finds the same frames however the text is cut', () => {
+describe('createSseParser', () => {
+  it('finds the same frames for any division of the text into chunks', () => {
     const line = fc.constantFrom(
       'data: a',
       'data:b',
@@ -37,14 +37,14 @@ describe('the reader of server-sent events', () => {
     const end = fc.constantFrom('\n', '\r', '\r\n');
     fc.assert(
       fc.property(fc.array(fc.tuple(line, end)), fc.array(fc.nat({ max: 6 })), (lines, sizes) => {
-        // One byte more: a CR at the very end waits for the LF that may follow.
+        // One more byte: a final CR waits for an LF that may follow.
         const text = `${lines.map((pair) => pair.join('')).join('')}x`;
         assert.deepEqual(parse(cut(text, sizes)), parse([text]));
       }),
     );
   });
 
-  it('reads fields as browsers do', () => {
+  it('parses fields as browsers do', () => {
     assert.deepEqual(parse(['event: e\nid: 1\ndata: a\ndata:b\n\n: note\nretry: 5\n\nevent: lonely\n\ndata\n\n']), [
       { event: 'e', id: '1', data: 'a\nb' },
       { data: '' },
@@ -52,61 +52,61 @@ describe('the reader of server-sent events', () => {
     assert.deepEqual(parse(['data: half']), []);
   });
 
-  it('refuses a frame that would fill the memory, as one line and as many', () => {
+  it('rejects a frame above sizeMax, as one line and as many lines', () => {
     assert.throws(() => parse(['data: ', 'x'.repeat(SIZE_MAX)]), RangeError);
     assert.throws(() => parse(Array.from({ length: SIZE_MAX }, () => 'data: x\n')), RangeError);
     assert.equal(parse(Array.from({ length: SIZE_MAX }, () => 'data: x\n\n')).length, SIZE_MAX);
   });
 });
 
-describe('the writer of server-sent events', () => {
-  it('whatever the data, a reader gets it as one frame without other fields', () => {
+describe('encoding of server-sent events', () => {
+  it('encodes any data as one frame without other fields', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('\n', '\r', ':', ' ', 'd', 'data: x', 'event: e', 'id: 1') }),
         (data) => {
-          const frames = parse([sseData(data), sseData('next')]);
+          const frames = parse([encodeSseData(data), encodeSseData('next')]);
           assert.deepEqual(frames, [{ data: data.replaceAll(/\r\n|\r/g, '\n') }, { data: 'next' }]);
         },
       ),
     );
   });
 
-  it('leaves the blank out where the dialect has none', () => {
-    assert.equal(sseData('{"a":1}', ''), 'data:{"a":1}\n\n');
-    assert.equal(sseData('a\nb', ''), 'data:a\ndata:b\n\n');
+  it('omits the space for the dialect without one', () => {
+    assert.equal(encodeSseData('{"a":1}', ''), 'data:{"a":1}\n\n');
+    assert.equal(encodeSseData('a\nb', ''), 'data:a\ndata:b\n\n');
   });
 
-  it('JSON in a frame has no end of a line in it, whoever looks for one, and says the same', () => {
-    /** Where Python ends a line. */
+  it('removes all line separators from JSON without changing its value', () => {
+    /** Characters that end a line in Python's `splitlines`. */
     const ends = '\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029';
     const endsIn = (json: string): number => [...json].filter((character) => ends.includes(character)).length;
     const words = fc.string({
       unit: fc.oneof(fc.constantFrom('\u0085', '\u2028', '\u2029', '\n', '\\', '"'), fc.string()),
     });
     fc.assert(
-      // Pairs and no maps: V8's own reader takes some keys with escapes for others that it has read before
-      // (nodejs/node issue 63785), whatever stands in the text.
+      // Pairs instead of objects: V8's JSON.parse confuses some keys with escapes with keys it has parsed before
+      // (nodejs/node issue 63785).
       fc.property(fc.array(fc.tuple(words, words)), (value) => {
-        const json = escapeLineEnds(JSON.stringify(value));
+        const json = escapeLineSeparators(JSON.stringify(value));
         assert.equal(endsIn(json), 0);
         assert.deepEqual(JSON.parse(json), value);
-        assert.equal(endsIn(sseData(json)), 2);
+        assert.equal(endsIn(encodeSseData(json)), 2);
       }),
     );
     const text = 'a\u0085b\u2028c\u2029d\\u2028 \ud83c\udf0a';
     assert.equal(
-      escapeLineEnds(JSON.stringify({ text })),
+      escapeLineSeparators(JSON.stringify({ text })),
       '{"text":"a\\u0085b\\u2028c\\u2029d\\\\u2028 \ud83c\udf0a"}',
     );
   });
 
-  it('JSON without such characters is left as it is', () => {
+  it('returns JSON without such characters unchanged', () => {
     const json = '{"text":"Hello, w\u00f6rld. \u4f60\u597d"}';
-    assert.equal(escapeLineEnds(json), json);
+    assert.equal(escapeLineSeparators(json), json);
   });
 
-  it('a comment stays one line, and readers skip it', () => {
-    assert.deepEqual(parse([sseComment('a\ndata: forged\r\n\r\n'), sseData('b')]), [{ data: 'b' }]);
+  it('encodes a comment as one line, which readers skip', () => {
+    assert.deepEqual(parse([encodeSseComment('a\ndata: forged\r\n\r\n'), encodeSseData('b')]), [{ data: 'b' }]);
   });
 });

@@ -1,4 +1,4 @@
-/** Server-sent events: writing frames, and reading them from pieces of any size. */
+// Encoding and parsing of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
 export interface SseFrame {
   id?: string;
@@ -7,12 +7,12 @@ export interface SseFrame {
 }
 
 /**
- * `data:` lines as one frame with an empty line after it. A line break inside `data` becomes a second `data:` line, so
- * that no payload can forge a field.
+ * Encodes `data` as one frame of `data:` lines and an empty line. A line break in `data` starts another `data:` line,
+ * so that no payload can forge a field.
  *
- * @param gap What stands between the colon and the value: ' ' for most clients, '' for the native dialect.
+ * @param gap Text between the colon and the value: ' ' for most clients, '' for the native dialect.
  */
-export function sseData(data: string, gap: '' | ' ' = ' '): string {
+export function encodeSseData(data: string, gap: '' | ' ' = ' '): string {
   if (!data.includes('\n') && !data.includes('\r')) return `data:${gap}${data}\n\n`;
   return `${data
     .split(/\r\n|\n|\r/)
@@ -21,27 +21,29 @@ export function sseData(data: string, gap: '' | ' ' = ' '): string {
 }
 
 /**
- * JSON, or frames of JSON, without the three characters that JSON leaves as they are and that are ends of lines to Unicode:
- * readers that split lines as Python's `splitlines` does (httpx-sse up to 0.4.1) would break a frame there. The JSON
- * says the same.
+ * Escapes the three characters in JSON, or in frames of JSON, that Unicode defines as line separators and JSON leaves
+ * unescaped. Clients that split lines as Python's `splitlines` does (httpx-sse up to 0.4.1) would break a frame there.
+ * The value of the JSON stays the same.
  */
-export function escapeLineEnds(json: string): string {
-  // Three searches are far cheaper than one by a regular expression, and nearly always all there is to do.
+export function escapeLineSeparators(json: string): string {
+  // Three searches are much faster than one regular expression, and nearly always find nothing.
   if (!json.includes('\u0085') && !json.includes('\u2028') && !json.includes('\u2029')) return json;
   return json.replaceAll(/[\u0085\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** A comment line: readers skip it. Line breaks are not allowed in it. */
-export function sseComment(text: string): string {
+/** Encodes a comment line, which readers skip. Replaces line breaks by spaces. */
+export function encodeSseComment(text: string): string {
   return `:${text.replaceAll(/[\r\n]/g, ' ')}\n\n`;
 }
 
 export interface SseParser {
-  /** Complete frames in `piece` and what was held before it. Frames without data are dropped, as in browsers. */
+  /** Returns the frames that `piece` completes. Frames without data are dropped, as in browsers. @throws RangeError */
   push(piece: string): SseFrame[];
 }
 
-/** @param sizeMax Characters a single frame may have; more is an error, so that a peer cannot fill the memory. */
+/**
+ * @param options `sizeMax`: maximum characters of a frame. Beyond: RangeError, so that a peer cannot fill the memory.
+ */
 export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
   let rest = '';
   let size = 0;
@@ -49,7 +51,7 @@ export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
   let id: string | undefined;
   let event: string | undefined;
 
-  const takeLine = (line: string, frames: SseFrame[]): void => {
+  const processLine = (line: string, frames: SseFrame[]): void => {
     if (line === '') {
       if (data.length > 0) {
         frames.push({
@@ -80,15 +82,15 @@ export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
     push(piece) {
       const frames: SseFrame[] = [];
       let text = rest + piece;
-      // A CR at the very end may be the first half of CR LF: it waits.
+      // A final CR may be the first half of CR LF, so it waits for the next piece.
       const endsInCr = text.endsWith('\r');
       if (endsInCr) text = text.slice(0, -1);
-      // Few peers write CR, and a pattern splits at a fifth of the speed.
+      // Few peers send CR, and splitting by a regular expression is five times slower.
       const lines = text.includes('\r') ? text.split(/\r\n|\n|\r/) : text.split('\n');
       rest = lines.pop() ?? '';
       if (endsInCr) rest += '\r';
       if (rest.length > sizeMax) throw new RangeError(`an event is longer than ${sizeMax} characters`);
-      for (const line of lines) takeLine(line, frames);
+      for (const line of lines) processLine(line, frames);
       return frames;
     },
   };

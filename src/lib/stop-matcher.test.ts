@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createStopMatcher } from './stop-matcher.ts';
 
-/** Few letters, so that strings overlap each other and themselves. */
+/** Few letters, so that the strings overlap each other and themselves. */
 const word = (limits: { minLength?: number; maxLength: number }) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), ...limits });
 const stopsOf = fc.array(word({ minLength: 1, maxLength: 4 }), { maxLength: 4 });
@@ -19,7 +19,7 @@ const run = (pieces: readonly string[], stops: readonly string[]) => {
   return { text: text + matcher.end(), match: undefined };
 };
 
-test('any cutting of a text gives what the whole text gives', () => {
+test('finds the same match for any division of a text into pieces', () => {
   fc.assert(
     fc.property(fc.array(word({ maxLength: 5 }), { maxLength: 12 }), stopsOf, (pieces, stops) => {
       assert.deepEqual(run(pieces, stops), run([pieces.join('')], stops));
@@ -27,11 +27,11 @@ test('any cutting of a text gives what the whole text gives', () => {
   );
 });
 
-test('the match is the one that is complete first; of those, the one that begins first', () => {
+test('returns the match that is complete first, and of several the one that starts first', () => {
   fc.assert(
     fc.property(word({ maxLength: 20 }), stopsOf, (text, stops) => {
       const { text: before, match } = run([text], stops);
-      // Reading letter by letter, the plain way.
+      // Reference implementation: check after each character.
       for (let end = 0; end <= text.length; end++) {
         const read = text.slice(0, end);
         const hits = stops.filter((stop) => read.endsWith(stop)).toSorted((a, b) => b.length - a.length);
@@ -46,7 +46,7 @@ test('the match is the one that is complete first; of those, the one that begins
   );
 });
 
-test('nothing is passed on that a later piece turns into a stop string, and nothing else is held back', () => {
+test('holds back only text that a later piece may complete to a stop string', () => {
   const matcher = createStopMatcher(['</think>', 'END']);
   assert.deepEqual(matcher.push('a<'), { text: 'a' });
   assert.deepEqual(matcher.push('b</thi'), { text: '<b' });

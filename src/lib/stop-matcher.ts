@@ -1,44 +1,46 @@
 /**
- * Finds the first of several strings in a text that arrives in pieces, holding back only what could still become one.
- *
- * The work per piece is bounded by the piece and the longest string, not by the text so far.
+ * Finds the first of several strings in a text that arrives in pieces. Holds back only text that may become one of
+ * them. The work per piece depends on the piece and the longest string, not on the text so far.
  */
 export interface StopMatcher {
-  /** `text` is safe to pass on; after a `match`, which `rest` stands behind, nothing more may be pushed. */
+  /**
+   * `text` is safe to pass on. After a `match`, `rest` is the text that follows it, and `push` must not be called
+   * again.
+   */
   push(piece: string): { text: string; match?: string; rest?: string };
-  /** What was still held back when the text ended without a match. */
+  /** Returns the text that was held back, at the end of a text without a match. */
   end(): string;
 }
 
-/** @param stops Non-empty strings. Where two end at the same place, the one that begins first wins. */
+/** @param stops Non-empty strings. When two end at the same position, the one that starts first wins. */
 export function createStopMatcher(stops: readonly string[]): StopMatcher {
-  let held = '';
+  let buffered = '';
   return {
     push(piece) {
       if (stops.length === 0) return { text: piece };
-      held += piece;
-      const found = firstMatch(held, stops);
+      buffered += piece;
+      const found = findFirstMatch(buffered, stops);
       if (found) {
-        const text = held.slice(0, found.at);
-        const rest = held.slice(found.at + found.stop.length);
-        held = '';
+        const text = buffered.slice(0, found.at);
+        const rest = buffered.slice(found.at + found.stop.length);
+        buffered = '';
         return { text, match: found.stop, rest };
       }
-      const keep = openSuffixLength(held, stops);
-      const text = held.slice(0, held.length - keep);
-      held = held.slice(held.length - keep);
+      const partialLength = measurePartialMatch(buffered, stops);
+      const text = buffered.slice(0, buffered.length - partialLength);
+      buffered = buffered.slice(buffered.length - partialLength);
       return { text };
     },
     end() {
-      const text = held;
-      held = '';
+      const text = buffered;
+      buffered = '';
       return text;
     },
   };
 }
 
-/** The match that is complete first while reading; of those, the longest. Any chunking finds the same one. */
-function firstMatch(text: string, stops: readonly string[]): { at: number; stop: string } | undefined {
+/** Finds the match that ends first, and of several the longest. The result is the same for any division into pieces. */
+function findFirstMatch(text: string, stops: readonly string[]): { at: number; stop: string } | undefined {
   let best: { at: number; stop: string } | undefined;
   for (const stop of stops) {
     const at = text.indexOf(stop);
@@ -50,8 +52,8 @@ function firstMatch(text: string, stops: readonly string[]): { at: number; stop:
   return best;
 }
 
-/** Length of the longest suffix of `text` that is a proper prefix of one of `stops`. */
-function openSuffixLength(text: string, stops: readonly string[]): number {
+/** Returns the length of the longest suffix of `text` that is a proper prefix of one of `stops`. */
+function measurePartialMatch(text: string, stops: readonly string[]): number {
   let longest = 0;
   for (const stop of stops) {
     for (let length = Math.min(stop.length - 1, text.length); length > longest; length--) {

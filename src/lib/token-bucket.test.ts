@@ -5,64 +5,64 @@ import { createTokenBucket } from './token-bucket.ts';
 
 const MINUTE_MS = 60_000;
 
-function createRoom(perMinute: number) {
+function createTestBucket(perMinute: number) {
   let now = 0;
   const bucket = createTokenBucket(perMinute, { monotonic: () => now });
   return { bucket, pass: (ms: number) => void (now += ms), now: () => now };
 }
 
-/** Takes it where it is there, as whoever holds to a limit does. */
-const takeIfThere = ({ bucket }: ReturnType<typeof createRoom>, amount: number): boolean => {
-  if (bucket.secondsUntil(amount) > 0) return false;
-  bucket.spend(amount);
+/** Consumes the amount only if it is available. */
+const consumeIfAvailable = ({ bucket }: ReturnType<typeof createTestBucket>, amount: number): boolean => {
+  if (bucket.getSecondsUntil(amount) > 0) return false;
+  bucket.consume(amount);
   return true;
 };
 
-describe('a token bucket', () => {
-  it('is full at its beginning, refills continuously, and keeps a minute at most', () => {
-    const { bucket, pass } = createRoom(600);
-    assert.equal(bucket.level(), 600);
-    bucket.spend(600);
+describe('createTokenBucket', () => {
+  it('starts full, refills continuously, and holds at most one minute’s amount', () => {
+    const { bucket, pass } = createTestBucket(600);
+    assert.equal(bucket.getLevel(), 600);
+    bucket.consume(600);
     pass(1_000);
-    assert.equal(bucket.level(), 10);
+    assert.equal(bucket.getLevel(), 10);
     pass(10 * MINUTE_MS);
-    assert.equal(bucket.level(), 600);
+    assert.equal(bucket.getLevel(), 600);
   });
 
-  it('tells when there is enough, and more than it holds is there when it is full', () => {
-    const { bucket, pass } = createRoom(60);
-    bucket.spend(60);
-    assert.equal(bucket.secondsUntil(30), 30);
-    assert.equal(bucket.secondsUntil(0), 1, 'any at all');
-    assert.equal(bucket.secondsUntil(1_000_000), 60);
+  it('returns the time until an amount is available; a full bucket suffices for any amount', () => {
+    const { bucket, pass } = createTestBucket(60);
+    bucket.consume(60);
+    assert.equal(bucket.getSecondsUntil(30), 30);
+    assert.equal(bucket.getSecondsUntil(0), 1, 'an amount of 0 needs 1');
+    assert.equal(bucket.getSecondsUntil(1_000_000), 60);
     pass(MINUTE_MS);
-    assert.equal(bucket.secondsUntil(1_000_000), 0);
-    bucket.spend(600);
-    assert.equal(bucket.level(), -540);
-    assert.equal(bucket.secondsUntil(1), 541);
+    assert.equal(bucket.getSecondsUntil(1_000_000), 0);
+    bucket.consume(600);
+    assert.equal(bucket.getLevel(), -540);
+    assert.equal(bucket.getSecondsUntil(1), 541);
   });
 
-  it('of nothing a minute never has any', () => {
-    const { bucket, pass } = createRoom(0);
+  it('never fills with a rate of 0', () => {
+    const { bucket, pass } = createTestBucket(0);
     pass(10 * MINUTE_MS);
-    assert.equal(bucket.secondsUntil(0), Infinity);
+    assert.equal(bucket.getSecondsUntil(0), Infinity);
   });
 
-  it('takes up another rate, and keeps what is there as far as there is room', () => {
-    const { bucket, pass } = createRoom(600);
+  it('changes its rate and keeps its level up to the new maximum', () => {
+    const { bucket, pass } = createTestBucket(600);
     bucket.setPerMinute(60);
-    assert.equal(bucket.level(), 60);
-    bucket.spend(60);
+    assert.equal(bucket.getLevel(), 60);
+    bucket.consume(60);
     bucket.setPerMinute(6_000);
-    assert.equal(bucket.level(), 0);
+    assert.equal(bucket.getLevel(), 0);
     pass(1_000);
-    assert.equal(bucket.level(), 100);
+    assert.equal(bucket.getLevel(), 100);
   });
 
-  it('is as full as before where more is given back than was taken', () => {
-    const { bucket } = createRoom(10);
-    bucket.spend(-100);
-    assert.equal(bucket.level(), 10);
+  it('holds at most its maximum when more is returned than was consumed', () => {
+    const { bucket } = createTestBucket(10);
+    bucket.consume(-100);
+    assert.equal(bucket.getLevel(), 10);
   });
 
   const steps = fc.array(
@@ -74,32 +74,32 @@ describe('a token bucket', () => {
     { maxLength: 50 },
   );
 
-  it('never gives more than a minute and what has flowed in since, nor keeps back what is there', () => {
+  it('never gives more than one minute’s amount plus the refill, and always gives what is available', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 300 }), steps, (perMinute, all) => {
-        const room = createRoom(perMinute);
+        const test = createTestBucket(perMinute);
         let given = 0;
-        /** All that one request took beyond what the bucket can hold: it is owed. */
+        /** The largest amount that a request consumed beyond the bucket's maximum. */
         let owedMax = 0;
         for (const step of all) {
-          if ('pass' in step) room.pass(step.pass);
+          if ('pass' in step) test.pass(step.pass);
           else if ('take' in step) {
             const { take } = step;
-            const level = room.bucket.level();
-            const isThere = takeIfThere(room, take);
-            // A step of a double may be missing.
-            if (isThere) assert.ok(level >= Math.min(Math.max(1, take), perMinute) - 1e-6);
+            const level = test.bucket.getLevel();
+            const isConsumed = consumeIfAvailable(test, take);
+            // Tolerance for floating-point rounding.
+            if (isConsumed) assert.ok(level >= Math.min(Math.max(1, take), perMinute) - 1e-6);
             else assert.ok(level < Math.min(Math.max(1, take), perMinute));
-            if (isThere) given += take;
-            if (isThere) owedMax = Math.max(owedMax, take - perMinute);
+            if (isConsumed) given += take;
+            if (isConsumed) owedMax = Math.max(owedMax, take - perMinute);
           } else {
-            const seconds = room.bucket.secondsUntil(step.wait);
-            room.pass(seconds * 1000);
-            assert.ok(room.bucket.secondsUntil(step.wait) < 1e-6, 'it is there when it was told to be');
+            const seconds = test.bucket.getSecondsUntil(step.wait);
+            test.pass(seconds * 1000);
+            assert.ok(test.bucket.getSecondsUntil(step.wait) < 1e-6, 'the amount is available at the announced time');
           }
-          const flowed = (room.now() * perMinute) / MINUTE_MS;
+          const flowed = (test.now() * perMinute) / MINUTE_MS;
           assert.ok(given <= perMinute + flowed + Math.max(0, owedMax) + 1e-6);
-          assert.ok(room.bucket.level() <= perMinute);
+          assert.ok(test.bucket.getLevel() <= perMinute);
         }
       }),
     );

@@ -1,47 +1,47 @@
 import type { Clock } from './clock.ts';
 
-/** So many a minute, refilled continuously, and at most one minute's worth kept. */
+/** Token bucket: refills continuously with the amount per minute, and holds at most one minute's amount. */
 export interface TokenBucket {
-  /** What is there now; below 0 where more was spent than there was. */
-  level(): number;
+  /** Returns the available amount. Negative when more was consumed than was available. */
+  getLevel(): number;
   /**
-   * Seconds until it holds so much, 0 where it does. For any amount it has to hold 1; for more than it can hold it has to be
-   * full. Infinity where it never fills.
+   * Returns the seconds until the amount is available; 0 when it is. An amount below 1 counts as 1. For an amount above
+   * the maximum, the bucket must be full. Infinity when the rate is 0.
    */
-  secondsUntil(amount: number): number;
-  /** Takes it, whether it is there or not; less than nothing is given back. */
-  spend(amount: number): void;
-  /** Another rate from now on: what is there stays, as far as there is room for it. */
+  getSecondsUntil(amount: number): number;
+  /** Consumes the amount, even if it is not available. A negative amount is returned to the bucket. */
+  consume(amount: number): void;
+  /** Changes the rate. The available amount stays, up to the new maximum. */
   setPerMinute(perMinute: number): void;
 }
 
-/** Full at its beginning. @param perMinute From 0. */
+/** Creates a full bucket. @param perMinute Rate and maximum, from 0. */
 export function createTokenBucket(perMinute: number, clock: Pick<Clock, 'monotonic'>): TokenBucket {
   let rate = perMinute;
-  let held = perMinute;
-  let at = clock.monotonic();
+  let tokens = perMinute;
+  let refilledAt = clock.monotonic();
 
   const level = (): number => {
     const now = clock.monotonic();
-    held = Math.min(rate, held + ((now - at) * rate) / MINUTE_MS);
-    at = now;
-    return held;
+    tokens = Math.min(rate, tokens + ((now - refilledAt) * rate) / MINUTE_MS);
+    refilledAt = now;
+    return tokens;
   };
 
   return {
-    level,
-    secondsUntil(amount) {
+    getLevel: level,
+    getSecondsUntil(amount) {
       if (rate === 0) return Infinity;
       const missing = Math.min(Math.max(1, amount), rate) - level();
       return Math.max(0, (missing * MINUTE_MS) / 1000 / rate);
     },
-    spend(amount) {
-      held = Math.min(rate, level() - amount);
+    consume(amount) {
+      tokens = Math.min(rate, level() - amount);
     },
     setPerMinute(next) {
       level();
       rate = next;
-      held = Math.min(rate, held);
+      tokens = Math.min(rate, tokens);
     },
   };
 }

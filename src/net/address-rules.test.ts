@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createNetworks, createPublicAddresses } from './address-rules.ts';
+import { createNetworkMatcher, createPublicAddressMatcher } from './address-rules.ts';
 
-describe('public addresses', () => {
-  const isPublic = createPublicAddresses();
+describe('createPublicAddressMatcher', () => {
+  const isPublic = createPublicAddressMatcher();
 
   for (const address of [
     '1.1.1.1',
@@ -28,17 +28,17 @@ describe('public addresses', () => {
     '2606:4700:4700::1111',
     '2a00:1450:4001::1',
   ]) {
-    it(`hold ${address}`, () => assert.equal(isPublic(address), true));
+    it(`accepts ${address}`, () => assert.equal(isPublic(address), true));
   }
 
   for (const address of ['', 'localhost', '1.1.1.1%eth0', '1.1.1', '2606:4700::1%1', '[::1]', '1.1.1.1/32']) {
-    it(`do not hold ${JSON.stringify(address)}`, () => assert.equal(isPublic(address), false));
+    it(`rejects ${JSON.stringify(address)}`, () => assert.equal(isPublic(address), false));
   }
 });
 
-describe('networks', () => {
-  it('are read as addresses or with their bits', () => {
-    const has = createNetworks(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
+describe('createNetworkMatcher', () => {
+  it('accepts addresses, and networks with a prefix length', () => {
+    const has = createNetworkMatcher(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
     const addresses = ['127.0.0.1', '127.0.0.2', '10.9.8.7', '11.0.0.1', 'fd12::1', 'fe00::1', 'here'];
     assert.deepEqual(addresses.map(has), [true, false, true, false, true, false, false]);
   });
@@ -55,6 +55,6 @@ describe('networks', () => {
     '10.0.0.0/8/1',
     '::/ ',
   ]) {
-    it(`are not ${JSON.stringify(text)}`, () => assert.throws(() => createNetworks([text])));
+    it(`refuses ${JSON.stringify(text)}`, () => assert.throws(() => createNetworkMatcher([text])));
   }
 });

@@ -1,10 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Of the IPv4 addresses, those that lead to no public host: the special-purpose registry of IANA with multicast and what is
- * reserved. 168.63.129.16 looks public and is the host of a virtual machine in one large cloud.
+ * IPv4 networks without public hosts: the IANA special-purpose registry, multicast and reserved networks.
+ * 168.63.129.16 looks public, but is the host of a virtual machine in one large cloud.
  */
-const NOT_PUBLIC_4: readonly string[] = [
+const NON_PUBLIC_IPV4_NETWORKS: readonly string[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -23,47 +23,47 @@ const NOT_PUBLIC_4: readonly string[] = [
   '240.0.0.0/4',
 ];
 
-/** Of the IPv6 addresses, the only ones that are given out; all others are local, reserved, or hold an IPv4 address. */
-const GIVEN_OUT_6: readonly string[] = ['2000::/3'];
+/** The only IPv6 network with assigned addresses; all others are local, reserved, or contain an IPv4 address. */
+const GLOBAL_UNICAST_IPV6_NETWORKS: readonly string[] = ['2000::/3'];
 
-/** Of these again: protocol assignments with Teredo and ORCHID, documentation, 6to4. */
-const NOT_PUBLIC_6: readonly string[] = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+/** Exceptions within it: protocol assignments with Teredo and ORCHID, documentation, 6to4. */
+const NON_PUBLIC_IPV6_NETWORKS: readonly string[] = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-/** What stands behind the slash is digits: nothing at all would be read as 0, which is every address that there is. */
-const NETWORK = /^([^/]+)(?:\/(\d{1,3}))?$/;
+/** An address with an optional prefix length. Requires digits after the slash: `Number('')` is 0, every address. */
+const NETWORK_PATTERN = /^([^/]+)(?:\/(\d{1,3}))?$/;
 
-/** A set of addresses. */
-export type Networks = (address: string) => boolean;
+/** Returns whether an address belongs to a fixed set of addresses. */
+export type AddressMatcher = (address: string) => boolean;
 
 /**
- * @param texts Addresses and networks as `10.0.0.0/8` or `fd00::/8`.
- * @throws Error where one is none.
+ * @param texts Addresses, and networks such as `10.0.0.0/8` or `fd00::/8`.
+ * @throws Error if a text is neither.
  */
-export function createNetworks(texts: readonly string[]): Networks {
-  const list = new BlockList();
+export function createNetworkMatcher(texts: readonly string[]): AddressMatcher {
+  const blockList = new BlockList();
   for (const text of texts) {
-    const [, network = '', bits] = NETWORK.exec(text) ?? [];
-    const family = familyOf(network);
-    if (family === undefined) throw new TypeError(`${text} is no network`);
-    list.addSubnet(network, bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits), family);
+    const [, network = '', bits] = NETWORK_PATTERN.exec(text) ?? [];
+    const family = getIpFamily(network);
+    if (family === undefined) throw new TypeError(`${text} is not a network`);
+    blockList.addSubnet(network, bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits), family);
   }
   return (address) => {
-    const family = familyOf(address);
-    return family !== undefined && list.check(address, family);
+    const family = getIpFamily(address);
+    return family !== undefined && blockList.check(address, family);
   };
 }
 
-/** Whether an address belongs to the public internet. What is no address, or has a zone, does not. */
-export function createPublicAddresses(): Networks {
-  const notPublic = createNetworks([...NOT_PUBLIC_4, ...NOT_PUBLIC_6]);
-  const givenOut = createNetworks(GIVEN_OUT_6);
+/** Matches the addresses of the public internet. Rejects texts that are not addresses, and addresses with a zone. */
+export function createPublicAddressMatcher(): AddressMatcher {
+  const isNonPublic = createNetworkMatcher([...NON_PUBLIC_IPV4_NETWORKS, ...NON_PUBLIC_IPV6_NETWORKS]);
+  const isGlobalUnicast = createNetworkMatcher(GLOBAL_UNICAST_IPV6_NETWORKS);
   return (address) => {
-    const family = familyOf(address);
-    return family !== undefined && !notPublic(address) && (family === 'ipv4' || givenOut(address));
+    const family = getIpFamily(address);
+    return family !== undefined && !isNonPublic(address) && (family === 'ipv4' || isGlobalUnicast(address));
   };
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
+function getIpFamily(address: string): 'ipv4' | 'ipv6' | undefined {
   if (address.includes('%')) return undefined;
   const version = isIP(address);
   return version === 4 ? 'ipv4' : version === 6 ? 'ipv6' : undefined;

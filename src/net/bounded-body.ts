@@ -2,40 +2,40 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { FETCH_UNPACK_FREE_BYTES, FETCH_UNPACK_RATIO_MAX } from '../core/limits.ts';
-import { connectionFailure, serverFailed, tooLarge } from './fetch-refusals.ts';
+import { toConnectionError, createServerError, createTooLargeError } from './fetch-errors.ts';
 
-/** How the body is packed. @throws ServiceError `upstream-failed` where we did not offer that. */
-export function packingOf(response: IncomingMessage): Packing | undefined {
+/** Returns the compression of the body. @throws ServiceError `upstream-failed` for a compression not requested. */
+export function parseContentEncoding(response: IncomingMessage): ContentEncoding | undefined {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return undefined;
   if (encoding === 'gzip' || encoding === 'x-gzip') return 'gzip';
   if (encoding === 'deflate' || encoding === 'br') return encoding;
-  throw serverFailed('sent a body packed in a way that was not asked for');
+  throw createServerError('sent a body with a content encoding that was not requested');
 }
 
-export type Packing = 'gzip' | 'deflate' | 'br';
+export type ContentEncoding = 'gzip' | 'deflate' | 'br';
 
-export interface BodyBounds {
-  readonly packing: Packing | undefined;
-  /** Of what is sent, and of what it unpacks to. */
+export interface ResponseBodyLimits {
+  readonly encoding: ContentEncoding | undefined;
+  /** Limit of the received and of the decompressed body. */
   readonly bytesMax: number;
-  /** Aborts when the time is over or the caller has gone. */
+  /** Aborts on a timeout or when the caller leaves. */
   readonly signal: AbortSignal;
-  /** When the body has ended, in whatever way; may be called twice. */
-  readonly onEnd: () => void;
+  /** Called when the body has ended, successfully or not; may be called twice. */
+  readonly onClose: () => void;
 }
 
-/** The unpacked body; reading it fails as soon as a bound is passed or the connection ends before the body does. */
-export function boundedBody(response: IncomingMessage, bounds: BodyBounds): Readable {
-  const { signal, onEnd } = bounds;
+/** Returns the decompressed body. Reading fails beyond a limit, or when the connection closes before the body ends. */
+export function createBoundedBody(response: IncomingMessage, limits: ResponseBodyLimits): Readable {
+  const { signal, onClose } = limits;
   const onAbort = (): void => {
     response.destroy();
-    onEnd();
+    onClose();
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  const chunks = unpacked(response, bounds);
-  // By hand: a stream made of the generator would wait for it when it is destroyed, and it waits for the server.
+  const chunks = decodeBody(response, limits);
+  // Not Readable.from: destroying that waits for the generator, which waits for the server.
   return new Readable({
     read() {
       chunks.next().then(
@@ -46,57 +46,63 @@ export function boundedBody(response: IncomingMessage, bounds: BodyBounds): Read
     destroy(error, done) {
       signal.removeEventListener('abort', onAbort);
       response.destroy();
-      onEnd();
+      onClose();
       done(error);
     },
   });
 }
 
-async function* unpacked(response: IncomingMessage, bounds: BodyBounds): AsyncGenerator<Uint8Array> {
-  const { packing, bytesMax, signal } = bounds;
-  let [sent, size] = [0, 0];
-  const count = new Transform({
+async function* decodeBody(response: IncomingMessage, limits: ResponseBodyLimits): AsyncGenerator<Uint8Array> {
+  const { encoding, bytesMax, signal } = limits;
+  let [receivedBytes, decodedBytes] = [0, 0];
+  const byteCounter = new Transform({
     transform(chunk: Uint8Array, _encoding, done) {
-      sent += chunk.byteLength;
-      done(sent > bytesMax ? tooLarge(bytesMax) : null, chunk);
+      receivedBytes += chunk.byteLength;
+      done(receivedBytes > bytesMax ? createTooLargeError(bytesMax) : null, chunk);
     },
   });
   try {
     signal.throwIfAborted();
-    for await (const chunk of packing ? unpack(response, count, packing) : piped(response, count)) {
-      size += chunk.byteLength;
-      if (size > bytesMax) throw tooLarge(bytesMax);
-      if (size > FETCH_UNPACK_FREE_BYTES && size > sent * FETCH_UNPACK_RATIO_MAX) {
-        throw serverFailed('sent a body that unpacks to much more than it is');
+    for await (const chunk of encoding
+      ? decompress(response, byteCounter, encoding)
+      : pipeThrough(response, byteCounter)) {
+      decodedBytes += chunk.byteLength;
+      if (decodedBytes > bytesMax) throw createTooLargeError(bytesMax);
+      if (decodedBytes > FETCH_UNPACK_FREE_BYTES && decodedBytes > receivedBytes * FETCH_UNPACK_RATIO_MAX) {
+        throw createServerError('sent a body that decompresses to far more than its size');
       }
       yield chunk;
     }
     signal.throwIfAborted();
-    if (!response.complete) throw serverFailed('broke the connection');
+    if (!response.complete) throw createServerError('closed the connection early');
   } catch (thrown) {
     signal.throwIfAborted();
-    throw connectionFailure(thrown);
+    throw toConnectionError(thrown);
   }
 }
 
-const piped = (response: IncomingMessage, count: Transform): AsyncIterable<Uint8Array> =>
-  pipeline(response, count, () => undefined);
+const pipeThrough = (response: IncomingMessage, transform: Transform): AsyncIterable<Uint8Array> =>
+  pipeline(response, transform, () => undefined);
 
-async function* unpack(response: IncomingMessage, count: Transform, packing: Packing): AsyncGenerator<Uint8Array> {
-  const bytes = piped(response, count)[Symbol.asyncIterator]();
+async function* decompress(
+  response: IncomingMessage,
+  byteCounter: Transform,
+  encoding: ContentEncoding,
+): AsyncGenerator<Uint8Array> {
+  const bytes = pipeThrough(response, byteCounter)[Symbol.asyncIterator]();
   const first = await bytes.next();
   if (first.done === true) return;
-  const decoder = decoderOf(packing, first.value[0] ?? 0);
-  async function* all(): AsyncGenerator<Uint8Array> {
+  const decoder = createDecompressor(encoding, first.value[0] ?? 0);
+  async function* prependFirst(): AsyncGenerator<Uint8Array> {
     if (first.done !== true) yield first.value;
     for (let next = await bytes.next(); next.done !== true; next = await bytes.next()) yield next.value;
   }
-  yield* pipeline(Readable.from(all(), { objectMode: false }), decoder, () => undefined);
+  yield* pipeline(Readable.from(prependFirst(), { objectMode: false }), decoder, () => undefined);
 }
 
-/** Half of the servers that say deflate send it without the zlib head that it is defined with. */
-function decoderOf(packing: Packing, firstByte: number): Transform {
-  if (packing === 'gzip') return createGunzip();
-  if (packing === 'br') return createBrotliDecompress();
+/** Some servers send `deflate` without the zlib header that RFC 9110 requires; the first byte tells them apart. */
+function createDecompressor(encoding: ContentEncoding, firstByte: number): Transform {
+  if (encoding === 'gzip') return createGunzip();
+  if (encoding === 'br') return createBrotliDecompress();
   return (firstByte & 0x0f) === 0x08 ? createInflate() : createInflateRaw();
 }

@@ -1,31 +1,31 @@
 import type { LinkedAbort } from '../lib/linked-abort.ts';
-import { linkedAbort } from '../lib/linked-abort.ts';
-import { tookTooLong } from './fetch-refusals.ts';
+import { createLinkedAbort } from '../lib/linked-abort.ts';
+import { createTimeoutError } from './fetch-errors.ts';
 
-/** The time that a fetch has, as a signal: it aborts with the caller's, or with what took too long. */
+/** The deadlines of a fetch as one signal, which aborts with the caller's signal or with a timeout error. */
 export interface FetchDeadlines {
   readonly signal: AbortSignal;
-  /** What is waited for now, in the place of what was before. @param what As in "needed more than 5 s to connect". */
-  begin(what: string, ms: number): void;
-  /** Nothing but the whole is waited for. */
-  rest(): void;
-  end(): void;
+  /** Starts a phase with its own limit and ends the one before. @param action As in "more than 5 s to connect". */
+  startPhase(action: string, ms: number): void;
+  /** Ends the phase; only the total limit stays. */
+  endPhase(): void;
+  close(): void;
 }
 
-export function createFetchDeadlines(caller: AbortSignal | undefined, wholeMs: number): FetchDeadlines {
-  const abort: LinkedAbort = linkedAbort(caller ?? new AbortController().signal);
-  let stage: NodeJS.Timeout | undefined;
-  const whole = setTimeout(() => abort.abort(tookTooLong('in all', wholeMs)), wholeMs);
+export function createFetchDeadlines(callerSignal: AbortSignal | undefined, totalMs: number): FetchDeadlines {
+  const abort: LinkedAbort = createLinkedAbort(callerSignal ?? new AbortController().signal);
+  let phaseTimer: NodeJS.Timeout | undefined;
+  const totalTimer = setTimeout(() => abort.abort(createTimeoutError('in all', totalMs)), totalMs);
   return {
     signal: abort.signal,
-    begin(what, ms) {
-      clearTimeout(stage);
-      stage = setTimeout(() => abort.abort(tookTooLong(what, ms)), ms);
+    startPhase(action, ms) {
+      clearTimeout(phaseTimer);
+      phaseTimer = setTimeout(() => abort.abort(createTimeoutError(action, ms)), ms);
     },
-    rest: () => clearTimeout(stage),
-    end() {
-      clearTimeout(stage);
-      clearTimeout(whole);
+    endPhase: () => clearTimeout(phaseTimer),
+    close() {
+      clearTimeout(phaseTimer);
+      clearTimeout(totalTimer);
       abort.unlink();
     },
   };

@@ -1,106 +1,110 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_REDIRECTS_MAX, FETCH_WHOLE_MS } from '../core/limits.ts';
-import { boundedBody, packingOf } from './bounded-body.ts';
+import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_REDIRECTS_MAX, FETCH_TOTAL_MS } from '../core/limits.ts';
+import { createBoundedBody, parseContentEncoding } from './bounded-body.ts';
 import { createFetchDeadlines } from './fetch-deadlines.ts';
-import { notAllowed, serverFailed, tooLarge } from './fetch-refusals.ts';
-import { hop } from './hop.ts';
-import type { Content, HopNeeds } from './hop.ts';
-import { systemResolve } from './resolve.ts';
-import type { Resolve } from './resolve.ts';
+import { createInvalidUrlError, createServerError, createTooLargeError } from './fetch-errors.ts';
+import { sendRequest } from './send-request.ts';
+import type { RequestContent, SendRequestOptions } from './send-request.ts';
+import { resolveWithSystem } from './resolve-host.ts';
+import type { ResolveHost } from './resolve-host.ts';
 import { createUrlRules } from './url-rules.ts';
 
 export interface FetchTimeouts {
-  /** Of each redirect: until the name is resolved and the connection stands, TLS included. */
+  /** For each redirect: until the name is resolved and the connection is open, including TLS. */
   readonly connectMs: number;
-  /** Of each redirect: from then on until the answer's head is there. */
+  /** For each redirect: from then until the response headers have arrived. */
   readonly headMs: number;
-  /** From the call to the last byte of the body, with the time that its reader takes. */
-  readonly wholeMs: number;
+  /** From the call to the last byte of the body, including the time that its reader takes. */
+  readonly totalMs: number;
 }
 
 export interface GuardedFetchOptions {
-  /** As in `UrlRulesOptions`: names, addresses and networks that may be asked although they are not public. */
+  /** As in `UrlRulesOptions`: names, addresses and networks that are allowed although they are not public. */
   readonly allow?: readonly string[] | undefined;
   /** As in `UrlRulesOptions`. */
   readonly ports?: readonly number[] | undefined;
   readonly timeouts?: Partial<FetchTimeouts> | undefined;
   readonly redirectsMax?: number | undefined;
   /** Whether an https URL may redirect to an http one. */
-  readonly mayDowngrade?: boolean | undefined;
-  /** PEM texts of authorities that are trusted in the place of the runtime's own. */
+  readonly allowsDowngrade?: boolean | undefined;
+  /** PEM texts of the authorities to trust instead of the runtime's. */
   readonly certificates?: readonly string[] | undefined;
-  /** Who asks, in words for whoever reads a server's log. Default: a name that tells nothing. */
+  /** The User-Agent header. Default: `parley`. */
   readonly userAgent?: string | undefined;
-  /** Default: the system's. */
-  readonly resolve?: Resolve | undefined;
+  /** Default: the resolver of the system. */
+  readonly resolve?: ResolveHost | undefined;
 }
 
-export interface FetchWish {
-  /** Of the body as it is sent and as it is unpacked. Beyond: `too-large`, at once where a length is announced. */
+export interface FetchOptions {
+  /** Limit of the received and of the decompressed body. Fails with `too-large`, at once if a length is announced. */
   readonly bytesMax: number;
   /** The Accept header. Default: anything. */
   readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Beside those that every request has; lower-case names. No other origin than that of the URL is sent them. */
+  /** Additional headers with lower-case names. Sent to the origin of the URL only. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Makes it a POST. It goes to nobody but the server that was named: a redirect is then an answer like any other. */
-  readonly content?: Content | undefined;
-  /** Hears where a redirect leads before anybody is asked there. What it throws ends the fetch. */
+  /** Sends a POST with this body. Redirects of a POST are not followed, but returned. */
+  readonly content?: RequestContent | undefined;
+  /** Called with the target of each redirect before the next request. An exception ends the fetch. */
   readonly onRedirect?: ((url: string) => Promise<void>) | undefined;
 }
 
-export interface Fetched {
-  /** Of any class but redirects that were followed: whether it is good is for the caller to say. */
+export interface FetchResponse {
+  /** Any status except followed redirects; the caller decides what to accept. */
   readonly status: number;
-  /** Where the answer came from, after redirects. */
+  /** URL of the response, after redirects. */
   readonly url: string;
-  /** As the server wrote it, empty where it did not. */
+  /** The header as sent by the server, or an empty string. */
   readonly contentType: string;
   readonly contentDisposition: string;
-  /** Any other header of the answer by its lower-case name, empty where it has none. */
-  header(name: string): string;
-  /** Unpacked. Whoever does not read it to its end destroys it; its errors are ServiceErrors, as those of the call. */
+  /** Returns any other header by its lower-case name, or an empty string. */
+  getHeader(name: string): string;
+  /** Decompressed. A reader that stops early must destroy it. Its errors are ServiceErrors. */
   readonly body: Readable;
 }
 
 /**
- * @throws ServiceError `invalid-request` for a URL that is not allowed or a host that has no public address;
- * `upstream-failed` for a server that does not answer as it should; `timeout`; `too-large`; or the signal's reason.
+ * @throws ServiceError `invalid-request` for a URL that is not allowed or a host without a public address;
+ * `upstream-failed` if the server does not respond correctly; `timeout`; `too-large`; or the signal's reason.
  */
-export type GuardedFetch = (url: string, wish: FetchWish) => Promise<Fetched>;
+export type GuardedFetch = (url: string, options: FetchOptions) => Promise<FetchResponse>;
 
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The one way to a URL that did not come from configuration: it leads to public hosts only, also after redirects, and
- * everything it takes has a bound. It sends nothing that tells who asks, unless `options` or a wish say so.
+ * The only way to fetch a URL that does not come from the configuration. It reaches public hosts only, also after
+ * redirects, and everything it receives has a limit. It sends nothing that identifies the caller, unless the options
+ * contain it.
  *
- * @throws ServiceError `invalid-request` where `allow` cannot be read.
+ * @throws ServiceError `invalid-request` if an entry of `allow` is invalid.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
-  const { timeouts, redirectsMax = FETCH_REDIRECTS_MAX, mayDowngrade = false, certificates } = options;
-  const { connectMs = FETCH_CONNECT_MS, headMs = FETCH_HEAD_MS, wholeMs = FETCH_WHOLE_MS } = timeouts ?? {};
+  const { timeouts, redirectsMax = FETCH_REDIRECTS_MAX, allowsDowngrade = false, certificates } = options;
+  const { connectMs = FETCH_CONNECT_MS, headMs = FETCH_HEAD_MS, totalMs = FETCH_TOTAL_MS } = timeouts ?? {};
   const rules = createUrlRules({ allow: options.allow ?? [], ports: options.ports });
-  const resolve = options.resolve ?? systemResolve;
+  const resolve = options.resolve ?? resolveWithSystem;
 
-  const follow = async (
+  const followRedirects = async (
     text: string,
-    needs: HopNeeds,
-    onRedirect: FetchWish['onRedirect'],
+    sendOptions: SendRequestOptions,
+    onRedirect: FetchOptions['onRedirect'],
   ): Promise<{ url: URL; response: IncomingMessage }> => {
     let url = rules.parse(text);
     const { origin } = url;
     for (let redirects = 0; ; redirects += 1) {
-      const response = await hop(url, url.origin === origin ? needs : { ...needs, headers: undefined });
-      if (needs.content) return { url, response };
+      const response = await sendRequest(
+        url,
+        url.origin === origin ? sendOptions : { ...sendOptions, headers: undefined },
+      );
+      if (sendOptions.content) return { url, response };
       const { statusCode = 0, headers } = response;
-      if (!REDIRECTS.has(statusCode) || headers.location === undefined) return { url, response };
+      if (!REDIRECT_STATUSES.has(statusCode) || headers.location === undefined) return { url, response };
       response.destroy();
-      if (redirects === redirectsMax) throw serverFailed(`redirects more than ${redirectsMax} times`);
+      if (redirects === redirectsMax) throw createServerError(`redirects more than ${redirectsMax} times`);
       const next = rules.parse(headers.location, url);
-      if (url.protocol === 'https:' && next.protocol === 'http:' && !mayDowngrade) {
-        throw notAllowed('begins with https:// and redirects to http://');
+      if (url.protocol === 'https:' && next.protocol === 'http:' && !allowsDowngrade) {
+        throw createInvalidUrlError('redirects from https:// to http://');
       }
       await onRedirect?.(next.href);
       url = next;
@@ -108,27 +112,32 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   };
 
   return async (text, { bytesMax, accept = '*/*', signal, headers, content, onRedirect }) => {
-    const deadlines = createFetchDeadlines(signal, wholeMs);
-    let answer: IncomingMessage | undefined;
+    const deadlines = createFetchDeadlines(signal, totalMs);
+    let response: IncomingMessage | undefined;
     try {
       const { userAgent } = options;
-      const asked = { accept, userAgent, headers, content };
-      const needs = { rules, resolve, deadlines, connectMs, headMs, certificates, ...asked };
-      const { url, response } = await follow(text, needs, onRedirect);
-      answer = response;
-      const packing = packingOf(response);
-      if (Number(response.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+      const requestOptions = { accept, userAgent, headers, content };
+      const sendOptions = { rules, resolve, deadlines, connectMs, headMs, certificates, ...requestOptions };
+      const { url, response: finalResponse } = await followRedirects(text, sendOptions, onRedirect);
+      response = finalResponse;
+      const encoding = parseContentEncoding(finalResponse);
+      if (Number(finalResponse.headers['content-length'] ?? 0) > bytesMax) throw createTooLargeError(bytesMax);
       return {
-        status: response.statusCode ?? 0,
+        status: finalResponse.statusCode ?? 0,
         url: url.href,
-        contentType: response.headers['content-type'] ?? '',
-        contentDisposition: response.headers['content-disposition'] ?? '',
-        header: (name) => [response.headers[name] ?? ''].flat().join(', '),
-        body: boundedBody(response, { packing, bytesMax, signal: deadlines.signal, onEnd: deadlines.end }),
+        contentType: finalResponse.headers['content-type'] ?? '',
+        contentDisposition: finalResponse.headers['content-disposition'] ?? '',
+        getHeader: (name) => [finalResponse.headers[name] ?? ''].flat().join(', '),
+        body: createBoundedBody(finalResponse, {
+          encoding,
+          bytesMax,
+          signal: deadlines.signal,
+          onClose: deadlines.close,
+        }),
       };
     } catch (thrown) {
-      answer?.destroy();
-      deadlines.end();
+      response?.destroy();
+      deadlines.close();
       throw thrown;
     }
   };

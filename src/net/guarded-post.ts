@@ -1,63 +1,63 @@
 import type { IncomingMessage } from 'node:http';
-import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_WHOLE_MS } from '../core/limits.ts';
+import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_TOTAL_MS } from '../core/limits.ts';
 import { createFetchDeadlines } from './fetch-deadlines.ts';
 import type { GuardedFetchOptions } from './guarded-fetch.ts';
-import { type Content, hop } from './hop.ts';
-import { systemResolve } from './resolve.ts';
+import { type RequestContent, sendRequest } from './send-request.ts';
+import { resolveWithSystem } from './resolve-host.ts';
 import { createUrlRules } from './url-rules.ts';
 
-export interface PostWish extends Content {
-  /** Of the answer's body, which nobody looks at. Beyond: the connection is closed, and the status counts all the same. */
-  readonly answerBytesMax: number;
+export interface PostOptions extends RequestContent {
+  /** Limit of the response body, which is discarded. Beyond: the connection is closed, and the status still counts. */
+  readonly responseBytesMax: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends bytes to a URL that did not come from configuration, under the rules of `GuardedFetch`. They go to nobody but the
- * server that was named: a redirect is an answer like any other.
+ * Sends bytes to a URL that does not come from the configuration, under the rules of `GuardedFetch`. Redirects are not
+ * followed, but returned: only the named server receives the bytes.
  *
- * @returns the status, of whatever class.
- * @throws ServiceError `invalid-request` for a URL that is not allowed or a host that has no public address;
- * `upstream-failed` for a server that does not answer as it should; `timeout`; or the signal's reason.
+ * @returns the status, also of an error response.
+ * @throws ServiceError `invalid-request` for a URL that is not allowed or a host without a public address;
+ * `upstream-failed` if the server does not respond correctly; `timeout`; or the signal's reason.
  */
-export type GuardedPost = (url: string, wish: PostWish) => Promise<{ readonly status: number }>;
+export type GuardedPost = (url: string, options: PostOptions) => Promise<{ readonly status: number }>;
 
-/** @throws ServiceError `invalid-request` where `allow` cannot be read. */
+/** @throws ServiceError `invalid-request` if an entry of `allow` is invalid. */
 export function createGuardedPost(
-  options: Omit<GuardedFetchOptions, 'redirectsMax' | 'mayDowngrade'> = {},
+  options: Omit<GuardedFetchOptions, 'redirectsMax' | 'allowsDowngrade'> = {},
 ): GuardedPost {
   const { timeouts, certificates } = options;
-  const { connectMs = FETCH_CONNECT_MS, headMs = FETCH_HEAD_MS, wholeMs = FETCH_WHOLE_MS } = timeouts ?? {};
+  const { connectMs = FETCH_CONNECT_MS, headMs = FETCH_HEAD_MS, totalMs = FETCH_TOTAL_MS } = timeouts ?? {};
   const rules = createUrlRules({ allow: options.allow ?? [], ports: options.ports });
-  const resolve = options.resolve ?? systemResolve;
+  const resolve = options.resolve ?? resolveWithSystem;
 
-  return async (text, { answerBytesMax, signal, ...content }) => {
-    const deadlines = createFetchDeadlines(signal, wholeMs);
+  return async (text, { responseBytesMax, signal, ...content }) => {
+    const deadlines = createFetchDeadlines(signal, totalMs);
     try {
-      const needs = { rules, resolve, deadlines, connectMs, headMs, accept: '*/*', certificates, content };
-      const answer = await hop(rules.parse(text), needs);
-      await passOver(answer, { answerBytesMax, signal: deadlines.signal });
-      return { status: answer.statusCode ?? 0 };
+      const sendOptions = { rules, resolve, deadlines, connectMs, headMs, accept: '*/*', certificates, content };
+      const response = await sendRequest(rules.parse(text), sendOptions);
+      await discardResponse(response, { responseBytesMax, signal: deadlines.signal });
+      return { status: response.statusCode ?? 0 };
     } finally {
-      deadlines.end();
+      deadlines.close();
     }
   };
 }
 
-/** A server whose answer is cut off may take that for a failure of its own: what is short is taken whole. */
-async function passOver(
-  answer: IncomingMessage,
-  { answerBytesMax, signal }: { readonly answerBytesMax: number; readonly signal: AbortSignal },
+/** Reads a short response to its end: a server may take an early close for a failure. */
+async function discardResponse(
+  response: IncomingMessage,
+  { responseBytesMax, signal }: { readonly responseBytesMax: number; readonly signal: AbortSignal },
 ): Promise<void> {
-  const onAbort = (): void => void answer.destroy();
+  const onAbort = (): void => void response.destroy();
   signal.addEventListener('abort', onAbort, { once: true });
-  let sizeBytes = 0;
-  await new Promise<void>((ended) => {
-    answer.on('data', (chunk: Buffer) => {
-      sizeBytes += chunk.length;
-      if (sizeBytes > answerBytesMax) answer.destroy();
+  let receivedBytes = 0;
+  await new Promise<void>((done) => {
+    response.on('data', (chunk: Buffer) => {
+      receivedBytes += chunk.length;
+      if (receivedBytes > responseBytesMax) response.destroy();
     });
-    answer.once('close', () => ended());
+    response.once('close', () => done());
   });
   signal.removeEventListener('abort', onAbort);
 }

@@ -3,46 +3,46 @@ import type { Owner, RequestContext } from '../core/context.ts';
 import type { RegionId } from '../core/region.ts';
 import type { StreamEncoder } from './stream-encoder.ts';
 
-/** Which error shape and which credentials a path has. */
-export type Family = 'compatible' | 'messages' | 'native';
+/** Protocol family of a path: selects the shape of errors and where credentials are read from. */
+export type ProtocolFamily = 'compatible' | 'messages' | 'native';
 
-export interface Deprecation {
+export interface EndpointDeprecation {
   /** Unix seconds. */
   readonly since: number;
-  /** Of a request's own target. */
+  /** Returns the replacement for a request target. */
   readonly successor: (target: string) => string;
 }
 
-/** One part of an upload, in the order in which they were sent. */
+/** One part of an upload, in the order in which the client sent it. */
 export type UploadPart =
   | { readonly type: 'field'; readonly name: string; readonly value: string }
   | {
       readonly type: 'file';
       readonly name: string;
-      /** As it was sent: a name, and nothing that leads anywhere. */
+      /** The base name the client sent, without folders. */
       readonly fileName: string;
       /**
-       * To be read before the next part is asked for; what is left of it then is passed over. A piece is good until the
-       * next is asked for: its memory is given back then.
+       * Content. Must be read before the next part is requested; unread bytes are skipped then. A chunk is valid until
+       * the next chunk is requested, because its memory is reused.
        */
       readonly bytes: AsyncIterable<Uint8Array>;
     };
 
 export interface EndpointRequest {
-  /** Parsed JSON, or undefined where there is no body. Not validated yet. */
+  /** Parsed JSON, or undefined if the request has no body. Not validated yet. */
   readonly body: unknown;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Lower-case names. */
+  /** Header values by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /**
-   * Of an endpoint that takes uploads, in the place of a body. It is read as it comes in, once; it throws ServiceError
-   * `invalid-request`, `too-large` and `cancelled`. Where it is not read to its end, nobody has to.
+   * The upload, in place of `body`, for an endpoint that sets `uploadBytesMax`. A stream that can be read once and may
+   * be left unread. Throws ServiceError `invalid-request`, `too-large` and `cancelled`.
    */
   readonly upload?: AsyncIterable<UploadPart>;
 }
 
-/** What an endpoint wants said; `http` says it. */
+/** Protocol-independent response of an endpoint; `http` writes it. */
 export type Reply =
   | {
       readonly type: 'json';
@@ -52,21 +52,24 @@ export type Reply =
     }
   | {
       readonly type: 'stream';
-      /** Already bound to its source: the pump knows bytes only. */
+      /** Batches of the events that `encoder` accepts; the HTTP layer handles only the encoded text. */
       readonly batches: AsyncIterable<readonly unknown[]>;
       readonly encoder: StreamEncoder<unknown>;
       readonly headers?: Readonly<Record<string, string>>;
     }
   | BytesReply;
 
-/** Bytes that are there as a whole, for whoever wants all or a range of them. */
+/** Bytes of known length, served whole or as a byte range. */
 export interface BytesReply {
   readonly type: 'bytes';
   readonly sizeBytes: number;
-  /** Changes with the bytes. */
-  readonly tag: string;
+  /** Entity tag: changes whenever the bytes change. */
+  readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the bytes from `start` to `end`, both included. Asked at most once; whoever asked ends it, and gives back the memory of its chunks. */
+  /**
+   * Opens the bytes from `start` to `end`, both inclusive. Called at most once; the caller of `open` destroys the
+   * stream, which frees its chunks.
+   */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
 }
 
@@ -74,34 +77,40 @@ export interface Endpoint {
   /** Names the operation in logs and metrics, e.g. `chat-completions.create`. */
   readonly operation: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With `:name` for path parameters. A path under /compatible-mode/v1 is also served under /v1. */
+  /** Route pattern with `:name` for path parameters. A path under /compatible-mode/v1 is also served under /v1. */
   readonly path: string;
-  readonly family: Family;
-  /** Where the specification offers it. */
+  readonly family: ProtocolFamily;
+  /** Regions that offer the endpoint according to the specification. */
   readonly regions: readonly RegionId[];
-  /** Served for callers who know no better; every answer names what took its place. */
-  readonly deprecated?: Deprecation;
-  /** `cancel`: the work stops when the caller leaves. `finish`: it goes on. */
+  /** Set for an endpoint that clients should no longer use; every response names its successor. */
+  readonly deprecated?: EndpointDeprecation;
+  /** `cancel`: a client disconnect stops the work. `finish`: the work continues. */
   readonly onDisconnect: 'cancel' | 'finish';
-  /** It takes multipart/form-data, and no JSON: at most so many bytes in all. Beyond: 413. */
+  /**
+   * Set for endpoints that take multipart/form-data instead of JSON: maximum size of the request. A larger one gets
+   * 413.
+   */
   readonly uploadBytesMax?: number;
-  /** Says whose request it is where no key does. @throws ServiceError `forbidden`, and for what is not there. */
-  readonly ownerOf?: (request: Pick<EndpointRequest, 'params' | 'query'>) => Promise<Owner>;
+  /**
+   * Returns the owner of a request that carries no key.
+   * @throws ServiceError `forbidden`, or the error for a missing resource.
+   */
+  readonly resolveOwner?: (request: Pick<EndpointRequest, 'params' | 'query'>) => Promise<Owner>;
   handle(request: EndpointRequest, context: RequestContext): Promise<Reply>;
 }
 
-export const json = (body: unknown, headers?: Readonly<Record<string, string>>): Reply => ({
+export const createJsonReply = (body: unknown, headers?: Readonly<Record<string, string>>): Reply => ({
   type: 'json',
   status: 200,
   body,
   ...(headers ? { headers } : {}),
 });
 
-export function stream<Event>(
+export function createStreamReply<Event>(
   batches: AsyncIterable<readonly Event[]>,
   encoder: StreamEncoder<Event>,
   headers?: Readonly<Record<string, string>>,
 ): Reply {
-  // The pair is type-checked here; behind this line nobody looks inside an event.
+  // This signature checks that encoder and events match; the HTTP layer only passes events to the encoder.
   return { type: 'stream', batches, encoder: encoder as StreamEncoder<unknown>, ...(headers ? { headers } : {}) };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERROR_KINDS, INTERNAL_MESSAGE, ServiceError } from '../core/error.ts';
-import { FAMILIES, familyOf } from './families.ts';
+import { FAMILIES, resolveFamily } from './families.ts';
 
 const paths = [
   ['/api/v1/files', 'native'],
@@ -19,27 +19,35 @@ const paths = [
 ] as const;
 
 for (const [path, family] of paths) {
-  test(`answers ${path} in the ${family} shape`, () => assert.equal(familyOf(path), family));
+  test(`resolves ${path} to the ${family} family`, () => assert.equal(resolveFamily(path), family));
 }
 
-test('every kind has a status above 399 in every family, the same but for files and where a protocol says otherwise', () => {
+test('every error kind has a status from 400 to 599, the same in all families except for file-not-found', () => {
   for (const kind of ERROR_KINDS) {
-    const statuses = Object.values(FAMILIES).map((family) => family.status(kind));
+    const statuses = Object.values(FAMILIES).map((family) => family.getStatus(kind));
     assert.ok(statuses.every((status) => status >= 400 && status < 600));
     if (kind !== 'file-not-found') assert.equal(new Set(statuses).size, 1, kind);
   }
 });
 
-test('a prescribed sentence comes first and only once', () => {
+test('a message can replace the prescribed text', () => {
+  const error = new ServiceError('unauthenticated', 'No API key was sent.', { replacesPrescribedText: true });
+  for (const family of Object.values(FAMILIES)) {
+    const body = JSON.stringify(family.encodeErrorBody(error, 'r'));
+    assert.match(body, /"message":"No API key was sent\."/);
+  }
+});
+
+test('a prescribed text comes first and only once', () => {
   const bare = new ServiceError('unauthenticated', '');
-  const told = new ServiceError('unauthenticated', 'No key was sent.');
+  const withMessage = new ServiceError('unauthenticated', 'No key was sent.');
   const internal = new ServiceError('internal', INTERNAL_MESSAGE);
-  assert.deepEqual(FAMILIES.native.errorBody(bare, 'r'), {
+  assert.deepEqual(FAMILIES.native.encodeErrorBody(bare, 'r'), {
     code: 'InvalidApiKey',
     message: 'Invalid API-key provided.',
     request_id: 'r',
   });
-  assert.deepEqual(FAMILIES.compatible.errorBody(told, 'r'), {
+  assert.deepEqual(FAMILIES.compatible.encodeErrorBody(withMessage, 'r'), {
     error: {
       message: 'Incorrect API key provided. No key was sent.',
       type: 'invalid_request_error',
@@ -48,25 +56,25 @@ test('a prescribed sentence comes first and only once', () => {
     },
     request_id: 'r',
   });
-  assert.deepEqual(FAMILIES.messages.errorBody(internal, 'r'), {
+  assert.deepEqual(FAMILIES.messages.encodeErrorBody(internal, 'r'), {
     type: 'error',
     error: { type: 'api_error', message: INTERNAL_MESSAGE },
     request_id: 'r',
   });
 });
 
-test('natively a wrong method and a body that is too large have the codes that clients know', () => {
+test('the native family encodes a wrong method and a too large body with the codes that clients know', () => {
   const codeOf = (kind: 'method-not-allowed' | 'too-large'): unknown => {
-    const body = FAMILIES.native.errorBody(new ServiceError(kind, 'x'), 'r') as { code: string };
-    return [FAMILIES.native.status(kind), body.code];
+    const body = FAMILIES.native.encodeErrorBody(new ServiceError(kind, 'x'), 'r') as { code: string };
+    return [FAMILIES.native.getStatus(kind), body.code];
   };
   assert.deepEqual(codeOf('method-not-allowed'), [405, 'InvalidParameter']);
   assert.deepEqual(codeOf('too-large'), [413, 'BadRequest.TooLarge']);
 });
 
-test('a cause never reaches a body', () => {
+test('an error body never contains the cause', () => {
   const error = ServiceError.from(new Error('password=hunter2 at /etc/secret'));
   for (const family of Object.values(FAMILIES)) {
-    assert.ok(!JSON.stringify(family.errorBody(error, 'r')).includes('hunter2'));
+    assert.ok(!JSON.stringify(family.encodeErrorBody(error, 'r')).includes('hunter2'));
   }
 });

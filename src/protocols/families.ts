@@ -1,36 +1,38 @@
-import type { Family } from './endpoint.ts';
-import type { FamilyErrors } from './family-errors.ts';
-import type { HeadersOf } from './family-headers.ts';
+import type { ProtocolFamily } from './endpoint.ts';
+import type { FamilyErrorEncoder } from './family-errors.ts';
+import type { EncodeFamilyHeaders } from './family-headers.ts';
 import * as compatible from './compatible/errors.ts';
 import * as messages from './messages/errors.ts';
 import * as native from './native/errors.ts';
-import { nativeHeaders } from './native/headers.ts';
+import { encodeNativeHeaders } from './native/headers.ts';
 
-/** How one protocol family answers, whatever it answers. */
-interface FamilyShape extends FamilyErrors {
-  readonly headers?: HeadersOf;
+/** How a protocol family encodes errors and response headers. */
+interface FamilyShape extends FamilyErrorEncoder {
+  readonly headers?: EncodeFamilyHeaders;
 }
 
-export const FAMILIES: Record<Family, FamilyShape> = {
+export const FAMILIES: Record<ProtocolFamily, FamilyShape> = {
   compatible,
   messages,
-  native: { ...native, headers: nativeHeaders },
+  native: { ...native, headers: encodeNativeHeaders },
 };
 
-/** What the native family calls an error, for answers that are no HTTP bodies. */
-export const nativeWordsOf = native.codeAndMessage;
+/** Returns code and message of an error in the native family, for responses that are not HTTP bodies. */
+export const encodeNativeCodeAndMessage = native.encodeCodeAndMessage;
 
-/** Longest prefix first: the old responses path lies under `/api/` and is compatible all the same. */
-const PREFIXES: readonly (readonly [string, Family])[] = [
+/**
+ * Path prefixes, longest first: the deprecated responses path lies under `/api/` but belongs to the compatible family.
+ */
+const FAMILY_PREFIXES: readonly (readonly [string, ProtocolFamily])[] = [
   ['/api/v2/apps/protocols/compatible-mode', 'compatible'],
   ['/apps/anthropic', 'messages'],
   ['/api-ws', 'native'],
   ['/api', 'native'],
 ];
 
-/** In whose shape a path is answered, known or not. Whatever belongs to nobody is compatible. */
-export function familyOf(path: string): Family {
-  for (const [prefix, family] of PREFIXES) {
+/** Returns the protocol family of a path, also of an unknown path. A path without a listed prefix is compatible. */
+export function resolveFamily(path: string): ProtocolFamily {
+  for (const [prefix, family] of FAMILY_PREFIXES) {
     if (path === prefix || path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}?`)) return family;
   }
   return 'compatible';

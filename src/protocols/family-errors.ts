@@ -1,15 +1,20 @@
 import type { ErrorKind, ServiceError } from '../core/error.ts';
 
-/** How one protocol family says that something went wrong. */
-export interface FamilyErrors {
-  /** The HTTP status of a kind, where nothing has been sent yet. */
-  status(kind: ErrorKind): number;
-  /** The JSON body, ready to be written. */
-  errorBody(error: ServiceError, requestId: string): object;
+/** Encodes errors for one protocol family. */
+export interface FamilyErrorEncoder {
+  /** Returns the HTTP status of an error kind, for a response that has not started. */
+  getStatus(kind: ErrorKind): number;
+  /** Returns the JSON body of an error response. */
+  encodeErrorBody(error: ServiceError, requestId: string): object;
 }
 
-/** A protocol's prescribed sentence first, then ours; never the same thing twice. */
-export function withSentence(sentence: string | undefined, message: string): string {
-  if (sentence === undefined || message.startsWith(sentence)) return message;
-  return message === '' ? sentence : `${sentence} ${message}`;
+/**
+ * Puts the text that a protocol prescribes before Parley's message, unless the message starts with it or replaces it.
+ */
+export function prependPrescribedText(
+  prescribed: string | undefined,
+  { message, replacesPrescribedText }: Pick<ServiceError, 'message' | 'replacesPrescribedText'>,
+): string {
+  if (prescribed === undefined || replacesPrescribedText || message.startsWith(prescribed)) return message;
+  return message === '' ? prescribed : `${prescribed} ${message}`;
 }

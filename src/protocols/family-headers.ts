@@ -1,12 +1,12 @@
-/** What is known of a call when its head goes out. */
-export interface HeadFacts {
-  /** Milliseconds since the epoch. */
+/** Facts about a response that are known when its headers are sent. */
+export interface ResponseHeadInfo {
+  /** Arrival of the request, in milliseconds since the epoch. */
   readonly arrivedAt: number;
-  /** Arrival to head. */
+  /** Milliseconds from the arrival of the request to its response headers. */
   readonly elapsedMs: number;
-  /** The body is there as a whole; not so for a stream. */
+  /** Whether the whole body is known; false for a stream. */
   readonly isComplete: boolean;
 }
 
-/** Headers that a protocol family has besides those of every answer. */
-export type HeadersOf = (facts: HeadFacts) => Readonly<Record<string, string>>;
+/** Returns the headers that a protocol family adds to those of every response. */
+export type EncodeFamilyHeaders = (info: ResponseHeadInfo) => Readonly<Record<string, string>>;

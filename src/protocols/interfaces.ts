@@ -1,26 +1,29 @@
 import type { ModelInterface } from '../catalogue/model.ts';
 import type { RegionId } from '../core/region.ts';
 import { REGION_IDS } from '../core/region.ts';
-import type { Endpoint, Family } from './endpoint.ts';
+import type { Endpoint, ProtocolFamily } from './endpoint.ts';
 
 export interface Route {
   readonly method: Endpoint['method'];
-  /** With `:name` for path parameters. */
+  /** Route pattern with `:name` for path parameters. */
   readonly path: string;
 }
 
-/** One interface of the specification, served by this version or not. */
+/** One interface of the Model Studio API, whether this version serves it or not. */
 export interface PublishedInterface {
   readonly name: string;
-  readonly family: Family;
+  readonly family: ProtocolFamily;
   readonly regions: readonly RegionId[];
   readonly routes: readonly Route[];
-  /** It has no path of its own: a model that serves this chooses it, and the region rule is checked on the model. */
-  readonly chosenBy?: ModelInterface;
-  /** What a model has to serve for it to be of any use. */
-  readonly needs?: ModelInterface;
-  /** Why it is off although its paths are answered: with empty lists, with refusals. */
-  readonly off?: string;
+  /**
+   * Set for an interface that shares its path with another one: the models that offer this model interface select it,
+   * and its region rule is checked once the model is known.
+   */
+  readonly selectedByModelInterface?: ModelInterface;
+  /** The interface is useless without a model that offers this model interface. */
+  readonly requiredModelInterface?: ModelInterface;
+  /** Why the interface is off although its paths respond (with empty lists or with errors). */
+  readonly disabledReason?: string;
 }
 
 const BEIJING: readonly RegionId[] = ['cn-beijing'];
@@ -30,8 +33,8 @@ const WITHOUT_HONG_KONG: readonly RegionId[] = ['cn-beijing', 'ap-southeast-1', 
 const CHAT = '/compatible-mode/v1/chat/completions';
 const GENERATION = '/api/v1/services/aigc/text-generation/generation';
 const MESSAGES = '/apps/anthropic/v1/messages';
-/** Specification, Versioning 3: callers are to move to the path without its first parts. */
-export const OLD_RESPONSES = '/api/v2/apps/protocols/compatible-mode/v1/responses';
+/** The deprecated path of the responses interface. */
+export const DEPRECATED_RESPONSES_PATH = '/api/v2/apps/protocols/compatible-mode/v1/responses';
 
 const route =
   (method: Route['method']) =>
@@ -42,8 +45,8 @@ const put = route('PUT');
 const remove = route('DELETE');
 
 /**
- * The specification's table of interfaces and regions, and the paths that clients are known to call (wire.md). Regions
- * that the specification leaves open are filled by decisions.md "Regions, keys, workspaces".
+ * All documented interfaces with their regions and the paths that clients call. Regions that the documentation leaves
+ * open follow docs/wire/choices.md#regions-keys-workspaces.
  */
 export const INTERFACES = {
   chat: { name: 'Chat completions', family: 'compatible', regions: REGION_IDS, routes: [post(CHAT)] },
@@ -65,8 +68,8 @@ export const INTERFACES = {
     family: 'compatible',
     regions: ['cn-beijing', 'ap-southeast-1', 'us-east-1'],
     routes: [post(CHAT)],
-    chosenBy: 'translation',
-    needs: 'translation',
+    selectedByModelInterface: 'translation',
+    requiredModelInterface: 'translation',
   },
   generation: {
     name: 'Native generation',
@@ -79,8 +82,8 @@ export const INTERFACES = {
     family: 'native',
     regions: BEIJING,
     routes: [post(GENERATION)],
-    chosenBy: 'research',
-    needs: 'research',
+    selectedByModelInterface: 'research',
+    requiredModelInterface: 'research',
   },
   completions: {
     name: 'Text completion',
@@ -100,13 +103,13 @@ export const INTERFACES = {
       get('/compatible-mode/v1/responses/:id/input_items'),
       post('/compatible-mode/v1/responses/:id/cancel'),
       post('/compatible-mode/v1/responses/compact'),
-      post(OLD_RESPONSES),
-      post(`${OLD_RESPONSES}/input_tokens`),
-      get(`${OLD_RESPONSES}/:id`),
-      remove(`${OLD_RESPONSES}/:id`),
-      get(`${OLD_RESPONSES}/:id/input_items`),
-      post(`${OLD_RESPONSES}/:id/cancel`),
-      post(`${OLD_RESPONSES}/compact`),
+      post(DEPRECATED_RESPONSES_PATH),
+      post(`${DEPRECATED_RESPONSES_PATH}/input_tokens`),
+      get(`${DEPRECATED_RESPONSES_PATH}/:id`),
+      remove(`${DEPRECATED_RESPONSES_PATH}/:id`),
+      get(`${DEPRECATED_RESPONSES_PATH}/:id/input_items`),
+      post(`${DEPRECATED_RESPONSES_PATH}/:id/cancel`),
+      post(`${DEPRECATED_RESPONSES_PATH}/compact`),
     ],
   },
   conversations: {
@@ -129,28 +132,28 @@ export const INTERFACES = {
     family: 'native',
     regions: BEIJING_SINGAPORE,
     routes: [post('/api/v1/services/audio/asr/customization')],
-    needs: 'speech',
+    requiredModelInterface: 'speech',
   },
   transcription: {
     name: 'Speech recognition',
     family: 'native',
     regions: BEIJING_SINGAPORE,
     routes: [post('/api/v1/services/audio/asr/transcription')],
-    needs: 'speech',
+    requiredModelInterface: 'speech',
   },
   compatibleTranscription: {
     name: 'Speech recognition (compatible)',
     family: 'compatible',
     regions: BEIJING_SINGAPORE,
     routes: [post('/compatible-mode/v1/audio/transcriptions')],
-    needs: 'speech',
+    requiredModelInterface: 'speech',
   },
   realtime: {
     name: 'Realtime recognition',
     family: 'native',
     regions: BEIJING_SINGAPORE,
     routes: [get('/api-ws/v1/inference')],
-    needs: 'speech',
+    requiredModelInterface: 'speech',
   },
   deployments: {
     name: 'Deployments',
@@ -173,7 +176,7 @@ export const INTERFACES = {
     family: 'native',
     regions: REGION_IDS,
     routes: [put('/api/v1/deployments/:id/renew'), put('/api/v1/deployments/:id/updateOverflowStrategy')],
-    off: 'capacity is not bought for a time here, and what is over a reservation is refused',
+    disabledReason: 'capacity has no purchase term here, and requests above a reservation are refused',
   },
   files: {
     name: 'Files',
@@ -186,7 +189,7 @@ export const INTERFACES = {
     family: 'native',
     regions: REGION_IDS,
     routes: [get('/api/v1/uploads')],
-    off: 'there is no bucket beside this service',
+    disabledReason: 'this service has no bucket for direct uploads; use POST /api/v1/files',
   },
   fineTunes: {
     name: 'Fine-tunes',
@@ -205,14 +208,14 @@ export const INTERFACES = {
       get('/api/v1/fine-tunes/outputs/:output'),
       remove('/api/v1/fine-tunes/outputs/:output'),
     ],
-    off: 'nothing is trained here',
+    disabledReason: 'this service does not train models',
   },
   encryption: {
     name: 'Request encryption',
     family: 'native',
     regions: REGION_IDS,
     routes: [get('/api/v1/public-keys/latest')],
-    off: 'bodies are not encrypted; use TLS',
+    disabledReason: 'bodies are not encrypted; use TLS',
   },
   compatibleFiles: {
     name: 'Files (compatible)',
@@ -271,40 +274,40 @@ export const INTERFACES = {
     family: 'compatible',
     regions: REGION_IDS,
     routes: [post('/compatible-mode/v1/embeddings')],
-    needs: 'embeddings',
+    requiredModelInterface: 'embeddings',
   },
   nativeEmbeddings: {
     name: 'Embeddings (native)',
     family: 'native',
     regions: REGION_IDS,
     routes: [post('/api/v1/services/embeddings/text-embedding/text-embedding')],
-    needs: 'embeddings',
+    requiredModelInterface: 'embeddings',
   },
   multimodalEmbeddings: {
     name: 'Embeddings of images and sound',
     family: 'native',
     regions: REGION_IDS,
     routes: [post('/api/v1/services/embeddings/multimodal-embedding/multimodal-embedding')],
-    off: 'no model here makes vectors of them',
+    disabledReason: 'no model embeds images or audio',
   },
   rerank: {
     name: 'Reranking',
     family: 'compatible',
     regions: REGION_IDS,
     routes: [post('/compatible-api/v1/reranks')],
-    needs: 'rerank',
+    requiredModelInterface: 'rerank',
   },
   nativeRerank: {
     name: 'Reranking (native)',
     family: 'native',
     regions: REGION_IDS,
     routes: [post('/api/v1/services/rerank/text-rerank/text-rerank')],
-    needs: 'rerank',
+    requiredModelInterface: 'rerank',
   },
 } as const satisfies Record<string, PublishedInterface>;
 
-/** Every compatible path also answers without its first part. */
-export function pathsOf(path: string): readonly string[] {
+/** Returns the paths that serve a documented path: a compatible one also without `/compatible-mode`. */
+export function expandPathAliases(path: string): readonly string[] {
   return path.startsWith('/compatible-mode/v1/') ? [path, path.slice('/compatible-mode'.length)] : [path];
 }
 
@@ -312,67 +315,79 @@ export interface InterfaceState {
   readonly name: string;
   readonly paths: readonly string[];
   readonly regions: readonly RegionId[];
-  /** `off` here: no code for it, nothing to do it with, or not in any region of this service. Whether its model runs is the catalogue's word. */
+  /**
+   * `off`: the interface has no code, no suitable model in the catalogue, or no region of this service. Whether its
+   * model runs is shown by the catalogue.
+   */
   readonly state: 'on' | 'off';
-  /** Why it is off; absent when on. */
+  /** Why the interface is off; absent when on. */
   readonly reason?: string;
 }
 
 /**
- * What the start-up tree prints: each interface of the specification, on or off and why.
+ * Returns the state of every documented interface, as the service prints it at startup.
  *
- * @param served The endpoints there are.
- * @param regions The regions this service answers for.
- * @param byModel What a model may choose on a shared path, of what this version has the code for.
- * @param lacking Why there is no model for something; undefined where there is one.
+ * @param served Routes that have an endpoint.
+ * @param regions The regions of this service.
+ * @param selectableByModel Model interfaces with code in this version that a model can select on a shared path.
+ * @param findMissingModelReason Returns why no model offers a model interface; undefined if one does.
  */
-export function interfaceStates(
+export function listInterfaceStates(
   served: readonly Route[],
   {
     regions,
-    byModel = [],
-    lacking = () => undefined,
+    selectableByModel = [],
+    findMissingModelReason = () => undefined,
   }: {
     readonly regions: readonly RegionId[];
-    readonly byModel?: readonly ModelInterface[];
-    readonly lacking?: (needed: ModelInterface) => string | undefined;
+    readonly selectableByModel?: readonly ModelInterface[];
+    readonly findMissingModelReason?: (modelInterface: ModelInterface) => string | undefined;
   },
 ): readonly InterfaceState[] {
-  const have = new Set(served.map(({ method, path }) => `${method} ${path}`));
+  const servedKeys = new Set(served.map(({ method, path }) => `${method} ${path}`));
   return Object.values<PublishedInterface>(INTERFACES).map((published) => {
     const paths = [...new Set(published.routes.map((route) => route.path))];
-    const facts = { name: published.name, paths, regions: published.regions };
-    if (published.off !== undefined) return { ...facts, state: 'off', reason: published.off };
+    const shared = { name: published.name, paths, regions: published.regions };
+    if (published.disabledReason !== undefined) return { ...shared, state: 'off', reason: published.disabledReason };
     const [main] = published.routes;
-    const isServed = main !== undefined && have.has(`${main.method} ${main.path}`);
-    if (!isServed || (published.chosenBy && !byModel.includes(published.chosenBy))) {
-      return { ...facts, state: 'off', reason: NOT_SERVED };
+    const isServed = main !== undefined && servedKeys.has(`${main.method} ${main.path}`);
+    if (
+      !isServed ||
+      (published.selectedByModelInterface && !selectableByModel.includes(published.selectedByModelInterface))
+    ) {
+      return { ...shared, state: 'off', reason: NOT_SERVED };
     }
     if (!regions.some((region) => published.regions.includes(region))) {
-      return { ...facts, state: 'off', reason: `offered in ${published.regions.join(', ')} only` };
+      return { ...shared, state: 'off', reason: `offered in ${published.regions.join(', ')} only` };
     }
-    const reason = published.needs && lacking(published.needs);
-    return reason === undefined ? { ...facts, state: 'on' } : { ...facts, state: 'off', reason };
+    const reason = published.requiredModelInterface && findMissingModelReason(published.requiredModelInterface);
+    return reason === undefined ? { ...shared, state: 'on' } : { ...shared, state: 'off', reason };
   });
 }
 
 export interface UnservedRoute extends Route {
   readonly name: string;
-  readonly family: Family;
+  readonly family: ProtocolFamily;
   readonly regions: readonly RegionId[];
-  /** Why, where it is not for want of code. */
-  readonly off?: string;
+  /** Why the route has no endpoint, unless its code is just missing. */
+  readonly disabledReason?: string;
 }
 
-/** Documented paths without an endpoint: they are answered with a refusal that says so. */
-export function unservedRoutes(served: readonly Route[]): readonly UnservedRoute[] {
-  const have = new Set(served.map(({ method, path }) => `${method} ${path}`));
+/** Returns the documented routes without an endpoint; they respond with an error that says so. */
+export function listUnservedRoutes(served: readonly Route[]): readonly UnservedRoute[] {
+  const servedKeys = new Set(served.map(({ method, path }) => `${method} ${path}`));
   return Object.values<PublishedInterface>(INTERFACES)
-    .filter((published) => !published.chosenBy)
-    .flatMap(({ name, family, regions, routes: all, off }) =>
-      all.map((route) => ({ ...route, name, family, regions, ...(off === undefined ? {} : { off }) })),
+    .filter((published) => !published.selectedByModelInterface)
+    .flatMap(({ name, family, regions, routes: allRoutes, disabledReason }) =>
+      allRoutes.map((route) => ({
+        ...route,
+        name,
+        family,
+        regions,
+        ...(disabledReason === undefined ? {} : { disabledReason }),
+      })),
     )
-    .filter(({ method, path }) => !have.has(`${method} ${path}`));
+    .filter(({ method, path }) => !servedKeys.has(`${method} ${path}`));
 }
 
 const NOT_SERVED = 'not served by this version';

@@ -1,14 +1,17 @@
-import { escapeLineEnds, sseData } from '../lib/sse.ts';
+import { escapeLineSeparators, encodeSseData } from '../lib/sse.ts';
 
 export interface NumberedFrame {
-  /** Counts from 1. */
+  /** Sequence number, from 1. */
   readonly id: number;
   readonly event: string;
-  /** Real statuses: clients that are told of one in a comment look here. */
+  /** HTTP status; clients read the status of a stream event from its comment line. */
   readonly status: number;
   readonly data: object;
 }
 
-/** wire.md 1.1, byte by byte: no blank behind a colon, the status as a comment, one line of JSON. */
-export const numberedFrame = ({ id, event, status, data }: NumberedFrame): string =>
-  `id:${id}\nevent:${event}\n:HTTP_STATUS/${status}\n${sseData(escapeLineEnds(JSON.stringify(data)), '')}`;
+/**
+ * Encodes a DashScope server-sent event: no space after a colon, the status as a comment, one line of JSON
+ * (docs/wire/dashscope-native.md#sse-framing).
+ */
+export const encodeNumberedFrame = ({ id, event, status, data }: NumberedFrame): string =>
+  `id:${id}\nevent:${event}\n:HTTP_STATUS/${status}\n${encodeSseData(escapeLineSeparators(JSON.stringify(data)), '')}`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
-import { parse, parseBody } from './parse.ts';
+import { parseValue, parseBody } from './parse.ts';
 
 const schema = z.object({
   model: z.string(),
@@ -49,7 +49,7 @@ const rows: readonly (readonly [unknown, string, string | undefined])[] = [
   [{ model: 'm', flag: 'true' }, 'flag must be true or false, got "true".', 'flag'],
   [
     { model: 'm', messages: [{ role: 'bot', content: 'x' }] },
-    'messages[0].role has none of the allowed forms, got "bot".',
+    'messages[0].role must be one of "user", "tool", got "bot".',
     'messages[0].role',
   ],
   [
@@ -80,7 +80,7 @@ for (const [body, message, param] of rows) {
   });
 }
 
-test('unknown top-level fields are listed, __proto__ too, and no prototype is touched', () => {
+test('lists unknown top-level fields including __proto__, and changes no prototype', () => {
   const body: unknown = JSON.parse('{"model":"m","__proto__":{"polluted":1},"constructor":2,"user":"u"}');
   const { wire, unknown } = parseBody(schema, body);
   assert.deepEqual(unknown, ['__proto__', 'constructor', 'user']);
@@ -88,18 +88,18 @@ test('unknown top-level fields are listed, __proto__ too, and no prototype is to
   assert.equal(Reflect.get({}, 'polluted'), undefined);
 });
 
-test('strict refuses an unknown field by name', () => {
+test('strict mode rejects an unknown field by name', () => {
   assert.throws(() => parseBody(schema, { model: 'm', modle: 1 }, { strict: true }), {
     message: 'modle is not a field of this request.',
     param: 'modle',
   });
 });
 
-test('a rule may depend on the value', () => {
+test('a rule text may depend on the value', () => {
   const temperature = (value: unknown): string => (typeof value === 'number' ? 'range' : "'t' must be Float");
   const only = z.object({ t: z.number().max(2) });
-  assert.throws(() => parse(only, { t: 'x' }, { texts: { t: temperature } }), {
+  assert.throws(() => parseValue(only, { t: 'x' }, { texts: { t: temperature } }), {
     message: '\'t\' must be Float (t: "x")',
   });
-  assert.throws(() => parse(only, { t: 3 }, { texts: { t: temperature } }), { message: 'range (t: 3)' });
+  assert.throws(() => parseValue(only, { t: 3 }, { texts: { t: temperature } }), { message: 'range (t: 3)' });
 });

@@ -2,89 +2,97 @@ import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { IGNORED_NAMES_MAX } from '../core/limits.ts';
 
-/** A prescribed text (wire.md 1.7), with our limits filled in; it stands before the field and its value. */
+/**
+ * Error text for a field, in some cases prescribed (docs/wire/openai-compatible.md#errors). The field and its value
+ * follow in parentheses.
+ */
 export type RuleText = string | ((value: unknown) => string);
 
-/** Field paths, with `[]` for any index, to the text that is said when something is wrong there. */
+/** Error texts by field path, with `[]` for any array index. */
 export type RuleTexts = Readonly<Record<string, RuleText>>;
 
 export interface ParseOptions {
-  /** A function is called only when something is wrong: for texts that are made for the model that was asked. */
+  /**
+   * Error texts; a function is called only on an error, which saves building the texts of a model for valid requests.
+   */
   readonly texts?: RuleTexts | (() => RuleTexts);
 }
 
-/** wire.md 1.7, for a body that is no JSON object. */
+/** Prescribed text for a body that is not a JSON object (docs/wire/openai-compatible.md#errors). */
 const BODY_INVALID = 'Required body invalid, please check the request body format.';
 
 /**
- * The value in the schema's form.
+ * Validates a value and returns it in the schema's output type.
  *
- * @throws ServiceError `invalid-request` naming the first field at fault, its value (shortened; what may hold a prompt is
- *   only described) and the rule.
+ * @throws ServiceError `invalid-request` naming the first invalid field, the rule and the value. Long values are
+ * shortened, and values that may contain prompt text are only described.
  */
-export function parse<Schema extends z.ZodType>(
+export function parseValue<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   { texts = {} }: ParseOptions = {},
 ): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problem = firstProblem(parsed.error.issues);
+  const problem = findFirstProblem(parsed.error.issues);
   throw problem && problem.path.length > 0
-    ? refusal(problem, value, typeof texts === 'function' ? texts() : texts)
+    ? problemToError(problem, value, typeof texts === 'function' ? texts() : texts)
     : new ServiceError('invalid-request', BODY_INVALID);
 }
 
 interface StrictOptions {
-  /** Unknown fields are refused instead of listed. */
+  /** Rejects unknown fields instead of returning their names. */
   readonly strict?: boolean;
-  /** Names that the schema does not know and that are not refused. */
-  readonly heard?: readonly string[];
+  /** Unknown fields that are accepted even in strict mode. */
+  readonly allowedExtraFields?: readonly string[];
 }
 
 /**
- * A JSON body, and the names of the fields the schema does not know, at any depth (`messages[].foo`). Names are compared
- * as own keys, so `__proto__` is one like any other.
+ * Validates a JSON body. `unknown` holds the paths of the fields that the schema does not know, at any depth
+ * (`messages[].foo`). Names are compared as own keys, so `__proto__` is handled like any other.
  *
+ * @throws ServiceError `invalid-request` naming the field.
  */
 export function parseBody<Schema extends z.ZodObject>(
   schema: Schema,
   body: unknown,
-  { texts = {}, strict = false, heard = [] }: ParseOptions & StrictOptions = {},
+  { texts = {}, strict = false, allowedExtraFields = [] }: ParseOptions & StrictOptions = {},
 ): { readonly wire: z.output<Schema>; readonly unknown: readonly string[] } {
   if (!isPlainObject(body)) throw new ServiceError('invalid-request', BODY_INVALID);
-  const wire = parse(schema, body, { texts });
+  const wire = parseValue(schema, body, { texts });
   const names = new Set<string>();
-  addUnknown(body, wire, '', names);
+  collectUnknownNames(body, wire, '', names);
   const unknown = [...names];
-  const refused = strict ? unknown.find((each) => !heard.includes(each)) : undefined;
+  const refused = strict ? unknown.find((each) => !allowedExtraFields.includes(each)) : undefined;
   if (refused !== undefined)
     throw new ServiceError('invalid-request', `${refused} is not a field of this request.`, { param: refused });
   return { wire, unknown };
 }
 
 /**
- * What the schema let fall: what the body has and the parsed value has not. A null says that nothing was set, and a value
- * taken over whole is not looked into.
+ * Adds the paths of fields that the parsed value lacks. Skips null, which means "not set", and values that the schema
+ * returned unchanged.
  */
-function addUnknown(given: unknown, taken: unknown, path: string, names: Set<string>): void {
-  if (given === taken || typeof given !== 'object' || given === null || typeof taken !== 'object' || taken === null)
+function collectUnknownNames(given: unknown, parsed: unknown, path: string, names: Set<string>): void {
+  if (given === parsed || typeof given !== 'object' || given === null || typeof parsed !== 'object' || parsed === null)
     return;
   if (Array.isArray(given)) {
-    if (Array.isArray(taken)) for (const [at, item] of given.entries()) addUnknown(item, taken[at], `${path}[]`, names);
+    if (Array.isArray(parsed))
+      for (const [at, item] of given.entries()) collectUnknownNames(item, parsed[at], `${path}[]`, names);
     return;
   }
   for (const name of Object.keys(given)) {
     if (names.size > IGNORED_NAMES_MAX) return;
-    const at = `${path}${path === '' ? '' : '.'}${shorten(name)}`;
-    if (Object.hasOwn(taken, name)) addUnknown(Reflect.get(given, name), Reflect.get(taken, name), at, names);
+    const at = `${path}${path === '' ? '' : '.'}${truncateText(name)}`;
+    if (Object.hasOwn(parsed, name))
+      collectUnknownNames(Reflect.get(given, name), Reflect.get(parsed, name), at, names);
     else if (Reflect.get(given, name) !== null) names.add(at);
   }
 }
 
-/** A refusal in the form of all others, for rules that are no schema's. */
-export function refuse(param: string, rule: string, value?: unknown): ServiceError {
-  const shown = value === undefined ? '' : `: ${show(value, param.split('.').at(-1) ?? '', isPrivate(param))}`;
+/** Creates the error for a rule that no schema expresses: the rule, then the field and its value in parentheses. */
+export function createFieldError(param: string, rule: string, value?: unknown): ServiceError {
+  const shown = value === undefined ? '' : `: ${formatValue(value, param.split('.').at(-1) ?? '', isPrivate(param))}`;
   return new ServiceError('invalid-request', `${rule} (${param}${shown})`, { param });
 }
 
@@ -93,26 +101,32 @@ interface Problem {
   readonly path: readonly PropertyKey[];
 }
 
-/** Of a union that failed, the branch that got furthest: a wrong part in a list says more than "no string". */
-function firstProblem(issues: readonly z.core.$ZodIssue[], before: readonly PropertyKey[] = []): Problem | undefined {
+/**
+ * Returns the issue to report. For a failed union, that is the issue of the branch with the longest path: an invalid
+ * part in a list says more than "must be a string".
+ */
+function findFirstProblem(
+  issues: readonly z.core.$ZodIssue[],
+  before: readonly PropertyKey[] = [],
+): Problem | undefined {
   const [issue] = issues;
   if (!issue) return undefined;
   const path = [...before, ...issue.path];
   if (issue.code !== 'invalid_union') return { issue, path };
   const inner = issue.errors
-    .map((branch) => firstProblem(branch, path))
+    .map((branch) => findFirstProblem(branch, path))
     .filter((problem) => problem !== undefined)
     .toSorted((a, b) => b.path.length - a.path.length)[0];
   return inner && inner.path.length > path.length ? inner : { issue, path };
 }
 
-function refusal({ issue, path }: Problem, body: unknown, texts: RuleTexts): ServiceError {
-  const param = spell(path);
-  const value = valueAt(body, path);
-  const pattern = spell(path, { anyIndex: true });
+function problemToError({ issue, path }: Problem, body: unknown, texts: RuleTexts): ServiceError {
+  const param = formatPath(path);
+  const value = getValueAt(body, path);
+  const pattern = formatPath(path, { anyIndex: true });
   const text = Object.hasOwn(texts, pattern) ? texts[pattern] : undefined;
   const last = path.at(-1);
-  const shown = value === undefined ? 'missing' : show(value, String(last ?? ''), isPrivate(param));
+  const shown = value === undefined ? 'missing' : formatValue(value, String(last ?? ''), isPrivate(param));
   if (text !== undefined) {
     return new ServiceError(
       'invalid-request',
@@ -121,29 +135,29 @@ function refusal({ issue, path }: Problem, body: unknown, texts: RuleTexts): Ser
     );
   }
   if (value === undefined || isUnset(param, value))
-    return new ServiceError('invalid-request', missing(param), { param });
-  return new ServiceError('invalid-request', `${param} ${ruleOf(issue)}, got ${shown}.`, { param });
+    return new ServiceError('invalid-request', formatMissingParameter(param), { param });
+  return new ServiceError('invalid-request', `${param} ${describeRule(issue)}, got ${shown}.`, { param });
 }
 
-/** Clients that have no model configured send null or an empty name. */
+/** Clients without a configured model send null or an empty name. */
 const isUnset = (param: string, value: unknown): boolean => param === 'model' && (value === null || value === '');
 
-/** wire.md 1.7. */
-export const missing = (param: string): string =>
+/** Returns the prescribed text for a missing parameter (docs/wire/openai-compatible.md#errors). */
+export const formatMissingParameter = (param: string): string =>
   `Required parameter(${param}) missing or invalid, please check the request parameters.`;
 
-function ruleOf(issue: z.core.$ZodIssue): string {
+function describeRule(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
     case 'too_small':
-      return `must ${sizeVerb(issue.origin)} ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${unitOf(issue.origin)}`;
+      return `must ${sizeVerb(issue.origin)} ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${sizeUnit(issue.origin)}`;
     case 'too_big':
-      return `must ${sizeVerb(issue.origin)} ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${unitOf(issue.origin)}`;
+      return `must ${sizeVerb(issue.origin)} ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${sizeUnit(issue.origin)}`;
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map((each) => JSON.stringify(each)).join(', ')}`;
     case 'invalid_union':
-      return 'has none of the allowed forms';
+      return describeForms(issue);
     case 'custom':
       return issue.message;
     case 'invalid_format':
@@ -153,6 +167,17 @@ function ruleOf(issue: z.core.$ZodIssue): string {
     case 'invalid_element':
       return 'is not valid';
   }
+}
+
+/** Describes what a failed union accepts: the values of its discriminator, or the rule of each branch. */
+function describeForms(issue: z.core.$ZodIssueInvalidUnion): string {
+  if ('options' in issue && issue.options)
+    return `must be one of ${issue.options.map((each) => JSON.stringify(each)).join(', ')}`;
+  const rules = new Set(
+    issue.errors.flatMap(([first]) => (first && first.path.length === 0 ? [describeRule(first)] : [])),
+  );
+  if (rules.size === 0) return 'is not valid';
+  return [...rules].map((rule, index) => (index === 0 ? rule : rule.replace(/^must be /, ''))).join(' or ');
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -167,51 +192,51 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 
 const sizeVerb = (origin: string): string => (origin === 'array' || origin === 'string' ? 'have' : 'be');
 
-const unitOf = (origin: string): string => (origin === 'array' ? ' items' : origin === 'string' ? ' characters' : '');
+const sizeUnit = (origin: string): string => (origin === 'array' ? ' items' : origin === 'string' ? ' characters' : '');
 
-/** `messages[2].content`; with `anyIndex` `messages[].content`. */
-function spell(path: readonly PropertyKey[], { anyIndex = false } = {}): string {
-  let spelled = '';
+/** Formats a path as `messages[2].content`, or with `anyIndex` as `messages[].content`. */
+function formatPath(path: readonly PropertyKey[], { anyIndex = false } = {}): string {
+  let formatted = '';
   for (const key of path) {
-    if (typeof key === 'number') spelled += anyIndex ? '[]' : `[${key}]`;
-    else spelled += `${spelled === '' ? '' : '.'}${shorten(String(key))}`;
+    if (typeof key === 'number') formatted += anyIndex ? '[]' : `[${key}]`;
+    else formatted += `${formatted === '' ? '' : '.'}${truncateText(String(key))}`;
   }
-  return spelled;
+  return formatted;
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value;
+function getValueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let current = value;
   for (const key of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
-    at = Reflect.get(at, key);
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = Reflect.get(current, key);
   }
-  return at;
+  return current;
 }
 
-/** Fields below which a caller's own text lives: it is described, never repeated. */
+/** Fields that contain the caller's text: error messages describe their values and never repeat them. */
 const PRIVATE_FIELDS = new Set(['messages', 'prompt', 'input', 'system', 'suffix', 'items', 'instructions', 'tools']);
 
-/** Fields that are words of the protocol wherever they stand. */
+/** Field names whose values are protocol keywords everywhere. */
 const PUBLIC_NAMES = new Set(['role', 'type']);
 
 const isPrivate = (param: string): boolean => PRIVATE_FIELDS.has(/^(?:parameters\.)?([^.[]*)/.exec(param)?.[1] ?? '');
 
-function show(value: unknown, name: string, hidden: boolean): string {
+function formatValue(value: unknown, name: string, isHidden: boolean): string {
   if (typeof value === 'string') {
-    if (hidden && !PUBLIC_NAMES.has(name)) return `a string of ${value.length} characters`;
-    return JSON.stringify(shorten(value));
+    if (isHidden && !PUBLIC_NAMES.has(name)) return `a string of ${value.length} characters`;
+    return JSON.stringify(truncateText(value));
   }
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   return String(value);
 }
 
-/** What a caller sent, as messages tell it: shortened, and objects and lists without what is in them. */
-export const shown = (value: unknown): string => show(value, '', false);
+/** Formats a value of a request for an error message: strings shortened, objects and arrays without their content. */
+export const describeValue = (value: unknown): string => formatValue(value, '', false);
 
 const SHOWN_CHARS_MAX = 40;
 
-const shorten = (text: string): string => {
+const truncateText = (text: string): string => {
   const whole = text.toWellFormed();
   return whole.length > SHOWN_CHARS_MAX ? `${whole.slice(0, SHOWN_CHARS_MAX).toWellFormed()}…` : whole;
 };

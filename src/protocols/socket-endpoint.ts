@@ -1,48 +1,51 @@
 import type { Owner } from '../core/context.ts';
 import type { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Family } from './endpoint.ts';
+import type { ProtocolFamily } from './endpoint.ts';
 
-/** The other side of a websocket, as a session sees it. */
+/** The client side of a WebSocket, as a session sees it. */
 export interface SocketPeer {
   send(text: string): void;
-  /** Nothing is read from it until it is released; what was read already may still come. */
-  hold(): void;
-  release(): void;
-  /** After what was sent. Nothing comes in any more, but `gone`. @param code RFC 6455, 7.4. */
+  /** Stops reading from the socket until `resumeReading`. Messages that were already read may still arrive. */
+  pauseReading(): void;
+  resumeReading(): void;
+  /**
+   * Closes the socket after everything sent before. The session gets no further calls except `onDisconnect`.
+   * @param code Close code of RFC 6455, section 7.4.
+   */
   close(code: number, reason: string): void;
 }
 
 /** One connection, from the upgrade to its end. */
 export interface SocketSession {
-  text(message: string): void;
-  binary(message: Uint8Array): void;
-  /** About once a second, as long as the connection is there. */
-  tick(): void;
-  /** Takes nothing new; closes when what runs has ended. */
+  onText(message: string): void;
+  onBinary(message: Uint8Array): void;
+  /** Called about once a second while the connection is open. */
+  onTick(): void;
+  /** Accepts nothing new, and closes the connection once the running work has finished. */
   drain(): void;
-  /** Breaks off what runs, in the protocol's way, and closes. */
-  end(reason: ServiceError): void;
-  /** The peer is not there any more. */
-  gone(): void;
+  /** Stops the running work with the protocol's error message, and closes the connection. */
+  abort(reason: ServiceError): void;
+  /** Called when the client has disconnected. */
+  onDisconnect(): void;
 }
 
 export interface SocketContext {
-  /** Of the upgrade: stands in every line of the log. */
+  /** Request id of the upgrade; part of every log line. */
   readonly requestId: string;
   readonly owner: Owner;
-  /** @throws ServiceError `unauthenticated` when the key has been revoked since. */
+  /** @throws ServiceError `unauthenticated` if the key has been revoked since the upgrade. */
   checkKey(): Promise<void>;
 }
 
-/** What is spoken on a path after an upgrade. */
+/** A WebSocket path and its protocol. */
 export interface SocketEndpoint {
   /** Names the upgrade in logs and metrics, e.g. `realtime.connect`. */
   readonly operation: string;
-  /** Without trailing slash. */
+  /** Path without a trailing slash. */
   readonly path: string;
-  readonly family: Family;
-  /** Where the specification offers it. */
+  readonly family: ProtocolFamily;
+  /** Regions that offer the endpoint according to the specification. */
   readonly regions: readonly RegionId[];
   open(peer: SocketPeer, context: SocketContext): SocketSession;
 }

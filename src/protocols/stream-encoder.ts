@@ -1,16 +1,16 @@
 import type { ServiceError } from '../core/error.ts';
 
-/** A synchronous state machine from events to bytes: no I/O, no clock, no ids of its own. */
+/** Synchronous state machine that turns events into text. It does no I/O, reads no clock and creates no ids. */
 export interface StreamEncoder<Event> {
   readonly contentType: string;
-  /** First bytes, before any event. */
+  /** Returns the text before the first event. */
   open(): string;
-  /** '' when there is nothing to say yet. */
+  /** Returns the text of some events; '' while there is nothing to send yet. */
   push(events: readonly Event[]): string;
-  /** A comment or a ping event; changes no state. */
+  /** Returns a comment or ping event that keeps the connection open; does not change the state. */
   keepAlive(): string;
-  /** The protocol's own way to break off; never its way to finish. */
+  /** Returns the protocol's error event. The stream has no regular end after it. */
   fail(error: ServiceError): string;
-  /** The protocol's end mark; asserts that `end` was seen. */
+  /** Returns the protocol's end mark. @throws ServiceError `engine-failed` if no `end` event was pushed. */
   close(): string;
 }

@@ -11,13 +11,13 @@ import type { Service } from './service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const PATIENCE = { withinMs: 20_000 };
+const TIMEOUT = { timeoutMs: 20_000 };
 const PATH = '/api/v1/deployments';
 
-describe('deployments, through the whole service', () => {
+describe('deployment endpoints of the complete service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-deployments-'));
   let service: Service | undefined;
-  const at = new Map<string, string>();
+  const urls = new Map<string, string>();
   const keys = new Map<string, { readonly secret: string; readonly id: string }>();
 
   before(async () => {
@@ -26,49 +26,49 @@ describe('deployments, through the whole service', () => {
     writeFileSync(join(folder, 'parley.yaml'), `${regions}deployments: {capacityMax: 9}\n`);
     const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
     service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
-    for (const { url, region } of await service.listen()) at.set(region, url);
+    for (const { url, region } of await service.listen()) urls.set(region, url);
   });
   after(async () => {
     await service?.close();
     rmSync(folder, { recursive: true });
   });
 
-  const keyOf = async (region: RegionId, workspace: string) => {
-    const known = keys.get(`${region} ${workspace}`);
-    if (known) return known;
-    const made = await service?.keys.create({ region, workspace, name: '', expiresAt: undefined });
-    const key = { secret: made?.secret ?? '', id: made?.record.id ?? '' };
+  const getKey = async (region: RegionId, workspace: string) => {
+    const existing = keys.get(`${region} ${workspace}`);
+    if (existing) return existing;
+    const created = await service?.keys.create({ region, workspace, name: '', expiresAt: undefined });
+    const key = { secret: created?.secret ?? '', id: created?.record.id ?? '' };
     keys.set(`${region} ${workspace}`, key);
     return key;
   };
-  const callAs =
+  const createCaller =
     (region: RegionId = 'cn-beijing', workspace = 'primary') =>
     async (method: string, path = '', body?: Fields) => {
-      const { secret } = await keyOf(region, workspace);
-      const response = await fetch(`${at.get(region)}${PATH}${path}`, {
+      const { secret } = await getKey(region, workspace);
+      const response = await fetch(`${urls.get(region)}${PATH}${path}`, {
         method,
         headers: { authorization: `Bearer ${secret}`, ...(body ? { 'content-type': 'application/json' } : {}) },
         ...(body ? { body: JSON.stringify(body) } : {}),
       });
-      const told = (await response.json()) as Fields;
-      return { status: response.status, body: told, output: (told['output'] ?? {}) as Fields };
+      const json = (await response.json()) as Fields;
+      return { status: response.status, body: json, output: (json['output'] ?? {}) as Fields };
     };
-  const call = callAs();
-  const settled = (path: string, status: string) =>
-    until(`${path} ${status}`, PATIENCE, async () => {
+  const call = createCaller();
+  const waitForStatus = (path: string, status: string) =>
+    until(`${path} ${status}`, TIMEOUT, async () => {
       const { output } = await call('GET', path);
       return output['status'] === status ? output : undefined;
     });
 
-  test('one is made, listed, scaled, limited and deleted', async () => {
-    const made = await call('POST', '', { model_name: 'svc-plus', plan: 'mu', capacity: 1, suffix: 'life' });
-    const { id } = await keyOf('cn-beijing', 'primary');
+  test('creates, lists, scales, limits and deletes a deployment', async () => {
+    const created = await call('POST', '', { model_name: 'svc-plus', plan: 'mu', capacity: 1, suffix: 'life' });
+    const { id } = await getKey('cn-beijing', 'primary');
     assert.deepEqual(
-      [made.status, made.output['deployed_model'], made.output['status']],
+      [created.status, created.output['deployed_model'], created.output['status']],
       [200, 'svc-plus-life', 'PENDING'],
     );
-    assert.deepEqual([made.output['creator'], made.output['workspace_id']], [id, 'primary']);
-    const running = await settled('/svc-plus-life', 'RUNNING');
+    assert.deepEqual([created.output['creator'], created.output['workspace_id']], [id, 'primary']);
+    const running = await waitForStatus('/svc-plus-life', 'RUNNING');
     assert.deepEqual([running['capacity'], running['ready_capacity']], [1, 1]);
     const listed = await call('GET', '?status=RUNNING');
     assert.deepEqual(listed.output['deployments'], [running]);
@@ -77,43 +77,43 @@ describe('deployments, through the whole service', () => {
       [scaled.output['status'], scaled.output['capacity'], scaled.output['ready_capacity']],
       ['UPDATING', 9, 1],
     );
-    assert.equal((await settled('/svc-plus-life', 'RUNNING'))['ready_capacity'], 9);
+    assert.equal((await waitForStatus('/svc-plus-life', 'RUNNING'))['ready_capacity'], 9);
     const limited = await call('PUT', '/svc-plus-life', { rpm_limit: 5 });
     assert.deepEqual([limited.output['status'], limited.output['rpm_limit']], ['RUNNING', 5]);
     assert.deepEqual((await call('GET', '/svc-plus-life')).output, limited.output);
     await call('PUT', '/svc-plus-life/scale', { capacity: 0 });
-    assert.equal((await settled('/svc-plus-life', 'STOPPED'))['ready_capacity'], 0);
+    assert.equal((await waitForStatus('/svc-plus-life', 'STOPPED'))['ready_capacity'], 0);
     const deleted = await call('DELETE', '/svc-plus-life');
     assert.equal(deleted.output['status'], 'DELETING');
     assert.equal((await call('PUT', '/svc-plus-life/scale', { capacity: 1 })).status, 404);
-    await until('the end of it', PATIENCE, async () =>
+    await until('the deployment to be deleted', TIMEOUT, async () =>
       (await call('GET', '/svc-plus-life')).status === 404 ? true : undefined,
     );
   });
 
-  test('reserved tokens are there when what serves them is, and go without it', async () => {
+  test('starts and stops a deployment of reserved tokens', async () => {
     const tokens = { input_tpm: 100, output_tpm: 100, thinking_output_tpm: 100 };
     const nothing = { input_tpm: 0, output_tpm: 0, thinking_output_tpm: 0 };
     await call('POST', '', { model_name: 'svc-plus', plan: 'ptu', ptu_capacity: tokens, suffix: 'ptu' });
-    assert.equal((await settled('/svc-plus-ptu', 'RUNNING'))['ready_capacity'], 1);
+    assert.equal((await waitForStatus('/svc-plus-ptu', 'RUNNING'))['ready_capacity'], 1);
     const scaled = await call('PUT', '/svc-plus-ptu/scale', { ptu_capacity: nothing });
     assert.equal(scaled.output['status'], 'UPDATING');
-    assert.equal((await settled('/svc-plus-ptu', 'STOPPED'))['ready_capacity'], 0);
+    assert.equal((await waitForStatus('/svc-plus-ptu', 'STOPPED'))['ready_capacity'], 0);
   });
 
-  test('errors have the words of the specification', async () => {
-    const refused = async (method: string, path: string, body?: Fields) => {
-      const { status, body: told } = await call(method, path, body);
-      assert.equal(typeof told['request_id'], 'string');
-      return [status, told['code'], told['message']];
+  test('answers errors with the texts of the DashScope API', async () => {
+    const getRefusal = async (method: string, path: string, body?: Fields) => {
+      const { status, body: error } = await call(method, path, body);
+      assert.equal(typeof error['request_id'], 'string');
+      return [status, error['code'], error['message']];
     };
     await call('POST', '', { model_name: 'svc-plus', capacity: 1, suffix: 'taken' });
-    assert.deepEqual(await refused('POST', '', { model_name: 'svc-plus', capacity: 1, suffix: 'taken' }), [
+    assert.deepEqual(await getRefusal('POST', '', { model_name: 'svc-plus', capacity: 1, suffix: 'taken' }), [
       409,
       'Conflict',
       'Deployed model svc-plus-taken already exists, please specify a suffix.',
     ]);
-    assert.deepEqual(await refused('POST', '', { model_name: 'nothing', capacity: 1 }), [
+    assert.deepEqual(await getRefusal('POST', '', { model_name: 'nothing', capacity: 1 }), [
       404,
       'NotFound',
       'Model: nothing not found!',
@@ -123,19 +123,19 @@ describe('deployments, through the whole service', () => {
       ['GET', '/none/stream'],
       ['DELETE', '/none'],
     ] as const)
-      assert.deepEqual(await refused(method, path), [404, 'NotFound', 'Model: none not found!']);
+      assert.deepEqual(await getRefusal(method, path), [404, 'NotFound', 'Model: none not found!']);
     for (const capacity of [10, -1, 1.5])
-      assert.deepEqual(await refused('PUT', '/svc-plus-taken/scale', { capacity }), [
+      assert.deepEqual(await getRefusal('PUT', '/svc-plus-taken/scale', { capacity }), [
         400,
         'InvalidParameter',
         `Invalid capacity (${capacity}), capacity must be larger than or equal to 0 and multiples of 1 and less than 10!`,
       ]);
-    const [status, code, message] = await refused('PUT', '/x/renew', {});
+    const [status, code, message] = await getRefusal('PUT', '/x/renew', {});
     assert.deepEqual([status, code], [400, 'UnsupportedOperation']);
-    assert.match(String(message), /is not served: capacity is not bought for a time here/);
+    assert.match(String(message), /is not served: capacity has no purchase term here/);
   });
 
-  test('models are no deployment of that name, and only those for text can be deployed', async () => {
+  test('deploys text models only, also by an alias', async () => {
     const { output } = await call('GET', '/models?page_size=200');
     const names = (output['models'] as readonly Fields[]).map((each) => each['model_name']);
     assert.ok(names.includes('svc-plus') && names.includes('svc-mt-plus'), String(names));
@@ -147,23 +147,23 @@ describe('deployments, through the whole service', () => {
     assert.deepEqual([alias.output['deployed_model'], alias.output['base_model']], ['qwen-plus-alias', 'svc-plus']);
   });
 
-  test('another workspace or region has the same names, and sees nothing', async () => {
+  test('keeps deployments of one name apart by workspace and region', async () => {
     const body = { model_name: 'svc-plus', capacity: 1, suffix: 'same' };
     await call('POST', '', body);
-    for (const stranger of [callAs('cn-beijing', 'other'), callAs('us-east-1')]) {
-      assert.equal((await stranger('GET', '/svc-plus-same')).status, 404);
-      assert.equal((await stranger('GET')).output['total'], 0);
-      assert.equal((await stranger('POST', '', body)).status, 200);
+    for (const callOther of [createCaller('cn-beijing', 'other'), createCaller('us-east-1')]) {
+      assert.equal((await callOther('GET', '/svc-plus-same')).status, 404);
+      assert.equal((await callOther('GET')).output['total'], 0);
+      assert.equal((await callOther('POST', '', body)).status, 200);
     }
   });
 
-  test('a stream tells a change that is made meanwhile', async () => {
+  test('streams a change of the status', async () => {
     await call('POST', '', { model_name: 'svc-plus', capacity: 1, suffix: 'stream' });
-    const { secret } = await keyOf('cn-beijing', 'primary');
-    const leave = new AbortController();
-    const response = await fetch(`${at.get('cn-beijing')}${PATH}/svc-plus-stream/stream`, {
+    const { secret } = await getKey('cn-beijing', 'primary');
+    const controller = new AbortController();
+    const response = await fetch(`${urls.get('cn-beijing')}${PATH}/svc-plus-stream/stream`, {
       headers: { authorization: `Bearer ${secret}`, accept: 'text/event-stream' },
-      signal: leave.signal,
+      signal: controller.signal,
     });
     assert.equal(response.status, 200);
     let text = '';
@@ -172,7 +172,7 @@ describe('deployments, through the whole service', () => {
       text += decoder.decode(bytes, { stream: true });
       if (text.includes('"RUNNING"')) break;
     }
-    leave.abort();
+    controller.abort();
     assert.match(text, /^id:1\nevent:result\n:HTTP_STATUS\/200\ndata:\{"request_id"/);
     assert.match(
       text,

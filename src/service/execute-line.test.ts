@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import { REGION_IDS } from '../core/region.ts';
-import type { RequestMeasure } from '../core/telemetry.ts';
+import type { RequestMeasurement } from '../core/telemetry.ts';
 import type { KeyRecord } from '../core/key.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Endpoint, EndpointRequest, Reply } from '../protocols/endpoint.ts';
@@ -24,13 +24,13 @@ const KEY: KeyRecord = {
 
 type Handle = (request: EndpointRequest, context: RequestContext) => Promise<Reply>;
 
-function executing(
+function createTestExecutor(
   handle: Handle,
-  change: Partial<Endpoint & { key: KeyRecord | undefined; deadlineMs: number }> = {},
+  overrides: Partial<Endpoint & { key: KeyRecord | undefined; deadlineMs: number }> = {},
 ) {
-  const { key = KEY, deadlineMs = 60_000, ...endpoint } = { ...change };
+  const { key = KEY, deadlineMs = 60_000, ...endpoint } = { ...overrides };
   const lines: Readonly<Record<string, unknown>>[] = [];
-  const measures: RequestMeasure[] = [];
+  const measures: RequestMeasurement[] = [];
   const execute = createExecuteLine({
     endpoints: [
       {
@@ -44,34 +44,36 @@ function executing(
         ...endpoint,
       },
     ],
-    keys: { findActive: async (id) => ('key' in change ? change.key : id === key.id ? key : undefined) },
+    keys: { findActive: async (id) => ('key' in overrides ? overrides.key : id === key.id ? key : undefined) },
     limits: { bodyBytesMax: 1_000, deadlineStreamMs: deadlineMs },
-    ids: { request: () => 'RID' },
+    ids: { createRequestId: () => 'RID' },
     clock: systemClock,
     log: {
-      info: (_, facts = {}) => void lines.push(facts),
+      info: (_, fields = {}) => void lines.push(fields),
       warn: () => undefined,
-      error: (_, facts = {}) => void lines.push(facts),
+      error: (_, fields = {}) => void lines.push(fields),
     },
-    meter: { requestEnded: (measure) => void measures.push(measure) },
+    meter: { recordRequest: (measurement) => void measures.push(measurement) },
   });
   const { signal } = new AbortController();
-  const wish = { batch: 'batch_1', url: URL, body: { model: 'm' }, sizeBytes: 500, owner: OWNER, signal };
-  return { execute, lines, measures, wish };
+  const lineRequest = { batchId: 'batch_1', url: URL, body: { model: 'm' }, sizeBytes: 500, owner: OWNER, signal };
+  return { execute, lines, measures, lineRequest };
 }
 
-const good: Handle = async () => ({ type: 'json', status: 200, body: { a: 1 } });
+const succeed: Handle = async () => ({ type: 'json', status: 200, body: { a: 1 } });
 
-describe('a line of a batch', () => {
-  it('is asked of its endpoint, in the background, as its key’s owner', async () => {
-    let seen: unknown;
-    const { execute, wish, lines, measures } = executing(async ({ body, params, headers, query }, context) => {
-      const { requestId, owner, priority, log } = context;
-      seen = { body, params, headers, query: [...query], requestId, owner, priority };
-      log.add({ promptTokens: 3 });
-      return { type: 'json', status: 200, body: { a: 1 } };
-    });
-    assert.deepEqual(await execute(wish), {
+describe('createExecuteLine', () => {
+  it('calls the endpoint at background priority as the owner of the key', async () => {
+    let received: unknown;
+    const { execute, lineRequest, lines, measures } = createTestExecutor(
+      async ({ body, params, headers, query }, context) => {
+        const { requestId, owner, priority, log } = context;
+        received = { body, params, headers, query: [...query], requestId, owner, priority };
+        log.add({ promptTokens: 3 });
+        return { type: 'json', status: 200, body: { a: 1 } };
+      },
+    );
+    assert.deepEqual(await execute(lineRequest), {
       status: 200,
       body: { a: 1 },
       headers: undefined,
@@ -79,8 +81,8 @@ describe('a line of a batch', () => {
       error: undefined,
       retryAfterSeconds: undefined,
     });
-    const asked = { body: { model: 'm' }, params: {}, headers: {}, query: [] };
-    assert.deepEqual(seen, { ...asked, requestId: 'RID', owner: OWNER, priority: 'background' });
+    const expectedRequest = { body: { model: 'm' }, params: {}, headers: {}, query: [] };
+    assert.deepEqual(received, { ...expectedRequest, requestId: 'RID', owner: OWNER, priority: 'background' });
     const { durationMs, ...line } = lines[0] ?? {};
     assert.equal(typeof durationMs, 'number');
     assert.deepEqual(line, {
@@ -98,12 +100,12 @@ describe('a line of a batch', () => {
     assert.deepEqual([measures[0]?.operation, measures[0]?.promptTokens], ['completions.create', 3]);
   });
 
-  it('that is refused has the body, status and code that a request has, and when to ask again', async () => {
-    const { execute, wish } = executing(async () => {
+  it('returns the error body, status, code and retry delay of a refused request', async () => {
+    const { execute, lineRequest } = createTestExecutor(async () => {
       throw new ServiceError('rate-limited', 'Slowly.', { retryAfterSeconds: 7, param: 'x' });
     });
     const message = 'Requests rate limit exceeded, please try again later. Slowly.';
-    assert.deepEqual(await execute(wish), {
+    assert.deepEqual(await execute(lineRequest), {
       status: 429,
       body: { error: { message, type: 'limit_requests', param: 'x', code: 'limit_requests' }, request_id: 'RID' },
       headers: undefined,
@@ -113,32 +115,32 @@ describe('a line of a batch', () => {
     });
   });
 
-  it('keeps what its endpoint says in headers', async () => {
+  it('returns the headers of the endpoint', async () => {
     const headers = { 'x-parley-ignored': 'n' };
-    const { execute, wish } = executing(async () => ({ type: 'json', status: 200, body: {}, headers }));
-    assert.deepEqual((await execute(wish)).headers, headers);
+    const { execute, lineRequest } = createTestExecutor(async () => ({ type: 'json', status: 200, body: {}, headers }));
+    assert.deepEqual((await execute(lineRequest)).headers, headers);
   });
 
-  const unasked: Handle = () => assert.fail('it was asked');
-  it('is not asked for a key that is not valid any more', async () => {
-    const { execute, wish } = executing(unasked, { key: undefined });
-    const { status, error } = await execute(wish);
+  const neverCalled: Handle = () => assert.fail('the endpoint was called');
+  it('answers 401 for a key that is no longer active', async () => {
+    const { execute, lineRequest } = createTestExecutor(neverCalled, { key: undefined });
+    const { status, error } = await execute(lineRequest);
     assert.deepEqual([status, error?.code], [401, 'invalid_api_key']);
   });
 
-  it('is not asked where its endpoint is not offered, is not there, or takes no body of its size', async () => {
-    const elsewhere = executing(unasked, { regions: ['cn-beijing'] });
-    assert.equal((await elsewhere.execute(elsewhere.wish)).status, 403);
-    const { execute, wish } = executing(unasked);
-    assert.equal((await execute({ ...wish, url: '/v1/nothing' })).status, 404);
-    assert.equal((await execute({ ...wish, sizeBytes: 1_001 })).status, 413);
+  it('answers 403, 404 or 413 when the endpoint is not offered, does not exist or limits the body', async () => {
+    const elsewhere = createTestExecutor(neverCalled, { regions: ['cn-beijing'] });
+    assert.equal((await elsewhere.execute(elsewhere.lineRequest)).status, 403);
+    const { execute, lineRequest } = createTestExecutor(neverCalled);
+    assert.equal((await execute({ ...lineRequest, url: '/v1/nothing' })).status, 404);
+    assert.equal((await execute({ ...lineRequest, sizeBytes: 1_001 })).status, 413);
   });
 
-  it('whose answer fails is logged with its reason, which the answer does not have', async () => {
-    const { execute, wish, lines } = executing(async () => {
+  it('logs the cause of an internal error without returning it', async () => {
+    const { execute, lineRequest, lines } = createTestExecutor(async () => {
       throw new Error('secret');
     });
-    const answer = await execute(wish);
+    const answer = await execute(lineRequest);
     assert.equal(answer.status, 500);
     assert.doesNotMatch(JSON.stringify(answer), /secret/);
     const logged = lines[0]?.['error'];
@@ -146,41 +148,41 @@ describe('a line of a batch', () => {
     assert.match(String(logged.cause), /secret/);
   });
 
-  it('has as long as a request has', async () => {
-    const { execute, wish } = executing(() => new Promise(() => undefined), { deadlineMs: 20 });
-    const { status, error } = await execute(wish);
+  it('applies the deadline of live requests', async () => {
+    const { execute, lineRequest } = createTestExecutor(() => new Promise(() => undefined), { deadlineMs: 20 });
+    const { status, error } = await execute(lineRequest);
     assert.deepEqual([status, error?.code], [500, 'request_timeout']);
   });
 
-  it('that is not wanted any more has no answer, also where its endpoint says something', async () => {
-    for (const hears of [true, false]) {
+  it('rejects when its batch is cancelled, whether or not the endpoint honors the abort', async () => {
+    for (const honorsAbort of [true, false]) {
       const batch = new AbortController();
-      const { execute, wish, lines } = executing((_request, { signal }) =>
-        hears
+      const { execute, lineRequest, lines } = createTestExecutor((_request, { signal }) =>
+        honorsAbort
           ? new Promise((_, reject) => {
               signal.addEventListener('abort', () => reject(new ServiceError('cancelled', '')));
             })
           : new Promise(() => undefined),
       );
-      const asked = execute({ ...wish, signal: batch.signal });
+      const execution = execute({ ...lineRequest, signal: batch.signal });
       batch.abort('cancelled');
-      await asked.then(
-        () => assert.fail('it was answered'),
+      await execution.then(
+        () => assert.fail('the line was answered'),
         (reason: unknown) => assert.equal(reason, 'cancelled'),
       );
       assert.equal(lines[0]?.['kind'], 'cancelled');
     }
   });
 
-  it('is answered with JSON or not at all', async () => {
-    const { execute, wish } = executing(async () => ({
+  it('refuses responses that are not JSON', async () => {
+    const { execute, lineRequest } = createTestExecutor(async () => ({
       type: 'bytes',
       sizeBytes: 0,
-      tag: '',
+      etag: '',
       headers: {},
       open: () => assert.fail(),
     }));
-    assert.equal((await execute(wish)).status, 400);
-    assert.equal((await executing(good).execute(wish)).status, 200);
+    assert.equal((await execute(lineRequest)).status, 400);
+    assert.equal((await createTestExecutor(succeed).execute(lineRequest)).status, 200);
   });
 });

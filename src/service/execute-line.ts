@@ -1,79 +1,87 @@
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
-import type { Ids } from '../core/id.ts';
+import type { IdGenerator } from '../core/id.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
-import { unlessAborted } from '../engines/unless-aborted.ts';
+import { raceWithAbort } from '../engines/race-with-abort.ts';
 import { checkRegion } from '../http/authenticate.ts';
-import type { ExecuteLine, LineAnswer, LineWish } from '../jobs/kinds/batch/execute-line.ts';
+import type { ExecuteLine, LineResponse, LineRequest } from '../jobs/kinds/batch/execute-line.ts';
 import type { Clock } from '../lib/clock.ts';
-import { linkedAbort } from '../lib/linked-abort.ts';
-import { codeAndMessage, errorBody, status as statusOf } from '../protocols/compatible/errors.ts';
+import { createLinkedAbort } from '../lib/linked-abort.ts';
+import { encodeCodeAndMessage, encodeErrorBody, getStatus as statusOf } from '../protocols/compatible/errors.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import type { Keys } from '../resources/keys/key.ts';
 
-export interface ExecuteLineNeeds {
-  /** Those that requests are answered by. */
+export interface ExecuteLineDeps {
+  /** The endpoints that also serve HTTP requests. */
   readonly endpoints: readonly Endpoint[];
   readonly keys: Pick<Keys, 'findActive'>;
   readonly limits: { readonly bodyBytesMax: number; readonly deadlineStreamMs: number };
-  readonly ids: Pick<Ids, 'request'>;
+  readonly ids: Pick<IdGenerator, 'createRequestId'>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly meter: Pick<Meter, 'requestEnded'>;
+  readonly meter: Pick<Meter, 'recordRequest'>;
 }
 
-/** What a line of a batch is answered: as the same request is over HTTP, in the background. Batches know compatible endpoints only. */
-export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, meter }: ExecuteLineNeeds): ExecuteLine {
-  const find = (url: string): Endpoint | undefined =>
+/**
+ * Creates the function that executes one line of a batch: like the same request over HTTP, but at background priority.
+ * Batches reach only the OpenAI-compatible endpoints.
+ */
+export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, meter }: ExecuteLineDeps): ExecuteLine {
+  const findEndpoint = (url: string): Endpoint | undefined =>
     endpoints.find(({ method, path }) => method === 'POST' && path === `/compatible-mode${url}`);
 
-  const ask = async (endpoint: Endpoint | undefined, wish: LineWish, context: RequestContext): Promise<Answered> => {
-    const { owner, url, sizeBytes, body } = wish;
+  const callEndpoint = async (
+    endpoint: Endpoint | undefined,
+    line: LineRequest,
+    context: RequestContext,
+  ): Promise<EndpointAnswer> => {
+    const { owner, url, sizeBytes, body } = line;
     if (!(await keys.findActive(owner.keyId))) throw new ServiceError('unauthenticated', '');
-    if (!endpoint) throw new ServiceError('not-found', `${url} is not served.`);
+    if (!endpoint) throw new ServiceError('not-found', `No endpoint serves ${url}.`);
     checkRegion(`POST ${url}`, endpoint.regions, owner.region);
     if (sizeBytes > limits.bodyBytesMax) {
       throw new ServiceError('too-large', `The body may have at most ${limits.bodyBytesMax} bytes.`);
     }
-    const asked = { body, params: {}, query: new URLSearchParams(), headers: {} };
-    const reply = await unlessAborted(endpoint.handle(asked, context), context.signal);
-    if (reply.type !== 'json') throw new ServiceError('unsupported', 'A line of a batch is answered with JSON only.');
-    const { status, body: said, headers = {} } = reply;
-    return { status, body: said, headers: Object.keys(headers).length > 0 ? headers : undefined };
+    const endpointRequest = { body, params: {}, query: new URLSearchParams(), headers: {} };
+    const response = await raceWithAbort(endpoint.handle(endpointRequest, context), context.signal);
+    if (response.type !== 'json')
+      throw new ServiceError('unsupported', 'A batch supports JSON responses only; remove stream from the line.');
+    const { status, body: responseBody, headers = {} } = response;
+    return { status, body: responseBody, headers: Object.keys(headers).length > 0 ? headers : undefined };
   };
 
-  return async (wish) => {
-    const requestId = ids.request();
+  return async (line) => {
+    const requestId = ids.createRequestId();
     const startedAt = clock.monotonic();
-    const facts: Record<string, string | number | boolean | undefined> = {};
-    const work = linkedAbort(wish.signal);
-    // It may wait behind all that is live, and be set aside for it, for far longer than anybody would wait.
+    const logFields: Record<string, string | number | boolean | undefined> = {};
+    const abort = createLinkedAbort(line.signal);
+    // The limit is generous: live requests go first, and they can preempt this one several times.
     const { deadlineStreamMs } = limits;
-    const late = (): void =>
-      work.abort(new ServiceError('timeout', `It ran longer than ${deadlineStreamMs / 1000} s.`));
-    const deadline = setTimeout(late, deadlineStreamMs);
+    const onDeadline = (): void =>
+      abort.abort(new ServiceError('timeout', `The request ran longer than ${deadlineStreamMs / 1000} s.`));
+    const deadline = setTimeout(onDeadline, deadlineStreamMs);
     const context: RequestContext = {
       requestId,
-      owner: wish.owner,
+      owner: line.owner,
       priority: 'background',
-      signal: work.signal,
+      signal: abort.signal,
       log: {
-        add: (more) => void Object.assign(facts, more),
-        warn: (message, more) => log.warn(message, { requestId, ...more }),
+        add: (fields) => void Object.assign(logFields, fields),
+        warn: (message, fields) => log.warn(message, { requestId, ...fields }),
       },
     };
-    const endpoint = find(wish.url);
+    const endpoint = findEndpoint(line.url);
 
-    const end = (status: number, error?: ServiceError): void => {
+    const recordEnd = (status: number, error?: ServiceError): void => {
       const durationMs = clock.monotonic() - startedAt;
       const operation = endpoint?.operation ?? 'unknown';
       const kind = error?.kind ?? 'none';
-      const { region, workspace, keyId } = wish.owner;
-      const { deployment } = facts;
-      const line = {
+      const { region, workspace, keyId } = line.owner;
+      const { deployment } = logFields;
+      const baseFields = {
         requestId,
         operation,
-        batch: wish.batch,
+        batch: line.batchId,
         status,
         kind,
         param: error?.param,
@@ -81,43 +89,47 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
         workspace,
         keyId,
       };
-      const written = { ...line, durationMs: Math.round(durationMs * 10) / 10, ...facts };
-      if (error && status >= 500) log.error('request', { ...written, error });
-      else log.info('request', written);
-      const count = (name: string): number => (typeof facts[name] === 'number' ? facts[name] : 0);
-      meter.requestEnded({
+      const allFields = { ...baseFields, durationMs: Math.round(durationMs * 10) / 10, ...logFields };
+      if (error && status >= 500) log.error('request', { ...allFields, error });
+      else log.info('request', allFields);
+      const getCount = (name: string): number => (typeof logFields[name] === 'number' ? logFields[name] : 0);
+      meter.recordRequest({
         operation,
         status,
         kind,
         durationMs,
-        promptTokens: count('promptTokens'),
-        cachedTokens: count('cachedTokens'),
-        completionTokens: count('completionTokens'),
+        promptTokens: getCount('promptTokens'),
+        cachedTokens: getCount('cachedTokens'),
+        completionTokens: getCount('completionTokens'),
         ...(typeof deployment === 'string' ? { deployment: { region, workspace, name: deployment } } : {}),
       });
     };
 
     try {
-      const answered = await ask(endpoint, wish, context);
-      end(answered.status);
-      return { ...answered, requestId, error: undefined, retryAfterSeconds: undefined };
+      const answer = await callEndpoint(endpoint, line, context);
+      recordEnd(answer.status);
+      return { ...answer, requestId, error: undefined, retryAfterSeconds: undefined };
     } catch (thrown) {
       const error = ServiceError.from(thrown);
       const status = statusOf(error.kind);
-      if (wish.signal.aborted) {
-        // Nobody is told of it: the line is run again, or its batch has ended.
-        end(status, new ServiceError('cancelled', 'The batch does not wait for it any more.'));
-        throw wish.signal.reason;
+      if (line.signal.aborted) {
+        // This error reaches nobody: the line runs again later, or its batch has finished.
+        recordEnd(status, new ServiceError('cancelled', 'The batch no longer waits for this line.'));
+        throw line.signal.reason;
       }
-      end(status, error);
+      recordEnd(status, error);
       const { retryAfterSeconds } = error;
-      const told = { body: errorBody(error, requestId), headers: undefined, error: codeAndMessage(error) };
-      return { status, requestId, ...told, retryAfterSeconds };
+      const errorAnswer = {
+        body: encodeErrorBody(error, requestId),
+        headers: undefined,
+        error: encodeCodeAndMessage(error),
+      };
+      return { status, requestId, ...errorAnswer, retryAfterSeconds };
     } finally {
       clearTimeout(deadline);
-      work.unlink();
+      abort.unlink();
     }
   };
 }
 
-type Answered = Pick<LineAnswer, 'status' | 'body' | 'headers'>;
+type EndpointAnswer = Pick<LineResponse, 'status' | 'body' | 'headers'>;

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { loadConfig } from '../config/load-config.ts';
 import type { RegionId } from '../core/region.ts';
 import { createService } from './service.ts';
@@ -13,10 +13,10 @@ import type { Service } from './service.ts';
 type Fields = Readonly<Record<string, unknown>>;
 const md5 = (text: string) => createHash('md5').update(text).digest('hex');
 
-describe('files, through the whole service', () => {
+describe('file endpoints of the complete service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-files-'));
   let service: Service | undefined;
-  const at = new Map<string, string>();
+  const urls = new Map<string, string>();
   const keys = new Map<string, string>();
   let nowMs = Date.parse('2026-07-01T12:00:00.500Z');
 
@@ -34,35 +34,35 @@ describe('files, through the whole service', () => {
     const clock = { now: () => nowMs, monotonic: () => performance.now() };
     const log = { info: quiet, warn: quiet, error: quiet };
     service = await createService(loadConfig({ env }).config, { log, clock });
-    for (const { url, region } of await service.listen()) at.set(region, url);
+    for (const { url, region } of await service.listen()) urls.set(region, url);
   });
   after(async () => {
     await service?.close();
     rmSync(folder, { recursive: true });
   });
 
-  interface Place {
+  interface TenantScope {
     readonly workspace: string;
     readonly region?: RegionId;
   }
-  const keyOf = async ({ workspace, region = 'cn-beijing' }: Place): Promise<string> => {
-    const place = `${workspace} ${region}`;
+  const getSecret = async ({ workspace, region = 'cn-beijing' }: TenantScope): Promise<string> => {
+    const scopeKey = `${workspace} ${region}`;
     const key =
-      keys.get(place) ?? (await service?.keys.create({ region, workspace, name: '', expiresAt: undefined }))?.secret;
-    keys.set(place, key ?? assert.fail());
+      keys.get(scopeKey) ?? (await service?.keys.create({ region, workspace, name: '', expiresAt: undefined }))?.secret;
+    keys.set(scopeKey, key ?? assert.fail());
     return key ?? assert.fail();
   };
-  const call = async (place: Place, method: string, path: string, form?: FormData) => {
-    const response = await fetch(`${at.get(place.region ?? 'cn-beijing')}${path}`, {
+  const call = async (place: TenantScope, method: string, path: string, form?: FormData) => {
+    const response = await fetch(`${urls.get(place.region ?? 'cn-beijing')}${path}`, {
       method,
-      headers: { authorization: `Bearer ${await keyOf(place)}` },
+      headers: { authorization: `Bearer ${await getSecret(place)}` },
       ...(form ? { body: form } : {}),
     });
     const text = await response.text();
     const body = response.headers.get('content-type') === 'application/json' ? (JSON.parse(text) as Fields) : {};
     return { status: response.status, text, body, headers: response.headers };
   };
-  const formOf = (...entries: readonly (readonly [string, string, string?])[]): FormData => {
+  const createForm = (...entries: readonly (readonly [string, string, string?])[]): FormData => {
     const form = new FormData();
     for (const [name, value, fileName] of entries) {
       if (fileName === undefined) form.append(name, value);
@@ -70,18 +70,18 @@ describe('files, through the whole service', () => {
     }
     return form;
   };
-  const upload = async (place: Place, ...entries: readonly (readonly [string, string, string?])[]) => {
-    const { status, body } = await call(place, 'POST', '/api/v1/files', formOf(...entries));
+  const upload = async (place: TenantScope, ...entries: readonly (readonly [string, string, string?])[]) => {
+    const { status, body } = await call(place, 'POST', '/api/v1/files', createForm(...entries));
     assert.equal(status, 200, JSON.stringify(body));
     return body['data'] as {
       readonly uploaded_files: readonly { readonly name: string; readonly file_id: string }[];
       readonly failed_uploads: readonly { readonly name: string; readonly code: string; readonly message: string }[];
     };
   };
-  const record = async (place: Place, id: string) =>
+  const getRecord = async (place: TenantScope, id: string) =>
     (await call(place, 'GET', `/api/v1/files/${id}`)).body['data'] as Fields & { readonly url: string };
 
-  test('an upload is told as it is documented, and its records have every field', async () => {
+  test('returns uploads and records with all documented fields', async () => {
     const place = { workspace: 'records' };
     const data = await upload(
       place,
@@ -97,9 +97,9 @@ describe('files, through the whole service', () => {
       ['a.jsonl', 'b.txt'],
     );
     const [first, second] = data.uploaded_files.map(({ file_id }) => file_id);
-    const { url, ...facts } = await record(place, second ?? '');
-    assert.deepEqual(facts, {
-      id: facts['id'],
+    const { url, ...fields } = await getRecord(place, second ?? '');
+    assert.deepEqual(fields, {
+      id: fields['id'],
       name: 'b.txt',
       description: 'second',
       purpose: 'fine-tune',
@@ -108,13 +108,13 @@ describe('files, through the whole service', () => {
       region: 'cn-beijing',
       file_id: second,
       user_id: 'records',
-      api_key_id: facts['api_key_id'],
+      api_key_id: fields['api_key_id'],
       gmt_create: '2026-07-01 20:00:00',
     });
-    assert.ok(Number.isInteger(facts['id']) && String(facts['api_key_id']).startsWith('key_'));
+    assert.ok(Number.isInteger(fields['id']) && String(fields['api_key_id']).startsWith('key_'));
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/downloads\/file-ft-[0-9a-f]{32}\?expires=\d+&signature=[\w-]{43}$/);
 
-    // What was made in one millisecond has no order.
+    // Files of the same millisecond have no defined order.
     const listed: unknown[] = [];
     for (const number of [1, 2]) {
       const list = await call(place, 'GET', `/api/v1/files?page_size=1&page_no=${number}`);
@@ -135,9 +135,9 @@ describe('files, through the whole service', () => {
     }
   });
 
-  test('an upload may say its names as some clients do, and a purpose that is empty is none', async () => {
+  test('accepts alternative field names, and treats an empty purpose as absent', async () => {
     const place = { workspace: 'spellings' };
-    const { uploaded_files: both } = await upload(
+    const { uploaded_files: pair } = await upload(
       place,
       ['purpose', ''],
       ['files[]', 'one', 'a'],
@@ -145,7 +145,7 @@ describe('files, through the whole service', () => {
       ['description', 'first'],
       ['description', 'second'],
     );
-    const records = await Promise.all(both.map(({ file_id }) => record(place, file_id)));
+    const records = await Promise.all(pair.map(({ file_id }) => getRecord(place, file_id)));
     assert.deepEqual(
       records.map(({ name, description, purpose }) => [name, description, purpose]),
       [
@@ -157,7 +157,7 @@ describe('files, through the whole service', () => {
     assert.match(batch[0]?.file_id ?? '', /^file-batch-/);
   });
 
-  test('one file that is refused does not fail its siblings', async () => {
+  test('stores the other files of an upload when one is refused', async () => {
     const place = { workspace: 'large' };
     const full = 'x'.repeat(2000);
     const data = await upload(
@@ -189,15 +189,15 @@ describe('files, through the whole service', () => {
     assert.deepEqual([five.uploaded_files.length, five.failed_uploads.length], [4, 1]);
   });
 
-  test('both faces show the same file', async () => {
+  test('serves the same file in both file APIs', async () => {
     const place = { workspace: 'faces' };
-    const made = await call(
+    const created = await call(
       place,
       'POST',
       '/v1/files',
-      formOf(['file', '{}\n', 'a.jsonl'], ['purpose', 'batch'], ['expires_after[anchor]', 'x']),
+      createForm(['file', '{}\n', 'a.jsonl'], ['purpose', 'batch'], ['expires_after[anchor]', 'x']),
     );
-    const id = String(made.body['id']);
+    const id = String(created.body['id']);
     const object = {
       id,
       object: 'file',
@@ -207,27 +207,27 @@ describe('files, through the whole service', () => {
       status: 'processed',
       created_at: 1782907200,
     };
-    assert.deepEqual([made.status, made.text], [200, JSON.stringify(object)]);
+    assert.deepEqual([created.status, created.text], [200, JSON.stringify(object)]);
     assert.match(id, /^file-batch-[0-9a-f]{32}$/);
-    assert.equal(made.headers.get('x-parley-ignored'), 'expires_after%5Banchor%5D');
+    assert.equal(created.headers.get('x-parley-ignored'), 'expires_after%5Banchor%5D');
     assert.deepEqual((await call(place, 'GET', `/compatible-mode/v1/files/${id}`)).body, object);
     const content = await call(place, 'GET', `/v1/files/${id}/content`);
     assert.deepEqual([content.text, content.headers.get('content-type')], ['{}\n', 'application/octet-stream']);
-    assert.equal((await record(place, id))['file_id'], id);
+    assert.equal((await getRecord(place, id))['file_id'], id);
     assert.deepEqual((await call(place, 'DELETE', `/v1/files/${id}`)).body, { id, object: 'file', deleted: true });
     for (const path of [`/v1/files/${id}`, `/v1/files/${id}/content`])
       assert.equal((await call(place, 'GET', path)).status, 404);
   });
 
-  test('the compatible list goes on behind an id, also of a file that is gone, and filters', async () => {
+  test('pages and filters the OpenAI-compatible list, also after the id of a deleted file', async () => {
     const place = { workspace: 'pages' };
     const ids: string[] = [];
     for (const purpose of ['batch', 'file-extract', 'batch']) {
       nowMs += 1000;
-      const { body } = await call(place, 'POST', '/v1/files', formOf(['purpose', purpose], ['file', 'x', 'x']));
+      const { body } = await call(place, 'POST', '/v1/files', createForm(['purpose', purpose], ['file', 'x', 'x']));
       ids.unshift(String(body['id']));
-      // Ids are sortable by the time they were made at.
-      for (const made = Date.now(); Date.now() === made;) await turn();
+      // Ids sort by creation time, so the next file needs a later millisecond.
+      for (const made = Date.now(); Date.now() === made;) await yieldToEventLoop();
     }
     const list = async (query: string) => {
       const { body } = await call(place, 'GET', `/v1/files?${query}`);
@@ -247,7 +247,7 @@ describe('files, through the whole service', () => {
     }
   });
 
-  test('a bad purpose, and a file that is none, are refused, and nothing is left of them', async () => {
+  test('refuses invalid purposes and missing files without storing anything', async () => {
     const place = { workspace: 'refusals' };
     const message = "'purpose' must be 'fine-tune' or 'file-extract' or 'batch'";
     for (const entries of [
@@ -261,7 +261,7 @@ describe('files, through the whole service', () => {
       ],
       [['file', 'x', 'x']],
     ] as const) {
-      const { status, body } = await call(place, 'POST', '/v1/files', formOf(...entries));
+      const { status, body } = await call(place, 'POST', '/v1/files', createForm(...entries));
       assert.deepEqual(
         [status, body],
         [400, { error: { message, type: 'invalid_request_error', param: 'purpose', code: null } }],
@@ -287,10 +287,10 @@ describe('files, through the whole service', () => {
         'file',
       ],
     ] as const) {
-      const { status, body } = await call(place, 'POST', path, formOf(...entries));
+      const { status, body } = await call(place, 'POST', path, createForm(...entries));
       assert.deepEqual([status, (body['error'] as { param: string }).param], [400, param]);
     }
-    for (const [entries, said] of [
+    for (const [entries, expected] of [
       [
         [
           ['files', 'x', 'x'],
@@ -308,52 +308,56 @@ describe('files, through the whole service', () => {
         /descriptions must have at most 1000 characters/,
       ],
     ] as const) {
-      const { status, body } = await call(place, 'POST', '/api/v1/files', formOf(...entries));
+      const { status, body } = await call(place, 'POST', '/api/v1/files', createForm(...entries));
       assert.deepEqual([status, body['code']], [400, 'InvalidParameter']);
-      assert.match(String(body['message']), said);
+      assert.match(String(body['message']), expected);
     }
     const tooLarge = await call(
       place,
       'POST',
       '/v1/files',
-      formOf(['purpose', 'batch'], ['file', 'x'.repeat(2001), 'x']),
+      createForm(['purpose', 'batch'], ['file', 'x'.repeat(2001), 'x']),
     );
     assert.equal(tooLarge.status, 413);
     const { body } = await call(place, 'GET', '/api/v1/files');
     assert.deepEqual(body['data'], { total: 0, files: [], page_no: 1, page_size: 10 });
-    const after_ = await upload(
+    const later = await upload(
       place,
       ...['a', 'b', 'c', 'd'].map((name) => ['files', 'x'.repeat(1250), name] as const),
     );
-    assert.deepEqual(after_.failed_uploads, []);
+    assert.deepEqual(later.failed_uploads, []);
   });
 
-  test('another workspace or region has none of it, and no name leads there', async () => {
+  test('hides files of other workspaces and regions, and strips paths from names', async () => {
     const place = { workspace: 'own' };
     const {
       uploaded_files: [file],
     } = await upload(place, ['files', 'x', '../../etc/passwd']);
     assert.equal(file?.name, 'passwd');
-    for (const stranger of [{ workspace: 'stranger' }, { workspace: 'own', region: 'us-east-1' }] as const) {
+    for (const otherScope of [{ workspace: 'stranger' }, { workspace: 'own', region: 'us-east-1' }] as const) {
       for (const [method, path] of [
         ['GET', `/v1/files/${file?.file_id}`],
         ['GET', `/v1/files/${file?.file_id}/content`],
         ['DELETE', `/v1/files/${file?.file_id}`],
       ] as const) {
-        assert.equal((await call(stranger, method, path)).status, 404);
+        assert.equal((await call(otherScope, method, path)).status, 404);
       }
-      assert.deepEqual((await call(stranger, 'GET', '/v1/files')).body, { object: 'list', data: [], has_more: false });
+      assert.deepEqual((await call(otherScope, 'GET', '/v1/files')).body, {
+        object: 'list',
+        data: [],
+        has_more: false,
+      });
     }
   });
 
-  test('an address downloads without a key, shows nothing, and is good for its file and its time only', async () => {
+  test('serves a signed link without a key, as a download, for its file and lifetime only', async () => {
     const place = { workspace: 'links' };
     const html = '<script>alert(1)</script>';
-    const { uploaded_files: both } = await upload(place, ['files', html, 'ü".html'], ['files', 'y', 'y']);
-    const { url } = await record(place, both[0]?.file_id ?? '');
+    const { uploaded_files: pair } = await upload(place, ['files', html, 'ü".html'], ['files', 'y', 'y']);
+    const { url } = await getRecord(place, pair[0]?.file_id ?? '');
     const response = await fetch(url);
     assert.deepEqual([response.status, await response.text()], [200, html]);
-    const shown = [
+    const headerNames = [
       'content-type',
       'content-disposition',
       'x-content-type-options',
@@ -362,7 +366,7 @@ describe('files, through the whole service', () => {
       'cache-control',
     ];
     assert.deepEqual(
-      shown.map((name) => response.headers.get(name)),
+      headerNames.map((name) => response.headers.get(name)),
       [
         'application/octet-stream',
         `attachment; filename="__.html"; filename*=UTF-8''%C3%BC%22.html`,
@@ -374,7 +378,7 @@ describe('files, through the whole service', () => {
     );
     const part = await fetch(url, { headers: { range: 'bytes=1-6' } });
     assert.deepEqual([part.status, await part.text()], [206, 'script']);
-    const refused = async (address: string) => {
+    const expectForbidden = async (address: string) => {
       const { status, body } = await fetch(address).then(async (each) => ({
         status: each.status,
         body: (await each.json()) as Fields,
@@ -385,20 +389,20 @@ describe('files, through the whole service', () => {
         address,
       );
     };
-    await refused(url.replace(both[0]?.file_id ?? '', both[1]?.file_id ?? ''));
-    await refused(url.replace(/expires=\d+/, 'expires=9999999999'));
-    await refused(url.replace(/signature=.*/, 'signature='));
-    await refused(url.replace(/\?.*/, ''));
+    await expectForbidden(url.replace(pair[0]?.file_id ?? '', pair[1]?.file_id ?? ''));
+    await expectForbidden(url.replace(/expires=\d+/, 'expires=9999999999'));
+    await expectForbidden(url.replace(/signature=.*/, 'signature='));
+    await expectForbidden(url.replace(/\?.*/, ''));
     nowMs += 61_000;
-    await refused(url);
-    const { url: again } = await record(place, both[0]?.file_id ?? '');
-    await call(place, 'DELETE', `/v1/files/${both[0]?.file_id}`);
+    await expectForbidden(url);
+    const { url: again } = await getRecord(place, pair[0]?.file_id ?? '');
+    await call(place, 'DELETE', `/v1/files/${pair[0]?.file_id}`);
     const gone = (await fetch(again)).status;
     assert.equal(gone, 400);
     assert.equal(statSync(join(folder, 'download-secret')).mode & 0o777, 0o600);
   });
 
-  test('what was refused or deleted leaves no bytes', async () => {
+  test('keeps no bytes of refused or deleted files', async () => {
     const blobs = join(folder, 'blobs');
     const stored = readdirSync(blobs, { recursive: true, encoding: 'utf8' }).filter((path) => path.includes('upload_'));
     let files = 0;

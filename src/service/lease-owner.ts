@@ -1,33 +1,36 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 
-/** A name for one worker of this process. It says to a person where it is, and to others whether its process can be alive. */
-export const newLeaseName = (): string =>
-  `${hostname()}:${process.pid}:${startedAt()}:${randomBytes(6).toString('hex')}`;
+/**
+ * Creates the name under which a worker of this process holds leases on jobs: host, pid, start time and a random part. It tells
+ * people where the worker runs, and other processes whether that process can still be alive.
+ */
+export const createLeaseOwnerName = (): string =>
+  `${hostname()}:${process.pid}:${getProcessStartMs()}:${randomBytes(6).toString('hex')}`;
 
-const NAME = /^(.*):(\d+):(\d+):[0-9a-f]{12}$/;
+const LEASE_OWNER_PATTERN = /^(.*):(\d+):(\d+):[0-9a-f]{12}$/;
 
 /**
- * Whether the process of that name is gone for certain: it ran on this machine, and its number is nobody's, or ours that began
- * at another time. Where that is wrong, because machines share a name, nothing is lost: whoever is alive hears that its lease
- * went to another one.
+ * Returns whether the process that created the name has certainly ended: it ran on this host, and its pid is free or now belongs
+ * to this process with another start time. A wrong result, possible when two machines share a host name, does no harm: the
+ * living worker finds out that it has lost its lease.
  */
-export function isGone(name: string): boolean {
-  const [, host, digits, since] = NAME.exec(name) ?? [];
+export function isLeaseOwnerGone(name: string): boolean {
+  const [, host, digits, startMs] = LEASE_OWNER_PATTERN.exec(name) ?? [];
   if (host !== hostname()) return false;
   const pid = Number(digits);
-  return pid === process.pid ? since !== String(startedAt()) : !isRunning(pid);
+  return pid === process.pid ? startMs !== String(getProcessStartMs()) : !isPidRunning(pid);
 }
 
-/** Of this process, in UTC ms. */
-const startedAt = (): number => Math.round(performance.timeOrigin);
+/** Returns the start time of this process in UTC ms. */
+const getProcessStartMs = (): number => Math.round(performance.timeOrigin);
 
-function isRunning(pid: number): boolean {
+function isPidRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it is there, and belongs to somebody else.
+    // EPERM: the process exists and belongs to another user.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }

@@ -8,7 +8,7 @@ import { ERROR_KINDS } from '../core/error.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
 
-// The messages interface on the bytes of the whole service, with the rows of wire.md section 11 that are its own.
+// Tests of the messages interface over HTTP, with its client pitfalls (docs/wire/clients.md#client-pitfalls).
 
 const ROOT = '/apps/anthropic/v1';
 const CREATE = `${ROOT}/messages`;
@@ -33,21 +33,21 @@ interface Body {
   readonly id?: string;
 }
 
-const says = (...steps: readonly unknown[]) => `script:${JSON.stringify(steps)}`;
-const asking = (steps: readonly unknown[], fields: Fields = {}): Fields => ({
+const script = (...steps: readonly unknown[]) => `script:${JSON.stringify(steps)}`;
+const createRequest = (steps: readonly unknown[], fields: Fields = {}): Fields => ({
   model: 'svc-plus',
   max_tokens: 64,
-  messages: [{ role: 'user', content: says(...steps) }],
+  messages: [{ role: 'user', content: script(...steps) }],
   ...fields,
 });
 
 const TOOL = { name: 'f', description: 'Does it.', input_schema: { type: 'object', properties: {} } };
-const ON = { thinking: { type: 'enabled', budget_tokens: 16 } };
-const CALLED = [
+const THINKING_ON = { thinking: { type: 'enabled', budget_tokens: 16 } };
+const TOOL_TURN = [
   { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: [1, 'two'] } }] },
   { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'Done and done.' }] },
 ];
-const HI = { role: 'user', content: 'Hi there' };
+const GREETING = { role: 'user', content: 'Hi there' };
 const THOUGHT = { type: 'thinking', thinking: 'It is a greeting.', signature: 's' };
 
 describe('the messages interface', () => {
@@ -69,7 +69,7 @@ describe('the messages interface', () => {
     service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
     const [address] = await service.listen();
     url = address?.url ?? '';
-    key = (await service.firstKey())?.secret ?? '';
+    key = (await service.getFirstKey())?.secret ?? '';
   });
   after(async () => {
     await service?.close();
@@ -82,9 +82,12 @@ describe('the messages interface', () => {
       headers: { 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-  const bodyOf = async (answer: Promise<Response>): Promise<Body> => (await (await answer).json()) as Body;
-  const errorOf = async (answer: Promise<Response>) => ({ status: (await answer).status, ...(await bodyOf(answer)) });
-  const told = async (answer: Promise<Response>): Promise<Body> => {
+  const readBody = async (answer: Promise<Response>): Promise<Body> => (await (await answer).json()) as Body;
+  const readError = async (answer: Promise<Response>) => ({
+    status: (await answer).status,
+    ...(await readBody(answer)),
+  });
+  const readSuccess = async (answer: Promise<Response>): Promise<Body> => {
     const response = await answer;
     const text = await response.text();
     assert.equal(response.status, 200, text);
@@ -97,7 +100,7 @@ describe('the messages interface', () => {
     both: () => ({ authorization: `Bearer ${key}`, 'x-api-key': key }),
   })) {
     test(`takes the key as ${name}, any version and any beta`, async () => {
-      const response = await call('POST', `${CREATE}?beta=true`, asking(['Hel', 'lo']), headers());
+      const response = await call('POST', `${CREATE}?beta=true`, createRequest(['Hel', 'lo']), headers());
       const { id, content, usage, stop_reason: reason } = (await response.json()) as Body;
       assert.deepEqual(content, [{ type: 'text', text: 'Hello' }]);
       assert.equal(reason, 'end_turn');
@@ -108,17 +111,17 @@ describe('the messages interface', () => {
     });
   }
 
-  test('tells a refusal in its own shape, with a status, also where a stream was asked for', async () => {
+  test('answers errors in the Anthropic format with their status, also for streams', async () => {
     const stream = { stream: true };
     const refusals = await Promise.all([
-      ...ERROR_KINDS.map((kind) => call('POST', CREATE, asking([{ fail: kind }], stream))),
+      ...ERROR_KINDS.map((kind) => call('POST', CREATE, createRequest([{ fail: kind }], stream))),
       ...['{', '[]', '', '{"model":"svc-plus"}'].map((body) => call('POST', CREATE, body)),
       call('POST', COUNT, '{}'),
-      call('POST', CREATE, asking([], { model: 'nix', ...stream })),
-      call('POST', CREATE, asking([], stream), { 'x-api-key': 'sk-wrong' }),
-      call('POST', CREATE, asking([], stream), {}),
-      call('POST', CREATE, asking([], stream), { 'x-api-key': key, authorization: 'Bearer sk-other' }),
-      call('POST', CREATE, asking([], stream), { 'x-api-key': key, 'x-dashscope-workspace': 'other' }),
+      call('POST', CREATE, createRequest([], { model: 'nix', ...stream })),
+      call('POST', CREATE, createRequest([], stream), { 'x-api-key': 'sk-wrong' }),
+      call('POST', CREATE, createRequest([], stream), {}),
+      call('POST', CREATE, createRequest([], stream), { 'x-api-key': key, authorization: 'Bearer sk-other' }),
+      call('POST', CREATE, createRequest([], stream), { 'x-api-key': key, 'x-dashscope-workspace': 'other' }),
       call('POST', '/apps/anthropic/api/event_logging/batch', {}),
       call('GET', CREATE),
       call('GET', `${MODELS}/nix`),
@@ -131,17 +134,24 @@ describe('the messages interface', () => {
       assert.equal(type, 'error', text);
       assert.equal(id, response.headers.get('request-id'));
       assert.ok(error?.message, text);
-      assert.equal(error.type, TYPES.get(response.status) ?? error.type, text);
+      assert.equal(error.type, ERROR_TYPES.get(response.status) ?? error.type, text);
     }
   });
 
   for (const [name, path, body, status, type, message] of [
-    ['no such model', CREATE, asking([], { model: 'nix' }), 404, 'not_found_error', /nix/],
-    ['a model of another interface', CREATE, asking([], { model: 'svc-embed' }), 404, 'not_found_error', /svc-embed/],
+    ['no such model', CREATE, createRequest([], { model: 'nix' }), 404, 'not_found_error', /nix/],
+    [
+      'a model of another interface',
+      CREATE,
+      createRequest([], { model: 'svc-embed' }),
+      404,
+      'not_found_error',
+      /svc-embed/,
+    ],
     [
       'no max_tokens',
       CREATE,
-      asking([], { max_tokens: undefined }),
+      createRequest([], { max_tokens: undefined }),
       400,
       'invalid_request_error',
       /^max_tokens: Field required/,
@@ -149,28 +159,28 @@ describe('the messages interface', () => {
     [
       'an image',
       CREATE,
-      asking([], {
+      createRequest([], {
         messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'url', url: 'https://x' } }] }],
       }),
       400,
       'invalid_request_error',
-      /takes text only/,
+      /accepts text only/,
     ],
     [
       'a prompt that is too long',
       CREATE,
-      asking([], { messages: [{ role: 'user', content: 'x '.repeat(600) }] }),
+      createRequest([], { messages: [{ role: 'user', content: 'x '.repeat(600) }] }),
       400,
       'invalid_request_error',
       /^prompt is too long: \d+ tokens > 499 maximum\./,
     ],
-    ['no such model to count for', COUNT, { model: 'nix', messages: [HI] }, 404, 'not_found_error', /nix/],
-    ['a full queue', CREATE, asking([{ fail: 'overloaded' }]), 503, 'overloaded_error', /./],
-    ['a quota of tokens', CREATE, asking([{ fail: 'token-quota' }]), 429, 'billing_error', /./],
+    ['no such model to count for', COUNT, { model: 'nix', messages: [GREETING] }, 404, 'not_found_error', /nix/],
+    ['a full queue', CREATE, createRequest([{ fail: 'overloaded' }]), 503, 'overloaded_error', /./],
+    ['a quota of tokens', CREATE, createRequest([{ fail: 'token-quota' }]), 429, 'billing_error', /./],
     [
       'more than a body may hold',
       CREATE,
-      asking([], { metadata: { user_id: 'x'.repeat(21_000_000) } }),
+      createRequest([], { metadata: { user_id: 'x'.repeat(21_000_000) } }),
       413,
       'request_too_large',
       /./,
@@ -184,15 +194,19 @@ describe('the messages interface', () => {
     });
   }
 
-  test('names what it took and did not honour', async () => {
-    const response = await call('POST', CREATE, asking(['Hi'], { container: 'c', colour: 'red', max_tokens: 9999 }));
+  test('names ignored parameters', async () => {
+    const response = await call(
+      'POST',
+      CREATE,
+      createRequest(['Hi'], { container: 'c', colour: 'red', max_tokens: 9999 }),
+    );
     const names = (response.headers.get('x-parley-ignored') ?? '').split(',').map(decodeURIComponent);
     assert.deepEqual(names, ['max_tokens(clamped)', 'container', 'colour']);
   });
 
-  test('rows 31, 32, 33: each event is named, the start comes first, and pieces of a call add up to an object', async () => {
+  test('rows 31, 32, 33: names each event, begins with message_start, and splits tool input into JSON pieces', async () => {
     const steps = ['<tool_call>\n{"name": "f", "arg', 'uments": {"a": [1, "tw', 'o"]}}\n</tool_call>'];
-    const text = await (await call('POST', CREATE, asking(steps, { stream: true, tools: [TOOL] }))).text();
+    const text = await (await call('POST', CREATE, createRequest(steps, { stream: true, tools: [TOOL] }))).text();
     const frames = text.split('\n\n').slice(0, -1);
     const events = frames.map((frame) => {
       const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(frame) ?? assert.fail(frame);
@@ -211,7 +225,7 @@ describe('the messages interface', () => {
   });
 
   for (const [name, fields] of Object.entries<Fields>({
-    'a word': { messages: [HI] },
+    'a word': { messages: [GREETING] },
     'a system prompt in blocks': {
       system: [
         { type: 'text', text: 'Be brief.' },
@@ -221,22 +235,22 @@ describe('the messages interface', () => {
     tools: { tools: [TOOL, { ...TOOL, name: 'g' }] },
     'tools that must be used': { tools: [TOOL], tool_choice: { type: 'any' } },
     'tools that must not': { tools: [TOOL], tool_choice: { type: 'none' } },
-    thinking: { ...ON },
-    'thinking with tools': { ...ON, tools: [TOOL] },
+    thinking: { ...THINKING_ON },
+    'thinking with tools': { ...THINKING_ON, tools: [TOOL] },
     'earlier thoughts': {
-      ...ON,
-      messages: [HI, { role: 'assistant', content: [THOUGHT, { type: 'text', text: 'Hi' }] }, HI],
+      ...THINKING_ON,
+      messages: [GREETING, { role: 'assistant', content: [THOUGHT, { type: 'text', text: 'Hi' }] }, GREETING],
     },
-    'calls and their results': { tools: [TOOL], messages: [HI, ...CALLED] },
-    'the beginning of the answer': { messages: [HI, { role: 'assistant', content: 'Well, I' }] },
+    'calls and their results': { tools: [TOOL], messages: [GREETING, ...TOOL_TURN] },
+    'the beginning of the answer': { messages: [GREETING, { role: 'assistant', content: 'Well, I' }] },
     'a format': { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
     'a mark for the cache': { cache_control: { type: 'ephemeral' } },
     'what it does not honour': { container: 'c', tools: [TOOL, { type: 'bash_20250124', name: 'bash' }] },
   })) {
-    test(`counts the tokens that a generation with ${name} tells as its input`, async () => {
-      const body = { model: 'svc-plus', messages: [HI], ...fields };
-      const count = await told(call('POST', COUNT, body));
-      const { usage = {} } = await told(call('POST', CREATE, { ...body, max_tokens: 4 }));
+    test(`counts the same input tokens as a generation with ${name}`, async () => {
+      const body = { model: 'svc-plus', messages: [GREETING], ...fields };
+      const count = await readSuccess(call('POST', COUNT, body));
+      const { usage = {} } = await readSuccess(call('POST', CREATE, { ...body, max_tokens: 4 }));
       assert.deepEqual(count, {
         input_tokens:
           (usage['input_tokens'] ?? 0) +
@@ -246,13 +260,18 @@ describe('the messages interface', () => {
     });
   }
 
-  test('counts what may be left out, and names it', async () => {
-    const response = await call('POST', COUNT, { model: 'svc-plus', messages: [HI], container: 'c', colour: 'red' });
+  test('counts with ignored parameters, and names them', async () => {
+    const response = await call('POST', COUNT, {
+      model: 'svc-plus',
+      messages: [GREETING],
+      container: 'c',
+      colour: 'red',
+    });
     assert.equal(response.headers.get('x-parley-ignored'), 'container,colour');
   });
 
-  test('counts a whole request, and says nothing of the fields of its answer', async () => {
-    const body = asking([], {
+  test('counts a complete generation request without naming its output parameters', async () => {
+    const body = createRequest([], {
       stream: true,
       temperature: 0.5,
       top_p: 1,
@@ -265,15 +284,15 @@ describe('the messages interface', () => {
     assert.equal(response.headers.get('x-parley-ignored'), null);
   });
 
-  test('counts nothing that a generation would refuse', async () => {
-    const body = { model: 'svc-plus', messages: [HI], tool_choice: { type: 'any' } };
-    const { status, error } = await errorOf(call('POST', COUNT, body));
+  test('refuses to count what a generation would refuse', async () => {
+    const body = { model: 'svc-plus', messages: [GREETING], tool_choice: { type: 'any' } };
+    const { status, error } = await readError(call('POST', COUNT, body));
     assert.deepEqual([status, error?.type], [400, 'invalid_request_error']);
   });
 
-  test('has no other addresses, whatever a client looks for there', async () => {
+  test('answers 404 for other paths, also to HEAD', async () => {
     for (const path of ['/apps/anthropic/api/event_logging/batch', '/apps/anthropic', '/apps/anthropic/v1/nothing']) {
-      const { status, error } = await errorOf(call('POST', path, {}));
+      const { status, error } = await readError(call('POST', path, {}));
       assert.deepEqual([status, error?.type], [404, 'not_found_error'], path);
       const head = await call('HEAD', path);
       assert.deepEqual([head.status, await head.text()], [404, ''], path);
@@ -281,35 +300,38 @@ describe('the messages interface', () => {
     }
   });
 
-  test('takes empty places in its list of models for none', async () => {
-    assert.deepEqual(await told(call('GET', `${MODELS}?after_id=&before_id=`)), await told(call('GET', MODELS)));
+  test('treats empty cursors of the model list as absent', async () => {
+    assert.deepEqual(
+      await readSuccess(call('GET', `${MODELS}?after_id=&before_id=`)),
+      await readSuccess(call('GET', MODELS)),
+    );
   });
 
-  test('lists its models, page by page in both directions', async () => {
-    const all = await told(call('GET', MODELS));
+  test('pages the model list in both directions', async () => {
+    const all = await readSuccess(call('GET', MODELS));
     const ids = (all.data ?? []).map(({ id }) => id);
     assert.ok(ids.includes('svc-plus') && !ids.includes('svc-embed'), ids.join());
     assert.deepEqual([all.has_more, all.first_id, all.last_id], [false, ids[0], ids.at(-1)]);
     for (const { type, created_at: created } of all.data ?? [])
       assert.ok(type === 'model' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(created));
 
-    const forth: string[] = [];
+    const forward: string[] = [];
     for (let after: string | null | undefined = undefined; ;) {
-      const page: Body = await told(call('GET', `${MODELS}?limit=2${after ? `&after_id=${after}` : ''}`));
-      forth.push(...(page.data ?? []).map(({ id }) => id));
+      const page: Body = await readSuccess(call('GET', `${MODELS}?limit=2${after ? `&after_id=${after}` : ''}`));
+      forward.push(...(page.data ?? []).map(({ id }) => id));
       after = page.last_id;
       if (!page.has_more) break;
     }
-    assert.deepEqual(forth, ids);
-    const back = await told(call('GET', `${MODELS}?limit=1&before_id=${ids.at(-1)}`));
+    assert.deepEqual(forward, ids);
+    const back = await readSuccess(call('GET', `${MODELS}?limit=1&before_id=${ids.at(-1)}`));
     assert.deepEqual([back.data?.[0]?.id, back.has_more], [ids.at(-2), ids.length > 2]);
-    const none = await told(call('GET', `${MODELS}?after_id=${ids.at(-1)}`));
+    const none = await readSuccess(call('GET', `${MODELS}?after_id=${ids.at(-1)}`));
     assert.deepEqual(none, { data: [], has_more: false, first_id: null, last_id: null });
   });
 
-  test('tells one model, also by another name of it', async () => {
-    assert.equal((await told(call('GET', `${MODELS}/svc-plus`))).id, 'svc-plus');
-    assert.equal((await told(call('GET', `${MODELS}/qwen-plus`))).id, 'qwen-plus');
+  test('returns one model, also by an alias', async () => {
+    assert.equal((await readSuccess(call('GET', `${MODELS}/svc-plus`))).id, 'svc-plus');
+    assert.equal((await readSuccess(call('GET', `${MODELS}/qwen-plus`))).id, 'qwen-plus');
     const stranger = await call('GET', `${MODELS}/svc-embed`);
     assert.equal(stranger.status, 404);
   });
@@ -322,16 +344,16 @@ describe('the messages interface', () => {
     'before_id=nix',
     'after_id=svc-plus&before_id=svc-plus',
   ]) {
-    test(`refuses a page of models by ${query}`, async () => {
+    test(`refuses a model list with ${query}`, async () => {
       const response = await call('GET', `${MODELS}?${query}`);
       assert.equal(response.status, 400);
-      assert.equal((await bodyOf(Promise.resolve(response))).error?.type, 'invalid_request_error');
+      assert.equal((await readBody(Promise.resolve(response))).error?.type, 'invalid_request_error');
     });
   }
 });
 
-/** wire.md 0.3; a quota of tokens has a type of its own. */
-const TYPES = new Map([
+/** Error types by status (docs/wire/clients.md#dashscope-python-2); a token quota has its own type. */
+const ERROR_TYPES = new Map([
   [400, 'invalid_request_error'],
   [401, 'authentication_error'],
   [403, 'permission_error'],

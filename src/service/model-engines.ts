@@ -1,7 +1,7 @@
 import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
-import { ownWeightsOf } from '../catalogue/model.ts';
+import { getWeightsId } from '../catalogue/model.ts';
 import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
-import { ASKED_CHARS_MAX } from '../core/limits.ts';
+import { REQUESTED_MODEL_CHARS_MAX } from '../core/limits.ts';
 import type { Log } from '../core/telemetry.ts';
 import { INTERNAL_MESSAGE, ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
@@ -9,206 +9,222 @@ import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engines/engi
 import { createLlamaEngine } from '../engines/llama/llama-engine.ts';
 import { createLlamaProcess } from '../engines/llama/llama-process.ts';
 import type { LlamaProcessOptions } from '../engines/llama/llama-process.ts';
-import type { LlamaUp } from '../engines/llama/protocol.ts';
-import { createRegistry } from '../engines/registry.ts';
-import type { Lease } from '../engines/registry.ts';
-import { promptScript } from '../engines/scripted/prompt-script.ts';
+import type { LlamaEndpoint } from '../engines/llama/protocol.ts';
+import { createEngineRegistry } from '../engines/engine-registry.ts';
+import type { EngineLease } from '../engines/engine-registry.ts';
+import { parsePromptScript } from '../engines/scripted/parse-prompt-script.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import type { ProgramUp } from '../engines/command/command-server.ts';
+import type { RunningProgram } from '../engines/command/command-server.ts';
 import type { Pool } from '../engines/pool/pool.ts';
-import type { SupervisedLease } from '../engines/sharing/guest-desk.ts';
+import type { SupervisedLease } from '../engines/sharing/lease-table.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
-import type { Supervised } from '../engines/supervisor.ts';
-import { knownOf } from '../generation/abilities.ts';
+import type { SupervisedProcess } from '../engines/supervisor.ts';
+import { detectModelInfo } from '../generation/check-abilities.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { ReportProgress } from '../weights/progress.ts';
+import type { ReportProgress } from '../weights/progress-meter.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { createOnnxEngines, isOnnx } from './onnx-engines.ts';
-import type { LentUnits, ReachedProcess } from './deployed/reach-units.ts';
-import { createProgramEngine, createServerPool, planProgram, preferredPlan } from './server-engines.ts';
+import type { SharedUnits, ProcessConnector } from './deployments/connect-units.ts';
+import { createProgramEngine, createServerPool, planProgram, planPreferredServer } from './server-engines.ts';
 import type { ProgramPlan } from './server-engines.ts';
 
-type Upstream = Extract<ModelEntry['runs'], { readonly type: 'upstream' }>;
+type Upstream = Extract<ModelEntry['runner'], { readonly type: 'upstream' }>;
 
-/** Engines that may be loaded at once. Ours: the default weights and one more fit an 8 GB machine. */
+/** Maximum number of engines loaded at once. The default weights and one more model fit into a machine with 8 GB. */
 const ENGINES_MAX = 2;
 
-/** How long callers should wait before they ask for a model whose weights are on their way, in s. */
+/** Retry-After for requests to a model whose weights are downloading or missing, in seconds. */
 const DOWNLOAD_RETRY_SECONDS = 30;
 
 export interface ModelState {
   readonly state: 'ready' | 'on-demand' | 'starting' | 'failing' | 'downloading' | 'missing' | 'off';
-  /** For people, except when ready. */
+  /** Explanation for the operator; absent when ready. */
   readonly reason?: string;
 }
 
-/** A part of an engine, for as long as somebody works with it. */
-interface PartLease<Part> {
+/** A lease on one part of an engine, such as its embeddings. The engine stays open until the lease is released. */
+interface EnginePartLease<Part> {
   readonly engine: Part;
   release(): void;
 }
 
-/** From a catalogue entry to the engine that runs it. */
+/** Finds or starts the engine that runs a catalogue entry. */
 export interface ModelEngines {
-  /** The engine, until the lease is released. @throws ServiceError `overloaded` while weights are downloading or missing; `unsupported` for what has no engine. */
-  engineFor(model: ResolvedModel): Promise<Lease>;
-  /** The same for vectors. @throws ServiceError as `engineFor`; `unsupported` also for an engine that makes none. */
-  embeddingsFor(model: ResolvedModel): Promise<PartLease<EmbeddingEngine>>;
-  /** The same for what hears speech. */
-  speechFor(model: ResolvedModel): Promise<PartLease<SpeechEngine>>;
-  /** The same for scores. */
-  rankingFor(model: ResolvedModel): Promise<PartLease<RankingEngine>>;
-  /** Downloads what is missing and starts the engine. @throws ServiceError with the reason. */
+  /**
+   * Leases the engine of the model.
+   * @throws ServiceError `overloaded` while weights are downloading or missing; `unsupported` for an entry without an engine.
+   */
+  engineFor(model: ResolvedModel): Promise<EngineLease>;
+  /** Leases the engine for embeddings. @throws ServiceError as `engineFor`; `unsupported` also when it has no embeddings. */
+  embeddingsFor(model: ResolvedModel): Promise<EnginePartLease<EmbeddingEngine>>;
+  /** Leases the engine for speech recognition. @throws ServiceError as `engineFor`. */
+  speechFor(model: ResolvedModel): Promise<EnginePartLease<SpeechEngine>>;
+  /** Leases the engine for ranking. @throws ServiceError as `engineFor`; `unsupported` also when it cannot rank. */
+  rankingFor(model: ResolvedModel): Promise<EnginePartLease<RankingEngine>>;
+  /** Downloads missing weights and starts the engine. @throws ServiceError with the reason. */
   prepare(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
-  stateOf(entry: ModelEntry): Promise<ModelState>;
-  /** Closes the connections to servers that none of these entries names any more. */
-  keepServersOf(entries: readonly ModelEntry[]): Promise<void>;
-  /** When the engine of this model last gave a token, in ms of the monotonic clock. */
-  lastTokenAt(entry: ModelEntry): number | undefined;
+  getState(entry: ModelEntry): Promise<ModelState>;
+  /** Closes the connections to servers that none of the entries names. */
+  closeUnusedServers(entries: readonly ModelEntry[]): Promise<void>;
+  /** Returns when the engine of the entry last produced a token, in ms of the monotonic clock. */
+  getLastTokenAt(entry: ModelEntry): number | undefined;
   close(): Promise<void>;
 }
 
-/** For processes that share the engines of one of them. */
+/** Access to the engines of this process for other processes of the same service. */
 export interface EngineSharing {
-  /** What runs this model here, for another process. @throws ServiceError as `engineFor`. */
+  /** Leases the process that runs the model, for use by another process. @throws ServiceError as `engineFor`. */
   share(model: string): Promise<SupervisedLease>;
-  /** Gives back what is kept by another process and not used now. */
+  /** Releases idle leases on engines that another process hosts. */
   releaseIdle(): Promise<void>;
 }
 
-/** Another process of ours, which keeps the engines. */
+/** The process of the same service that hosts the engines: the primary. */
 export interface EngineHost {
-  /** @param parse Of the ready value that the host's engine has. @throws ServiceError as `engineFor`. */
-  open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<Supervised<Ready>>;
-  stateOf(model: string): Promise<ModelState>;
-  /** What serves of a deployment; undefined where nothing does. */
-  holdUnits(id: string): Promise<HeldUnits | undefined>;
+  /** @param parse Parses the ready message of the engine process. @throws ServiceError as `engineFor`. */
+  open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<SupervisedProcess<Ready>>;
+  getState(model: string): Promise<ModelState>;
+  /** Leases the units that serve a deployment; undefined when it has none. */
+  leaseUnits(id: string): Promise<LeasedUnits | undefined>;
 }
 
-/** Units of a deployment that the host keeps, until they are given back. */
-export interface HeldUnits {
-  readonly units: LentUnits;
-  readonly processes: readonly ReachedProcess[];
+/** Units of a deployment that the primary hosts, leased until `release`. */
+export interface LeasedUnits {
+  readonly units: SharedUnits;
+  readonly processes: readonly ProcessConnector[];
   release(): Promise<void>;
 }
 
-export interface ModelEnginesNeeds {
+export interface ModelEnginesDeps {
   readonly kind: 'llama' | 'scripted';
   readonly llama: Omit<LlamaProcessOptions, 'name' | 'modelFile' | 'contextTokens'>;
-  /** Overrides what the entries say. */
+  /** Context length for every entry; undefined: each entry's own. */
   readonly contextTokens: number | undefined;
-  readonly catalogue: Pick<ReplaceableCatalogue, 'weights' | 'find' | 'learn'>;
-  /** Path of the server program that weights are given to instead of the embedded engine, where one is wanted and there. */
-  readonly preferred: string | undefined;
+  readonly catalogue: Pick<ReplaceableCatalogue, 'weights' | 'find' | 'applyModelInfo'>;
+  /** Path of the server program that runs local weights; undefined: the embedded engine runs them. */
+  readonly preferredProgram: string | undefined;
   readonly weights: WeightsStore;
   readonly runtimes: Pick<RuntimeStore, 'locate' | 'runtime'>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
-  /** Present where engines with processes of their own run elsewhere: no process is started here. */
+  /** Present in a worker process: the host runs the engine processes, and this process starts none. */
   readonly host?: EngineHost;
-  /** Asks the processes that share these engines for what they do not use. */
-  readonly recall?: () => Promise<void>;
+  /** Makes the processes that share these engines release the leases that they do not use. */
+  readonly reclaimUnused?: () => Promise<void>;
 }
 
-/** What a registry keeps: an engine, and its process where others may call that too. */
-interface Running {
+/** A registry entry: an engine, and its process when other processes may call that too. */
+interface RunningEngine {
   readonly text: TextEngine;
-  readonly supervised?: Supervised<unknown>;
+  readonly supervised?: SupervisedProcess<unknown>;
   readonly state: TextEngine['state'];
   close(): Promise<void>;
 }
 
-export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & EngineSharing {
-  const { clock, host, recall } = needs;
-  const registry = createRegistry<Running>({
-    // The host sees to it for all.
+export function createModelEngines(deps: ModelEnginesDeps): ModelEngines & EngineSharing {
+  const { clock, host, reclaimUnused } = deps;
+  const registry = createEngineRegistry<RunningEngine>({
+    // The host enforces the limit for all processes.
     enginesMax: host ? Infinity : ENGINES_MAX,
     clock,
-    ...(recall ? { recall } : {}),
+    ...(reclaimUnused ? { recallLeases: reclaimUnused } : {}),
   });
-  /** They hold no weights here, so there may be any number. */
-  const servers = createRegistry<TextEngine>({ enginesMax: Infinity, clock });
+  /** Engines on other servers hold no weights here, so their number has no limit. */
+  const servers = createEngineRegistry<TextEngine>({ enginesMax: Infinity, clock });
   const pools = new Map<string, Pool>();
   const downloads = new Set<string>();
-  const tokenAt = new Map<string, number>();
-  const tokenOf = (key: string) => (): void => void tokenAt.set(key, needs.clock.monotonic());
+  const lastTokenAtByKey = new Map<string, number>();
+  const createTokenRecorder = (key: string) => (): void => void lastTokenAtByKey.set(key, deps.clock.monotonic());
 
-  /** Names that share weights and context share the engine. */
-  const keyOf = (entry: ModelEntry): string => {
-    const { runs } = entry;
+  /** Entries with the same weights and context share one engine. */
+  const getEngineKey = (entry: ModelEntry): string => {
+    const { runner } = entry;
     if (isScripted(entry)) return 'scripted';
-    switch (runs.type) {
+    switch (runner.type) {
       case 'weights':
-        // A server program writes text or makes vectors; the embedded engine does both.
-        return `${runs.weights} ${contextOf(entry)}${needs.preferred === undefined || isForText(entry) ? '' : ' embedded'}`;
+        // A server program either writes text or embeds; the embedded engine does both.
+        return `${runner.weights} ${getContextTokens(entry)}${deps.preferredProgram === undefined || writesText(entry) ? '' : ' embedded'}`;
       case 'upstream':
       case 'program':
-        // Whatever is said of a server may make it another engine.
-        return `${runs.type} ${declaredContextOf(entry) ?? ''} ${JSON.stringify(runs)}`;
+        // Any difference in the description of a server makes it another engine.
+        return `${runner.type} ${getDeclaredContextTokens(entry) ?? ''} ${JSON.stringify(runner)}`;
       case 'onnx':
-        return `onnx ${runs.weights}`;
+        return `onnx ${runner.weights}`;
       case 'none':
         return 'none';
     }
   };
 
-  /** In the place of what would run here. */
-  const isScripted = ({ runs }: ModelEntry): boolean => needs.kind === 'scripted' && runs.type !== 'upstream';
+  /** True when a scripted engine replaces the real engine of this machine (tests, demos). */
+  const isScripted = ({ runner }: ModelEntry): boolean => deps.kind === 'scripted' && runner.type !== 'upstream';
 
-  const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
+  const getContextTokens = (entry: ModelEntry): number => deps.contextTokens ?? entry.contextTokens;
 
-  /** What an engine has told of itself must not make it another one. */
-  const declaredContextOf = (entry: ModelEntry): number | undefined =>
-    entry.isContextGuessed ? needs.contextTokens : contextOf(entry);
+  /** Excludes a context length that the engine itself reported: a report must not change the key of its engine. */
+  const getDeclaredContextTokens = (entry: ModelEntry): number | undefined =>
+    entry.isContextGuessed ? deps.contextTokens : getContextTokens(entry);
 
-  const llamaFor = (entry: ModelEntry, { id }: Weights): Promise<Lease<Running>> => {
-    const contextTokens = contextOf(entry);
-    const key = keyOf(entry);
+  const leaseLlama = (entry: ModelEntry, { id }: Weights): Promise<EngineLease<RunningEngine>> => {
+    const contextTokens = getContextTokens(entry);
+    const key = getEngineKey(entry);
     return registry.lease(key, async () => {
-      // Where the host has it, no file is needed here.
-      const modelFile = host ? '' : await fileOf(entry, id);
-      if (needs.preferred !== undefined && isForText(entry))
-        return await programFor(entry, { ...preferredPlan(entry, needs.preferred, modelFile), contextTokens });
-      const options = { ...needs.llama, name: id, modelFile, contextTokens };
-      const process = await (host ? host.open(entry.name, parseLlamaUp) : createLlamaProcess(options, needs.log));
-      const engine = createLlamaEngine({ process, sequences: needs.llama.sequences, onToken: tokenOf(key) });
-      return running(learning(entry, engine), process);
+      // The host locates the file in its own process.
+      const modelFile = host ? '' : await locateWeightsFile(entry, id);
+      if (deps.preferredProgram !== undefined && writesText(entry))
+        return await startProgram(entry, {
+          ...planPreferredServer(entry, deps.preferredProgram, modelFile),
+          contextTokens,
+        });
+      const options = { ...deps.llama, name: id, modelFile, contextTokens };
+      const process = await (host ? host.open(entry.name, parseLlamaUp) : createLlamaProcess(options, deps.log));
+      const engine = createLlamaEngine({ process, sequences: deps.llama.sequences, onToken: createTokenRecorder(key) });
+      return createRunningEngine(recordingMetadata(entry, engine), process);
     });
   };
 
-  const fileOf = async (entry: ModelEntry, id: string): Promise<string> => {
-    const weights = needs.catalogue.weights(id);
-    const file = await needs.weights.locate(weights);
-    if (file === undefined) throw notHere(entry, weights);
+  const locateWeightsFile = async (entry: ModelEntry, id: string): Promise<string> => {
+    const weights = deps.catalogue.weights(id);
+    const file = await deps.weights.locate(weights);
+    if (file === undefined) throw createMissingWeightsError(entry, weights);
     return file;
   };
 
-  /** Also what needs no weights of ours. */
-  const isHere = async (entry: ModelEntry): Promise<boolean> => {
-    const id = ownWeightsOf(entry);
-    return id === undefined || (await needs.weights.locate(needs.catalogue.weights(id))) !== undefined;
+  /** Returns true also for entries that need no local weights. */
+  const hasLocalWeights = async (entry: ModelEntry): Promise<boolean> => {
+    const id = getWeightsId(entry);
+    return id === undefined || (await deps.weights.locate(deps.catalogue.weights(id))) !== undefined;
   };
 
-  const programFor = async (entry: ModelEntry, plan: ProgramPlan): Promise<Running> => {
-    const { threads, sequences, gpu, runFolder } = needs.llama;
-    const more = { ...needs, threads, sequences, gpu, runFolder, onToken: tokenOf(keyOf(entry)) };
+  const startProgram = async (entry: ModelEntry, plan: ProgramPlan): Promise<RunningEngine> => {
+    const { threads, sequences, gpu, runFolder } = deps.llama;
+    const programDeps = {
+      ...deps,
+      threads,
+      sequences,
+      gpu,
+      runFolder,
+      onToken: createTokenRecorder(getEngineKey(entry)),
+    };
     const openServer = host && (() => host.open(entry.name, parseProgramUp));
-    const { engine, server } = await createProgramEngine(entry, plan, { ...more, ...(openServer && { openServer }) });
-    return running(learning(entry, engine), server);
+    const { engine, server } = await createProgramEngine(entry, plan, {
+      ...programDeps,
+      ...(openServer && { openServer }),
+    });
+    return createRunningEngine(recordingMetadata(entry, engine), server);
   };
 
-  /** What an engine tells of its model is kept for the next request; one that does not tell is no failure here. */
-  const learning = (entry: ModelEntry, engine: TextEngine): TextEngine => {
-    engine.model().then(
-      (model) => needs.catalogue.learn(entry.name, knownOf(model, engine.capabilities)),
+  /** Adds what the engine reports about its model to the catalogue; an engine without such a report is no failure. */
+  const recordingMetadata = (entry: ModelEntry, engine: TextEngine): TextEngine => {
+    engine.loadModel().then(
+      (model) => deps.catalogue.applyModelInfo(entry.name, detectModelInfo(model, engine.capabilities)),
       () => undefined,
     );
     return engine;
   };
 
-  const notHere = (entry: ModelEntry, { id }: Weights): ServiceError =>
+  const createMissingWeightsError = (entry: ModelEntry, { id }: Weights): ServiceError =>
     downloads.has(id)
       ? new ServiceError('overloaded', `The weights of ${entry.name} are still downloading.`, {
           retryAfterSeconds: DOWNLOAD_RETRY_SECONDS,
@@ -222,99 +238,111 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
         );
 
   const onnx = createOnnxEngines({
-    ...needs,
-    folderOf: fileOf,
+    ...deps,
+    locateWeightsFolder: locateWeightsFile,
     process: {
-      threads: needs.llama.threads,
-      queuePlacesMax: needs.llama.queuePlacesMax,
-      queueWaitMsMax: needs.llama.queueWaitMsMax,
-      runFolder: needs.llama.runFolder,
+      threads: deps.llama.threads,
+      queueLengthMax: deps.llama.queueLengthMax,
+      queueWaitMsMax: deps.llama.queueWaitMsMax,
+      runFolder: deps.llama.runFolder,
     },
   });
 
-  const engineOf = async (entry: ModelEntry): Promise<Lease> => {
-    const { runs } = entry;
-    if (runs.type === 'upstream')
-      return await servers.lease(keyOf(entry), async () => {
-        const key = keyOf(entry);
-        const pool = await createServerPool(entry, runs, { ...needs, onToken: tokenOf(key) });
+  const leaseEngine = async (entry: ModelEntry): Promise<EngineLease> => {
+    const { runner } = entry;
+    if (runner.type === 'upstream')
+      return await servers.lease(getEngineKey(entry), async () => {
+        const key = getEngineKey(entry);
+        const pool = await createServerPool(entry, runner, { ...deps, onToken: createTokenRecorder(key) });
         pools.set(key, pool);
-        return learning(entry, pool);
+        return recordingMetadata(entry, pool);
       });
-    const { engine, release } = await runningOf(entry, runs);
+    const { engine, release } = await leaseRunning(entry, runner);
     return { engine: engine.text, release };
   };
 
-  /** What runs on this machine. */
-  const runningOf = (entry: ModelEntry, runs: Exclude<ModelEntry['runs'], Upstream>): Promise<Lease<Running>> => {
+  /** Leases an engine that runs on this machine. */
+  const leaseRunning = (
+    entry: ModelEntry,
+    runs: Exclude<ModelEntry['runner'], Upstream>,
+  ): Promise<EngineLease<RunningEngine>> => {
     if (isScripted(entry))
-      return registry.lease(keyOf(entry), async () =>
-        running(
+      return registry.lease(getEngineKey(entry), async () =>
+        createRunningEngine(
           createScriptedEngine({
-            script: promptScript,
-            contextTokens: contextOf(entry),
-            sequences: needs.llama.sequences,
-            onToken: tokenOf(keyOf(entry)),
+            script: parsePromptScript,
+            contextTokens: getContextTokens(entry),
+            sequences: deps.llama.sequences,
+            onToken: createTokenRecorder(getEngineKey(entry)),
           }),
         ),
       );
     switch (runs.type) {
       case 'weights':
-        return llamaFor(entry, needs.catalogue.weights(runs.weights));
+        return leaseLlama(entry, deps.catalogue.weights(runs.weights));
       case 'program':
-        return registry.lease(keyOf(entry), async () => {
-          const modelFile = runs.weights === undefined || host ? undefined : await fileOf(entry, runs.weights);
-          return await programFor(entry, planProgram(entry, runs, modelFile));
+        return registry.lease(getEngineKey(entry), async () => {
+          const modelFile =
+            runs.weights === undefined || host ? undefined : await locateWeightsFile(entry, runs.weights);
+          return await startProgram(entry, planProgram(entry, runs, modelFile));
         });
       case 'onnx':
         return Promise.reject(
-          new ServiceError('unsupported', `What runs ${entry.name} writes no text.`, { param: 'model' }),
+          new ServiceError('unsupported', `The engine of model ${entry.name} does not generate text.`, {
+            param: 'model',
+          }),
         );
       case 'none':
         return Promise.reject(new ServiceError('unsupported', `${entry.name}: ${runs.reason}`, { param: 'model' }));
     }
   };
 
-  const partOf = async <Part>(
-    { asked, entry }: ResolvedModel,
+  const leasePart = async <Part>(
+    { requestedName, entry }: ResolvedModel,
     pick: (engine: TextEngine) => Part | undefined,
-    lacks: string,
-  ): Promise<PartLease<Part>> => {
-    const { engine, release } = await engineOf(entry);
+    limitation: string,
+  ): Promise<EnginePartLease<Part>> => {
+    const { engine, release } = await leaseEngine(entry);
     const part = pick(engine);
     if (part !== undefined) return { engine: part, release };
     release();
-    throw new ServiceError('unsupported', `What runs model ${asked.slice(0, ASKED_CHARS_MAX)} ${lacks}.`, {
-      param: 'model',
-    });
+    throw new ServiceError(
+      'unsupported',
+      `The engine of model ${requestedName.slice(0, REQUESTED_MODEL_CHARS_MAX)} ${limitation}.`,
+      {
+        param: 'model',
+      },
+    );
   };
 
   return {
     embeddingsFor: (model) =>
       isOnnx(model.entry) && !isScripted(model.entry)
         ? onnx.vectorsFor(model.entry)
-        : partOf(model, ({ embeddings }) => embeddings, 'makes no vectors'),
-    async speechFor({ asked, entry }) {
+        : leasePart(model, ({ embeddings }) => embeddings, 'does not produce embeddings'),
+    async speechFor({ requestedName, entry }) {
       if (isOnnx(entry)) return await onnx.speechFor(entry);
-      const why = entry.runs.type === 'none' ? entry.runs.reason : `${HEARS_NOTHING}.`;
-      throw new ServiceError('unsupported', `${asked.slice(0, ASKED_CHARS_MAX)}: ${why}`, { param: 'model' });
+      const why = entry.runner.type === 'none' ? entry.runner.reason : `${NO_SPEECH_RECOGNITION}.`;
+      throw new ServiceError('unsupported', `${requestedName.slice(0, REQUESTED_MODEL_CHARS_MAX)}: ${why}`, {
+        param: 'model',
+      });
     },
-    rankingFor: (model) => partOf(model, ({ ranking }) => ranking, 'does not rank documents'),
-    lastTokenAt: (entry) => tokenAt.get(keyOf(entry)),
-    engineFor: ({ entry }) => engineOf(entry),
-    async keepServersOf(entries) {
-      const wanted = new Set(entries.map(keyOf));
-      for (const key of pools.keys()) if (!wanted.has(key)) pools.delete(key);
-      await servers.retire((key) => wanted.has(key));
+    rankingFor: (model) => leasePart(model, ({ ranking }) => ranking, 'does not rank documents'),
+    getLastTokenAt: (entry) => lastTokenAtByKey.get(getEngineKey(entry)),
+    engineFor: ({ entry }) => leaseEngine(entry),
+    async closeUnusedServers(entries) {
+      const usedKeys = new Set(entries.map(getEngineKey));
+      for (const key of pools.keys()) if (!usedKeys.has(key)) pools.delete(key);
+      await servers.retire((key) => usedKeys.has(key));
     },
     async prepare(entry, { signal, onProgress }) {
-      const own = ownWeightsOf(entry);
-      if (own !== undefined && !isScripted(entry)) {
-        const weights = needs.catalogue.weights(own);
-        if ((await needs.weights.locate(weights)) === undefined) {
+      const weightsId = getWeightsId(entry);
+      if (weightsId !== undefined && !isScripted(entry)) {
+        const weights = deps.catalogue.weights(weightsId);
+        if ((await deps.weights.locate(weights)) === undefined) {
           downloads.add(weights.id);
           try {
-            await needs.weights.pull(weights, { signal, ...(onProgress ? { onProgress } : {}) });
+            await deps.weights.pull(weights, { signal, ...(onProgress ? { onProgress } : {}) });
           } finally {
             downloads.delete(weights.id);
           }
@@ -322,45 +350,54 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       }
       if (isOnnx(entry) && !isScripted(entry)) {
         const { supervised, release } = await onnx.share(entry);
-        return void (await supervised.ready(signal).finally(release));
+        return void (await supervised.waitUntilReady(signal).finally(release));
       }
-      const { engine, release } = await engineOf(entry);
-      await engine.model().finally(release);
+      const { engine, release } = await leaseEngine(entry);
+      await engine.loadModel().finally(release);
     },
     async share(model) {
-      const entry = needs.catalogue.find(model);
-      if (!entry) throw new ServiceError('model-not-found', `There is no model ${model} any more.`, { param: 'model' });
+      const entry = deps.catalogue.find(model);
+      if (!entry)
+        throw new ServiceError('model-not-found', `There is no model ${model} in the catalogue any more.`, {
+          param: 'model',
+        });
       if (isOnnx(entry)) return await onnx.share(entry);
-      const lease = entry.runs.type === 'upstream' ? undefined : await runningOf(entry, entry.runs);
+      const lease = entry.runner.type === 'upstream' ? undefined : await leaseRunning(entry, entry.runner);
       if (lease?.engine.supervised) return { supervised: lease.engine.supervised, release: lease.release };
       lease?.release();
-      throw new ServiceError('internal', INTERNAL_MESSAGE, { cause: `what runs ${model} cannot be shared` });
+      throw new ServiceError('internal', INTERNAL_MESSAGE, {
+        cause: `the engine of ${model} cannot be shared between processes`,
+      });
     },
     async releaseIdle() {
       await Promise.all([registry.closeIdle(({ supervised }) => supervised !== undefined), onnx.releaseIdle()]);
     },
-    async stateOf(entry) {
-      const { runs } = entry;
-      if (runs.type === 'none') return { state: 'off', reason: runs.reason };
+    async getState(entry) {
+      const { runner } = entry;
+      if (runner.type === 'none') return { state: 'off', reason: runner.reason };
       if (isScripted(entry)) return { state: 'ready' };
-      if (isForSpeech(entry) && !isOnnx(entry)) return { state: 'off', reason: HEARS_NOTHING };
-      if (runs.type === 'upstream') return stateOfServers(runs.addresses, pools.get(keyOf(entry)));
-      if (host) return await host.stateOf(entry.name);
-      const known = isOnnx(entry) ? await onnx.stateOf(entry) : undefined;
-      if (known?.state === 'off' && !(await isHere(entry)))
-        return { ...known, reason: `${known.reason}, then parley models pull ${entry.name}` };
-      if (known) return known;
-      const state = registry.stateOf(keyOf(entry));
+      if (isSpeechOnly(entry) && !isOnnx(entry)) return { state: 'off', reason: NO_SPEECH_RECOGNITION };
+      if (runner.type === 'upstream') return getServersState(runner.addresses, pools.get(getEngineKey(entry)));
+      if (host) return await host.getState(entry.name);
+      const onnxState = isOnnx(entry) ? await onnx.getState(entry) : undefined;
+      if (onnxState?.state === 'off' && !(await hasLocalWeights(entry)))
+        return { ...onnxState, reason: `${onnxState.reason}, then run: parley models pull ${entry.name}` };
+      if (onnxState) return onnxState;
+      const state = registry.getState(getEngineKey(entry));
       if (state === 'ready') return { state };
-      if (state === 'starting') return { state, reason: 'its engine is starting' };
-      if (state === 'failing') return { state, reason: 'its engine does not start; the log says why' };
-      const id = ownWeightsOf(entry);
-      if (id !== undefined && downloads.has(id)) return { state: 'downloading', reason: 'weights are downloading' };
-      if (!(await isHere(entry)))
-        return { state: 'missing', reason: `weights are not here: parley models pull ${entry.name}` };
+      if (state === 'starting') return { state, reason: 'the engine is starting' };
+      if (state === 'failing') return { state, reason: 'the engine fails to start; see the log' };
+      const id = getWeightsId(entry);
+      if (id !== undefined && downloads.has(id)) return { state: 'downloading', reason: 'the weights are downloading' };
+      if (!(await hasLocalWeights(entry)))
+        return { state: 'missing', reason: `the weights are missing; run: parley models pull ${entry.name}` };
       const program =
-        runs.type === 'program' ? [runs.program.command].flat()[0] : isForText(entry) ? needs.preferred : undefined;
-      return { state: 'on-demand', reason: `loads with the first request${program ? `, in ${program}` : ''}` };
+        runner.type === 'program'
+          ? [runner.program.command].flat()[0]
+          : writesText(entry)
+            ? deps.preferredProgram
+            : undefined;
+      return { state: 'on-demand', reason: `loads on the first request${program ? `, in ${program}` : ''}` };
     },
     async close() {
       await Promise.all([registry.close(), servers.close(), onnx.close()]);
@@ -368,34 +405,36 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
   };
 }
 
-function running(text: TextEngine, supervised?: Supervised<unknown>): Running {
+function createRunningEngine(engine: TextEngine, supervised?: SupervisedProcess<unknown>): RunningEngine {
   return {
-    text,
+    text: engine,
     ...(supervised ? { supervised } : {}),
     get state() {
-      return text.state;
+      return engine.state;
     },
-    close: () => text.close(),
+    close: () => engine.close(),
   };
 }
 
-/** Parsers of what our own process of the same version told. */
-const parseLlamaUp = (value: unknown): LlamaUp => value as LlamaUp;
-const parseProgramUp = (value: unknown): ProgramUp => value as ProgramUp;
+/** The host is a process of the same version, so its messages need no validation. */
+const parseLlamaUp = (value: unknown): LlamaEndpoint => value as LlamaEndpoint;
+const parseProgramUp = (value: unknown): RunningProgram => value as RunningProgram;
 
-const HEARS_NOTHING = 'what runs it does not recognise speech';
+const NO_SPEECH_RECOGNITION = 'its engine does not recognize speech';
 
-const isForSpeech = ({ interfaces }: ModelEntry): boolean => interfaces.every((each) => each === 'speech');
+const isSpeechOnly = ({ interfaces }: ModelEntry): boolean => interfaces.every((each) => each === 'speech');
 
-const isForText = ({ interfaces }: ModelEntry): boolean =>
+const writesText = ({ interfaces }: ModelEntry): boolean =>
   !interfaces.every((each) => each === 'embeddings' || each === 'rerank');
 
-/** How a model's servers do, one by one where not all are well. */
-function stateOfServers(addresses: readonly string[], pool: Pool | undefined): ModelState {
+/** Summarizes the state of a model's servers, naming each of them unless all are ready. */
+function getServersState(addresses: readonly string[], pool: Pool | undefined): ModelState {
   if (!pool) return { state: 'on-demand', reason: `served by ${addresses.map((url) => new URL(url).host).join(', ')}` };
   const members = pool.describe();
-  const told = members.map(({ address, state }) => (state === 'ready' ? address : `${address} (${state})`)).join(', ');
+  const memberStates = members
+    .map(({ address, state }) => (state === 'ready' ? address : `${address} (${state})`))
+    .join(', ');
   return pool.state === 'ready' && members.every(({ state }) => state === 'ready')
     ? { state: 'ready' }
-    : { state: pool.state, reason: `served by ${told}` };
+    : { state: pool.state, reason: `served by ${memberStates}` };
 }

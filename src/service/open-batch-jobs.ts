@@ -5,26 +5,26 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Catalogue } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { ServiceError } from '../core/error.ts';
-import { systemIds } from '../core/id.ts';
-import { CALLBACK_CONNECT_MS, CALLBACK_HEAD_MS, CALLBACK_WHOLE_MS } from '../core/limits.ts';
+import { systemIdGenerator } from '../core/id.ts';
+import { CALLBACK_CONNECT_MS, CALLBACK_HEAD_MS, CALLBACK_TOTAL_MS } from '../core/limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { JobHandlers } from '../jobs/handler.ts';
-import { createBatchCallbackHandler } from '../jobs/kinds/batch-callback.ts';
+import { createBatchCallbackHandler } from '../jobs/kinds/batch-callback-handler.ts';
 import { createBatchHandler } from '../jobs/kinds/batch/batch-handler.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { createGuardedPost } from '../net/guarded-post.ts';
 import { encodeBatch } from '../protocols/compatible/batches/encode.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
-import type { BatchWork } from '../resources/batches/batch.ts';
+import type { BatchLifecycle } from '../resources/batches/batch.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createExecuteLine } from './execute-line.ts';
 
-export interface BatchJobsNeeds {
+export interface BatchJobsDeps {
   readonly config: Config;
-  readonly work: BatchWork;
+  readonly work: BatchLifecycle;
   readonly blobs: BlobStore;
-  /** Those that requests are answered by: a line of a batch is one. */
+  /** The endpoints that also serve HTTP requests; each line of a batch is a request to one of them. */
   readonly endpoints: readonly Endpoint[];
   readonly keys: Pick<Keys, 'findActive'>;
   readonly catalogue: Pick<Catalogue, 'find'>;
@@ -33,37 +33,48 @@ export interface BatchJobsNeeds {
   readonly meter: Meter;
 }
 
-/** Who does the work of batches, and tells of their ends. */
-export async function openBatchJobs(needs: BatchJobsNeeds): Promise<Pick<JobHandlers, 'batch' | 'batch-callback'>> {
-  const { config, work, blobs, endpoints, keys, catalogue, clock, log, meter } = needs;
-  const timeouts = { connectMs: CALLBACK_CONNECT_MS, headMs: CALLBACK_HEAD_MS, wholeMs: CALLBACK_WHOLE_MS };
+/** Opens the job handlers that run batches and send their completion callbacks. */
+export async function openBatchJobs(deps: BatchJobsDeps): Promise<Pick<JobHandlers, 'batch' | 'batch-callback'>> {
+  const { config, work, blobs, endpoints, keys, catalogue, clock, log, meter } = deps;
+  const timeouts = { connectMs: CALLBACK_CONNECT_MS, headMs: CALLBACK_HEAD_MS, totalMs: CALLBACK_TOTAL_MS };
   return {
     batch: createBatchHandler({
-      work,
+      lifecycle: work,
       blobs,
-      executeLine: createExecuteLine({ endpoints, keys, limits: config.limits, ids: systemIds, clock, log, meter }),
+      executeLine: createExecuteLine({
+        endpoints,
+        keys,
+        limits: config.limits,
+        ids: systemIdGenerator,
+        clock,
+        log,
+        meter,
+      }),
       isModel: (name, owner) => catalogue.find(name, owner) !== undefined,
       clock,
       log,
       concurrency: config.batches.concurrency,
     }),
     'batch-callback': createBatchCallbackHandler({
-      work,
+      lifecycle: work,
       post: createGuardedPost({ allow: config.callbacks.allow, timeouts }),
-      secret: await callbackSecret(join(config.data, 'callback-secret')),
+      secret: await readCallbackSecret(join(config.data, 'callback-secret')),
       encode: encodeBatch,
       clock,
     }),
   };
 }
 
-/** As Standard Webhooks write one. */
-const SECRET = /^whsec_([A-Za-z0-9+/]{32,}={0,2})$/;
+/** Secret in the format of Standard Webhooks. */
+const SECRET_PATTERN = /^whsec_([A-Za-z0-9+/]{32,}={0,2})$/;
 
-/** Made at the first start. Whoever receives callbacks needs it to know that they are ours. */
-async function callbackSecret(file: string): Promise<Uint8Array> {
+/** Reads the callback secret; creates it at the first start. Receivers use it to verify that callbacks come from Parley. */
+async function readCallbackSecret(file: string): Promise<Uint8Array> {
   await createFile(file, `whsec_${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
-  const [, secret] = SECRET.exec((await readFile(file, 'utf8')).trim()) ?? [];
+  const [, secret] = SECRET_PATTERN.exec((await readFile(file, 'utf8')).trim()) ?? [];
   if (secret !== undefined) return Buffer.from(secret, 'base64');
-  throw new ServiceError('invalid-request', `${file} must hold whsec_ and at least 24 bytes in base64.`);
+  throw new ServiceError(
+    'invalid-request',
+    `${file} must contain whsec_ followed by at least 24 bytes in base64. Delete the file to create a new secret.`,
+  );
 }

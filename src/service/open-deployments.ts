@@ -1,131 +1,141 @@
-import { ownInterfaces } from '../catalogue/model.ts';
+import { getEffectiveInterfaces } from '../catalogue/model.ts';
 import type { Catalogue, ModelEntry, ModelInterface } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import type { DeploymentRecord } from '../core/deployment.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { JobHandler } from '../jobs/handler.ts';
-import { deploymentJob } from '../jobs/kinds/deployment.ts';
+import { createDeploymentHandler } from '../jobs/kinds/deployment-handler.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
-import { nativeDeployments } from '../protocols/native/deployments/endpoints.ts';
-import { createDeploymentBell } from '../resources/deployments/bell.ts';
-import { createChanges } from '../resources/deployments/changes.ts';
-import type { DeploymentBell, Deployments, DeploymentSteps } from '../resources/deployments/deployment.ts';
+import { createDeploymentEndpoints } from '../protocols/native/deployments/endpoints.ts';
+import { createDeploymentNotifier } from '../resources/deployments/deployment-notifier.ts';
+import { createDeploymentTransactions } from '../resources/deployments/deployment-transaction.ts';
+import type { DeploymentNotifier, Deployments, DeploymentLifecycle } from '../resources/deployments/deployment.ts';
 import type { DeploymentDirectory } from '../resources/deployments/directory.ts';
 import { restartDeployments } from '../resources/deployments/restart.ts';
 import { createDeployments } from '../resources/deployments/service.ts';
-import { createDeploymentSteps } from '../resources/deployments/steps.ts';
-import type { JobBell } from '../resources/jobs/job-bell.ts';
+import { createDeploymentLifecycle } from '../resources/deployments/lifecycle.ts';
+import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
 import type { Store } from '../store/store.ts';
-import type { DeployedEngines } from './deployed/deployed.ts';
+import type { DeploymentEngines } from './deployments/deployment-engines.ts';
 
-export interface OpenDeploymentsNeeds {
+export interface OpenDeploymentsDeps {
   readonly config: Config;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** The one in force now: it changes while the service runs. */
+  /** The current catalogue; its entries change while the service runs. */
   readonly catalogue: Pick<Catalogue, 'find' | 'list'>;
   readonly directory: Pick<DeploymentDirectory, 'refresh'>;
-  readonly jobBell: Pick<JobBell, 'ring'>;
+  readonly jobNotifier: Pick<JobNotifier, 'notify'>;
 }
 
-export interface OpenedDeployments {
+export interface DeploymentsModule {
   readonly deployments: Deployments;
-  readonly bell: Pick<DeploymentBell, 'listen'>;
+  readonly notifier: Pick<DeploymentNotifier, 'subscribe'>;
   readonly endpoints: readonly Endpoint[];
-  /** More or less of one serves, by itself. */
-  tellStanding(id: string, deployed: Pick<DeployedEngines, 'standingOf'>): void;
-  /** Brings about what is wanted, in the process that keeps the engines. */
-  job(needs: DeploymentWork): JobHandler;
-  /** Of the process that keeps the engines, before anything serves: those of an earlier one ended with it. */
-  restart(): Promise<void>;
+  /** Stores how many units of a deployment serve after the number changed without a request. */
+  recordServingStatus(id: string, deployed: Pick<DeploymentEngines, 'getServingStatus'>): void;
+  /** Creates the handler of deployment jobs, for the process that hosts the engines. */
+  createJobHandler(deps: DeploymentJobHandlerDeps): JobHandler;
+  /** Resets the serving state of all deployments in the process that hosts the engines: earlier engines ended with theirs. */
+  resetAfterRestart(): Promise<void>;
 }
 
-interface DeploymentWork {
-  readonly deployed: Pick<DeployedEngines, 'bringAbout' | 'retire'>;
-  /** Sees to it that what runs a model is there: reserved tokens are served by that. */
+interface DeploymentJobHandlerDeps {
+  readonly deployed: Pick<DeploymentEngines, 'reconcile' | 'retire'>;
+  /** Starts the engine of the base model, which serves deployments of reserved tokens (plan `ptu`). */
   readonly prepare: (record: DeploymentRecord) => Promise<void>;
 }
 
-/** Deployments with all that belongs to them: what their owners do, the steps that bring it about, their endpoints. */
-export function openDeployments(needs: OpenDeploymentsNeeds): OpenedDeployments {
-  const { config, store, clock, log, catalogue, directory, jobBell } = needs;
-  const bell = createDeploymentBell();
-  const change = createChanges({ store, clock, log, bell, directory });
+/** Opens everything for deployments: the operations of their owners, the job handler, and the endpoints. */
+export function openDeployments(deps: OpenDeploymentsDeps): DeploymentsModule {
+  const { config, store, clock, log, catalogue, directory, jobNotifier } = deps;
+  const notifier = createDeploymentNotifier();
+  const applyChange = createDeploymentTransactions({ store, clock, log, notifier, directory });
   const deployments = createDeployments({
     store,
-    change,
+    transact: applyChange,
     clock,
-    deployableModel(name, region) {
+    findDeployableModel(name, region) {
       const entry = catalogue.find(name);
       return entry && isDeployable(entry, region) ? { baseModel: entry.name } : undefined;
     },
     capacityMax: config.deployments.capacityMax,
-    bell,
-    jobBell,
+    notifier,
+    jobNotifier,
   });
-  const deployableIn = (region: RegionId): readonly string[] =>
+  const listDeployableModels = (region: RegionId): readonly string[] =>
     catalogue
       .list()
       .filter((entry) => isDeployable(entry, region))
       .map(({ name }) => name);
   const time = createZonedTime(config.timezone);
-  const steps = createDeploymentSteps({ store, change });
+  const steps = createDeploymentLifecycle({ store, transact: applyChange });
   return {
     deployments,
-    bell,
-    tellStanding: (id, deployed) =>
-      void tellStanding(id, { steps, deployed }).catch((error: unknown) =>
-        log.warn('what serves of a deployment could not be written down', { id, error }),
+    notifier,
+    recordServingStatus: (id, deployed) =>
+      void recordServingStatus(id, { steps, deployed }).catch((error: unknown) =>
+        log.warn('recording the serving status of a deployment failed', { id, error }),
       ),
-    job: ({ deployed, prepare }) =>
-      deploymentJob({
-        steps,
-        bell,
+    createJobHandler: ({ deployed, prepare }) =>
+      createDeploymentHandler({
+        lifecycle: steps,
+        notifier,
         log,
-        capacity: {
-          async bringAbout(record, signal) {
-            if (record.plan !== 'ptu') return await deployed.bringAbout(record, signal);
+        runtime: {
+          async reconcile(record, signal) {
+            if (record.plan !== 'ptu') return await deployed.reconcile(record, signal);
             if (record.capacity > 0) await prepare(record);
             return { readyUnits: record.capacity };
           },
           retire: (id) => deployed.retire(id),
         },
       }),
-    restart: () => restartDeployments({ change, clock }),
-    endpoints: nativeDeployments({
+    resetAfterRestart: () => restartDeployments({ transact: applyChange, clock }),
+    endpoints: createDeploymentEndpoints({
       deployments,
-      deployableIn,
-      modelOf: (name) => catalogue.find(name),
+      listDeployableModels,
+      findBaseModel: (name) => catalogue.find(name),
       time,
       strict: config.strict,
     }),
   };
 }
 
-/** Until what is written is what is so: it may change meanwhile. */
-async function tellStanding(
+/** Repeats until the recorded status is current: it can change while it is being written. */
+async function recordServingStatus(
   id: string,
-  { steps, deployed }: { readonly steps: DeploymentSteps; readonly deployed: Pick<DeployedEngines, 'standingOf'> },
+  {
+    steps,
+    deployed,
+  }: { readonly steps: DeploymentLifecycle; readonly deployed: Pick<DeploymentEngines, 'getServingStatus'> },
 ): Promise<void> {
   for (;;) {
     const record = await steps.find(id);
-    const standing = deployed.standingOf(id);
-    if (!record || !standing) return;
-    const { readyUnits, reason = '' } = standing;
+    const status = deployed.getServingStatus(id);
+    if (!record || !status) return;
+    const { readyUnits, reason = '' } = status;
     const readyCapacity = readyUnits * record.baseCapacity;
-    await steps.ready(id, { generation: record.generation, readyCapacity, reason });
-    if (deployed.standingOf(id)?.readyUnits === readyUnits) return;
+    await steps.reportReady(id, { generation: record.generation, readyCapacity, reason });
+    if (deployed.getServingStatus(id)?.readyUnits === readyUnits) return;
   }
 }
 
-/** What an engine for text does. */
-const TEXT: readonly ModelInterface[] = ['chat', 'messages', 'responses', 'completions', 'native', 'translation'];
+/** Interfaces that a text engine serves. */
+const TEXT_INTERFACES: readonly ModelInterface[] = [
+  'chat',
+  'messages',
+  'responses',
+  'completions',
+  'native',
+  'translation',
+];
 
 const isDeployable = (entry: ModelEntry, region: RegionId): boolean =>
-  entry.runs.type !== 'none' &&
-  ownInterfaces(entry).some((each) => TEXT.includes(each)) &&
+  entry.runner.type !== 'none' &&
+  getEffectiveInterfaces(entry).some((each) => TEXT_INTERFACES.includes(each)) &&
   (!entry.regions || entry.regions.includes(region));

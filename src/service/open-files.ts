@@ -2,105 +2,112 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { openBlobs } from '../blobs/open-blobs.ts';
+import { openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config/config.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFile } from '../lib/durable-file.ts';
-import { compatibleFiles } from '../protocols/compatible/files/endpoints.ts';
+import { createCompatibleFilesEndpoints } from '../protocols/compatible/files/endpoints.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
-import { nativeFiles } from '../protocols/native/files/endpoints.ts';
+import { createNativeFilesEndpoints } from '../protocols/native/files/endpoints.ts';
 import type { FileLimits, Files } from '../resources/files/file.ts';
-import { createLinks, DOWNLOADS_PATH, type Links } from '../resources/files/links.ts';
+import { createSignedLinks, DOWNLOADS_PATH, type SignedLinks } from '../resources/files/signed-links.ts';
 import { createFiles } from '../resources/files/service.ts';
-import { startFileSweep } from '../resources/files/sweep.ts';
-import type { JobBell } from '../resources/jobs/job-bell.ts';
+import { startFileGarbageCollection } from '../resources/files/garbage-collection.ts';
+import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
 import { createTexts } from '../resources/texts/service.ts';
 import type { Texts } from '../resources/texts/service.ts';
 import type { Store } from '../store/store.ts';
 
-export interface OpenFilesNeeds {
+export interface OpenFilesDeps {
   readonly config: Config;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly bell: JobBell;
-  /** Where a region's own listener is reached, for those who have said nothing else. */
-  readonly listensAt: (region: RegionId) => string;
-  /** Of several processes one sweeps for all. */
-  readonly sweeps: boolean;
+  readonly jobNotifier: JobNotifier;
+  /** Returns the URL at which a region's own listener is reached; used when `publicUrl` is not configured. */
+  readonly getListenUrl: (region: RegionId) => string;
+  /** True in the one process that does the periodic cleanup for all. */
+  readonly runsCleanup: boolean;
 }
 
-export interface OpenedFiles {
+export interface FilesModule {
   readonly files: Files;
   readonly texts: Texts;
   readonly blobs: BlobStore;
-  readonly limitsOf: (workspace: string) => FileLimits;
-  /** Signed addresses below a path. */
-  readonly linksAt: (path: string, seconds: number) => Links;
-  /** Of one file, in any workspace. */
+  readonly getLimits: (workspace: string) => FileLimits;
+  /** Creates signed links whose URL path begins with `path`; `seconds` is their validity. */
+  readonly createLinksBelow: (path: string, seconds: number) => SignedLinks;
+  /** Largest file that any workspace may upload, in bytes. */
   readonly fileBytesMax: number;
   readonly endpoints: readonly Endpoint[];
   close(): Promise<void>;
 }
 
-/** Files with all that belongs to them: their bytes, the secret of their addresses, their endpoints, their sweeper. */
-export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
-  const { config, environment, store, clock, log, bell, listensAt, sweeps } = needs;
+/** Opens everything for files: the blob store, the secret of signed links, the endpoints, and the periodic cleanup. */
+export async function openFiles(deps: OpenFilesDeps): Promise<FilesModule> {
+  const { config, environment, store, clock, log, jobNotifier, getListenUrl, runsCleanup } = deps;
   const { url } = config.blobs;
-  const blobs: BlobStore = await openBlobs({ url, folder: join(config.data, 'blobs'), environment });
-  const limits = (workspace: string): FileLimits => limitsOf(config, workspace);
-  const files = createFiles({ store, blobs, clock, log, bell, limitsOf: limits });
+  const blobs: BlobStore = await openBlobStore({ url, folder: join(config.data, 'blobs'), environment });
+  const getLimits = (workspace: string): FileLimits => getFileLimits(config, workspace);
+  const files = createFiles({ store, blobs, clock, log, notifier: jobNotifier, getLimits });
   const texts = createTexts({ store, blobs });
-  const sweeper = sweeps ? startFileSweep({ store, blobs, clock, log }) : undefined;
-  const secret = await downloadSecret(join(config.data, 'download-secret'));
-  const baseOf = (region: RegionId): string => config.publicUrl ?? listensAt(region);
-  const linksAt = (path: string, seconds: number): Links => createLinks({ secret, baseOf, seconds, path, clock });
-  const links = linksAt(DOWNLOADS_PATH, config.files.urlSeconds);
+  const cleanup = runsCleanup ? startFileGarbageCollection({ store, blobs, clock, log }) : undefined;
+  const secret = await readDownloadSecret(join(config.data, 'download-secret'));
+  const getBaseUrl = (region: RegionId): string => config.publicUrl ?? getListenUrl(region);
+  const createLinksBelow = (path: string, seconds: number): SignedLinks =>
+    createSignedLinks({ secret, getBaseUrl, lifetimeSeconds: seconds, path, clock });
+  const links = createLinksBelow(DOWNLOADS_PATH, config.files.urlSeconds);
   const time = createZonedTime(config.timezone);
-  const most = largestOf(config);
+  const largestLimits = getLargestLimits(config);
   return {
     files,
     texts,
     blobs,
-    limitsOf: limits,
-    linksAt,
-    fileBytesMax: most.fileBytesMax,
+    getLimits,
+    createLinksBelow,
+    fileBytesMax: largestLimits.fileBytesMax,
     endpoints: [
-      ...nativeFiles({ files, links, texts, time, uploadBytesMax: most.totalBytesMax }),
-      ...compatibleFiles({ files, texts, time, fileBytesMax: most.fileBytesMax, strict: config.strict }),
+      ...createNativeFilesEndpoints({ files, links, texts, time, uploadBytesMax: largestLimits.totalBytesMax }),
+      ...createCompatibleFilesEndpoints({
+        files,
+        texts,
+        time,
+        fileBytesMax: largestLimits.fileBytesMax,
+        strict: config.strict,
+      }),
     ],
     async close() {
-      await sweeper?.close();
+      await cleanup?.close();
       await files.close();
       await blobs.close();
     },
   };
 }
 
-function limitsOf({ files }: Config, workspace: string): FileLimits {
-  const own = Object.hasOwn(files.workspaces, workspace) ? files.workspaces[workspace] : undefined;
+function getFileLimits({ files }: Config, workspace: string): FileLimits {
+  const workspaceLimits = Object.hasOwn(files.workspaces, workspace) ? files.workspaces[workspace] : undefined;
   return {
-    fileBytesMax: own?.fileBytesMax ?? files.fileBytesMax,
-    totalBytesMax: own?.totalBytesMax ?? files.totalBytesMax,
-    countMax: own?.countMax ?? files.countMax,
+    fileBytesMax: workspaceLimits?.fileBytesMax ?? files.fileBytesMax,
+    totalBytesMax: workspaceLimits?.totalBytesMax ?? files.totalBytesMax,
+    countMax: workspaceLimits?.countMax ?? files.countMax,
   };
 }
 
-/** A body is bounded before anybody knows whose it is. */
-function largestOf(config: Config): Pick<FileLimits, 'fileBytesMax' | 'totalBytesMax'> {
-  const all = ['', ...Object.keys(config.files.workspaces)].map((workspace) => limitsOf(config, workspace));
+/** Returns the largest limits of all workspaces: a body needs a limit before its workspace is known. */
+function getLargestLimits(config: Config): Pick<FileLimits, 'fileBytesMax' | 'totalBytesMax'> {
+  const allLimits = ['', ...Object.keys(config.files.workspaces)].map((workspace) => getFileLimits(config, workspace));
   return {
-    fileBytesMax: Math.max(...all.map(({ fileBytesMax }) => fileBytesMax)),
-    totalBytesMax: Math.max(...all.map(({ totalBytesMax }) => totalBytesMax)),
+    fileBytesMax: Math.max(...allLimits.map(({ fileBytesMax }) => fileBytesMax)),
+    totalBytesMax: Math.max(...allLimits.map(({ totalBytesMax }) => totalBytesMax)),
   };
 }
 
-/** Made at the first start. Whoever removes it makes all addresses that were given out invalid. */
-async function downloadSecret(file: string): Promise<string> {
+/** Reads the secret of download links; creates it at the first start. Deleting the file invalidates all issued links. */
+async function readDownloadSecret(file: string): Promise<string> {
   await createFile(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
   return (await readFile(file, 'utf8')).trim();
 }

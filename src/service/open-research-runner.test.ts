@@ -7,41 +7,44 @@ import { loadConfig } from '../config/load-config.ts';
 import { openResearchRunner } from './open-research-runner.ts';
 import { openSearchIndex } from './open-search-index.ts';
 
-describe('research for a command', () => {
+describe('openResearchRunner', () => {
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-researched-'));
   });
   after(async () => await rm(folder, { recursive: true }));
 
-  const configOf = (file: object) => {
+  const createConfig = (overrides: object) => {
     const env = { PARLEY_DATA: join(folder, 'data'), PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
     const { config } = loadConfig({ env });
-    return { ...config, ...file };
+    return { ...config, ...overrides };
   };
 
-  it('begins where there is something to search in, and tells what is missing', async () => {
-    const config = configOf({});
+  it('requires a search source, and warns about missing API keys', async () => {
+    const config = createConfig({});
     const warnings: string[] = [];
-    const needs = { environment: {}, warn: (message: string) => void warnings.push(message) };
-    await assert.rejects(openResearchRunner(config, needs), { kind: 'not-found', message: /nothing to search in/ });
+    const deps = { environment: {}, warn: (message: string) => void warnings.push(message) };
+    await assert.rejects(openResearchRunner(config, deps), {
+      kind: 'not-found',
+      message: /No search source is available/,
+    });
 
-    const index = await openSearchIndex(config, { environment: {}, log: needs });
+    const index = await openSearchIndex(config, { environment: {}, log: deps });
     await mkdir(join(folder, 'docs'));
     await writeFile(join(folder, 'docs', 'whales.txt'), 'Humpback whales sing in winter.');
     await index.operator.add({ sources: [join(folder, 'docs')] }, { signal: AbortSignal.timeout(20_000) });
     await index.close();
     const providers = [...config.search.providers, { type: 'brave', apiKeyEnv: 'NO_SUCH_KEY' }];
-    const lacking = configOf({ search: { ...config.search, providers } });
-    const runner = await openResearchRunner(lacking, needs);
+    const withoutKey = createConfig({ search: { ...config.search, providers } });
+    const runner = await openResearchRunner(withoutKey, deps);
     try {
-      const { owner, log } = runner.context(AbortSignal.timeout(1_000));
+      const { owner, log } = runner.createContext(AbortSignal.timeout(1_000));
       assert.deepEqual(owner, { workspace: 'primary', region: 'cn-beijing', keyId: 'operator' });
       log.warn('a search of a research failed');
     } finally {
       await runner.close();
     }
     assert.deepEqual(warnings.length, 2);
-    assert.match(warnings[0] ?? '', /key of a search provider is not set/);
+    assert.match(warnings[0] ?? '', /^API key variable of search provider not set/);
   });
 });

@@ -1,37 +1,37 @@
 import type { Config } from '../config/config.ts';
 import type { RequestContext } from '../core/context.ts';
-import { systemIds } from '../core/id.ts';
-import type { Research } from '../core/research.ts';
+import { systemIdGenerator } from '../core/id.ts';
+import type { ResearchPipeline } from '../core/research.ts';
 import type { Log } from '../core/telemetry.ts';
 import { PRIMARY_WORKSPACE } from '../resources/keys/rules.ts';
-import { checkSearchable } from './check-searchable.ts';
-import { openDatabase } from './parts.ts';
+import { checkSearchAvailable } from './check-search-available.ts';
+import { openDatabase } from './open-components.ts';
 import { createService } from './service.ts';
 
-export interface ResearchRunnerNeeds {
+export interface ResearchRunnerDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of what goes wrong meanwhile and ends nothing. */
+  /** Logs failures that do not stop the research. */
   readonly warn: Log['warn'];
 }
 
 export interface ResearchRunner {
-  readonly research: Research;
-  /** Of the operator, in the one region that offers research. */
-  context(signal: AbortSignal): RequestContext;
+  readonly research: ResearchPipeline;
+  /** Creates the request context of the operator, in the only region that offers research. */
+  createContext(signal: AbortSignal): RequestContext;
   close(): Promise<void>;
 }
 
 /**
- * Deep research for a command: all parts of the service, which listens on nothing and cleans up after nobody.
- * @throws ServiceError `not-found` where there is nothing to search in.
+ * Opens deep research for a command: the whole service without listeners and without periodic cleanup.
+ * @throws ServiceError `not-found` when no search source is available.
  */
 export async function openResearchRunner(
   config: Config,
-  { environment, warn }: ResearchRunnerNeeds,
+  { environment, warn }: ResearchRunnerDeps,
 ): Promise<ResearchRunner> {
   const store = await openDatabase(config);
   const log: Log = { info: () => undefined, warn, error: () => undefined };
-  const service = await checkSearchable(config, { store, environment })
+  const service = await checkSearchAvailable(config, { store, environment })
     .then(() => createService(config, { environment, store, log, worker: 0 }))
     .catch(async (error: unknown) => {
       await store.close();
@@ -39,8 +39,8 @@ export async function openResearchRunner(
     });
   return {
     research: service.research,
-    context: (signal) => ({
-      requestId: systemIds.request(),
+    createContext: (signal) => ({
+      requestId: systemIdGenerator.createRequestId(),
       owner: { workspace: PRIMARY_WORKSPACE, region: 'cn-beijing', keyId: 'operator' },
       signal,
       log: { add: () => undefined, warn },

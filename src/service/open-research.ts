@@ -1,54 +1,54 @@
 import type { Config } from '../config/config.ts';
-import type { Ids } from '../core/id.ts';
-import type { Research, ResearchBudget, ResearchRuns } from '../core/research.ts';
+import type { IdGenerator } from '../core/id.ts';
+import type { ResearchPipeline, ResearchBudget, ResearchRuns } from '../core/research.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { ResearchWriter } from '../generation/research/research.ts';
 import type { JobHandlers } from '../jobs/handler.ts';
-import { researchJob } from '../jobs/kinds/research.ts';
+import { createResearchHandler } from '../jobs/kinds/research-handler.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { JobBell } from '../resources/jobs/job-bell.ts';
-import { stateOf } from '../resources/keys/rules.ts';
+import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
+import { getKeyState } from '../resources/keys/rules.ts';
 import { createResearchRuns } from '../resources/research/service.ts';
-import { startResearchSweep } from '../resources/research/sweep.ts';
-import { createResearchWork } from '../resources/research/work.ts';
-import { createRunBell } from '../resources/responses/run-bell.ts';
+import { startResearchCleanup } from '../resources/research/research-cleanup.ts';
+import { createResearchLifecycle } from '../resources/research/create-research-lifecycle.ts';
+import { createRunNotifier } from '../resources/responses/run-notifier.ts';
 import type { Store } from '../store/store.ts';
 
-/** Of the configuration, what one run is held to. */
-export const researchLimits = ({
+/** Returns the limits of one run from the configuration. */
+export const getResearchLimits = ({
   research: { queries, pages, tokens, minutes, writer },
 }: Pick<Config, 'research'>): { readonly budget: ResearchBudget; readonly writer: ResearchWriter } => ({
   budget: { queries, pages, tokens, minutes },
   writer,
 });
 
-export interface OpenResearchNeeds {
+export interface OpenResearchDeps {
   readonly config: Pick<Config, 'research'>;
   readonly store: Store;
-  /** What a run does. */
-  readonly research: Research;
-  readonly jobBell: JobBell;
-  readonly ids: Ids;
+  /** Executes a run. */
+  readonly research: ResearchPipeline;
+  readonly jobNotifier: JobNotifier;
+  readonly ids: IdGenerator;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of several processes one sweeps for all. */
-  readonly sweeps: boolean;
+  /** True in the one process that does the periodic cleanup for all. */
+  readonly runsCleanup: boolean;
 }
 
-export interface OpenedResearch {
-  readonly research: Research;
+export interface ResearchModule {
+  readonly research: ResearchPipeline;
   readonly runs: ResearchRuns;
   readonly jobs: Pick<JobHandlers, 'research'>;
   close(): Promise<void>;
 }
 
-/** Deep research with all that belongs to it: runs that outlive their connection, and the work at them. */
-export function openResearch(needs: OpenResearchNeeds): OpenedResearch {
-  const { config, store, research, jobBell, ids, clock, log, sweeps } = needs;
+/** Opens everything for deep research: runs that outlive their connection, and the job handler that executes them. */
+export function openResearch(deps: OpenResearchDeps): ResearchModule {
+  const { config, store, research, jobNotifier, ids, clock, log, runsCleanup } = deps;
   const { runsPerKey, runsPerWorkspace, minutes } = config.research;
-  const bell = createRunBell();
-  const work = createResearchWork({ store, clock, bell, jobBell });
-  const sweeper = sweeps ? startResearchSweep({ store, work, clock, log }) : undefined;
+  const runNotifier = createRunNotifier();
+  const work = createResearchLifecycle({ store, clock, notifier: runNotifier, jobNotifier });
+  const cleanup = runsCleanup ? startResearchCleanup({ store, lifecycle: work, clock, log }) : undefined;
   return {
     research,
     runs: createResearchRuns({
@@ -56,25 +56,25 @@ export function openResearch(needs: OpenResearchNeeds): OpenedResearch {
       clock,
       ids,
       research,
-      bell,
-      jobBell,
+      notifier: runNotifier,
+      jobNotifier,
       limits: { runsPerKey, runsPerWorkspace },
     }),
     jobs: {
-      research: researchJob({
-        work,
+      research: createResearchHandler({
+        lifecycle: work,
         research,
-        // Not by the cache of those who call: a run ends soon after its key.
+        // The store is asked directly because the key cache lags: a run must stop soon after its key is revoked.
         async isKeyActive(id) {
           const key = await store.keys.find(id);
-          return key !== undefined && stateOf(key, clock.now()) === 'active';
+          return key !== undefined && getKeyState(key, clock.now()) === 'active';
         },
         clock,
         ids,
         log,
-        minutes,
+        budgetMinutes: minutes,
       }),
     },
-    close: async () => sweeper?.close(),
+    close: async () => cleanup?.close(),
   };
 }

@@ -10,17 +10,17 @@ import { openSearch } from './open-search.ts';
 
 const NEVER = new AbortController().signal;
 
-const QUERY: SearchQuery = { text: 'tides', workspace: 'w', breadth: 'all', resultsMax: 5, withDomains: false };
+const QUERY: SearchQuery = { text: 'tides', workspace: 'w', breadth: 'all', resultsMax: 5, usesDomainProviders: false };
 
-/** What is searched and read against one server, everything that the log was told, and who asked. */
+/** Opens search and page reading against one test server; records the log and the User-Agent headers. */
 async function withSearch(
   {
     listener,
     section,
     environment = {},
   }: { listener: RequestListener; section: (url: string) => string; environment?: Record<string, string> },
-  work: (
-    opened: ReturnType<typeof openSearch> & { url: string; told: () => string; agents: Set<string | undefined> },
+  run: (
+    opened: ReturnType<typeof openSearch> & { url: string; readLog: () => string; agents: Set<string | undefined> },
   ) => Promise<void>,
 ): Promise<void> {
   const agents = new Set<string | undefined>();
@@ -32,8 +32,8 @@ async function withSearch(
   const address = server.address();
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
   const lines: unknown[] = [];
-  const keep = (...line: unknown[]): void => void lines.push(line);
-  const log: Log = { info: keep, warn: keep, error: keep };
+  const record = (...line: unknown[]): void => void lines.push(line);
+  const log: Log = { info: record, warn: record, error: record };
   const file = JSON.stringify({ search: JSON.parse(section(url)) });
   const { config } = loadConfig({
     env: { PARLEY_DATA: '/srv/parley' },
@@ -43,7 +43,7 @@ async function withSearch(
   });
   const opened = openSearch({ config, environment, clock: systemClock, log });
   try {
-    await work({ ...opened, url, told: () => JSON.stringify(lines), agents });
+    await run({ ...opened, url, readLog: () => JSON.stringify(lines), agents });
   } finally {
     await opened.close();
     server.closeAllConnections();
@@ -51,27 +51,28 @@ async function withSearch(
   }
 }
 
-const wiki: RequestListener = (request, response) => {
-  const asked = new URL(request.url ?? '', 'http://w');
+const respondAsWiki: RequestListener = (request, response) => {
+  const requestUrl = new URL(request.url ?? '', 'http://w');
   const json = (value: unknown): void =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
   const host = `http://${request.headers.host}`;
-  if (asked.pathname === '/robots.txt') response.writeHead(200).end('User-agent: Parley\nDisallow: /wiki/Private\n');
-  else if (asked.searchParams.has('list'))
+  if (requestUrl.pathname === '/robots.txt')
+    response.writeHead(200).end('User-agent: Parley\nDisallow: /wiki/Private\n');
+  else if (requestUrl.searchParams.has('list'))
     json({ query: { search: [{ pageid: 1, title: 'Tide', snippet: 'tides', timestamp: '2026-01-01T00:00:00Z' }] } });
-  else if (asked.pathname === '/w/api.php')
+  else if (requestUrl.pathname === '/w/api.php')
     json({ query: { pages: [{ pageid: 1, fullurl: `${host}/wiki/Tide`, extract: 'High.' }] } });
   else response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Tide</title><p>High at noon.');
 };
 
-describe('a search as it was configured', () => {
-  it('finds in a wiki of a private network, and reads there what its rules allow', async () => {
+describe('openSearch', () => {
+  it('searches a wiki in a private network, and reads its pages as robots.txt allows', async () => {
     const section = (url: string) =>
       JSON.stringify({
         providers: [{ type: 'index' }, { type: 'mediawiki', url: `${url}/w` }],
         contact: 'https://a.example/bot',
       });
-    await withSearch({ listener: wiki, section }, async ({ search, readPage, url, agents }) => {
+    await withSearch({ listener: respondAsWiki, section }, async ({ search, readPage, url, agents }) => {
       const { results } = await search(QUERY, NEVER);
       assert.deepEqual(
         results.map((result) => [result.url, result.passage]),
@@ -83,7 +84,7 @@ describe('a search as it was configured', () => {
     });
   });
 
-  it('reads nothing else of a private network', async () => {
+  it('refuses other pages of a private network', async () => {
     const section = (url: string) =>
       JSON.stringify({
         providers: [
@@ -91,7 +92,7 @@ describe('a search as it was configured', () => {
           { type: 'kiwix', url: 'http://127.0.0.1:1' },
         ],
       });
-    await withSearch({ listener: wiki, section }, async ({ readPage, url, agents }) => {
+    await withSearch({ listener: respondAsWiki, section }, async ({ readPage, url, agents }) => {
       for (const page of [url, `${url}/wiki/Tide`, 'http://localhost/', 'http://169.254.169.254/']) {
         await assert.rejects(readPage({ url: page, workspace: 'w' }, NEVER), { kind: 'invalid-request' });
       }
@@ -99,18 +100,18 @@ describe('a search as it was configured', () => {
     });
   });
 
-  const bad: readonly (readonly [what: string, listener: RequestListener])[] = [
+  const failures: readonly (readonly [what: string, listener: RequestListener])[] = [
     ['refuses the key', (_request, response) => response.writeHead(401).end('{"detail":{"error":"SECRET-1"}}')],
     [
-      'sends more than it may',
+      'exceeds the size limit',
       (_request, response) => response.writeHead(200).end(Buffer.alloc(5 * 1024 * 1024, 0x20)),
     ],
     [
-      'says that it will',
+      'announces more than the size limit',
       (_request, response) => response.writeHead(200, { 'content-length': '99999999999' }).write(' '),
     ],
     [
-      'unpacks to nothing',
+      'sends invalid gzip',
       (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip'),
     ],
     [
@@ -122,8 +123,8 @@ describe('a search as it was configured', () => {
     ],
     ['hangs up', (request) => void request.socket.destroy()],
   ];
-  for (const [what, listener] of bad) {
-    it(`has failed where a service ${what}, and no key is told to anybody`, async () => {
+  for (const [failure, listener] of failures) {
+    it(`fails without revealing a key when a provider ${failure}`, async () => {
       const section = (url: string) =>
         JSON.stringify({
           providers: [
@@ -132,38 +133,38 @@ describe('a search as it was configured', () => {
           ],
         });
       const environment = { T: 'SECRET-1', B: 'SECRET-2' };
-      await withSearch({ listener, section, environment }, async ({ search, told }) => {
+      await withSearch({ listener, section, environment }, async ({ search, readLog }) => {
         await assert.rejects(search(QUERY, NEVER), { kind: 'upstream-failed' });
-        assert.match(told(), /"provider":"tavily".*"provider":"brave"|"provider":"brave".*"provider":"tavily"/);
-        assert.doesNotMatch(told(), /SECRET/);
+        assert.match(readLog(), /"provider":"tavily".*"provider":"brave"|"provider":"brave".*"provider":"tavily"/);
+        assert.doesNotMatch(readLog(), /SECRET/);
       });
     });
   }
 
-  it('gives up a service that never ends as soon as its caller does', async () => {
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  it('aborts the request to a provider with the signal of the caller', async () => {
+    const { promise: started, resolve: markStarted } = Promise.withResolvers<void>();
     const { promise: closed, resolve: close } = Promise.withResolvers<void>();
     const listener: RequestListener = (_request, response) => {
       response.once('close', close);
       response.writeHead(200).write('{"results": [');
-      begin();
+      markStarted();
     };
     const section = (url: string) => JSON.stringify({ providers: [{ type: 'searxng', url }] });
     await withSearch({ listener, section }, async ({ search }) => {
       const caller = new AbortController();
       const searching = search(QUERY, caller.signal);
-      await begun;
+      await started;
       caller.abort(new Error('gone'));
       await assert.rejects(searching, /gone/);
       await closed;
     });
   });
 
-  it('does not ask a service whose key is not set, and says so', async () => {
+  it('skips a provider whose API key is not set, and logs the variable', async () => {
     const section = (url: string) => JSON.stringify({ providers: [{ type: 'brave', url, apiKeyEnv: 'NOT_SET' }] });
-    await withSearch({ listener: wiki, section }, async ({ search, told, agents }) => {
+    await withSearch({ listener: respondAsWiki, section }, async ({ search, readLog, agents }) => {
       assert.deepEqual(await search(QUERY, NEVER), { results: [], findings: [] });
-      assert.match(told(), /NOT_SET/);
+      assert.match(readLog(), /NOT_SET/);
       assert.equal(agents.size, 0);
     });
   });

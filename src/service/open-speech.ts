@@ -1,28 +1,31 @@
 import type { ResolvedModel } from '../catalogue/model.ts';
-import { scriptedSpeech } from '../engines/scripted/scripted-speech.ts';
+import { createScriptedSpeechEngine } from '../engines/scripted/scripted-speech-engine.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { ModelEngines } from './model-engines.ts';
 
-/** A recognition engine, for as long as somebody works with it. */
-interface SpeechLease {
+/** A lease on a speech engine. */
+interface SpeechEngineLease {
   readonly engine: SpeechEngine;
   release(): void;
 }
 
-export interface OpenedSpeech {
-  /** @throws ServiceError `unsupported` for what has no engine, or has one that is not installed; `overloaded` without weights. */
-  speechFor(model: ResolvedModel): Promise<SpeechLease>;
+export interface SpeechModule {
+  /**
+   * Leases the engine of the model.
+   * @throws ServiceError `unsupported` when it has no engine or the engine is not installed; `overloaded` without weights.
+   */
+  speechFor(model: ResolvedModel): Promise<SpeechEngineLease>;
   close(): Promise<void>;
 }
 
-interface OpenSpeechNeeds {
+interface OpenSpeechDeps {
   readonly kind: 'llama' | 'scripted';
   readonly engines: Pick<ModelEngines, 'speechFor'>;
 }
 
-/** From a model that recognises speech to the engine that runs it; in tests of what lies around it, to one that plays. */
-export function openSpeech({ kind, engines }: OpenSpeechNeeds): OpenedSpeech {
-  const scripted = kind === 'scripted' ? scriptedSpeech() : undefined;
+/** Opens access to speech engines; with engine kind `scripted`, one scripted engine replaces all of them. */
+export function openSpeech({ kind, engines }: OpenSpeechDeps): SpeechModule {
+  const scripted = kind === 'scripted' ? createScriptedSpeechEngine() : undefined;
   return {
     speechFor: async (model) =>
       scripted ? { engine: scripted, release: () => undefined } : await engines.speechFor(model),

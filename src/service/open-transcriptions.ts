@@ -3,119 +3,138 @@ import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts
 import type { Config } from '../config/config.ts';
 import type { Owner } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
-import { systemIds } from '../core/id.ts';
+import { systemIdGenerator } from '../core/id.ts';
 import { TRANSCRIPTION_FETCH_MS_MAX, TRANSCRIPTION_URL_SECONDS } from '../core/limits.ts';
-import type { Hotword, TranscriptionOrder } from '../core/speech.ts';
+import type { Hotword, TranscriptionRequest } from '../core/speech.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { JobHandlers } from '../jobs/handler.ts';
-import { transcriptionJob } from '../jobs/kinds/transcription.ts';
-import { createAudioSources } from '../jobs/kinds/transcription-audio.ts';
+import { createTranscriptionHandler } from '../jobs/kinds/transcription-handler.ts';
+import { createAudioSources } from '../jobs/kinds/audio-sources.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createGuardedFetch } from '../net/guarded-fetch.ts';
-import { audioTranscriptions } from '../protocols/compatible/audio-transcriptions/endpoint.ts';
+import { createAudioTranscriptionsEndpoint } from '../protocols/compatible/audio-transcriptions/endpoint.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
-import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
+import {
+  createTaskCancelEndpoint,
+  createTaskGetEndpoint,
+  createTaskListEndpoint,
+} from '../protocols/native/tasks/endpoint.ts';
 import { encodeTranscriptionTask } from '../protocols/native/transcription/encode.ts';
-import { nativeTranscription, TRANSCRIPTS_PATH } from '../protocols/native/transcription/endpoints.ts';
+import { createTranscriptionEndpoints, TRANSCRIPTS_PATH } from '../protocols/native/transcription/endpoints.ts';
 import type { Files } from '../resources/files/file.ts';
-import type { Links } from '../resources/files/links.ts';
-import type { JobBell } from '../resources/jobs/job-bell.ts';
+import type { SignedLinks } from '../resources/files/signed-links.ts';
+import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
 import { createTasks } from '../resources/tasks/service.ts';
-import { startTaskSweep } from '../resources/tasks/sweep.ts';
+import { startTaskCleanup } from '../resources/tasks/task-cleanup.ts';
 import { createTranscriptions } from '../resources/transcriptions/service.ts';
 import type { Store } from '../store/store.ts';
-import type { OpenAudio } from '../transcription/opened-audio.ts';
-import { createHear } from './hear.ts';
+import type { AudioOpener } from '../transcription/audio-opener.ts';
+import { createRecognizeFile } from './recognize-file.ts';
 
-export interface OpenTranscriptionsNeeds {
+export interface OpenTranscriptionsDeps {
   readonly config: Config;
   readonly store: Store;
   readonly blobs: BlobStore;
   readonly files: Files;
-  readonly linksAt: (path: string, seconds: number) => Links;
+  readonly createLinksBelow: (path: string, seconds: number) => SignedLinks;
   readonly fileBytesMax: number;
-  /** The one in force now: it changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve' | 'find'>;
+  /** Returns the current catalogue; it changes while the service runs. */
+  readonly getCatalogue: () => Pick<Catalogue, 'resolve' | 'find'>;
   readonly speechFor: (model: ResolvedModel) => Promise<{ readonly engine: SpeechEngine; release(): void }>;
-  readonly openAudio: OpenAudio;
+  readonly openAudio: AudioOpener;
   readonly findHotwords: (owner: Owner, id: string, model: string) => Promise<readonly Hotword[]>;
-  readonly bell: JobBell;
+  readonly jobNotifier: JobNotifier;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of several processes one sweeps for all. */
-  readonly sweeps: boolean;
+  /** True in the one process that does the periodic cleanup for all. */
+  readonly runsCleanup: boolean;
 }
 
-export interface OpenedTranscriptions {
+export interface TranscriptionsModule {
   readonly jobs: JobHandlers;
   readonly endpoints: readonly Endpoint[];
   close(): Promise<void>;
 }
 
-/** Recognition of files with all that belongs to it: tasks, their work, their results, and the interface that waits. */
-export function openTranscriptions(needs: OpenTranscriptionsNeeds): OpenedTranscriptions {
-  const { config, store, blobs, files, linksAt, catalogue, speechFor, openAudio, findHotwords, sweeps } = needs;
-  const { clock, log, bell } = needs;
+/** Opens transcription of files: tasks, their job handler and results, and the endpoint that answers directly. */
+export function openTranscriptions(deps: OpenTranscriptionsDeps): TranscriptionsModule {
+  const {
+    config,
+    store,
+    blobs,
+    files,
+    createLinksBelow,
+    getCatalogue,
+    speechFor,
+    openAudio,
+    findHotwords,
+    runsCleanup,
+  } = deps;
+  const { clock, log, jobNotifier } = deps;
   const { strict } = config;
-  const transcriptions = createTranscriptions({ store, clock, bell });
-  const links = linksAt(TRANSCRIPTS_PATH, TRANSCRIPTION_URL_SECONDS);
+  const transcriptions = createTranscriptions({ store, clock, notifier: jobNotifier });
+  const links = createLinksBelow(TRANSCRIPTS_PATH, TRANSCRIPTION_URL_SECONDS);
   const tasks = createTasks({
     store,
     clock,
-    bell,
-    async tell(record) {
-      const { wantsOne } = JSON.parse(record.wish) as TranscriptionOrder;
-      const linkOf = ({ number }: { readonly number: number }): string =>
-        links.linkTo({ id: `${record.id}/${number}`, region: record.region });
-      return encodeTranscriptionTask(record, { parts: await store.transcriptions.parts(record.id), wantsOne, linkOf });
+    notifier: jobNotifier,
+    async encodeResult(record) {
+      const { wantsOne } = JSON.parse(record.requestJson) as TranscriptionRequest;
+      const createLink = ({ number }: { readonly number: number }): string =>
+        links.createLink({ id: `${record.id}/${number}`, region: record.region });
+      return encodeTranscriptionTask(record, {
+        parts: await store.transcriptions.listParts(record.id),
+        wantsOne,
+        createLink: createLink,
+      });
     },
   });
   const fetch = createGuardedFetch({
     allow: config.speech.allow,
-    timeouts: { wholeMs: TRANSCRIPTION_FETCH_MS_MAX },
+    timeouts: { totalMs: TRANSCRIPTION_FETCH_MS_MAX },
   });
   const sources = createAudioSources({
     transcriptions: store.transcriptions,
     files: store.files,
     blobs,
     fetch,
-    ids: systemIds,
+    ids: systemIdGenerator,
   });
-  const entryOf = (model: string): ModelEntry => {
-    const entry = catalogue().find(model);
-    if (!entry) throw new ServiceError('unsupported', `There is no model ${model} any more.`);
+  const findEntry = (model: string): ModelEntry => {
+    const entry = getCatalogue().find(model);
+    if (!entry) throw new ServiceError('unsupported', `There is no model ${model} in the catalogue any more.`);
     return entry;
   };
-  const sweeper = sweeps ? startTaskSweep({ store, blobs, clock, log }) : undefined;
+  const cleanup = runsCleanup ? startTaskCleanup({ store, blobs, clock, log }) : undefined;
   return {
     jobs: {
-      transcription: transcriptionJob({
+      transcription: createTranscriptionHandler({
         store,
         clock,
         sources,
         openAudio,
-        speechFor: async (model) => await speechFor({ asked: model, entry: entryOf(model) }),
+        leaseSpeechEngine: async (model) => await speechFor({ requestedName: model, entry: findEntry(model) }),
       }),
     },
     endpoints: [
-      ...nativeTranscription({ transcriptions, store, links, catalogue, findHotwords, strict }),
-      audioTranscriptions({
+      ...createTranscriptionEndpoints({ transcriptions, store, links, catalogue: getCatalogue, findHotwords, strict }),
+      createAudioTranscriptionsEndpoint({
         files,
-        sourceOf: ({ blob, sizeBytes }) => ({
+        openSource: ({ blob, sizeBytes }) => ({
           sizeBytes,
           read: (from) => blobs.read(blob, { start: from, end: sizeBytes - 1 }),
         }),
-        hear: createHear({ catalogue, speechFor, openAudio }),
-        catalogue,
-        fileBytesMax: needs.fileBytesMax,
+        recognize: createRecognizeFile({ catalogue: getCatalogue, speechFor, openAudio }),
+        catalogue: getCatalogue,
+        fileBytesMax: deps.fileBytesMax,
         strict,
       }),
-      taskGet({ tasks }),
-      taskGet({ tasks }, 'POST'),
-      taskList({ tasks }),
-      taskCancel({ tasks }),
+      createTaskGetEndpoint({ tasks }),
+      createTaskGetEndpoint({ tasks }, 'POST'),
+      createTaskListEndpoint({ tasks }),
+      createTaskCancelEndpoint({ tasks }),
     ],
-    close: async () => sweeper?.close(),
+    close: async () => cleanup?.close(),
   };
 }

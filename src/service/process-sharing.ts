@@ -1,24 +1,24 @@
 import type { ModelsSection } from '../config/config-file.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Quotas } from '../generation/quotas.ts';
-import type { MeterReading } from '../telemetry/meter.ts';
-import type { Loan } from './deployed/deployed-engines.ts';
+import type { MeterSnapshot } from '../telemetry/meter.ts';
+import type { UnitsLease } from './deployments/local-deployment-engines.ts';
 import type { EngineSharing, ModelState } from './model-engines.ts';
 
 export interface ProcessSharing extends EngineSharing {
   readonly log: Log;
-  /** Of deployments. */
+  /** Quotas of deployments. */
   readonly quotas: Quotas;
-  /** Puts whole lines of another process among those of this one. */
+  /** Writes complete log lines of another process to this process's log. */
   writeLogLines(lines: string): void;
-  stateOf(model: string): Promise<ModelState>;
-  readMeter(): Promise<MeterReading>;
-  /** For other processes: what serves of a deployment. */
-  lend(id: string): Loan | undefined;
-  /** From another process: other units serve a deployment, or none. */
-  deploymentSwitched(id: string): void;
-  /** Of the process that keeps the engines, before anything serves: brings about what is wanted of deployments. */
-  work(): Promise<void>;
-  /** These and no others, beside those that are shipped. @throws ServiceError; then they stay as they are. */
-  useModels(section: ModelsSection): Promise<void>;
+  getModelState(model: string): Promise<ModelState>;
+  readMeter(): Promise<MeterSnapshot>;
+  /** Leases the units that serve a deployment, for another process; undefined when it has none. */
+  leaseDeploymentUnits(id: string): UnitsLease | undefined;
+  /** Drops cached units of a deployment after the process that hosts them has replaced or removed them. */
+  invalidateDeployment(id: string): void;
+  /** Resets deployments and starts the job worker, in the process that hosts the engines, before requests are served. */
+  startJobs(): Promise<void>;
+  /** Replaces the operator's catalogue entries. @throws ServiceError; the current entries then stay. */
+  replaceModels(section: ModelsSection): Promise<void>;
 }

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import type { ModelEntry } from '../catalogue/model.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { ModelEngines } from './model-engines.ts';
-import { report } from './readiness.ts';
+import { buildServiceReport } from './readiness.ts';
 
-const ranking = (runs: ModelEntry['runs']): ModelEntry => ({
+const createRankingEntry = (runs: ModelEntry['runner']): ModelEntry => ({
   name: 'svc-rerank',
   description: '',
-  runs,
+  runner: runs,
   contextTokens: 4096,
   abilities: { tools: false, vision: false, audio: false, logprobs: false, fillInTheMiddle: false },
   interfaces: ['rerank'],
@@ -16,7 +16,7 @@ const ranking = (runs: ModelEntry['runs']): ModelEntry => ({
   created: 0,
 });
 
-const unused = () => Promise.reject(new Error('no engine is asked for'));
+const unused = () => Promise.reject(new Error('no engine should be requested'));
 
 const engines: ModelEngines = {
   engineFor: unused,
@@ -24,43 +24,44 @@ const engines: ModelEngines = {
   speechFor: unused,
   rankingFor: unused,
   prepare: unused,
-  stateOf: async ({ runs }) => (runs.type === 'none' ? { state: 'off', reason: runs.reason } : { state: 'on-demand' }),
-  keepServersOf: async () => undefined,
-  lastTokenAt: () => undefined,
+  getState: async ({ runner }) =>
+    runner.type === 'none' ? { state: 'off', reason: runner.reason } : { state: 'on-demand' },
+  closeUnusedServers: async () => undefined,
+  getLastTokenAt: () => undefined,
   close: async () => undefined,
 };
 
-async function stateWith(entries: readonly ModelEntry[], name = 'Reranking') {
-  const { interfaces } = await report({
+async function getInterfaceState(entries: readonly ModelEntry[], name = 'Reranking') {
+  const { interfaces } = await buildServiceReport({
     catalogue: { list: () => entries, find: () => undefined },
     engines,
-    served: [
+    servedRoutes: [
       { method: 'POST', path: '/compatible-api/v1/reranks' },
       { method: 'POST', path: '/compatible-mode/v1/chat/completions' },
     ],
     interfaces: ['rerank', 'translation'],
     regions: ['cn-beijing'],
     clock: systemClock,
-    tools: () => [],
+    getToolReports: () => [],
   });
   const found = interfaces.find((each) => each.name === name);
   return [found?.state, found?.reason];
 }
 
-test('an interface is off while no model serves it, for the reason that the catalogue has', async () => {
-  assert.deepEqual(await stateWith([]), ['off', 'no model of this service is for it']);
-  const off = ranking({ type: 'none', reason: 'Name one.' });
-  assert.deepEqual(await stateWith([off]), ['off', 'Name one.']);
-  const on = ranking({ type: 'weights', weights: 'w', family: 'f' });
-  assert.deepEqual(await stateWith([off, { ...on, name: 'other' }]), ['on', undefined]);
+test('reports an interface as off while no model serves it, with the reason of the catalogue', async () => {
+  assert.deepEqual(await getInterfaceState([]), ['off', 'no model in the catalogue has this interface']);
+  const off = createRankingEntry({ type: 'none', reason: 'Name one.' });
+  assert.deepEqual(await getInterfaceState([off]), ['off', 'Name one.']);
+  const on = createRankingEntry({ type: 'weights', weights: 'w', family: 'f' });
+  assert.deepEqual(await getInterfaceState([off, { ...on, name: 'other' }]), ['on', undefined]);
 });
 
-test('what a model chooses on a path of others is on when there is one', async () => {
-  const translating: ModelEntry = {
-    ...ranking({ type: 'weights', weights: 'w', family: 'f' }),
+test('reports an interface without its own path as on when a model has it', async () => {
+  const translationModel: ModelEntry = {
+    ...createRankingEntry({ type: 'weights', weights: 'w', family: 'f' }),
     interfaces: ['chat', 'translation'],
   };
-  assert.deepEqual(await stateWith([translating], 'Translation'), ['on', undefined]);
-  assert.deepEqual(await stateWith([], 'Translation'), ['off', 'no model of this service is for it']);
-  assert.deepEqual(await stateWith([translating], 'Deep research'), ['off', 'not served by this version']);
+  assert.deepEqual(await getInterfaceState([translationModel], 'Translation'), ['on', undefined]);
+  assert.deepEqual(await getInterfaceState([], 'Translation'), ['off', 'no model in the catalogue has this interface']);
+  assert.deepEqual(await getInterfaceState([translationModel], 'Deep research'), ['off', 'not served by this version']);
 });

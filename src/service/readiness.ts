@@ -1,20 +1,20 @@
-import { ownInterfaces } from '../catalogue/model.ts';
+import { getEffectiveInterfaces } from '../catalogue/model.ts';
 import type { Catalogue, ModelEntry, ModelInterface } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
 import type { TextEngine } from '../engines/engine.ts';
 import type { Clock } from '../lib/clock.ts';
-import { interfaceStates } from '../protocols/interfaces.ts';
+import { listInterfaceStates } from '../protocols/interfaces.ts';
 import type { InterfaceState, Route } from '../protocols/interfaces.ts';
 import type { ModelEngines } from './model-engines.ts';
 
-/** A token younger than this, in ms, shows that generation works (issue 1/12). */
+/** Maximum age of a token that proves that generation works, in ms. */
 const TOKEN_AGE_MS_MAX = 10_000;
 
-/** Ours: longest wait for the one token that /ready asks for, in ms. */
-const PROBE_MS_MAX = 30_000;
+/** Time limit for the one token that /ready generates, in ms. */
+const PROBE_TIMEOUT_MS = 30_000;
 
-/** The model whose answer makes the service ready: what a newcomer's first call uses. */
+/** Default model, which a newcomer's first call uses. The service is ready when this model generates. */
 export const DEFAULT_MODEL = 'svc-plus';
 
 export interface ModelReport {
@@ -23,7 +23,7 @@ export interface ModelReport {
   readonly reason?: string;
 }
 
-/** Something that models may use on our side. `unproven`: nobody has tried yet whether it holds here. */
+/** State of a server tool. `unproven`: its sandbox has not been verified yet. */
 export interface ToolReport {
   readonly tool: string;
   readonly state: 'on' | 'off' | 'unproven';
@@ -31,76 +31,102 @@ export interface ToolReport {
   readonly reason?: string;
 }
 
-export interface Report {
+export interface ServiceReport {
   readonly interfaces: readonly InterfaceState[];
   readonly models: readonly ModelReport[];
   readonly tools: readonly ToolReport[];
 }
 
-/** Of a model all of whose interfaces are off. */
-const UNSERVED = 'its interfaces are not served by this version';
+/** Reason for a model none of whose interfaces is served. */
+const UNSERVED_REASON = 'this version serves none of its interfaces';
 
-interface Needs {
+interface ReadinessDeps {
   readonly catalogue: Pick<Catalogue, 'list' | 'find'>;
   readonly engines: ModelEngines;
-  readonly served: readonly Route[];
-  /** What models can be asked for by these endpoints. */
+  readonly servedRoutes: readonly Route[];
+  /** Model interfaces that the endpoints serve. */
   readonly interfaces: readonly ModelInterface[];
   readonly regions: readonly RegionId[];
   readonly clock: Clock;
-  readonly tools: () => readonly ToolReport[];
+  readonly getToolReports: () => readonly ToolReport[];
 }
 
-/** What is on, what is off, and why: the start-up tree and /ready say the same. */
-export async function report({ catalogue, engines, served, interfaces, regions, tools }: Needs): Promise<Report> {
+/** Builds the report of interfaces, models and tools that startup prints and /ready returns. */
+export async function buildServiceReport({
+  catalogue,
+  engines,
+  servedRoutes,
+  interfaces,
+  regions,
+  getToolReports,
+}: ReadinessDeps): Promise<ServiceReport> {
   const models = await Promise.all(
     catalogue.list().map(async (entry) => {
-      const isServed = ownInterfaces(entry).some((each) => interfaces.includes(each));
-      if (entry.runs.type !== 'none' && !isServed) return { model: entry.name, state: 'off', reason: UNSERVED };
-      return { model: entry.name, ...(await engines.stateOf(entry)) };
+      const isServed = getEffectiveInterfaces(entry).some((each) => interfaces.includes(each));
+      if (entry.runner.type !== 'none' && !isServed)
+        return { model: entry.name, state: 'off', reason: UNSERVED_REASON };
+      return { model: entry.name, ...(await engines.getState(entry)) };
     }),
   );
-  const lacking = (needed: ModelInterface): string | undefined => whyNoModel(catalogue.list(), models, needed);
-  return { interfaces: interfaceStates(served, { regions, byModel: interfaces, lacking }), models, tools: tools() };
+  const explainMissing = (needed: ModelInterface): string | undefined =>
+    explainMissingModel(catalogue.list(), models, needed);
+  return {
+    interfaces: listInterfaceStates(servedRoutes, {
+      regions,
+      selectableByModel: interfaces,
+      findMissingModelReason: explainMissing,
+    }),
+    models,
+    tools: getToolReports(),
+  };
 }
 
-/** Undefined when some model serves it. Else why the first one that would does not. */
-function whyNoModel(
+/** Returns undefined when a model serves the interface, else the reason of the first model that would serve it. */
+function explainMissingModel(
   entries: readonly ModelEntry[],
   models: readonly ModelReport[],
   needed: ModelInterface,
 ): string | undefined {
-  const serving = entries.filter(({ interfaces }) => interfaces.includes(needed)).map(({ name }) => name);
-  const told = models.filter(({ model }) => serving.includes(model));
-  if (told.some(({ state }) => state !== 'off')) return undefined;
-  return told[0]?.reason ?? 'no model of this service is for it';
+  const capable = entries.filter(({ interfaces }) => interfaces.includes(needed)).map(({ name }) => name);
+  const candidates = models.filter(({ model }) => capable.includes(model));
+  if (candidates.some(({ state }) => state !== 'off')) return undefined;
+  return candidates[0]?.reason ?? 'no model in the catalogue has this interface';
 }
 
-/** Whether a token can be generated now: one was seen lately, or one is generated. */
-export async function readiness(needs: Needs): Promise<{ ready: boolean; reason?: string } & Report> {
-  const entry = needs.catalogue.find(DEFAULT_MODEL);
-  const lastTokenAt = entry && needs.engines.lastTokenAt(entry);
-  const isFresh = lastTokenAt !== undefined && needs.clock.monotonic() - lastTokenAt <= TOKEN_AGE_MS_MAX;
-  const reason = isFresh ? undefined : await whyNot(needs, entry);
-  return { ready: reason === undefined, ...(reason === undefined ? {} : { reason }), ...(await report(needs)) };
+/** Checks that a token can be generated now: either one was generated lately, or this call generates one. */
+export async function checkReadiness(
+  deps: ReadinessDeps,
+): Promise<{ ready: boolean; reason?: string } & ServiceReport> {
+  const entry = deps.catalogue.find(DEFAULT_MODEL);
+  const lastTokenAt = entry && deps.engines.getLastTokenAt(entry);
+  const isFresh = lastTokenAt !== undefined && deps.clock.monotonic() - lastTokenAt <= TOKEN_AGE_MS_MAX;
+  const reason = isFresh ? undefined : await findUnreadyReason(deps, entry);
+  return {
+    ready: reason === undefined,
+    ...(reason === undefined ? {} : { reason }),
+    ...(await buildServiceReport(deps)),
+  };
 }
 
-async function whyNot({ engines }: Needs, entry: ModelEntry | undefined): Promise<string | undefined> {
-  if (!entry) return `there is no model ${DEFAULT_MODEL}`;
-  const state = await engines.stateOf(entry);
+async function findUnreadyReason(
+  { engines }: ReadinessDeps,
+  entry: ModelEntry | undefined,
+): Promise<string | undefined> {
+  if (!entry) return `model ${DEFAULT_MODEL} is not in the catalogue`;
+  const state = await engines.getState(entry);
   if (state.state !== 'ready' && state.state !== 'on-demand' && state.state !== 'starting') return state.reason;
   try {
-    const lease = await engines.engineFor({ asked: DEFAULT_MODEL, entry });
-    return await oneToken(lease.engine).finally(lease.release);
+    const lease = await engines.engineFor({ requestedName: DEFAULT_MODEL, entry });
+    return await generateProbeToken(lease.engine).finally(lease.release);
   } catch (error) {
     return ServiceError.from(error).message;
   }
 }
 
-/** Undefined when the engine gave a token and its end. */
-async function oneToken(engine: TextEngine): Promise<string | undefined> {
+/** Generates one token. Returns undefined on success, else the reason. */
+async function generateProbeToken(engine: TextEngine): Promise<string | undefined> {
   const isChat = engine.capabilities.input === 'chat';
-  const started = await engine.start(
+  const call = await engine.start(
     {
       id: 'ready',
       owner: { workspace: '', key: 'ready' },
@@ -113,8 +139,8 @@ async function oneToken(engine: TextEngine): Promise<string | undefined> {
       maxTokens: 1,
       phases: [],
     },
-    AbortSignal.timeout(PROBE_MS_MAX),
+    AbortSignal.timeout(PROBE_TIMEOUT_MS),
   );
-  for await (const batch of started.batches) if (batch.at(-1)?.type === 'end') return undefined;
-  return 'the engine gave no end';
+  for await (const batch of call.batches) if (batch.at(-1)?.type === 'end') return undefined;
+  return 'the engine ended its output without an end event';
 }

@@ -20,7 +20,7 @@ async function startService(environment: Readonly<Record<string, string>>) {
   };
   const service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
   const [address] = await service.listen();
-  const key = (await service.firstKey())?.secret ?? '';
+  const key = (await service.getFirstKey())?.secret ?? '';
   const url = address?.url ?? '';
   return {
     url,
@@ -50,8 +50,8 @@ async function runTask(
   return (JSON.parse(message.data) as { header: { event: string } }).header;
 }
 
-test('every name of a realtime model leads to one, and one recognition more than configured is refused in words', async () => {
-  await using house = await startService({ PARLEY_ENGINE_KIND: 'scripted', PARLEY_SPEECH_SESSIONS_MAX: '2' });
+test('serves every alias of the realtime model, and refuses sessions above the limit', async () => {
+  await using server = await startService({ PARLEY_ENGINE_KIND: 'scripted', PARLEY_SPEECH_SESSIONS_MAX: '2' });
   const names = [
     'svc-asr-realtime',
     'paraformer-realtime-v2',
@@ -59,17 +59,17 @@ test('every name of a realtime model leads to one, and one recognition more than
     'fun-asr-realtime-2025-11-07',
   ];
   for (const name of names) {
-    const socket = await house.open();
+    const socket = await server.open();
     assert.equal((await runTask(socket, name)).event, 'task-started', name);
     socket.close();
     await once(socket, 'close');
   }
-  const [one, two, three] = [await house.open(), await house.open(), await house.open()];
+  const [one, two, three] = [await server.open(), await server.open(), await server.open()];
   assert.equal((await runTask(one, 'svc-asr-realtime')).event, 'task-started');
   assert.equal((await runTask(two, 'svc-asr-realtime')).event, 'task-started');
   const { event, error_code } = await runTask(three, 'svc-asr-realtime');
   assert.deepEqual([event, error_code], ['task-failed', 'ServiceUnavailable']);
-  const metrics = await (await fetch(`${house.url}/metrics`)).text();
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
   assert.match(metrics, /^parley_recognitions_running 2$/m);
   assert.match(metrics, /^parley_recognitions_total\{kind="cancelled"\} 4$/m);
   assert.match(metrics, /^parley_recognitions_total\{kind="overloaded"\} 1$/m);
@@ -77,9 +77,9 @@ test('every name of a realtime model leads to one, and one recognition more than
   assert.match(metrics, /parley_requests_total\{operation="realtime.connect",status="101",kind="none"\} 7/);
 });
 
-test('without an engine for it the task says why', async () => {
-  await using house = await startService({});
-  const socket = await house.open();
+test('fails a task with the reason when no engine is installed', async () => {
+  await using server = await startService({});
+  const socket = await server.open();
   const { event, error_code, error_message } = await runTask(socket, 'svc-asr-realtime');
   assert.deepEqual([event, error_code], ['task-failed', 'UnsupportedOperation']);
   assert.match(error_message ?? '', /^svc-asr-realtime: /);

@@ -5,35 +5,35 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../../test/until.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { systemIds } from '../core/id.ts';
+import { systemIdGenerator } from '../core/id.ts';
 import type { ResearchEvent } from '../core/research.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
+import { createJobNotifier } from '../resources/jobs/job-notifier.ts';
 import {
-  playResearch,
+  createScriptedResearch,
   REQUEST,
-  wholeRun,
-  type PlayedResearch,
-} from '../resources/research/__fixtures__/played-research.ts';
+  getAllEvents,
+  type ScriptedResearch,
+} from '../resources/research/__fixtures__/scripted-research.ts';
 import { createResearchRuns } from '../resources/research/service.ts';
-import { createRunBell } from '../resources/responses/run-bell.ts';
-import { sqliteDialect } from '../store/dialects/sqlite.ts';
+import { createRunNotifier } from '../resources/responses/run-notifier.ts';
+import { createSqliteDialect } from '../store/dialects/sqlite.ts';
 import { openStore } from '../store/store.ts';
 import { createService, type Service } from './service.ts';
 
-const PATIENCE = { withinMs: 20_000 };
+const TIMEOUT = { timeoutMs: 20_000 };
 
-describe('deep research in two services that share a database', () => {
+describe('deep research with two services that share a database', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-research-'));
   const services: Service[] = [];
   const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off', PARLEY_PORT: '0' };
   const { config } = loadConfig({ env });
-  const quiet = () => undefined;
-  const log = { info: quiet, warn: quiet, error: quiet };
+  const ignore = () => undefined;
+  const log = { info: ignore, warn: ignore, error: ignore };
   let keyId = '';
 
-  const start = async (research: PlayedResearch): Promise<Service> => {
-    const jobTiming = { renewMs: 100, lookMs: 100 };
+  const start = async (research: ScriptedResearch): Promise<Service> => {
+    const jobTiming = { renewMs: 100, pollMs: 100 };
     const service = await createService(config, { log, jobTiming, research });
     services.push(service);
     await service.listen();
@@ -50,43 +50,43 @@ describe('deep research in two services that share a database', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('goes on in the other one when the first shuts down', async () => {
-    const first = playResearch({
+  it('continues in the other service when the first shuts down', async () => {
+    const first = createScriptedResearch({
       before: (step, { signal }) =>
         step < 3
           ? Promise.resolve()
-          : new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('told to stop')))),
+          : new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
     });
     const stopped = await start(first);
-    const store = await openStore({ dialect: sqliteDialect({ file: config.store.url.slice('sqlite:'.length) }) });
+    const store = await openStore({ dialect: createSqliteDialect({ file: config.store.url.slice('sqlite:'.length) }) });
     try {
       const runs = createResearchRuns({
         store,
         clock: systemClock,
-        ids: systemIds,
+        ids: systemIdGenerator,
         research: first,
-        bell: createRunBell(),
-        jobBell: createJobBell(),
+        notifier: createRunNotifier(),
+        jobNotifier: createJobNotifier(),
         limits: config.research,
       });
       const context = {
         requestId: 'r',
         owner: { region: 'cn-beijing', workspace: 'primary', keyId },
         signal: new AbortController().signal,
-        log: { add: quiet, warn: quiet },
+        log: { add: ignore, warn: ignore },
       } as const;
-      const told: ResearchEvent[] = [];
-      const batches = await runs.open({ request: REQUEST, likeness: 'same' }, context);
+      const events: ResearchEvent[] = [];
+      const batches = await runs.open({ request: REQUEST, fingerprint: 'same' }, context);
       const reading = (async () => {
-        for await (const batch of batches) told.push(...batch);
+        for await (const batch of batches) events.push(...batch);
       })();
-      await until('the fourth step', PATIENCE, async () => (first.begun.includes(3) ? true : undefined));
-      const second = playResearch();
+      await until('the fourth step', TIMEOUT, async () => (first.startedSteps.includes(3) ? true : undefined));
+      const second = createScriptedResearch();
       await start(second);
       await stopped.close();
       services.shift();
       await reading;
-      assert.deepEqual([told, second.begun], [wholeRun(), [3, 4, 5]]);
+      assert.deepEqual([events, second.startedSteps], [getAllEvents(), [3, 4, 5]]);
     } finally {
       await store.close();
     }

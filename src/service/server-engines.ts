@@ -1,65 +1,65 @@
 import { readFile } from 'node:fs/promises';
-import { familyNameOf } from '../catalogue/model.ts';
+import { getFamilyName } from '../catalogue/model.ts';
 import type { ModelEntry, RemoteOptions } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { ServerKind } from '../core/server-kind.ts';
 import type { Log } from '../core/telemetry.ts';
 import { createCommandEngine } from '../engines/command/command-engine.ts';
 import { createCommandServer } from '../engines/command/command-server.ts';
-import type { CommandServer, ProgramUp } from '../engines/command/command-server.ts';
-import { commandLine } from '../engines/command/presets.ts';
-import type { CommandPreset, ProgramSettings } from '../engines/command/presets.ts';
+import type { CommandServer, RunningProgram } from '../engines/command/command-server.ts';
+import { buildCommandLine } from '../engines/command/command-line.ts';
+import type { CommandPreset, ProgramSettings } from '../engines/command/command-line.ts';
 import { createCompletionEngine } from '../engines/completion/completion-engine.ts';
-import type { CompletionServer } from '../engines/completion/completion-engine.ts';
+import type { CompletionServerKind } from '../engines/completion/completion-engine.ts';
 import type { TextEngine } from '../engines/engine.ts';
 import { createPool } from '../engines/pool/pool.ts';
-import type { Pool, PoolMember } from '../engines/pool/pool.ts';
-import type { Supervised } from '../engines/supervisor.ts';
+import type { Pool, PoolEndpoint } from '../engines/pool/pool.ts';
+import type { SupervisedProcess } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
-import { present } from '../lib/present.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type Upstream = Extract<ModelEntry['runs'], { readonly type: 'upstream' }>;
+type Upstream = Extract<ModelEntry['runner'], { readonly type: 'upstream' }>;
 
-interface PoolNeeds {
+interface ServerPoolDeps {
   readonly environment: Environment;
   readonly log: Log;
   readonly clock: Clock;
-  /** Hears of every piece of output. */
+  /** Called for every piece of output. */
   readonly onToken: () => void;
 }
 
-/** A model's servers elsewhere, one or several, as one engine. */
-export async function createServerPool(entry: ModelEntry, runs: Upstream, needs: PoolNeeds): Promise<Pool> {
-  const { log, clock, onToken } = needs;
-  return createPool({ members: await createServerMembers(entry, runs, needs), log, clock, onToken });
+/** Creates one engine over all upstream servers of a model. */
+export async function createServerPool(entry: ModelEntry, runs: Upstream, deps: ServerPoolDeps): Promise<Pool> {
+  const { log, clock, onToken } = deps;
+  return createPool({ endpoints: await createServerMembers(entry, runs, deps), log, clock, onToken });
 }
 
-/** Each of a model's servers elsewhere as an engine of its own. */
+/** Creates one engine for each upstream server of a model. */
 export async function createServerMembers(
   entry: ModelEntry,
   runs: Upstream,
-  { environment, log }: Pick<PoolNeeds, 'environment' | 'log'>,
-): Promise<readonly PoolMember[]> {
+  { environment, log }: Pick<ServerPoolDeps, 'environment' | 'log'>,
+): Promise<readonly PoolEndpoint[]> {
   const apiKey = runs.apiKeyEnv === undefined ? undefined : environment[runs.apiKeyEnv];
   if (runs.apiKeyEnv !== undefined && !apiKey)
-    log.warn('the variable with the key of a server is not set: it is asked without one', {
+    log.warn('API key variable of upstream server not set; requests carry no key', {
       model: entry.name,
       variable: runs.apiKeyEnv,
     });
-  const template = await templateOf(entry, runs.remote);
+  const template = await readChatTemplate(entry, runs.remote);
   return runs.addresses.map((address) => ({
     address,
     engine: createServerEngine(entry, runs.remote, { url: address, apiKey, template, environment }),
   }));
 }
 
-interface Address {
+interface ServerEndpoint {
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly template: string | undefined;
-  /** Where proxies are named. Absent for servers of our own. */
+  /** Environment variables, which can name proxies. Absent for local servers. */
   readonly environment?: Environment;
   readonly kind?: ServerKind | undefined;
 }
@@ -67,53 +67,53 @@ interface Address {
 function createServerEngine(
   entry: ModelEntry,
   { model, server, input, forward, timeouts }: RemoteOptions,
-  { url, apiKey, template, environment, kind = server }: Address,
+  { url, apiKey, template, environment, kind = server }: ServerEndpoint,
 ): TextEngine {
   const contextTokens = entry.isContextGuessed ? undefined : entry.contextTokens;
-  const shared = present({ url, model, apiKey, contextTokens, timeouts });
-  if (input === 'chat') return createUpstreamEngine({ ...shared, url, model, kind, forward, proxies: environment });
+  const options = omitNullish({ url, model, apiKey, contextTokens, timeouts });
+  if (input === 'chat') return createUpstreamEngine({ ...options, url, model, kind, forward, proxies: environment });
   return createCompletionEngine({
-    ...shared,
+    ...options,
     url,
     model,
-    server: completionServer(entry, kind),
+    server: requireCompletionServer(entry, kind),
     chatTemplate: template,
     environment,
   });
 }
 
-function completionServer({ name }: ModelEntry, kind: ServerKind | undefined): CompletionServer {
+function requireCompletionServer({ name }: ModelEntry, kind: ServerKind | undefined): CompletionServerKind {
   if (kind === 'llama-server' || kind === 'vllm' || kind === 'sglang') return kind;
   throw new ServiceError(
     'unsupported',
-    `models.${name}.server must be llama-server, vllm or sglang where input is prompt: no other server is known to go on with tokens.`,
+    `models.${name}.server must be llama-server, vllm or sglang when input is prompt: Parley can send token prompts to these servers only.`,
   );
 }
 
-async function templateOf({ name }: ModelEntry, { chatTemplate }: RemoteOptions): Promise<string | undefined> {
+async function readChatTemplate({ name }: ModelEntry, { chatTemplate }: RemoteOptions): Promise<string | undefined> {
   if (chatTemplate === undefined) return undefined;
   try {
     return await readFile(chatTemplate, 'utf8');
   } catch (error) {
-    throw new ServiceError('unsupported', `models.${name}.chatTemplate: the file cannot be read.`, { cause: error });
+    throw new ServiceError('unsupported', `models.${name}.chatTemplate: cannot read the file.`, { cause: error });
   }
 }
 
-export interface ProgramNeeds extends PoolNeeds {
+export interface ProgramEngineDeps extends ServerPoolDeps {
   readonly runFolder: string;
   readonly threads: number;
   readonly sequences: number;
   readonly gpu: 'auto' | false;
-  /** The program as another process of ours keeps it. Absent: it is started here. */
-  readonly openServer?: () => Promise<Supervised<ProgramUp>>;
+  /** Connects to the server program that the host process runs. Absent: the program is started here. */
+  readonly openServer?: () => Promise<SupervisedProcess<RunningProgram>>;
 }
 
-/** What is started for a model, and how it is spoken to. */
+/** Command and settings of a model's server program, and how to talk to it. */
 export interface ProgramPlan {
-  readonly form: CommandPreset | readonly [string, ...string[]];
-  /** Path, or a name along PATH, where it is not the form's own. */
+  readonly command: CommandPreset | readonly [string, ...string[]];
+  /** Path or name of the program when it differs from the preset's. */
   readonly program?: string | undefined;
-  /** A model file of ours, or a name that the program knows. */
+  /** Path of a local model file, or a model name that the program knows. */
   readonly model: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -122,94 +122,95 @@ export interface ProgramPlan {
   readonly remote: RemoteOptions;
 }
 
-const PRESETS: readonly string[] = ['llama-server', 'vllm', 'sglang'] satisfies readonly CommandPreset[];
+const COMMAND_PRESETS: readonly string[] = ['llama-server', 'vllm', 'sglang'] satisfies readonly CommandPreset[];
 
-const isPreset = (word: string): word is CommandPreset => PRESETS.includes(word);
+const isPreset = (word: string): word is CommandPreset => COMMAND_PRESETS.includes(word);
 
 /**
- * The plan of an entry that names a program.
- * @param modelFile Where its weights are, for an entry that has some.
+ * Plans the server program of an entry that names one.
+ * @param modelFile Path of the entry's weights, if it has local weights.
  */
 export function planProgram(
   { contextTokens }: ModelEntry,
-  { program, remote }: Extract<ModelEntry['runs'], { readonly type: 'program' }>,
+  { program, remote }: Extract<ModelEntry['runner'], { readonly type: 'program' }>,
   modelFile: string | undefined,
 ): ProgramPlan {
-  const [first = '', ...words] = [program.command].flat();
-  // One word that is no preset is a program that takes its settings from `args`.
-  const form = typeof program.command === 'string' && isPreset(first) ? first : ([first, ...words] as const);
-  return { ...program, form, model: modelFile ?? remote.model, contextTokens, remote };
+  const [firstWord = '', ...otherWords] = [program.command].flat();
+  // A single word that is no preset is a program that takes its settings from `args`.
+  const command =
+    typeof program.command === 'string' && isPreset(firstWord) ? firstWord : ([firstWord, ...otherWords] as const);
+  return { ...program, command, model: modelFile ?? remote.model, contextTokens, remote };
 }
 
-/** The plan of weights that the operator would rather have in llama.cpp's own server than in the embedded engine. */
-export const preferredPlan = (
+/** Plans llama.cpp's server for local weights, when the operator prefers it to the embedded engine. */
+export const planPreferredServer = (
   entry: ModelEntry,
   program: string,
   modelFile: string,
 ): Omit<ProgramPlan, 'contextTokens'> => ({
-  form: 'llama-server',
+  command: 'llama-server',
   program,
   model: modelFile,
   args: [],
   environment: {},
-  remote: { model: entry.name, input: 'prompt', forward: [], timeouts: {}, family: familyNameOf(entry) },
+  remote: { model: entry.name, input: 'prompt', forward: [], timeouts: {}, family: getFamilyName(entry) },
 });
 
-/** A model's own server program as an engine. */
+/** Creates an engine that runs a model's own server program. */
 export async function createProgramEngine(
   entry: ModelEntry,
   plan: ProgramPlan,
-  needs: ProgramNeeds,
-): Promise<{ readonly engine: TextEngine; readonly server: Supervised<ProgramUp> }> {
+  deps: ProgramEngineDeps,
+): Promise<{ readonly engine: TextEngine; readonly server: SupervisedProcess<RunningProgram> }> {
   const { remote } = plan;
-  const kind = typeof plan.form === 'string' ? plan.form : remote.server;
-  const template = await templateOf(entry, remote);
+  const kind = typeof plan.command === 'string' ? plan.command : remote.server;
+  const template = await readChatTemplate(entry, remote);
   const settings: ProgramSettings = {
-    ...present({ program: plan.program }),
+    ...omitNullish({ program: plan.program }),
     model: plan.model,
     servedName: remote.model,
     contextTokens: plan.contextTokens,
-    sequences: needs.sequences,
-    threads: needs.threads,
-    gpu: needs.gpu,
-    purpose: purposeOf(entry),
-    more: plan.args,
+    sequences: deps.sequences,
+    threads: deps.threads,
+    gpu: deps.gpu,
+    purpose: getProgramPurpose(entry),
+    extraArguments: plan.args,
     environment: plan.environment,
   };
   const start = (): CommandServer =>
     createCommandServer(
       {
         name: entry.name,
-        line: (place) => commandLine(plan.form, settings, place),
-        environment: needs.environment,
-        runFolder: needs.runFolder,
+        createLine: (place) => buildCommandLine(plan.command, settings, place),
+        environment: deps.environment,
+        runFolder: deps.runFolder,
         ...(plan.startMs === undefined ? {} : { times: { startMsMax: plan.startMs, waitMsMax: plan.startMs } }),
       },
-      { log: needs.log },
+      { log: deps.log },
     );
-  const at = (url: string, apiKey: string): TextEngine =>
+  const createEngineAt = (url: string, apiKey: string): TextEngine =>
     createServerEngine(entry, remote, {
       url: remote.input === 'chat' ? `${url}/v1` : url,
       apiKey,
       template,
       kind,
     });
-  // Only what a program cannot change is asked of it before it is up.
-  const { capabilities } = at('http://127.0.0.1:9', '');
-  const server = await (needs.openServer ?? start)();
+  // Before the program runs, the engine is asked only for capabilities, which do not depend on its URL.
+  const { capabilities } = createEngineAt('http://127.0.0.1:9', '');
+  const server = await (deps.openServer ?? start)();
   const engine = createCommandEngine({
     server,
-    engineAt: at,
+    createEngineAt,
     capabilities,
     hasEmbeddings: entry.interfaces.includes('embeddings'),
     hasRanking: entry.interfaces.includes('rerank'),
-    onToken: needs.onToken,
+    onToken: deps.onToken,
   });
   return { engine, server };
 }
 
-/** A model that makes vectors or scores, and nothing else, wants the program in another mode. */
-function purposeOf({ interfaces }: ModelEntry): NonNullable<ProgramSettings['purpose']> {
+/** Returns the mode of the program: a model with embeddings alone or ranking alone needs its own mode. */
+function getProgramPurpose({ interfaces }: ModelEntry): NonNullable<ProgramSettings['purpose']> {
   if (interfaces.every((each) => each === 'rerank')) return 'reranking';
   return interfaces.every((each) => each === 'embeddings') ? 'embeddings' : 'text';
 }

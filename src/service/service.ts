@@ -1,21 +1,21 @@
 import { mkdirSync } from 'node:fs';
-import { createDecodeAudio } from '../audio/decode-audio.ts';
+import { createAudioDecoder } from '../audio/audio-decoder.ts';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
-import { familyOf } from '../catalogue/families/families.ts';
-import { familyNameOf } from '../catalogue/model.ts';
+import { getFamily } from '../catalogue/families/families.ts';
+import { getFamilyName } from '../catalogue/model.ts';
 import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
-import { listenersOf, regionsOf } from '../config/regions.ts';
+import { createListenerConfigs, listRegions } from '../config/regions.ts';
 import { ServiceError } from '../core/error.ts';
-import { systemIds } from '../core/id.ts';
+import { systemIdGenerator } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Research } from '../core/research.ts';
+import type { ResearchPipeline } from '../core/research.ts';
 import type { Meter } from '../core/telemetry.ts';
-import { createExtract } from '../documents/extract.ts';
-import { createAnswerCheck } from '../generation/answer-check.ts';
-import { openAdmission } from '../generation/admission.ts';
+import { createDocumentExtractor } from '../documents/document-extractor.ts';
+import { createAnswerChecker } from '../generation/answer-checker.ts';
+import { unlimitedAdmission } from '../generation/admission.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createDeploymentAdmission } from '../generation/deployment-admission.ts';
 import { createEmbed } from '../generation/embed.ts';
@@ -30,109 +30,115 @@ import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
 import { createWithDocuments } from '../generation/with-documents.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
-import { createHttp } from '../http/server.ts';
-import { extractJob } from '../jobs/kinds/extract.ts';
+import { createHttpServer } from '../http/http-server.ts';
+import { createExtractHandler } from '../jobs/kinds/extract-handler.ts';
 import { systemClock } from '../lib/clock.ts';
-import { present } from '../lib/present.ts';
-import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
-import { completions } from '../protocols/compatible/completions/endpoint.ts';
-import { conversationEndpoints } from '../protocols/compatible/conversations/endpoints.ts';
-import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
-import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
-import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
-import { backgroundAnswer } from '../protocols/compatible/responses/background-answer.ts';
-import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
-import { tellChange } from '../protocols/compatible/responses/tell-change.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
+import { createChatCompletionsEndpoint } from '../protocols/compatible/chat-completions/endpoint.ts';
+import { createCompletionsEndpoint } from '../protocols/compatible/completions/endpoint.ts';
+import { createConversationEndpoints } from '../protocols/compatible/conversations/endpoints.ts';
+import { createEmbeddingsEndpoint } from '../protocols/compatible/embeddings/endpoint.ts';
+import { createModelGetEndpoint, createModelListEndpoint } from '../protocols/compatible/models/endpoint.ts';
+import { createRerankEndpoint } from '../protocols/compatible/rerank/endpoint.ts';
+import { createBackgroundRunner } from '../protocols/compatible/responses/background-runner.ts';
+import { createResponseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
+import { encodeChange } from '../protocols/compatible/responses/encode-change.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
-import { createPlaces } from '../protocols/realtime/places.ts';
-import { realtime, realtimePlain } from '../protocols/realtime/endpoint.ts';
-import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
-import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
-import { messagesModelGet, messagesModelList } from '../protocols/messages/models/endpoint.ts';
-import { fineTunes } from '../protocols/native/fine-tunes/endpoint.ts';
-import { multimodalGeneration, textGeneration } from '../protocols/native/generation/endpoint.ts';
-import { nativeModelList } from '../protocols/native/models/endpoint.ts';
-import { textRerank } from '../protocols/native/rerank/endpoint.ts';
-import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
-import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
-import { responseJob } from '../jobs/kinds/response.ts';
+import { createRecognitionLimit } from '../protocols/realtime/recognition-limit.ts';
+import { createRealtimeEndpoint, createRealtimeHttpEndpoint } from '../protocols/realtime/endpoint.ts';
+import { createCountTokensEndpoint } from '../protocols/messages/count-tokens/endpoint.ts';
+import { createMessagesEndpoint } from '../protocols/messages/create/endpoint.ts';
+import {
+  createMessagesModelGetEndpoint,
+  createMessagesModelListEndpoint,
+} from '../protocols/messages/models/endpoint.ts';
+import { createFineTuneEndpoints } from '../protocols/native/fine-tunes/endpoint.ts';
+import {
+  createMultimodalGenerationEndpoint,
+  createTextGenerationEndpoint,
+} from '../protocols/native/generation/endpoint.ts';
+import { createNativeModelListEndpoint } from '../protocols/native/models/endpoint.ts';
+import { createTextRerankEndpoint } from '../protocols/native/rerank/endpoint.ts';
+import { createTextEmbeddingEndpoint } from '../protocols/native/text-embedding/endpoint.ts';
+import { createTokenizerEndpoint } from '../protocols/native/tokenizer/endpoint.ts';
+import { createResponseHandler } from '../jobs/kinds/response-handler.ts';
 import { createConversations } from '../resources/conversations/service.ts';
 import { createDeploymentDirectory } from '../resources/deployments/directory.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { createBackgroundResponses } from '../resources/responses/background-service.ts';
-import { startPastEvents } from '../resources/responses/past-events.ts';
-import { createRunBell } from '../resources/responses/run-bell.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
+import { startEventCleanup } from '../resources/responses/event-cleanup.ts';
+import { createRunNotifier } from '../resources/responses/run-notifier.ts';
+import { createJobNotifier } from '../resources/jobs/job-notifier.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
-import { createHeldStream } from '../telemetry/held-stream.ts';
+import { createPausableStream } from '../telemetry/pausable-stream.ts';
 import { createLog } from '../telemetry/log.ts';
-import { logFile } from '../telemetry/log-file.ts';
+import { createLogFile } from '../telemetry/log-file.ts';
 import { createMeter } from '../telemetry/meter.ts';
-import { prettyLines } from '../telemetry/pretty.ts';
-import { createOpenAudio } from '../transcription/opened-audio.ts';
+import { createPrettyDestination } from '../telemetry/pretty-destination.ts';
+import { createAudioOpener } from '../transcription/audio-opener.ts';
 import { openAudioStream } from '../transcription/open-audio-stream.ts';
-import type { ReportProgress } from '../weights/progress.ts';
-import { addressesOf, reachableAs, reachedBy } from './addresses.ts';
-import type { ReachedRegion } from './addresses.ts';
-import { cannotListen } from './cannot-listen.ts';
-import { createCalledEngines } from './deployed/called-engines.ts';
-import { openDeployedEngines } from './deployed/open-deployed-engines.ts';
-import { engineSettingsOf } from './engine-settings.ts';
+import type { ReportProgress } from '../weights/progress-meter.ts';
+import { buildHttpAddresses, toReachableUrl, listReachableRegions } from './http-addresses.ts';
+import type { ReachableRegion } from './http-addresses.ts';
+import { toListenError } from './listen-error.ts';
+import { createEngineRouter } from './deployments/engine-router.ts';
+import { openDeploymentEngines } from './deployments/open-deployment-engines.ts';
+import { resolveEngineSettings } from './engine-settings.ts';
 import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
-import { openJobs } from './open-jobs.ts';
-import { openResearch, researchLimits } from './open-research.ts';
+import { openJobWorker } from './open-job-worker.ts';
+import { openResearch, getResearchLimits } from './open-research.ts';
 import { openVocabularies } from './open-vocabularies.ts';
-import { operatorToken } from './operator-token.ts';
+import { readOperatorToken } from './operator-token.ts';
 import { openServerTools } from './open-server-tools.ts';
 import { openSpeech } from './open-speech.ts';
 import { openTranscriptions } from './open-transcriptions.ts';
 import { createModelEngines } from './model-engines.ts';
-import { openCatalogue, openDatabase, openRuntimes, openWeights } from './parts.ts';
+import { openCatalogue, openDatabase, openRuntimes, openWeights } from './open-components.ts';
 import type { ProcessSharing } from './process-sharing.ts';
-import { DEFAULT_MODEL, readiness, report } from './readiness.ts';
-import type { Report } from './readiness.ts';
-import type { Parts } from './replaceable-parts.ts';
+import { DEFAULT_MODEL, checkReadiness, buildServiceReport } from './readiness.ts';
+import type { ServiceReport } from './readiness.ts';
+import type { ServiceOverrides } from './service-overrides.ts';
 
 export interface ListenAddress {
-  /** What the address itself leads to, without a host name that says otherwise. */
+  /** The region of the listener itself, which a request gets unless its host name selects another. */
   readonly region: RegionId;
   readonly url: string;
-  readonly regions: readonly ReachedRegion[];
+  readonly regions: readonly ReachableRegion[];
 }
 
 export interface Service {
   readonly keys: Keys;
-  /** For whoever waits in this process; those of callers are jobs. */
-  readonly research: Research;
-  /** Opens the sockets; requests are answered from here on, with 503 while a model is not there yet. */
+  /** Deep research for a caller in this process; requests of API clients run as jobs. */
+  readonly research: ResearchPipeline;
+  /** Opens the listeners. Requests are then answered, with 503 while a model is not available yet. */
   listen(): Promise<readonly ListenAddress[]>;
-  /** The first key, made at the first start; undefined when keys exist and its file is gone. */
-  firstKey(): Promise<{ readonly secret: string; readonly isNew: boolean } | undefined>;
-  /** Downloads what the default model lacks and starts its engine. @throws ServiceError with the reason. */
-  prepare(options: { readonly signal: AbortSignal; readonly onProgress: ReportProgress }): Promise<void>;
-  /** Finds out what models may really use on this side: some seconds of attacks on the sandbox of their programs. Never throws. */
-  prepareTools(): Promise<void>;
-  report(): Promise<Report>;
-  /** Log lines wait until what comes back is called: something else has the terminal. */
-  holdLog(): () => void;
-  /** Reads the models of the configuration file again. @throws ServiceError; then they stay as they are. */
+  /** Returns the first key, created at the first start; undefined when keys exist and its file is gone. */
+  getFirstKey(): Promise<{ readonly secret: string; readonly isNew: boolean } | undefined>;
+  /** Downloads missing weights of the default model and starts its engine. @throws ServiceError with the reason. */
+  prepareDefaultModel(options: { readonly signal: AbortSignal; readonly onProgress: ReportProgress }): Promise<void>;
+  /** Verifies the sandbox of the code interpreter by attacking it, which takes some seconds. Never throws. */
+  verifySandbox(): Promise<void>;
+  buildReport(): Promise<ServiceReport>;
+  /** Buffers log lines while something else uses the terminal, until the returned function is called. */
+  pauseLog(): () => void;
+  /** Reads the models section of the configuration file again. @throws ServiceError; the current models then stay. */
   reloadModels(file: string): Promise<void>;
-  /** For the other processes of a service that has several. */
+  /** Operations for the other processes of the same service. */
   readonly sharing: ProcessSharing;
-  /** Stops taking requests, lets running ones end within the grace time, then ends everything that was started. */
+  /** Stops accepting requests, lets running ones finish within the grace time, then closes everything. */
   close(): Promise<void>;
 }
 
-const NOTHING_ENDS = { conversationsDays: undefined, responsesDays: undefined };
+const KEEP_FOREVER = { conversationsDays: undefined, responsesDays: undefined };
 
-/** What is answered without an endpoint, as http names it. */
-const OTHER_OPERATIONS = [
+/** Operations of the HTTP server that no endpoint defines, for metrics. */
+const OPERATIONS_WITHOUT_ENDPOINT = [
   'probe.health',
   'probe.ready',
   'probe.metrics',
@@ -142,76 +148,90 @@ const OTHER_OPERATIONS = [
   'unknown',
 ];
 
-/** The only place that joins the parts. */
-export async function createService(config: Config, overrides: Partial<Parts> = {}): Promise<Service> {
+/** Creates a service from the configuration: the composition root, the only place that connects the modules. */
+export async function createService(config: Config, overrides: Partial<ServiceOverrides> = {}): Promise<Service> {
   const clock = overrides.clock ?? systemClock;
   const environment = overrides.environment ?? process.env;
-  const logStream = createHeldStream(wantsPretty(config) ? process.stderr : logFile(2));
-  const logLines = wantsPretty(config) ? prettyLines(logStream) : logStream;
+  const logStream = createPausableStream(isLogPretty(config) ? process.stderr : createLogFile(2));
+  const logLines = isLogPretty(config) ? createPrettyDestination(logStream) : logStream;
   const { worker } = overrides;
   const { level } = config.log;
   const log = overrides.log ?? createLog({ level, destination: logLines, ...(worker === undefined ? {} : { worker }) });
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = overrides.store ?? (await openDatabase(config));
   const keys = createKeys({ store, clock });
-  const jobBell = createJobBell();
+  const jobNotifier = createJobNotifier();
   const conversations = createConversations({ store, clock });
-  const runBell = createRunBell();
-  const responses = createResponses({ store, clock, bell: runBell });
-  const background = createBackgroundResponses({ store, clock, ids: systemIds, tellChange, bell: runBell, jobBell });
-  const listening = new Map<RegionId, string>();
+  const runNotifier = createRunNotifier();
+  const responses = createResponses({ store, clock, notifier: runNotifier });
+  const background = createBackgroundResponses({
+    store,
+    clock,
+    ids: systemIdGenerator,
+    encodeStatusChange: encodeChange,
+    notifier: runNotifier,
+    jobNotifier,
+  });
+  const listenUrls = new Map<RegionId, string>();
   const files = await openFiles({
     config,
     environment,
     store,
     clock,
     log,
-    bell: jobBell,
-    listensAt: (region) => listening.get(region) ?? '',
-    sweeps: worker === undefined,
+    jobNotifier,
+    getListenUrl: (region) => listenUrls.get(region) ?? '',
+    runsCleanup: worker === undefined,
   });
-  const { blobs, limitsOf } = files;
-  const extract = createExtract();
-  const sweeps = worker === undefined;
-  const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
+  const { blobs, getLimits } = files;
+  const extract = createDocumentExtractor();
+  const runsCleanup = worker === undefined;
+  const batches = openBatches({ config, store, blobs, getLimits, notifier: jobNotifier, clock, log, runsCleanup });
   const directory = createDeploymentDirectory({ store, log });
   await directory.refresh();
   const catalogue = createReplaceableCatalogue(await openCatalogue(config), directory);
   const weights = overrides.weights ?? openWeights(config, environment, log);
-  const { engineHost: host, recall } = overrides;
+  const { engineHost: host, reclaimUnused } = overrides;
   const runtimes = openRuntimes(config, environment, log);
-  const engineNeeds = { catalogue, weights, runtimes, environment, log, clock, ...present({ host, recall }) };
-  const engineSettings = await engineSettingsOf(config, engineNeeds);
-  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell });
-  const deployed = openDeployedEngines({
-    ...engineNeeds,
+  const engineDeps = { catalogue, weights, runtimes, environment, log, clock, ...omitNullish({ host, reclaimUnused }) };
+  const engineSettings = await resolveEngineSettings(config, engineDeps);
+  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobNotifier });
+  const deploymentEngines = openDeploymentEngines({
+    ...engineDeps,
     settings: engineSettings,
     drainMs: config.deployments.drainMs,
-    onStanding: (id, kept) => deployments.tellStanding(id, kept),
-    ...present({ onSwitch: overrides.onSwitch }),
+    onServingStatus: (id, local) => deployments.recordServingStatus(id, local),
+    ...omitNullish({ onUnitsReplaced: overrides.onUnitsReplaced }),
   });
-  const engines = overrides.engines ?? createModelEngines({ ...engineNeeds, ...engineSettings });
+  const engines = overrides.engines ?? createModelEngines({ ...engineDeps, ...engineSettings });
   const vocabularies = openVocabularies({ config, store, clock, catalogue, engines });
   const speech = openSpeech({ kind: config.engine.kind, engines });
-  const answerCheck = createAnswerCheck();
+  const answerCheck = createAnswerChecker();
   const quotas = overrides.quotas ?? createQuotas(clock);
   const admission = createDeploymentAdmission({
     quotas,
-    inner: overrides.admission ?? openAdmission,
-    running: (deployment) => ownMeter.deploymentRunStarted(deployment),
+    inner: overrides.admission ?? unlimitedAdmission,
+    onRunStart: (deployment) => ownMeter.trackDeploymentRequest(deployment),
   });
-  const books = { admission, ledger: overrides.ledger ?? logOnlyLedger };
-  const called = createCalledEngines(engines, deployed.callable);
-  const { engineFor } = called;
-  const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
+  const accounting = { admission, ledger: overrides.ledger ?? logOnlyLedger };
+  const engineRouter = createEngineRouter(engines, deploymentEngines.callable);
+  const { engineFor } = engineRouter;
+  const getPromptStyle = ({ entry }: ResolvedModel) => getFamily(getFamilyName(entry));
   const { findDocument } = files.texts;
   const withDocuments = createWithDocuments({ findDocument, extract });
-  const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
-  const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
-  const countText = createCountPrompt({ catalogue, engineFor, styleOf });
+  const generateText = createGenerate({
+    catalogue,
+    acquireEngine: engineFor,
+    getModelStyle: getPromptStyle,
+    ...accounting,
+    ids: systemIdGenerator,
+    answerChecker: answerCheck,
+  });
+  const translate = createTranslate({ generate: generateText, catalogue, acquireEngine: engineFor, detectLanguage });
+  const countText = createCountPrompt({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
   const countPrompt = withDocuments(createCountWithServerTools(countText));
   const serverTools = await openServerTools({
-    config: overrides.isPrimary ? withoutReserve(config) : config,
+    config: overrides.isPrimary ? withoutWarmSandboxes(config) : config,
     environment,
     store,
     files,
@@ -220,16 +240,16 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     engineFor,
     countPrompt: countText,
     extract,
-    ids: systemIds,
+    ids: systemIdGenerator,
     clock,
     log,
-    sweeps,
+    runsCleanup,
   });
-  const generate = withDocuments(serverTools.around(generateText));
+  const generate = withDocuments(serverTools.wrapGenerate(generateText));
   const fitHistory = createFitHistory({ generate, countPrompt });
-  const tokenize = createTokenize({ catalogue, engineFor, styleOf });
-  const embed = createEmbed({ catalogue, engineFor: called.embeddingsFor, ...books });
-  const rank = createRank({ catalogue, engineFor: called.rankingFor, ...books });
+  const tokenize = createTokenize({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
+  const embed = createEmbed({ catalogue, acquireEngine: engineRouter.embeddingsFor, ...accounting });
+  const rank = createRank({ catalogue, acquireEngine: engineRouter.rankingFor, ...accounting });
 
   const { findHotwords } = vocabularies.vocabularies;
   const transcriptions = openTranscriptions({
@@ -237,16 +257,16 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     store,
     blobs,
     files: files.files,
-    linksAt: files.linksAt,
+    createLinksBelow: files.createLinksBelow,
     fileBytesMax: files.fileBytesMax,
-    catalogue: () => catalogue,
+    getCatalogue: () => catalogue,
     speechFor: speech.speechFor,
-    openAudio: createOpenAudio(createDecodeAudio()),
+    openAudio: createAudioOpener(createAudioDecoder()),
     findHotwords,
-    bell: jobBell,
+    jobNotifier,
     clock,
     log,
-    sweeps,
+    runsCleanup,
   });
 
   const { search, readPage, examine } = serverTools;
@@ -255,12 +275,20 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     store,
     research:
       overrides.research ??
-      createResearch({ generate: generateText, examine, tokenize, search, readPage, clock, ...researchLimits(config) }),
-    jobBell,
-    ids: systemIds,
+      createResearch({
+        generate: generateText,
+        examine,
+        tokenize,
+        search,
+        readPage,
+        clock,
+        ...getResearchLimits(config),
+      }),
+    jobNotifier,
+    ids: systemIdGenerator,
     clock,
     log,
-    sweeps,
+    runsCleanup,
   });
 
   const interfaces = [
@@ -275,71 +303,87 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     'rerank',
     'speech',
   ] as const;
-  // What only the native interface can ask for is no model of the compatible list.
-  const models = {
+  // The OpenAI-compatible list omits models that only the native interface serves.
+  const modelListDeps = {
     catalogue: () => catalogue,
     served: ['chat', 'responses', 'completions', 'embeddings', 'rerank', 'speech'] as const,
   };
   const { strict } = config;
-  const asking = { generate, translate, catalogue: () => catalogue, clock, strict };
+  const generationDeps = { generate, translate, catalogue: () => catalogue, clock, strict };
   const endpoints: readonly Endpoint[] = [
-    chatCompletions(asking),
-    completions(asking),
-    textGeneration({
-      ...asking,
+    createChatCompletionsEndpoint(generationDeps),
+    createCompletionsEndpoint(generationDeps),
+    createTextGenerationEndpoint({
+      ...generationDeps,
       research: { research: research.research, runs: research.runs, streamPlan: config.research.streamPlan },
     }),
-    multimodalGeneration(asking),
-    messagesCreate(asking),
-    countTokens({ countPrompt, catalogue: () => catalogue, strict }),
-    messagesModelList({ catalogue: () => catalogue }),
-    messagesModelGet({ catalogue: () => catalogue }),
-    modelList(models),
-    modelGet(models),
-    nativeModelList({ catalogue: () => catalogue, served: interfaces }),
-    embeddings({ embed, catalogue: () => catalogue, strict }),
-    textEmbedding({ embed, catalogue: () => catalogue, strict }),
-    rerank({ rank, strict }),
-    textRerank({ rank, strict }),
-    ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
+    createMultimodalGenerationEndpoint(generationDeps),
+    createMessagesEndpoint(generationDeps),
+    createCountTokensEndpoint({ countPrompt, catalogue: () => catalogue, strict }),
+    createMessagesModelListEndpoint({ catalogue: () => catalogue }),
+    createMessagesModelGetEndpoint({ catalogue: () => catalogue }),
+    createModelListEndpoint(modelListDeps),
+    createModelGetEndpoint(modelListDeps),
+    createNativeModelListEndpoint({ catalogue: () => catalogue, servedInterfaces: interfaces }),
+    createEmbeddingsEndpoint({ embed, catalogue: () => catalogue, strict }),
+    createTextEmbeddingEndpoint({ embed, catalogue: () => catalogue, strict }),
+    createRerankEndpoint({ rank, strict }),
+    createTextRerankEndpoint({ rank, strict }),
+    ...createConversationEndpoints({ conversations, responses, ids: systemIdGenerator, strict }),
     ...files.endpoints,
     ...batches.endpoints,
     ...vocabularies.endpoints,
-    ...responseEndpoints({ responses, background, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...createResponseEndpoints({
+      responses,
+      background,
+      findDocument,
+      fitHistory,
+      countPrompt,
+      ids: systemIdGenerator,
+      ...generationDeps,
+    }),
     ...deployments.endpoints,
-    tokenizer({ tokenize, catalogue: () => catalogue, strict }),
+    createTokenizerEndpoint({ tokenize, catalogue: () => catalogue, strict }),
     ...transcriptions.endpoints,
-    ...fineTunes(),
-    realtimePlain(),
+    ...createFineTuneEndpoints(),
+    createRealtimeHttpEndpoint(),
   ];
-  const regions = regionsOf(config).map(([id]) => id);
-  const about = { catalogue, engines, served: endpoints, interfaces, regions, clock, tools: serverTools.report };
+  const regions = listRegions(config).map(([id]) => id);
+  const readinessDeps = {
+    catalogue,
+    engines,
+    servedRoutes: endpoints,
+    interfaces,
+    regions,
+    clock,
+    getToolReports: serverTools.buildReports,
+  };
   const ownMeter = createMeter({
-    operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
+    operations: [...endpoints.map((endpoint) => endpoint.operation), ...OPERATIONS_WITHOUT_ENDPOINT],
     isDeployed: (deployment) => directory.find(deployment, deployment.name) !== undefined,
   });
-  directory.whenGone(ownMeter.forgetDeployment);
-  const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };
-  const recognition = realtime({
+  directory.onRemoved(ownMeter.removeDeployment);
+  const meter: Meter = { ...ownMeter, renderMetrics: overrides.exposeAllMetrics ?? ownMeter.renderMetrics };
+  const recognition = createRealtimeEndpoint({
     catalogue: () => catalogue,
-    speechFor: (model) => speech.speechFor(model),
+    acquireSpeechEngine: (model) => speech.speechFor(model),
     findHotwords,
     openAudio: openAudioStream,
-    // Processes share connections out evenly, more or less; so they do with what runs on them.
-    places: createPlaces(Math.max(1, Math.floor(config.speech.sessionsMax / config.workers))),
+    // Connections spread over the processes almost evenly, so each process gets an equal share of the sessions.
+    recognitionLimit: createRecognitionLimit(Math.max(1, Math.floor(config.speech.sessionsMax / config.workers))),
     strict,
     clock,
     log,
     meter,
   });
-  const addresses = addressesOf(config, { isShared: overrides.isPortShared ?? false });
-  const http = await createHttp({
+  const addresses = buildHttpAddresses(config, { isShared: overrides.isPortShared ?? false });
+  const http = await createHttpServer({
     endpoints,
     sockets: [recognition],
     ...addresses,
     authenticate: (secret) => keys.authenticate(secret),
-    probes: { ready: async () => ({ ...(await readiness(about)) }) },
-    operatorToken: await operatorToken(config.operatorTokenFile),
+    probes: { checkReadiness: async () => ({ ...(await checkReadiness(readinessDeps)) }) },
+    operatorToken: await readOperatorToken(config.operatorTokenFile),
     cors: config.cors,
     limits: {
       bodyBytesMax: config.limits.bodyBytesMax,
@@ -347,46 +391,56 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       deadlinePlainMs: config.limits.deadlinePlainMs,
       deadlineStreamMs: config.limits.deadlineStreamMs,
     },
-    ids: systemIds,
+    ids: systemIdGenerator,
     clock,
     log,
     meter,
   });
 
-  // Whoever listens works, too; of several processes the primary does what is to be done to the engines it keeps.
+  // Every process that listens also runs jobs. The primary runs only deployment jobs, because it hosts the engines.
   const { work } = batches;
   const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
-  const deploymentWork = {
-    deployment: deployments.job({
-      deployed: deployed.kept,
+  const deploymentHandlers = {
+    deployment: deployments.createJobHandler({
+      deployed: deploymentEngines.local,
       async prepare({ baseModel }) {
         const entry = catalogue.find(baseModel);
-        if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} any more.`);
-        const { engine, release } = await engines.engineFor({ asked: baseModel, entry });
-        await engine.model().finally(release);
+        if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} in the catalogue any more.`);
+        const { engine, release } = await engines.engineFor({ requestedName: baseModel, entry });
+        await engine.loadModel().finally(release);
       },
     }),
   };
-  const otherWork = {
+  const otherHandlers = {
     ...batchJobs,
-    extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
+    extract: createExtractHandler({ store, blobs, extract, ids: systemIdGenerator, clock }),
     ...transcriptions.jobs,
     ...research.jobs,
-    response: responseJob({
+    response: createResponseHandler({
       background,
-      bell: runBell,
+      notifier: runNotifier,
       keys,
       clock,
-      ids: systemIds,
+      ids: systemIdGenerator,
       log,
       deadlineMs: config.limits.deadlineStreamMs,
-      answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
+      answer: createBackgroundRunner({
+        responses,
+        background,
+        findDocument,
+        fitHistory,
+        ids: systemIdGenerator,
+        ...generationDeps,
+      }),
     }),
   };
-  const jobs = openJobs({
+  const jobs = openJobWorker({
     jobs: store.jobs,
-    handlers: overrides.jobHandlers ?? { ...(host ? {} : deploymentWork), ...(overrides.isPrimary ? {} : otherWork) },
-    bell: jobBell,
+    handlers: overrides.jobHandlers ?? {
+      ...(host ? {} : deploymentHandlers),
+      ...(overrides.isPrimary ? {} : otherHandlers),
+    },
+    notifier: jobNotifier,
     clock,
     log,
     meter,
@@ -394,14 +448,14 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   });
 
   const { conversationsDays, responsesDays } = config.retention;
-  // Of several processes the primary sees to it for all.
-  const kept = worker === undefined ? { conversationsDays, responsesDays } : NOTHING_ENDS;
-  const retention = startRetention({ store, clock, log, ...kept });
-  const pastEvents = worker === undefined ? startPastEvents({ store, clock, log }) : undefined;
+  // With several processes, only the primary deletes expired data.
+  const retentionDays = worker === undefined ? { conversationsDays, responsesDays } : KEEP_FOREVER;
+  const retention = startRetention({ store, clock, log, ...retentionDays });
+  const pastEvents = worker === undefined ? startEventCleanup({ store, clock, log }) : undefined;
 
-  const useModels = async (section: ModelsSection): Promise<void> => {
+  const replaceModels = async (section: ModelsSection): Promise<void> => {
     catalogue.replace(await openCatalogue(section));
-    await engines.keepServersOf(catalogue.list());
+    await engines.closeUnusedServers(catalogue.list());
   };
 
   return {
@@ -413,56 +467,56 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       writeLogLines: (lines) => logLines.write(lines),
       share: (model) => engines.share(model),
       releaseIdle: () => engines.releaseIdle(),
-      async stateOf(model) {
+      async getModelState(model) {
         const entry = catalogue.find(model);
-        return entry ? engines.stateOf(entry) : { state: 'off', reason: 'there is no such model any more' };
+        return entry ? engines.getState(entry) : { state: 'off', reason: 'the model is not in the catalogue any more' };
       },
-      readMeter: () => ownMeter.read(),
-      useModels,
-      lend: (id) => deployed.kept.lend(id),
-      deploymentSwitched: (id) => deployed.switched(id),
-      async work() {
-        await deployments.restart();
+      readMeter: () => ownMeter.readSnapshot(),
+      replaceModels,
+      leaseDeploymentUnits: (id) => deploymentEngines.local.leaseUnits(id),
+      invalidateDeployment: (id) => deploymentEngines.invalidate(id),
+      async startJobs() {
+        await deployments.resetAfterRestart();
         jobs.start();
       },
     },
     async listen() {
-      if (!host) await deployments.restart();
-      const bound = await http.listen().catch((error: unknown) => {
-        throw cannotListen(error);
+      if (!host) await deployments.resetAfterRestart();
+      const boundSockets = await http.listen().catch((error: unknown) => {
+        throw toListenError(error);
       });
-      const listeners = listenersOf(config);
-      const addressed = bound.map(({ host, port, region }, at) => ({
+      const listeners = createListenerConfigs(config);
+      const listenAddresses = boundSockets.map(({ boundHost, port, region }, at) => ({
         region,
-        url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
-        regions: reachedBy(listeners[at], config),
+        url: `http://${boundHost.includes(':') ? `[${boundHost}]` : boundHost}:${port}`,
+        regions: listReachableRegions(listeners[at], config),
       }));
-      for (const { url, regions: reached } of addressed)
-        for (const { id } of reached) listening.set(id, reachableAs(url));
+      for (const { url, regions: reachable } of listenAddresses)
+        for (const { id } of reachable) listenUrls.set(id, toReachableUrl(url));
       jobs.start();
-      return addressed;
+      return listenAddresses;
     },
-    firstKey: async () => {
-      // Of the address that a newcomer is shown first.
+    getFirstKey: async () => {
+      // The first key belongs to the region of the first address that startup prints.
       const region = addresses.listeners[0]?.region;
       return region && (await ensureFirstKey({ keys, keyFile: config.keyFile, region }));
     },
-    async prepare(options) {
+    async prepareDefaultModel(options) {
       const entry = catalogue.find(DEFAULT_MODEL);
       if (entry) await engines.prepare(entry, options);
     },
-    prepareTools: serverTools.prepare,
-    report: () => report(about),
-    holdLog: () => logStream.hold(),
+    verifySandbox: serverTools.verifySandbox,
+    buildReport: () => buildServiceReport(readinessDeps),
+    pauseLog: () => logStream.pause(),
     async reloadModels(file) {
-      await useModels(readModelsSection(file));
-      log.info('models were read again', { models: catalogue.list().length });
+      await replaceModels(readModelsSection(file));
+      log.info('models reloaded', { models: catalogue.list().length });
     },
     async close() {
       jobs.drain();
       await http.close({ graceMs: config.shutdownGraceMs });
       await jobs.close();
-      await deployed.close();
+      await deploymentEngines.close();
       await engines.close();
       await speech.close();
       await serverTools.close();
@@ -479,11 +533,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   };
 }
 
-/** Of a process that answers nobody: nothing is kept ready for programs. */
-const withoutReserve = (config: Config): Config => ({
+/** Keeps no warm sandboxes in a primary, which answers no requests. */
+const withoutWarmSandboxes = (config: Config): Config => ({
   ...config,
   codeInterpreter: { ...config.codeInterpreter, warm: 0 },
 });
 
-/** The log is on standard error: standard output belongs to what a person or a script asked for. */
-const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
+/** Returns whether to format the log for people. It goes to standard error; standard output belongs to commands. */
+const isLogPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { until } from '../../test/until.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { wav } from '../transcription/__fixtures__/wav.ts';
+import { createTestWav } from '../transcription/__fixtures__/test-wav.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
 
@@ -25,13 +25,13 @@ interface TaskAnswer {
 }
 
 const PATH = '/api/v1/services/audio/asr/transcription';
-const ENDED = ['SUCCEEDED', 'FAILED', 'CANCELED'];
-/** The machine may be busy. */
-const WITHIN_MS = 30_000;
+const FINAL_STATUSES = ['SUCCEEDED', 'FAILED', 'CANCELED'];
+/** Generous, because the machine may be busy. */
+const TIMEOUT_MS = 30_000;
 
-const HELLO = wav([500, 0], [1_000, 30], [300, 0], [1_000, 55], [1_500, 0], [1_000, 21]);
+const HELLO = createTestWav([500, 0], [1_000, 30], [300, 0], [1_000, 55], [1_500, 0], [1_000, 21]);
 
-describe('transcriptions, through the whole service', () => {
+describe('transcription endpoints of the complete service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-transcriptions-'));
   const web = createServer(({ url = '' }, response) => {
     if (url === '/hello.wav') response.end(HELLO);
@@ -54,8 +54,12 @@ describe('transcriptions, through the whole service', () => {
       PARLEY_HUB_URL: 'off',
       PARLEY_SPEECH_ALLOW: '127.0.0.1',
     };
-    const log = { info: (_message: string, facts: Fields = {}) => void lines.push(facts), warn: quiet, error: quiet };
-    service = await createService(loadConfig({ env }).config, { log, jobTiming: { renewMs: 50, lookMs: 50 } });
+    const log = {
+      info: (_message: string, logFields: Fields = {}) => void lines.push(logFields),
+      warn: quiet,
+      error: quiet,
+    };
+    service = await createService(loadConfig({ env }).config, { log, jobTiming: { renewMs: 50, pollMs: 50 } });
     [{ url } = { url: '' }] = await service.listen();
   });
   after(async () => {
@@ -65,38 +69,38 @@ describe('transcriptions, through the whole service', () => {
   });
 
   const secrets = new Map<string, string>();
-  const secretOf = async (workspace: string): Promise<string> => {
+  const getSecret = async (workspace: string): Promise<string> => {
     const draft = { region: 'cn-beijing', workspace, name: '', expiresAt: undefined } as const;
     const secret = secrets.get(workspace) ?? (await service?.keys.create(draft))?.secret ?? assert.fail();
     secrets.set(workspace, secret);
     return secret;
   };
-  const ask = async (method: string, path: string, body?: FormData | object, workspace = 'primary') =>
+  const send = async (method: string, path: string, body?: FormData | object, workspace = 'primary') =>
     await fetch(`${url}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${await secretOf(workspace)}`,
+        authorization: `Bearer ${await getSecret(workspace)}`,
         'x-dashscope-async': 'enable',
         ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
       },
       ...(body ? { body: body instanceof FormData ? body : JSON.stringify(body) } : {}),
     });
-  const asked = async (method: string, path: string, body?: FormData | object, workspace?: string) => {
-    const answer = await ask(method, path, body, workspace);
+  const sendForJson = async (method: string, path: string, body?: FormData | object, workspace?: string) => {
+    const answer = await send(method, path, body, workspace);
     const text = await answer.text();
     assert.equal(answer.status, 200, text);
     return JSON.parse(text) as Fields;
   };
-  const hear = async (input: object, parameters: object = {}, model = 'paraformer-v2'): Promise<TaskAnswer> => {
-    const begun = (await asked('POST', PATH, { model, input, parameters })) as unknown as TaskAnswer;
-    assert.equal(begun.output.task_status, 'PENDING');
-    for (const begunAt = performance.now(); ;) {
-      const task = (await asked('GET', `/api/v1/tasks/${begun.output.task_id}`)) as unknown as TaskAnswer;
-      if (ENDED.includes(task.output.task_status)) return task;
-      assert.ok(performance.now() - begunAt < WITHIN_MS, JSON.stringify(task));
+  const transcribe = async (input: object, parameters: object = {}, model = 'paraformer-v2'): Promise<TaskAnswer> => {
+    const started = (await sendForJson('POST', PATH, { model, input, parameters })) as unknown as TaskAnswer;
+    assert.equal(started.output.task_status, 'PENDING');
+    for (const startedAt = performance.now(); ;) {
+      const task = (await sendForJson('GET', `/api/v1/tasks/${started.output.task_id}`)) as unknown as TaskAnswer;
+      if (FINAL_STATUSES.includes(task.output.task_status)) return task;
+      assert.ok(performance.now() - startedAt < TIMEOUT_MS, JSON.stringify(task));
     }
   };
-  const textAt = async (address: string | undefined): Promise<string> => {
+  const fetchTranscriptText = async (address: string | undefined): Promise<string> => {
     const answer = await fetch(address ?? assert.fail('no address'));
     const { transcripts } = (await answer.json()) as { transcripts: readonly { text: string }[] };
     return transcripts.map(({ text }) => text).join(' | ');
@@ -105,37 +109,38 @@ describe('transcriptions, through the whole service', () => {
     const form = new FormData();
     form.append('purpose', 'file-extract');
     form.append('file', new Blob([new Uint8Array(bytes)]), name);
-    return String((await asked('POST', '/v1/files', form))['id']);
+    return String((await sendForJson('POST', '/v1/files', form))['id']);
   };
 
-  test('audios by address and by file become text, each for itself', async () => {
+  test('transcribes audio by URL and by file id, each independently', async () => {
     const id = await upload(HELLO, 'hello.wav');
     const sources = [`${site}/hello.wav`, `fileid://${id}`, `${site}/none.wav`, `${site}/broken.wav`];
-    const task = await hear({ file_urls: sources });
+    const task = await transcribe({ file_urls: sources });
     assert.equal(task.output.task_status, 'SUCCEEDED');
     assert.deepEqual(
       task.output.results?.map(({ code = '' }) => code),
       ['', '', 'InvalidFile.DownloadFailed', 'DECODE_ERROR'],
     );
-    for (const at of [0, 1]) assert.equal(await textAt(task.output.results?.[at]?.transcription_url), 'w30 w55. w21');
+    for (const at of [0, 1])
+      assert.equal(await fetchTranscriptText(task.output.results?.[at]?.transcription_url), 'w30 w55. w21');
     assert.equal(task.usage?.duration, 12);
-    const kept = readdirSync(join(folder, 'blobs'), { recursive: true }).filter((name) =>
+    const audioBlobs = readdirSync(join(folder, 'blobs'), { recursive: true }).filter((name) =>
       String(name).includes('audio_'),
     );
-    assert.deepEqual(kept, []);
+    assert.deepEqual(audioBlobs, []);
   });
 
-  test('every list of models has those that hear, and the start-up tree both of their paths', async () => {
-    const { data } = (await asked('GET', '/v1/models')) as { data: readonly { id: string }[] };
-    const told = new Set(data.map(({ id }) => id));
+  test('lists speech models in every model list, and reports both paths as on', async () => {
+    const { data } = (await sendForJson('GET', '/v1/models')) as { data: readonly { id: string }[] };
+    const modelIds = new Set(data.map(({ id }) => id));
     assert.deepEqual(
-      ['svc-asr', 'svc-asr-realtime'].filter((name) => !told.has(name)),
+      ['svc-asr', 'svc-asr-realtime'].filter((name) => !modelIds.has(name)),
       [],
     );
-    assert.equal((await asked('GET', '/compatible-mode/v1/models/fun-asr'))['id'], 'fun-asr');
-    const { output } = await asked('GET', '/api/v1/models?model=svc-asr&page_no=1&page_size=1');
+    assert.equal((await sendForJson('GET', '/compatible-mode/v1/models/fun-asr'))['id'], 'fun-asr');
+    const { output } = await sendForJson('GET', '/api/v1/models?model=svc-asr&page_no=1&page_size=1');
     assert.equal((output as { total: number }).total, 1);
-    const { interfaces } = (await service?.report()) ?? assert.fail();
+    const { interfaces } = (await service?.buildReport()) ?? assert.fail();
     const on = interfaces.filter(({ name, state }) => name.startsWith('Speech recognition') && state === 'on');
     assert.deepEqual(
       on.flatMap(({ paths }) => paths),
@@ -143,8 +148,8 @@ describe('transcriptions, through the whole service', () => {
     );
   });
 
-  test('a vocabulary is heard, and one for another model is refused', async () => {
-    const { output } = await asked('POST', '/api/v1/services/audio/asr/customization', {
+  test('applies a vocabulary, and refuses one of another model', async () => {
+    const { output } = await sendForJson('POST', '/api/v1/services/audio/asr/customization', {
       model: 'speech-biasing',
       input: {
         action: 'create_vocabulary',
@@ -154,9 +159,9 @@ describe('transcriptions, through the whole service', () => {
       },
     });
     const { vocabulary_id } = output as { vocabulary_id: string };
-    const task = await hear({ file_urls: [`${site}/hello.wav`] }, { vocabulary_id });
-    assert.equal(await textAt(task.output.results?.[0]?.transcription_url), 'Qwen w55. w21');
-    const other = await ask('POST', PATH, {
+    const task = await transcribe({ file_urls: [`${site}/hello.wav`] }, { vocabulary_id });
+    assert.equal(await fetchTranscriptText(task.output.results?.[0]?.transcription_url), 'Qwen w55. w21');
+    const other = await send('POST', PATH, {
       model: 'paraformer-realtime-v2',
       input: { file_urls: [`${site}/hello.wav`] },
       parameters: { vocabulary_id },
@@ -164,34 +169,34 @@ describe('transcriptions, through the whole service', () => {
     assert.equal(other.status, 400, await other.text());
   });
 
-  test('a task and what it heard are its owner’s alone', async () => {
-    const task = await hear({ file_url: `${site}/hello.wav` });
+  test('hides a task and its transcript from other workspaces', async () => {
+    const task = await transcribe({ file_url: `${site}/hello.wav` });
     const { task_id: id, result } = task.output;
-    assert.equal(await textAt(result?.transcription_url), 'w30 w55. w21');
-    const posted = (await asked('POST', `/api/v1/tasks/${id}`)) as unknown as TaskAnswer;
+    assert.equal(await fetchTranscriptText(result?.transcription_url), 'w30 w55. w21');
+    const posted = (await sendForJson('POST', `/api/v1/tasks/${id}`)) as unknown as TaskAnswer;
     assert.equal(posted.output.task_status, 'SUCCEEDED', 'asked for by POST, as the platform shows it');
-    const foreign = (await asked('GET', `/api/v1/tasks/${id}`, undefined, 'other')) as unknown as TaskAnswer;
+    const foreign = (await sendForJson('GET', `/api/v1/tasks/${id}`, undefined, 'other')) as unknown as TaskAnswer;
     assert.equal(foreign.output.task_status, 'UNKNOWN');
     const address = new URL(result?.transcription_url ?? '');
     address.pathname = `/transcriptions/${id}/1`;
     assert.equal((await fetch(address)).status, 403);
     address.search = '';
     assert.equal((await fetch(address)).status, 403);
-    const list = await asked('GET', '/api/v1/tasks?page_size=100');
+    const list = await sendForJson('GET', '/api/v1/tasks?page_size=100');
     const ids = (list['data'] as readonly { task_id: string; user_api_unique_key: string }[]).filter(
       ({ task_id }) => task_id === id,
     );
     assert.equal(ids[0]?.user_api_unique_key, 'apikey:v1:audio:asr:transcription:paraformer-v2');
-    assert.deepEqual((await asked('GET', '/api/v1/tasks', undefined, 'other'))['data'], []);
-    assert.equal((await ask('POST', `/api/v1/tasks/${id}/cancel`)).status, 400, 'it is over');
+    assert.deepEqual((await sendForJson('GET', '/api/v1/tasks', undefined, 'other'))['data'], []);
+    assert.equal((await send('POST', `/api/v1/tasks/${id}/cancel`)).status, 400, 'the task has finished');
   });
 
-  test('a task none of whose audios was heard has failed, with the reason', async () => {
-    const task = await hear({ file_urls: [`${site}/none.wav`] });
+  test('fails a task with the reason when no audio could be transcribed', async () => {
+    const task = await transcribe({ file_urls: [`${site}/none.wav`] });
     assert.deepEqual([task.output.task_status, task.output.code], ['FAILED', 'InvalidFile.DownloadFailed']);
   });
 
-  const formOf = (bytes: Buffer, fields: Readonly<Record<string, string>>): FormData => {
+  const createForm = (bytes: Buffer, fields: Readonly<Record<string, string>>): FormData => {
     const form = new FormData();
     for (const [name, value] of Object.entries(fields)) form.append(name, value);
     form.append('file', new Blob([new Uint8Array(bytes)]), 'hello.wav');
@@ -199,23 +204,23 @@ describe('transcriptions, through the whole service', () => {
   };
   const TRANSCRIPTIONS = '/v1/audio/transcriptions';
 
-  test('whoever waits is answered in the form that was asked for, and nothing is kept', async () => {
-    const kept = async () => [
-      (await asked('GET', '/v1/files'))['data'],
+  test('answers directly in the requested format, and stores nothing', async () => {
+    const listStored = async () => [
+      (await sendForJson('GET', '/v1/files'))['data'],
       readdirSync(join(folder, 'blobs'), { recursive: true }).filter((name) => String(name).includes('_')),
     ];
-    const before = await kept();
-    const plain = await asked('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'svc-asr' }));
+    const before = await listStored();
+    const plain = await sendForJson('POST', TRANSCRIPTIONS, createForm(HELLO, { model: 'svc-asr' }));
     assert.deepEqual(plain, { text: 'w30 w55. w21', usage: { type: 'duration', seconds: 6 } });
-    const srt = await ask('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'svc-asr', response_format: 'srt' }));
+    const srt = await send('POST', TRANSCRIPTIONS, createForm(HELLO, { model: 'svc-asr', response_format: 'srt' }));
     assert.equal(
       await srt.text(),
       '1\n00:00:00,500 --> 00:00:02,800\nw30 w55.\n\n2\n00:00:04,300 --> 00:00:05,300\nw21\n\n',
     );
-    const verbose = await asked(
+    const verbose = await sendForJson(
       'POST',
       TRANSCRIPTIONS,
-      formOf(HELLO, {
+      createForm(HELLO, {
         model: 'svc-asr',
         response_format: 'verbose_json',
         language: 'de',
@@ -228,44 +233,44 @@ describe('transcriptions, through the whole service', () => {
       { word: 'w55', start: 1.8, end: 2.8 },
       { word: 'w21', start: 4.3, end: 5.3 },
     ]);
-    assert.deepEqual(await kept(), before);
+    assert.deepEqual(await listStored(), before);
   });
 
-  const refused: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
-    ['no model', {}, /model/],
-    ['a model that is not there', { model: 'nobody' }, /nobody/],
-    ['a model that writes', { model: 'svc-plus' }, /svc-plus/],
-    ['a language that nobody speaks', { model: 'svc-asr', language: 'xx' }, /xx/],
-    ['a form that is none', { model: 'svc-asr', response_format: 'docx' }, /response_format/],
+  const invalidRequests: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
+    ['a missing model', {}, /model/],
+    ['an unknown model', { model: 'nobody' }, /nobody/],
+    ['a text model', { model: 'svc-plus' }, /svc-plus/],
+    ['an unknown language', { model: 'svc-asr', language: 'xx' }, /xx/],
+    ['an unknown format', { model: 'svc-asr', response_format: 'docx' }, /response_format/],
     [
-      'times of words in a form that has none',
+      'word timestamps in a format without them',
       { model: 'svc-asr', 'timestamp_granularities[]': 'word' },
       /timestamp_granularities/,
     ],
   ];
-  for (const [what, fields, message] of refused) {
-    test(`${what} is refused, by its field`, async () => {
-      const answer = await ask('POST', TRANSCRIPTIONS, formOf(HELLO, fields));
+  for (const [title, fields, message] of invalidRequests) {
+    test(`refuses ${title}, naming the field`, async () => {
+      const answer = await send('POST', TRANSCRIPTIONS, createForm(HELLO, fields));
       const { error } = (await answer.json()) as { error: { message: string } };
       assert.ok(answer.status === 400 || answer.status === 404, String(answer.status));
       assert.match(error.message, message);
     });
   }
 
-  test('the line in the log says which model heard how much', async () => {
-    const answer = await ask('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'fun-asr', response_format: 'text' }));
+  test('logs the model and the audio duration', async () => {
+    const answer = await send('POST', TRANSCRIPTIONS, createForm(HELLO, { model: 'fun-asr', response_format: 'text' }));
     const id = answer.headers.get('x-request-id');
-    // It may be written after the answer.
-    const line = await until('its line of the log', { withinMs: WITHIN_MS }, async () =>
+    // The log line may follow the response.
+    const line = await until('the log line of the request', { timeoutMs: TIMEOUT_MS }, async () =>
       lines.find(({ requestId }) => requestId === id),
     );
-    const { asked: name, model, audioMs, sentences } = line;
+    const { requestedModel: name, model, audioMs, sentences } = line;
     assert.deepEqual([name, model, audioMs, sentences], ['fun-asr', 'svc-asr', 5_300, 2]);
-    assert.ok(!JSON.stringify(line).includes('w30'), 'and not what');
+    assert.ok(!JSON.stringify(line).includes('w30'), 'the log contains no transcript');
   });
 
-  test('what is no audio is refused with what is wrong with it', async () => {
-    const answer = await ask('POST', TRANSCRIPTIONS, formOf(Buffer.from('no audio at all'), { model: 'svc-asr' }));
+  test('refuses a file that is no audio, naming the field', async () => {
+    const answer = await send('POST', TRANSCRIPTIONS, createForm(Buffer.from('no audio at all'), { model: 'svc-asr' }));
     const { error } = (await answer.json()) as { error: { message: string; param: string } };
     assert.deepEqual([answer.status, error.param], [400, 'file']);
   });

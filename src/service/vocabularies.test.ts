@@ -11,12 +11,12 @@ import type { Service } from './service.ts';
 const PATH = '/api/v1/services/audio/asr/customization';
 const ENTRIES = [{ text: 'Okonkwo', weight: 4, lang: 'en' }];
 
-interface Place {
+interface TenantScope {
   readonly region: RegionId;
   readonly workspace?: string;
 }
-const BEIJING: Place = { region: 'cn-beijing' };
-const SINGAPORE: Place = { region: 'ap-southeast-1' };
+const BEIJING: TenantScope = { region: 'cn-beijing' };
+const SINGAPORE: TenantScope = { region: 'ap-southeast-1' };
 
 interface Answer {
   readonly status: number;
@@ -33,7 +33,7 @@ interface Answer {
   };
 }
 
-describe('vocabularies, through the whole service', () => {
+describe('vocabulary endpoint of the complete service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-vocabularies-'));
   const file = join(folder, 'parley.yaml');
   const configure = (models: string) =>
@@ -47,11 +47,11 @@ describe('vocabularies, through the whole service', () => {
       ].join('\n'),
     );
   let service: Service | undefined;
-  const at = new Map<string, string>();
+  const urls = new Map<string, string>();
   const keys = new Map<string, string>();
 
   before(async () => {
-    // Whatever is to run here plays scripts: the file model has something to run, the other one has not.
+    // Local engines are scripted. The file model has an engine, the realtime model has none.
     configure('models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}');
     const quiet = () => undefined;
     const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
@@ -60,29 +60,29 @@ describe('vocabularies, through the whole service', () => {
       log: { info: quiet, warn: quiet, error: quiet },
       clock,
     });
-    for (const { url, region } of await service.listen()) at.set(region, url);
+    for (const { url, region } of await service.listen()) urls.set(region, url);
   });
   after(async () => {
     await service?.close();
     rmSync(folder, { recursive: true });
   });
 
-  const keyOf = async ({ region, workspace = 'primary' }: Place): Promise<string> => {
-    const place = `${workspace} ${region}`;
-    const made =
-      keys.get(place) ?? (await service?.keys.create({ region, workspace, name: '', expiresAt: undefined }))?.secret;
-    keys.set(place, made ?? assert.fail());
-    return made ?? assert.fail();
+  const getSecret = async ({ region, workspace = 'primary' }: TenantScope): Promise<string> => {
+    const scopeKey = `${workspace} ${region}`;
+    const secret =
+      keys.get(scopeKey) ?? (await service?.keys.create({ region, workspace, name: '', expiresAt: undefined }))?.secret;
+    keys.set(scopeKey, secret ?? assert.fail());
+    return secret ?? assert.fail();
   };
-  const call = async (place: Place, input: object): Promise<Answer> => {
-    const response = await fetch(`${at.get(place.region)}${PATH}`, {
+  const call = async (place: TenantScope, input: object): Promise<Answer> => {
+    const response = await fetch(`${urls.get(place.region)}${PATH}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${await keyOf(place)}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${await getSecret(place)}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'speech-biasing', input, parameters: {} }),
     });
     return { status: response.status, body: (await response.json()) as Answer['body'] };
   };
-  const create = (place: Place, change: object = {}) =>
+  const create = (place: TenantScope, change: object = {}) =>
     call(place, {
       action: 'create_vocabulary',
       target_model: 'paraformer-v2',
@@ -90,16 +90,17 @@ describe('vocabularies, through the whole service', () => {
       vocabulary: ENTRIES,
       ...change,
     });
-  const idOf = ({ status, body }: Answer): string => {
+  const getVocabularyId = ({ status, body }: Answer): string => {
     assert.equal(status, 200, JSON.stringify(body));
     return body.output?.vocabulary_id ?? assert.fail();
   };
-  const query = (place: Place, id: string) => call(place, { action: 'query_vocabulary', vocabulary_id: id });
-  const list = async (place: Place) => (await call(place, { action: 'list_vocabulary' })).body.output?.vocabulary_list;
-  const remove = (place: Place, id: string) => call(place, { action: 'delete_vocabulary', vocabulary_id: id });
+  const query = (place: TenantScope, id: string) => call(place, { action: 'query_vocabulary', vocabulary_id: id });
+  const list = async (place: TenantScope) =>
+    (await call(place, { action: 'list_vocabulary' })).body.output?.vocabulary_list;
+  const remove = (place: TenantScope, id: string) => call(place, { action: 'delete_vocabulary', vocabulary_id: id });
 
-  test('one lives from its making to its end, in the configured zone and within the configured limits', async () => {
-    const id = idOf(await create(BEIJING));
+  test('creates, updates, returns and deletes a vocabulary in the configured time zone and limits', async () => {
+    const id = getVocabularyId(await create(BEIJING));
     assert.match(id, /^vocab-test-[0-9a-f]{32}$/);
     const entries = [{ text: '北京', weight: 5 }, ...ENTRIES];
     assert.equal(
@@ -119,43 +120,43 @@ describe('vocabularies, through the whole service', () => {
     assert.deepEqual([gone.status, gone.body.code], [400, 'BadRequest.ResourceNotExist']);
   });
 
-  test('of twenty that are made at once there are as many as there may be', async () => {
-    const made = await Promise.all(Array.from({ length: 20 }, () => create(BEIJING)));
-    const taken = made.filter(({ status }) => status === 200);
-    assert.equal(taken.length, 5);
-    for (const { status, body } of made.filter((each) => !taken.includes(each)))
+  test('enforces the maximum number for simultaneous creations', async () => {
+    const created = await Promise.all(Array.from({ length: 20 }, () => create(BEIJING)));
+    const accepted = created.filter(({ status }) => status === 200);
+    assert.equal(accepted.length, 5);
+    for (const { status, body } of created.filter((each) => !accepted.includes(each)))
       assert.deepEqual([status, body.code], [400, 'Throttling.AllocationQuota']);
     assert.equal((await list(BEIJING))?.length, 5);
-    for (const each of taken) await remove(BEIJING, idOf(each));
+    for (const each of accepted) await remove(BEIJING, getVocabularyId(each));
   });
 
-  test('a region knows nothing of those of another, and each has room for its own', async () => {
-    const id = idOf(await create(BEIJING));
+  test('keeps vocabularies and their limits apart by region', async () => {
+    const id = getVocabularyId(await create(BEIJING));
     assert.deepEqual(await list(SINGAPORE), []);
     for (const action of ['query_vocabulary', 'update_vocabulary', 'delete_vocabulary']) {
       const { status, body } = await call(SINGAPORE, { action, vocabulary_id: id, vocabulary: ENTRIES });
       assert.deepEqual([status, body.code], [400, 'BadRequest.ResourceNotExist']);
     }
-    const other = idOf(await create(SINGAPORE));
+    const other = getVocabularyId(await create(SINGAPORE));
     assert.deepEqual([(await list(BEIJING))?.length, (await list(SINGAPORE))?.length], [1, 1]);
     await remove(BEIJING, id);
     await remove(SINGAPORE, other);
   });
 
-  test('where the specification has none, and in other workspaces, the answer is 403', async () => {
+  test('answers 403 in regions without vocabularies and in other workspaces', async () => {
     const abroad = await create({ region: 'us-east-1' });
     assert.deepEqual([abroad.status, abroad.body.code], [403, 'AccessDenied']);
     assert.match(abroad.body.message ?? '', /Beijing.*Singapore/);
-    const id = idOf(await create(BEIJING));
-    const team: Place = { ...BEIJING, workspace: 'team' };
+    const id = getVocabularyId(await create(BEIJING));
+    const team: TenantScope = { ...BEIJING, workspace: 'team' };
     for (const answer of [await create(team), await query(team, id), await remove(team, id)])
       assert.deepEqual([answer.status, answer.body.code], [403, 'AccessDenied']);
     await remove(BEIJING, id);
   });
 
-  test('the status says whether the model that it is for runs, as it is now', async () => {
-    const recorded = idOf(await create(BEIJING));
-    const live = idOf(await create(BEIJING, { target_model: 'paraformer-realtime-v2' }));
+  test('reports whether the target model can run now', async () => {
+    const recorded = getVocabularyId(await create(BEIJING));
+    const live = getVocabularyId(await create(BEIJING, { target_model: 'paraformer-realtime-v2' }));
     const statuses = async () =>
       Object.fromEntries(((await list(BEIJING)) ?? []).map((each) => [each.vocabulary_id, each.status]));
     assert.deepEqual(await statuses(), { [recorded]: 'OK', [live]: 'UNDEPLOYED' });
@@ -165,7 +166,7 @@ describe('vocabularies, through the whole service', () => {
     );
     await service?.reloadModels(file);
     assert.deepEqual(await statuses(), { [recorded]: 'UNDEPLOYED', [live]: 'UNDEPLOYED' });
-    // Nothing that leads to no recognition any more fails.
+    // The request must not fail when the model no longer has speech recognition.
     configure('models: {svc-asr: {weights: default, interfaces: [chat]}, svc-asr-realtime: {none: not there}}');
     await service?.reloadModels(file);
     assert.deepEqual(await statuses(), { [recorded]: 'UNDEPLOYED', [live]: 'UNDEPLOYED' });
@@ -174,8 +175,8 @@ describe('vocabularies, through the whole service', () => {
     assert.deepEqual(await statuses(), { [recorded]: 'OK', [live]: 'UNDEPLOYED' });
   });
 
-  test('the start-up tree has them on', async () => {
-    const { interfaces } = (await service?.report()) ?? assert.fail();
+  test('reports the interface as on', async () => {
+    const { interfaces } = (await service?.buildReport()) ?? assert.fail();
     assert.equal(interfaces.find(({ name }) => name === 'Custom vocabulary')?.state, 'on');
   });
 });

@@ -1,24 +1,24 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { BackgroundRunsTable } from './schema/background.ts';
 import type { Database } from './schema/database.ts';
 
-export type RunState = BackgroundRunsTable['state'];
+export type BackgroundRunState = BackgroundRunsTable['state'];
 
-/** A response that is made while nobody waits, without what it says. Times are UTC milliseconds. */
-export interface RunLink extends Place {
+/** Metadata of a background response run, without its texts. Times are UTC milliseconds. */
+export interface BackgroundRunSummary extends TenantScope {
   readonly id: string;
   readonly keyId: string;
-  readonly state: RunState;
-  /** Of its job; 0 before the first. */
+  readonly state: BackgroundRunState;
+  /** Number of the job attempt that owns the run; 0 before the first. */
   readonly attempt: number;
   readonly isStreamed: boolean;
-  /** Number of the last event that is stored; -1 without events. */
+  /** Sequence number of the last stored event; -1 without events. */
   readonly lastSequence: number;
-  /** Of all of them. */
+  /** Total length of all stored events in UTF-16 code units. */
   readonly eventChars: number;
-  /** Until when its events are kept; undefined before its end, and when they are gone. */
+  /** Time until which the events are kept; undefined before the end and after the events are removed. */
   readonly eventsUntil: number | undefined;
   readonly conversation: string | undefined;
   readonly previous: string | undefined;
@@ -26,59 +26,62 @@ export interface RunLink extends Place {
   readonly endedAt: number | undefined;
 }
 
-export interface RunRecord extends RunLink {
-  /** The response as it was told last; undefined where `responses` has it. */
+export interface BackgroundRunRecord extends BackgroundRunSummary {
+  /** Latest response object; undefined if the table `responses` holds the response. */
   readonly json: string | undefined;
-  /** JSON of what was asked; undefined when it has ended. */
+  /** JSON of the request; undefined once the run has ended. */
   readonly body: string | undefined;
 }
 
-/** How a run changes. */
-export interface RunStep {
-  /** Of the job that does it, which is the newest: it changes nothing otherwise. Undefined: whoever has it. */
+/** Change of a run. */
+export interface BackgroundRunUpdate {
+  /** Attempt that makes the change: ignored unless it owns the run. Undefined: applies whichever attempt owns it. */
   readonly attempt?: number | undefined;
-  /** It begins with this attempt, and goes before older ones. */
-  readonly isBegin?: boolean;
-  readonly state: RunState;
-  /** Undefined: as before. */
+  /** Whether this attempt takes the run over from older attempts. */
+  readonly isStart?: boolean;
+  readonly state: BackgroundRunState;
+  /** Undefined: unchanged. */
   readonly json?: string | undefined;
-  /** What is told of it: `first` comes right behind the last event that is stored, or nothing is changed. */
+  /** New events: nothing is changed unless `first` directly follows the last stored event. */
   readonly events?: { readonly first: number; readonly count: number; readonly chars: number } | undefined;
-  /** Where it ends. */
-  readonly end?: { readonly at: number; readonly eventsUntil: number | undefined } | undefined;
+  /** Set if the change ends the run. */
+  readonly completion?: { readonly at: number; readonly eventsUntil: number | undefined } | undefined;
 }
 
+/** Runs of background responses. */
 export interface BackgroundStore {
-  insert(record: RunRecord): Promise<void>;
-  /** Those of a key that have not ended. */
+  insert(record: BackgroundRunRecord): Promise<void>;
+  /** Counts the unfinished runs of an API key. */
   countUnfinished(keyId: string): Promise<number>;
-  find(place: Place, id: string): Promise<RunRecord | undefined>;
-  /** Anybody's, without what was asked and told. */
-  findState(id: string): Promise<RunLink | undefined>;
-  findAnywhere(id: string): Promise<RunRecord | undefined>;
-  /** False where it has ended, is not there, or is not as the step expects. What was asked goes with the end. */
-  advance(id: string, step: RunStep): Promise<boolean>;
-  remove(place: Place, id: string): Promise<boolean>;
-  /** Of those whose events are kept no longer; these count as gone from here on. */
-  takePastEvents(wish: { now: number; limit: number }): Promise<readonly string[]>;
+  find(scope: TenantScope, id: string): Promise<BackgroundRunRecord | undefined>;
+  /** Finds a run of any tenant, without its request and response. */
+  findSummary(id: string): Promise<BackgroundRunSummary | undefined>;
+  findInAnyTenant(id: string): Promise<BackgroundRunRecord | undefined>;
+  /**
+   * Returns false if the run has ended, does not exist, or is not in the expected state. The end removes the request.
+   */
+  update(id: string, step: BackgroundRunUpdate): Promise<boolean>;
+  remove(scope: TenantScope, id: string): Promise<boolean>;
+  /** Returns runs whose events have expired and marks the events as removed; the caller then removes them. */
+  takeRunsWithExpiredEvents(query: { now: number; limit: number }): Promise<readonly string[]>;
 
-  /** The operator's: of a conversation, also a deleted one, in the order of their ids. */
-  listOfConversation(
+  /** For the operator: lists the runs of a conversation, even a deleted one, in the order of their IDs. */
+  listByConversation(
     conversation: string,
     page: { readonly after?: string | undefined; readonly limit: number },
-  ): Promise<readonly RunLink[]>;
-  /** Anybody's that were made before, the oldest first. */
-  listOlder(wish: { before: number; limit: number }): Promise<readonly RunLink[]>;
-  /** Anybody's, in the order of their ids. */
+  ): Promise<readonly BackgroundRunSummary[]>;
+  /** Lists runs of all tenants created before `before`, oldest first. */
+  listCreatedBefore(query: { before: number; limit: number }): Promise<readonly BackgroundRunSummary[]>;
+  /** Lists runs of all tenants in the order of their IDs. */
   list(filter: {
-    readonly region?: Place['region'] | undefined;
+    readonly region?: TenantScope['region'] | undefined;
     readonly workspace?: string | undefined;
     readonly after?: string | undefined;
     readonly limit: number;
-  }): Promise<readonly RunLink[]>;
+  }): Promise<readonly BackgroundRunSummary[]>;
 }
 
-const LINK = [
+const SUMMARY_COLUMNS = [
   'id',
   'region',
   'workspace',
@@ -95,7 +98,7 @@ const LINK = [
   'ended_at',
 ] as const;
 
-export function createBackgroundStore(db: Kysely<Database>, run: Run): BackgroundStore {
+export function createBackgroundStore(db: Kysely<Database>, run: RunQuery): BackgroundStore {
   return {
     insert: (record) =>
       run(async () => {
@@ -122,23 +125,27 @@ export function createBackgroundStore(db: Kysely<Database>, run: Run): Backgroun
           .executeTakeFirst();
         return row && decode(row);
       }),
-    findState: (id) =>
+    findSummary: (id) =>
       run(async () => {
-        const row = await db.selectFrom('background_runs').select(LINK).where('id', '=', id).executeTakeFirst();
-        return row && decodeLink(row);
+        const row = await db
+          .selectFrom('background_runs')
+          .select(SUMMARY_COLUMNS)
+          .where('id', '=', id)
+          .executeTakeFirst();
+        return row && decodeSummary(row);
       }),
-    findAnywhere: (id) =>
+    findInAnyTenant: (id) =>
       run(async () => {
         const row = await db.selectFrom('background_runs').selectAll().where('id', '=', id).executeTakeFirst();
         return row && decode(row);
       }),
-    advance: (id, { attempt, isBegin = false, state, json, events, end }) =>
+    update: (id, { attempt, isStart = false, state, json, events, completion }) =>
       run(async () => {
         let update = db
           .updateTable('background_runs')
           .set(({ eb }) => ({
             state,
-            ...(isBegin && attempt !== undefined ? { attempt } : {}),
+            ...(isStart && attempt !== undefined ? { attempt } : {}),
             ...(json === undefined ? {} : { json }),
             ...(events
               ? {
@@ -146,13 +153,15 @@ export function createBackgroundStore(db: Kysely<Database>, run: Run): Backgroun
                   event_chars: eb('event_chars', '+', events.chars),
                 }
               : {}),
-            ...(end ? { ended_at: end.at, events_until: end.eventsUntil ?? null, body: null } : {}),
-            // `responses` has it.
+            ...(completion
+              ? { ended_at: completion.at, events_until: completion.eventsUntil ?? null, body: null }
+              : {}),
+            // The table `responses` holds the final response.
             ...(state === 'completed' || state === 'incomplete' ? { json: null } : {}),
           }))
           .where('id', '=', id)
           .where('ended_at', 'is', null);
-        if (attempt !== undefined) update = update.where('attempt', isBegin ? '<' : '=', attempt);
+        if (attempt !== undefined) update = update.where('attempt', isStart ? '<' : '=', attempt);
         if (events) update = update.where('last_sequence', '=', events.first - 1);
         return (await update.returning('id').executeTakeFirst()) !== undefined;
       }),
@@ -167,7 +176,7 @@ export function createBackgroundStore(db: Kysely<Database>, run: Run): Backgroun
           .executeTakeFirst();
         return row !== undefined;
       }),
-    takePastEvents: ({ now, limit }) =>
+    takeRunsWithExpiredEvents: ({ now, limit }) =>
       run(async () => {
         const past = db.selectFrom('background_runs').select('id').where('events_until', '<', now).limit(limit);
         const rows = await db
@@ -178,40 +187,40 @@ export function createBackgroundStore(db: Kysely<Database>, run: Run): Backgroun
           .execute();
         return rows.map(({ id }) => id);
       }),
-    listOfConversation: (conversation, { after, limit }) =>
+    listByConversation: (conversation, { after, limit }) =>
       run(async () => {
         let query = db
           .selectFrom('background_runs')
-          .select(LINK)
+          .select(SUMMARY_COLUMNS)
           .where('conversation_id', '=', conversation)
           .orderBy('id')
           .limit(limit);
         if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decodeLink);
+        return (await query.execute()).map(decodeSummary);
       }),
-    listOlder: ({ before, limit }) =>
+    listCreatedBefore: ({ before, limit }) =>
       run(async () => {
         const rows = await db
           .selectFrom('background_runs')
-          .select(LINK)
+          .select(SUMMARY_COLUMNS)
           .where('created_at', '<', before)
           .orderBy('created_at')
           .limit(limit)
           .execute();
-        return rows.map(decodeLink);
+        return rows.map(decodeSummary);
       }),
     list: ({ region, workspace, after, limit }) =>
       run(async () => {
-        let query = db.selectFrom('background_runs').select(LINK).orderBy('id').limit(limit);
+        let query = db.selectFrom('background_runs').select(SUMMARY_COLUMNS).orderBy('id').limit(limit);
         if (region !== undefined) query = query.where('region', '=', region);
         if (workspace !== undefined) query = query.where('workspace', '=', workspace);
         if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decodeLink);
+        return (await query.execute()).map(decodeSummary);
       }),
   };
 }
 
-const encode = (record: RunRecord): BackgroundRunsTable => ({
+const encode = (record: BackgroundRunRecord): BackgroundRunsTable => ({
   id: record.id,
   region: record.region,
   workspace: record.workspace,
@@ -230,13 +239,13 @@ const encode = (record: RunRecord): BackgroundRunsTable => ({
   body: record.body ?? null,
 });
 
-const decode = (row: Selectable<BackgroundRunsTable>): RunRecord => ({
-  ...decodeLink(row),
+const decode = (row: Selectable<BackgroundRunsTable>): BackgroundRunRecord => ({
+  ...decodeSummary(row),
   json: row.json ?? undefined,
   body: row.body ?? undefined,
 });
 
-const decodeLink = (row: Omit<Selectable<BackgroundRunsTable>, 'json' | 'body'>): RunLink => ({
+const decodeSummary = (row: Omit<Selectable<BackgroundRunsTable>, 'json' | 'body'>): BackgroundRunSummary => ({
   id: row.id,
   region: row.region,
   workspace: row.workspace,

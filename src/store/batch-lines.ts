@@ -1,24 +1,27 @@
 import type { Kysely } from 'kysely';
-import type { LineResult, ResultKind } from '../core/batch.ts';
-import type { Run } from './run.ts';
+import type { BatchLineResult, BatchResultKind } from '../core/batch.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
-/** The results of batches that have not ended. A line has one, whoever else worked on it at the same time. */
+/** Results of unfinished batches. A line has at most one result, even if several processes ran it. */
 export interface BatchLineStore {
-  /** While the batch is locked; at most 1,000. Leaves out those whose line has a result already. @returns the others. */
-  insert(batch: string, results: readonly LineResult[]): Promise<readonly Omit<LineResult, 'json'>[]>;
-  /** Those of the lines from `first` to `last`, both included, that have a result. */
-  done(batch: string, range: { readonly first: number; readonly last: number }): Promise<readonly number[]>;
-  /** In the order of the lines, behind the line `after`. */
-  read(
+  /**
+   * Inserts at most 1,000 results while the batch is locked; skips lines that have a result.
+   * @returns the inserted ones.
+   */
+  insert(batch: string, results: readonly BatchLineResult[]): Promise<readonly Omit<BatchLineResult, 'json'>[]>;
+  /** Lists the lines from `first` to `last`, both included, that have a result. */
+  listDone(batch: string, range: { readonly first: number; readonly last: number }): Promise<readonly number[]>;
+  /** Lists results with line numbers above `after`, in the order of the lines. */
+  list(
     batch: string,
-    wish: { readonly kind: ResultKind; readonly after: number; readonly limit: number },
-  ): Promise<readonly LineResult[]>;
-  /** @returns how many; less than `limit` when none is left. */
+    query: { readonly kind: BatchResultKind; readonly after: number; readonly limit: number },
+  ): Promise<readonly BatchLineResult[]>;
+  /** @returns the number of removed results; less than `limit` when none is left. */
   remove(batch: string, limit: number): Promise<number>;
 }
 
-export function createBatchLineStore(db: Kysely<Database>, run: Run): BatchLineStore {
+export function createBatchLineStore(db: Kysely<Database>, run: RunQuery): BatchLineStore {
   return {
     insert: (batch, results) =>
       run(async () => {
@@ -30,7 +33,7 @@ export function createBatchLineStore(db: Kysely<Database>, run: Run): BatchLineS
           .returning(['line', 'kind'])
           .execute();
       }),
-    done: (batch, { first, last }) =>
+    listDone: (batch, { first, last }) =>
       run(async () => {
         const rows = await db
           .selectFrom('batch_lines')
@@ -42,7 +45,7 @@ export function createBatchLineStore(db: Kysely<Database>, run: Run): BatchLineS
           .execute();
         return rows.map(({ line }) => line);
       }),
-    read: (batch, { kind, after, limit }) =>
+    list: (batch, { kind, after, limit }) =>
       run(() =>
         db
           .selectFrom('batch_lines')

@@ -1,33 +1,33 @@
 import { type Kysely, type Selectable, sql, type Updateable } from 'kysely';
-import type { BatchCounts, BatchEnd, BatchProblem, BatchStatus } from '../core/batch.ts';
+import type { BatchCounts, BatchOutcome, BatchProblem, BatchStatus } from '../core/batch.ts';
 import type { Metadata } from '../core/item.ts';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { BatchesTable } from './schema/batches.ts';
 import type { Database } from './schema/database.ts';
 
 /** Times are UTC milliseconds. */
-export interface BatchRecord extends Place {
+export interface BatchRecord extends TenantScope {
   readonly id: string;
-  /** The key that made it: its lines are that key's requests. */
+  /** ID of the API key that created the batch; its lines run as requests of this key. */
   readonly keyId: string;
   readonly endpoint: string;
   readonly inputFileId: string;
   readonly inputBlob: string;
-  /** As it was sent, and what it comes to. */
+  /** The completion window as the client sent it; `windowMs` is its length. */
   readonly completionWindow: string;
   readonly windowMs: number;
   readonly status: BatchStatus;
-  /** Once no more results are taken in: what it ends as, unless it is cancelled before. */
-  readonly endsAs: BatchEnd | undefined;
+  /** Final status, set when the batch accepts no more results; a cancellation before the end overrides it. */
+  readonly endsAs: BatchOutcome | undefined;
   readonly metadata: Metadata;
-  /** Of its lines, once they have been looked at. */
+  /** Model of the lines; undefined until validation has finished. */
   readonly model: string | undefined;
   readonly errors: readonly BatchProblem[] | undefined;
-  /** Where its results go when it ends. */
+  /** Blob names reserved for the result files. */
   readonly outputBlob: string;
   readonly errorBlob: string;
-  /** Of a file that was made. */
+  /** ID of the created result file; undefined without one. */
   readonly outputFileId: string | undefined;
   readonly errorFileId: string | undefined;
   readonly counts: BatchCounts;
@@ -36,14 +36,14 @@ export interface BatchRecord extends Place {
   readonly expiresAt: number | undefined;
   readonly finalizingAt: number | undefined;
   readonly cancellingAt: number | undefined;
-  /** What it ended as is its status. */
+  /** `status` says how the batch ended. */
   readonly endedAt: number | undefined;
 }
 
-/** As it begins: `validating`. */
+/** A batch to be created; its first status is `validating`. */
 export type NewBatch = Pick<
   BatchRecord,
-  | keyof Place
+  | keyof TenantScope
   | 'id'
   | 'keyId'
   | 'endpoint'
@@ -57,7 +57,7 @@ export type NewBatch = Pick<
   | 'createdAt'
 > & { readonly name: string };
 
-/** What a step changes; what is undefined stays. */
+/** Changes of a batch; undefined fields stay as they are. */
 export type BatchChanges = Partial<
   Pick<
     BatchRecord,
@@ -77,44 +77,49 @@ export type BatchChanges = Partial<
     | 'endedAt'
   >
 > & {
-  /** When its lines became of no use. */
+  /** When the stored lines became obsolete. */
   readonly linesUntil?: number | undefined;
 };
 
-export interface BatchList {
+/** Filters and page of a batch list. */
+export interface BatchListQuery {
   readonly limit: number;
-  /** The last id of the page before. */
+  /** ID of the last batch of the previous page. */
   readonly after?: string | undefined;
-  /** Part of its name; upper and lower case are the same. */
+  /** Part of the name, case-insensitive. */
   readonly name?: string | undefined;
   readonly inputFileIds?: readonly string[] | undefined;
   readonly statuses?: readonly BatchStatus[] | undefined;
-  /** At or after, and at or before, in UTC milliseconds. */
+  /** Inclusive bounds of the creation time in UTC milliseconds. */
   readonly createdFrom?: number | undefined;
   readonly createdTo?: number | undefined;
 }
 
 export interface BatchStore {
   insert(batch: NewBatch): Promise<BatchRecord>;
-  find(place: Place, id: string): Promise<BatchRecord | undefined>;
-  findAnywhere(id: string): Promise<BatchRecord | undefined>;
-  /** The newest first. */
-  list(place: Place, wish: BatchList): Promise<readonly BatchRecord[]>;
-  /** Whether one that has not ended reads that file. */
-  usesInput(fileId: string): Promise<boolean>;
-  /** Whether it is there and has not ended. */
-  isOpen(id: string): Promise<boolean>;
-  /** Nobody else changes it until the transaction ends. Inside one only, as `change`. */
+  find(scope: TenantScope, id: string): Promise<BatchRecord | undefined>;
+  findInAnyTenant(id: string): Promise<BatchRecord | undefined>;
+  /** Lists batches, newest first. */
+  list(scope: TenantScope, query: BatchListQuery): Promise<readonly BatchRecord[]>;
+  /** Returns whether an unfinished batch reads the file. */
+  isInputInUse(fileId: string): Promise<boolean>;
+  /** Returns whether the batch exists and has not ended. */
+  isUnfinished(id: string): Promise<boolean>;
+  /**
+   * Returns the batch and keeps it from changing until the transaction ends. `lock` and `update` require a transaction.
+   */
   lock(id: string): Promise<BatchRecord | undefined>;
-  /** Of one that was locked. */
-  change(id: string, changes: BatchChanges): Promise<BatchRecord>;
-  /** Those that ended before `before` and whose lines are not all gone, for which `forgetLines` has to be said. */
-  listWithLines(wish: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
-  forgetLines(id: string): Promise<void>;
+  /** Changes a locked batch. */
+  update(id: string, changes: BatchChanges): Promise<BatchRecord>;
+  /**
+   * Lists batches that ended before `before` and still have stored lines; call `markLinesRemoved` after removing them.
+   */
+  listWithStoredLines(query: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
+  markLinesRemoved(id: string): Promise<void>;
 }
 
-export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
-  const select = ({ region, workspace }: Place) =>
+export function createBatchStore(db: Kysely<Database>, run: RunQuery): BatchStore {
+  const select = ({ region, workspace }: TenantScope) =>
     db.selectFrom('batches').selectAll().where('region', '=', region).where('workspace', '=', workspace);
 
   return {
@@ -122,29 +127,31 @@ export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
       run(async () => {
         return decode(await db.insertInto('batches').values(encode(batch)).returningAll().executeTakeFirstOrThrow());
       }),
-    find: (place, id) =>
+    find: (scope, id) =>
       run(async () => {
-        const row = await select(place).where('id', '=', id).executeTakeFirst();
+        const row = await select(scope).where('id', '=', id).executeTakeFirst();
         return row && decode(row);
       }),
-    findAnywhere: (id) =>
+    findInAnyTenant: (id) =>
       run(async () => {
         const row = await db.selectFrom('batches').selectAll().where('id', '=', id).executeTakeFirst();
         return row && decode(row);
       }),
-    list: (place, { limit, after, name, inputFileIds, statuses, createdFrom, createdTo }) =>
+    list: (scope, { limit, after, name, inputFileIds, statuses, createdFrom, createdTo }) =>
       run(async () => {
-        let query = select(place).orderBy('id', 'desc').limit(limit);
+        let query = select(scope).orderBy('id', 'desc').limit(limit);
         if (after !== undefined) query = query.where('id', '<', after);
         if (name !== undefined)
-          query = query.where(({ ref }) => sql<boolean>`${ref('name_folded')} like ${containing(name)} escape '\\'`);
+          query = query.where(
+            ({ ref }) => sql<boolean>`${ref('name_folded')} like ${encodeLikePattern(name)} escape '\\'`,
+          );
         if (inputFileIds !== undefined) query = query.where('input_file_id', 'in', [...inputFileIds]);
         if (statuses !== undefined) query = query.where('status', 'in', [...statuses]);
         if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom);
         if (createdTo !== undefined) query = query.where('created_at', '<=', createdTo);
         return (await query.execute()).map(decode);
       }),
-    usesInput: (fileId) =>
+    isInputInUse: (fileId) =>
       run(async () => {
         const row = await db
           .selectFrom('batches')
@@ -154,7 +161,7 @@ export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
           .executeTakeFirst();
         return row !== undefined;
       }),
-    isOpen: (id) =>
+    isUnfinished: (id) =>
       run(async () => {
         const row = await db
           .selectFrom('batches')
@@ -168,14 +175,14 @@ export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
       run(async () => {
         const row = await db
           .updateTable('batches')
-          // A change that changes nothing: Postgres locks the row for it, and SQLite has no other word for that.
+          // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
           .set(({ ref }) => ({ status: ref('status') }))
           .where('id', '=', id)
           .returningAll()
           .executeTakeFirst();
         return row && decode(row);
       }),
-    change: (id, changes) =>
+    update: (id, changes) =>
       run(async () => {
         const row = await db
           .updateTable('batches')
@@ -185,7 +192,7 @@ export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
           .executeTakeFirstOrThrow();
         return decode(row);
       }),
-    listWithLines: ({ before, limit }) =>
+    listWithStoredLines: ({ before, limit }) =>
       run(async () => {
         const rows = await db
           .selectFrom('batches')
@@ -196,16 +203,16 @@ export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
           .execute();
         return rows.map(({ id }) => id);
       }),
-    forgetLines: (id) =>
+    markLinesRemoved: (id) =>
       run(async () => {
         await db.updateTable('batches').set({ lines_until: null }).where('id', '=', id).execute();
       }),
   };
 }
 
-const containing = (part: string): string => `%${fold(part).replace(/[\\%_]/g, '\\$&')}%`;
+const encodeLikePattern = (part: string): string => `%${fold(part).replace(/[\\%_]/g, '\\$&')}%`;
 
-/** No database of ours compares texts with NUL in them. */
+/** Normalizes a name for the case-insensitive search. NUL is replaced because Postgres rejects it in text. */
 const fold = (name: string): string => name.normalize('NFC').toLowerCase().replaceAll('\0', '\ufffd');
 
 const encode = ({ name, metadata, ...batch }: NewBatch): BatchesTable => ({
@@ -240,7 +247,7 @@ const encode = ({ name, metadata, ...batch }: NewBatch): BatchesTable => ({
   lines_until: null,
 });
 
-/** What is undefined is left out by the query builder. */
+/** Undefined values are left out by Kysely. */
 const encodeChanges = ({ errors, counts, ...changes }: BatchChanges): Updateable<BatchesTable> => ({
   status: changes.status,
   ends_as: changes.endsAs,

@@ -1,23 +1,20 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Owner } from '../core/context.ts';
 import type { Metadata } from '../core/item.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Run } from './run.ts';
+import type { RunQuery } from './run-query.ts';
+import type { TenantScope } from './tenant-scope.ts';
 import type { ConversationsTable } from './schema/conversations.ts';
 import type { Database } from './schema/database.ts';
 
-/** Whose something is. */
-export type Place = Pick<Owner, 'region' | 'workspace'>;
-
-export interface ConversationRecord extends Place {
+export interface ConversationRecord extends TenantScope {
   readonly id: string;
   /** UTC milliseconds. */
   readonly createdAt: number;
   readonly metadata: Metadata;
 }
 
-/** A conversation after room was made in it, and the position where that begins. */
-export interface Extended {
+/** A conversation after positions were assigned in it; `first` is the first new position. */
+export interface ConversationExtension {
   readonly record: ConversationRecord;
   readonly first: number;
 }
@@ -25,56 +22,61 @@ export interface Extended {
 export interface ConversationFilter {
   readonly region?: RegionId | undefined;
   readonly workspace?: string | undefined;
-  /** The last id of the page before. */
+  /** ID of the last conversation of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
-/** Times are UTC milliseconds. What an owner asks for and does not have is undefined or false. */
+/** Times are UTC milliseconds. Conversations that the tenant does not own yield undefined or false. */
 export interface ConversationStore {
   insert(record: ConversationRecord, first: { readonly nextPosition: number }): Promise<void>;
-  find(place: Place, id: string): Promise<ConversationRecord | undefined>;
-  setMetadata(place: Place, id: string, metadata: Metadata, at: number): Promise<ConversationRecord | undefined>;
-  /** Without its items. */
-  remove(place: Place, id: string): Promise<boolean>;
-  /** Gives out the next `count` positions, also 0, to one caller alone; the conversation counts as changed. */
-  extend(place: Place, id: string, count: number, at: number): Promise<Extended | undefined>;
+  find(scope: TenantScope, id: string): Promise<ConversationRecord | undefined>;
+  setMetadata(scope: TenantScope, id: string, metadata: Metadata, at: number): Promise<ConversationRecord | undefined>;
+  /** Removes the conversation, but not its items. */
+  remove(scope: TenantScope, id: string): Promise<boolean>;
+  /** Assigns the next `count` positions (0 is allowed) to one caller alone and marks the conversation as changed. */
+  extend(scope: TenantScope, id: string, count: number, at: number): Promise<ConversationExtension | undefined>;
   /**
-   * Takes the conversation for an answer until `until`, where no other one has it at `now`. One that has it for more than
-   * twice as long was taken before the clock was set back, and counts for nothing: it would have it until then.
+   * Leases the conversation to a response until `until`, unless another response holds the lease at `now`. A lease
+   * longer than twice that time was taken before the clock was set back: it counts as expired, because it would
+   * otherwise last until the old time.
    */
-  takeTurn(place: Place, id: string, wish: { turn: string; until: number; now: number }): Promise<boolean>;
-  /** Until when an answer has the conversation; undefined where none has. */
-  turnUntil(place: Place, id: string): Promise<number | undefined>;
-  /** False where the answer does not have the conversation any more. So do the next two. */
-  renewTurn(place: Place, id: string, wish: { turn: string; until: number }): Promise<boolean>;
-  releaseTurn(place: Place, id: string, turn: string): Promise<boolean>;
-  /** Lets the conversation go and gives out positions, in one step. */
-  finishTurn(
-    place: Place,
+  acquireTurnLease(
+    scope: TenantScope,
     id: string,
-    wish: { turn: string; count: number; at: number },
-  ): Promise<Extended | undefined>;
+    options: { turn: string; until: number; now: number },
+  ): Promise<boolean>;
+  /** Returns when the lease of the current response ends; undefined without one. */
+  getTurnLeaseUntil(scope: TenantScope, id: string): Promise<number | undefined>;
+  /** Returns false if the response no longer holds the lease; the next two methods return false or undefined then. */
+  renewTurnLease(scope: TenantScope, id: string, options: { turn: string; until: number }): Promise<boolean>;
+  releaseTurnLease(scope: TenantScope, id: string, turn: string): Promise<boolean>;
+  /** Releases the lease and assigns positions, in one statement. */
+  finishTurn(
+    scope: TenantScope,
+    id: string,
+    options: { turn: string; count: number; at: number },
+  ): Promise<ConversationExtension | undefined>;
 
-  /** The operator's: anybody's, in the order of their ids. */
+  /** For the operator: lists conversations of all tenants in the order of their IDs. */
   list(filter: ConversationFilter): Promise<readonly ConversationRecord[]>;
-  findAnywhere(id: string): Promise<ConversationRecord | undefined>;
-  /** Anybody's that were last changed before `before` and have no answer in the making at `now`, the oldest first. */
-  listUnchanged(wish: { before: number; now: number; limit: number }): Promise<readonly ConversationRecord[]>;
-  /** Where it is still so. */
-  removeUnchanged(place: Place, id: string, before: number): Promise<boolean>;
+  findInAnyTenant(id: string): Promise<ConversationRecord | undefined>;
+  /** Lists conversations of all tenants last changed before `before` and without a lease at `now`, oldest first. */
+  listUnchanged(query: { before: number; now: number; limit: number }): Promise<readonly ConversationRecord[]>;
+  /** Removes the conversation if it still has not changed since `before`. */
+  removeUnchanged(scope: TenantScope, id: string, before: number): Promise<boolean>;
 }
 
-export function createConversationStore(db: Kysely<Database>, run: Run): ConversationStore {
-  const select = ({ region, workspace }: Place, id: string) =>
+export function createConversationStore(db: Kysely<Database>, run: RunQuery): ConversationStore {
+  const select = ({ region, workspace }: TenantScope, id: string) =>
     db.selectFrom('conversations').where('id', '=', id).where('region', '=', region).where('workspace', '=', workspace);
-  const update = ({ region, workspace }: Place, id: string) =>
+  const update = ({ region, workspace }: TenantScope, id: string) =>
     db
       .updateTable('conversations')
       .where('id', '=', id)
       .where('region', '=', region)
       .where('workspace', '=', workspace);
-  const remove = ({ region, workspace }: Place, id: string) =>
+  const remove = ({ region, workspace }: TenantScope, id: string) =>
     db.deleteFrom('conversations').where('id', '=', id).where('region', '=', region).where('workspace', '=', workspace);
 
   return {
@@ -82,31 +84,31 @@ export function createConversationStore(db: Kysely<Database>, run: Run): Convers
       run(async () => {
         await db.insertInto('conversations').values(encode(record, nextPosition)).execute();
       }),
-    find: (place, id) =>
+    find: (scope, id) =>
       run(async () => {
-        const row = await select(place, id).selectAll().executeTakeFirst();
+        const row = await select(scope, id).selectAll().executeTakeFirst();
         return row && decode(row);
       }),
-    setMetadata: (place, id, metadata, at) =>
+    setMetadata: (scope, id, metadata, at) =>
       run(async () => {
-        const row = await update(place, id)
+        const row = await update(scope, id)
           .set({ metadata: JSON.stringify([...metadata]), changed_at: at })
           .returningAll()
           .executeTakeFirst();
         return row && decode(row);
       }),
-    remove: (place, id) => run(async () => (await remove(place, id).returning('id').executeTakeFirst()) !== undefined),
-    extend: (place, id, count, at) =>
+    remove: (scope, id) => run(async () => (await remove(scope, id).returning('id').executeTakeFirst()) !== undefined),
+    extend: (scope, id, count, at) =>
       run(async () => {
-        const row = await update(place, id)
+        const row = await update(scope, id)
           .set(({ eb }) => ({ next_position: eb('next_position', '+', count), changed_at: at }))
           .returningAll()
           .executeTakeFirst();
         return row && { record: decode(row), first: row.next_position - count };
       }),
-    takeTurn: (place, id, { turn, until, now }) =>
+    acquireTurnLease: (scope, id, { turn, until, now }) =>
       run(async () => {
-        const row = await update(place, id)
+        const row = await update(scope, id)
           .set({ turn_id: turn, turn_until: until })
           .where((eb) =>
             eb.or([
@@ -119,29 +121,29 @@ export function createConversationStore(db: Kysely<Database>, run: Run): Convers
           .executeTakeFirst();
         return row !== undefined;
       }),
-    turnUntil: (place, id) =>
-      run(async () => (await select(place, id).select('turn_until').executeTakeFirst())?.turn_until ?? undefined),
-    renewTurn: (place, id, { turn, until }) =>
+    getTurnLeaseUntil: (scope, id) =>
+      run(async () => (await select(scope, id).select('turn_until').executeTakeFirst())?.turn_until ?? undefined),
+    renewTurnLease: (scope, id, { turn, until }) =>
       run(async () => {
-        const row = await update(place, id)
+        const row = await update(scope, id)
           .set({ turn_until: until })
           .where('turn_id', '=', turn)
           .returning('id')
           .executeTakeFirst();
         return row !== undefined;
       }),
-    releaseTurn: (place, id, turn) =>
+    releaseTurnLease: (scope, id, turn) =>
       run(async () => {
-        const row = await update(place, id)
+        const row = await update(scope, id)
           .set({ turn_id: null, turn_until: null })
           .where('turn_id', '=', turn)
           .returning('id')
           .executeTakeFirst();
         return row !== undefined;
       }),
-    finishTurn: (place, id, { turn, count, at }) =>
+    finishTurn: (scope, id, { turn, count, at }) =>
       run(async () => {
-        const row = await update(place, id)
+        const row = await update(scope, id)
           .set(({ eb }) => ({
             turn_id: null,
             turn_until: null,
@@ -161,7 +163,7 @@ export function createConversationStore(db: Kysely<Database>, run: Run): Convers
         if (after !== undefined) query = query.where('id', '>', after);
         return (await query.execute()).map(decode);
       }),
-    findAnywhere: (id) =>
+    findInAnyTenant: (id) =>
       run(async () => {
         const row = await db.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirst();
         return row && decode(row);
@@ -178,9 +180,9 @@ export function createConversationStore(db: Kysely<Database>, run: Run): Convers
           .execute();
         return rows.map(decode);
       }),
-    removeUnchanged: (place, id, before) =>
+    removeUnchanged: (scope, id, before) =>
       run(async () => {
-        const row = await remove(place, id).where('changed_at', '<', before).returning('id').executeTakeFirst();
+        const row = await remove(scope, id).where('changed_at', '<', before).returning('id').executeTakeFirst();
         return row !== undefined;
       }),
   };

@@ -1,67 +1,67 @@
 import type { Kysely, Selectable } from 'kysely';
 import type {
   DeploymentEvent,
-  DeploymentMove,
+  DeploymentTransition,
   DeploymentRecord,
   DeploymentSpec,
   DeploymentStatus,
   PtuCapacity,
 } from '../core/deployment.ts';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { DeploymentEventsTable, DeploymentsTable } from './schema/deployments.ts';
 
-export interface DeploymentPage {
+export interface DeploymentListQuery {
   readonly status?: DeploymentStatus | undefined;
   readonly limit: number;
-  /** How many of the newest are passed over. */
+  /** Number of newest deployments to skip. */
   readonly skip: number;
 }
 
 /**
- * Deployments and what happened to them. Whatever writes is done in a transaction that calls `lock` first: what is read
- * after that stays so until it ends, so that a change is decided by what is, and written whole.
+ * Deployments and their events. Every write happens in a transaction that calls `lock` first: what the transaction
+ * reads after that stays unchanged until its end, so that changes are decided on current data.
  */
 export interface DeploymentStore {
-  /** Until the transaction ends, nobody else changes a deployment. */
+  /** Keeps all deployments from changing until the transaction ends. */
   lock(): Promise<void>;
-  /** How many changes there have been: whoever holds a picture of all of them sees by it that it is an old one. */
-  changes(): Promise<number>;
-  /** False where the workspace has one of this name in the region. */
+  /** Returns the number of changes so far. A different number tells a reader that its copy is outdated. */
+  countChanges(): Promise<number>;
+  /** Returns false if the tenant has a deployment of this name. */
   insert(record: DeploymentRecord): Promise<boolean>;
-  find(place: Place, name: string): Promise<DeploymentRecord | undefined>;
+  find(scope: TenantScope, name: string): Promise<DeploymentRecord | undefined>;
   findById(id: string): Promise<DeploymentRecord | undefined>;
-  /** The newest first. */
-  list(place: Place, page: DeploymentPage): Promise<readonly DeploymentRecord[]>;
-  count(place: Place, status?: DeploymentStatus): Promise<number>;
-  /** Everybody's, the oldest first. */
+  /** Lists deployments, newest first. */
+  list(scope: TenantScope, page: DeploymentListQuery): Promise<readonly DeploymentRecord[]>;
+  count(scope: TenantScope, status?: DeploymentStatus): Promise<number>;
+  /** Lists deployments of all tenants, oldest first. */
   listAll(): Promise<readonly DeploymentRecord[]>;
-  /** All of it but what never changes: id, place, name, model, plan, specification and creator. */
+  /** Saves all fields except the immutable ones: ID, tenant, name, model, plan, specification and creator. */
   save(record: DeploymentRecord): Promise<void>;
-  /** With its events. */
+  /** Removes the deployment and its events. */
   remove(id: string): Promise<void>;
-  /** The next event of a deployment that is there; of its events the newest `keep` stay. */
+  /** Adds the next event of an existing deployment and removes all but the newest `keep` events. */
   addEvent(event: Omit<DeploymentEvent, 'number'>, options: { readonly keep: number }): Promise<DeploymentEvent>;
-  /** Those with a greater number than `after`, in their order. */
+  /** Lists events with numbers above `after`, in order. */
   listEvents(id: string, page: { readonly after: number; readonly limit: number }): Promise<readonly DeploymentEvent[]>;
-  /** Undefined where the deployment is not there. */
-  lastEvent(id: string): Promise<DeploymentEvent | undefined>;
+  /** Returns undefined if the deployment does not exist. */
+  findLastEvent(id: string): Promise<DeploymentEvent | undefined>;
 }
 
 const SEQUENCE = 'deployments';
 
-export function createDeploymentStore(db: Kysely<Database>, run: Run): DeploymentStore {
-  const select = ({ region, workspace }: Place) =>
+export function createDeploymentStore(db: Kysely<Database>, run: RunQuery): DeploymentStore {
+  const select = ({ region, workspace }: TenantScope) =>
     db.selectFrom('deployments').where('region', '=', region).where('workspace', '=', workspace);
-  const count = async (): Promise<void> => {
+  const recordChange = async (): Promise<void> => {
     await db
       .updateTable('sequences')
       .set(({ eb }) => ({ last: eb('last', '+', 1) }))
       .where('name', '=', SEQUENCE)
       .execute();
   };
-  const events = (id: string) => db.selectFrom('deployment_events').selectAll().where('deployment', '=', id);
+  const selectEvents = (id: string) => db.selectFrom('deployment_events').selectAll().where('deployment', '=', id);
 
   return {
     lock: () =>
@@ -69,18 +69,18 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
         await db
           .insertInto('sequences')
           .values({ name: SEQUENCE, last: 0 })
-          // A change that changes nothing: Postgres locks the row for it, and SQLite has no other word for that.
+          // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
           .onConflict((conflict) => conflict.column('name').doUpdateSet(({ ref }) => ({ last: ref('sequences.last') })))
           .execute();
       }),
-    changes: () =>
+    countChanges: () =>
       run(async () => {
         const row = await db.selectFrom('sequences').select('last').where('name', '=', SEQUENCE).executeTakeFirst();
         return row?.last ?? 0;
       }),
     insert: (record) =>
       run(async () => {
-        await count();
+        await recordChange();
         const row = await db
           .insertInto('deployments')
           .values(encode(record))
@@ -89,9 +89,9 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
           .executeTakeFirst();
         return row !== undefined;
       }),
-    find: (place, name) =>
+    find: (scope, name) =>
       run(async () => {
-        const row = await select(place).selectAll().where('name', '=', name).executeTakeFirst();
+        const row = await select(scope).selectAll().where('name', '=', name).executeTakeFirst();
         return row && decode(row);
       }),
     findById: (id) =>
@@ -99,17 +99,17 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
         const row = await db.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
         return row && decode(row);
       }),
-    list: (place, { status, limit, skip }) =>
+    list: (scope, { status, limit, skip }) =>
       run(async () => {
-        let query = select(place).selectAll().orderBy('id', 'desc').limit(limit).offset(skip);
+        let query = select(scope).selectAll().orderBy('id', 'desc').limit(limit).offset(skip);
         if (status !== undefined) query = query.where('status', '=', status);
         return (await query.execute()).map(decode);
       }),
-    count: (place, status) =>
+    count: (scope, status) =>
       run(async () => {
-        let query = select(place).select(({ fn }) => fn.countAll().as('count'));
+        let query = select(scope).select(({ fn }) => fn.countAll().as('count'));
         if (status !== undefined) query = query.where('status', '=', status);
-        // Some databases count in integers that a number need not hold; these are few.
+        // Some databases return counts as strings or bigints; the number of deployments is small.
         return Number((await query.executeTakeFirstOrThrow()).count);
       }),
     listAll: () =>
@@ -119,7 +119,7 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
         const { capacity, ready_capacity, ptu, rpm_limit, tpm_limit, status, generation, reached, ...row } =
           encode(record);
         const { modifier, modified_at } = row;
-        await count();
+        await recordChange();
         await db
           .updateTable('deployments')
           .set({ capacity, ready_capacity, ptu, rpm_limit, tpm_limit, status, generation, reached })
@@ -129,7 +129,7 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
       }),
     remove: (id) =>
       run(async () => {
-        await count();
+        await recordChange();
         await db.deleteFrom('deployment_events').where('deployment', '=', id).execute();
         await db.deleteFrom('deployments').where('id', '=', id).execute();
       }),
@@ -152,12 +152,12 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
       }),
     listEvents: (id, { after, limit }) =>
       run(async () => {
-        const rows = await events(id).where('number', '>', after).orderBy('number').limit(limit).execute();
+        const rows = await selectEvents(id).where('number', '>', after).orderBy('number').limit(limit).execute();
         return rows.map(decodeEvent);
       }),
-    lastEvent: (id) =>
+    findLastEvent: (id) =>
       run(async () => {
-        const row = await events(id).orderBy('number', 'desc').limit(1).executeTakeFirst();
+        const row = await selectEvents(id).orderBy('number', 'desc').limit(1).executeTakeFirst();
         return row && decodeEvent(row);
       }),
   };
@@ -179,7 +179,7 @@ const encode = (record: DeploymentRecord): DeploymentsTable => ({
   tpm_limit: record.tpmLimit ?? null,
   status: record.status,
   generation: record.generation,
-  reached: record.reached,
+  reached: record.appliedGeneration,
   spec: JSON.stringify(record.spec),
   creator: record.creator,
   modifier: record.modifier,
@@ -204,7 +204,7 @@ const decode = (row: Selectable<DeploymentsTable>): DeploymentRecord => ({
   tpmLimit: row.tpm_limit ?? undefined,
   status: row.status,
   generation: row.generation,
-  reached: row.reached,
+  appliedGeneration: row.reached,
   spec: JSON.parse(row.spec) as DeploymentSpec,
   creator: row.creator,
   modifier: row.modifier,
@@ -216,7 +216,7 @@ const encodeEvent = (event: DeploymentEvent): DeploymentEventsTable => ({
   deployment: event.deployment,
   number: event.number,
   at: event.at,
-  move: event.move,
+  move: event.transition,
   from_status: event.from ?? null,
   to_status: event.to,
   reason: event.reason,
@@ -230,7 +230,7 @@ const decodeEvent = (row: Selectable<DeploymentEventsTable>): DeploymentEvent =>
   deployment: row.deployment,
   number: row.number,
   at: row.at,
-  move: row.move as DeploymentMove,
+  transition: row.move as DeploymentTransition,
   from: row.from_status ?? undefined,
   to: row.to_status,
   reason: row.reason,

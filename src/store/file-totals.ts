@@ -1,32 +1,34 @@
 import type { Kysely } from 'kysely';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
-/** What a workspace holds in a region, reserved or active. */
-export interface FileTotal {
+/** Reserved and active files of a workspace in a region. */
+export interface FileUsage {
   readonly files: number;
   readonly bytes: number;
 }
 
-/** Sums that are kept beside the files, so that nobody has to count them. All but the first two inside a transaction only. */
-export interface FileTotals {
-  /** What was held a moment ago. */
-  look(place: Place): Promise<FileTotal>;
-  /** Active files of a purpose, of all without one. */
-  countOf(place: Place, purpose?: string): Promise<number>;
-  /** What is held now; until the transaction ends, nobody else changes it. */
-  lock(place: Place): Promise<FileTotal>;
-  /** Adds to what was locked; negative takes away. */
-  add(place: Place, change: FileTotal): Promise<void>;
-  addToCount(place: Place, purpose: string, files: number): Promise<void>;
-  /** From 1 on, each once. */
+/**
+ * Sums kept beside the files, so that rows need not be counted. All but the first two members require a transaction.
+ */
+export interface FileTotalsStore {
+  /** Returns the usage without locking it: it may change at once. */
+  getUsage(scope: TenantScope): Promise<FileUsage>;
+  /** Counts active files of a purpose, or of all purposes without one. */
+  countActive(scope: TenantScope, purpose?: string): Promise<number>;
+  /** Returns the usage and keeps it from changing until the transaction ends. */
+  lockUsage(scope: TenantScope): Promise<FileUsage>;
+  /** Adds to the locked usage; negative numbers subtract. */
+  addUsage(scope: TenantScope, change: FileUsage): Promise<void>;
+  addToActiveCount(scope: TenantScope, purpose: string, files: number): Promise<void>;
+  /** Returns consecutive numbers from 1, each once. */
   nextNumber(): Promise<number>;
 }
 
-export function createFileTotals(db: Kysely<Database>, run: Run): FileTotals {
+export function createFileTotalsStore(db: Kysely<Database>, run: RunQuery): FileTotalsStore {
   return {
-    look: ({ region, workspace }) =>
+    getUsage: ({ region, workspace }) =>
       run(async () => {
         const row = await db
           .selectFrom('file_totals')
@@ -36,14 +38,14 @@ export function createFileTotals(db: Kysely<Database>, run: Run): FileTotals {
           .executeTakeFirst();
         return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
       }),
-    lock: ({ region, workspace }) =>
+    lockUsage: ({ region, workspace }) =>
       run(async () => {
         await db
           .insertInto('file_totals')
           .values({ region, workspace, files: 0, bytes: 0 })
           .onConflict((conflict) => conflict.doNothing())
           .execute();
-        // A change that changes nothing: Postgres locks the row for it, and SQLite has no other word for that.
+        // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
         const { files, bytes } = await db
           .updateTable('file_totals')
           .set(({ ref }) => ({ files: ref('files') }))
@@ -53,7 +55,7 @@ export function createFileTotals(db: Kysely<Database>, run: Run): FileTotals {
           .executeTakeFirstOrThrow();
         return { files, bytes };
       }),
-    add: ({ region, workspace }, { files, bytes }) =>
+    addUsage: ({ region, workspace }, { files, bytes }) =>
       run(async () => {
         await db
           .updateTable('file_totals')
@@ -62,7 +64,7 @@ export function createFileTotals(db: Kysely<Database>, run: Run): FileTotals {
           .where('workspace', '=', workspace)
           .execute();
       }),
-    countOf: ({ region, workspace }, purpose) =>
+    countActive: ({ region, workspace }, purpose) =>
       run(async () => {
         let query = db
           .selectFrom('file_counts')
@@ -72,7 +74,7 @@ export function createFileTotals(db: Kysely<Database>, run: Run): FileTotals {
         if (purpose !== undefined) query = query.where('purpose', '=', purpose);
         return (await query.execute()).reduce((sum, { files }) => sum + files, 0);
       }),
-    addToCount: ({ region, workspace }, purpose, files) =>
+    addToActiveCount: ({ region, workspace }, purpose, files) =>
       run(async () => {
         await db
           .insertInto('file_counts')

@@ -1,115 +1,122 @@
 import type { Kysely, Selectable } from 'kysely';
 import { assert } from '../lib/assert.ts';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { FilesTable } from './schema/files.ts';
 
-/** A file that is there. */
-export interface FileRecord extends Place {
+/** Active file. */
+export interface FileRecord extends TenantScope {
   readonly id: string;
-  /** Of its id, what is sortable by time. */
+  /** Time-sortable part of the ID. */
   readonly sortKey: string;
-  /** Counted up over all files that ever were. */
+  /** Sequence number over all files ever created. */
   readonly number: number;
   readonly name: string;
   readonly description: string;
   readonly purpose: string;
   readonly sizeBytes: number;
   readonly md5: string;
-  /** Of the key that it was sent with. */
+  /** ID of the API key that uploaded the file. */
   readonly keyId: string;
   /** UTC milliseconds. */
   readonly createdAt: number;
-  /** Name of its bytes in the blob store. */
+  /** Name of the file's bytes in the blob store. */
   readonly blob: string;
 }
 
-/** Room for a file that is still coming in. */
-export interface Reservation extends Place {
+/** Storage reserved for a file that is still being uploaded or written. */
+export interface FileReservation extends TenantScope {
   readonly blob: string;
   readonly keyId: string;
   readonly bytes: number;
   /** UTC milliseconds. */
   readonly leaseUntil: number;
   readonly at: number;
-  /** The batch whose results it is for: it is kept while that has not ended. */
-  readonly heldFor?: string | undefined;
+  /** ID of the batch whose results it will hold: the reservation lasts until that batch ends. */
+  readonly batchId?: string | undefined;
 }
 
-/** What is left to do for a file that nobody can find any more; `files` and `bytes` are what it held until then. */
-export interface Retired extends Place {
+/** File that can no longer be found but still needs cleanup; `bytes` is what it occupied until then. */
+export interface RetiredFile extends TenantScope {
   readonly blob: string;
   readonly bytes: number;
-  /** Undefined where it never was active. */
+  /** Undefined if the file never became active. */
   readonly purpose: string | undefined;
 }
 
-export interface Expired extends Place {
+/** Reservation or deletion whose lease has expired. */
+export interface ExpiredFile extends TenantScope {
   readonly blob: string;
   readonly isReserved: boolean;
-  /** The batch whose results it is for. */
-  readonly heldFor: string | undefined;
+  /** ID of the batch whose results it will hold. */
+  readonly batchId: string | undefined;
 }
 
-/** What a reservation becomes; whose it is stays. */
-export type Activated = Omit<FileRecord, keyof Place | 'keyId' | 'blob'>;
+/** Metadata that turns a reservation into an active file. */
+export type FileActivation = Omit<FileRecord, keyof TenantScope | 'keyId' | 'blob'>;
 
-export interface FileList {
+export interface FileListQuery {
   readonly purpose?: string | undefined;
   readonly limit: number;
-  /** How many of the newest are passed over. */
+  /** Number of newest files to skip. */
   readonly skip?: number | undefined;
-  /** Only those whose sort key is less. */
+  /** Lists only files with a smaller sort key. */
   readonly after?: string | undefined;
-  /** At or after, and at or before, in UTC milliseconds. */
+  /** Inclusive bounds of the creation time in UTC milliseconds. */
   readonly createdFrom?: number | undefined;
   readonly createdTo?: number | undefined;
 }
 
-/** Sums and counts are `FileTotals`' matter, and change in the same transaction. */
+/** Files and reservations. `FileTotalsStore` keeps the sums and counts, changed in the same transaction. */
 export interface FileStore {
-  reserve(reservation: Reservation): Promise<void>;
-  /** Of a reservation that is still there; so too `activate`. False where it is not. */
-  grow(blob: string, wish: { bytes: number; leaseUntil: number }): Promise<boolean>;
-  /** What comes in now, in the order in which it began: what is held for a batch does not. */
-  reservations(place: Place): Promise<readonly { blob: string; bytes: number }[]>;
-  /** Of those that are reservations still. */
-  renew(blobs: readonly string[], leaseUntil: number): Promise<void>;
-  /** Gives a reservation another blob. False where it is none any more. */
-  rename(blob: string, to: string): Promise<boolean>;
-  /** The record; and what it held as a reservation. */
-  activate(blob: string, facts: Activated): Promise<{ record: FileRecord; heldBytes: number } | undefined>;
-  /** Undefined where there is none that is active. */
-  find(place: Place, id: string): Promise<FileRecord | undefined>;
-  findAnywhere(id: string): Promise<FileRecord | undefined>;
-  /** The newest first. */
-  list(place: Place, wish: FileList): Promise<readonly FileRecord[]>;
-  /** From then on it cannot be found. Undefined where there was none. */
-  retire(place: Place, id: string, wish: { leaseUntil: number; at: number }): Promise<Retired | undefined>;
-  /** The same for a reservation; with `expiredAt` only where its lease ended before that. */
-  giveUp(blob: string, wish: { leaseUntil: number; at: number; expiredAt?: number }): Promise<Retired | undefined>;
-  /** What nobody works at any more: reservations and half deleted ones whose lease ended before `before`. */
-  listExpired(wish: { before: number; limit: number }): Promise<readonly Expired[]>;
-  /** The last trace of one that was retired or given up. */
+  reserve(reservation: FileReservation): Promise<void>;
+  /** Adds bytes to a reservation and renews its lease; false if the reservation no longer exists. */
+  growReservation(blob: string, options: { bytes: number; leaseUntil: number }): Promise<boolean>;
+  /** Lists running uploads in the order in which they started; reservations for batch results are left out. */
+  listReservations(scope: TenantScope): Promise<readonly { blob: string; bytes: number }[]>;
+  /** Extends the leases; blobs that are not reserved any more are ignored. */
+  renewReservations(blobs: readonly string[], leaseUntil: number): Promise<void>;
+  /** Gives a reservation another blob name; false if the reservation no longer exists. */
+  renameReservedBlob(blob: string, to: string): Promise<boolean>;
+  /** Turns a reservation into an active file; undefined if the reservation no longer exists. */
+  activate(
+    blob: string,
+    activation: FileActivation,
+  ): Promise<{ record: FileRecord; reservedBytes: number } | undefined>;
+  /** Returns undefined if the tenant has no active file with this ID. */
+  find(scope: TenantScope, id: string): Promise<FileRecord | undefined>;
+  findInAnyTenant(id: string): Promise<FileRecord | undefined>;
+  /** Lists active files, newest first. */
+  list(scope: TenantScope, query: FileListQuery): Promise<readonly FileRecord[]>;
+  /** Starts the deletion of an active file: it can no longer be found. Undefined if there is none. */
+  retire(scope: TenantScope, id: string, options: { leaseUntil: number; at: number }): Promise<RetiredFile | undefined>;
+  /** Starts the deletion of a reservation; with `expiredAt`, only if its lease ended before that time. */
+  retireReservation(
+    blob: string,
+    options: { leaseUntil: number; at: number; expiredAt?: number },
+  ): Promise<RetiredFile | undefined>;
+  /** Lists reservations and unfinished deletions whose lease ended before `before`. */
+  listExpired(query: { before: number; limit: number }): Promise<readonly ExpiredFile[]>;
+  /** Removes the row of a file that is being deleted. */
   remove(blob: string): Promise<void>;
-  /** Those among them that have a row, in whatever state. */
-  known(blobs: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Returns those of the blob names that have a row, in any state. */
+  filterReferenced(blobs: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
-export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
-  const select = (place: Place) =>
+export function createFileStore(db: Kysely<Database>, run: RunQuery): FileStore {
+  const select = (scope: TenantScope) =>
     db
       .selectFrom('files')
       .selectAll()
-      .where('region', '=', place.region)
-      .where('workspace', '=', place.workspace)
+      .where('region', '=', scope.region)
+      .where('workspace', '=', scope.workspace)
       .where('state', '=', 'active');
 
-  /** Active ones, the newest first: all others have no sort key. */
-  const matching = (
-    { region, workspace }: Place,
-    { purpose, after, createdFrom, createdTo }: Omit<FileList, 'limit' | 'skip'>,
+  /** Selects active files, newest first: other rows have no sort key. */
+  const selectMatching = (
+    { region, workspace }: TenantScope,
+    { purpose, after, createdFrom, createdTo }: Omit<FileListQuery, 'limit' | 'skip'>,
   ) => {
     let query = db
       .selectFrom('files')
@@ -125,7 +132,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
   };
 
   return {
-    reserve: ({ blob, region, workspace, keyId, bytes, leaseUntil, at, heldFor }) =>
+    reserve: ({ blob, region, workspace, keyId, bytes, leaseUntil, at, batchId }) =>
       run(async () => {
         await db
           .insertInto('files')
@@ -138,11 +145,11 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
             bytes,
             lease_until: leaseUntil,
             changed_at: at,
-            held_for: heldFor ?? null,
+            held_for: batchId ?? null,
           })
           .execute();
       }),
-    grow: (blob, { bytes, leaseUntil }) =>
+    growReservation: (blob, { bytes, leaseUntil }) =>
       run(async () => {
         const row = await db
           .updateTable('files')
@@ -153,12 +160,12 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .executeTakeFirst();
         return row !== undefined;
       }),
-    reservations: ({ region, workspace }) =>
+    listReservations: ({ region, workspace }) =>
       run(() =>
         db
           .selectFrom('files')
           .select(['blob', 'bytes'])
-          // All that are active have none: few rows are left.
+          // Active files have no lease: few rows are left.
           .where('lease_until', 'is not', null)
           .where('state', '=', 'reserved')
           .where('held_for', 'is', null)
@@ -167,7 +174,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .orderBy('blob')
           .execute(),
       ),
-    renew: (blobs, leaseUntil) =>
+    renewReservations: (blobs, leaseUntil) =>
       run(async () => {
         await db
           .updateTable('files')
@@ -176,7 +183,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .where('state', '=', 'reserved')
           .execute();
       }),
-    rename: (blob, to) =>
+    renameReservedBlob: (blob, to) =>
       run(async () => {
         const row = await db
           .updateTable('files')
@@ -189,7 +196,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
       }),
     activate: (blob, { id, sortKey, number, name, description, purpose, sizeBytes, md5, createdAt }) =>
       run(async () => {
-        const held = await db
+        const reservation = await db
           .selectFrom('files')
           .select('bytes')
           .where('blob', '=', blob)
@@ -215,14 +222,14 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .where('state', '=', 'reserved')
           .returningAll()
           .executeTakeFirst();
-        return held && row && { record: decode(row), heldBytes: held.bytes };
+        return reservation && row && { record: decode(row), reservedBytes: reservation.bytes };
       }),
-    find: (place, id) =>
+    find: (scope, id) =>
       run(async () => {
-        const row = await select(place).where('id', '=', id).executeTakeFirst();
+        const row = await select(scope).where('id', '=', id).executeTakeFirst();
         return row && decode(row);
       }),
-    findAnywhere: (id) =>
+    findInAnyTenant: (id) =>
       run(async () => {
         const row = await db
           .selectFrom('files')
@@ -232,12 +239,12 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .executeTakeFirst();
         return row && decode(row);
       }),
-    list: (place, { limit, skip = 0, ...filter }) =>
+    list: (scope, { limit, skip = 0, ...filter }) =>
       run(async () => {
-        let query = matching(place, filter).selectAll().limit(limit);
-        // What is passed over is so in the index alone: it has all that this asks for, and no row is read.
+        let query = selectMatching(scope, filter).selectAll().limit(limit);
+        // Skipped rows are counted in the index alone, which has all columns of the filter: no row is read.
         if (skip > 0)
-          query = query.where('sort_key', '<=', matching(place, filter).select('sort_key').limit(1).offset(skip));
+          query = query.where('sort_key', '<=', selectMatching(scope, filter).select('sort_key').limit(1).offset(skip));
         return (await query.execute()).map(decode);
       }),
     retire: ({ region, workspace }, id, { leaseUntil, at }) =>
@@ -251,9 +258,9 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .where('state', '=', 'active')
           .returningAll()
           .executeTakeFirst();
-        return row && retired(row);
+        return row && decodeRetired(row);
       }),
-    giveUp: (blob, { leaseUntil, at, expiredAt }) =>
+    retireReservation: (blob, { leaseUntil, at, expiredAt }) =>
       run(async () => {
         let query = db
           .updateTable('files')
@@ -262,7 +269,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .where('state', '=', 'reserved');
         if (expiredAt !== undefined) query = query.where('lease_until', '<', expiredAt);
         const row = await query.returningAll().executeTakeFirst();
-        return row && retired(row);
+        return row && decodeRetired(row);
       }),
     listExpired: ({ before, limit }) =>
       run(async () => {
@@ -273,17 +280,17 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .orderBy('lease_until')
           .limit(limit)
           .execute();
-        return rows.map(({ state, held_for: heldFor, ...row }) => ({
+        return rows.map(({ state, held_for: batchId, ...row }) => ({
           ...row,
           isReserved: state === 'reserved',
-          heldFor: heldFor ?? undefined,
+          batchId: batchId ?? undefined,
         }));
       }),
     remove: (blob) =>
       run(async () => {
         await db.deleteFrom('files').where('blob', '=', blob).where('state', '=', 'deleting').execute();
       }),
-    known: (blobs) =>
+    filterReferenced: (blobs) =>
       run(async () => {
         if (blobs.length === 0) return new Set();
         const rows = await db
@@ -296,7 +303,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
   };
 }
 
-const retired = ({ blob, region, workspace, bytes, purpose }: Selectable<FilesTable>): Retired => ({
+const decodeRetired = ({ blob, region, workspace, bytes, purpose }: Selectable<FilesTable>): RetiredFile => ({
   blob,
   region,
   workspace,
@@ -308,9 +315,9 @@ function decode(row: Selectable<FilesTable>): FileRecord {
   const { id, sort_key: sortKey, number, name, description, purpose, md5, created_at: createdAt } = row;
   assert(
     id !== null && sortKey !== null && number !== null && name !== null && description !== null,
-    'an active file has a name',
+    'an active file has an ID and a name',
   );
-  assert(purpose !== null && md5 !== null && createdAt !== null, 'an active file has its facts');
+  assert(purpose !== null && md5 !== null && createdAt !== null, 'an active file has its metadata');
   return {
     id,
     sortKey,

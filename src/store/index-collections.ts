@@ -1,49 +1,49 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Run } from './run.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { IndexCollectionsTable } from './schema/search-index.ts';
 
-/** Where documents of a collection come from. Paths are absolute, and for the operator alone. */
+/** Source of a collection's documents. Paths are absolute; shown to the operator only. */
 export type IndexSource =
   | { readonly type: 'folder' | 'file' | 'url-file'; readonly path: string }
   | { readonly type: 'url'; readonly url: string };
 
-/** What was given to the local index under one name. Times are UTC milliseconds. */
+/** A named set of documents in the local index. Times are UTC milliseconds. */
 export interface IndexCollection {
   readonly name: string;
   readonly sources: readonly IndexSource[];
-  /** Its documents are found only where somebody asks for domains. */
+  /** If present, only domain searches find the documents. */
   readonly domain: string | undefined;
-  /** Absent: everybody's. */
+  /** Workspace that may search the collection; undefined: all workspaces. */
   readonly workspace: string | undefined;
   readonly createdAt: number;
-  /** When all of its sources were last gone through; absent: not to their end yet. */
+  /** When the last complete refresh of all sources finished; undefined before the first. */
   readonly refreshedAt: number | undefined;
 }
 
 export interface IndexCollectionTotals {
   readonly documents: number;
   readonly passages: number;
-  /** Of what they were read from. */
+  /** Total size of the source documents. */
   readonly bytes: number;
-  /** Documents that have vectors. */
+  /** Number of documents that have vectors. */
   readonly vectors: number;
 }
 
 export interface IndexCollectionStore {
-  /** False where the name is taken. */
+  /** Returns false if the name is taken. */
   insert(collection: IndexCollection): Promise<boolean>;
   find(name: string): Promise<IndexCollection | undefined>;
-  /** By name. */
+  /** Lists collections by name. */
   list(): Promise<readonly IndexCollection[]>;
-  totalsOf(name: string): Promise<IndexCollectionTotals>;
+  getTotals(name: string): Promise<IndexCollectionTotals>;
   setSources(name: string, sources: readonly IndexSource[]): Promise<void>;
   setRefreshed(name: string, at: number): Promise<void>;
-  /** Of one that has no documents any more; false where there is none, or it has some. */
+  /** Removes an empty collection; false if it does not exist or has documents. */
   remove(name: string): Promise<boolean>;
 }
 
-export function createIndexCollectionStore(db: Kysely<Database>, run: Run): IndexCollectionStore {
+export function createIndexCollectionStore(db: Kysely<Database>, run: RunQuery): IndexCollectionStore {
   return {
     insert: ({ name, sources, domain, workspace, createdAt, refreshedAt }) =>
       run(async () => {
@@ -72,7 +72,7 @@ export function createIndexCollectionStore(db: Kysely<Database>, run: Run): Inde
         const rows = await db.selectFrom('index_collections').selectAll().orderBy('name').execute();
         return rows.map(decode);
       }),
-    totalsOf: (name) =>
+    getTotals: (name) =>
       run(async () => {
         const row = await db
           .selectFrom('index_documents')
@@ -128,5 +128,5 @@ const decode = (row: Selectable<IndexCollectionsTable>): IndexCollection => ({
   refreshedAt: row.refreshed_at ?? undefined,
 });
 
-/** Parser of what `insert` and `setSources` wrote. */
+/** Parses what `insert` and `setSources` wrote. */
 const parseSources = (json: string): readonly IndexSource[] => JSON.parse(json) as readonly IndexSource[];

@@ -1,27 +1,27 @@
 import type { Kysely } from 'kysely';
-import type { FullText } from './dialects/full-text.ts';
-import type { Run } from './run.ts';
+import type { FullTextIndex } from './dialects/full-text.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
 export interface IndexPassage {
   readonly text: string;
-  /** What it is found by, in order and as often as it occurs; letters and digits. */
+  /** Search terms in order, with repetitions: letters and digits. */
   readonly terms: readonly string[];
 }
 
-/** A document that was read, and what it is found by. Times are UTC milliseconds. */
+/** A document and its search terms. Times are UTC milliseconds. */
 export interface IndexDocument {
   readonly collection: string;
-  /** Its address, or its path within the collection: once each. */
+  /** URL or path of the document, unique within the collection. */
   readonly reference: string;
-  /** What an answer names: http(s) or `parley-index:`. */
+  /** URL shown in search results: http(s) or `parley-index:`. */
   readonly url: string;
-  /** Of its address, '' without one. */
+  /** Host of the URL, '' without one. */
   readonly host: string;
   readonly title: string;
   readonly siteName: string;
   readonly icon: string;
-  /** Absent: nobody knows. */
+  /** Undefined if unknown. */
   readonly publishedAt: number | undefined;
   readonly hash: string;
   readonly bytes: number;
@@ -29,7 +29,7 @@ export interface IndexDocument {
   readonly at: number;
 }
 
-/** The vectors of all passages of a document, in their order, a signed byte for each component. */
+/** Vectors of all passages of a document in order, one signed byte per component. */
 export interface IndexVectors {
   readonly model: string;
   readonly dimensions: number;
@@ -37,46 +37,52 @@ export interface IndexVectors {
 }
 
 export interface IndexDocumentStore {
-  /** A new one, or in the place of the one of that reference. False where its collection is not there. In a transaction only. */
-  put(document: IndexDocument): Promise<boolean>;
-  /** Hashes by reference, of up to `limit` of a collection, in the order of references. */
-  hashes(
+  /**
+   * Inserts or replaces the document of this reference; false if the collection does not exist. Requires a transaction.
+   */
+  upsert(document: IndexDocument): Promise<boolean>;
+  /** Lists hashes of up to `limit` documents of a collection by reference, in the order of references. */
+  listHashes(
     collection: string,
     page: { readonly after: string; readonly limit: number },
   ): Promise<ReadonlyMap<string, string>>;
-  /** In a transaction only. */
+  /** Requires a transaction. */
   remove(collection: string, references: readonly string[]): Promise<void>;
-  /** Of a collection, those that have no vectors of that model: id and texts. */
-  withoutVectors(
+  /** Lists documents of a collection that have no vectors of the model. */
+  listWithoutVectors(
     collection: string,
-    wish: { readonly model: string; readonly after: number; readonly limit: number },
+    query: { readonly model: string; readonly after: number; readonly limit: number },
   ): Promise<readonly { readonly id: number; readonly firstPassage: number; readonly passages: number }[]>;
-  /** Of a document as it is now, in their order. */
-  textsOf(document: number): Promise<readonly string[]>;
-  /** In the place of older ones; of no effect where the document was replaced meanwhile. */
+  /** Returns the texts of the document's current passages in order. */
+  listPassageTexts(document: number): Promise<readonly string[]>;
+  /** Inserts or replaces vectors; does nothing if the document was replaced meanwhile. */
   setVectors(document: number, vectors: IndexVectors): Promise<void>;
 }
 
-/** Rows of one statement: each takes three parameters, of which databases allow tens of thousands. */
-const ROWS_AT_ONCE = 500;
+/** Rows per statement: a row has three parameters, and databases allow tens of thousands per statement. */
+const ROWS_PER_STATEMENT = 500;
 
-export function createIndexDocumentStore(db: Kysely<Database>, run: Run, fullText: FullText): IndexDocumentStore {
-  const removeOf = async (collection: string, references: readonly string[]): Promise<void> => {
-    const gone = await db
+export function createIndexDocumentStore(
+  db: Kysely<Database>,
+  run: RunQuery,
+  fullText: FullTextIndex,
+): IndexDocumentStore {
+  const removeDocuments = async (collection: string, references: readonly string[]): Promise<void> => {
+    const removed = await db
       .deleteFrom('index_documents')
       .where('collection', '=', collection)
       .where('reference', 'in', [...references])
       .returning(['id', 'first_passage as first', 'passages'])
       .execute();
-    for (const { id, first, passages } of gone) {
+    for (const { id, first, passages } of removed) {
       await fullText.remove(db, { first, last: first + passages - 1 });
       await db.deleteFrom('index_passages').where('document', '=', id).execute();
       await db.deleteFrom('index_vectors').where('document', '=', id).execute();
     }
   };
 
-  /** The first of so many numbers that nobody else has. */
-  const numbers = async (count: number): Promise<number> => {
+  /** Reserves `count` consecutive numbers and returns the first. */
+  const reserveNumbers = async (count: number): Promise<number> => {
     const { last } = await db
       .insertInto('sequences')
       .values({ name: 'search-index', last: count })
@@ -89,18 +95,18 @@ export function createIndexDocumentStore(db: Kysely<Database>, run: Run, fullTex
   };
 
   return {
-    put: ({ collection, reference, passages, ...document }) =>
+    upsert: ({ collection, reference, passages, ...document }) =>
       run(async () => {
-        // A change that changes nothing: nobody removes the collection until the transaction ends.
-        const holder = await db
+        // A no-op update locks the collection: it cannot be removed until the transaction ends.
+        const lockedCollection = await db
           .updateTable('index_collections')
           .set(({ ref }) => ({ name: ref('name') }))
           .where('name', '=', collection)
           .returning('name')
           .executeTakeFirst();
-        if (!holder) return false;
-        await removeOf(collection, [reference]);
-        const id = await numbers(passages.length + 1);
+        if (!lockedCollection) return false;
+        await removeDocuments(collection, [reference]);
+        const id = await reserveNumbers(passages.length + 1);
         const first = id + 1;
         await db
           .insertInto('index_documents')
@@ -109,7 +115,7 @@ export function createIndexDocumentStore(db: Kysely<Database>, run: Run, fullTex
             collection,
             reference,
             url: document.url,
-            host: hostKey(document.host),
+            host: hostToKey(document.host),
             title: document.title,
             site_name: document.siteName,
             icon: document.icon,
@@ -121,8 +127,8 @@ export function createIndexDocumentStore(db: Kysely<Database>, run: Run, fullTex
             indexed_at: document.at,
           })
           .execute();
-        for (let at = 0; at < passages.length; at += ROWS_AT_ONCE) {
-          const page = passages.slice(at, at + ROWS_AT_ONCE);
+        for (let at = 0; at < passages.length; at += ROWS_PER_STATEMENT) {
+          const page = passages.slice(at, at + ROWS_PER_STATEMENT);
           const rows = page.map(({ text }, index) => ({ id: first + at + index, document: id, text }));
           await db.insertInto('index_passages').values(rows).execute();
           await fullText.add(
@@ -132,7 +138,7 @@ export function createIndexDocumentStore(db: Kysely<Database>, run: Run, fullTex
         }
         return true;
       }),
-    hashes: (collection, { after, limit }) =>
+    listHashes: (collection, { after, limit }) =>
       run(async () => {
         const rows = await db
           .selectFrom('index_documents')
@@ -146,9 +152,9 @@ export function createIndexDocumentStore(db: Kysely<Database>, run: Run, fullTex
       }),
     remove: (collection, references) =>
       run(async () => {
-        if (references.length > 0) await removeOf(collection, references);
+        if (references.length > 0) await removeDocuments(collection, references);
       }),
-    withoutVectors: (collection, { model, after, limit }) =>
+    listWithoutVectors: (collection, { model, after, limit }) =>
       run(async () => {
         const rows = await db
           .selectFrom('index_documents')
@@ -164,7 +170,7 @@ export function createIndexDocumentStore(db: Kysely<Database>, run: Run, fullTex
           .execute();
         return rows.map((row) => ({ ...row }));
       }),
-    textsOf: (document) =>
+    listPassageTexts: (document) =>
       run(async () => {
         const rows = await db
           .selectFrom('index_passages')
@@ -196,6 +202,8 @@ export function createIndexDocumentStore(db: Kysely<Database>, run: Run, fullTex
   };
 }
 
-/** `www.example.com` -> `com.example.www.`: what is under a host begins with it. */
-export const hostKey = (host: string): string =>
+/**
+ * Reverses the labels of a host: `www.example.com` → `com.example.www.`, so that a host is a prefix of its subdomains.
+ */
+export const hostToKey = (host: string): string =>
   host === '' ? '' : `${host.toLowerCase().replace(/\.$/, '').split('.').toReversed().join('.')}.`;

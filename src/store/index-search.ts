@@ -1,39 +1,40 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { FullText } from './dialects/full-text.ts';
-import { hostKey } from './index-documents.ts';
-import type { Run } from './run.ts';
+import type { FullTextIndex } from './dialects/full-text.ts';
+import { hostToKey } from './index-documents.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
-/** Which documents may be found. */
-export interface IndexScope {
-  /** Its own collections, and those that are everybody's. */
+/** Restricts which documents a search may find. */
+export interface IndexSearchFilter {
+  /** Finds this workspace's collections and those of all workspaces. */
   readonly workspace: string;
-  /** `plain`: of collections without a domain; `domains`: of those that have one. */
-  readonly of: 'plain' | 'domains';
-  /** UTC milliseconds: nothing older, and nothing of which nobody knows how old it is. */
+  /** `plain`: only collections without a domain; `domains`: only collections with one. */
+  readonly collections: 'plain' | 'domains';
+  /** UTC milliseconds; documents that are older or have no date are left out. */
   readonly since?: number | undefined;
-  /** Hosts, with what is under them. Present: nothing from elsewhere. */
+  /** Hosts including their subdomains; if present, other documents are left out. */
   readonly sites?: readonly string[] | undefined;
   readonly blockedSites?: readonly string[] | undefined;
 }
 
-/** The best passage of a document. */
+/** Best passage of a document. */
 export interface IndexMatch {
   readonly document: number;
   readonly passage: number;
-  /** BM25: the higher the better. */
+  /** BM25 score: higher is better. */
   readonly score: number;
 }
 
-export interface IndexedVectors {
+/** Vectors of the passages of a document. */
+export interface DocumentVectors {
   readonly document: number;
   readonly firstPassage: number;
   readonly dimensions: number;
   readonly vectors: Uint8Array;
 }
 
-/** A passage with what is known of its document. */
-export interface IndexedPassage {
+/** A passage with metadata of its document. */
+export interface PassageRecord {
   readonly passage: number;
   readonly text: string;
   readonly url: string;
@@ -46,47 +47,49 @@ export interface IndexedPassage {
 }
 
 export interface IndexSearchStore {
-  /** Documents that have one of the terms, the best first. */
-  match(terms: readonly string[], scope: IndexScope, limit: number): Promise<readonly IndexMatch[]>;
-  /** How many passages there are in all, and how many have each term. */
-  counts(terms: readonly string[]): Promise<{ readonly passages: number; readonly having: readonly number[] }>;
-  /** Vectors of a model, by document. */
-  vectors(
+  /** Finds documents with at least one of the terms, best first. */
+  matchTerms(terms: readonly string[], filter: IndexSearchFilter, limit: number): Promise<readonly IndexMatch[]>;
+  /** Counts all passages, and the passages that contain each term. */
+  countTerms(
+    terms: readonly string[],
+  ): Promise<{ readonly passages: number; readonly passagesByTerm: readonly number[] }>;
+  /** Lists vectors of a model by document. */
+  listVectors(
     model: string,
-    scope: IndexScope,
+    filter: IndexSearchFilter,
     page: { readonly after: number; readonly limit: number },
-  ): Promise<readonly IndexedVectors[]>;
-  /** Those that are there, by number. What is out of the scope is not. */
-  read(passages: readonly number[], scope: IndexScope): Promise<ReadonlyMap<number, IndexedPassage>>;
-  /** The first passages of a document of that address, in order; where several collections have one, of what was indexed last. */
-  readDocument(url: string, scope: IndexScope, limit: number): Promise<readonly IndexedPassage[]>;
+  ): Promise<readonly DocumentVectors[]>;
+  /** Returns the passages that exist and match the filter, by number. */
+  readPassages(passages: readonly number[], filter: IndexSearchFilter): Promise<ReadonlyMap<number, PassageRecord>>;
+  /** Returns the first passages of the document with this URL, in order; of several, of the last indexed one. */
+  readDocument(url: string, filter: IndexSearchFilter, limit: number): Promise<readonly PassageRecord[]>;
 }
 
-export function createIndexSearchStore(db: Kysely<Database>, run: Run, fullText: FullText): IndexSearchStore {
+export function createIndexSearchStore(db: Kysely<Database>, run: RunQuery, fullText: FullTextIndex): IndexSearchStore {
   return {
-    match: (terms, scope, limit) =>
+    matchTerms: (terms, filter, limit) =>
       run(async () => {
         if (terms.length === 0) return [];
         const { rows } = await sql<{ document: unknown; passage: unknown; score: unknown }>`
-          with scored as materialized (${fullText.scored(terms)})
+          with scored as materialized (${fullText.selectScores(terms)})
           select document, passage, score from (
             select p.document as document, s.passage as passage, s.score as score,
-              row_number() over (partition by p.document order by s.score desc, s.passage) as place
+              row_number() over (partition by p.document order by s.score desc, s.passage) as rank
             from scored as s
             join index_passages as p on p.id = s.passage
             join index_documents as d on d.id = p.document
             join index_collections as c on c.name = d.collection
-            where ${inScope(scope)}
+            where ${encodeFilter(filter)}
           ) as ranked
-          where place = 1 order by score desc, document limit ${limit}`.execute(db);
+          where rank = 1 order by score desc, document limit ${limit}`.execute(db);
         return rows.map(({ document, passage, score }) => ({
           document: Number(document),
           passage: Number(passage),
           score: Number(score),
         }));
       }),
-    counts: (terms) => run(async () => await fullText.counts(db, terms)),
-    vectors: (model, scope, { after, limit }) =>
+    countTerms: (terms) => run(async () => await fullText.countTerms(db, terms)),
+    listVectors: (model, filter, { after, limit }) =>
       run(async () => {
         const { rows } = await sql<{
           document: unknown;
@@ -98,7 +101,7 @@ export function createIndexSearchStore(db: Kysely<Database>, run: Run, fullText:
           from index_vectors as v
           join index_documents as d on d.id = v.document
           join index_collections as c on c.name = d.collection
-          where v.model = ${model} and v.document > ${after} and ${inScope(scope)}
+          where v.model = ${model} and v.document > ${after} and ${encodeFilter(filter)}
           order by v.document limit ${limit}`.execute(db);
         return rows.map(({ document, first, dimensions, vectors }) => ({
           document: Number(document),
@@ -107,27 +110,27 @@ export function createIndexSearchStore(db: Kysely<Database>, run: Run, fullText:
           vectors,
         }));
       }),
-    read: (passages, scope) =>
+    readPassages: (passages, filter) =>
       run(async () => {
         if (passages.length === 0) return new Map();
         const { rows } = await sql<PassageRow>`
-          ${PASSAGES} where p.id in (${sql.join(passages)}) and ${inScope(scope)}`.execute(db);
+          ${SELECT_PASSAGES} where p.id in (${sql.join(passages)}) and ${encodeFilter(filter)}`.execute(db);
         return new Map(rows.map((row) => [Number(row.id), decode(row)]));
       }),
-    readDocument: (url, scope, limit) =>
+    readDocument: (url, filter, limit) =>
       run(async () => {
         const { rows } = await sql<PassageRow>`
-          ${PASSAGES} where d.id = (
+          ${SELECT_PASSAGES} where d.id = (
             select d.id from index_documents as d
             join index_collections as c on c.name = d.collection
-            where d.url = ${url} and ${inScope(scope)} order by d.indexed_at desc, d.id desc limit 1
+            where d.url = ${url} and ${encodeFilter(filter)} order by d.indexed_at desc, d.id desc limit 1
           ) order by p.id limit ${limit}`.execute(db);
         return rows.map(decode);
       }),
   };
 }
 
-const PASSAGES = sql`
+const SELECT_PASSAGES = sql`
   select p.id as id, p.text as text, d.url as url, d.title as title, d.site_name as site, d.icon as icon,
     d.published_at as published, d.hash as hash, c.domain as domain
   from index_passages as p
@@ -146,7 +149,7 @@ interface PassageRow {
   readonly domain: string | null;
 }
 
-const decode = ({ id, text, url, title, site, icon, published, hash, domain }: PassageRow): IndexedPassage => ({
+const decode = ({ id, text, url, title, site, icon, published, hash, domain }: PassageRow): PassageRecord => ({
   passage: Number(id),
   text,
   url,
@@ -158,22 +161,28 @@ const decode = ({ id, text, url, title, site, icon, published, hash, domain }: P
   domain: domain ?? undefined,
 });
 
-/** Of a document `d` of a collection `c`. */
-function inScope({ workspace, of, since, sites, blockedSites = [] }: IndexScope): RawBuilder<unknown> {
+/** Encodes the filter as a condition on document `d` of collection `c`. */
+function encodeFilter({
+  workspace,
+  collections,
+  since,
+  sites,
+  blockedSites = [],
+}: IndexSearchFilter): RawBuilder<unknown> {
   const rules = [
     sql`(c.workspace is null or c.workspace = ${workspace})`,
-    of === 'plain' ? sql`c.domain is null` : sql`c.domain is not null`,
+    collections === 'plain' ? sql`c.domain is null` : sql`c.domain is not null`,
     ...(since === undefined ? [] : [sql`d.published_at >= ${since}`]),
     ...(sites === undefined
       ? []
-      : [sites.length === 0 ? sql`1 = 0` : sql`(${sql.join(sites.map(isUnder), sql` or `)})`]),
-    ...blockedSites.map((site) => sql`not ${isUnder(site)}`),
+      : [sites.length === 0 ? sql`1 = 0` : sql`(${sql.join(sites.map(encodeSiteCondition), sql` or `)})`]),
+    ...blockedSites.map((site) => sql`not ${encodeSiteCondition(site)}`),
   ];
   return sql.join(rules, sql` and `);
 }
 
-/** No pattern, so that nothing in a host's name is one. */
-const isUnder = (site: string): RawBuilder<unknown> => {
-  const key = hostKey(site);
+/** Compares a prefix instead of using LIKE, so that no character of a host is a pattern. */
+const encodeSiteCondition = (site: string): RawBuilder<unknown> => {
+  const key = hostToKey(site);
   return sql`(d.host <> '' and substr(d.host, 1, ${key.length}) = ${key})`;
 };

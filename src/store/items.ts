@@ -1,112 +1,128 @@
 import type { Kysely } from 'kysely';
-import type { Item, ItemPage, ItemPageWish } from '../core/item.ts';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { Item, ItemPage, ItemPageQuery } from '../core/item.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
-/** The conversation or the response that items stand in. */
-export interface Container extends Place {
+/** The conversation or response that holds the items. */
+export interface ItemContainer extends TenantScope {
   readonly container: string;
 }
 
-export interface ItemsAt {
-  /** Of the first of them; the others follow without a gap. */
+export interface ItemPosition {
+  /** Position of the first item; the others follow without a gap. */
   readonly position: number;
   readonly side?: 'input' | 'output';
 }
 
-export interface PageBounds extends ItemPageWish {
+/** Page of items, limited in items and bytes. */
+export interface BoundedItemPageQuery extends ItemPageQuery {
   readonly side?: 'input' | 'output';
-  /** A page ends before its JSON grows beyond this, but never before its first item. */
+  /** A page ends before its JSON exceeds this size, but has at least one item. */
   readonly bytesMax: number;
 }
 
-export interface TailBounds {
+/** Limits of the newest items to read. */
+export interface ItemTailBounds {
   readonly itemsMax: number;
   readonly bytesMax: number;
-  /** Only what stands before this position. */
+  /** Only items before this position. */
   readonly before?: number | undefined;
 }
 
-export interface Tail {
-  /** The oldest first. */
+/** The newest items of a container. */
+export interface ItemTail {
+  /** Oldest first. */
   readonly items: readonly Item[];
-  /** How many stand before them. */
+  /** Number of items before them. */
   readonly older: number;
 }
 
-/** Whose they are is asked of each row. */
+/** Items of conversations and responses. Every query checks the tenant of each row. */
 export interface ItemStore {
-  insert(into: Container, items: readonly Item[], at: ItemsAt): Promise<void>;
-  find(where: Container, id: string): Promise<Item | undefined>;
-  /** Of any container of the place; what is not there is left out. */
-  findMany(place: Place, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
-  /** The bytes of their JSON, which is not read for it; otherwise as `findMany`. */
-  sizes(place: Place, ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Undefined when `after` names none of these items. */
-  page(where: Container, wish: PageBounds): Promise<ItemPage | undefined>;
-  /** All of them page by page, the oldest first; what is deleted meanwhile does not end it. */
-  walk(where: Container, bounds: Omit<PageBounds, 'after' | 'order'>): AsyncIterable<readonly Item[]>;
-  /** The newest items that are within the bounds. */
-  tail(where: Container, bounds: TailBounds): Promise<Tail>;
-  /** All items of several containers, those of one in their order, the containers in the order given. */
-  all(place: Place, containers: readonly string[]): Promise<readonly Item[]>;
-  count(where: Container, before: number): Promise<number>;
-  remove(where: Container, id: string): Promise<boolean>;
-  clear(where: Container): Promise<void>;
+  insert(container: ItemContainer, items: readonly Item[], at: ItemPosition): Promise<void>;
+  find(container: ItemContainer, id: string): Promise<Item | undefined>;
+  /** Finds items in any container of the tenant; missing items are left out. */
+  findMany(scope: TenantScope, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
+  /** As `findMany`, but returns the size of each item's JSON in bytes without reading the JSON. */
+  findSizes(scope: TenantScope, ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Returns undefined if `after` is not an item of the container. */
+  readPage(container: ItemContainer, query: BoundedItemPageQuery): Promise<ItemPage | undefined>;
+  /** Yields all items page by page, oldest first; continues if items are deleted meanwhile. */
+  iteratePages(
+    container: ItemContainer,
+    bounds: Omit<BoundedItemPageQuery, 'after' | 'order'>,
+  ): AsyncIterable<readonly Item[]>;
+  /** Returns the newest items within the bounds. */
+  readTail(container: ItemContainer, bounds: ItemTailBounds): Promise<ItemTail>;
+  /** Returns all items of several containers: containers in the given order, items in their order. */
+  listAll(scope: TenantScope, containers: readonly string[]): Promise<readonly Item[]>;
+  countBefore(container: ItemContainer, before: number): Promise<number>;
+  remove(container: ItemContainer, id: string): Promise<boolean>;
+  clear(container: ItemContainer): Promise<void>;
 }
 
-/** Ours: rows of one statement. Each number of them is a statement to prepare, and the databases limit its parameters. */
-const ROWS_AT_ONCE = 20;
-/** Ours: values of one list in a statement; the databases limit them. */
-const VALUES_AT_ONCE = 200;
+/**
+ * Rows per insert; Parley's choice. Each row count needs its own prepared statement, and databases limit parameters.
+ */
+const ROWS_PER_STATEMENT = 20;
+/** Values per list in a statement; Parley's choice. Databases limit the number of parameters. */
+const VALUES_PER_STATEMENT = 200;
 
-export const bytesOf = ({ json }: Item): number => Buffer.byteLength(json);
+export const countItemBytes = ({ json }: Item): number => Buffer.byteLength(json);
 
-export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
-  const select = ({ region, workspace, container }: Container) =>
+export function createItemStore(db: Kysely<Database>, run: RunQuery): ItemStore {
+  const select = ({ region, workspace, container }: ItemContainer) =>
     db
       .selectFrom('items')
       .where('container', '=', container)
       .where('region', '=', region)
       .where('workspace', '=', workspace);
-  const named = ({ region, workspace }: Place, ids: readonly string[]) =>
+  const named = ({ region, workspace }: TenantScope, ids: readonly string[]) =>
     db.selectFrom('items').where('id', 'in', ids).where('region', '=', region).where('workspace', '=', workspace);
-  const remove = ({ region, workspace, container }: Container) =>
+  const remove = ({ region, workspace, container }: ItemContainer) =>
     db
       .deleteFrom('items')
       .where('container', '=', container)
       .where('region', '=', region)
       .where('workspace', '=', workspace);
 
-  async function count(where: Container, before: number): Promise<number> {
-    const row = await select(where)
+  async function count(container: ItemContainer, before: number): Promise<number> {
+    const row = await select(container)
       .where('position', '<', before)
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
     return Number(row.count);
   }
 
-  const ofSide = (where: Container, side: 'input' | 'output' | undefined) =>
-    side === undefined ? select(where) : select(where).where('side', '=', side);
+  const selectSide = (container: ItemContainer, side: 'input' | 'output' | undefined) =>
+    side === undefined ? select(container) : select(container).where('side', '=', side);
 
-  /** The next items behind a position, in either direction. */
-  const slice = async (
-    where: Container,
-    { limit, order, side, bytesMax, beyond }: Omit<PageBounds, 'after'> & { readonly beyond?: number | undefined },
+  /** Reads the next items after a position, in either direction. */
+  const readSlice = async (
+    container: ItemContainer,
+    {
+      limit,
+      order,
+      side,
+      bytesMax,
+      afterPosition,
+    }: Omit<BoundedItemPageQuery, 'after'> & { readonly afterPosition?: number | undefined },
   ) => {
     const isAscending = order === 'asc';
-    const own = ofSide(where, side);
-    const sizes = await (beyond === undefined ? own : own.where('position', isAscending ? '>' : '<', beyond))
+    const sideQuery = selectSide(container, side);
+    const sizes = await (
+      afterPosition === undefined ? sideQuery : sideQuery.where('position', isAscending ? '>' : '<', afterPosition)
+    )
       .select(['position', 'bytes'])
       .orderBy('position', order)
       .limit(limit + 1)
       .execute();
-    const taken = sizes.slice(0, Math.max(1, Math.min(limit, fitting(sizes, bytesMax))));
+    const taken = sizes.slice(0, Math.max(1, Math.min(limit, countFitting(sizes, bytesMax))));
     const [first] = taken;
     const last = taken.at(-1);
     if (!first || !last) return { items: [], last: undefined, hasMore: false };
-    const items = await own
+    const items = await sideQuery
       .where('position', '>=', Math.min(first.position, last.position))
       .where('position', '<=', Math.max(first.position, last.position))
       .select(['id', 'json'])
@@ -115,35 +131,41 @@ export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
     return { items: items.map(toItem), last: last.position, hasMore: sizes.length > taken.length };
   };
 
-  const page = async (where: Container, { after, ...bounds }: PageBounds): Promise<ItemPage | undefined> => {
+  const page = async (
+    container: ItemContainer,
+    { after, ...bounds }: BoundedItemPageQuery,
+  ): Promise<ItemPage | undefined> => {
     const start =
       after === undefined
         ? undefined
-        : await ofSide(where, bounds.side).where('id', '=', after).select('position').executeTakeFirst();
+        : await selectSide(container, bounds.side).where('id', '=', after).select('position').executeTakeFirst();
     if (after !== undefined && !start) return undefined;
-    const { items, hasMore } = await slice(where, { ...bounds, beyond: start?.position });
+    const { items, hasMore } = await readSlice(container, { ...bounds, afterPosition: start?.position });
     return { items, hasMore };
   };
 
-  const tail = async (where: Container, { itemsMax, bytesMax, before }: TailBounds): Promise<Tail> => {
-    const newer = before === undefined ? select(where) : select(where).where('position', '<', before);
+  const tail = async (container: ItemContainer, { itemsMax, bytesMax, before }: ItemTailBounds): Promise<ItemTail> => {
+    const newer = before === undefined ? select(container) : select(container).where('position', '<', before);
     const sizes = await newer
       .select(['position', 'bytes'])
       .orderBy('position', 'desc')
       .limit(itemsMax + 1)
       .execute();
-    const taken = sizes.slice(0, Math.min(itemsMax, fitting(sizes, bytesMax)));
+    const taken = sizes.slice(0, Math.min(itemsMax, countFitting(sizes, bytesMax)));
     const [newest] = sizes;
     const oldest = taken.at(-1);
     if (!newest) return { items: [], older: 0 };
-    if (!oldest) return { items: [], older: await count(where, newest.position + 1) };
-    const items = await select(where)
+    if (!oldest) return { items: [], older: await count(container, newest.position + 1) };
+    const items = await select(container)
       .where('position', '>=', oldest.position)
       .where('position', '<=', newest.position)
       .select(['id', 'json'])
       .orderBy('position')
       .execute();
-    return { items: items.map(toItem), older: taken.length === sizes.length ? 0 : await count(where, oldest.position) };
+    return {
+      items: items.map(toItem),
+      older: taken.length === sizes.length ? 0 : await count(container, oldest.position),
+    };
   };
 
   return {
@@ -156,51 +178,52 @@ export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
           region,
           workspace,
           side: side ?? null,
-          bytes: bytesOf(item),
+          bytes: countItemBytes(item),
           json: item.json,
         }));
-        for (const some of chunksOf(rows, ROWS_AT_ONCE)) await db.insertInto('items').values(some).execute();
+        for (const chunk of splitIntoChunks(rows, ROWS_PER_STATEMENT))
+          await db.insertInto('items').values(chunk).execute();
       }),
-    find: (where, id) =>
+    find: (container, id) =>
       run(async () => {
-        const row = await select(where).where('id', '=', id).select(['id', 'json']).executeTakeFirst();
+        const row = await select(container).where('id', '=', id).select(['id', 'json']).executeTakeFirst();
         return row && toItem(row);
       }),
-    findMany: (place, ids) =>
+    findMany: (scope, ids) =>
       run(async () => {
         const found = new Map<string, Item>();
-        for (const some of chunksOf([...new Set(ids)], VALUES_AT_ONCE)) {
-          const rows = await named(place, some).select(['id', 'json']).execute();
+        for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) {
+          const rows = await named(scope, chunk).select(['id', 'json']).execute();
           for (const row of rows) found.set(row.id, toItem(row));
         }
         return found;
       }),
-    sizes: (place, ids) =>
+    findSizes: (scope, ids) =>
       run(async () => {
         const found = new Map<string, number>();
-        for (const some of chunksOf([...new Set(ids)], VALUES_AT_ONCE)) {
-          const rows = await named(place, some).select(['id', 'bytes']).execute();
+        for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) {
+          const rows = await named(scope, chunk).select(['id', 'bytes']).execute();
           for (const { id, bytes } of rows) found.set(id, bytes);
         }
         return found;
       }),
-    page: (where, wish) => run(() => page(where, wish)),
-    async *walk(where, bounds) {
-      for (let beyond: number | undefined, hasMore = true; hasMore;) {
-        const next = await run(() => slice(where, { ...bounds, order: 'asc', beyond }));
+    readPage: (container, query) => run(() => page(container, query)),
+    async *iteratePages(container, bounds) {
+      for (let afterPosition: number | undefined, hasMore = true; hasMore;) {
+        const next = await run(() => readSlice(container, { ...bounds, order: 'asc', afterPosition }));
         if (next.items.length > 0) yield next.items;
         ({ hasMore } = next);
-        beyond = next.last;
+        afterPosition = next.last;
       }
     },
-    tail: (where, bounds) => run(() => tail(where, bounds)),
-    all: ({ region, workspace }, containers) =>
+    readTail: (container, bounds) => run(() => tail(container, bounds)),
+    listAll: ({ region, workspace }, containers) =>
       run(async () => {
         const found = new Map<string, Item[]>(containers.map((container) => [container, []]));
-        for (const some of chunksOf(containers, VALUES_AT_ONCE)) {
+        for (const chunk of splitIntoChunks(containers, VALUES_PER_STATEMENT)) {
           const rows = await db
             .selectFrom('items')
-            .where('container', 'in', some)
+            .where('container', 'in', chunk)
             .where('region', '=', region)
             .where('workspace', '=', workspace)
             .select(['container', 'id', 'json'])
@@ -211,26 +234,26 @@ export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
         }
         return [...found.values()].flat();
       }),
-    count: (where, before) => run(() => count(where, before)),
-    remove: (where, id) =>
-      run(async () => (await remove(where).where('id', '=', id).returning('id').executeTakeFirst()) !== undefined),
-    clear: (where) =>
+    countBefore: (container, before) => run(() => count(container, before)),
+    remove: (container, id) =>
+      run(async () => (await remove(container).where('id', '=', id).returning('id').executeTakeFirst()) !== undefined),
+    clear: (container) =>
       run(async () => {
-        await remove(where).execute();
+        await remove(container).execute();
       }),
   };
 }
 
-/** A row of SQLite has no prototype, one of Postgres has. */
+/** Copies a row: rows of SQLite have no prototype, rows of Postgres do. */
 const toItem = ({ id, json }: Item): Item => ({ id, json });
 
-/** How many of them, from the first on, are within the bytes. */
-function fitting(sizes: readonly { readonly bytes: number }[], bytesMax: number): number {
+/** Counts how many sizes, from the first on, fit into `bytesMax` together. */
+function countFitting(sizes: readonly { readonly bytes: number }[], bytesMax: number): number {
   let sum = 0;
-  const over = sizes.findIndex(({ bytes }) => (sum += bytes) > bytesMax);
-  return over === -1 ? sizes.length : over;
+  const firstBeyond = sizes.findIndex(({ bytes }) => (sum += bytes) > bytesMax);
+  return firstBeyond === -1 ? sizes.length : firstBeyond;
 }
 
-function* chunksOf<T>(values: readonly T[], size: number): Generator<readonly T[]> {
+function* splitIntoChunks<T>(values: readonly T[], size: number): Generator<readonly T[]> {
   for (let at = 0; at < values.length; at += size) yield values.slice(at, at + size);
 }

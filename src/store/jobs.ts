@@ -1,84 +1,87 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { JobKind, JobProgress, JobRecord, JobState } from '../core/job.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Run } from './run.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { JobsTable } from './schema/jobs.ts';
 
-/** As it is put into the queue. */
+/** A job to be enqueued. */
 export type NewJob = Pick<
   JobRecord,
-  'id' | 'kind' | 'subject' | 'owner' | 'payload' | 'priority' | 'tries' | 'createdAt'
+  'id' | 'kind' | 'subject' | 'owner' | 'payload' | 'priority' | 'attemptsMax' | 'createdAt'
 > & { readonly runAfter: number };
 
-export interface JobPage {
+export interface JobListQuery {
   readonly kind?: JobKind | undefined;
   readonly state?: JobState | undefined;
-  /** The last id of the page before. */
+  /** ID of the last job of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
-/** The jobs of a kind in a workspace and region. */
-export interface JobCrowd {
+/** Jobs of one kind of a tenant (workspace and region). */
+export interface TenantJobGroup {
   readonly kind: JobKind;
   readonly region: RegionId;
   readonly workspace: string;
 }
 
 export interface JobClaim {
-  /** Names the process. */
+  /** Name of the claiming process. */
   readonly leaseOwner: string;
   readonly leaseUntil: number;
   readonly now: number;
   readonly kinds: readonly JobKind[];
-  /** Also of these kinds, those that were cancelled: there is nothing left to do but to end them. */
+  /** Kinds from which only canceled jobs are claimed: such jobs only need to be ended. */
   readonly cancelledKinds?: readonly JobKind[];
-  /** Ids of jobs that this process still has to do with, whatever the store says of them. */
-  readonly except?: readonly string[];
-  /** Whose jobs of a kind are left for later, unless they were cancelled. */
-  readonly exceptOf?: readonly JobCrowd[];
+  /** IDs of jobs that this process still works on, whatever their stored state. */
+  readonly exceptIds?: readonly string[];
+  /** Groups whose jobs are not claimed, unless they were canceled. */
+  readonly exceptGroups?: readonly TenantJobGroup[];
 }
 
-/** Whoever runs a job says so with `leaseOwner`; when another one has it by now, nothing is changed. */
+/** Job queue. Changes by a process that lost the lease (`leaseOwner` differs) are ignored. */
 export interface JobStore {
-  /** False where its kind has a job for the subject already, also one that has ended. */
+  /** Returns false if a job of this kind for the subject already exists, even if it has ended. */
   insert(job: NewJob): Promise<boolean>;
   /**
-   * As `insert`; and where its kind has a job for the subject already, that one is wanted once more: one that has ended
-   * waits again, one that waits for later is due at `runAfter`, both with all of their tries and the new payload.
+   * Inserts the job, or runs an existing job of the kind for the subject again: an ended job waits again, and a waiting
+   * job becomes due at `runAfter` if that is earlier; both get all attempts and the new payload.
    *
-   * One that runs goes on, and waits again instead of ending. That loses no wish, if the wish is written in the same
-   * transaction and whoever runs the job reads it after the claim: a wish before the claim is read, and one after it is
-   * what turns the end into another wait, in the statement that would end it.
+   * A running job continues, and waits again instead of ending. No request is lost if it is written in the same
+   * transaction and the handler reads it after the claim: a request before the claim is read by that run, and a request
+   * after the claim turns the end of that run into another wait, in the same statement that would end it.
    */
   requeue(job: NewJob): Promise<void>;
   /**
-   * The job whose turn it is: by priority, then by the time it is due. One whose process died has lost a try by that; where
-   * `triesLeft` is not above 0, it has to be given up. A lease of more than twice the length was taken before the clock was
-   * set back, and counts for nothing: it would hold until then.
+   * Claims the next due job by priority, then by due time. Claiming a job of a dead process costs one attempt; if
+   * `attemptsLeft` is not above 0, the job must be given up. A lease longer than twice the lease time was taken before
+   * the clock was set back: it counts as expired, because it would otherwise last until the old time.
    */
-  claim(claim: JobClaim): Promise<JobRecord | undefined>;
-  /** A sign of life. `hasMoved`: it gets all of its tries again. Undefined when another one has it. */
+  claim(request: JobClaim): Promise<JobRecord | undefined>;
+  /** Extends the lease. `hasAdvanced` restores all attempts. Returns undefined if another process has the job. */
   renew(
     id: string,
-    wish: { leaseOwner: string; leaseUntil: number; progress?: JobProgress | undefined; hasMoved?: boolean },
+    options: { leaseOwner: string; leaseUntil: number; progress?: JobProgress | undefined; hasAdvanced?: boolean },
   ): Promise<{ readonly isCancelled: boolean } | undefined>;
-  /** Back into the queue. With an `error` that costs a try, also where it `hasMoved`. Undefined when another one has it. */
+  /**
+   * Returns the job to the queue. An `error` costs one attempt, even with `hasAdvanced`. Undefined if the lease is
+   * lost.
+   */
   release(
     id: string,
-    wish: {
+    options: {
       leaseOwner: string;
       dueAt: number;
       error?: string | undefined;
       progress?: JobProgress | undefined;
-      hasMoved?: boolean;
+      hasAdvanced?: boolean;
     },
   ): Promise<{ readonly isCancelled: boolean } | undefined>;
-  /** False when another one has it. One that is wanted once more (`requeue`) waits again instead. */
-  end(
+  /** Ends the job, or makes it wait again if it was requeued. Returns false if the lease is lost. */
+  finish(
     id: string,
-    wish: {
+    options: {
       leaseOwner: string;
       state: 'done' | 'failed' | 'cancelled';
       at: number;
@@ -86,32 +89,34 @@ export interface JobStore {
       progress?: JobProgress | undefined;
     },
   ): Promise<boolean>;
-  /** Those that work at jobs, or did when they were last heard of. */
-  leaseOwners(): Promise<readonly string[]>;
-  /** What that one works at is due, as when its lease is over. @returns how many jobs. */
-  expire(leaseOwner: string, at: number): Promise<number>;
+  /** Lists the processes that have running jobs, including dead processes whose jobs were not claimed yet. */
+  listLeaseOwners(): Promise<readonly string[]>;
+  /** Ends the leases of a process, so that its jobs are due. @returns the number of jobs. */
+  expireLeases(leaseOwner: string, at: number): Promise<number>;
   find(id: string): Promise<JobRecord | undefined>;
   findBySubject(kind: JobKind, subject: string): Promise<JobRecord | undefined>;
-  /** The newest first. */
-  list(page: JobPage): Promise<readonly JobRecord[]>;
-  /** Those among them that were cancelled. */
-  cancelledAmong(ids: readonly string[]): Promise<readonly string[]>;
-  /** Marks it; one that waits is due at once, so that somebody ends it. Of no effect on one that has ended. */
+  /** Lists jobs, newest first. */
+  list(page: JobListQuery): Promise<readonly JobRecord[]>;
+  /** Returns those of the IDs whose jobs were canceled. */
+  filterCancelled(ids: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Marks the job as canceled; a waiting job becomes due at once, so that a worker ends it. Ended jobs do not change.
+   */
   cancel(id: string, at: number): Promise<JobRecord | undefined>;
-  /** One that waits for later is due at once. Of no effect on one that runs. */
+  /** Makes a waiting job due at once. Running jobs do not change. */
   wake(kind: JobKind, subject: string, at: number): Promise<void>;
-  /** In whatever state: its subject is gone. */
+  /** Removes the job in any state, because its subject was removed. */
   remove(kind: JobKind, subject: string): Promise<void>;
-  /** @returns how many. */
-  removeEnded(wish: { before: number; limit: number }): Promise<number>;
+  /** @returns the number of removed jobs. */
+  removeFinished(query: { before: number; limit: number }): Promise<number>;
 }
 
-/** So many that are due are tried for before the next look: of several processes each gets one of them. */
-const CANDIDATES = 8;
+/** Due jobs read per query. Concurrent processes race for them, and each usually gets one without another query. */
+const CLAIM_CANDIDATES_MAX = 8;
 
-export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
+export function createJobStore(db: Kysely<Database>, run: RunQuery): JobStore {
   const find = async (id: string) => await db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst();
-  const held = (id: string, leaseOwner: string) =>
+  const updateLeased = (id: string, leaseOwner: string) =>
     db.updateTable('jobs').where('id', '=', id).where('state', '=', 'running').where('lease_owner', '=', leaseOwner);
 
   return {
@@ -154,63 +159,63 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
           )
           .execute();
       }),
-    claim: (wish) =>
+    claim: (request) =>
       run(async () => {
         for (;;) {
-          const due = await listDue(db, wish);
-          for (const each of due) {
-            const row = await take(db, wish, each);
+          const due = await listDue(db, request);
+          for (const candidate of due) {
+            const row = await claimCandidate(db, request, candidate);
             if (row) return decode(row);
           }
-          // All of them went to others, who were faster: there may be more.
-          if (due.length < CANDIDATES) return undefined;
+          // Other processes claimed all candidates first; more jobs may be due.
+          if (due.length < CLAIM_CANDIDATES_MAX) return undefined;
         }
       }),
-    renew: (id, { leaseOwner, leaseUntil, progress, hasMoved = false }) =>
+    renew: (id, { leaseOwner, leaseUntil, progress, hasAdvanced = false }) =>
       run(async () => {
-        const row = await held(id, leaseOwner)
+        const row = await updateLeased(id, leaseOwner)
           .set(({ ref }) => ({
             due_at: leaseUntil,
-            ...told(progress),
-            ...(hasMoved ? { tries_left: ref('tries') } : {}),
+            ...encodeProgress(progress),
+            ...(hasAdvanced ? { tries_left: ref('tries') } : {}),
           }))
           .returning('is_cancelled')
           .executeTakeFirst();
         return row && { isCancelled: row.is_cancelled === 1 };
       }),
-    release: (id, { leaseOwner, dueAt, error, progress, hasMoved = false }) =>
+    release: (id, { leaseOwner, dueAt, error, progress, hasAdvanced = false }) =>
       run(async () => {
-        const row = await held(id, leaseOwner)
+        const row = await updateLeased(id, leaseOwner)
           .set(({ eb, fn, val }) => ({
             state: 'waiting',
             lease_owner: null,
             due_at: fn.coalesce('again_at', val(dueAt)),
             again_at: null,
-            tries_left: eb(hasMoved ? 'tries' : 'tries_left', '-', error === undefined ? 0 : 1),
-            ...told(progress),
+            tries_left: eb(hasAdvanced ? 'tries' : 'tries_left', '-', error === undefined ? 0 : 1),
+            ...encodeProgress(progress),
             ...(error === undefined ? {} : { error }),
           }))
           .returning('is_cancelled')
           .executeTakeFirst();
         return row && { isCancelled: row.is_cancelled === 1 };
       }),
-    end: (id, { leaseOwner, state, at, error, progress }) =>
+    finish: (id, { leaseOwner, state, at, error, progress }) =>
       run(async () => {
-        const row = await held(id, leaseOwner)
+        const row = await updateLeased(id, leaseOwner)
           .set(({ eb, ref }) => {
-            const isOver = eb('again_at', 'is', null);
+            const isFinished = eb('again_at', 'is', null);
             return {
               state: eb
                 .case()
-                .when(isOver)
+                .when(isFinished)
                 .then(state)
                 .else('waiting' as const)
                 .end(),
               lease_owner: null,
               due_at: ref('again_at'),
               again_at: null,
-              ended_at: eb.case().when(isOver).then(at).else(ref('ended_at')).end(),
-              ...told(progress),
+              ended_at: eb.case().when(isFinished).then(at).else(ref('ended_at')).end(),
+              ...encodeProgress(progress),
               ...(error === undefined ? {} : { error }),
             };
           })
@@ -218,7 +223,7 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
           .executeTakeFirst();
         return row !== undefined;
       }),
-    leaseOwners: () =>
+    listLeaseOwners: () =>
       run(async () => {
         const rows = await db
           .selectFrom('jobs')
@@ -229,7 +234,7 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
           .execute();
         return rows.flatMap(({ lease_owner: owner }) => (owner === null ? [] : [owner]));
       }),
-    expire: (leaseOwner, at) =>
+    expireLeases: (leaseOwner, at) =>
       run(async () => {
         const rows = await db
           .updateTable('jobs')
@@ -264,7 +269,7 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
         if (after !== undefined) query = query.where('id', '<', after);
         return (await query.execute()).map(decode);
       }),
-    cancelledAmong: (ids) =>
+    filterCancelled: (ids) =>
       run(async () => {
         if (ids.length === 0) return [];
         const rows = await db
@@ -281,7 +286,7 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
           .updateTable('jobs')
           .set(({ eb }) => ({
             is_cancelled: 1,
-            // One that is due already keeps its place.
+            // A job that is already due keeps its position in the queue.
             due_at: eb
               .case()
               .when(eb.and([eb('state', '=', 'waiting'), eb('due_at', '>', at)]))
@@ -310,7 +315,7 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
       run(async () => {
         await db.deleteFrom('jobs').where('kind', '=', kind).where('subject', '=', subject).execute();
       }),
-    removeEnded: ({ before, limit }) =>
+    removeFinished: ({ before, limit }) =>
       run(async () => {
         const ended = db.selectFrom('jobs').select('id').where('ended_at', '<', before).limit(limit);
         const rows = await db.deleteFrom('jobs').where('id', 'in', ended).returning('id').execute();
@@ -323,7 +328,7 @@ type Candidate = Pick<Selectable<JobsTable>, 'id' | 'due_at' | 'attempt' | 'stat
 
 async function listDue(
   db: Kysely<Database>,
-  { now, leaseUntil, kinds, cancelledKinds = [], except = [], exceptOf = [] }: JobClaim,
+  { now, leaseUntil, kinds, cancelledKinds = [], exceptIds = [], exceptGroups = [] }: JobClaim,
 ): Promise<readonly Candidate[]> {
   if (kinds.length + cancelledKinds.length === 0) return [];
   let query = db
@@ -337,21 +342,22 @@ async function listDue(
       ]),
     )
     .where((eb) => {
-      const wanted = eb.or([
+      const isClaimable = eb.or([
         ...(kinds.length === 0 ? [] : [eb('kind', 'in', [...kinds])]),
         ...(cancelledKinds.length === 0
           ? []
           : [eb.and([eb('is_cancelled', '=', 1), eb('kind', 'in', [...cancelledKinds])])]),
       ]);
-      // As a value: as a condition SQLite would look all jobs of these kinds up by it, and sort them, instead of reading in order.
-      return eb(eb.case().when(wanted).then(1).else(0).end(), '=', 1);
+      // As a CASE value: as a plain condition, SQLite would look up and sort all jobs of these kinds instead of reading
+      // in order.
+      return eb(eb.case().when(isClaimable).then(1).else(0).end(), '=', 1);
     })
     .orderBy('priority')
     .orderBy('due_at')
     .orderBy('id')
-    .limit(CANDIDATES);
-  if (except.length > 0) query = query.where('id', 'not in', [...except]);
-  for (const { kind, region, workspace } of exceptOf) {
+    .limit(CLAIM_CANDIDATES_MAX);
+  if (exceptIds.length > 0) query = query.where('id', 'not in', [...exceptIds]);
+  for (const { kind, region, workspace } of exceptGroups) {
     query = query.where((eb) =>
       eb.or([
         eb('kind', '<>', kind),
@@ -364,28 +370,28 @@ async function listDue(
   return await query.execute();
 }
 
-/** Undefined where it is not as it was seen: another one was faster. */
-const take = (db: Kysely<Database>, { leaseOwner, leaseUntil, now }: JobClaim, seen: Candidate) =>
+/** Claims a candidate; undefined if another process changed it since it was read. */
+const claimCandidate = (db: Kysely<Database>, { leaseOwner, leaseUntil, now }: JobClaim, candidate: Candidate) =>
   db
     .updateTable('jobs')
     .set(({ eb, fn, val }) => ({
       state: 'running',
       lease_owner: leaseOwner,
       due_at: leaseUntil,
-      attempt: seen.attempt + 1,
+      attempt: candidate.attempt + 1,
       started_at: fn.coalesce('started_at', val(now)),
       again_at: null,
-      // It was running: its process is dead.
-      ...(seen.state === 'running' ? { tries_left: eb('tries_left', '-', 1) } : {}),
+      // The job was running, so its process died.
+      ...(candidate.state === 'running' ? { tries_left: eb('tries_left', '-', 1) } : {}),
     }))
-    .where('id', '=', seen.id)
-    .where('due_at', '=', seen.due_at)
-    .where('attempt', '=', seen.attempt)
-    .where('state', '=', seen.state)
+    .where('id', '=', candidate.id)
+    .where('due_at', '=', candidate.due_at)
+    .where('attempt', '=', candidate.attempt)
+    .where('state', '=', candidate.state)
     .returningAll()
     .executeTakeFirst();
 
-const told = (progress: JobProgress | undefined) => (progress ? { progress: JSON.stringify(progress) } : {});
+const encodeProgress = (progress: JobProgress | undefined) => (progress ? { progress: JSON.stringify(progress) } : {});
 
 const encode = (job: NewJob): JobsTable => ({
   id: job.id,
@@ -398,8 +404,8 @@ const encode = (job: NewJob): JobsTable => ({
   state: 'waiting',
   priority: job.priority,
   attempt: 0,
-  tries: job.tries,
-  tries_left: job.tries,
+  tries: job.attemptsMax,
+  tries_left: job.attemptsMax,
   due_at: job.runAfter,
   lease_owner: null,
   again_at: null,
@@ -420,8 +426,8 @@ const decode = (row: Selectable<JobsTable>): JobRecord => ({
   state: row.state,
   priority: row.priority,
   attempt: row.attempt,
-  tries: row.tries,
-  triesLeft: row.tries_left,
+  attemptsMax: row.tries,
+  attemptsLeft: row.tries_left,
   dueAt: row.due_at ?? undefined,
   leaseOwner: row.lease_owner ?? undefined,
   isCancelled: row.is_cancelled === 1,

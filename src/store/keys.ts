@@ -1,37 +1,37 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { KeyRecord } from '../core/key.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Run } from './run.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { KeysTable } from './schema/keys.ts';
 
-/** A key as it is stored: found by the hash of its secret. */
+/** Stored API key, found by the hash of its secret. */
 export interface StoredKey {
   readonly record: KeyRecord;
   /** SHA-256 of the secret, lower-case hex. */
   readonly hash: string;
 }
 
-export interface KeyPage {
+export interface KeyListQuery {
   readonly region?: RegionId | undefined;
   readonly workspace?: string | undefined;
-  /** The last id of the page before. */
+  /** ID of the last key of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
-/** Keys belong to the operator, who sees all of them; a caller reaches only the one whose secret it holds. */
+/** API keys of all tenants. The operator manages all keys; a caller can only authenticate with its own. */
 export interface KeyStore {
   insert(key: StoredKey): Promise<void>;
   find(id: string): Promise<KeyRecord | undefined>;
   findByHash(hash: string): Promise<StoredKey | undefined>;
-  /** In the order of their ids, which is that of their making. */
-  list(page: KeyPage): Promise<readonly KeyRecord[]>;
-  /** Undefined when there is no such key or it was revoked before: of several at once, one gets the record. */
+  /** Lists keys in the order of their IDs, which is their order of creation. */
+  list(page: KeyListQuery): Promise<readonly KeyRecord[]>;
+  /** Returns undefined if the key does not exist or is already revoked: of concurrent calls, one gets the record. */
   revoke(id: string, at: number): Promise<KeyRecord | undefined>;
 }
 
-export function createKeyStore(db: Kysely<Database>, run: Run): KeyStore {
+export function createKeyStore(db: Kysely<Database>, run: RunQuery): KeyStore {
   return {
     insert: ({ record, hash }) =>
       run(async () => {

@@ -4,20 +4,20 @@ import type { Clock } from '../lib/clock.ts';
 import type { StoreDialect } from './dialects/dialect.ts';
 import type { Database } from './schema/database.ts';
 
-/** A step that only adds: what an older program wrote and reads stays valid while it still runs. */
+/** A schema change that only adds: an older program can still read and write the database while it runs. */
 export interface Migration {
-  /** Number and subject, e.g. `0001-keys`. */
+  /** Number and subject, e.g. `0001-keys`. Recorded in the database. */
   readonly name: string;
-  /** @param dialect For what one database has and another has not. */
+  /** @param dialect Supplies what differs between databases. */
   up(db: Transaction<Database>, dialect: StoreDialect): Promise<void>;
 }
 
 /**
- * Brings a database to the newest schema, all steps in one transaction: it has every step or none.
+ * Applies all missing migrations in one transaction: the database gets all of them or none.
  *
- * Several processes may start at once: the dialect lets one in at a time, and the others find nothing left to do.
- * (Kysely's own Migrator has no lock on SQLite and no transaction around its steps there.)
- * @throws ServiceError `internal`, when the database has steps that this program does not know.
+ * Several processes may start at once: the dialect admits one at a time, and the others find nothing left to do.
+ * (Kysely's Migrator takes no lock on SQLite and runs its migrations there without a transaction.)
+ * @throws ServiceError `internal` if the database has migrations that this program does not know.
  */
 export async function migrate(
   db: Kysely<Database>,
@@ -33,7 +33,7 @@ export async function migrate(
       .execute();
     const rows = await transaction.selectFrom('migrations').select('name').execute();
     const applied = new Set(rows.map(({ name }) => name));
-    refuseNewer(applied, migrations);
+    assertNoNewerMigrations(applied, migrations);
     for (const migration of migrations) {
       if (applied.has(migration.name)) continue;
       await migration.up(transaction, dialect);
@@ -42,7 +42,7 @@ export async function migrate(
   });
 }
 
-function refuseNewer(applied: ReadonlySet<string>, migrations: readonly Migration[]): void {
+function assertNoNewerMigrations(applied: ReadonlySet<string>, migrations: readonly Migration[]): void {
   const known = new Set(migrations.map(({ name }) => name));
   const newer = [...applied].filter((name) => !known.has(name)).toSorted();
   if (newer.length === 0) return;

@@ -1,78 +1,81 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Owner } from '../core/context.ts';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { ResearchRunsTable } from './schema/research.ts';
 
-/** A run of deep research, without what was asked. Times are UTC milliseconds. */
-export interface ResearchLink extends Owner {
+/** Metadata of a deep-research run, without its request. Times are UTC milliseconds. */
+export interface ResearchRunSummary extends Owner {
   readonly id: string;
-  readonly likeness: string;
+  readonly requestFingerprint: string;
   readonly state: ResearchRunsTable['state'];
-  /** Of its job; 0 before the first. */
+  /** Number of the job attempt that owns the run; 0 before the first. */
   readonly attempt: number;
-  /** Number of the last step that is stored; -1 without steps. */
+  /** Number of the last stored step; -1 without steps. */
   readonly lastStep: number;
   readonly createdAt: number;
   readonly startedAt: number | undefined;
-  /** The last sign of life of a reader. */
+  /** Last time a reader polled the run. */
   readonly readAt: number;
-  /** A reader was given its end. */
+  /** Whether a reader has received the end. */
   readonly isDelivered: boolean;
   readonly endedAt: number | undefined;
-  /** JSON of what it failed with. */
+  /** JSON of the error of a failed run. */
   readonly error: string | undefined;
 }
 
-export interface ResearchRecord extends ResearchLink {
-  /** JSON of what was asked. */
+export interface ResearchRunRecord extends ResearchRunSummary {
+  /** JSON of the request. */
   readonly body: string;
 }
 
-export interface ResearchEnd {
+export interface ResearchRunCompletion {
   readonly state: 'done' | 'failed' | 'cancelled';
   readonly at: number;
-  /** Of whoever ends it; undefined: whoever has it. */
+  /** Attempt that ends the run; ignored unless it owns the run. Undefined: whichever attempt owns it. */
   readonly attempt?: number | undefined;
-  /** Only where no reader gave a sign of life since. */
+  /** Ends the run only if no reader polled it since this time. */
   readonly unreadSince?: number | undefined;
   readonly error?: string | undefined;
 }
 
-/** Whatever changes a run changes nothing, and says false, where it has ended or is not there. */
+/** Deep-research runs and their steps. A change of an ended or missing run does nothing and returns false. */
 export interface ResearchStore {
-  /** False where its key has an unfinished one of that likeness. */
-  insert(record: ResearchRecord): Promise<boolean>;
-  findState(id: string): Promise<ResearchLink | undefined>;
-  find(id: string): Promise<ResearchRecord | undefined>;
-  /** The unfinished one of its key that is like it; else the newest. */
-  findLike(owner: Owner, likeness: string): Promise<ResearchLink | undefined>;
-  /** Those that have not ended, of a key or of a workspace in a region. */
-  countUnfinished(whose: { readonly keyId: string } | Place): Promise<number>;
-  /** It goes on with this attempt, and with no older one. */
-  begin(id: string, wish: { readonly attempt: number; readonly at: number }): Promise<boolean>;
-  /** In a transaction. False also where another attempt has it, or `number` is not right behind the last one. */
-  append(
+  /** Returns false if the key has an unfinished run with the same fingerprint. */
+  insert(record: ResearchRunRecord): Promise<boolean>;
+  findSummary(id: string): Promise<ResearchRunSummary | undefined>;
+  find(id: string): Promise<ResearchRunRecord | undefined>;
+  /** Finds the key's unfinished run with the fingerprint, else its newest ended one. */
+  findByFingerprint(owner: Owner, fingerprint: string): Promise<ResearchRunSummary | undefined>;
+  /** Counts the unfinished runs of a key or of a tenant. */
+  countUnfinished(owner: { readonly keyId: string } | TenantScope): Promise<number>;
+  /** Takes the run over with this attempt; older attempts can no longer change it. */
+  start(id: string, options: { readonly attempt: number; readonly at: number }): Promise<boolean>;
+  /**
+   * Requires a transaction. Also returns false if another attempt owns the run or `number` does not follow the last
+   * step.
+   */
+  appendStep(
     id: string,
     step: { readonly attempt: number; readonly number: number; readonly json: string },
   ): Promise<boolean>;
-  /** False also where the end does not expect it as it is. */
-  end(id: string, end: ResearchEnd): Promise<boolean>;
-  /** A sign of life of a reader, also of one that has ended. */
-  sign(id: string, at: number): Promise<void>;
-  deliver(id: string): Promise<void>;
-  /** JSON of the steps from that number on. */
-  steps(id: string, page: { readonly from: number; readonly limit: number }): Promise<readonly string[]>;
-  /** Unfinished ones whose last reader was there before. */
-  listUnread(wish: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
-  /** Those that ended before, and whose last reader was there before. */
-  listPast(wish: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
-  /** With its steps; in a transaction. */
+  /** Also returns false if the run does not meet the conditions of `end`. */
+  finish(id: string, end: ResearchRunCompletion): Promise<boolean>;
+  /** Records that a reader polled the run, also an ended one. */
+  recordRead(id: string, at: number): Promise<void>;
+  markDelivered(id: string): Promise<void>;
+  /** Returns the JSON of the steps from number `from` on. */
+  listSteps(id: string, page: { readonly from: number; readonly limit: number }): Promise<readonly string[]>;
+  /** Lists unfinished runs last polled before `before`. */
+  listUnread(query: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
+  /** Lists runs that ended, and were last polled, before `before`. */
+  listFinishedBefore(query: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
+  /** Removes the run and its steps. Requires a transaction. */
   remove(id: string): Promise<void>;
 }
 
-const LINK = [
+const SUMMARY_COLUMNS = [
   'id',
   'region',
   'workspace',
@@ -89,8 +92,8 @@ const LINK = [
   'error',
 ] as const;
 
-export function createResearchStore(db: Kysely<Database>, run: Run): ResearchStore {
-  const unfinished = (id: string) =>
+export function createResearchStore(db: Kysely<Database>, run: RunQuery): ResearchStore {
+  const updateUnfinished = (id: string) =>
     db.updateTable('research_runs').where('id', '=', id).where('ended_at', 'is', null).returning('id');
 
   return {
@@ -104,56 +107,60 @@ export function createResearchStore(db: Kysely<Database>, run: Run): ResearchSto
           .executeTakeFirst();
         return row !== undefined;
       }),
-    findState: (id) =>
+    findSummary: (id) =>
       run(async () => {
-        const row = await db.selectFrom('research_runs').select(LINK).where('id', '=', id).executeTakeFirst();
-        return row && decodeLink(row);
+        const row = await db
+          .selectFrom('research_runs')
+          .select(SUMMARY_COLUMNS)
+          .where('id', '=', id)
+          .executeTakeFirst();
+        return row && decodeSummary(row);
       }),
     find: (id) =>
       run(async () => {
         const row = await db.selectFrom('research_runs').selectAll().where('id', '=', id).executeTakeFirst();
-        return row && { ...decodeLink(row), body: row.body };
+        return row && { ...decodeSummary(row), body: row.body };
       }),
-    findLike: ({ region, workspace, keyId }, likeness) =>
+    findByFingerprint: ({ region, workspace, keyId }, fingerprint) =>
       run(async () => {
         const row = await db
           .selectFrom('research_runs')
-          .select(LINK)
+          .select(SUMMARY_COLUMNS)
           .where('region', '=', region)
           .where('workspace', '=', workspace)
           .where('key_id', '=', keyId)
-          .where('likeness', '=', likeness)
-          // By the row and not by the clock, which may have been set back.
+          .where('likeness', '=', fingerprint)
+          // Unfinished runs first: creation times alone are unreliable if the clock was set back.
           .orderBy(({ eb }) => eb.case().when('ended_at', 'is', null).then(0).else(1).end())
           .orderBy('created_at', 'desc')
           .orderBy('id', 'desc')
           .limit(1)
           .executeTakeFirst();
-        return row && decodeLink(row);
+        return row && decodeSummary(row);
       }),
-    countUnfinished: (whose) =>
+    countUnfinished: (owner) =>
       run(async () => {
         let query = db
           .selectFrom('research_runs')
           .select(({ fn }) => fn.countAll().as('count'))
           .where('ended_at', 'is', null);
         query =
-          'keyId' in whose
-            ? query.where('key_id', '=', whose.keyId)
-            : query.where('region', '=', whose.region).where('workspace', '=', whose.workspace);
+          'keyId' in owner
+            ? query.where('key_id', '=', owner.keyId)
+            : query.where('region', '=', owner.region).where('workspace', '=', owner.workspace);
         return Number((await query.executeTakeFirstOrThrow()).count);
       }),
-    begin: (id, { attempt, at }) =>
+    start: (id, { attempt, at }) =>
       run(async () => {
-        const row = await unfinished(id)
+        const row = await updateUnfinished(id)
           .set(({ fn, val }) => ({ state: 'running', attempt, started_at: fn.coalesce('started_at', val(at)) }))
           .where('attempt', '<', attempt)
           .executeTakeFirst();
         return row !== undefined;
       }),
-    append: (id, { attempt, number, json }) =>
+    appendStep: (id, { attempt, number, json }) =>
       run(async () => {
-        const row = await unfinished(id)
+        const row = await updateUnfinished(id)
           .set({ last_step: number })
           .where('attempt', '=', attempt)
           .where('last_step', '=', number - 1)
@@ -162,14 +169,14 @@ export function createResearchStore(db: Kysely<Database>, run: Run): ResearchSto
         await db.insertInto('research_steps').values({ run_id: id, number, json }).execute();
         return true;
       }),
-    end: (id, { state, at, attempt, unreadSince, error }) =>
+    finish: (id, { state, at, attempt, unreadSince, error }) =>
       run(async () => {
-        let update = unfinished(id).set({ state, ended_at: at, error: error ?? null });
+        let update = updateUnfinished(id).set({ state, ended_at: at, error: error ?? null });
         if (attempt !== undefined) update = update.where('attempt', '=', attempt);
         if (unreadSince !== undefined) update = update.where('read_at', '<', unreadSince);
         return (await update.executeTakeFirst()) !== undefined;
       }),
-    sign: (id, at) =>
+    recordRead: (id, at) =>
       run(async () => {
         await db
           .updateTable('research_runs')
@@ -178,11 +185,11 @@ export function createResearchStore(db: Kysely<Database>, run: Run): ResearchSto
           .where('read_at', '<', at)
           .execute();
       }),
-    deliver: (id) =>
+    markDelivered: (id) =>
       run(async () => {
         await db.updateTable('research_runs').set({ delivered: 1 }).where('id', '=', id).execute();
       }),
-    steps: (id, { from, limit }) =>
+    listSteps: (id, { from, limit }) =>
       run(async () => {
         const rows = await db
           .selectFrom('research_steps')
@@ -206,7 +213,7 @@ export function createResearchStore(db: Kysely<Database>, run: Run): ResearchSto
           .execute();
         return rows.map(({ id }) => id);
       }),
-    listPast: ({ before, limit }) =>
+    listFinishedBefore: ({ before, limit }) =>
       run(async () => {
         const rows = await db
           .selectFrom('research_runs')
@@ -226,12 +233,12 @@ export function createResearchStore(db: Kysely<Database>, run: Run): ResearchSto
   };
 }
 
-const encode = (record: ResearchRecord): ResearchRunsTable => ({
+const encode = (record: ResearchRunRecord): ResearchRunsTable => ({
   id: record.id,
   region: record.region,
   workspace: record.workspace,
   key_id: record.keyId,
-  likeness: record.likeness,
+  likeness: record.requestFingerprint,
   state: record.state,
   attempt: record.attempt,
   last_step: record.lastStep,
@@ -244,12 +251,12 @@ const encode = (record: ResearchRecord): ResearchRunsTable => ({
   body: record.body,
 });
 
-const decodeLink = (row: Omit<Selectable<ResearchRunsTable>, 'body'>): ResearchLink => ({
+const decodeSummary = (row: Omit<Selectable<ResearchRunsTable>, 'body'>): ResearchRunSummary => ({
   id: row.id,
   region: row.region,
   workspace: row.workspace,
   keyId: row.key_id,
-  likeness: row.likeness,
+  requestFingerprint: row.likeness,
   state: row.state,
   attempt: row.attempt,
   lastStep: row.last_step,

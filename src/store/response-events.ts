@@ -1,23 +1,26 @@
 import type { Kysely } from 'kysely';
-import type { Run } from './run.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
-/** Events as they are told, text by text, numbered without gaps. */
-export interface EventChunk {
-  /** Number of the first of them. */
+/** Encoded events of a response, numbered without gaps. */
+export interface ResponseEventChunk {
+  /** Sequence number of the first event. */
   readonly first: number;
   readonly texts: readonly string[];
 }
 
-/** Whose they are stands in `background_runs`: whoever reads or writes here has looked there. */
+/** Stored events. The owner is recorded in `background_runs`: callers check it there first. */
 export interface ResponseEventStore {
-  insert(response: string, chunk: EventChunk): Promise<void>;
-  /** In order, from the chunk that has the event `from` on. */
-  read(response: string, wish: { readonly from: number; readonly chunksMax: number }): Promise<readonly EventChunk[]>;
-  clear(responses: readonly string[]): Promise<void>;
+  insert(response: string, chunk: ResponseEventChunk): Promise<void>;
+  /** Reads chunks in order, starting with the chunk that contains event `from`. */
+  read(
+    response: string,
+    query: { readonly from: number; readonly chunksMax: number },
+  ): Promise<readonly ResponseEventChunk[]>;
+  removeAll(responses: readonly string[]): Promise<void>;
 }
 
-export function createResponseEventStore(db: Kysely<Database>, run: Run): ResponseEventStore {
+export function createResponseEventStore(db: Kysely<Database>, run: RunQuery): ResponseEventStore {
   return {
     insert: (response, { first, texts }) =>
       run(async () => {
@@ -33,16 +36,16 @@ export function createResponseEventStore(db: Kysely<Database>, run: Run): Respon
           .where('first', '>=', (eb) =>
             eb
               .selectFrom('response_events')
-              .select(({ fn, val }) => fn.coalesce(fn.max('first'), val(0)).as('begin'))
+              .select(({ fn, val }) => fn.coalesce(fn.max('first'), val(0)).as('start'))
               .where('response_id', '=', response)
               .where('first', '<=', from),
           )
           .orderBy('first')
           .limit(chunksMax)
           .execute();
-        return rows.map(({ first, text }) => ({ first, texts: JSON.parse(text) as EventChunk['texts'] }));
+        return rows.map(({ first, text }) => ({ first, texts: JSON.parse(text) as ResponseEventChunk['texts'] }));
       }),
-    clear: (responses) =>
+    removeAll: (responses) =>
       run(async () => {
         if (responses.length === 0) return;
         await db

@@ -1,54 +1,57 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { ResponsesTable } from './schema/responses.ts';
 
-export interface ResponseRecord extends Place {
+export interface ResponseRecord extends TenantScope {
   readonly id: string;
   /** UTC milliseconds. */
   readonly createdAt: number;
-  /** The conversation it was made in, and where its own items begin there; the conversation may be deleted since. */
+  /**
+   * Conversation of the response and the position of its first item there; the conversation may have been deleted
+   * since.
+   */
   readonly conversation?: { readonly id: string; readonly from: number | undefined } | undefined;
-  /** The response it goes on from. */
+  /** ID of the previous response. */
   readonly previous?: string | undefined;
-  /** Of its input and output together. */
+  /** Number of input and output items. */
   readonly itemCount: number;
   readonly itemBytes: number;
   readonly json: string;
 }
 
-/** A response without what it said. */
-export type ResponseLink = Omit<ResponseRecord, 'json'>;
+/** Metadata of a response, without the response object. */
+export type ResponseSummary = Omit<ResponseRecord, 'json'>;
 
 export interface ResponseStore {
   insert(record: ResponseRecord): Promise<void>;
-  find(place: Place, id: string): Promise<ResponseRecord | undefined>;
+  find(scope: TenantScope, id: string): Promise<ResponseRecord | undefined>;
   /**
-   * The response, the one it goes on from, and so on, at most `linksMax` of them. Where the last one goes on from one
-   * that is not among them and there are fewer, that one is not there.
+   * Lists the response, its previous response, and so on, at most `linksMax`. If fewer are returned and the last one
+   * still names a previous response, that response does not exist.
    */
-  chain(place: Place, id: string, linksMax: number): Promise<readonly ResponseLink[]>;
-  /** Without its items. */
-  remove(place: Place, id: string): Promise<boolean>;
+  listChain(scope: TenantScope, id: string, linksMax: number): Promise<readonly ResponseSummary[]>;
+  /** Removes the response, but not its items. */
+  remove(scope: TenantScope, id: string): Promise<boolean>;
 
-  /** The operator's: those made in a conversation, also a deleted one, in the order of their ids. */
-  listOfConversation(
+  /** For the operator: lists the responses of a conversation, even a deleted one, in the order of their IDs. */
+  listByConversation(
     conversation: string,
     page: { readonly after?: string | undefined; readonly limit: number },
-  ): Promise<readonly ResponseLink[]>;
-  /** Anybody's that were made before, the oldest first. */
-  listOlder(wish: { before: number; limit: number }): Promise<readonly ResponseLink[]>;
-  /** Anybody's, in the order of their ids. */
+  ): Promise<readonly ResponseSummary[]>;
+  /** Lists responses of all tenants created before `before`, oldest first. */
+  listCreatedBefore(query: { before: number; limit: number }): Promise<readonly ResponseSummary[]>;
+  /** Lists responses of all tenants in the order of their IDs. */
   list(filter: {
-    readonly region?: Place['region'] | undefined;
+    readonly region?: TenantScope['region'] | undefined;
     readonly workspace?: string | undefined;
     readonly after?: string | undefined;
     readonly limit: number;
-  }): Promise<readonly ResponseLink[]>;
+  }): Promise<readonly ResponseSummary[]>;
 }
 
-const LINK = [
+const SUMMARY_COLUMNS = [
   'id',
   'region',
   'workspace',
@@ -60,12 +63,12 @@ const LINK = [
   'item_bytes',
 ] as const;
 
-export function createResponseStore(db: Kysely<Database>, run: Run): ResponseStore {
+export function createResponseStore(db: Kysely<Database>, run: RunQuery): ResponseStore {
   const chain = async (
-    { region, workspace }: Place,
+    { region, workspace }: TenantScope,
     id: string,
     linksMax: number,
-  ): Promise<readonly ResponseLink[]> => {
+  ): Promise<readonly ResponseSummary[]> => {
     const rows = await db
       .withRecursive('chain', (recursion) =>
         recursion
@@ -73,7 +76,7 @@ export function createResponseStore(db: Kysely<Database>, run: Run): ResponseSto
           .where('id', '=', id)
           .where('region', '=', region)
           .where('workspace', '=', workspace)
-          .select(LINK)
+          .select(SUMMARY_COLUMNS)
           .select((eb) => eb.lit(1).as('depth'))
           .unionAll(
             recursion
@@ -82,15 +85,15 @@ export function createResponseStore(db: Kysely<Database>, run: Run): ResponseSto
               .where('responses.region', '=', region)
               .where('responses.workspace', '=', workspace)
               .where('chain.depth', '<', linksMax)
-              .select(LINK.map((column) => `responses.${column}` as const))
+              .select(SUMMARY_COLUMNS.map((column) => `responses.${column}` as const))
               .select((eb) => eb('chain.depth', '+', eb.lit(1)).as('depth')),
           ),
       )
       .selectFrom('chain')
-      .select(LINK)
+      .select(SUMMARY_COLUMNS)
       .orderBy('depth')
       .execute();
-    return rows.map(decodeLink);
+    return rows.map(decodeSummary);
   };
 
   return {
@@ -109,7 +112,7 @@ export function createResponseStore(db: Kysely<Database>, run: Run): ResponseSto
           .executeTakeFirst();
         return row && decode(row);
       }),
-    chain: (place, id, linksMax) => run(() => chain(place, id, linksMax)),
+    listChain: (scope, id, linksMax) => run(() => chain(scope, id, linksMax)),
     remove: ({ region, workspace }, id) =>
       run(async () => {
         const row = await db
@@ -121,35 +124,35 @@ export function createResponseStore(db: Kysely<Database>, run: Run): ResponseSto
           .executeTakeFirst();
         return row !== undefined;
       }),
-    listOfConversation: (conversation, { after, limit }) =>
+    listByConversation: (conversation, { after, limit }) =>
       run(async () => {
         let query = db
           .selectFrom('responses')
-          .select(LINK)
+          .select(SUMMARY_COLUMNS)
           .where('conversation_id', '=', conversation)
           .orderBy('id')
           .limit(limit);
         if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decodeLink);
+        return (await query.execute()).map(decodeSummary);
       }),
-    listOlder: ({ before, limit }) =>
+    listCreatedBefore: ({ before, limit }) =>
       run(async () => {
         const rows = await db
           .selectFrom('responses')
-          .select(LINK)
+          .select(SUMMARY_COLUMNS)
           .where('created_at', '<', before)
           .orderBy('created_at')
           .limit(limit)
           .execute();
-        return rows.map(decodeLink);
+        return rows.map(decodeSummary);
       }),
     list: ({ region, workspace, after, limit }) =>
       run(async () => {
-        let query = db.selectFrom('responses').select(LINK).orderBy('id').limit(limit);
+        let query = db.selectFrom('responses').select(SUMMARY_COLUMNS).orderBy('id').limit(limit);
         if (region !== undefined) query = query.where('region', '=', region);
         if (workspace !== undefined) query = query.where('workspace', '=', workspace);
         if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decodeLink);
+        return (await query.execute()).map(decodeSummary);
       }),
   };
 }
@@ -167,9 +170,9 @@ const encode = (record: ResponseRecord): ResponsesTable => ({
   json: record.json,
 });
 
-const decode = (row: Selectable<ResponsesTable>): ResponseRecord => ({ ...decodeLink(row), json: row.json });
+const decode = (row: Selectable<ResponsesTable>): ResponseRecord => ({ ...decodeSummary(row), json: row.json });
 
-const decodeLink = (row: Omit<Selectable<ResponsesTable>, 'json'>): ResponseLink => ({
+const decodeSummary = (row: Omit<Selectable<ResponsesTable>, 'json'>): ResponseSummary => ({
   id: row.id,
   region: row.region,
   workspace: row.workspace,

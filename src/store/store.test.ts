@@ -8,8 +8,8 @@ import type { Dialect } from 'kysely';
 import { Kysely, sql, SqliteDialect } from 'kysely';
 import { ServiceError } from '../core/error.ts';
 import type { KeyRecord } from '../core/key.ts';
-import { sqliteAdapter } from './dialects/sqlite-adapter.ts';
-import { sqliteDialect } from './dialects/sqlite.ts';
+import { createSqliteAdapter } from './dialects/sqlite-adapter.ts';
+import { createSqliteDialect } from './dialects/sqlite.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
 import { openStore } from './store.ts';
 
@@ -24,16 +24,16 @@ const record = (id: string): KeyRecord => ({
   revokedAt: undefined,
 });
 
-describe('opening a store on SQLite', () => {
+describe('openStore on SQLite', () => {
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-store-'));
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('makes the folder and the files for the owner alone', async () => {
+  it('creates the folder and files with access for the owner only', async () => {
     const data = join(folder, 'new', 'data');
-    const store = await openStore({ dialect: sqliteDialect({ file: join(data, 'parley.db') }) });
+    const store = await openStore({ dialect: createSqliteDialect({ file: join(data, 'parley.db') }) });
     await store.keys.insert({ record: record('key_1'), hash: 'h' });
     assert.equal((await stat(data)).mode & 0o777, 0o700);
     for (const name of ['parley.db', 'parley.db-wal', 'parley.db-shm']) {
@@ -42,8 +42,8 @@ describe('opening a store on SQLite', () => {
     await store.close();
   });
 
-  it('finds what was there before, and migrates once', async () => {
-    const dialect = sqliteDialect({ file: join(folder, 'again.db') });
+  it('reopens an existing database and migrates it once', async () => {
+    const dialect = createSqliteDialect({ file: join(folder, 'again.db') });
     const first = await openStore({ dialect });
     await first.keys.insert({ record: record('key_1'), hash: 'h' });
     await first.close();
@@ -52,8 +52,8 @@ describe('opening a store on SQLite', () => {
     await second.close();
   });
 
-  it('writes ahead to a log, syncs every commit, and waits for other processes', async () => {
-    const dialect = sqliteDialect({ file: join(folder, 'modes.db') });
+  it('uses WAL mode, syncs every commit and sets a busy timeout', async () => {
+    const dialect = createSqliteDialect({ file: join(folder, 'modes.db') });
     const db = new Kysely<unknown>({ dialect: await dialect.open() });
     const pragma = async (name: string) => {
       const { rows } = await sql`pragma ${sql.raw(name)}`.execute(db);
@@ -66,23 +66,23 @@ describe('opening a store on SQLite', () => {
     await db.destroy();
   });
 
-  it('refuses a database of a newer version, naming what it does not know', async () => {
+  it('rejects a database of a newer version and names the unknown migration', async () => {
     const file = join(folder, 'newer.db');
-    const dialect = sqliteDialect({ file });
+    const dialect = createSqliteDialect({ file });
     await (await openStore({ dialect })).close();
     const database = new DatabaseSync(file);
     database.exec("insert into migrations values ('0999-future', 1)");
     database.close();
     const last = MIGRATIONS.at(-1)?.name;
-    const told = new RegExp(`newer version of Parley \\(it has 0999-future; .* up to ${last}\\)`);
-    await assert.rejects(openStore({ dialect }), told);
+    const message = new RegExp(`newer version of Parley \\(it has 0999-future; .* up to ${last}\\)`);
+    await assert.rejects(openStore({ dialect }), message);
   });
 
-  it('says which file it is when it is not a database', async () => {
+  it('names the file if it is not a database', async () => {
     const file = join(folder, 'text.db');
     await writeFile(file, 'This is a letter to a friend, not a database at all. '.repeat(40));
     await assert.rejects(
-      openStore({ dialect: sqliteDialect({ file }) }),
+      openStore({ dialect: createSqliteDialect({ file }) }),
       (error) =>
         error instanceof ServiceError &&
         error.message.includes(file) &&
@@ -91,11 +91,11 @@ describe('opening a store on SQLite', () => {
     );
   });
 
-  it('makes a full disk a refusal to try again later, with its cause, and works on when there is room again', async () => {
+  it('reports a full disk as overloaded with its cause, and recovers once there is space', async () => {
     const database = new DatabaseSync(':memory:');
-    const dialect: Dialect = new SqliteDialect({ database: sqliteAdapter(database) });
+    const dialect: Dialect = new SqliteDialect({ database: createSqliteAdapter(database) });
     const store = await openStore({
-      dialect: { ...sqliteDialect({ file: ':memory:' }), open: async () => dialect },
+      dialect: { ...createSqliteDialect({ file: ':memory:' }), open: async () => dialect },
     });
     database.exec('pragma max_page_count = 12');
     const fill = store.transaction(async ({ keys }) => {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Kysely } from 'kysely';
 import { ServiceError } from '../core/error.ts';
-import { storageFailure } from '../core/storage-failure.ts';
+import { mapStorageError } from '../core/storage-error.ts';
 import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { StoreDialect } from './dialects/dialect.ts';
@@ -11,7 +11,7 @@ import { type BackgroundStore, createBackgroundStore } from './background.ts';
 import { type ConversationStore, createConversationStore } from './conversations.ts';
 import { createDeploymentStore, type DeploymentStore } from './deployments.ts';
 import { createFileStore, type FileStore } from './files.ts';
-import { createFileTotals, type FileTotals } from './file-totals.ts';
+import { createFileTotalsStore, type FileTotalsStore } from './file-totals.ts';
 import { createIndexCollectionStore, type IndexCollectionStore } from './index-collections.ts';
 import { createIndexDocumentStore, type IndexDocumentStore } from './index-documents.ts';
 import { createIndexSearchStore, type IndexSearchStore } from './index-search.ts';
@@ -23,14 +23,14 @@ import { MIGRATIONS } from './migrations/migrations.ts';
 import { createResearchStore, type ResearchStore } from './research.ts';
 import { createResponseEventStore, type ResponseEventStore } from './response-events.ts';
 import { createResponseStore, type ResponseStore } from './responses.ts';
-import type { Run } from './run.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import { createTaskStore, type TaskStore } from './tasks.ts';
-import { createTextStore, type TextStore } from './texts.ts';
+import { createFileTextStore, type FileTextStore } from './file-texts.ts';
 import { createTranscriptionStore, type TranscriptionStore } from './transcriptions.ts';
 import { createVocabularyStore, type VocabularyStore } from './vocabularies.ts';
 
-/** The nouns, each with all of its SQL. */
+/** One store per subject; each holds all SQL of its tables. */
 export interface Tables {
   readonly batches: BatchStore;
   readonly batchLines: BatchLineStore;
@@ -38,7 +38,7 @@ export interface Tables {
   readonly conversations: ConversationStore;
   readonly deployments: DeploymentStore;
   readonly files: FileStore;
-  readonly fileTotals: FileTotals;
+  readonly fileTotals: FileTotalsStore;
   readonly indexCollections: IndexCollectionStore;
   readonly indexDocuments: IndexDocumentStore;
   readonly indexSearch: IndexSearchStore;
@@ -49,44 +49,51 @@ export interface Tables {
   readonly responseEvents: ResponseEventStore;
   readonly responses: ResponseStore;
   readonly tasks: TaskStore;
-  readonly texts: TextStore;
+  readonly texts: FileTextStore;
   readonly transcriptions: TranscriptionStore;
   readonly vocabularies: VocabularyStore;
 }
 
-/** Every failure of the database is a ServiceError `internal` with the reason as its cause; `overloaded` where its disk is full. */
+/**
+ * Opened database. Database errors become ServiceError `internal` with their cause, or `overloaded` if the disk is
+ * full.
+ */
 export interface Store extends Tables {
   /**
-   * All of `work` or nothing. Only `work`'s own tables may be used in it, and only they may be awaited: on SQLite there
-   * is one connection, and everyone else waits for it.
+   * Commits all of `work` or nothing. `work` may use and await only the tables it is given: SQLite has one connection,
+   * and all other queries wait for the transaction.
    */
   transaction<T>(work: (tables: Tables) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-export interface StoreNeeds {
+export interface StoreOptions {
   readonly dialect: StoreDialect;
   readonly clock?: Clock;
 }
 
-/** @throws ServiceError `internal`, whose message names the database: cannot be opened, or is of a newer version. */
-export async function openStore({ dialect, clock = systemClock }: StoreNeeds): Promise<Store> {
+/**
+ * @throws ServiceError `internal`, naming the database, if it cannot be opened or a newer version of Parley wrote it.
+ */
+export async function openStore({ dialect, clock = systemClock }: StoreOptions): Promise<Store> {
   const db = await openDatabase(dialect, clock);
-  // A query on the outer tables inside a transaction would wait for its own end, for ever.
-  const scope = new AsyncLocalStorage<{ isOpen: boolean }>();
-  const outside: Run = (query) => {
-    assert(!scope.getStore()?.isOpen, 'inside a transaction only its own tables are used');
-    return translated(query);
+  // A query on the outer tables inside a transaction would wait forever for the end of that transaction.
+  const transactionContext = new AsyncLocalStorage<{ isOpen: boolean }>();
+  const runOutside: RunQuery = (query) => {
+    assert(!transactionContext.getStore()?.isOpen, 'a transaction uses only the tables it was given');
+    return runTranslatingErrors(query);
   };
 
   return {
-    ...tablesOf(db, outside, dialect),
+    ...createTables(db, runOutside, dialect),
     transaction: (work) =>
-      outside(() =>
+      runOutside(() =>
         db.transaction().execute(async (transaction) => {
           const inside = { isOpen: true };
           try {
-            return await scope.run(inside, () => work(tablesOf(transaction, translated, dialect)));
+            return await transactionContext.run(inside, () =>
+              work(createTables(transaction, runTranslatingErrors, dialect)),
+            );
           } finally {
             inside.isOpen = false;
           }
@@ -96,14 +103,14 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
   };
 }
 
-const tablesOf = (db: Kysely<Database>, run: Run, { fullText }: StoreDialect): Tables => ({
+const createTables = (db: Kysely<Database>, run: RunQuery, { fullText }: StoreDialect): Tables => ({
   batches: createBatchStore(db, run),
   batchLines: createBatchLineStore(db, run),
   background: createBackgroundStore(db, run),
   conversations: createConversationStore(db, run),
   deployments: createDeploymentStore(db, run),
   files: createFileStore(db, run),
-  fileTotals: createFileTotals(db, run),
+  fileTotals: createFileTotalsStore(db, run),
   indexCollections: createIndexCollectionStore(db, run),
   indexDocuments: createIndexDocumentStore(db, run, fullText),
   indexSearch: createIndexSearchStore(db, run, fullText),
@@ -114,7 +121,7 @@ const tablesOf = (db: Kysely<Database>, run: Run, { fullText }: StoreDialect): T
   responseEvents: createResponseEventStore(db, run),
   responses: createResponseStore(db, run),
   tasks: createTaskStore(db, run),
-  texts: createTextStore(db, run),
+  texts: createFileTextStore(db, run),
   transcriptions: createTranscriptionStore(db, run),
   vocabularies: createVocabularyStore(db, run),
 });
@@ -129,14 +136,14 @@ async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely
     await db?.destroy();
     if (error instanceof ServiceError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ServiceError('internal', `The database cannot be opened: ${dialect.name}: ${reason}`, { cause: error });
+    throw new ServiceError('internal', `Cannot open the database ${dialect.name}: ${reason}`, { cause: error });
   }
 }
 
-const translated: Run = async (query) => {
+const runTranslatingErrors: RunQuery = async (query) => {
   try {
     return await query();
   } catch (error) {
-    throw storageFailure(error);
+    throw mapStorageError(error);
   }
 };

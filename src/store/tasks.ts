@@ -1,27 +1,27 @@
 import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { TasksTable } from './schema/tasks.ts';
 
 export type StoredTaskStatus = TasksTable['status'];
 
 /** Times are UTC milliseconds. */
-export interface TaskRecord extends Place {
+export interface TaskRecord extends TenantScope {
   readonly id: string;
   readonly keyId: string;
   readonly requestId: string;
   readonly model: string;
-  /** Group, task and use, with slashes between them. */
+  /** Group, task and function, separated by slashes. */
   readonly service: string;
   readonly status: StoredTaskStatus;
   readonly submittedAt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
-  /** JSON of the error that it failed with. */
+  /** JSON of the error of a failed task. */
   readonly error: string | undefined;
-  /** JSON of what was asked; only its kind looks inside. */
-  readonly wish: string;
+  /** JSON of the request; interpreted by the task's kind only. */
+  readonly requestJson: string;
 }
 
 export interface TaskRecordFilter {
@@ -29,12 +29,12 @@ export interface TaskRecordFilter {
   readonly status?: StoredTaskStatus | undefined;
   readonly model?: string | undefined;
   readonly keyId?: string | undefined;
-  /** Submitted at or after, and before or at. */
+  /** Inclusive bounds of the submission time. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
 
-export interface TaskEnd {
+export interface TaskCompletion {
   readonly status: 'succeeded' | 'failed' | 'cancelled';
   readonly at: number;
   readonly error?: string | undefined;
@@ -42,26 +42,26 @@ export interface TaskEnd {
 
 export interface TaskStore {
   insert(record: TaskRecord): Promise<void>;
-  find(place: Place, id: string): Promise<TaskRecord | undefined>;
-  findAnywhere(id: string): Promise<TaskRecord | undefined>;
-  /** The newest first. */
+  find(scope: TenantScope, id: string): Promise<TaskRecord | undefined>;
+  findInAnyTenant(id: string): Promise<TaskRecord | undefined>;
+  /** Lists tasks, newest first. */
   list(
-    place: Place,
+    scope: TenantScope,
     filter: TaskRecordFilter,
     page: { readonly skip: number; readonly take: number },
   ): Promise<{ readonly total: number; readonly records: readonly TaskRecord[] }>;
-  /** @returns whether it runs now, or did before; false where it has ended or is not there. */
+  /** Marks a pending task as running. @returns whether the task runs now; false if it has ended or does not exist. */
   start(id: string, at: number): Promise<boolean>;
-  /** False where it has ended or is not there. */
-  end(id: string, end: TaskEnd): Promise<boolean>;
-  /** Only what is pending. @returns whether it was. */
-  cancel(place: Place, id: string, at: number): Promise<boolean>;
-  /** Anybody's that ended before, the oldest first. */
-  listEnded(wish: { before: number; limit: number }): Promise<readonly string[]>;
+  /** Returns false if the task has ended or does not exist. */
+  finish(id: string, end: TaskCompletion): Promise<boolean>;
+  /** Cancels a pending task. @returns whether the task was pending. */
+  cancel(scope: TenantScope, id: string, at: number): Promise<boolean>;
+  /** Lists IDs of tasks of all tenants that ended before `before`, oldest first. */
+  listFinishedBefore(query: { before: number; limit: number }): Promise<readonly string[]>;
   remove(id: string): Promise<void>;
 }
 
-export function createTaskStore(db: Kysely<Database>, run: Run): TaskStore {
+export function createTaskStore(db: Kysely<Database>, run: RunQuery): TaskStore {
   return {
     insert: (record) =>
       run(async () => {
@@ -78,7 +78,7 @@ export function createTaskStore(db: Kysely<Database>, run: Run): TaskStore {
           .executeTakeFirst();
         return row && decode(row);
       }),
-    findAnywhere: (id) =>
+    findInAnyTenant: (id) =>
       run(async () => {
         const row = await db.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
         return row && decode(row);
@@ -86,7 +86,7 @@ export function createTaskStore(db: Kysely<Database>, run: Run): TaskStore {
     list: ({ region, workspace }, filter, { skip, take }) =>
       run(async () => {
         const all = db.selectFrom('tasks').where('region', '=', region).where('workspace', '=', workspace);
-        const matching = narrowed(all, filter);
+        const matching = applyFilter(all, filter);
         const { count } = await matching.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
         const rows = await matching
           .selectAll()
@@ -108,7 +108,7 @@ export function createTaskStore(db: Kysely<Database>, run: Run): TaskStore {
         const row = await db.selectFrom('tasks').select('status').where('id', '=', id).executeTakeFirst();
         return row?.status === 'running';
       }),
-    end: (id, { status, at, error }) =>
+    finish: (id, { status, at, error }) =>
       run(async () => {
         const row = await db
           .updateTable('tasks')
@@ -132,7 +132,7 @@ export function createTaskStore(db: Kysely<Database>, run: Run): TaskStore {
           .executeTakeFirst();
         return row !== undefined;
       }),
-    listEnded: ({ before, limit }) =>
+    listFinishedBefore: ({ before, limit }) =>
       run(async () => {
         const rows = await db
           .selectFrom('tasks')
@@ -150,18 +150,18 @@ export function createTaskStore(db: Kysely<Database>, run: Run): TaskStore {
   };
 }
 
-function narrowed<T>(
+function applyFilter<T>(
   query: SelectQueryBuilder<Database, 'tasks', T>,
   { id, status, model, keyId, from, to }: TaskRecordFilter,
 ): SelectQueryBuilder<Database, 'tasks', T> {
-  let narrow = query;
-  if (id !== undefined) narrow = narrow.where('id', '=', id);
-  if (status !== undefined) narrow = narrow.where('status', '=', status);
-  if (model !== undefined) narrow = narrow.where('model', '=', model);
-  if (keyId !== undefined) narrow = narrow.where('key_id', '=', keyId);
-  if (from !== undefined) narrow = narrow.where('submitted_at', '>=', from);
-  if (to !== undefined) narrow = narrow.where('submitted_at', '<=', to);
-  return narrow;
+  let narrowed = query;
+  if (id !== undefined) narrowed = narrowed.where('id', '=', id);
+  if (status !== undefined) narrowed = narrowed.where('status', '=', status);
+  if (model !== undefined) narrowed = narrowed.where('model', '=', model);
+  if (keyId !== undefined) narrowed = narrowed.where('key_id', '=', keyId);
+  if (from !== undefined) narrowed = narrowed.where('submitted_at', '>=', from);
+  if (to !== undefined) narrowed = narrowed.where('submitted_at', '<=', to);
+  return narrowed;
 }
 
 const encode = (record: TaskRecord): TasksTable => ({
@@ -177,7 +177,7 @@ const encode = (record: TaskRecord): TasksTable => ({
   started_at: record.startedAt ?? null,
   ended_at: record.endedAt ?? null,
   error: record.error ?? null,
-  wish: record.wish,
+  wish: record.requestJson,
 });
 
 const decode = (row: Selectable<TasksTable>): TaskRecord => ({
@@ -193,5 +193,5 @@ const decode = (row: Selectable<TasksTable>): TaskRecord => ({
   startedAt: row.started_at ?? undefined,
   endedAt: row.ended_at ?? undefined,
   error: row.error ?? undefined,
-  wish: row.wish,
+  requestJson: row.wish,
 });

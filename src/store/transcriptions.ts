@@ -1,63 +1,67 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Run } from './run.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { TranscriptionPartsTable } from './schema/tasks.ts';
 
-/** One audio of a transcription. */
-export interface PartRecord {
-  /** From 0, in the order in which they were asked for. */
+/** One audio file of a transcription task. */
+export interface TranscriptionPartRecord {
+  /** Counts from 0 in the order of the request. */
   readonly number: number;
-  /** Its address, as asked. */
+  /** URL of the audio as requested. */
   readonly source: string;
   readonly state: TranscriptionPartsTable['state'];
   readonly sourceBlob: string | undefined;
-  /** Bytes of that blob, once it is there. */
+  /** Size of the downloaded audio; undefined until the download has finished. */
   readonly sourceBytes: number | undefined;
-  /** JSON of what is known of an audio that was heard to its end. */
-  readonly facts: string | undefined;
-  /** Why one has failed, in the words of its interface. */
+  /** JSON of the metadata of a completely transcribed audio. */
+  readonly metadata: string | undefined;
+  /** Error code and message of a failed audio, as the API defines them. */
   readonly code: string | undefined;
   readonly message: string | undefined;
 }
 
-/** One channel of one audio of a task. */
-export interface AudioChannel {
+/** One channel of an audio file. */
+export interface TranscriptionChannel {
   readonly taskId: string;
   /** Number of the part. */
   readonly part: number;
   readonly channel: number;
 }
 
-export interface WindowRecord {
-  /** The sample behind it. */
+/** Transcript of a window of an audio channel. */
+export interface TranscriptionWindowRecord {
+  /** Index of the first sample after the window. */
   readonly endSample: number;
-  /** JSON. */
+  /** JSON of the sentences. */
   readonly text: string;
 }
 
-export type PartEnd =
-  | { readonly state: 'succeeded'; readonly facts: string }
+export type TranscriptionPartResult =
+  | { readonly state: 'succeeded'; readonly metadata: string }
   | { readonly state: 'failed'; readonly code: string; readonly message: string };
 
-/** What is heard of the audios of a task. */
+/** Audio files and transcripts of transcription tasks. */
 export interface TranscriptionStore {
-  /** In the transaction of the task. */
+  /** Inserts the audio files, in the transaction that inserts the task. */
   insert(taskId: string, sources: readonly string[]): Promise<void>;
-  parts(taskId: string): Promise<readonly PartRecord[]>;
-  /** Says where its bytes are going to be, before they are written; undefined: nowhere any more. */
+  listParts(taskId: string): Promise<readonly TranscriptionPartRecord[]>;
+  /** Records the blob name of the download before it is written; undefined removes the record. */
   setSource(taskId: string, number: number, source: { blob: string; bytes?: number } | undefined): Promise<void>;
-  /** Of no effect where there is one of that number: whoever comes later heard the same. */
-  addWindow(channel: AudioChannel, window: WindowRecord & { readonly number: number }): Promise<void>;
-  /** In their order. */
-  windows(channel: AudioChannel): Promise<readonly WindowRecord[]>;
-  /** False where it has ended. */
-  endPart(taskId: string, number: number, end: PartEnd): Promise<boolean>;
-  /** Of these names of blobs those that a part has. */
-  known(blobs: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Does nothing if a window of this number exists: both transcripts are the same. */
+  addWindow(
+    channel: TranscriptionChannel,
+    window: TranscriptionWindowRecord & { readonly number: number },
+  ): Promise<void>;
+  /** Lists the windows in order. */
+  listWindows(channel: TranscriptionChannel): Promise<readonly TranscriptionWindowRecord[]>;
+  /** Records the result; false if the part has already ended. */
+  finishPart(taskId: string, number: number, end: TranscriptionPartResult): Promise<boolean>;
+  /** Returns those of the blob names that a part records. */
+  filterReferenced(blobs: readonly string[]): Promise<ReadonlySet<string>>;
   remove(taskId: string): Promise<void>;
 }
 
-export function createTranscriptionStore(db: Kysely<Database>, run: Run): TranscriptionStore {
+export function createTranscriptionStore(db: Kysely<Database>, run: RunQuery): TranscriptionStore {
   const updatePart = (taskId: string, number: number) =>
     db.updateTable('transcription_parts').where('task_id', '=', taskId).where('number', '=', number);
 
@@ -67,7 +71,7 @@ export function createTranscriptionStore(db: Kysely<Database>, run: Run): Transc
         const rows = sources.map((source, number) => ({ task_id: taskId, number, source, state: 'waiting' as const }));
         await db.insertInto('transcription_parts').values(rows).execute();
       }),
-    parts: (taskId) =>
+    listParts: (taskId) =>
       run(async () => {
         const rows = await db
           .selectFrom('transcription_parts')
@@ -91,7 +95,7 @@ export function createTranscriptionStore(db: Kysely<Database>, run: Run): Transc
           .onConflict((conflict) => conflict.doNothing())
           .execute();
       }),
-    windows: ({ taskId, part, channel }) =>
+    listWindows: ({ taskId, part, channel }) =>
       run(async () => {
         const rows = await db
           .selectFrom('transcription_windows')
@@ -103,19 +107,19 @@ export function createTranscriptionStore(db: Kysely<Database>, run: Run): Transc
           .execute();
         return rows.map(({ end_sample, text }) => ({ endSample: end_sample, text }));
       }),
-    endPart: (taskId, number, end) =>
+    finishPart: (taskId, number, end) =>
       run(async () => {
         const row = await updatePart(taskId, number)
           .set({
             state: end.state,
-            ...(end.state === 'succeeded' ? { facts: end.facts } : { code: end.code, message: end.message }),
+            ...(end.state === 'succeeded' ? { facts: end.metadata } : { code: end.code, message: end.message }),
           })
           .where('state', '=', 'waiting')
           .returning('number')
           .executeTakeFirst();
         return row !== undefined;
       }),
-    known: (blobs) =>
+    filterReferenced: (blobs) =>
       run(async () => {
         if (blobs.length === 0) return new Set();
         const rows = await db
@@ -133,13 +137,13 @@ export function createTranscriptionStore(db: Kysely<Database>, run: Run): Transc
   };
 }
 
-const decode = (row: Selectable<TranscriptionPartsTable>): PartRecord => ({
+const decode = (row: Selectable<TranscriptionPartsTable>): TranscriptionPartRecord => ({
   number: row.number,
   source: row.source,
   state: row.state,
   sourceBlob: row.source_blob ?? undefined,
   sourceBytes: row.source_bytes ?? undefined,
-  facts: row.facts ?? undefined,
+  metadata: row.facts ?? undefined,
   code: row.code ?? undefined,
   message: row.message ?? undefined,
 });

@@ -1,54 +1,66 @@
 import type { Kysely } from 'kysely';
-import type { Place } from './conversations.ts';
-import type { Run } from './run.ts';
+import type { TenantScope } from './tenant-scope.ts';
+import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
-/** A word that recognition is to expect, as a caller wrote it down. */
+/** A word that speech recognition should expect, as the client wrote it. */
 export interface VocabularyEntry {
   readonly text: string;
   readonly weight: number;
-  /** The interface's own code of a language; absent: of any. */
+  /** Language code of the API; absent: any language. */
   readonly lang?: string;
 }
 
-/** A vocabulary without its entries. Times are UTC milliseconds. */
-export interface VocabularyHead {
+/** Vocabulary without its entries. Times are UTC milliseconds. */
+export interface VocabularyRecordSummary {
   readonly id: string;
-  /** As its maker wrote it. */
+  /** Model name as the client wrote it. */
   readonly targetModel: string;
   readonly createdAt: number;
   readonly modifiedAt: number;
 }
 
-export interface VocabularyRecord extends VocabularyHead, Place {
-  /** Of its id. */
+export interface VocabularyRecord extends VocabularyRecordSummary, TenantScope {
+  /** Prefix of the ID. */
   readonly prefix: string;
   readonly entries: readonly VocabularyEntry[];
 }
 
-export interface VocabularyList {
+export interface VocabularyListQuery {
   readonly prefix?: string | undefined;
   readonly limit: number;
-  /** How many of the newest are passed over. */
+  /** Number of newest vocabularies to skip. */
   readonly skip: number;
 }
 
-/** What a place asks for and does not have is undefined or false. */
+/** Vocabularies that the tenant does not own yield undefined or false. */
 export interface VocabularyStore {
-  /** How many a place has; until the transaction ends, nobody else adds one. Inside a transaction only. */
-  lockCount(place: Place): Promise<number>;
+  /**
+   * Counts the tenant's vocabularies and keeps others from adding one until the transaction ends. Requires a
+   * transaction.
+   */
+  lockCount(scope: TenantScope): Promise<number>;
   insert(record: VocabularyRecord): Promise<void>;
-  find(place: Place, id: string): Promise<VocabularyRecord | undefined>;
-  /** The newest first. */
-  list(place: Place, wish: VocabularyList): Promise<readonly VocabularyHead[]>;
-  /** The new entries take the place of all there were, in one step. */
-  replace(place: Place, id: string, wish: { entries: readonly VocabularyEntry[]; at: number }): Promise<boolean>;
-  remove(place: Place, id: string): Promise<boolean>;
+  find(scope: TenantScope, id: string): Promise<VocabularyRecord | undefined>;
+  /** Lists vocabularies, newest first. */
+  list(scope: TenantScope, query: VocabularyListQuery): Promise<readonly VocabularyRecordSummary[]>;
+  /** Replaces all entries in one statement. */
+  replace(
+    scope: TenantScope,
+    id: string,
+    options: { entries: readonly VocabularyEntry[]; at: number },
+  ): Promise<boolean>;
+  remove(scope: TenantScope, id: string): Promise<boolean>;
 }
 
-const HEAD = ['id', 'target_model as targetModel', 'created_at as createdAt', 'modified_at as modifiedAt'] as const;
+const SUMMARY_COLUMNS = [
+  'id',
+  'target_model as targetModel',
+  'created_at as createdAt',
+  'modified_at as modifiedAt',
+] as const;
 
-export function createVocabularyStore(db: Kysely<Database>, run: Run): VocabularyStore {
+export function createVocabularyStore(db: Kysely<Database>, run: RunQuery): VocabularyStore {
   return {
     lockCount: ({ region, workspace }) =>
       run(async () => {
@@ -57,7 +69,7 @@ export function createVocabularyStore(db: Kysely<Database>, run: Run): Vocabular
           .values({ region, workspace })
           .onConflict((conflict) => conflict.doNothing())
           .execute();
-        // A change that changes nothing: Postgres locks the row for it, and SQLite has no other word for that.
+        // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
         await db
           .updateTable('vocabulary_places')
           .set(({ ref }) => ({ region: ref('region') }))
@@ -92,7 +104,7 @@ export function createVocabularyStore(db: Kysely<Database>, run: Run): Vocabular
       run(async () => {
         const row = await db
           .selectFrom('vocabularies')
-          .select([...HEAD, 'region', 'workspace', 'prefix', 'entries'])
+          .select([...SUMMARY_COLUMNS, 'region', 'workspace', 'prefix', 'entries'])
           .where('id', '=', id)
           .where('region', '=', region)
           .where('workspace', '=', workspace)
@@ -103,7 +115,7 @@ export function createVocabularyStore(db: Kysely<Database>, run: Run): Vocabular
       run(async () => {
         let query = db
           .selectFrom('vocabularies')
-          .select(HEAD)
+          .select(SUMMARY_COLUMNS)
           .where('region', '=', region)
           .where('workspace', '=', workspace)
           .orderBy('created_at', 'desc')
@@ -111,7 +123,7 @@ export function createVocabularyStore(db: Kysely<Database>, run: Run): Vocabular
           .limit(limit)
           .offset(skip);
         if (prefix !== undefined) query = query.where('prefix', '=', prefix);
-        // Rows of SQLite have no prototype.
+        // Copies, because rows of SQLite have no prototype.
         return (await query.execute()).map((row) => ({ ...row }));
       }),
     replace: ({ region, workspace }, id, { entries, at }) =>
@@ -140,5 +152,5 @@ export function createVocabularyStore(db: Kysely<Database>, run: Run): Vocabular
   };
 }
 
-/** Parser of what `insert` and `replace` wrote. */
+/** Parses what `insert` and `replace` wrote. */
 const parseEntries = (json: string): readonly VocabularyEntry[] => JSON.parse(json) as readonly VocabularyEntry[];

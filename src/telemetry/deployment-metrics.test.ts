@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { createDeploymentMetrics } from './deployment-metrics.ts';
 
-const OURS = { region: 'cn-beijing', workspace: 'w', name: 'm-ours' };
-const MEASURE = {
+const DEPLOYMENT = { region: 'cn-beijing', workspace: 'w', name: 'm-ours' };
+const MEASUREMENT = {
   operation: 'chat',
   status: 200,
   kind: 'none',
@@ -16,7 +16,7 @@ const MEASURE = {
 } as const;
 const LABELS = 'region="cn-beijing",workspace="w",deployment="m-ours"';
 
-function createRoom(more: { readonly seriesMax?: number; readonly isThere?: () => boolean } = {}) {
+function createTestMetrics(more: { readonly seriesMax?: number; readonly isDeployed?: () => boolean } = {}) {
   const registry = new Registry();
   const metrics = createDeploymentMetrics([registry], { firstByteBuckets: [0.001, 0.01], ...more });
   const lines = async (): Promise<readonly string[]> =>
@@ -24,10 +24,10 @@ function createRoom(more: { readonly seriesMax?: number; readonly isThere?: () =
   return { metrics, lines };
 }
 
-test('requests, tokens and the wait for the first byte are counted by deployment', async () => {
-  const { metrics, lines } = createRoom();
-  metrics.requestEnded(OURS, MEASURE);
-  metrics.requestEnded(OURS, { ...MEASURE, status: 429, kind: 'token-quota' });
+test('counts requests, tokens and first byte times per deployment', async () => {
+  const { metrics, lines } = createTestMetrics();
+  metrics.recordRequest(DEPLOYMENT, MEASUREMENT);
+  metrics.recordRequest(DEPLOYMENT, { ...MEASUREMENT, status: 429, kind: 'token-quota' });
   const all = await lines();
   for (const line of [
     `parley_deployment_requests_total{${LABELS},status="200",kind="none"} 1`,
@@ -40,45 +40,45 @@ test('requests, tokens and the wait for the first byte are counted by deployment
     assert.ok(all.includes(line), `${line}\n${all.join('\n')}`);
 });
 
-test('what runs is shown while it runs', async () => {
-  const { metrics, lines } = createRoom();
-  const ends = [metrics.runStarted(OURS), metrics.runStarted(OURS)];
+test('counts running requests', async () => {
+  const { metrics, lines } = createTestMetrics();
+  const ends = [metrics.trackRequest(DEPLOYMENT), metrics.trackRequest(DEPLOYMENT)];
   assert.ok((await lines()).includes(`parley_deployment_requests_in_flight{${LABELS}} 2`));
   for (const end of ends) end();
   assert.ok((await lines()).includes(`parley_deployment_requests_in_flight{${LABELS}} 0`));
 });
 
-test('of one that is gone nothing is left, also when its last run ends later', async () => {
-  const { metrics, lines } = createRoom();
-  metrics.requestEnded(OURS, MEASURE);
-  const end = metrics.runStarted(OURS);
-  metrics.forget(OURS);
+test('removes all series of a deployment, also when its last request ends later', async () => {
+  const { metrics, lines } = createTestMetrics();
+  metrics.recordRequest(DEPLOYMENT, MEASUREMENT);
+  const end = metrics.trackRequest(DEPLOYMENT);
+  metrics.remove(DEPLOYMENT);
   end();
   assert.deepEqual(await lines(), []);
-  const endOfNext = metrics.runStarted(OURS);
+  const endOfNext = metrics.trackRequest(DEPLOYMENT);
   end();
   assert.ok((await lines()).includes(`parley_deployment_requests_in_flight{${LABELS}} 1`));
   endOfNext();
 });
 
-test('what ends or begins when its deployment is gone makes no series', async () => {
-  let isThere = true;
-  const { metrics, lines } = createRoom({ isThere: () => isThere });
-  metrics.requestEnded(OURS, MEASURE);
-  const end = metrics.runStarted(OURS);
-  isThere = false;
-  metrics.forget(OURS);
-  metrics.requestEnded(OURS, MEASURE);
-  metrics.runStarted(OURS)();
+test('creates no series for a deployment that does not exist', async () => {
+  let isDeployed = true;
+  const { metrics, lines } = createTestMetrics({ isDeployed: () => isDeployed });
+  metrics.recordRequest(DEPLOYMENT, MEASUREMENT);
+  const end = metrics.trackRequest(DEPLOYMENT);
+  isDeployed = false;
+  metrics.remove(DEPLOYMENT);
+  metrics.recordRequest(DEPLOYMENT, MEASUREMENT);
+  metrics.trackRequest(DEPLOYMENT)();
   end();
   assert.deepEqual(await lines(), []);
 });
 
-test('there are no more series than there may be, however many names there are', async () => {
-  const { metrics, lines } = createRoom({ seriesMax: 2 });
+test('limits the number of series, whatever number of names occurs', async () => {
+  const { metrics, lines } = createTestMetrics({ seriesMax: 2 });
   for (let at = 0; at < 10; at++) {
-    metrics.requestEnded({ ...OURS, name: `m-${at}` }, MEASURE);
-    metrics.runStarted({ ...OURS, name: `m-${at}` })();
+    metrics.recordRequest({ ...DEPLOYMENT, name: `m-${at}` }, MEASUREMENT);
+    metrics.trackRequest({ ...DEPLOYMENT, name: `m-${at}` })();
   }
   const all = await lines();
   const names = new Set(all.flatMap((line) => /deployment="([^"]*)"/.exec(line)?.[1] ?? []));

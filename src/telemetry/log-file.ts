@@ -1,74 +1,74 @@
 import { write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
-import { LOG_CHARS_WAITING_MAX } from '../core/limits.ts';
+import { LOG_BUFFER_CHARS_MAX } from '../core/limits.ts';
 
 export interface LogFile extends DestinationStream {
-  /** Writes what waits now; what cannot be written is lost. */
+  /** Writes all waiting lines synchronously. Lines that cannot be written are dropped. */
   flush(): void;
 }
 
-/** Characters that are written at once, and how long, in ms, fewer may wait. Ours: a write costs more than a line. */
-const ENOUGH_CHARS = 12_288;
-const WAIT_MS = 100;
+/** Characters from which lines are written, and the ms that fewer wait, because a write costs more than a line. */
+const WRITE_CHARS_MIN = 12_288;
+const WRITE_DELAY_MS = 100;
 
-/** Ours: ms between two tries at a pipe whose reader is slow, and how many a flush makes. */
+/** Ms between attempts to write to a pipe whose reader is slow, and attempts per flush. */
 const RETRY_MS = 100;
-const FLUSH_TRIES_MAX = 5;
+const FLUSH_ATTEMPTS_MAX = 5;
 
 /**
- * Lines to a file descriptor, several at a time; what is left is written when the process ends.
+ * Creates a destination that writes log lines to a file descriptor, several at a time, and the rest at process exit.
  *
- * A log that cannot be written stops nothing: where the disk is full, or the reader slower than the lines, lines are lost,
- * and a line says how many when there is room again. (pino's own destination takes a full disk for a busy one when it
- * flushes, and tries for ever.)
+ * A log that cannot be written stops nothing: when the disk is full or the reader too slow, lines are dropped, and a
+ * later line reports their number. (pino's destination treats a full disk as busy when it flushes, and retries
+ * forever.)
  */
-export function logFile(fd: number): LogFile {
+export function createLogFile(fd: number): LogFile {
   let waiting: string[] = [];
   let chars = 0;
-  let lost = 0;
+  let lostLines = 0;
   let isWriting = false;
-  /** The last write broke off in the middle of a line. */
-  let isCut = false;
+  /** Whether the last write ended in the middle of a line. */
+  let isLinePartial = false;
   let timer: NodeJS.Timeout | undefined;
 
-  const take = (): { readonly bytes: Buffer; readonly lines: number } => {
-    const told = lost > 0 ? lostLine(lost) : '';
-    const taken = {
-      bytes: Buffer.from(`${isCut ? '\n' : ''}${told}${waiting.join('')}`),
-      lines: lost + waiting.length,
+  const drain = (): { readonly bytes: Buffer; readonly lines: number } => {
+    const lostNotice = lostLines > 0 ? formatLostLines(lostLines) : '';
+    const drained = {
+      bytes: Buffer.from(`${isLinePartial ? '\n' : ''}${lostNotice}${waiting.join('')}`),
+      lines: lostLines + waiting.length,
     };
-    [waiting, chars, lost, isCut] = [[], 0, 0, false];
-    return taken;
+    [waiting, chars, lostLines, isLinePartial] = [[], 0, 0, false];
+    return drained;
   };
 
-  const start = (): void => {
+  const startWrite = (): void => {
     clearTimeout(timer);
     timer = undefined;
     if (isWriting) return;
     if (waiting.length === 0) return void process.off('exit', flush);
     isWriting = true;
-    const { bytes, lines } = take();
+    const { bytes, lines } = drain();
     writeAll(bytes, lines);
   };
-  const startLater = (): void => {
-    timer ??= setTimeout(start, WAIT_MS).unref();
+  const scheduleWrite = (): void => {
+    timer ??= setTimeout(startWrite, WRITE_DELAY_MS).unref();
   };
   const writeAll = (bytes: Buffer, lines: number): void => {
     write(fd, bytes, (error, count) => {
       if (error?.code === 'EAGAIN') return void setTimeout(() => writeAll(bytes, lines), RETRY_MS).unref();
-      isCut = !error && count < bytes.length;
-      if (isCut) return writeAll(bytes.subarray(count), lines);
+      isLinePartial = !error && count < bytes.length;
+      if (isLinePartial) return writeAll(bytes.subarray(count), lines);
       isWriting = false;
-      if (error) lost += lines;
-      if (!error && chars >= ENOUGH_CHARS) start();
-      else startLater();
+      if (error) lostLines += lines;
+      if (!error && chars >= WRITE_CHARS_MIN) startWrite();
+      else scheduleWrite();
     });
   };
 
   const flush = (): void => {
     if (waiting.length === 0) return;
-    let { bytes, lines } = take();
-    for (let tries = 0; bytes.length > 0 && tries < FLUSH_TRIES_MAX;) {
+    let { bytes, lines } = drain();
+    for (let tries = 0; bytes.length > 0 && tries < FLUSH_ATTEMPTS_MAX;) {
       try {
         bytes = bytes.subarray(writeSync(fd, bytes));
       } catch (error) {
@@ -78,25 +78,25 @@ export function logFile(fd: number): LogFile {
       }
     }
     if (bytes.length === 0) lines = 0;
-    lost += lines;
+    lostLines += lines;
   };
 
   return {
     write(line) {
-      if (chars + line.length > LOG_CHARS_WAITING_MAX) {
-        lost++;
+      if (chars + line.length > LOG_BUFFER_CHARS_MAX) {
+        lostLines++;
         return;
       }
       if (waiting.length === 0 && !process.listeners('exit').includes(flush)) process.on('exit', flush);
       waiting.push(line);
       chars += line.length;
-      if (chars >= ENOUGH_CHARS) start();
-      else startLater();
+      if (chars >= WRITE_CHARS_MIN) startWrite();
+      else scheduleWrite();
     },
     flush,
   };
 }
 
-/** In the form of the others. */
-const lostLine = (lines: number): string =>
-  `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), lines, msg: 'log lines could not be written and are lost' })}\n`;
+/** Formats a line that reports dropped lines, like the lines of `createLog`. */
+const formatLostLines = (lines: number): string =>
+  `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), lines, msg: 'log lines dropped' })}\n`;

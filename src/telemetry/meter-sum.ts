@@ -1,59 +1,60 @@
 import { AggregatorRegistry } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { Meter } from '../core/telemetry.ts';
-import type { MeterReading } from './meter.ts';
+import type { MeterSnapshot } from './meter.ts';
 
-/** One process whose counts are added. */
+/** A process whose metrics are part of the sum. */
 export interface MeterMember {
-  /** All that it has counted since its start; replaces what it said before. */
-  take(reading: MeterReading): void;
-  /** It has ended. What it counted stays in the sum, so that no counter falls; what it had open is not open any more. */
+  /** Sets the total counts of the process since its start. Replaces its previous snapshot. */
+  update(reading: MeterSnapshot): void;
+  /** Ends the membership. The counts stay in the sum, so that no counter decreases; gauges are dropped. */
   leave(): void;
 }
 
-export interface MeterSum extends Pick<Meter, 'expose'> {
+export interface MeterSum extends Pick<Meter, 'renderMetrics'> {
   join(): MeterMember;
 }
 
-/** Adds up what several processes count. @param empty A reading of a meter that has counted nothing: all its names. */
-export function createMeterSum(empty: MeterReading): MeterSum {
-  const present = new Map<object, MeterReading>();
+/** Adds up the metrics of several processes. @param empty Snapshot of a meter without counts; it contains all names. */
+export function createMeterSum(empty: MeterSnapshot): MeterSum {
+  const active = new Map<object, MeterSnapshot>();
   let retired = empty;
   let leaving: Promise<void> = Promise.resolve();
 
-  const retire = async (reading: MeterReading): Promise<void> => {
+  const retire = async (reading: MeterSnapshot): Promise<void> => {
     const counts = reading.filter((metric) => !('type' in metric && metric.type === 'gauge'));
-    retired = await added([retired, counts]).getMetricsAsJSON();
+    retired = await aggregate([retired, counts]).getMetricsAsJSON();
   };
 
   return {
     join() {
-      let isGone = false;
+      let hasLeft = false;
       const member = {
-        take(reading: MeterReading): void {
-          if (!isGone) present.set(member, reading);
+        update(reading: MeterSnapshot): void {
+          if (!hasLeft) active.set(member, reading);
         },
         leave(): void {
-          const last = present.get(member);
-          if (isGone) return;
-          isGone = true;
+          const last = active.get(member);
+          if (hasLeft) return;
+          hasLeft = true;
           if (!last) return;
-          // In the sum as present until it is in it as retired: never twice, and never not at all.
+          // Keep the member active until its counts are part of `retired`, so that they are never counted twice or
+          // missing.
           leaving = leaving.then(async () => {
             await retire(last);
-            present.delete(member);
+            active.delete(member);
           });
         },
       };
       return member;
     },
-    async expose() {
+    async renderMetrics() {
       await leaving;
-      const sum = added([retired, ...present.values()]);
+      const sum = aggregate([retired, ...active.values()]);
       return { contentType: sum.contentType, text: await sum.metrics() };
     },
   };
 }
 
-/** The declaration wants arrays that may be changed, and changes none. */
-const added = (readings: readonly MeterReading[]): Registry => AggregatorRegistry.aggregate([...readings]);
+/** The library declares a mutable array, but does not change it. */
+const aggregate = (readings: readonly MeterSnapshot[]): Registry => AggregatorRegistry.aggregate([...readings]);

@@ -2,28 +2,27 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeploymentName, Meter } from '../core/telemetry.ts';
 import { createDeploymentMetrics } from './deployment-metrics.ts';
 
-/** Seconds; from a list call to a long stream. */
+/** Seconds, from a list call to a long stream. */
 const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
 
-/** Seconds; up to the longest wait in a queue. */
+/** Seconds, up to the longest wait in a queue. */
 const FIRST_BYTE_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60];
 
-/** What a meter has counted, as plain JSON: sums of several processes are made of it. */
-export type MeterReading = readonly object[];
+/** State of a meter as plain JSON, for adding up several processes. */
+export type MeterSnapshot = readonly object[];
 
 export interface ReadableMeter extends Meter {
-  read(): Promise<MeterReading>;
-  deploymentRunStarted(deployment: DeploymentName): () => void;
-  /** A deployment is there no longer, and neither is what was counted of it. */
-  forgetDeployment(deployment: DeploymentName): void;
+  readSnapshot(): Promise<MeterSnapshot>;
+  trackDeploymentRequest(deployment: DeploymentName): () => void;
+  /** Removes all metrics of a deployment that no longer exists. */
+  removeDeployment(deployment: DeploymentName): void;
 }
 
 /**
- * Metrics in a registry of their own, so that two services can live in one process.
+ * Creates a meter with its own registry, so that several services can run in one process.
  *
- * @param operations The closed set of `operation` labels; whatever else is measured counts as `other`, so that no caller
- *   can make new series.
- * @param isDeployed Whether there is such a deployment now: of one that is gone nothing is counted. Absent: there is.
+ * @param options `operations`: allowed values of the label `operation`; others count as `other`, so that callers cannot
+ * create series. `isDeployed`: whether a deployment exists; requests of others are not counted. Default: always true.
  */
 export function createMeter({
   operations,
@@ -32,7 +31,7 @@ export function createMeter({
   readonly operations: readonly string[];
   readonly isDeployed?: (deployment: DeploymentName) => boolean;
 }): ReadableMeter {
-  const known = new Set(operations);
+  const knownOperations = new Set(operations);
   const registry = new Registry();
   const registers = [registry];
   const requests = new Counter({
@@ -43,14 +42,14 @@ export function createMeter({
   });
   const duration = new Histogram({
     name: 'parley_request_duration_seconds',
-    help: 'Arrival of a request to the end of its answer.',
+    help: 'Time from the arrival of a request to the end of its response.',
     labelNames: ['operation'],
     buckets: DURATION_BUCKETS,
     registers,
   });
   const firstByte = new Histogram({
     name: 'parley_first_byte_seconds',
-    help: 'Arrival of a request to the first byte of its answer.',
+    help: 'Time from the arrival of a request to the first byte of its response.',
     labelNames: ['operation'],
     buckets: FIRST_BYTE_BUCKETS,
     registers,
@@ -61,7 +60,11 @@ export function createMeter({
     labelNames: ['operation', 'direction'],
     registers,
   });
-  const streams = new Gauge({ name: 'parley_streams_in_flight', help: 'Streams being answered now.', registers });
+  const streams = new Gauge({
+    name: 'parley_streams_in_flight',
+    help: 'Response streams that are open now.',
+    registers,
+  });
   const sockets = new Gauge({ name: 'parley_sockets_open', help: 'Websockets that are open now.', registers });
   const recognitionsRunning = new Gauge({
     name: 'parley_recognitions_running',
@@ -70,41 +73,42 @@ export function createMeter({
   });
   const recognitions = new Counter({
     name: 'parley_recognitions_total',
-    help: 'Recognitions on websockets that ended, by error kind (none: no error; cancelled: the caller left).',
+    help: 'Finished recognitions on websockets, by error kind (none: no error; cancelled: the caller disconnected).',
     labelNames: ['kind'],
     registers,
   });
   const jobsRunning = new Gauge({
     name: 'parley_jobs_running',
-    help: 'Jobs that are worked at now, by kind.',
+    help: 'Jobs that run now, by kind.',
     labelNames: ['kind'],
     registers,
   });
   const attempts = new Counter({
     name: 'parley_job_attempts_total',
-    help: 'Attempts at jobs that ended, by kind and by what became of the job (waiting: for its next turn; lost: to another process).',
+    help: 'Finished job attempts by kind and outcome (waiting: for the next attempt; lost: to another process).',
     labelNames: ['kind', 'outcome'],
     registers,
   });
   const deployments = createDeploymentMetrics(registers, {
     firstByteBuckets: FIRST_BYTE_BUCKETS,
-    isThere: isDeployed,
+    isDeployed: isDeployed,
   });
 
   return {
-    deploymentRunStarted: deployments.runStarted,
-    forgetDeployment: deployments.forget,
-    requestEnded(measure) {
-      const operation = known.has(measure.operation) ? measure.operation : 'other';
-      requests.inc({ operation, status: String(measure.status), kind: measure.kind });
-      duration.observe({ operation }, measure.durationMs / 1000);
-      if (measure.firstByteMs !== undefined) firstByte.observe({ operation }, measure.firstByteMs / 1000);
-      if (measure.promptTokens) tokens.inc({ operation, direction: 'prompt' }, measure.promptTokens);
-      if (measure.cachedTokens) tokens.inc({ operation, direction: 'cached' }, measure.cachedTokens);
-      if (measure.completionTokens) tokens.inc({ operation, direction: 'completion' }, measure.completionTokens);
-      if (measure.deployment) deployments.requestEnded(measure.deployment, measure);
+    trackDeploymentRequest: deployments.trackRequest,
+    removeDeployment: deployments.remove,
+    recordRequest(measurement) {
+      const operation = knownOperations.has(measurement.operation) ? measurement.operation : 'other';
+      requests.inc({ operation, status: String(measurement.status), kind: measurement.kind });
+      duration.observe({ operation }, measurement.durationMs / 1000);
+      if (measurement.firstByteMs !== undefined) firstByte.observe({ operation }, measurement.firstByteMs / 1000);
+      if (measurement.promptTokens) tokens.inc({ operation, direction: 'prompt' }, measurement.promptTokens);
+      if (measurement.cachedTokens) tokens.inc({ operation, direction: 'cached' }, measurement.cachedTokens);
+      if (measurement.completionTokens)
+        tokens.inc({ operation, direction: 'completion' }, measurement.completionTokens);
+      if (measurement.deployment) deployments.recordRequest(measurement.deployment, measurement);
     },
-    streamOpened() {
+    trackStream() {
       let isOpen = true;
       streams.inc();
       return () => {
@@ -112,26 +116,26 @@ export function createMeter({
         isOpen = false;
       };
     },
-    socketOpened() {
+    trackSocket() {
       sockets.inc();
       return () => sockets.dec();
     },
-    recognitionStarted() {
+    trackRecognition() {
       recognitionsRunning.inc();
       return (kind) => {
         recognitionsRunning.dec();
         recognitions.inc({ kind });
       };
     },
-    jobStarted(kind) {
+    trackJob(kind) {
       jobsRunning.inc({ kind });
       return (outcome) => {
         jobsRunning.dec({ kind });
         attempts.inc({ kind, outcome });
       };
     },
-    read: () => registry.getMetricsAsJSON(),
-    async expose() {
+    readSnapshot: () => registry.getMetricsAsJSON(),
+    async renderMetrics() {
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createLog } from './log.ts';
 import { createMeter } from './meter.ts';
 
-test('a line is JSON with a time, a level, a constant message and the facts', () => {
+test('a log line is JSON with a time, a level, a constant message and the fields', () => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
   log.info('request', { operation: 'models.list', status: 200 });
@@ -14,7 +14,7 @@ test('a line is JSON with a time, a level, a constant message and the facts', ()
   assert.match(String(line['time']), /^\d{4}-\d\d-\d\dT/);
 });
 
-test('of an error only name, message, stack and causes are written', () => {
+test('a log line contains only name, message, stack and causes of an error', () => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
   const error = Object.assign(new Error('outer', { cause: new TypeError('inner') }), { apiKey: 'sk-secret' });
@@ -25,11 +25,11 @@ test('of an error only name, message, stack and causes are written', () => {
   assert.equal(line.error.cause.name, 'TypeError');
 });
 
-test('an unknown operation makes no new series', async () => {
+test('an unknown operation creates no series', async () => {
   const meter = createMeter({ operations: ['models.list'] });
-  meter.requestEnded({ operation: 'models.list', status: 200, kind: 'none', durationMs: 3, promptTokens: 5 });
-  meter.requestEnded({ operation: '/etc/passwd', status: 404, kind: 'not-found', durationMs: 1 });
-  const { text, contentType } = await meter.expose();
+  meter.recordRequest({ operation: 'models.list', status: 200, kind: 'none', durationMs: 3, promptTokens: 5 });
+  meter.recordRequest({ operation: '/etc/passwd', status: 404, kind: 'not-found', durationMs: 1 });
+  const { text, contentType } = await meter.renderMetrics();
   assert.match(contentType, /^text\/plain/);
   assert.match(text, /parley_requests_total\{operation="models.list",status="200",kind="none"\} 1/);
   assert.match(text, /parley_requests_total\{operation="other",status="404",kind="not-found"\} 1/);
@@ -37,21 +37,21 @@ test('an unknown operation makes no new series', async () => {
   assert.ok(!text.includes('passwd'));
 });
 
-test('attempts at jobs are counted by what became of them, and those that go on are shown', async () => {
+test('counts job attempts by outcome, and running jobs', async () => {
   const meter = createMeter({ operations: [] });
-  const [ended] = [meter.jobStarted('batch'), meter.jobStarted('batch')];
+  const [ended] = [meter.trackJob('batch'), meter.trackJob('batch')];
   ended('waiting');
-  const { text } = await meter.expose();
+  const { text } = await meter.renderMetrics();
   assert.match(text, /parley_jobs_running\{kind="batch"\} 1/);
   assert.match(text, /parley_job_attempts_total\{kind="batch",outcome="waiting"\} 1/);
 });
 
-test('two meters count apart, and a stream is closed once', async () => {
+test('two meters count separately, and closing a stream twice has no effect', async () => {
   const [one, two] = [createMeter({ operations: [] }), createMeter({ operations: [] })];
-  const close = one.streamOpened();
-  one.streamOpened();
+  const close = one.trackStream();
+  one.trackStream();
   close();
   close();
-  assert.match((await one.expose()).text, /parley_streams_in_flight 1/);
-  assert.match((await two.expose()).text, /parley_streams_in_flight 0/);
+  assert.match((await one.renderMetrics()).text, /parley_streams_in_flight 1/);
+  assert.match((await two.renderMetrics()).text, /parley_streams_in_flight 0/);
 });

@@ -1,26 +1,26 @@
-/** What tools ask of whoever fetches for them: the guarded fetch, which stands in a room beside this one. */
-export type WebFetch = (url: string, wish: WebFetchWish) => Promise<WebAnswer>;
+/** The fetch function that tools depend on. The service passes the guarded fetch of the `net` module. */
+export type WebFetch = (url: string, options: WebFetchOptions) => Promise<WebResponse>;
 
-export interface WebFetchWish {
-  /** Of the body. Beyond: `too-large`. */
+export interface WebFetchOptions {
+  /** Limit of the body. Beyond: `too-large`. */
   readonly bytesMax: number;
   readonly accept?: string;
   readonly signal: AbortSignal;
-  /** Lower-case names; for the origin of the URL alone. */
+  /** Lower-case names. Sent to the origin of the URL only. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Makes it a POST. */
+  /** Sends a POST with this body. */
   readonly content?: { readonly type: string; readonly bytes: Uint8Array };
-  /** Hears where a redirect leads before anybody is asked there; what it throws ends the fetch. */
+  /** Called with the target of each redirect before the next request. An exception ends the fetch. */
   readonly onRedirect?: (url: string) => Promise<void>;
 }
 
-export interface WebAnswer {
+export interface WebResponse {
   readonly status: number;
-  /** After redirects. */
+  /** URL of the response, after redirects. */
   readonly url: string;
   readonly contentType: string;
-  /** By its lower-case name, empty where there is none. */
-  header(name: string): string;
-  /** Whoever leaves it before its end destroys it, as `for await` does. */
+  /** Returns a header by its lower-case name, or an empty string. */
+  getHeader(name: string): string;
+  /** A reader that stops early must destroy it, as `for await` does. */
   readonly body: AsyncIterable<Uint8Array> & { destroy(): unknown };
 }

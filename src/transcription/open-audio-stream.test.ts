@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { openAudioStream } from './open-audio-stream.ts';
 
-/** Samples of a recording of the fixtures, sent in pieces. */
-async function samplesOf(format: string, file: string): Promise<number> {
+/** Decodes a recording of the fixtures, sent in pieces, and counts its samples. */
+async function countSamples(format: string, file: string): Promise<number> {
   const stream = openAudioStream({ format, sampleRate: 16_000 });
   const bytes = await readFile(new URL(`../audio/__fixtures__/${file}`, import.meta.url));
   const sent = (async () => {
@@ -26,12 +26,12 @@ for (const [format, file] of [
   ['aac', 'speech.aac'],
   ['opus', 'speech.opus'],
 ] as const) {
-  test(`${format} that comes in pieces is heard`, async () => {
-    const samples = await samplesOf(format, file);
+  test(`decodes ${format} in pieces`, async () => {
+    const samples = await countSamples(format, file);
     assert.ok(samples > 8_000, String(samples));
   });
 }
 
-test('what is no audio of its format says so, and ends', async () => {
-  await assert.rejects(samplesOf('opus', 'README.md'), /audio/);
+test('rejects bytes that are not audio', async () => {
+  await assert.rejects(countSamples('opus', 'README.md'), /audio/);
 });

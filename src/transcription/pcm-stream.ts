@@ -2,14 +2,14 @@ import { ServiceError } from '../core/error.ts';
 import { createBatchQueue } from '../lib/batch-queue.ts';
 import { createResampler } from '../audio/resampler.ts';
 import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
-import { createWavHead } from './wav-head.ts';
+import { createWavHeaderParser } from './wav-header.ts';
 
 type PcmEvent =
   | { readonly type: 'sound'; readonly samples: Float32Array }
   | { readonly type: 'end' }
   | { readonly type: 'failed'; readonly reason: string };
 
-/** Uncompressed audio that comes in pieces, as samples of speech. It is so cheap that it needs no process of its own. */
+/** Uncompressed audio in pieces, converted to samples for recognition. Cheap enough to need no process. */
 export interface PcmStream {
   push(bytes: Uint8Array): Promise<void>;
   end(): Promise<void>;
@@ -17,7 +17,7 @@ export interface PcmStream {
   close(): Promise<void>;
 }
 
-interface Form {
+interface PcmFormat {
   readonly sampleRate: number;
   readonly channels: number;
 }
@@ -25,7 +25,7 @@ interface Form {
 const SAMPLE_BYTES = 2;
 
 /**
- * Samples of 16 bits, little end first: bare, or with the head of a WAV file before them, which says its rate itself.
+ * Opens a stream of 16-bit little-endian samples: raw, or with a WAV header, whose sample rate then applies.
  *
  * @throws ServiceError `unsupported` for any other format.
  */
@@ -36,72 +36,73 @@ export function openPcmStream({
   readonly format: string;
   readonly sampleRate: number;
 }): PcmStream {
-  if (format !== 'pcm' && format !== 'wav') throw notRead(format);
+  if (format !== 'pcm' && format !== 'wav') throw createUnsupportedFormatError(format);
   const queue = createBatchQueue<PcmEvent>({ waitingMax: Infinity });
-  const head = createWavHead();
-  let samples = format === 'pcm' ? createSamples({ sampleRate, channels: 1 }) : undefined;
+  const headerParser = createWavHeaderParser();
+  let converter = format === 'pcm' ? createPcmConverter({ sampleRate, channels: 1 }) : undefined;
 
-  const tell = (event: PcmEvent): void => {
+  const emit = (event: PcmEvent): void => {
     if (event.type === 'sound' && event.samples.length === 0) return;
     queue.push(event);
     if (event.type !== 'sound') queue.end();
   };
 
-  const read = (bytes: Uint8Array): Float32Array => {
-    if (samples) return samples.push(bytes);
-    const form = head.push(bytes);
-    if (!form) return new Float32Array(0);
-    samples = createSamples(form);
-    return samples.push(form.rest);
+  const convertBytes = (bytes: Uint8Array): Float32Array => {
+    if (converter) return converter.push(bytes);
+    const header = headerParser.push(bytes);
+    if (!header) return new Float32Array(0);
+    converter = createPcmConverter(header);
+    return converter.push(header.rest);
   };
 
-  /** What is no such audio is an event like others: the sound before it comes first. */
-  const telling = (make: () => Float32Array): void => {
+  /** Emits the converted samples. An error becomes an event, so that the samples before it come first. */
+  const emitOrFail = (convert: () => Float32Array): void => {
     try {
-      tell({ type: 'sound', samples: make() });
+      emit({ type: 'sound', samples: convert() });
     } catch (error) {
-      tell({ type: 'failed', reason: ServiceError.from(error).message });
+      emit({ type: 'failed', reason: ServiceError.from(error).message });
     }
   };
 
   return {
-    push: async (bytes) => telling(() => read(bytes)),
+    push: async (bytes) => emitOrFail(() => convertBytes(bytes)),
     async end() {
-      if (!samples) return tell({ type: 'failed', reason: 'The audio is no WAV file: it has no samples.' });
-      const { finish } = samples;
-      telling(() => finish());
-      tell({ type: 'end' });
+      if (!converter)
+        return emit({ type: 'failed', reason: 'The audio is not a valid WAV file: it contains no samples.' });
+      const { finish } = converter;
+      emitOrFail(() => finish());
+      emit({ type: 'end' });
     },
-    events: oneByOne(queue),
+    events: flattenBatches(queue),
     close: async () => queue.end(),
   };
 }
 
-async function* oneByOne<Item>(batches: AsyncIterable<readonly Item[]>): AsyncGenerator<Item> {
+async function* flattenBatches<Item>(batches: AsyncIterable<readonly Item[]>): AsyncGenerator<Item> {
   for await (const batch of batches) yield* batch;
 }
 
-const notRead = (format: string): ServiceError =>
+const createUnsupportedFormatError = (format: string): ServiceError =>
   new ServiceError(
     'unsupported',
-    `Audio of the format ${JSON.stringify(format.slice(0, 40))} is not read here; pcm, wav, mp3, aac and opus are.`,
+    `Unsupported audio format ${JSON.stringify(format.slice(0, 40))}. Supported: pcm, wav, mp3, aac, opus.`,
     {
       param: 'payload.parameters.format',
     },
   );
 
-/** Bytes as samples of one channel, however they are cut. */
-function createSamples({ sampleRate, channels }: Form) {
+/** Converts bytes, in pieces of any size, to samples of one channel. */
+function createPcmConverter({ sampleRate, channels }: PcmFormat) {
   const resampler = createResampler({ from: sampleRate, to: SPEECH_SAMPLE_RATE });
   const frameBytes = SAMPLE_BYTES * channels;
   let rest: Uint8Array = new Uint8Array(0);
   return {
     push(bytes: Uint8Array): Float32Array {
       const all = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
-      const whole = all.length - (all.length % frameBytes);
-      rest = all.slice(whole);
-      const view = new DataView(all.buffer, all.byteOffset, whole);
-      const mono = new Float32Array(whole / frameBytes);
+      const wholeBytes = all.length - (all.length % frameBytes);
+      rest = all.slice(wholeBytes);
+      const view = new DataView(all.buffer, all.byteOffset, wholeBytes);
+      const mono = new Float32Array(wholeBytes / frameBytes);
       for (let at = 0; at < mono.length; at += 1) {
         let sum = 0;
         for (let channel = 0; channel < channels; channel += 1)

@@ -1,40 +1,40 @@
-/** The part of an audio that somebody still needs. Places are samples, counted from the beginning of the audio. */
+/** The part of an audio that is still needed. Positions are samples from the start of the audio. */
 export interface SampleWindow {
   append(block: Float32Array): void;
-  /** A copy of what is there from `begin` up to `end`. */
-  slice(begin: number, end: number): Float32Array;
-  /** Lets go of what comes before. */
-  forget(before: number): void;
-  /** How far the audio has come. */
+  /** Returns a copy of the available samples from `start` to before `end`. */
+  slice(start: number, end: number): Float32Array;
+  /** Discards blocks that end before this position. */
+  discardBefore(before: number): void;
+  /** Position after the last sample. */
   readonly end: number;
 }
 
-interface Placed {
-  readonly begin: number;
+interface StoredBlock {
+  readonly start: number;
   readonly samples: Float32Array;
 }
 
-/** @param begin Where the first block stands. */
-export function createSampleWindow(begin = 0): SampleWindow {
-  let blocks: Placed[] = [];
-  let end = begin;
+/** @param start Position of the first block. */
+export function createSampleWindow(start = 0): SampleWindow {
+  let blocks: StoredBlock[] = [];
+  let end = start;
   return {
     append(samples) {
       if (samples.length === 0) return;
-      blocks.push({ begin: end, samples });
+      blocks.push({ start: end, samples });
       end += samples.length;
     },
     slice(from, to) {
-      const first = Math.max(from, blocks[0]?.begin ?? end);
+      const first = Math.max(from, blocks[0]?.start ?? end);
       const out = new Float32Array(Math.max(0, Math.min(to, end) - first));
       for (const block of blocks) {
-        const part = block.samples.subarray(Math.max(0, first - block.begin), Math.max(0, to - block.begin));
-        if (part.length > 0) out.set(part, Math.max(block.begin, first) - first);
+        const part = block.samples.subarray(Math.max(0, first - block.start), Math.max(0, to - block.start));
+        if (part.length > 0) out.set(part, Math.max(block.start, first) - first);
       }
       return out;
     },
-    forget(before) {
-      blocks = blocks.filter((block) => block.begin + block.samples.length > before);
+    discardBefore(before) {
+      blocks = blocks.filter((block) => block.start + block.samples.length > before);
     },
     get end() {
       return end;

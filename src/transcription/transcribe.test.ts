@@ -1,49 +1,53 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scriptedSpeech } from '../engines/scripted/scripted-speech.ts';
+import { createScriptedSpeechEngine } from '../engines/scripted/scripted-speech-engine.ts';
 import type { RecognitionRequest, SpeechEngine } from '../engines/speech-engine.ts';
-import { inBlocks, levels } from './__fixtures__/levels.ts';
-import type { HeardWindow } from './transcribe.ts';
+import { splitIntoBlocks, createTestAudio } from './__fixtures__/test-audio.ts';
+import type { TranscribedWindow } from './transcribe.ts';
 import { transcribe } from './transcribe.ts';
 
-const WISH = {
+const REQUEST = {
   id: 'r',
   owner: { workspace: 'w', key: 'k' },
   languages: [],
   hotwords: [],
-  wantsWords: true,
+  includeWords: true,
 };
 
-/** An engine of which it is known what it was asked. */
-function listening(engine: SpeechEngine = scriptedSpeech()): SpeechEngine & { readonly asked: RecognitionRequest[] } {
-  const asked: RecognitionRequest[] = [];
+/** Wraps an engine, and records its requests. */
+function recordRequests(
+  engine: SpeechEngine = createScriptedSpeechEngine(),
+): SpeechEngine & { readonly requests: RecognitionRequest[] } {
+  const requests: RecognitionRequest[] = [];
   return {
     ...engine,
-    asked,
+    requests,
     recognize: async (request, signal) => {
-      asked.push(request);
+      requests.push(request);
       return await engine.recognize(request, signal);
     },
   };
 }
 
-async function* stream(audio: Float32Array, sizes: readonly number[]): AsyncGenerator<Float32Array> {
-  yield* inBlocks(audio, sizes);
+async function* streamBlocks(audio: Float32Array, sizes: readonly number[]): AsyncGenerator<Float32Array> {
+  yield* splitIntoBlocks(audio, sizes);
 }
 
-async function windowsOf(
+async function transcribeAll(
   audio: Float32Array,
   {
     sizes = [4_096],
-    engine = scriptedSpeech(),
+    engine = createScriptedSpeechEngine(),
     from = 0,
   }: { sizes?: number[]; engine?: SpeechEngine; from?: number } = {},
-): Promise<HeardWindow[]> {
-  return await Array.fromAsync(transcribe(stream(audio, sizes), WISH, engine, new AbortController().signal, from));
+): Promise<TranscribedWindow[]> {
+  return await Array.fromAsync(
+    transcribe(streamBlocks(audio, sizes), REQUEST, engine, new AbortController().signal, from),
+  );
 }
 
-/** Ten words of a second, half a second between them. */
-const TEN = levels(
+/** Ten words of one second, with pauses of half a second. */
+const TEN_WORDS = createTestAudio(
   ...Array.from(
     { length: 10 },
     (_, at) =>
@@ -54,13 +58,16 @@ const TEN = levels(
   ).flat(),
 );
 
-test('short stretches are heard in one call, with the times of the audio', async () => {
-  const engine = listening();
-  const [window, ...more] = await windowsOf(levels([3_000, 0], [1_000, 20], [500, 0], [1_000, 21], [3_000, 0]), {
-    engine,
-  });
+test('combines short segments into one call, with times of the whole audio', async () => {
+  const engine = recordRequests();
+  const [window, ...more] = await transcribeAll(
+    createTestAudio([3_000, 0], [1_000, 20], [500, 0], [1_000, 21], [3_000, 0]),
+    {
+      engine,
+    },
+  );
   assert.deepEqual(more, []);
-  assert.equal(engine.asked.length, 1);
+  assert.equal(engine.requests.length, 1);
   assert.equal(window?.text, 'w20 w21');
   const times = window.words.map(({ beginMs, endMs }) => [beginMs, endMs]);
   assert.deepEqual(times, [
@@ -69,32 +76,32 @@ test('short stretches are heard in one call, with the times of the audio', async
   ]);
 });
 
-test('a long silence is not listened to', async () => {
-  const engine = listening();
-  const windows = await windowsOf(levels([1_000, 20], [60_000, 0], [1_000, 21]), { engine });
+test('does not recognize long silence', async () => {
+  const engine = recordRequests();
+  const windows = await transcribeAll(createTestAudio([1_000, 20], [60_000, 0], [1_000, 21]), { engine });
   assert.deepEqual(
     windows.map(({ text }) => text),
     ['w20', 'w21'],
   );
-  assert.ok(engine.asked.every(({ samples }) => samples.length < 2 * 16_000));
+  assert.ok(engine.requests.every(({ samples }) => samples.length < 2 * 16_000));
 });
 
-test('an audio in which nobody speaks costs no call', async () => {
-  const engine = listening();
-  assert.deepEqual(await windowsOf(levels([20_000, 0]), { engine }), []);
-  assert.equal(engine.asked.length, 0);
+test('makes no call for audio without speech', async () => {
+  const engine = recordRequests();
+  assert.deepEqual(await transcribeAll(createTestAudio([20_000, 0]), { engine }), []);
+  assert.equal(engine.requests.length, 0);
 });
 
-test('blocks of any size are heard the same', async () => {
-  const whole = await windowsOf(TEN, { sizes: [TEN.length] });
+test('returns the same windows for blocks of any size', async () => {
+  const whole = await transcribeAll(TEN_WORDS, { sizes: [TEN_WORDS.length] });
   assert.equal(whole.map(({ text }) => text).join(' '), 'w11 w12 w13 w14 w15 w16 w17 w18 w19 w20');
   for (const sizes of [[1_000], [511, 1, 7_777], [160_000, 3]])
-    assert.deepEqual(await windowsOf(TEN, { sizes }), whole);
+    assert.deepEqual(await transcribeAll(TEN_WORDS, { sizes }), whole);
 });
 
-test('more than an engine takes at once is several windows, in which every word is heard', async () => {
+test('splits long audio into several windows without losing a word', async () => {
   const words = Array.from({ length: 60 }, (_, at) => 10 + (at % 30));
-  const audio = levels(
+  const audio = createTestAudio(
     ...words
       .map(
         (level) =>
@@ -105,18 +112,18 @@ test('more than an engine takes at once is several windows, in which every word 
       )
       .flat(),
   );
-  const engine = listening();
-  const windows = await windowsOf(audio, { engine });
+  const engine = recordRequests();
+  const windows = await transcribeAll(audio, { engine });
   assert.ok(windows.length >= 3);
-  assert.ok(engine.asked.every(({ samples }) => samples.length <= 30 * 16_000));
+  assert.ok(engine.requests.every(({ samples }) => samples.length <= 30 * 16_000));
   assert.deepEqual(
     windows.flatMap((each) => each.words.map(({ text }) => text.trim())),
     words.map((level) => `w${level}`),
   );
 });
 
-test('what was interrupted goes on behind its last window and hears the rest', async () => {
-  const audio = levels(
+test('resumes after the last window of an interrupted transcription', async () => {
+  const audio = createTestAudio(
     ...Array.from(
       { length: 40 },
       (_, at) =>
@@ -126,38 +133,38 @@ test('what was interrupted goes on behind its last window and hears the rest', a
         ] as const,
     ).flat(),
   );
-  const whole = await windowsOf(audio);
+  const whole = await transcribeAll(audio);
   const [first] = whole;
   assert.ok(first && whole.length > 1);
-  const rest = await windowsOf(audio, { from: first.end });
-  const said = [first, ...rest].flatMap((each) => each.words);
+  const rest = await transcribeAll(audio, { from: first.endSample });
+  const resumedWords = [first, ...rest].flatMap((each) => each.words);
   assert.deepEqual(
-    said,
+    resumedWords,
     whole.flatMap((each) => each.words),
   );
 });
 
-test('the model is told what was said before, unless it made it up', async () => {
-  const engine = listening();
-  await windowsOf(levels([1_000, 20], [10_000, 0], [1_000, 21], [10_000, 0], [1_000, 22]), { engine });
+test('passes the preceding text as context, unless it is unlikely', async () => {
+  const engine = recordRequests();
+  await transcribeAll(createTestAudio([1_000, 20], [10_000, 0], [1_000, 21], [10_000, 0], [1_000, 22]), { engine });
   assert.deepEqual(
-    engine.asked.map(({ context }) => context),
+    engine.requests.map(({ context }) => context),
     [undefined, 'w20', 'w21'],
   );
-  const scripted = scriptedSpeech();
-  const unsure = listening({
+  const scripted = createScriptedSpeechEngine();
+  const unsure = recordRequests({
     ...scripted,
     recognize: async (request, signal) => ({ ...(await scripted.recognize(request, signal)), logProbability: -3 }),
   });
-  await windowsOf(levels([1_000, 20], [10_000, 0], [1_000, 21]), { engine: unsure });
+  await transcribeAll(createTestAudio([1_000, 20], [10_000, 0], [1_000, 21]), { engine: unsure });
   assert.deepEqual(
-    unsure.asked.map(({ context }) => context),
+    unsure.requests.map(({ context }) => context),
     [undefined, undefined],
   );
 });
 
-test('words that the model read into a noise are not told', async () => {
-  const scripted = scriptedSpeech();
+test('discards words that the model recognized in noise', async () => {
+  const scripted = createScriptedSpeechEngine();
   const engine: SpeechEngine = {
     ...scripted,
     recognize: async (request, signal) => ({
@@ -166,12 +173,17 @@ test('words that the model read into a noise are not told', async () => {
       logProbability: -2,
     }),
   };
-  assert.deepEqual(await windowsOf(TEN, { engine }), []);
+  assert.deepEqual(await transcribeAll(TEN_WORDS, { engine }), []);
 });
 
-test('an abort ends it', async () => {
+test('stops after an abort', async () => {
   const abort = new AbortController();
-  const heard = transcribe(stream(TEN, [1_000]), WISH, scriptedSpeech(), abort.signal);
+  const transcription = transcribe(
+    streamBlocks(TEN_WORDS, [1_000]),
+    REQUEST,
+    createScriptedSpeechEngine(),
+    abort.signal,
+  );
   abort.abort(new Error('gone'));
-  await assert.rejects(heard.next(), /gone/);
+  await assert.rejects(transcription.next(), /gone/);
 });

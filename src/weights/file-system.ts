@@ -3,32 +3,32 @@ import { open, readdir, stat, statfs } from 'node:fs/promises';
 import { ServiceError } from '../core/error.ts';
 import { formatBytes } from './format-bytes.ts';
 
-/** The code of a system error, e.g. `ENOENT`. */
-export const errorCode = (thrown: unknown): string | undefined =>
+/** Returns the code of a system error, for example `ENOENT`. */
+export const getErrorCode = (thrown: unknown): string | undefined =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 
-/** Undefined where there is nothing. */
-export async function statOf(path: string): Promise<Stats | undefined> {
+/** Returns the metadata of a file or folder, or undefined when it does not exist. */
+export async function statIfExists(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
   } catch (thrown) {
-    if (errorCode(thrown) === 'ENOENT' || errorCode(thrown) === 'ENOTDIR') return undefined;
+    if (getErrorCode(thrown) === 'ENOENT' || getErrorCode(thrown) === 'ENOTDIR') return undefined;
     throw thrown;
   }
 }
 
-/** The names in a folder; none where there is no folder yet. */
-export async function readFolder(folder: string): Promise<readonly string[]> {
+/** Returns the names in a folder; an empty list when the folder does not exist. */
+export async function listFolder(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (thrown) {
-    if (errorCode(thrown) === 'ENOENT') return [];
+    if (getErrorCode(thrown) === 'ENOENT') return [];
     throw thrown;
   }
 }
 
-/** After this a power cut no longer takes the file's content, or the folder's entries, away. */
-export async function sync(path: string): Promise<void> {
+/** Flushes a file, or the entries of a folder, to disk, so that they survive a power failure. */
+export async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();
@@ -38,8 +38,8 @@ export async function sync(path: string): Promise<void> {
 }
 
 /**
- * Refuses a download that would fill the disk, before its first byte.
- * @throws ServiceError `storage-quota` with both numbers.
+ * Rejects a download that would fill the disk, before its first byte.
+ * @throws ServiceError `storage-quota` with the needed and the available space.
  */
 export async function checkDiskSpace(folder: string, neededBytes: number, reserveBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
@@ -47,6 +47,6 @@ export async function checkDiskSpace(folder: string, neededBytes: number, reserv
   if (freeBytes >= neededBytes + reserveBytes) return;
   throw new ServiceError(
     'storage-quota',
-    `Not enough disk space in ${folder}: ${formatBytes(neededBytes)} to download and ${formatBytes(reserveBytes)} to stay free, ${formatBytes(freeBytes)} there.`,
+    `Not enough disk space in ${folder}: the download needs ${formatBytes(neededBytes)} and ${formatBytes(reserveBytes)} must stay free, but ${formatBytes(freeBytes)} are available.`,
   );
 }

@@ -1,6 +1,6 @@
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** `491 MB`, `1.1 GB`: powers of 1000, as disks and downloads are sold. */
+/** Formats a number of bytes with decimal units (powers of 1000), for example `491 MB` or `1.1 GB`. */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { replaceFile } from '../lib/durable-file.ts';
-import { errorCode } from './file-system.ts';
+import { getErrorCode } from './file-system.ts';
 
-/** What an interrupted download must know to go on: which file it was a part of. */
+/** Facts about a partial download that are needed to resume it. Stored beside the partial file. */
 export interface HubState {
   readonly url: string;
   readonly etag?: string;
@@ -10,13 +10,13 @@ export interface HubState {
   readonly sizeBytes?: number;
 }
 
-/** Undefined where there is none that can be read: the download then begins anew. */
+/** Reads the state. Returns undefined when it is missing or unreadable: the download then starts again. */
 export async function readHubState(path: string): Promise<HubState | undefined> {
   try {
     const parsed: unknown = JSON.parse(await readFile(path, 'utf8'));
     return isHubState(parsed) ? parsed : undefined;
   } catch (thrown) {
-    if (errorCode(thrown) === 'ENOENT' || thrown instanceof SyntaxError) return undefined;
+    if (getErrorCode(thrown) === 'ENOENT' || thrown instanceof SyntaxError) return undefined;
     throw thrown;
   }
 }

@@ -1,54 +1,55 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FolderFile, Weights, WeightsFolder } from '../core/weights.ts';
-import { missingFiles } from './fetch-folder.ts';
-import type { FileRecord } from './file-record.ts';
-import { readFileRecord } from './file-record.ts';
-import { statOf } from './file-system.ts';
-import type { LocateNeeds } from './locate.ts';
-import { remember } from './locate.ts';
-import { describeFolder, filesOf } from './weights-files.ts';
+import { findMissingFiles } from './fetch-folder.ts';
+import type { WeightsFileRecord } from './weights-file-record.ts';
+import { readWeightsFileRecord } from './weights-file-record.ts';
+import { statIfExists } from './file-system.ts';
+import type { LocateDeps } from './locate-weights.ts';
+import { saveRecord } from './locate-weights.ts';
+import { describeFolder, getWeightsFiles } from './weights-files.ts';
 
-/** All files of a folder of weights, as they come and as they are made. */
-export const allFiles = ({ files, conversion }: WeightsFolder): readonly FolderFile[] => [
+/** Returns all files of a weights folder: the downloaded and the converted ones. */
+export const listFolderFiles = ({ files, conversion }: WeightsFolder): readonly FolderFile[] => [
   ...files,
   ...(conversion?.files ?? []),
 ];
 
 /**
- * The path of this folder of weights on this machine, or undefined.
+ * Returns the path of this weights folder on this machine, or undefined.
  *
- * Cheap where its files are as they were last time. A folder that is new or has changed is read once; it is used only if
- * each file has the content that the catalogue says.
+ * Fast while the sizes and times of its files match the record. A new or changed folder is read once and used only if
+ * every file has the hash that the catalogue states.
  */
 export async function locateFolder(
   { id }: Pick<Weights, 'id'>,
   weightsFolder: WeightsFolder,
-  { folder, extraFolders, log }: LocateNeeds,
+  { folder, extraFolders, log }: LocateDeps,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
-  const own = filesOf(folder, id);
-  const record = await readFileRecord(own.folderRecord);
-  for (const path of [own.folder, ...extraFolders.map((extra) => filesOf(extra, id).folder)]) {
-    const found = await recordOf(path, weightsFolder);
-    if (!found) continue;
-    const isKnown = record?.path === path && record.sha256 === found.sha256;
-    if (isKnown && record.sizeBytes === found.sizeBytes && record.mtimeMs === found.mtimeMs) return path;
-    const [wrong] = await missingFiles(path, allFiles(weightsFolder), signal);
-    if (wrong) {
-      log.warn('a folder with the name of known weights has other content and is not used', { path, file: wrong.name });
+  const ownFiles = getWeightsFiles(folder, id);
+  const record = await readWeightsFileRecord(ownFiles.folderRecord);
+  for (const path of [ownFiles.folder, ...extraFolders.map((extra) => getWeightsFiles(extra, id).folder)]) {
+    const currentRecord = await createFolderRecord(path, weightsFolder);
+    if (!currentRecord) continue;
+    const isKnown = record?.path === path && record.sha256 === currentRecord.sha256;
+    if (isKnown && record.sizeBytes === currentRecord.sizeBytes && record.mtimeMs === currentRecord.mtimeMs)
+      return path;
+    const [mismatch] = await findMissingFiles(path, listFolderFiles(weightsFolder), signal);
+    if (mismatch) {
+      log.warn('weights folder ignored: unexpected content', { path, file: mismatch.name });
       continue;
     }
-    await remember(own.folderRecord, found, log);
+    await saveRecord(ownFiles.folderRecord, currentRecord, log);
     return path;
   }
   return undefined;
 }
 
-/** What a look at the files tells, taken together as if they were one; undefined where one of them is missing. */
-async function recordOf(path: string, folder: WeightsFolder): Promise<FileRecord | undefined> {
-  const files = allFiles(folder);
-  const stats = await Promise.all(files.map(({ name }) => statOf(join(path, name))));
+/** Summarizes the files of the folder as one record; undefined when a file is missing. */
+async function createFolderRecord(path: string, folder: WeightsFolder): Promise<WeightsFileRecord | undefined> {
+  const files = listFolderFiles(folder);
+  const stats = await Promise.all(files.map(({ name }) => statIfExists(join(path, name))));
   let [sizeBytes, mtimeMs] = [0, 0];
   for (const each of stats) {
     if (!each?.isFile()) return undefined;
@@ -59,14 +60,14 @@ async function recordOf(path: string, folder: WeightsFolder): Promise<FileRecord
     path,
     sizeBytes,
     mtimeMs,
-    sha256: hashOfFolder(files),
+    sha256: hashFileList(files),
     source: describeFolder(folder),
     verified: 'catalogue',
   };
 }
 
-/** Of the list of names and hashes, as `sha256sum` writes it. */
-function hashOfFolder(files: readonly FolderFile[]): string {
+/** Hashes the list of file names and hashes, in the format of `sha256sum`. */
+function hashFileList(files: readonly FolderFile[]): string {
   const lines = files.map(({ name, sha256 }) => `${sha256}  ${name}\n`).toSorted();
   return createHash('sha256').update(lines.join('')).digest('hex');
 }

@@ -1,60 +1,60 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { statOf } from './file-system.ts';
-import type { ProgressMeter } from './progress.ts';
+import { statIfExists } from './file-system.ts';
+import type { ProgressMeter } from './progress-meter.ts';
 
-export interface PartsWatch {
-  /** Looks now. */
-  look(): Promise<void>;
+export interface PartsProgressWatcher {
+  /** Measures the parts now and reports the progress. */
+  poll(): Promise<void>;
   stop(): void;
 }
 
-export interface PartsWatchNeeds {
+export interface PartsProgressOptions {
   readonly partsFolder: string;
   readonly totalBytes: number | undefined;
   readonly meter: ProgressMeter;
 }
 
-/** Time, in ms, between two looks: a few dozen file sizes each. */
-const LOOK_MS = 500;
+/** Interval between two measurements, in ms. One measurement reads a few dozen file sizes. */
+const POLL_INTERVAL_MS = 500;
 
-/** Tells how far a download of parts is by the sizes of its files: pip itself says nothing that can be relied on. */
-export function watchParts({ partsFolder, totalBytes, meter }: PartsWatchNeeds): PartsWatch {
-  let most = 0;
-  let isLooking = false;
-  const look = async (): Promise<void> => {
-    if (isLooking) return;
-    isLooking = true;
+/** Reports the progress of a download in parts by the sizes of its files, because pip reports none reliably. */
+export function watchPartsProgress({ partsFolder, totalBytes, meter }: PartsProgressOptions): PartsProgressWatcher {
+  let highestBytes = 0;
+  let isPolling = false;
+  const poll = async (): Promise<void> => {
+    if (isPolling) return;
+    isPolling = true;
     try {
-      const { donePart, bytes } = await measure(partsFolder);
-      // A wheel is a little smaller than what it holds: the sum may step back for a moment, the display does not.
-      most = Math.max(most, totalBytes === undefined ? bytes : Math.min(bytes, totalBytes));
-      meter.set({ doneBytes: most, totalBytes, donePart });
+      const { donePart, bytes } = await measureParts(partsFolder);
+      // A wheel is slightly smaller than its content: the sum may decrease for a moment, the reported value does not.
+      highestBytes = Math.max(highestBytes, totalBytes === undefined ? bytes : Math.min(bytes, totalBytes));
+      meter.update({ doneBytes: highestBytes, totalBytes, donePart });
     } finally {
-      isLooking = false;
+      isPolling = false;
     }
   };
-  // A display is not worth a failed download: what could not be measured now is measured at the next look.
-  const timer = setInterval(() => void look().catch(() => undefined), LOOK_MS);
-  return { look, stop: () => clearInterval(timer) };
+  // A failed measurement must not fail the download; the next one corrects the report.
+  const timer = setInterval(() => void poll().catch(() => undefined), POLL_INTERVAL_MS);
+  return { poll: poll, stop: () => clearInterval(timer) };
 }
 
-/** Finished parts count by their size, a part in work by its largest file (the wheel, then what comes out of it). */
-async function measure(folder: string): Promise<{ donePart: number; bytes: number }> {
+/** Counts finished parts by their size, and a running part by its largest file: the wheel, then the unpacked member. */
+async function measureParts(folder: string): Promise<{ donePart: number; bytes: number }> {
   let donePart = 0;
   let bytes = 0;
   for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) bytes += await largestFile(join(folder, entry.name));
+    if (entry.isDirectory()) bytes += await findLargestFileBytes(join(folder, entry.name));
     else if (/^\d+$/.test(entry.name)) {
       donePart++;
-      bytes += (await statOf(join(folder, entry.name)))?.size ?? 0;
+      bytes += (await statIfExists(join(folder, entry.name)))?.size ?? 0;
     }
   }
   return { donePart, bytes };
 }
 
-async function largestFile(folder: string): Promise<number> {
-  const names = await readdir(folder, { recursive: true }).catch(() => []); // gone: the part is finished
-  const sizes = await Promise.all(names.map(async (name) => statOf(join(folder, name))));
+async function findLargestFileBytes(folder: string): Promise<number> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []); // removed when finished
+  const sizes = await Promise.all(names.map(async (name) => statIfExists(join(folder, name))));
   return sizes.reduce((largest, stats) => Math.max(largest, stats?.isFile() ? stats.size : 0), 0);
 }

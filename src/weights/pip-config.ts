@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { errorCode } from './file-system.ts';
+import { getErrorCode } from './file-system.ts';
 
 /**
- * The package index that pip would use by its environment or its configuration files; undefined where nothing is
- * configured. Order as in pip's documentation: environment, then the user's file, then the machine's.
+ * Returns the package index that pip would use according to its environment or configuration files, or undefined when
+ * none is configured. Precedence as in pip's documentation: environment, user's file, machine's file.
  */
-export async function findIndexUrl(
+export async function findPipIndexUrl(
   environment: Readonly<Record<string, string | undefined>>,
   home: string = homedir(),
 ): Promise<string | undefined> {
@@ -20,29 +20,29 @@ export async function findIndexUrl(
     '/etc/pip.conf',
   ];
   for (const file of files) {
-    const url = file === undefined ? undefined : indexUrlOf(await readText(file));
+    const url = file === undefined ? undefined : parseIndexUrl(await readTextIfReadable(file));
     if (url !== undefined) return url;
   }
   return undefined;
 }
 
-/** `index-url` of the sections that hold for downloads. */
-function indexUrlOf(text: string): string | undefined {
+/** Returns `index-url` of the sections that apply to downloads: `download`, otherwise `global`. */
+function parseIndexUrl(text: string): string | undefined {
   let section = '';
-  const found = new Map<string, string>();
+  const urlBySection = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
     section = /^\[([^\]]+)\]/.exec(line)?.[1]?.trim() ?? section;
     const url = /^index[-_]url\s*[=:]\s*(\S+)/.exec(line)?.[1];
-    if (url !== undefined) found.set(section, url);
+    if (url !== undefined) urlBySection.set(section, url);
   }
-  return found.get('download') ?? found.get('global');
+  return urlBySection.get('download') ?? urlBySection.get('global');
 }
 
-async function readText(file: string): Promise<string> {
+async function readTextIfReadable(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (thrown) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR'].includes(errorCode(thrown) ?? '')) return '';
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR'].includes(getErrorCode(thrown) ?? '')) return '';
     throw thrown;
   }
 }

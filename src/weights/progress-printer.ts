@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import { formatBytes } from './format-bytes.ts';
-import type { PullProgress, ReportProgress } from './progress.ts';
+import type { PullProgress, ReportProgress } from './progress-meter.ts';
 
-/** The part of a terminal or log stream that is used. */
+/** The members of a terminal or log stream that the printer uses. */
 export interface ProgressStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -11,70 +11,72 @@ export interface ProgressStream {
 
 export interface ProgressPrinter {
   readonly report: ReportProgress;
-  /** Ends the line that is being rewritten, so that other output begins on its own. */
-  end(): void;
+  /** Ends the line that is being rewritten, so that other output starts on a new line. */
+  finishLine(): void;
 }
 
-/** Without a terminal: no line before this time, in ms, has passed … */
-const PLAIN_MS_MIN = 5_000;
-/** … and, unless this much time has passed, none before this share is done. */
-const PLAIN_MS_MAX = 60_000;
-const PLAIN_SHARE = 0.1;
+/** Minimum time between two lines without a terminal, in ms. */
+const PLAIN_INTERVAL_MS_MIN = 5_000;
+/**
+ * Time after which a line is printed whatever the progress, in ms. Before it, the share must have grown by the minimum.
+ */
+const PLAIN_INTERVAL_MS_MAX = 60_000;
+const PLAIN_SHARE_MIN = 0.1;
 
-/** On a terminal one line that is rewritten; elsewhere plain lines, few enough for a log. */
+/** Creates a printer that rewrites one line on a terminal, and elsewhere prints few plain lines, as suits a log. */
 export function createProgressPrinter(stream: ProgressStream, clock: Clock): ProgressPrinter {
-  return stream.isTTY ? rewritten(stream) : plainLines(stream, clock);
+  return stream.isTTY ? createTerminalPrinter(stream) : createPlainPrinter(stream, clock);
 }
 
-function rewritten(stream: ProgressStream): ProgressPrinter {
+function createTerminalPrinter(stream: ProgressStream): ProgressPrinter {
   let isOpen = false;
   return {
     report(progress) {
       isOpen = true;
       stream.write(`\r${describeProgress(progress).slice(0, (stream.columns ?? 80) - 1)}\u001b[K`);
     },
-    end() {
+    finishLine() {
       if (isOpen) stream.write('\n');
       isOpen = false;
     },
   };
 }
 
-function plainLines(stream: ProgressStream, clock: Clock): ProgressPrinter {
-  let printed: { at: number; share: number; of: string } | undefined;
+function createPlainPrinter(stream: ProgressStream, clock: Clock): ProgressPrinter {
+  let lastPrinted: { at: number; share: number; of: string } | undefined;
   return {
     report(progress) {
-      const at = clock.monotonic();
+      const nowMs = clock.monotonic();
       const { doneBytes, totalBytes } = progress;
       const share = totalBytes ? doneBytes / totalBytes : 0;
-      const of = `${progress.weights} ${progress.source}`;
+      const downloadName = `${progress.weights} ${progress.source}`;
       const isDue =
-        printed?.of !== of ||
-        (share === 1 && printed.share < 1) ||
-        (at - printed.at >= PLAIN_MS_MIN && share - printed.share >= PLAIN_SHARE) ||
-        at - printed.at >= PLAIN_MS_MAX;
+        lastPrinted?.of !== downloadName ||
+        (share === 1 && lastPrinted.share < 1) ||
+        (nowMs - lastPrinted.at >= PLAIN_INTERVAL_MS_MIN && share - lastPrinted.share >= PLAIN_SHARE_MIN) ||
+        nowMs - lastPrinted.at >= PLAIN_INTERVAL_MS_MAX;
       if (!isDue) return;
-      printed = { at, share, of };
+      lastPrinted = { at: nowMs, share, of: downloadName };
       stream.write(`${describeProgress(progress)}\n`);
     },
-    end() {
-      printed = undefined;
+    finishLine() {
+      lastPrinted = undefined;
     },
   };
 }
 
-/** `svc from packages: 42 % 206 MB of 491 MB, part 3 of 6, 12 MB/s, 0:23 left` */
+/** Formats a progress, for example `svc from packages: 42 % 206 MB of 491 MB, part 3 of 6, 12 MB/s, 0:23 left`. */
 export function describeProgress(progress: PullProgress): string {
   const { weights, source, doneBytes, totalBytes, donePart, parts, ratePerSecond, secondsLeft } = progress;
-  const facts = [
+  const details = [
     totalBytes
       ? `${Math.floor((100 * doneBytes) / totalBytes)} % ${formatBytes(doneBytes)} of ${formatBytes(totalBytes)}`
       : formatBytes(doneBytes),
   ];
-  if (parts !== undefined && parts > 1) facts.push(`part ${donePart ?? 0} of ${parts}`);
-  if (ratePerSecond > 0) facts.push(`${formatBytes(ratePerSecond)}/s`);
-  if (secondsLeft !== undefined && secondsLeft > 0) facts.push(`${formatDuration(secondsLeft)} left`);
-  return `${weights} from ${source}: ${facts.join(', ')}`;
+  if (parts !== undefined && parts > 1) details.push(`part ${donePart ?? 0} of ${parts}`);
+  if (ratePerSecond > 0) details.push(`${formatBytes(ratePerSecond)}/s`);
+  if (secondsLeft !== undefined && secondsLeft > 0) details.push(`${formatDuration(secondsLeft)} left`);
+  return `${weights} from ${source}: ${details.join(', ')}`;
 }
 
 function formatDuration(seconds: number): string {

@@ -4,23 +4,23 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../lib/clock.ts';
-import { temporaryFolder } from './__fixtures__/temporary-folder.ts';
-import type { PullLockNeeds } from './pull-lock.ts';
+import { createTemporaryFolder } from './__fixtures__/temporary-folder.ts';
+import type { PullLockOptions } from './pull-lock.ts';
 import { acquirePullLock, tryPullLock } from './pull-lock.ts';
 
-const needsIn = (folder: string): PullLockNeeds => ({
+const createLockOptions = (folder: string): PullLockOptions => ({
   path: join(folder, 'w.lock'),
   clock: systemClock,
   limits: { lockPollMs: 1, lockStaleMs: 60_000 },
 });
 
-test('of two one gets the lock, and the other when it is released', async (t) => {
-  const needs = needsIn(await temporaryFolder(t));
-  const first = await tryPullLock(needs);
+test('grants the lock to one process, and to the next after its release', async (t) => {
+  const options = createLockOptions(await createTemporaryFolder(t));
+  const first = await tryPullLock(options);
   assert.ok(first);
-  assert.equal(await tryPullLock(needs), undefined);
+  assert.equal(await tryPullLock(options), undefined);
   const waited: (number | undefined)[] = [];
-  const second = acquirePullLock(needs, {
+  const second = acquirePullLock(options, {
     onWait: (pid) => {
       waited.push(pid);
       void first.release();
@@ -30,35 +30,35 @@ test('of two one gets the lock, and the other when it is released', async (t) =>
   assert.deepEqual(waited, [process.pid]);
 });
 
-test('who waits can leave', async (t) => {
-  const needs = needsIn(await temporaryFolder(t));
-  const held = await tryPullLock(needs);
+test('stops waiting on an abort', async (t) => {
+  const options = createLockOptions(await createTemporaryFolder(t));
+  const held = await tryPullLock(options);
   const stop = new AbortController();
   const onWait = (): void => stop.abort(new Error('stopped'));
-  await assert.rejects(acquirePullLock(needs, { signal: stop.signal, onWait }));
+  await assert.rejects(acquirePullLock(options, { signal: stop.signal, onWait }));
   await held?.release();
 });
 
-/** A process id that no process has: ids end at 4194304 on Linux, and at 99999 on macOS. */
+/** A process id that does not exist: ids end at 4194304 on Linux and at 99999 on macOS. */
 const NO_PID = 99_999_999;
 
 const STALE: readonly [what: string, content: string, ageMs: number, isTaken: boolean][] = [
-  ['a process that is gone', JSON.stringify({ pid: NO_PID, host: hostname(), token: 't' }), 0, true],
+  ['a process that has ended', JSON.stringify({ pid: NO_PID, host: hostname(), token: 't' }), 0, true],
   ['a process of another host', JSON.stringify({ pid: NO_PID, host: 'elsewhere', token: 't' }), 0, false],
-  ['another host, long without a sign', JSON.stringify({ pid: 1, host: 'elsewhere', token: 't' }), 120_000, true],
-  ['a living process', JSON.stringify({ pid: process.pid, host: hostname(), token: 't' }), 0, false],
-  ['nobody that can be read', '{', 0, false],
-  ['nobody that can be read, old', '{', 120_000, true],
+  ['another host, not refreshed for long', JSON.stringify({ pid: 1, host: 'elsewhere', token: 't' }), 120_000, true],
+  ['a running process', JSON.stringify({ pid: process.pid, host: hostname(), token: 't' }), 0, false],
+  ['an unreadable holder', '{', 0, false],
+  ['an unreadable holder, not refreshed for long', '{', 120_000, true],
 ];
 
-test('a lock is taken over when its holder is gone', async (t) => {
+test('replaces a stale lock', async (t) => {
   for (const [what, content, ageMs, isTaken] of STALE) {
-    const folder = await temporaryFolder(t);
-    const needs = needsIn(folder);
-    await writeFile(needs.path, content);
+    const folder = await createTemporaryFolder(t);
+    const options = createLockOptions(folder);
+    await writeFile(options.path, content);
     const then = new Date(Date.now() - ageMs);
-    await utimes(needs.path, then, then);
-    const lock = await tryPullLock(needs);
+    await utimes(options.path, then, then);
+    const lock = await tryPullLock(options);
     assert.equal(lock !== undefined, isTaken, what);
     assert.deepEqual(await readdir(folder), ['w.lock']);
     await lock?.release();
@@ -66,20 +66,20 @@ test('a lock is taken over when its holder is gone', async (t) => {
   }
 });
 
-test('of many who see a stale lock one gets it', async (t) => {
-  const needs = needsIn(await temporaryFolder(t));
-  await writeFile(needs.path, JSON.stringify({ pid: NO_PID, host: hostname(), token: 't' }));
-  const locks = await Promise.all(Array.from({ length: 20 }, () => tryPullLock(needs)));
+test('grants a stale lock to exactly one of many', async (t) => {
+  const options = createLockOptions(await createTemporaryFolder(t));
+  await writeFile(options.path, JSON.stringify({ pid: NO_PID, host: hostname(), token: 't' }));
+  const locks = await Promise.all(Array.from({ length: 20 }, () => tryPullLock(options)));
   assert.equal(locks.filter((lock) => lock !== undefined).length, 1);
-  assert.match(await readFile(needs.path, 'utf8'), new RegExp(`"pid":${process.pid}`));
+  assert.match(await readFile(options.path, 'utf8'), new RegExp(`"pid":${process.pid}`));
   for (const lock of locks) await lock?.release();
 });
 
-test('a lock that was taken over is not removed by its old holder', async (t) => {
-  const needs = needsIn(await temporaryFolder(t));
-  const lock = await tryPullLock(needs);
+test('the previous holder does not remove a lock that was taken over', async (t) => {
+  const options = createLockOptions(await createTemporaryFolder(t));
+  const lock = await tryPullLock(options);
   const other = JSON.stringify({ pid: 1, host: 'elsewhere', token: 'other' });
-  await writeFile(needs.path, other);
+  await writeFile(options.path, other);
   await lock?.release();
-  assert.equal(await readFile(needs.path, 'utf8'), other);
+  assert.equal(await readFile(options.path, 'utf8'), other);
 });

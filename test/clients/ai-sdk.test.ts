@@ -4,14 +4,14 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, isStepCount, NoObjectGeneratedError, Output, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
 import { z } from 'zod';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 import { type Parley, startParley } from './harness.ts';
-import { PERSON_TEXT, Person } from './person.ts';
-import { WEATHER, WEATHER_QUESTION, WEATHER_RESULT } from './weather.ts';
+import { PERSON_TEXT, PersonSchema } from './person-schema.ts';
+import { WEATHER_FUNCTION, WEATHER_QUESTION, WEATHER_RESULT } from './weather-function.ts';
 
 const MODEL = 'svc-plus';
 
-describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
+describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
   let parley: Parley;
   let model: LanguageModel;
   before(async () => {
@@ -27,17 +27,17 @@ describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
   });
   after(() => parley?.stop());
 
-  /** Greedy, and nothing is tried twice. */
-  const settings = () => ({ model, temperature: 0, maxOutputTokens: 120, maxRetries: 0 });
+  /** Greedy sampling, without retries. */
+  const createSettings = () => ({ model, temperature: 0, maxOutputTokens: 120, maxRetries: 0 });
 
-  /** A loop that begins with a call; whatever the model does then, it ends. */
-  const loop = (cities: string[]) => ({
-    ...settings(),
+  /** Options of a tool loop whose first step must call the tool. The loop stops after four steps. */
+  const createToolLoop = (cities: string[]) => ({
+    ...createSettings(),
     maxOutputTokens: 60,
     prompt: WEATHER_QUESTION,
     tools: {
       get_weather: tool({
-        description: WEATHER.description,
+        description: WEATHER_FUNCTION.description,
         inputSchema: z.object({ city: z.string().max(40) }),
         execute: ({ city }) => {
           cities.push(city);
@@ -52,7 +52,7 @@ describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
 
   test('gets a text and its usage', async () => {
     const { text, finishReason, usage } = await generateText({
-      ...settings(),
+      ...createSettings(),
       prompt: 'What is the capital of France?',
       maxOutputTokens: 16,
     });
@@ -61,22 +61,22 @@ describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
     assert.ok((usage.inputTokens ?? 0) > 10 && (usage.outputTokens ?? 0) > 0);
   });
 
-  test('runs a loop over a tool', async () => {
+  test('runs a tool loop', async () => {
     const cities: string[] = [];
-    const { steps, text, finishReason } = await generateText(loop(cities));
+    const { steps, text, finishReason } = await generateText(createToolLoop(cities));
     assert.ok(steps.length >= 2);
     assert.equal(steps[0]?.finishReason, 'tool-calls');
     assert.deepEqual(
       steps[0]?.toolResults.map(({ toolName, input, output }) => ({ toolName, input, output })),
-      [{ toolName: WEATHER.name, input: { city: cities[0] }, output: WEATHER_RESULT }],
+      [{ toolName: WEATHER_FUNCTION.name, input: { city: cities[0] }, output: WEATHER_RESULT }],
     );
     assert.equal(finishReason, 'stop');
-    assert.ok(text, 'an answer follows the result');
+    assert.ok(text, 'no answer after the tool result');
   });
 
-  test('streams a loop over a tool', async () => {
+  test('streams a tool loop', async () => {
     const cities: string[] = [];
-    const result = streamText(loop(cities));
+    const result = streamText(createToolLoop(cities));
     const parts = await Array.fromAsync(result.stream);
     const inputs = parts.flatMap((part) => (part.type === 'tool-input-delta' ? part.delta : []));
     const calls = parts.flatMap((part) => (part.type === 'tool-call' ? part : []));
@@ -98,19 +98,19 @@ describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
 
   test('gets an object of a zod schema', async () => {
     const { output, finishReason } = await generateText({
-      ...settings(),
+      ...createSettings(),
       prompt: PERSON_TEXT,
-      output: Output.object({ schema: Person, name: 'person' }),
+      output: Output.object({ schema: PersonSchema, name: 'person' }),
     });
     assert.equal(finishReason, 'stop');
-    assert.ok(Person.parse(output).name);
+    assert.ok(PersonSchema.parse(output).name);
   });
 
-  test('streams an object of a zod schema, which grows', async () => {
+  test('streams growing partial objects of a zod schema', async () => {
     const { partialOutputStream, output } = streamText({
-      ...settings(),
+      ...createSettings(),
       prompt: PERSON_TEXT,
-      output: Output.object({ schema: Person, name: 'person' }),
+      output: Output.object({ schema: PersonSchema, name: 'person' }),
     });
     const partial = await Array.fromAsync(partialOutputStream);
     const sizes = partial.map((value) => JSON.stringify(value).length);
@@ -119,32 +119,32 @@ describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
       sizes.toSorted((left, right) => left - right),
       sizes,
     );
-    assert.deepEqual(Person.parse(await output), partial.at(-1));
+    assert.deepEqual(PersonSchema.parse(await output), partial.at(-1));
   });
 
-  test('gets a list and one of several words', async () => {
+  test('gets an array and one of several choices', async () => {
     const list = await generateText({
-      ...settings(),
+      ...createSettings(),
       prompt: 'Name two cities in France, with their number of inhabitants.',
       output: Output.array({ element: z.object({ city: z.string().max(30), inhabitants: z.int().min(0).max(1e8) }) }),
       maxOutputTokens: 200,
     });
     assert.ok(list.output.every(({ city, inhabitants }) => typeof city === 'string' && Number.isInteger(inhabitants)));
     const word = await generateText({
-      ...settings(),
+      ...createSettings(),
       prompt: 'Is it warm or cold in the Sahara at noon?',
       output: Output.choice({ options: ['warm', 'cold'] }),
     });
     assert.ok(['warm', 'cold'].includes(word.output));
   });
 
-  test('raises NoObjectGeneratedError when the limit cuts an object', async () => {
+  test('raises NoObjectGeneratedError when the token limit cuts an object', async () => {
     await assert.rejects(async () => {
       const { output } = await generateText({
-        ...settings(),
+        ...createSettings(),
         prompt: PERSON_TEXT,
         maxOutputTokens: 4,
-        output: Output.object({ schema: Person }),
+        output: Output.object({ schema: PersonSchema }),
       });
       return output;
     }, NoObjectGeneratedError);
@@ -152,7 +152,7 @@ describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
 
   test('gets a thought as reasoning, before the answer', async () => {
     const thinking = {
-      ...settings(),
+      ...createSettings(),
       prompt: 'Tom has 3 apples and buys 4 more. How many has he?',
       maxOutputTokens: 16,
       providerOptions: { parley: { enable_thinking: true, thinking_budget: 12 } },
@@ -168,10 +168,10 @@ describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
     assert.equal(parts.map((part) => (part.type === 'reasoning-delta' ? part.text : '')).join(''), reasoningText);
   });
 
-  test('raises APICallError with our words for a schema that cannot be kept', async () => {
+  test('raises APICallError that names an unsupported schema', async () => {
     const inputSchema = z.object({ city: z.string().regex(/(?<=x)y/) });
     await assert.rejects(
-      generateText({ ...settings(), prompt: WEATHER_QUESTION, tools: { get_weather: tool({ inputSchema }) } }),
+      generateText({ ...createSettings(), prompt: WEATHER_QUESTION, tools: { get_weather: tool({ inputSchema }) } }),
       (error) => {
         assert.ok(APICallError.isInstance(error), String(error));
         assert.equal(error.statusCode, 400);

@@ -11,26 +11,30 @@ import Anthropic, {
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { z } from 'zod';
 import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
-import { callOf, says } from './script.ts';
+import { encodeToolCall, encodeScript } from './engine-script.ts';
 
 const MODEL = 'svc-plus';
-/** A pause, so that a stream has more than one event. */
+/** A pause between steps, so that a stream has more than one event. */
 const PAUSE = { delayMs: 30 };
-const COUNTED = ['One', ', two', ', three'];
-const SLOWLY = COUNTED.flatMap((piece) => [piece, PAUSE]);
-const WEATHER = {
+const COUNT = ['One', ', two', ', three'];
+const PACED_COUNT = COUNT.flatMap((piece) => [piece, PAUSE]);
+const WEATHER_TOOL = {
   name: 'get_weather',
   description: 'Get the weather in a city.',
   input_schema: { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] },
 };
-const CALLS = [callOf('get_weather', { city: 'Paris' }), '\n', callOf('get_weather', { city: 'Rome' })];
-/** A field that the client's types have no more. */
-const HOT: object = { temperature: 2 };
-const THOUGHT = ['It is ', 'easy.', '\n</think>\n\n'];
+const CALLS = [encodeToolCall('get_weather', { city: 'Paris' }), '\n', encodeToolCall('get_weather', { city: 'Rome' })];
+/** A temperature above the range. The types of the client no longer have the field. */
+const TEMPERATURE_2: object = { temperature: 2 };
+const THINKING_STEPS = ['It is ', 'easy.', '\n</think>\n\n'];
 
-const user = (content: string): Anthropic.MessageParam => ({ role: 'user', content });
-const ask = (...steps: unknown[]) => ({ model: MODEL, max_tokens: 64, messages: [user(says(...steps))] });
-const textOf = ({ content }: { readonly content: readonly { readonly type: string }[] }): string =>
+const createUserMessage = (content: string): Anthropic.MessageParam => ({ role: 'user', content });
+const createParams = (...steps: unknown[]) => ({
+  model: MODEL,
+  max_tokens: 64,
+  messages: [createUserMessage(encodeScript(...steps))],
+});
+const joinText = ({ content }: { readonly content: readonly { readonly type: string }[] }): string =>
   content.map((block) => ('text' in block ? block.text : '')).join('');
 
 describe('the anthropic client for Node', () => {
@@ -38,11 +42,11 @@ describe('the anthropic client for Node', () => {
   let client: Anthropic;
   before(async () => {
     parley = await startParley({ engine: 'scripted' });
-    client = clientOf({ apiKey: parley.key });
+    client = createClient({ apiKey: parley.key });
   });
   after(() => parley?.stop());
 
-  const clientOf = (options: ConstructorParameters<typeof Anthropic>[0]): Anthropic =>
+  const createClient = (options: ConstructorParameters<typeof Anthropic>[0]): Anthropic =>
     new Anthropic({
       baseURL: `${parley.address}/apps/anthropic`,
       authToken: null,
@@ -52,7 +56,7 @@ describe('the anthropic client for Node', () => {
     });
 
   test('gets an answer', async () => {
-    const message = await client.messages.create(ask(...COUNTED));
+    const message = await client.messages.create(createParams(...COUNT));
     assert.deepEqual(message.content, [{ type: 'text', text: 'One, two, three' }]);
     assert.deepEqual([message.type, message.role, message.model], ['message', 'assistant', MODEL]);
     assert.deepEqual([message.stop_reason, message.stop_sequence], ['end_turn', null]);
@@ -61,23 +65,25 @@ describe('the anthropic client for Node', () => {
     assert.equal(message.id, `msg_${message._request_id}`);
   });
 
-  test('may send its key in either header, with any beta', async () => {
-    const bearer = clientOf({ authToken: parley.key, apiKey: null });
-    assert.equal(textOf(await bearer.messages.create(ask('Hi'))), 'Hi');
+  test('may send its key in either header, with any beta name', async () => {
+    const bearer = createClient({ authToken: parley.key, apiKey: null });
+    assert.equal(joinText(await bearer.messages.create(createParams('Hi'))), 'Hi');
     const beta = await client.beta.messages.create({
-      ...ask('Hi'),
+      ...createParams('Hi'),
       betas: ['interleaved-thinking-2025-05-14', 'of-tomorrow'],
     });
-    assert.equal(textOf(beta), 'Hi');
-    const old = clientOf({
+    assert.equal(joinText(beta), 'Hi');
+    const old = createClient({
       apiKey: null,
       defaultHeaders: { 'x-api-key': parley.key, authorization: null, 'anthropic-version': '2023-06-01' },
     });
-    assert.equal(textOf(await old.messages.create(ask('Hi'))), 'Hi');
+    assert.equal(joinText(await old.messages.create(createParams('Hi'))), 'Hi');
   });
 
   test('gets raw events of a stream', async () => {
-    const events = await Array.fromAsync(await client.messages.create({ ...ask(...SLOWLY), stream: true }));
+    const events = await Array.fromAsync(
+      await client.messages.create({ ...createParams(...PACED_COUNT), stream: true }),
+    );
     assert.deepEqual(
       events.map(({ type }) => type),
       [
@@ -91,16 +97,16 @@ describe('the anthropic client for Node', () => {
     );
   });
 
-  test('puts a stream together, and hears of it as it comes', async () => {
-    const plain = await client.messages.create(ask(...COUNTED));
-    const heard: string[] = [];
+  test('collects a stream, and reports each delta', async () => {
+    const plain = await client.messages.create(createParams(...COUNT));
+    const deltas: string[] = [];
     const blocks: unknown[] = [];
     const stream = client.messages
-      .stream(ask(...SLOWLY))
-      .on('text', (delta, snapshot) => heard.push(`${delta}|${snapshot}`))
+      .stream(createParams(...PACED_COUNT))
+      .on('text', (delta, snapshot) => deltas.push(`${delta}|${snapshot}`))
       .on('contentBlock', (block) => blocks.push(block));
     const message = await stream.finalMessage();
-    assert.deepEqual(heard, ['One|One', ', two|One, two', ', three|One, two, three']);
+    assert.deepEqual(deltas, ['One|One', ', two|One, two', ', three|One, two, three']);
     assert.deepEqual(blocks, [{ type: 'text', text: 'One, two, three' }]);
     assert.equal(await stream.finalText(), 'One, two, three');
     assert.deepEqual(message.content, plain.content);
@@ -110,78 +116,82 @@ describe('the anthropic client for Node', () => {
     assert.equal(message.id, `msg_${stream.request_id}`);
   });
 
-  test('sees a stop sequence that was hit, streamed or not', async () => {
-    const asked = { ...ask(...SLOWLY), stop_sequences: ['nine', ', three'] };
-    for (const message of [await client.messages.create(asked), await client.messages.stream(asked).finalMessage()]) {
-      assert.equal(textOf(message), 'One, two');
+  test('gets the stop sequence that ended the answer, streamed or not', async () => {
+    const params = { ...createParams(...PACED_COUNT), stop_sequences: ['nine', ', three'] };
+    for (const message of [await client.messages.create(params), await client.messages.stream(params).finalMessage()]) {
+      assert.equal(joinText(message), 'One, two');
       assert.deepEqual([message.stop_reason, message.stop_sequence], ['stop_sequence', ', three']);
     }
   });
 
-  test('sees that max_tokens cut the answer, streamed or not', async () => {
-    const asked = { ...ask(...SLOWLY), max_tokens: 2 };
-    for (const message of [await client.messages.create(asked), await client.messages.stream(asked).finalMessage()]) {
-      assert.equal(textOf(message), 'One, two');
+  test('gets max_tokens as the reason that ended the answer, streamed or not', async () => {
+    const params = { ...createParams(...PACED_COUNT), max_tokens: 2 };
+    for (const message of [await client.messages.create(params), await client.messages.stream(params).finalMessage()]) {
+      assert.equal(joinText(message), 'One, two');
       assert.equal(message.stop_reason, 'max_tokens');
       assert.equal(message.usage.output_tokens, 2);
     }
   });
 
-  test('may begin the answer itself', async () => {
-    const messages = [user(says(...COUNTED)), { role: 'assistant' as const, content: 'Zero, ' }];
+  test('may prefill the answer', async () => {
+    const messages = [createUserMessage(encodeScript(...COUNT)), { role: 'assistant' as const, content: 'Zero, ' }];
     const before = await client.messages.countTokens({ model: MODEL, messages: messages.slice(0, 1) });
-    const message = await client.messages.create({ ...ask(), messages });
-    assert.equal(textOf(message), 'One, two, three', 'the answer goes on');
+    const message = await client.messages.create({ ...createParams(), messages });
+    assert.equal(joinText(message), 'One, two, three', 'the answer continues the prefill');
     assert.ok(message.usage.input_tokens > before.input_tokens);
   });
 
-  test('may say the system prompt in blocks, with marks for the cache', async () => {
+  test('may send the system prompt in blocks with cache marks', async () => {
     const system = [
       { type: 'text' as const, text: 'Be brief.', cache_control: { type: 'ephemeral' as const, ttl: '1h' as const } },
       { type: 'text' as const, text: 'Be kind.' },
     ];
     const { data, response } = await client.messages
-      .create({ ...ask('Hi'), system, cache_control: { type: 'ephemeral' } })
+      .create({ ...createParams('Hi'), system, cache_control: { type: 'ephemeral' } })
       .withResponse();
     const { cache_creation_input_tokens: created, cache_read_input_tokens: read } = data.usage;
-    assert.deepEqual([textOf(data), created, read], ['Hi', 0, 0]);
+    assert.deepEqual([joinText(data), created, read], ['Hi', 0, 0]);
     assert.equal(response.headers.get('x-parley-ignored'), 'cache_control', 'the scripted engine has no cache');
   });
 
   test('gets a thought before the answer, and may send it back', async () => {
-    const asked = {
-      ...ask(...THOUGHT, '7.'),
+    const params = {
+      ...createParams(...THINKING_STEPS, '7.'),
       thinking: { type: 'enabled' as const, budget_tokens: 1024 },
     };
-    const plain = await client.messages.create(asked);
-    const heard: string[] = [];
+    const plain = await client.messages.create(params);
+    const deltas: string[] = [];
     const stream = client.messages
-      .stream(asked)
-      .on('thinking', (delta) => heard.push(delta))
-      .on('signature', (signature) => heard.push(signature));
+      .stream(params)
+      .on('thinking', (delta) => deltas.push(delta))
+      .on('signature', (signature) => deltas.push(signature));
     const streamed = await stream.finalMessage();
     assert.deepEqual(streamed.content, plain.content);
     const [thought, answer] = plain.content;
     assert.ok(thought?.type === 'thinking' && answer?.type === 'text');
     assert.deepEqual([thought.thinking.trim(), answer.text.trim()], ['It is easy.', '7.']);
     assert.ok(thought.signature);
-    assert.equal(heard.join(''), thought.thinking + thought.signature);
+    assert.equal(deltas.join(''), thought.thinking + thought.signature);
     for (const content of [plain.content, [{ ...thought, signature: 'of another service' }, answer]]) {
-      const messages: Anthropic.MessageParam[] = [user('3 + 4?'), { role: 'assistant', content }, user(says('Yes.'))];
+      const messages: Anthropic.MessageParam[] = [
+        createUserMessage('3 + 4?'),
+        { role: 'assistant', content },
+        createUserMessage(encodeScript('Yes.')),
+      ];
       const { data, response } = await client.messages
-        .create({ ...asked, messages, thinking: { type: 'adaptive' } })
+        .create({ ...params, messages, thinking: { type: 'adaptive' } })
         .withResponse();
       assert.ok(data.content.length > 0);
       assert.equal(response.headers.get('x-parley-ignored'), null);
     }
   });
 
-  test('gets several calls, with inputs in pieces, and tells their results', async () => {
-    const asked = { ...ask(...CALLS), tools: [WEATHER] };
-    const plain = await client.messages.create(asked);
+  test('gets several tool calls with inputs in pieces, and sends their results', async () => {
+    const params = { ...createParams(...CALLS), tools: [WEATHER_TOOL] };
+    const plain = await client.messages.create(params);
     const pieces: string[] = [];
     const streamed = await client.messages
-      .stream(asked)
+      .stream(params)
       .on('inputJson', (piece) => pieces.push(piece))
       .finalMessage();
     for (const { content, stop_reason: reason } of [plain, streamed]) {
@@ -204,67 +214,77 @@ describe('the anthropic client for Node', () => {
         : [],
     );
     const messages: Anthropic.MessageParam[] = [
-      ...asked.messages,
+      ...params.messages,
       { role: 'assistant', content: plain.content },
-      { role: 'user', content: [...results, { type: 'text', text: says('Sunny in both.') }] },
+      { role: 'user', content: [...results, { type: 'text', text: encodeScript('Sunny in both.') }] },
     ];
-    const last = await client.messages.create({ ...asked, messages });
-    assert.deepEqual([textOf(last), last.stop_reason], ['Sunny in both.', 'end_turn']);
+    const last = await client.messages.create({ ...params, messages });
+    assert.deepEqual([joinText(last), last.stop_reason], ['Sunny in both.', 'end_turn']);
   });
 
-  test('gets one call where others are forbidden', async () => {
+  test('gets one tool call when parallel calls are disabled', async () => {
     const { content } = await client.messages.create({
-      ...ask(...CALLS),
-      tools: [WEATHER],
+      ...createParams(...CALLS),
+      tools: [WEATHER_TOOL],
       tool_choice: { type: 'auto', disable_parallel_tool_use: true },
     });
     assert.equal(content.filter(({ type }) => type === 'tool_use').length, 1);
   });
 
   for (const stream of [false, true]) {
-    test(`runs a loop of tools by itself${stream ? ', streaming' : ''}`, async () => {
+    test(`runs a tool loop with the tool runner${stream ? ', streaming' : ''}`, async () => {
       const cities: string[] = [];
       const weather = betaZodTool({
         name: 'get_weather',
         description: 'Get the weather in a city.',
         inputSchema: z.object({ city: z.string() }),
-        // The tool's answer is the script of the model's.
+        // The result of the tool is the script of the model's next answer.
         run: ({ city }) => {
           cities.push(city);
-          return `\n${says(cities.length === 1 ? callOf('get_weather', { city: 'Rome' }) : 'Sunny in both.')}\n`;
+          const next = cities.length === 1 ? encodeToolCall('get_weather', { city: 'Rome' }) : 'Sunny in both.';
+          return `\n${encodeScript(next)}\n`;
         },
       });
-      const asked = { ...ask(callOf('get_weather', { city: 'Paris' })), tools: [weather], max_iterations: 5 };
+      const params = {
+        ...createParams(encodeToolCall('get_weather', { city: 'Paris' })),
+        tools: [weather],
+        max_iterations: 5,
+      };
       const message = stream
-        ? await client.beta.messages.toolRunner({ ...asked, stream: true })
-        : await client.beta.messages.toolRunner(asked);
+        ? await client.beta.messages.toolRunner({ ...params, stream: true })
+        : await client.beta.messages.toolRunner(params);
       assert.deepEqual(cities, ['Paris', 'Rome']);
-      assert.deepEqual([textOf(message), message.stop_reason], ['Sunny in both.', 'end_turn']);
+      assert.deepEqual([joinText(message), message.stop_reason], ['Sunny in both.', 'end_turn']);
     });
   }
 
-  test('is told that there are no threads, and how to do without', async () => {
-    const messages = [user(says('Hi'))];
+  test('gets an error for threads, and continues without them on request', async () => {
+    const messages = [createUserMessage(encodeScript('Hi'))];
     const thread = client.beta.messages.thread({ model: MODEL, max_tokens: 64, messages });
     await assert.rejects(thread.send(), BadRequestError);
     const unsupportedRequestBehavior = 'continue_unthreaded';
-    const patient = client.beta.messages.thread({ model: MODEL, max_tokens: 64, messages, unsupportedRequestBehavior });
-    assert.equal(textOf(await patient.send()), 'Hi');
-    assert.equal(textOf(await patient.send(user(says('Hi again')))), 'Hi again');
+    const unthreaded = client.beta.messages.thread({
+      model: MODEL,
+      max_tokens: 64,
+      messages,
+      unsupportedRequestBehavior,
+    });
+    assert.equal(joinText(await unthreaded.send()), 'Hi');
+    assert.equal(joinText(await unthreaded.send(createUserMessage(encodeScript('Hi again')))), 'Hi again');
   });
 
-  test('counts tokens as an answer does', async () => {
-    const { messages, model } = ask('Hi');
-    const asked = {
+  test('counts the same input tokens as an answer reports', async () => {
+    const { messages, model } = createParams('Hi');
+    const params = {
       model,
       messages,
       system: 'Be brief.',
-      tools: [WEATHER],
+      tools: [WEATHER_TOOL],
       thinking: { type: 'enabled' as const, budget_tokens: 1024 },
     };
-    const { usage } = await client.messages.create({ ...asked, max_tokens: 2048 });
-    assert.deepEqual(await client.messages.countTokens(asked), { input_tokens: usage.input_tokens });
-    const beta = await client.beta.messages.countTokens(asked);
+    const { usage } = await client.messages.create({ ...params, max_tokens: 2048 });
+    assert.deepEqual(await client.messages.countTokens(params), { input_tokens: usage.input_tokens });
+    const beta = await client.beta.messages.countTokens(params);
     assert.equal(beta.input_tokens, usage.input_tokens);
   });
 
@@ -277,92 +297,107 @@ describe('the anthropic client for Node', () => {
     await assert.rejects(client.models.retrieve('no-such-model'), NotFoundError);
   });
 
-  type Kind = new (...args: never[]) => APIError;
-  const refused = async (call: () => Promise<unknown>, kind: Kind, type: string, text: RegExp): Promise<void> => {
+  type ErrorClass = new (...args: never[]) => APIError;
+  const assertRejected = async (
+    call: () => Promise<unknown>,
+    errorClass: ErrorClass,
+    type: string,
+    text: RegExp,
+  ): Promise<void> => {
     await assert.rejects(call, (error) => {
-      assert.ok(error instanceof kind && error instanceof APIError, String(error));
+      assert.ok(error instanceof errorClass && error instanceof APIError, String(error));
       assert.equal(error.type, type);
       assert.match(error.message, text);
       assert.ok(error.requestID);
       return true;
     });
   };
-  /** As a whole answer, as a stream, and collected. */
-  const refusedInAllWays = async (
-    asked: Anthropic.MessageCreateParamsNonStreaming,
-    kind: Kind,
+  /** Asserts the same error for a whole answer, a raw stream and a collected stream. */
+  const assertRejectedInAllWays = async (
+    params: Anthropic.MessageCreateParamsNonStreaming,
+    errorClass: ErrorClass,
     type: string,
     text: RegExp,
   ) => {
-    await refused(() => client.messages.create(asked), kind, type, text);
-    await refused(() => client.messages.create({ ...asked, stream: true }), kind, type, text);
-    await refused(() => client.messages.stream(asked).finalMessage(), kind, type, text);
+    await assertRejected(() => client.messages.create(params), errorClass, type, text);
+    await assertRejected(() => client.messages.create({ ...params, stream: true }), errorClass, type, text);
+    await assertRejected(() => client.messages.stream(params).finalMessage(), errorClass, type, text);
   };
 
   test('with a wrong key raises AuthenticationError', () =>
-    refused(
-      () => clientOf({ apiKey: 'sk-of-somebody-else' }).messages.create(ask('Hi')),
+    assertRejected(
+      () => createClient({ apiKey: 'sk-unknown-key' }).messages.create(createParams('Hi')),
       AuthenticationError,
       'authentication_error',
       /./,
     ));
 
   test('with an unknown model raises NotFoundError', () =>
-    refusedInAllWays({ ...ask('Hi'), model: 'no-such-model' }, NotFoundError, 'not_found_error', /no-such-model/));
+    assertRejectedInAllWays(
+      { ...createParams('Hi'), model: 'no-such-model' },
+      NotFoundError,
+      'not_found_error',
+      /no-such-model/,
+    ));
 
   test('with a temperature of 2 raises BadRequestError, which names it', () =>
-    refusedInAllWays({ ...ask('Hi'), ...HOT }, BadRequestError, 'invalid_request_error', /temperature/));
+    assertRejectedInAllWays(
+      { ...createParams('Hi'), ...TEMPERATURE_2 },
+      BadRequestError,
+      'invalid_request_error',
+      /temperature/,
+    ));
 
-  test('with an image raises BadRequestError, from a model for text', () => {
+  test('with an image for a text model raises BadRequestError', () => {
     const image = {
       type: 'image' as const,
       source: { type: 'base64' as const, media_type: 'image/png' as const, data: 'aGk=' },
     };
-    return refusedInAllWays(
-      { ...ask(), messages: [{ role: 'user', content: [image] }] },
+    return assertRejectedInAllWays(
+      { ...createParams(), messages: [{ role: 'user', content: [image] }] },
       BadRequestError,
       'invalid_request_error',
       /text only/,
     );
   });
 
-  test('with a prompt that is too long raises BadRequestError, which counts', () =>
-    refusedInAllWays(
-      { ...ask(), messages: [user('long '.repeat(4000))] },
+  test('with a prompt that is too long raises BadRequestError with both token counts', () =>
+    assertRejectedInAllWays(
+      { ...createParams(), messages: [createUserMessage('long '.repeat(4000))] },
       BadRequestError,
       'invalid_request_error',
       /prompt is too long: \d+ tokens > \d+ maximum/,
     ));
 
-  test('with a body that is too large raises an error of status 413', async () => {
-    const asked = { ...ask(), messages: [user('x'.repeat(21_000_000))] };
-    await assert.rejects(client.messages.create(asked), (error) => {
+  test('with a body above the limit raises an error with status 413', async () => {
+    const params = { ...createParams(), messages: [createUserMessage('x'.repeat(21_000_000))] };
+    await assert.rejects(client.messages.create(params), (error) => {
       assert.ok(error instanceof APIError, String(error));
       assert.deepEqual([error.status, error.type], [413, 'request_too_large']);
       return true;
     });
   });
 
-  test('sees failures before the answer with their status', async () => {
-    await refusedInAllWays(ask({ fail: 'engine-failed' }), InternalServerError, 'api_error', /./);
-    await refusedInAllWays(ask({ fail: 'rate-limited' }), RateLimitError, 'rate_limit_error', /./);
+  test('raises failures before the first event with their status', async () => {
+    await assertRejectedInAllWays(createParams({ fail: 'engine-failed' }), InternalServerError, 'api_error', /./);
+    await assertRejectedInAllWays(createParams({ fail: 'rate-limited' }), RateLimitError, 'rate_limit_error', /./);
   });
 
   test('raises a failure in mid-stream', async () => {
-    const stream = client.messages.stream(ask('One', PAUSE, { fail: 'overloaded' }));
-    const heard: string[] = [];
-    stream.on('text', (delta) => heard.push(delta));
+    const stream = client.messages.stream(createParams('One', PAUSE, { fail: 'overloaded' }));
+    const deltas: string[] = [];
+    stream.on('text', (delta) => deltas.push(delta));
     await assert.rejects(stream.finalMessage(), (error) => {
       assert.ok(error instanceof APIError, String(error));
       assert.equal(error.type, 'overloaded_error');
       return true;
     });
-    assert.deepEqual(heard, ['One']);
+    assert.deepEqual(deltas, ['One']);
   });
 
-  test('tries an overloaded service again, as often as it was told to', async () => {
+  test('retries an overloaded service up to maxRetries times', async () => {
     let calls = 0;
-    const patient = clientOf({
+    const retryingClient = createClient({
       apiKey: parley.key,
       maxRetries: 1,
       fetch: (...args) => {
@@ -370,22 +405,22 @@ describe('the anthropic client for Node', () => {
         return fetch(...args);
       },
     });
-    await refused(
-      () => patient.messages.create(ask({ fail: 'overloaded' })),
+    await assertRejected(
+      () => retryingClient.messages.create(createParams({ fail: 'overloaded' })),
       InternalServerError,
       'overloaded_error',
       /./,
     );
     assert.equal(calls, 2);
-    await assert.rejects(patient.messages.create({ ...ask('Hi'), ...HOT }), BadRequestError);
-    assert.equal(calls, 3, 'what is refused for good is not tried again');
+    await assert.rejects(retryingClient.messages.create({ ...createParams('Hi'), ...TEMPERATURE_2 }), BadRequestError);
+    assert.equal(calls, 3, 'a 400 error is not retried');
   });
 
-  test('frees the engine by an abort in mid-stream', async () => {
-    const stream = client.messages.stream(ask('One', { hang: true }));
+  test('frees the engine when it aborts a stream', async () => {
+    const stream = client.messages.stream(createParams('One', { hang: true }));
     await stream.emitted('text');
     stream.abort();
     await assert.rejects(stream.finalMessage(), Anthropic.APIUserAbortError);
-    assert.equal(textOf(await client.messages.create(ask('Hi'))), 'Hi');
+    assert.equal(joinText(await client.messages.create(createParams('Hi'))), 'Hi');
   });
 });

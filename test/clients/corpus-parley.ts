@@ -3,30 +3,30 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load-config.ts';
-import type { Facts } from '../../src/core/telemetry.ts';
-import { playedEngines } from '../../src/service/__fixtures__/played-engines.ts';
+import type { LogFields } from '../../src/core/telemetry.ts';
+import { createFakeEngines } from '../../src/service/__fixtures__/fake-engines.ts';
 import { createService } from '../../src/service/service.ts';
-import { makeCorpus } from '../corpus.ts';
+import { createCorpus } from '../corpus.ts';
 import { fillIndex } from '../fill-index.ts';
 import type { Parley } from './harness.ts';
-import { parleyHere } from './parley-here.ts';
+import { openInProcessParley } from './in-process-parley.ts';
 
 export interface CorpusParley extends Parley {
-  /** What the model was given to read, run by run. */
+  /** Prompts of all model runs, oldest first. */
   readonly prompts: readonly string[];
-  /** What was logged as information, the oldest first. */
-  readonly lines: readonly (Facts & { readonly line: string })[];
-  /** A document that something was found in, as it stands in its folder. */
-  read(found: { readonly url: string }): Promise<string>;
+  /** Log lines of level info, oldest first. */
+  readonly logLines: readonly (LogFields & { readonly message: string })[];
+  /** Reads the document of a search result from the corpus folder. */
+  readSource(found: { readonly url: string }): Promise<string>;
 }
 
 /**
- * A Parley in this process that researches more than two hundred real documents, in the words of its sources. Only the model
- * is played, and has no plan: what is looked for comes out of the question. Its tokens are words.
+ * Starts a Parley in this process that researches more than 200 real documents and writes extractive reports. The model
+ * is fake and gives no plan, so queries come from the question. One word is one token.
  */
 export async function startCorpusParley(): Promise<CorpusParley> {
   const data = await mkdtemp(join(tmpdir(), 'parley-corpus-'));
-  const { documents } = await makeCorpus(join(data, 'packages'));
+  const { documents } = await createCorpus(join(data, 'packages'));
   assert.ok(documents.length >= 200);
   const env = {
     PARLEY_DATA: join(data, 'data'),
@@ -34,28 +34,28 @@ export async function startCorpusParley(): Promise<CorpusParley> {
     PARLEY_ENGINE_KIND: 'scripted',
     PARLEY_HUB_URL: 'off',
     PARLEY_RESEARCH_WRITER: 'extractive',
-    // Of words a report takes more than of tokens.
+    // A report needs more queries and pages when words are counted as tokens.
     PARLEY_RESEARCH_QUERIES: '30',
     PARLEY_RESEARCH_PAGES: '80',
   };
   const { config } = loadConfig({ env });
   await fillIndex(config, [join(data, 'packages')]);
-  const { engines, prompts } = playedEngines({
+  const { engines, prompts } = createFakeEngines({
     contextTokens: 8_192,
-    otherwise: () => ['What of it ', 'matters most?'],
+    getDefaultAnswer: () => ['What of it ', 'matters most?'],
   });
-  const lines: (Facts & { readonly line: string })[] = [];
+  const logLines: (LogFields & { readonly message: string })[] = [];
   const quiet = () => undefined;
-  const info = (line: string, facts: Facts = {}): void => void lines.push({ ...facts, line });
+  const info = (message: string, fields: LogFields = {}): void => void logLines.push({ ...fields, message });
   const service = await createService(config, { engines, log: { info, warn: quiet, error: quiet } });
   const stop = async () => {
     await service.close();
     await rm(data, { recursive: true });
   };
   return {
-    ...(await parleyHere(service, { data, stop })),
+    ...(await openInProcessParley(service, { data, stop })),
     prompts,
-    lines,
-    read: ({ url }) => readFile(join(data, decodeURIComponent(url.replace(/^parley-index:/, ''))), 'utf8'),
+    logLines,
+    readSource: ({ url }) => readFile(join(data, decodeURIComponent(url.replace(/^parley-index:/, ''))), 'utf8'),
   };
 }

@@ -1,20 +1,20 @@
-import { javaProgram } from './java.ts';
+import { createJavaProgram } from './java.ts';
 import { describeProgramCases } from './program-cases.ts';
 
-describeProgramCases('the dashscope client for Java', javaProgram('NativeCases.java'), {
+describeProgramCases('the dashscope client for Java', createJavaProgram('NativeCases.java'), {
   models: ['svc-plus'],
-  parleys: { '': { ranks: true }, SCRIPTED_: { engine: 'scripted' } },
+  parleys: { '': { withRankingModel: true }, SCRIPTED_: { engine: 'scripted' } },
   cases: [
     'gets an answer as a message',
     'gets an answer as text, which is the default',
-    'gets an answer by a callback',
-    'can ask by a prompt, and with a history in its old form',
-    'can write a message as a list of texts, and mark one for the cache',
-    'streams the whole answer so far when it does not say how',
-    'streams pieces when it asks for them',
-    'puts the pieces together itself when it asks for no pieces',
+    'gets an answer through a callback',
+    'may send a prompt, and a history in its old form',
+    'may send a message as a list of texts, and mark one for the cache',
+    'streams the whole answer so far by default',
+    'streams pieces with incremental_output true',
+    'joins the pieces in the client with incremental_output false',
     'streams to a callback',
-    'hears of usage and one request id in every event',
+    'gets usage and the same request id in every event',
     'gets two choices, streamed or not',
     'gets an answer that ends before a stop string, or at a token limit',
     'gets log probabilities',
@@ -22,15 +22,15 @@ describeProgramCases('the dashscope client for Java', javaProgram('NativeCases.j
     'with a wrong key gets InvalidApiKey',
     'with an unknown model gets ModelNotFound',
     'with a temperature of 3 gets InvalidParameter, which names it',
-    'sees a failure before the answer with its status',
-    'sees a failure in mid-stream, by both ways of streaming',
+    'gets a failure before the first event with its status',
+    'gets a failure in mid-stream, with both ways of streaming',
     'gets a list of texts on the multimodal path',
-    'calls a tool, and goes on after its result',
-    'hears of a call piece by piece, and puts it together itself',
-    'gets the thought apart from the answer',
+    'calls a tool, and answers after its result',
+    'gets a tool call in pieces, or joined by the client',
+    'gets the thought separate from the answer',
     'gets embeddings',
-    'gets documents in the order in which they answer',
+    'gets documents ordered by relevance',
     'counts tokens',
-    'hears that a task is unknown, and that it cannot be cancelled',
+    'gets status UNKNOWN for an unknown task, and cannot cancel it',
   ],
 });

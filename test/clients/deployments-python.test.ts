@@ -1,35 +1,35 @@
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 
-const ALONE = { models: [], parleys: { '': { engine: 'scripted' } } } as const;
+const SCRIPTED = { models: [], parleys: { '': { engine: 'scripted' } } } as const;
 
-const OLD: PythonCases = {
-  ...ALONE,
+const VERSION_1: PythonCases = {
+  ...SCRIPTED,
   client: 'dashscope',
   script: 'dashscope_deployments_cases.py',
   cases: [
-    'makes, lists, gets, scales, limits and deletes one',
-    'follows one',
-    'hears what cannot be in the words of the service',
+    'creates, lists, gets, scales, limits and deletes a deployment',
+    'streams the events of a deployment',
+    'gets errors with the prescribed texts',
   ],
 };
 
-describePythonCases('deployments of the dashscope client for Python, 1.x', { ...OLD, overlay: 'dashscope-1' });
+describePythonCases('deployments with the dashscope client for Python, 1.x', { ...VERSION_1, overlay: 'dashscope-1' });
 
-describePythonCases('deployments of the dashscope client for Python, what 2.x kept of 1.x', OLD);
+describePythonCases('deployments with the dashscope client for Python, 2.x with the 1.x API', VERSION_1);
 
-describePythonCases('deployments of the dashscope client for Python, 2.x', {
-  ...ALONE,
+describePythonCases('deployments with the dashscope client for Python, 2.x', {
+  ...SCRIPTED,
   client: 'dashscope',
   script: 'dashscope_client_deployments_cases.py',
   cases: [
-    'makes, lists, gets, scales and deletes one',
+    'creates, lists, gets, scales and deletes a deployment',
     'does the same asynchronously',
-    'follows one',
-    'raises what cannot be as errors of their kinds',
+    'streams the events of a deployment',
+    'raises the error class of each failure',
   ],
 });
 
-const CALLED: PythonCases = {
+const DEPLOYED_MODELS: PythonCases = {
   models: [],
   parleys: {
     '': {
@@ -41,20 +41,23 @@ const CALLED: PythonCases = {
   client: 'dashscope',
   script: 'deployed_models_cases.py',
   cases: [
-    'the openai client chats with one, streams from it and has vectors of it',
-    'the dashscope client generates with one, streams from it and has vectors of it',
-    'each hears in its own words that nothing serves, and calls again when something does',
-    'each hears in its own words which limit is reached, and when to come again',
+    'the openai client gets answers, streams and vectors of a deployment',
+    'the dashscope client gets answers, streams and vectors of a deployment',
+    'each gets its own error for a stopped deployment, and answers after its restart',
+    'each gets its own error for a reached limit, with the time to retry',
   ],
 };
 
-describePythonCases('deployed models of Python clients, dashscope 1.x', { ...CALLED, overlay: 'dashscope-1' });
+describePythonCases('deployed models with the clients for Python, dashscope 1.x', {
+  ...DEPLOYED_MODELS,
+  overlay: 'dashscope-1',
+});
 
-describePythonCases('deployed models of Python clients, dashscope 2.x', CALLED);
+describePythonCases('deployed models with the clients for Python, dashscope 2.x', DEPLOYED_MODELS);
 
-describePythonCases('deployed models of the anthropic client for Python', {
-  ...ALONE,
+describePythonCases('deployed models with the anthropic client for Python', {
+  ...SCRIPTED,
   client: 'anthropic',
   script: 'anthropic_deployed_cases.py',
-  cases: ['asks one, streams from it and counts for it', 'hears which limit is reached'],
+  cases: ['gets answers, streams and token counts of a deployment', 'gets an error that names the reached limit'],
 });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Parley, startParley } from './harness.ts';
-import { says } from './script.ts';
+import { encodeScript } from './engine-script.ts';
 
 interface Chunk {
   readonly choices: readonly { readonly text: string; readonly finish_reason: string | null }[];
 }
 
-// Editors ask by themselves, without a client of ours: what stands here is what they send, and read.
+// Editors send HTTP requests without a client library. These are the requests of Continue and similar extensions.
 
-describe('completion in an editor', () => {
+describe('text completion for editors', () => {
   let parley: Parley;
   before(async () => {
     parley = await startParley({ engine: 'scripted' });
@@ -23,16 +23,16 @@ describe('completion in an editor', () => {
       body: JSON.stringify(body),
     });
 
-  /** As such readers do it: each line of data by itself, until the mark. */
-  const textOf = async (response: Response): Promise<string> => {
+  /** Joins the texts of all `data:` lines up to `[DONE]`, as editors do. */
+  const readText = async (response: Response): Promise<string> => {
     assert.equal(response.status, 200, await response.clone().text());
     const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data: '));
     assert.equal(lines.pop(), 'data: [DONE]');
     return lines.map((line) => (JSON.parse(line.slice('data: '.length)) as Chunk).choices[0]?.text ?? '').join('');
   };
 
-  test("is asked for by Continue in the template of the model's family, with the stops that it always sends", async () => {
-    const prefix = says('return a + b', '\n\nprint(add(1, 2))\n');
+  test('accepts the prompt of Continue in the template of the model family, with its stop strings', async () => {
+    const prefix = encodeScript('return a + b', '\n\nprint(add(1, 2))\n');
     const suffix = '\n\nprint(add(1, 2))\n';
     const body = {
       model: 'qwen2.5-coder-0.5b',
@@ -55,39 +55,39 @@ describe('completion in an editor', () => {
         '```',
       ],
     };
-    assert.equal(await textOf(await post('/completions', body)), 'return a + b');
+    assert.equal(await readText(await post('/completions', body)), 'return a + b');
   });
 
-  test('is asked for by Continue as of another model, where the name of this one says nothing to it', async () => {
+  test('accepts the prompt of Continue in the template of another model', async () => {
     const suffix = '\n\nprint(add(1, 2))\n';
-    const prompt = `<fim_prefix>${says('return a + b', suffix)}<fim_suffix>${suffix}<fim_middle>`;
+    const prompt = `<fim_prefix>${encodeScript('return a + b', suffix)}<fim_suffix>${suffix}<fim_middle>`;
     const body = {
       model: 'svc-coder-turbo',
       prompt,
       stream: true,
       stop: ['<fim_prefix>', '<|endoftext|>', '\r\n\r\n'],
     };
-    assert.equal(await textOf(await post('/completions', body)), 'return a + b');
+    assert.equal(await readText(await post('/completions', body)), 'return a + b');
   });
 
-  test('is asked for with prefix and suffix apart', async () => {
+  test('accepts prefix and suffix as separate fields', async () => {
     const body = {
       model: 'svc-coder-turbo',
-      prompt: says('x', '\n', 'y'),
+      prompt: encodeScript('x', '\n', 'y'),
       suffix: '\nz\n',
       max_tokens: 64,
       stop: ['\n'],
       stream: true,
     };
-    assert.equal(await textOf(await post('/completions', body)), 'x');
+    assert.equal(await readText(await post('/completions', body)), 'x');
   });
 
-  test('at the end of a file is a continuation', async () => {
-    const body = { model: 'svc-coder-turbo', prompt: says('x'), suffix: '', stream: true };
-    assert.equal(await textOf(await post('/completions', body)), 'x');
+  test('continues the prompt when the suffix is empty', async () => {
+    const body = { model: 'svc-coder-turbo', prompt: encodeScript('x'), suffix: '', stream: true };
+    assert.equal(await readText(await post('/completions', body)), 'x');
   });
 
-  test("is not there in llama-server's own words, which a client hears at once", async () => {
+  test('refuses the infill path of llama-server with 404', async () => {
     const response = await post('/infill', { input_prefix: 'a\n', input_suffix: 'b\n', prompt: '', n_predict: 8 });
     assert.equal(response.status, 404);
   });

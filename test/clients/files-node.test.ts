@@ -9,10 +9,10 @@ import { promisify } from 'node:util';
 import OpenAI, { BadRequestError, NotFoundError, toFile } from 'openai';
 import { type Parley, startParley } from './harness.ts';
 
-const run = promisify(execFile);
+const runProgram = promisify(execFile);
 const LINE = '{"custom_id": "1"}\n';
 
-describe('files of the openai client for Node, and of curl', () => {
+describe('files with the openai client for Node and with curl', () => {
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
@@ -22,32 +22,35 @@ describe('files of the openai client for Node, and of curl', () => {
   after(() => parley?.stop());
 
   test('uploads, lists, retrieves, reads and deletes a file', async () => {
-    const made = await client.files.create({ file: await toFile(Buffer.from(LINE), 'ü 日本.jsonl'), purpose: 'batch' });
-    const { bytes, filename, purpose, status } = made;
+    const created = await client.files.create({
+      file: await toFile(Buffer.from(LINE), 'ü 日本.jsonl'),
+      purpose: 'batch',
+    });
+    const { bytes, filename, purpose, status } = created;
     assert.deepEqual([bytes, filename, purpose, status], [LINE.length, 'ü 日本.jsonl', 'batch', 'processed']);
-    assert.deepEqual(await client.files.retrieve(made.id), made);
+    assert.deepEqual(await client.files.retrieve(created.id), created);
     const ids: string[] = [];
     for await (const { id } of client.files.list({ purpose: 'batch' })) ids.push(id);
-    assert.deepEqual(ids, [made.id]);
-    assert.equal(await (await client.files.content(made.id)).text(), LINE);
-    assert.equal((await client.files.delete(made.id)).deleted, true);
-    await assert.rejects(client.files.retrieve(made.id), NotFoundError);
-    await assert.rejects(client.files.content(made.id), NotFoundError);
+    assert.deepEqual(ids, [created.id]);
+    assert.equal(await (await client.files.content(created.id)).text(), LINE);
+    assert.equal((await client.files.delete(created.id)).deleted, true);
+    await assert.rejects(client.files.retrieve(created.id), NotFoundError);
+    await assert.rejects(client.files.content(created.id), NotFoundError);
   });
 
-  test('uploads megabytes from a stream, and goes through all pages while it deletes', async () => {
+  test('uploads megabytes from a stream, and goes through all pages while deleting', async () => {
     const path = join(parley.data, 'large.bin');
     const bytes = Buffer.alloc(5 * 1024 * 1024, 'parley');
     await writeFile(path, bytes);
     for (let at = 0; at < 5; at += 1) await client.files.create({ file: createReadStream(path), purpose: 'fine-tune' });
     await rm(path);
-    let seen = 0;
+    let deletedCount = 0;
     for await (const { id, bytes: size } of client.files.list({ limit: 2 })) {
-      seen += 1;
+      deletedCount += 1;
       assert.equal(size, bytes.length);
       await client.files.delete(id);
     }
-    assert.deepEqual([seen, (await client.files.list()).data], [5, []]);
+    assert.deepEqual([deletedCount, (await client.files.list()).data], [5, []]);
   });
 
   test('with a bad purpose gets a BadRequestError that names it', async () => {
@@ -58,14 +61,15 @@ describe('files of the openai client for Node, and of curl', () => {
     );
   });
 
-  test('curl -F sends several files with their descriptions, and downloads by the address that it gets', async () => {
+  test('uploads several files with descriptions by curl -F, and downloads from the returned URL', async () => {
     const [one, two, got] = ['one.txt', 'two "2".bin', 'got'].map((name) => join(parley.data, name));
     assert.ok(one !== undefined && two !== undefined && got !== undefined);
     await writeFile(one, 'one');
     const bytes = Buffer.alloc(3_000_000, 7);
     await writeFile(two, bytes);
     const curl = async (...args: readonly string[]) =>
-      (await run('curl', ['-sS', '--fail-with-body', '-H', `Authorization: Bearer ${parley.key}`, ...args])).stdout;
+      (await runProgram('curl', ['-sS', '--fail-with-body', '-H', `Authorization: Bearer ${parley.key}`, ...args]))
+        .stdout;
     const files = `${parley.address}/api/v1/files`;
     const form = [
       `files=@${one}`,
@@ -74,19 +78,19 @@ describe('files of the openai client for Node, and of curl', () => {
       'descriptions=2',
       'purpose=file-extract',
     ];
-    const told = JSON.parse(await curl(...form.flatMap((part) => ['-F', part]), files)) as {
+    const uploaded = JSON.parse(await curl(...form.flatMap((part) => ['-F', part]), files)) as {
       data: { uploaded_files: { name: string; file_id: string }[] };
     };
     assert.deepEqual(
-      told.data.uploaded_files.map(({ name }) => name),
+      uploaded.data.uploaded_files.map(({ name }) => name),
       ['one.txt', 'two "2".bin'],
     );
-    const id = told.data.uploaded_files[1]?.file_id;
+    const id = uploaded.data.uploaded_files[1]?.file_id;
     const { data } = JSON.parse(await curl(`${files}/${id}`)) as {
       data: { url: string; md5: string; description: string };
     };
     assert.deepEqual([data.description, data.md5], ['2', createHash('md5').update(bytes).digest('hex')]);
-    await run('curl', ['-sS', '--fail', '-o', got, data.url]);
+    await runProgram('curl', ['-sS', '--fail', '-o', got, data.url]);
     assert.ok((await readFile(got)).equals(bytes));
   });
 });

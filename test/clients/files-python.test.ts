@@ -1,37 +1,37 @@
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 
-const ALONE = { models: [], parleys: { '': { engine: 'scripted' } } } as const;
+const SCRIPTED = { models: [], parleys: { '': { engine: 'scripted' } } } as const;
 
-describePythonCases('files of the openai client for Python', {
-  ...ALONE,
+describePythonCases('files with the openai client for Python', {
+  ...SCRIPTED,
   client: 'openai',
   script: 'openai_files_cases.py',
   cases: [
     'uploads, lists, retrieves, reads and deletes a file',
     'uploads megabytes from a stream',
-    'goes through all pages, also when it deletes on the way',
+    'goes through all pages, also while deleting',
     'with a bad purpose raises BadRequestError, which names it',
   ],
 });
 
-const OLD: PythonCases = {
-  ...ALONE,
+const VERSION_1: PythonCases = {
+  ...SCRIPTED,
   client: 'dashscope',
   script: 'dashscope_files_cases.py',
-  cases: ['uploads, lists, gets and deletes a file', 'hears of a page that cannot be'],
+  cases: ['uploads, lists, gets and deletes a file', 'gets InvalidParameter for an invalid page size'],
 };
 
-describePythonCases('files of the dashscope client for Python, 1.x', { ...OLD, overlay: 'dashscope-1' });
+describePythonCases('files with the dashscope client for Python, 1.x', { ...VERSION_1, overlay: 'dashscope-1' });
 
-describePythonCases('files of the dashscope client for Python, what 2.x kept of 1.x', OLD);
+describePythonCases('files with the dashscope client for Python, 2.x with the 1.x API', VERSION_1);
 
-describePythonCases('files of the dashscope client for Python, 2.x', {
-  ...ALONE,
+describePythonCases('files with the dashscope client for Python, 2.x', {
+  ...SCRIPTED,
   client: 'dashscope',
   script: 'dashscope_client_files_cases.py',
   cases: [
     'uploads, lists, gets and deletes a file',
-    'shows a file that was sent for extraction, which a chat on the other interface then names',
-    'has its own files refused as documents, with the purpose that they came in for',
+    'gets a file uploaded for extraction, which a chat of the compatible interface may name',
+    'cannot use a file of another purpose in a chat, and the error names the purpose',
   ],
 });

@@ -5,71 +5,79 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { rankingModel } from '../model/__fixtures__/ranking-model.ts';
-import { enginesFolder, modelsFolder } from '../models-folder.ts';
+import { createRankingModel } from '../model/__fixtures__/ranking-model.ts';
+import { getEnginesFolder, getModelsFolder } from '../models-folder.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
-/** From start to a served request, in ms: weights are on disk, but the machine may be busy. */
+/** Longest time from start to readiness, in ms. The weights are on disk, but the machine may be busy. */
 const READY_MS_MAX = 150_000;
 
-/** Until a line is printed, in ms: what takes its time, as the trial of the sandbox, is told when it is over. */
+/**
+ * Longest wait for a line of output, in ms. Slow checks, such as the sandbox verification, print their line when they
+ * finish.
+ */
 const OUTPUT_MS_MAX = 60_000;
 
-/** From SIGTERM to the end of the process, in ms: longer than it gives its answers to end. */
+/**
+ * Longest time from SIGTERM to the exit of the process, in ms. Longer than the service lets running requests finish.
+ */
 const STOP_MS_MAX = 60_000;
 
 /**
- * Of one request, in ms, where a test is about something else: tokens and programs of a busy machine take ten times as long as
- * of one at rest. A little less than a test may take, so that what hangs is told as what it is.
+ * Timeout of a request in tests that do not measure time, in ms. A busy machine generates tokens and runs programs ten
+ * times slower than an idle one. Slightly below the timeout of a test, so that a hanging request is reported as such.
  */
 export const REQUEST_MS_MAX = 170_000;
 
 export interface ParleyOptions {
-  /** `scripted` needs no weights. Default: llama. */
+  /** The engine; `scripted` needs no weights. Default: llama. */
   readonly engine?: 'llama' | 'scripted';
-  /** Answers that run side by side. Default: 2. */
+  /** Number of concurrent generations. Default: 2. */
   readonly sequences?: number;
-  /** Text of `parley.yaml` in the data folder. */
+  /** Content of `parley.yaml` in the data folder. */
   readonly config?: string;
-  /** Whether `svc-rerank` runs a model, written for this into the data folder; `config` is not read then. Default: false. */
-  readonly ranks?: boolean;
-  /** More settings, as environment variables. */
+  /** Writes a ranking model into the data folder and runs it as `svc-rerank`; ignores `config`. Default: false. */
+  readonly withRankingModel?: boolean;
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Parley {
-  /** Without a path, e.g. `http://127.0.0.1:43210`. */
+  /** Base URL without a path, e.g. `http://127.0.0.1:43210`. */
   readonly address: string;
-  /** Of the compatible interface, as clients take it. */
+  /** Base URL of the compatible interface for client libraries. */
   readonly baseUrl: string;
   readonly key: string;
-  /** The data folder; gone after `stop`. */
+  /** The data folder; `stop` deletes it. */
   readonly data: string;
   readonly pid: number;
-  /** Ends it by SIGTERM, and asserts that it ended by itself and cleanly. */
+  /** Sends SIGTERM and asserts that the process exits with code 0. */
   stop(): Promise<void>;
 }
 
-/** One with streams of its own. */
+/** A Parley in a separate process, whose output can be read. */
 export interface ParleyProcess extends Parley {
-  /** What it printed so far, both streams. */
+  /** Output so far, standard output and standard error together. */
   output(): string;
-  /** What it printed, once that has this in it: it is ready before it has told all of its start. */
-  outputWith(sought: RegExp): Promise<string>;
+  /**
+   * Waits until the output matches, and returns all of it. The service is ready before it has printed its whole start
+   * report.
+   */
+  waitForOutput(pattern: RegExp): Promise<string>;
 }
 
-/** A Parley in a process of its own, as an operator starts it, on a free port and with an empty data folder. */
+/** Starts a Parley as a separate process, like an operator does, on a free port and with an empty data folder. */
 export async function startParley({
   engine = 'llama',
   sequences = 2,
   config,
-  ranks = false,
+  withRankingModel = false,
   env = {},
 }: ParleyOptions = {}): Promise<ParleyProcess> {
   const data = await mkdtemp(join(tmpdir(), 'parley-clients-'));
-  const settings = ranks ? await rankingConfig(data) : config;
+  const settings = withRankingModel ? await writeRankingConfig(data) : config;
   if (settings !== undefined) await writeFile(join(data, 'parley.yaml'), settings);
   const child = spawn(
     process.execPath,
@@ -82,8 +90,8 @@ export async function startParley({
         PARLEY_ENGINE_SEQUENCES: String(sequences),
         PARLEY_ENGINE_THREADS: '1',
         PARLEY_ENGINE_CONTEXT_TOKENS: '2048',
-        PARLEY_MODELS_FOLDER: modelsFolder(),
-        PARLEY_ENGINES_FOLDER: enginesFolder(),
+        PARLEY_MODELS_FOLDER: getModelsFolder(),
+        PARLEY_ENGINES_FOLDER: getEnginesFolder(),
         PARLEY_HUB_URL: 'off',
         ...env,
       },
@@ -98,10 +106,10 @@ export async function startParley({
   const exit = once(child, 'exit');
 
   try {
-    const address = await until(`Parley is ready\n${output}`, { withinMs: READY_MS_MAX }, async () => {
+    const address = await until(`Parley is ready\n${output}`, { timeoutMs: READY_MS_MAX }, async () => {
       assert.equal(child.exitCode ?? child.signalCode, null, `Parley ended at its start:\n${output}`);
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0];
-      return found !== undefined && (await isReady(found)) ? found : undefined;
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0];
+      return url !== undefined && (await isReady(url)) ? url : undefined;
     });
     const key = (await readFile(join(data, 'key'), 'utf8')).trim();
     return {
@@ -111,9 +119,9 @@ export async function startParley({
       data,
       pid: child.pid ?? 0,
       output: () => output,
-      outputWith: (sought) =>
-        until(`${String(sought)} is printed`, { withinMs: OUTPUT_MS_MAX }, async () =>
-          sought.test(output) ? output : undefined,
+      waitForOutput: (pattern) =>
+        until(`${String(pattern)} is printed`, { timeoutMs: OUTPUT_MS_MAX }, async () =>
+          pattern.test(output) ? output : undefined,
         ),
       async stop() {
         child.kill('SIGTERM');
@@ -127,15 +135,15 @@ export async function startParley({
   } catch (error) {
     child.kill('SIGKILL');
     await exit;
-    // What it had started may still write its last file there.
+    // A process that it started may still write its last file there.
     await rm(data, { recursive: true, maxRetries: 10 });
     throw error;
   }
 }
 
-async function rankingConfig(data: string): Promise<string> {
+async function writeRankingConfig(data: string): Promise<string> {
   const path = join(data, 'ranking.gguf');
-  await writeFile(path, rankingModel());
+  await writeFile(path, createRankingModel());
   return `models:\n  svc-rerank: { path: '${path}' }\n`;
 }
 
@@ -145,7 +153,7 @@ async function isReady(address: string): Promise<boolean> {
     await response.body?.cancel();
     return response.status === 200;
   } catch (error) {
-    // It says where it will listen before it does.
+    // The service prints its address before it listens.
     if (error instanceof TypeError) return false;
     throw error;
   }

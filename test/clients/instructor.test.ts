@@ -8,7 +8,7 @@ describePythonCases('instructor', {
     'gets an object in the mode TOOLS',
     'gets an object in the mode TOOLS_STRICT',
     'gets an object in the mode JSON_SCHEMA',
-    'gets an object that grows',
-    'raises IncompleteOutputException when the limit cuts an object',
+    'streams growing partial objects',
+    'raises IncompleteOutputException when the token limit cuts an object',
   ],
 });

@@ -6,13 +6,13 @@ describePythonCases('LangChain', {
   models: ['svc-plus'],
   cases: [
     'calls a bound tool',
-    'calls the tool it must, and any when it must call one',
-    'adds the chunks of a call up to the call',
-    'goes on after the result of a tool',
+    'calls a forced tool, and any tool when one is required',
+    'adds the chunks of a tool call up to the whole call',
+    'answers after the result of a tool',
     'gets a pydantic object with the method json_schema',
     'gets a pydantic object with the method function_calling',
     'gets any JSON object with the method json_mode',
-    'streams an object as it grows',
+    'streams growing partial objects',
     'raises BadRequestError for more than one answer with tools',
   ],
 });

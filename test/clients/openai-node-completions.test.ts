@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI, { BadRequestError, NotFoundError } from 'openai';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
-import { says } from './script.ts';
+import { encodeScript } from './engine-script.ts';
 
 const MODEL = 'svc-coder-turbo';
 
-const clientOf = ({ baseUrl: baseURL, key: apiKey }: Parley): OpenAI =>
+const createClient = ({ baseUrl: baseURL, key: apiKey }: Parley): OpenAI =>
   new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: REQUEST_MS_MAX });
 
 describe('text completion with the openai client for Node', () => {
@@ -15,22 +15,22 @@ describe('text completion with the openai client for Node', () => {
   let client: OpenAI;
   before(async () => {
     parley = await startParley({ engine: 'scripted' });
-    client = clientOf(parley);
+    client = createClient(parley);
   });
   after(() => parley?.stop());
 
   test('gets an answer', async () => {
-    const answer = await client.completions.create({ model: MODEL, prompt: says('Hel', 'lo'), max_tokens: 8 });
+    const answer = await client.completions.create({ model: MODEL, prompt: encodeScript('Hel', 'lo'), max_tokens: 8 });
     assert.equal(answer.object, 'text_completion');
     assert.match(answer.id, /^cmpl-/);
     assert.deepEqual(answer.choices, [{ text: 'Hello', index: 0, finish_reason: 'stop', logprobs: null }]);
     assert.equal(answer.usage?.completion_tokens, 2);
   });
 
-  test('gets a stream that says the same, and its usage last', async () => {
+  test('gets a stream with the same text, and its usage last', async () => {
     const stream = await client.completions.create({
       model: MODEL,
-      prompt: says('Hel', 'lo'),
+      prompt: encodeScript('Hel', 'lo'),
       stream: true,
       stream_options: { include_usage: true },
     });
@@ -44,11 +44,11 @@ describe('text completion with the openai client for Node', () => {
     assert.equal(chunks.at(-1)?.usage?.completion_tokens, 2);
   });
 
-  test('gets what stands before its suffix, and nothing of that', async () => {
+  test('gets the text before its suffix, without the suffix', async () => {
     const suffix = '\n    return result\n';
     const { choices } = await client.completions.create({
       model: MODEL,
-      prompt: says('x += 1', suffix, 'more'),
+      prompt: encodeScript('x += 1', suffix, 'more'),
       suffix,
     });
     assert.deepEqual(
@@ -58,8 +58,8 @@ describe('text completion with the openai client for Node', () => {
   });
 
   test('gets n answers to each prompt of a list, in one object and in one stream', async () => {
-    const asked = { model: MODEL, prompt: [says('a'), says('b')], n: 2, best_of: 2 };
-    const { choices } = await client.completions.create(asked);
+    const params = { model: MODEL, prompt: [encodeScript('a'), encodeScript('b')], n: 2, best_of: 2 };
+    const { choices } = await client.completions.create(params);
     assert.deepEqual(
       choices.map(({ index, text }) => [index, text]),
       [
@@ -70,36 +70,41 @@ describe('text completion with the openai client for Node', () => {
       ],
     );
     const texts = ['', '', '', ''];
-    for await (const chunk of await client.completions.create({ ...asked, stream: true }))
+    for await (const chunk of await client.completions.create({ ...params, stream: true }))
       for (const { index, text } of chunk.choices) texts[index] += text;
     assert.deepEqual(texts, ['a', 'a', 'b', 'b']);
   });
 
-  test('gets its prompt back, and log probabilities with their places behind it', async () => {
-    const prompt = says('é', '!');
+  test('gets its prompt echoed, and log probabilities with offsets after the prompt', async () => {
+    const prompt = encodeScript('é', '!');
     const { choices } = await client.completions.create({ model: MODEL, prompt, echo: true, logprobs: 2 });
     const [choice] = choices;
     assert.equal(choice?.text, `${prompt}é!`);
-    const { tokens, token_logprobs: values, top_logprobs: top, text_offset: places } = choice.logprobs ?? assert.fail();
+    const {
+      tokens,
+      token_logprobs: values,
+      top_logprobs: top,
+      text_offset: offsets,
+    } = choice.logprobs ?? assert.fail();
     assert.deepEqual(tokens, ['é', '!']);
-    assert.deepEqual(places, [prompt.length, prompt.length + 1]);
+    assert.deepEqual(offsets, [prompt.length, prompt.length + 1]);
     assert.ok(values?.every((value) => value <= 0));
     assert.deepEqual(Object.keys(top?.[0] ?? {}), ['é']);
   });
 
-  test('may ask by token ids', async () => {
+  test('may send its prompt as token ids', async () => {
     const { choices } = await client.completions.create({ model: MODEL, prompt: [[1, 2], [3]], max_tokens: 2 });
     assert.equal(choices.length, 2);
   });
 
   test('ends before a stop string, and at its token limit', async () => {
-    const stopped = await client.completions.create({ model: MODEL, prompt: says('a', 'b', 'c'), stop: ['b'] });
+    const stopped = await client.completions.create({ model: MODEL, prompt: encodeScript('a', 'b', 'c'), stop: ['b'] });
     assert.deepEqual([stopped.choices[0]?.text, stopped.choices[0]?.finish_reason], ['a', 'stop']);
-    const cut = await client.completions.create({ model: MODEL, prompt: says('a', 'b', 'c'), max_tokens: 2 });
+    const cut = await client.completions.create({ model: MODEL, prompt: encodeScript('a', 'b', 'c'), max_tokens: 2 });
     assert.deepEqual([cut.choices[0]?.text, cut.choices[0]?.finish_reason], ['ab', 'length']);
   });
 
-  test('raises BadRequestError for a suffix alone, and NotFoundError for a model that only converses', async () => {
+  test('raises BadRequestError for a suffix alone, and NotFoundError for a chat-only model', async () => {
     await assert.rejects(client.completions.create({ model: MODEL, prompt: '', suffix: 'x' }), (error) => {
       assert.ok(error instanceof BadRequestError);
       assert.equal(error.param, 'prompt');
@@ -108,8 +113,12 @@ describe('text completion with the openai client for Node', () => {
     await assert.rejects(client.completions.create({ model: 'svc-plus', prompt: 'x' }), NotFoundError);
   });
 
-  test('can break off a stream', async () => {
-    const stream = await client.completions.create({ model: MODEL, prompt: says('a', { hang: true }), stream: true });
+  test('can abort a stream', async () => {
+    const stream = await client.completions.create({
+      model: MODEL,
+      prompt: encodeScript('a', { hang: true }),
+      stream: true,
+    });
     for await (const { choices } of stream) {
       assert.equal(choices[0]?.text, 'a');
       break;
@@ -118,18 +127,18 @@ describe('text completion with the openai client for Node', () => {
   });
 });
 
-describe('text completion of a real model', { skip: lacksWeights('svc-plus') }, () => {
+describe('text completion of a real model', { skip: getWeightsSkipReason('svc-plus') }, () => {
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
     parley = await startParley();
-    client = clientOf(parley);
+    client = createClient(parley);
   });
   after(() => parley?.stop());
 
-  test('says the same streamed and not, with log probabilities for every token', async () => {
-    const asked = { model: MODEL, prompt: 'def add(a, b):\n    return ', suffix: '\n\nprint(add(1, 2))\n' };
-    const greedy = { ...asked, temperature: 0, max_tokens: 24, logprobs: 1 };
+  test('gives the same text streamed or not, with log probabilities for every token', async () => {
+    const params = { model: MODEL, prompt: 'def add(a, b):\n    return ', suffix: '\n\nprint(add(1, 2))\n' };
+    const greedy = { ...params, temperature: 0, max_tokens: 24, logprobs: 1 };
     const [choice] = (await client.completions.create(greedy)).choices;
     assert.ok(choice);
     const stream = await client.completions.create({ ...greedy, stream: true });

@@ -5,50 +5,50 @@ import { useRecordedOpenAI } from './use-recorded-openai.ts';
 
 type Item = OpenAI.Conversations.ConversationItem;
 
-const message = (content: string, role: 'user' | 'assistant' | 'system' | 'developer' = 'user') => ({
+const createMessage = (content: string, role: 'user' | 'assistant' | 'system' | 'developer' = 'user') => ({
   type: 'message' as const,
   role,
   content,
 });
 
-/** As many as one call may bring. */
-const TWENTY = Array.from({ length: 20 }, (_, index) => message(`Number ${index}`));
+/** The most items that one request may carry. */
+const TWENTY_MESSAGES = Array.from({ length: 20 }, (_, index) => createMessage(`Number ${index}`));
 
 describe('conversations with the openai client for Node', () => {
   const openai = useRecordedOpenAI({ engine: 'scripted' });
 
-  test('are made and retrieved, with their age in milliseconds', async () => {
+  test('are created and retrieved, with created_at in milliseconds', async () => {
     const { conversations } = openai.client;
     const before = Date.now();
-    const made = await conversations.create({ items: [message('Hello')], metadata: { topic: 'tea' } });
-    assert.match(made.id, /^conv_/);
-    assert.equal(made.object, 'conversation');
-    assert.ok(made.created_at >= before && made.created_at <= Date.now(), String(made.created_at));
-    assert.deepEqual(made.metadata, { topic: 'tea' });
-    assert.deepEqual(await conversations.retrieve(made.id), made);
+    const created = await conversations.create({ items: [createMessage('Hello')], metadata: { topic: 'tea' } });
+    assert.match(created.id, /^conv_/);
+    assert.equal(created.object, 'conversation');
+    assert.ok(created.created_at >= before && created.created_at <= Date.now(), String(created.created_at));
+    assert.deepEqual(created.metadata, { topic: 'tea' });
+    assert.deepEqual(await conversations.retrieve(created.id), created);
     assert.deepEqual((await conversations.create({})).metadata, {});
   });
 
-  test('get new metadata in the place of all there was', async () => {
+  test('replace all their metadata on update', async () => {
     const { conversations } = openai.client;
-    const made = await conversations.create({ metadata: { a: '1', b: '2' } });
-    const updated = await conversations.update(made.id, { metadata: { c: '3' } });
-    assert.deepEqual(updated, { ...made, metadata: { c: '3' } });
-    assert.deepEqual((await conversations.update(made.id, { metadata: {} })).metadata, {});
-    assert.deepEqual((await conversations.retrieve(made.id)).metadata, {});
+    const created = await conversations.create({ metadata: { a: '1', b: '2' } });
+    const updated = await conversations.update(created.id, { metadata: { c: '3' } });
+    assert.deepEqual(updated, { ...created, metadata: { c: '3' } });
+    assert.deepEqual((await conversations.update(created.id, { metadata: {} })).metadata, {});
+    assert.deepEqual((await conversations.retrieve(created.id)).metadata, {});
   });
 
   test('are deleted with their items', async () => {
     const { conversations } = openai.client;
-    const { id } = await conversations.create({ items: [message('Hello')] });
+    const { id } = await conversations.create({ items: [createMessage('Hello')] });
     assert.deepEqual(await conversations.delete(id), { id, object: 'conversation.deleted', deleted: true });
     await assert.rejects(conversations.retrieve(id), isNotFound);
     await assert.rejects(conversations.items.list(id), isNotFound);
   });
 
-  test('keep what they were begun with, for all roles, in their order', async () => {
+  test('store their initial items of all roles in order', async () => {
     const { conversations } = openai.client;
-    const items = (['system', 'developer', 'user', 'assistant'] as const).map((role) => message(role, role));
+    const items = (['system', 'developer', 'user', 'assistant'] as const).map((role) => createMessage(role, role));
     const { id } = await conversations.create({ items });
     const { data } = await conversations.items.list(id, { order: 'asc' });
     assert.deepEqual(
@@ -62,12 +62,12 @@ describe('conversations with the openai client for Node', () => {
     );
   });
 
-  test('take items of every kind that a session of an agent adds', async () => {
+  test('accept every kind of item that an agent session adds', async () => {
     const { conversations } = openai.client;
     const { id } = await conversations.create({});
     const sent: OpenAI.Responses.ResponseInputItem[] = [
-      message('What is the weather?'),
-      { type: 'reasoning', id: 'rs_of_theirs', summary: [{ type: 'summary_text', text: 'Look it up.' }] },
+      createMessage('What is the weather?'),
+      { type: 'reasoning', id: 'rs_foreign', summary: [{ type: 'summary_text', text: 'Look it up.' }] },
       { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city": "Paris"}' },
       { type: 'function_call_output', call_id: 'call_1', output: '{"sky": "sunny"}' },
     ];
@@ -78,32 +78,32 @@ describe('conversations with the openai client for Node', () => {
       sent.map(({ type }) => type),
     );
     const [, thought, call, result] = added.data;
-    assert.notEqual(thought?.id, 'rs_of_theirs');
+    assert.notEqual(thought?.id, 'rs_foreign');
     assert.deepEqual(call, { ...sent[2], id: call?.id, status: 'completed' });
     assert.deepEqual(result, { ...sent[3], id: result?.id, status: 'completed' });
   });
 
-  test('are listed page by page, from both ends and from any item', async () => {
+  test('list their items page by page, from both ends and from any item', async () => {
     const { conversations } = openai.client;
-    const { id } = await conversations.create({ items: TWENTY });
-    await conversations.items.create(id, { items: [message('Number 20'), message('Number 21')] });
+    const { id } = await conversations.create({ items: TWENTY_MESSAGES });
+    await conversations.items.create(id, { items: [createMessage('Number 20'), createMessage('Number 21')] });
     const all = Array.from({ length: 22 }, (_, index) => `Number ${index}`);
 
     const ascending: Item[] = [];
     for await (const item of conversations.items.list(id, { order: 'asc', limit: 5 })) ascending.push(item);
-    assert.deepEqual(ascending.map(textOf), all);
+    assert.deepEqual(ascending.map(getText), all);
 
     const descending: Item[] = [];
     for await (const item of conversations.items.list(id)) descending.push(item);
-    assert.deepEqual(descending.map(textOf), all.toReversed());
+    assert.deepEqual(descending.map(getText), all.toReversed());
 
     const { data } = await conversations.items.list(id, { order: 'asc', limit: 2, after: ascending[9]?.id ?? '' });
-    assert.deepEqual(data.map(textOf), ['Number 10', 'Number 11']);
+    assert.deepEqual(data.map(getText), ['Number 10', 'Number 11']);
   });
 
-  test('give one item out, and lose one', async () => {
+  test('return and delete a single item', async () => {
     const { conversations } = openai.client;
-    const { id } = await conversations.create({ items: [message('a'), message('b'), message('c')] });
+    const { id } = await conversations.create({ items: [createMessage('a'), createMessage('b'), createMessage('c')] });
     const { data } = await conversations.items.list(id, { order: 'asc' });
     const [, second] = data;
     assert.ok(second?.id);
@@ -112,23 +112,23 @@ describe('conversations with the openai client for Node', () => {
     assert.equal(left.id, id);
     await assert.rejects(conversations.items.retrieve(second.id, { conversation_id: id }), isNotFound);
     const after = await conversations.items.list(id, { order: 'asc' });
-    assert.deepEqual(after.data.map(textOf), ['a', 'c']);
+    assert.deepEqual(after.data.map(getText), ['a', 'c']);
   });
 
-  test('of others are not there', async () => {
-    const { id } = await openai.client.conversations.create({ items: [message('Mine')] });
+  test('of another workspace are not found', async () => {
+    const { id } = await openai.client.conversations.create({ items: [createMessage('Mine')] });
     const [item] = (await openai.client.conversations.items.list(id)).data;
     assert.ok(item?.id);
-    const mine = item.id;
-    const { conversations } = openai.stranger;
+    const itemId = item.id;
+    const { conversations } = openai.otherWorkspaceClient;
     for (const attempt of [
       () => conversations.retrieve(id),
       () => conversations.update(id, { metadata: { a: 'b' } }),
       () => conversations.delete(id),
       () => conversations.items.list(id),
-      () => conversations.items.create(id, { items: [message('Theirs')] }),
-      () => conversations.items.retrieve(mine, { conversation_id: id }),
-      () => conversations.items.delete(mine, { conversation_id: id }),
+      () => conversations.items.create(id, { items: [createMessage('Theirs')] }),
+      () => conversations.items.retrieve(itemId, { conversation_id: id }),
+      () => conversations.items.delete(itemId, { conversation_id: id }),
     ]) {
       await assert.rejects(attempt(), isNotFound);
     }
@@ -136,23 +136,23 @@ describe('conversations with the openai client for Node', () => {
   });
 
   for (const [fault, body, param] of [
-    ['21 items', { items: [...TWENTY, message('One more')] }, /^items/],
+    ['21 items', { items: [...TWENTY_MESSAGES, createMessage('One more')] }, /^items/],
     [
-      'a call at their beginning',
+      'a tool call as the first item',
       { items: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '' }] },
       /^items\[0\]/,
     ],
-    ['a role that there is none of', { items: [{ role: 'narrator', content: 'Once' }] }, /^items\[0\]\.role$/],
+    ['an unknown role', { items: [{ role: 'narrator', content: 'Once' }] }, /^items\[0\]\.role$/],
     [
-      '17 pairs of metadata',
-      { metadata: Object.fromEntries(TWENTY.slice(0, 17).map((_, n) => [`k${n}`, ''])) },
+      '17 metadata pairs',
+      { metadata: Object.fromEntries(TWENTY_MESSAGES.slice(0, 17).map((_, n) => [`k${n}`, ''])) },
       /^metadata/,
     ],
-    ['a value of metadata that is a number', { metadata: { a: 1 } }, /^metadata/],
+    ['a number as a metadata value', { metadata: { a: 1 } }, /^metadata/],
   ] as const) {
-    test(`are refused with ${fault}, which is named`, async () => {
-      const asked = body as unknown as OpenAI.Conversations.ConversationCreateParams;
-      await assert.rejects(openai.client.conversations.create(asked), (error) => {
+    test(`are refused with ${fault}, naming the field`, async () => {
+      const params = body as unknown as OpenAI.Conversations.ConversationCreateParams;
+      await assert.rejects(openai.client.conversations.create(params), (error) => {
         assert.ok(error instanceof BadRequestError, String(error));
         assert.match(String(error.param), param);
         return true;
@@ -160,7 +160,13 @@ describe('conversations with the openai client for Node', () => {
     });
   }
 
-  openai.testPublished(['Conversation', 'ConversationDeletedResource', 'ConversationItemList', 'Item', 'ErrorBody']);
+  openai.testPublishedShapes([
+    'Conversation',
+    'ConversationDeletedResource',
+    'ConversationItemList',
+    'Item',
+    'ErrorBody',
+  ]);
 });
 
 const isNotFound = (error: unknown): boolean => {
@@ -169,7 +175,7 @@ const isNotFound = (error: unknown): boolean => {
   return true;
 };
 
-function textOf(item: Item): string {
+function getText(item: Item): string {
   const [part] = item.type === 'message' ? item.content : [];
   return part && 'text' in part ? part.text : item.type;
 }

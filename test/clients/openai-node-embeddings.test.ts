@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI, { BadRequestError, NotFoundError } from 'openai';
-import { lacksSpeech, lacksWeights } from '../models-folder.ts';
+import { getSpeechSkipReason, getWeightsSkipReason } from '../models-folder.ts';
 import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
 
 const MODEL = 'text-embedding-v4';
@@ -12,8 +12,8 @@ const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, component, at) => sum + component * (b[at] ?? 0), 0);
 
 describe(
-  'the openai client for Node gets vectors',
-  { skip: lacksWeights('svc-plus') || lacksSpeech('svc-embed') },
+  'vectors with the openai client for Node',
+  { skip: getWeightsSkipReason('svc-plus') || getSpeechSkipReason('svc-embed') },
   () => {
     let parley: Parley;
     let client: OpenAI;
@@ -23,7 +23,7 @@ describe(
     });
     after(() => parley?.stop());
 
-    test('of length 1, the closer the more alike the texts are', async () => {
+    test('have length 1, and are closer for similar texts', async () => {
       const { object, model, data, usage } = await client.embeddings.create({ model: MODEL, input: TEXTS });
       assert.deepEqual([object, model, data.map(({ index }) => index)], ['list', MODEL, [0, 1, 2]]);
       const [cat, kitten, shares] = data.map(({ embedding }) => embedding);
@@ -34,14 +34,14 @@ describe(
       assert.equal(usage.total_tokens, usage.prompt_tokens);
     });
 
-    test('that are the same in base64, which it asks for by itself, and as numbers', async () => {
+    test('are the same in base64, which the client requests by default, and as numbers', async () => {
       const input = 'The same text.';
-      const own = await client.embeddings.create({ model: MODEL, input });
+      const byDefault = await client.embeddings.create({ model: MODEL, input });
       const numbers = await client.embeddings.create({ model: MODEL, input, encoding_format: 'float' });
-      const coded = await client.embeddings.create({ model: MODEL, input, encoding_format: 'base64' });
+      const encoded = await client.embeddings.create({ model: MODEL, input, encoding_format: 'base64' });
       const floats = numbers.data[0]?.embedding.map(Math.fround);
-      assert.deepEqual(own.data[0]?.embedding, floats);
-      const base64: unknown = coded.data[0]?.embedding;
+      assert.deepEqual(byDefault.data[0]?.embedding, floats);
+      const base64: unknown = encoded.data[0]?.embedding;
       assert.ok(typeof base64 === 'string');
       const bytes = Buffer.from(base64, 'base64');
       assert.deepEqual(
@@ -50,14 +50,14 @@ describe(
       );
     });
 
-    test('of fewer dimensions, again of length 1', async () => {
+    test('have length 1 with fewer dimensions, too', async () => {
       const { data } = await client.embeddings.create({ model: MODEL, input: 'Short', dimensions: 32 });
       const vector = data[0]?.embedding ?? [];
       assert.equal(vector.length, 32);
       assert.ok(Math.abs(dot(vector, vector) - 1) < 1e-5);
     });
 
-    test('and refusals that it understands', async () => {
+    test('are refused with the error classes of the client', async () => {
       await assert.rejects(client.embeddings.create({ model: MODEL, input: ['ok', ''] }), (error) => {
         assert.ok(error instanceof BadRequestError);
         assert.equal(error.param, 'input[1]');

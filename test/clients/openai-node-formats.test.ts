@@ -4,25 +4,25 @@ import { BadRequestError, type OpenAI } from 'openai';
 import { LengthFinishReasonError } from 'openai/error';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 import { useOpenAI } from './use-openai.ts';
-import { PERSON_TEXT, Person } from './person.ts';
+import { PERSON_TEXT, PersonSchema } from './person-schema.ts';
 
 const MODEL = 'svc-plus';
 const messages = [{ role: 'user' as const, content: `Describe this person as JSON: ${PERSON_TEXT}` }];
 
-/** Greedy, so that two calls can be compared. */
+/** Greedy sampling, so that two calls can be compared. */
 const question = { model: MODEL, messages, temperature: 0, max_tokens: 120 };
-const person = zodResponseFormat(Person, 'person');
+const person = zodResponseFormat(PersonSchema, 'person');
 
-describe('answers in a format with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
+describe('structured answers with the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, () => {
   const openai = useOpenAI();
 
-  test('are parsed by the zod schema they were asked in', async () => {
+  test('are parsed by the zod schema of the request', async () => {
     const { choices } = await openai.client.chat.completions.parse({ ...question, response_format: person });
     const [choice] = choices;
     assert.equal(choice?.finish_reason, 'stop');
-    assert.deepEqual(Person.parse(choice?.message.parsed), JSON.parse(choice?.message.content ?? ''));
+    assert.deepEqual(PersonSchema.parse(choice?.message.parsed), JSON.parse(choice?.message.content ?? ''));
   });
 
   test('are parsed at the end of a stream', async () => {
@@ -32,10 +32,10 @@ describe('answers in a format with the openai client for Node', { skip: lacksWei
       .on('content.delta', ({ delta }) => void pieces.push(delta));
     const [choice] = (await stream.finalChatCompletion()).choices;
     assert.ok(pieces.length > 3);
-    assert.deepEqual(Person.parse(choice?.message.parsed), JSON.parse(pieces.join('')));
+    assert.deepEqual(PersonSchema.parse(choice?.message.parsed), JSON.parse(pieces.join('')));
   });
 
-  test('raise LengthFinishReasonError in the client when the limit cuts them', () =>
+  test('raise LengthFinishReasonError in the client when the token limit cuts them', () =>
     assert.rejects(
       openai.client.chat.completions.parse({ ...question, response_format: person, max_tokens: 4 }),
       LengthFinishReasonError,
@@ -51,8 +51,8 @@ describe('answers in a format with the openai client for Node', { skip: lacksWei
     assert.ok(z.record(z.string(), z.unknown()).parse(JSON.parse(choices[0]?.message.content ?? '')));
   });
 
-  test('may be any JSON object only where the messages speak of JSON', () =>
-    refused(
+  test('are refused as JSON objects unless a message contains the word JSON', () =>
+    assertRejected(
       { ...question, messages: [{ role: 'user', content: 'Hello!' }], response_format: { type: 'json_object' } },
       'response_format',
       /must contain the word 'json'/,
@@ -83,21 +83,21 @@ describe('answers in a format with the openai client for Node', { skip: lacksWei
     }
   });
 
-  test('are refused with a schema that cannot be kept, which is named', () => {
+  test('are refused with an unsupported schema, naming the field', () => {
     const schema = { type: 'object', properties: { age: { type: 'integr' } } };
     const response_format = { type: 'json_schema', json_schema: { name: 'person', strict: true, schema } };
-    return refused({ ...question, response_format }, 'response_format.json_schema.schema', /age/);
+    return assertRejected({ ...question, response_format }, 'response_format.json_schema.schema', /age/);
   });
 
-  test('are refused in a format that there is none of', () =>
-    refused({ ...question, response_format: { type: 'yaml' } }, 'response_format', /response_format/));
+  test('are refused in an unknown format', () =>
+    assertRejected({ ...question, response_format: { type: 'yaml' } }, 'response_format', /response_format/));
 
-  async function refused(body: object, param: string, fact: RegExp): Promise<void> {
-    const asked = body as OpenAI.ChatCompletionCreateParamsNonStreaming;
-    await assert.rejects(openai.client.chat.completions.create(asked), (error) => {
+  async function assertRejected(body: object, param: string, pattern: RegExp): Promise<void> {
+    const params = body as OpenAI.ChatCompletionCreateParamsNonStreaming;
+    await assert.rejects(openai.client.chat.completions.create(params), (error) => {
       assert.ok(error instanceof BadRequestError, String(error));
       assert.ok(error.param?.startsWith(param), `${error.param}: ${error.message}`);
-      assert.match(error.message, fact);
+      assert.match(error.message, pattern);
       return true;
     });
   }

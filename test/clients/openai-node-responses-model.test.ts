@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { zodTextFormat } from 'openai/helpers/zod';
-import { lacksWeights } from '../models-folder.ts';
-import { Person, PERSON_TEXT } from './person.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
+import { PersonSchema, PERSON_TEXT } from './person-schema.ts';
 import { useRecordedOpenAI } from './use-recorded-openai.ts';
 
 const MODEL = 'svc-plus';
 
-/** Greedy, so that a run says what the next will. */
+/** Greedy sampling, so that each run gives the same answer. */
 const SETTINGS = { model: MODEL, temperature: 0, max_output_tokens: 100 };
 
-describe('responses of a real model with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
+describe('responses of a real model with the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, () => {
   const openai = useRecordedOpenAI({});
 
   test('are parsed by a zod schema', async () => {
     const { output_parsed: person, text } = await openai.client.responses.parse({
       ...SETTINGS,
       input: `Describe this person as JSON: ${PERSON_TEXT}`,
-      text: { format: zodTextFormat(Person, 'person') },
+      text: { format: zodTextFormat(PersonSchema, 'person') },
     });
     assert.equal(person?.name, 'Anna Kowalska');
     assert.equal(text?.format?.type, 'json_schema');
@@ -29,17 +29,17 @@ describe('responses of a real model with the openai client for Node', { skip: la
       items: [{ role: 'system', content: 'Answer in one short sentence.' }],
     });
     await responses.create({ ...SETTINGS, conversation, max_output_tokens: 12, input: 'My cat is named Biscuit.' });
-    const { output_text: said } = await responses.create({
+    const { output_text: answer } = await responses.create({
       ...SETTINGS,
       conversation,
       max_output_tokens: 12,
       input: 'What is the name of my cat?',
     });
-    assert.match(said, /Biscuit/);
+    assert.match(answer, /Biscuit/);
   });
 
-  test('tell how likely each token was, in a stream as at once', async () => {
-    const asked = {
+  test('contain log probabilities of each token, streamed or not', async () => {
+    const params = {
       ...SETTINGS,
       input: 'Say hello.',
       max_output_tokens: 4,
@@ -47,8 +47,8 @@ describe('responses of a real model with the openai client for Node', { skip: la
       top_logprobs: 2,
     };
     for (const { output } of [
-      await openai.client.responses.create(asked),
-      await openai.client.responses.stream(asked).finalResponse(),
+      await openai.client.responses.create(params),
+      await openai.client.responses.stream(params).finalResponse(),
     ]) {
       const [part] = output[0]?.type === 'message' ? output[0].content : [];
       assert.ok(part?.type === 'output_text' && part.logprobs);
@@ -57,5 +57,5 @@ describe('responses of a real model with the openai client for Node', { skip: la
     }
   });
 
-  openai.testPublished(['ResponseResource', 'ResponseIncompleteStreamingEvent']);
+  openai.testPublishedShapes(['ResponseResource', 'ResponseIncompleteStreamingEvent']);
 });

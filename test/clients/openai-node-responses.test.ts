@@ -2,26 +2,28 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { APIUserAbortError, BadRequestError, ConflictError, NotFoundError, OpenAI } from 'openai';
 import { until } from '../until.ts';
-import { says } from './script.ts';
+import { encodeScript } from './engine-script.ts';
 import { useRecordedOpenAI } from './use-recorded-openai.ts';
 
-type Asked = OpenAI.Responses.ResponseCreateParamsNonStreaming;
+type Params = OpenAI.Responses.ResponseCreateParamsNonStreaming;
 type Input = OpenAI.Responses.ResponseInputItem;
 type Event = OpenAI.Responses.ResponseStreamEvent;
 
 const MODEL = 'svc-plus';
-const HELLO = { model: MODEL, input: says('Hello ', 'there.'), reasoning: { effort: 'none' } } satisfies Asked;
+const HELLO = { model: MODEL, input: encodeScript('Hello ', 'there.'), reasoning: { effort: 'none' } } satisfies Params;
 
-/** It says something, and then nothing until it is cancelled. */
-const HANGING = { ...HELLO, input: says('One ', { hang: true }) };
+/** Outputs a text, and then hangs until it is cancelled. */
+const HANGING = { ...HELLO, input: encodeScript('One ', { hang: true }) };
 
-/** Until a conversation is free again, in ms: at once, but the machine may be busy. Less than a dead turn would hold it. */
+/**
+ * Longest wait for a free conversation on a busy machine, in ms. Shorter than the lease of a turn whose process died.
+ */
 const FREE_MS_MAX = 10_000;
 
 describe('responses with the openai client for Node', () => {
   const openai = useRecordedOpenAI({ engine: 'scripted', sequences: 4 });
 
-  test('answer a text, and tell what they were asked', async () => {
+  test('answer a text, and repeat the fields of the request', async () => {
     const response = await openai.client.responses.create({ ...HELLO, metadata: { a: 'b' }, temperature: 0.5 });
     assert.match(response.id, /^resp_/);
     assert.equal(response.output_text, 'Hello there.');
@@ -51,10 +53,10 @@ describe('responses with the openai client for Node', () => {
     );
   });
 
-  test('are told event by event, and in the end as they are kept', async () => {
+  test('are streamed event by event, and end with the stored response', async () => {
     const stream = openai.client.responses.stream(HELLO);
     const events = await Array.fromAsync(stream);
-    assert.deepEqual(kindsOf(events), [
+    assert.deepEqual(getTypes(events), [
       'response.created',
       'response.in_progress',
       'response.output_item.added',
@@ -68,36 +70,36 @@ describe('responses with the openai client for Node', () => {
     ]);
     const final = await stream.finalResponse();
     assert.equal(final.output_text, 'Hello there.');
-    const kept = await openai.client.responses.retrieve(final.id);
+    const stored = await openai.client.responses.retrieve(final.id);
     assert.deepEqual(
-      [kept.output_text, kept.output.map(idOf), kept.usage],
-      ['Hello there.', final.output.map(idOf), final.usage],
+      [stored.output_text, stored.output.map(getId), stored.usage],
+      ['Hello there.', final.output.map(getId), final.usage],
     );
-    // What is put together says the same as what is told at once.
+    // A collected stream equals the response of a request without streaming.
     const { output } = await openai.client.responses.create(HELLO);
     assert.deepEqual(
       output.map((item) => ({ ...item, id: '' })),
-      kept.output.map((item) => ({ ...item, id: '' })),
+      stored.output.map((item) => ({ ...item, id: '' })),
     );
   });
 
-  test('hear the helper’s listeners in their turn', async () => {
-    const heard: string[] = [];
+  test('call the listeners of the helper in order', async () => {
+    const received: string[] = [];
     const final = await openai.client.responses
       .stream(HELLO)
-      .on('response.output_text.delta', ({ snapshot }) => heard.push(snapshot))
-      .on('response.completed', () => heard.push('completed'))
+      .on('response.output_text.delta', ({ snapshot }) => received.push(snapshot))
+      .on('response.completed', () => received.push('completed'))
       .finalResponse();
-    assert.deepEqual(heard, ['Hello ', final.output_text, 'completed']);
+    assert.deepEqual(received, ['Hello ', final.output_text, 'completed']);
   });
 
   for (const isStreamed of [false, true]) {
-    test(`bring the thought before the answer${isStreamed ? ', in a stream too' : ''}`, async () => {
-      const input = says('Easy', '.', '</think>', 'Done.');
-      const asked = { ...HELLO, input, reasoning: { effort: 'high' } } satisfies Asked;
+    test(`contain the thought before the answer${isStreamed ? ', in a stream too' : ''}`, async () => {
+      const input = encodeScript('Easy', '.', '</think>', 'Done.');
+      const params = { ...HELLO, input, reasoning: { effort: 'high' } } satisfies Params;
       const response = isStreamed
-        ? await openai.client.responses.stream(asked).finalResponse()
-        : await openai.client.responses.create(asked);
+        ? await openai.client.responses.stream(params).finalResponse()
+        : await openai.client.responses.create(params);
       const [thought, message] = response.output;
       assert.ok(thought?.type === 'reasoning' && message?.type === 'message');
       assert.deepEqual(thought.summary, [{ type: 'summary_text', text: 'Easy.' }]);
@@ -105,21 +107,21 @@ describe('responses with the openai client for Node', () => {
       assert.ok((response.usage?.output_tokens_details.reasoning_tokens ?? 0) > 0);
     });
 
-    test(`are incomplete at their limit${isStreamed ? ', in a stream too' : ''}`, async () => {
-      const asked = { ...HELLO, input: says('a ', 'b ', 'c ', 'd '), max_output_tokens: 2 };
+    test(`are incomplete at the token limit${isStreamed ? ', in a stream too' : ''}`, async () => {
+      const params = { ...HELLO, input: encodeScript('a ', 'b ', 'c ', 'd '), max_output_tokens: 2 };
       const response = isStreamed
-        ? await openai.client.responses.stream(asked).finalResponse()
-        : await openai.client.responses.create(asked);
+        ? await openai.client.responses.stream(params).finalResponse()
+        : await openai.client.responses.create(params);
       assert.deepEqual([response.status, response.incomplete_details], ['incomplete', { reason: 'max_output_tokens' }]);
       assert.equal(response.output_text, 'a b ');
       assert.equal((await openai.client.responses.retrieve(response.id)).status, 'incomplete');
     });
   }
 
-  test('go on from one another, with all that was said', async () => {
+  test('continue from each other with the whole history', async () => {
     const { responses } = openai.client;
     const first = await responses.create(HELLO);
-    const second = await responses.create({ ...HELLO, input: says('Again.'), previous_response_id: first.id });
+    const second = await responses.create({ ...HELLO, input: encodeScript('Again.'), previous_response_id: first.id });
     const third = { ...HELLO, input: 'Once more.', previous_response_id: second.id };
     const chained = await responses.create(third);
     assert.equal(chained.previous_response_id, second.id);
@@ -128,7 +130,7 @@ describe('responses with the openai client for Node', () => {
       input: [
         { role: 'user', content: HELLO.input },
         { role: 'assistant', content: 'Hello there.' },
-        { role: 'user', content: says('Again.') },
+        { role: 'user', content: encodeScript('Again.') },
         { role: 'assistant', content: 'Again.' },
         { role: 'user', content: 'Once more.' },
       ],
@@ -138,7 +140,7 @@ describe('responses with the openai client for Node', () => {
     assert.deepEqual(counted, { object: 'response.input_tokens', input_tokens: flat.usage?.input_tokens });
   });
 
-  test('do not take over the instructions of the one before', async () => {
+  test('do not inherit the instructions of the previous response', async () => {
     const { responses } = openai.client;
     const first = await responses.create({ ...HELLO, instructions: 'Speak like a pirate, always and everywhere.' });
     const count = (id: string) => responses.inputTokens.count({ ...HELLO, previous_response_id: id });
@@ -146,14 +148,16 @@ describe('responses with the openai client for Node', () => {
     assert.deepEqual(await count(first.id), await count(plain.id));
   });
 
-  test('are appended to their conversation, and begin with what is in it', async () => {
+  test('are appended to their conversation, and start with its items', async () => {
     const { conversations, responses } = openai.client;
     const { id } = await conversations.create({ items: [{ role: 'system', content: 'Be brief.' }] });
     const before = await responses.inputTokens.count({ ...HELLO, conversation: id });
     const first = await responses.create({ ...HELLO, conversation: id });
     assert.equal(first.usage?.input_tokens, before.input_tokens);
     assert.deepEqual(first.conversation, { id });
-    const second = await responses.stream({ ...HELLO, input: says('Again.'), conversation: { id } }).finalResponse();
+    const second = await responses
+      .stream({ ...HELLO, input: encodeScript('Again.'), conversation: { id } })
+      .finalResponse();
     assert.ok((second.usage?.input_tokens ?? 0) > (first.usage?.input_tokens ?? 0));
     const items = await Array.fromAsync(conversations.items.list(id, { order: 'asc', limit: 2 }));
     assert.deepEqual(
@@ -166,19 +170,19 @@ describe('responses with the openai client for Node', () => {
     assert.equal((await responses.retrieve(first.id)).output_text, 'Hello there.');
   });
 
-  test('list what they were asked, page by page', async () => {
+  test('list their input items page by page', async () => {
     const input: Input[] = ['a', 'b', 'c', 'd', 'e'].map((content) => ({ role: 'user', content }));
     const { responses } = openai.client;
     const { id } = await responses.create({ ...HELLO, input });
     const ascending = await Array.fromAsync(responses.inputItems.list(id, { order: 'asc', limit: 2 }));
-    assert.deepEqual(ascending.map(textOf), ['a', 'b', 'c', 'd', 'e']);
+    assert.deepEqual(ascending.map(getText), ['a', 'b', 'c', 'd', 'e']);
     const descending = await Array.fromAsync(responses.inputItems.list(id));
-    assert.deepEqual(descending.map(textOf), ['e', 'd', 'c', 'b', 'a']);
+    assert.deepEqual(descending.map(getText), ['e', 'd', 'c', 'b', 'a']);
     const { data } = await responses.inputItems.list(id, { order: 'asc', after: ascending[3]?.id ?? '' });
-    assert.deepEqual(data.map(textOf), ['e']);
+    assert.deepEqual(data.map(getText), ['e']);
   });
 
-  test('are not there any more when they were deleted, nor when they are not to be kept', async () => {
+  test('are not found after deletion, nor with store false', async () => {
     const { responses } = openai.client;
     const { id } = await responses.create(HELLO);
     await responses.delete(id);
@@ -193,10 +197,10 @@ describe('responses with the openai client for Node', () => {
     }
   });
 
-  test('of others are not there', async () => {
+  test('of another workspace are not found', async () => {
     const { id } = await openai.client.responses.create(HELLO);
     const { id: conversation } = await openai.client.conversations.create({});
-    const { responses } = openai.stranger;
+    const { responses } = openai.otherWorkspaceClient;
     for (const attempt of [
       () => responses.retrieve(id),
       () => responses.delete(id),
@@ -211,28 +215,28 @@ describe('responses with the openai client for Node', () => {
     assert.equal((await openai.client.responses.retrieve(id)).id, id);
   });
 
-  for (const [fault, asked, param] of [
+  for (const [fault, fields, param] of [
     [
-      'both a conversation and a response to go on from',
+      'both a conversation and a previous response',
       { conversation: 'conv_1', previous_response_id: 'resp_1' },
       'previous_response_id',
     ],
-    ['the wish to run in the background and not to be kept', { background: true, store: false }, 'store'],
+    ['background together with store false', { background: true, store: false }, 'store'],
     [
-      'a file that is elsewhere',
+      'a file URL',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://example.com/a' }] }] },
       'input[0].content[0].file_url',
     ],
     ['a temperature of 3', { temperature: 3 }, 'temperature'],
-    ['nothing to answer', { input: [] }, 'input'],
+    ['an empty input', { input: [] }, 'input'],
   ] as const) {
-    test(`are refused with ${fault}, which is named`, async () => {
-      const wrong: Omit<Asked, 'stream'> = { ...HELLO, ...(asked as object) };
-      for (const ask of [
+    test(`are refused with ${fault}, naming the field`, async () => {
+      const wrong: Omit<Params, 'stream'> = { ...HELLO, ...(fields as object) };
+      for (const attempt of [
         () => openai.client.responses.create(wrong),
         () => openai.client.responses.stream(wrong).finalResponse(),
       ]) {
-        await assert.rejects(ask(), (error) => {
+        await assert.rejects(attempt(), (error) => {
           assert.ok(error instanceof BadRequestError, String(error));
           assert.equal(error.param, param);
           return true;
@@ -241,12 +245,12 @@ describe('responses with the openai client for Node', () => {
     });
   }
 
-  test('cannot be cancelled where somebody waited for them', async () => {
+  test('cannot be cancelled unless they run in the background', async () => {
     const { id } = await openai.client.responses.create(HELLO);
     await assert.rejects(openai.client.responses.cancel(id), BadRequestError);
   });
 
-  test('wait for nobody: a conversation that is being answered takes no second one', async () => {
+  test('are refused while another response of the conversation runs', async () => {
     const { conversations, responses } = openai.client;
     const { id } = await conversations.create({});
     const running = await responses.create({ ...HANGING, conversation: id, stream: true });
@@ -260,14 +264,14 @@ describe('responses with the openai client for Node', () => {
     running.controller.abort();
   });
 
-  test('leave no half turn when they are broken off', async () => {
+  test('store nothing of an aborted turn', async () => {
     const { conversations, responses } = openai.client;
     const { id } = await conversations.create({ items: [{ role: 'user', content: 'Hi' }] });
     const stream = responses.stream({ ...HANGING, conversation: id });
-    const begun = await readUntil(stream, 'response.output_text.delta');
+    const created = await readUntil(stream, 'response.output_text.delta');
     stream.abort();
     await assert.rejects(stream.finalResponse(), APIUserAbortError);
-    const next = await until('the conversation is free', { withinMs: FREE_MS_MAX }, async () => {
+    const next = await until('the conversation is free', { timeoutMs: FREE_MS_MAX }, async () => {
       try {
         return await responses.create({ ...HELLO, conversation: id });
       } catch (error) {
@@ -276,27 +280,27 @@ describe('responses with the openai client for Node', () => {
       }
     });
     const { data } = await conversations.items.list(id, { order: 'asc' });
-    assert.deepEqual(data.slice(2).map(idOf), next.output.map(idOf));
+    assert.deepEqual(data.slice(2).map(getId), next.output.map(getId));
     assert.equal(data.length, 3);
-    assert.ok(begun?.type === 'response.created');
-    await assert.rejects(responses.retrieve(begun.response.id), NotFoundError);
+    assert.ok(created?.type === 'response.created');
+    await assert.rejects(responses.retrieve(created.response.id), NotFoundError);
   });
 
-  test('tell of a failure in mid-answer as such, and leave nothing', async () => {
+  test('report a failure in mid-answer, and store nothing', async () => {
     const { conversations, responses } = openai.client;
     const { id } = await conversations.create({});
-    const asked = { ...HELLO, input: says('One ', { fail: 'engine-failed' }), conversation: id };
-    const events = await Array.fromAsync(await responses.create({ ...asked, stream: true }));
+    const params = { ...HELLO, input: encodeScript('One ', { fail: 'engine-failed' }), conversation: id };
+    const events = await Array.fromAsync(await responses.create({ ...params, stream: true }));
     const last = events.at(-1);
     assert.ok(last?.type === 'response.failed', last?.type);
     assert.equal(last.response.status, 'failed');
     assert.ok(last.response.error?.message);
     assert.deepEqual((await conversations.items.list(id)).data, []);
     await assert.rejects(responses.retrieve(last.response.id), NotFoundError);
-    await assert.rejects(responses.create(asked), OpenAI.InternalServerError);
+    await assert.rejects(responses.create(params), OpenAI.InternalServerError);
   });
 
-  test('say which of the oldest items the model was not told', async () => {
+  test('report how many of the oldest items were dropped', async () => {
     const { conversations, responses } = openai.client;
     const long = 'word '.repeat(900);
     const items = [1, 2, 3].map(() => ({ role: 'user' as const, content: long }));
@@ -313,9 +317,9 @@ describe('responses with the openai client for Node', () => {
     assert.ok(['2', '3'].includes(response.headers.get('x-parley-dropped-items') ?? ''));
   });
 
-  test('are on the path that they had before too, which says where they are now', async () => {
-    const { responses } = openai.old;
-    const { data: made, response } = await responses.create(HELLO).withResponse();
+  test('are served on the deprecated path too, which names its successor', async () => {
+    const { responses } = openai.deprecatedPathClient;
+    const { data: created, response } = await responses.create(HELLO).withResponse();
     assert.match(response.headers.get('deprecation') ?? '', /^@\d+$/);
     assert.match(
       response.headers.get('link') ?? '',
@@ -323,17 +327,17 @@ describe('responses with the openai client for Node', () => {
     );
     assert.equal((await responses.stream(HELLO).finalResponse()).output_text, 'Hello there.');
     const asResponse = await Promise.all([
-      responses.retrieve(made.id).asResponse(),
-      responses.inputItems.list(made.id).asResponse(),
+      responses.retrieve(created.id).asResponse(),
+      responses.inputItems.list(created.id).asResponse(),
       responses.inputTokens.count(HELLO).asResponse(),
     ]);
     assert.ok(asResponse.every(({ headers }) => headers.has('deprecation')));
-    assert.equal((await openai.client.responses.retrieve(made.id).asResponse()).headers.has('deprecation'), false);
-    await responses.delete(made.id);
-    await assert.rejects(openai.client.responses.retrieve(made.id), NotFoundError);
+    assert.equal((await openai.client.responses.retrieve(created.id).asResponse()).headers.has('deprecation'), false);
+    await responses.delete(created.id);
+    await assert.rejects(openai.client.responses.retrieve(created.id), NotFoundError);
   });
 
-  openai.testPublished([
+  openai.testPublishedShapes([
     'ResponseResource',
     'ResponseCreatedStreamingEvent',
     'ResponseInProgressStreamingEvent',
@@ -357,23 +361,23 @@ describe('responses with the openai client for Node', () => {
   ]);
 });
 
-const kindsOf = (events: readonly Event[]): string[] => events.map(({ type }) => type);
+const getTypes = (events: readonly Event[]): string[] => events.map(({ type }) => type);
 
-const idOf = ({ id }: { readonly id?: string | null }): unknown => id;
+const getId = ({ id }: { readonly id?: string | null }): unknown => id;
 
-function textOf(item: OpenAI.Responses.ResponseItem): string {
+function getText(item: OpenAI.Responses.ResponseItem): string {
   const [part] = item.type === 'message' ? item.content : [];
   return part && 'text' in part ? part.text : item.type;
 }
 
-/** @returns the first event of the stream. */
-async function readUntil(stream: AsyncIterable<Event>, kind: Event['type']): Promise<Event | undefined> {
+/** Reads a stream up to an event type. @returns the first event of the stream. */
+async function readUntil(stream: AsyncIterable<Event>, type: Event['type']): Promise<Event | undefined> {
   let first: Event | undefined;
   const events = stream[Symbol.asyncIterator]();
   for (;;) {
     const { value, done } = await events.next();
-    if (done === true) assert.fail(`the stream ended before ${kind}`);
+    if (done === true) assert.fail(`the stream ended before ${type}`);
     first ??= value;
-    if (value.type === kind) return first;
+    if (value.type === type) return first;
   }
 }

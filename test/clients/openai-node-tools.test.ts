@@ -3,9 +3,9 @@ import { describe, test } from 'node:test';
 import type OpenAI from 'openai';
 import { zodFunction } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 import { useOpenAI } from './use-openai.ts';
-import { WEATHER, WEATHER_QUESTION, WEATHER_RESULT } from './weather.ts';
+import { WEATHER_FUNCTION, WEATHER_QUESTION, WEATHER_RESULT } from './weather-function.ts';
 
 type Message = OpenAI.ChatCompletionMessageParam;
 type Call = OpenAI.ChatCompletionMessageFunctionToolCall;
@@ -14,14 +14,14 @@ type CallDelta = OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall;
 const MODEL = 'svc-plus';
 const messages: Message[] = [{ role: 'user', content: WEATHER_QUESTION }];
 const greeting: Message[] = [{ role: 'user', content: 'Hello!' }];
-const weather = { type: 'function' as const, function: WEATHER };
+const weather = { type: 'function' as const, function: WEATHER_FUNCTION };
 const time = { type: 'function' as const, function: { name: 'get_time', description: 'Get the time of day.' } };
-const named = (name: string) => ({ type: 'function' as const, function: { name } });
+const forceTool = (name: string) => ({ type: 'function' as const, function: { name } });
 
-/** Greedy, so that two calls can be compared. */
+/** Greedy sampling, so that two calls can be compared. */
 const question = { model: MODEL, messages, temperature: 0, max_tokens: 80 };
 
-/** An argument that is an array makes a call complex. */
+/** A tool with an array argument: the service streams the arguments of such tools at once. */
 const trip = {
   type: 'function' as const,
   function: {
@@ -35,34 +35,34 @@ const trip = {
   },
 };
 
-describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
+describe('tools with the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, () => {
   const openai = useOpenAI();
 
-  test('are called where they are useful', async () => {
+  test('are called when they are useful', async () => {
     const { choices } = await openai.client.chat.completions.create({ ...question, tools: [weather] });
-    const [call, ...more] = callsOf(choices[0]);
+    const [call, ...more] = getCalls(choices[0]);
     assert.equal(more.length, 0);
-    assert.equal(call?.function.name, WEATHER.name);
-    assert.equal(typeof argumentsOf(call).city, 'string');
+    assert.equal(call?.function.name, WEATHER_FUNCTION.name);
+    assert.equal(typeof parseArguments(call).city, 'string');
   });
 
-  test('are told in a stream as in the whole answer', async () => {
-    const asked = { ...question, tools: [weather, time], tool_choice: named(WEATHER.name) };
-    const [whole] = callsOf((await openai.client.chat.completions.create(asked)).choices[0]);
-    const chunks = await Array.fromAsync(await openai.client.chat.completions.create({ ...asked, stream: true }));
-    const deltas = deltasOf(chunks);
+  test('are the same in a stream as in the whole answer', async () => {
+    const params = { ...question, tools: [weather, time], tool_choice: forceTool(WEATHER_FUNCTION.name) };
+    const [whole] = getCalls((await openai.client.chat.completions.create(params)).choices[0]);
+    const chunks = await Array.fromAsync(await openai.client.chat.completions.create({ ...params, stream: true }));
+    const deltas = getDeltas(chunks);
     const [first, ...later] = deltas;
     assert.deepEqual(
       [first?.index, first?.type, first?.function?.name, chunks[0]?.choices[0]?.delta.role],
-      [0, 'function', WEATHER.name, 'assistant'],
+      [0, 'function', WEATHER_FUNCTION.name, 'assistant'],
     );
     assert.ok(first?.id);
     for (const delta of later) {
       assert.deepEqual(Object.keys(delta).toSorted(), ['function', 'index']);
       assert.deepEqual(Object.keys(delta.function ?? {}), ['arguments']);
     }
-    assert.ok(later.length > 1, 'simple arguments come in pieces');
-    assert.equal(textOf(deltas), whole?.function.arguments);
+    assert.ok(later.length > 1, 'simple arguments did not arrive in pieces');
+    assert.equal(joinArguments(deltas), whole?.function.arguments);
     assert.deepEqual(
       chunks.flatMap((chunk) => chunk.choices[0]?.finish_reason ?? []),
       ['tool_calls'],
@@ -76,12 +76,12 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
       tools: [weather, time],
       tool_choice: 'required',
     });
-    const calls = callsOf(choices[0]);
+    const calls = getCalls(choices[0]);
     assert.equal(calls.length, 1);
-    assert.ok([WEATHER.name, 'get_time'].includes(calls[0]?.function.name ?? ''));
+    assert.ok([WEATHER_FUNCTION.name, 'get_time'].includes(calls[0]?.function.name ?? ''));
   });
 
-  test('may be called several at a time when that is allowed', async () => {
+  test('may be called in parallel when that is allowed', async () => {
     const { choices } = await openai.client.chat.completions.create({
       ...question,
       messages: [{ role: 'user', content: 'What is the weather in Paris and in London? Look up both.' }],
@@ -90,9 +90,9 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
       parallel_tool_calls: true,
       max_tokens: 120,
     });
-    const calls = callsOf(choices[0]);
+    const calls = getCalls(choices[0]);
     assert.equal(new Set(calls.map(({ id }) => id)).size, calls.length);
-    for (const call of calls) assert.equal(typeof argumentsOf(call).city, 'string');
+    for (const call of calls) assert.equal(typeof parseArguments(call).city, 'string');
   });
 
   test('are not called when tool_choice is none', async () => {
@@ -111,26 +111,26 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
     const { choices } = await openai.client.chat.completions.create({
       ...question,
       tools: [time],
-      tool_choice: named('get_time'),
+      tool_choice: forceTool('get_time'),
     });
-    assert.deepEqual(argumentsOf(callsOf(choices[0])[0]), {});
+    assert.deepEqual(parseArguments(getCalls(choices[0])[0]), {});
   });
 
   test('get complex arguments at once, and in pieces with tool_stream', async () => {
-    const asked = {
+    const params = {
       ...question,
       messages: [{ role: 'user', content: 'Plan a trip to Rome and Oslo.' }] as Message[],
       tools: [trip],
-      tool_choice: named('plan_trip'),
+      tool_choice: forceTool('plan_trip'),
       stream: true as const,
     };
-    const piecesOf = async (more: object): Promise<string[]> => {
-      const chunks = await Array.fromAsync(await openai.client.chat.completions.create({ ...asked, ...more }));
-      return deltasOf(chunks).flatMap((delta) => delta.function?.arguments || []);
+    const streamArguments = async (more: object): Promise<string[]> => {
+      const chunks = await Array.fromAsync(await openai.client.chat.completions.create({ ...params, ...more }));
+      return getDeltas(chunks).flatMap((delta) => delta.function?.arguments || []);
     };
-    const [whole, ...rest] = await piecesOf({});
+    const [whole, ...rest] = await streamArguments({});
     assert.deepEqual(rest, []);
-    const pieces = await piecesOf({ tool_stream: true });
+    const pieces = await streamArguments({ tool_stream: true });
     assert.ok(pieces.length > 1);
     assert.equal(pieces.join(''), whole);
     const { cities } = z.object({ cities: z.array(z.string()).min(2).max(3) }).parse(JSON.parse(whole ?? ''));
@@ -138,12 +138,12 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
   });
 
   for (const stream of [false, true]) {
-    test(`are run by the client's own loop${stream ? ', streamed' : ''}`, async () => {
+    test(`are run by the client's tool runner${stream ? ', streamed' : ''}`, async () => {
       const cities: string[] = [];
       const runnable = {
         type: 'function' as const,
         function: {
-          ...WEATHER,
+          ...WEATHER_FUNCTION,
           parse: (text: string): { city: string } => JSON.parse(text),
           function: ({ city }: { city: string }) => {
             cities.push(city);
@@ -151,12 +151,12 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
           },
         },
       };
-      const asked = { ...question, tools: [runnable] };
+      const params = { ...question, tools: [runnable] };
       const limits = { maxChatCompletions: 4 };
       const runner = stream
-        ? openai.client.chat.completions.runTools({ ...asked, stream: true }, limits)
-        : openai.client.chat.completions.runTools(asked, limits);
-      assert.ok(await runner.finalContent(), 'an answer follows the result');
+        ? openai.client.chat.completions.runTools({ ...params, stream: true }, limits)
+        : openai.client.chat.completions.runTools(params, limits);
+      assert.ok(await runner.finalContent(), 'no answer after the tool result');
       assert.ok(cities.length > 0 && cities.every((city) => typeof city === 'string'));
       assert.equal(await runner.finalFunctionToolCallResult(), JSON.stringify(WEATHER_RESULT));
       assert.deepEqual(
@@ -167,7 +167,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
     });
   }
 
-  test("raise the events of the client's stream collector", async () => {
+  test("emit the events of the client's stream collector", async () => {
     const seen: { delta: string; snapshot: string }[] = [];
     const done: { name: string; index: number; arguments: string }[] = [];
     const stream = openai.client.chat.completions
@@ -178,13 +178,13 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
       .on('tool_calls.function.arguments.done', ({ name, index, arguments: text }) => {
         done.push({ name, index, arguments: text });
       });
-    const [call] = callsOf((await stream.finalChatCompletion()).choices[0]);
-    assert.deepEqual(done, [{ name: WEATHER.name, index: 0, arguments: call?.function.arguments }]);
+    const [call] = getCalls((await stream.finalChatCompletion()).choices[0]);
+    assert.deepEqual(done, [{ name: WEATHER_FUNCTION.name, index: 0, arguments: call?.function.arguments }]);
     assert.equal(seen.map(({ delta }) => delta).join(''), call?.function.arguments);
     assert.equal(seen.at(-1)?.snapshot, call?.function.arguments);
   });
 
-  test('declared by zod are parsed by it', async () => {
+  test('declared with zod are parsed with zod', async () => {
     const Forecast = z.object({
       city: z.string().max(40),
       unit: z.enum(['celsius', 'fahrenheit']),
@@ -195,31 +195,31 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
       ...question,
       messages: [{ role: 'user', content: 'Give me the forecast for Paris for three days in celsius.' }],
       tools: [zodFunction({ name: 'get_forecast', description: 'Get a forecast.', parameters: Forecast })],
-      tool_choice: named('get_forecast'),
+      tool_choice: forceTool('get_forecast'),
     });
     const [call] = completion.choices[0]?.message.tool_calls ?? [];
     assert.equal(completion.choices[0]?.finish_reason, 'tool_calls');
     assert.deepEqual(Forecast.parse(call?.function.parsed_arguments), JSON.parse(call?.function.arguments ?? ''));
   });
 
-  test('hear their results by tool_call_id', async () => {
-    const asked = { ...question, tools: [weather], max_tokens: 48 };
-    const first = await openai.client.chat.completions.create({ ...asked, tool_choice: 'required' });
+  test('accept their results by tool_call_id', async () => {
+    const params = { ...question, tools: [weather], max_tokens: 48 };
+    const first = await openai.client.chat.completions.create({ ...params, tool_choice: 'required' });
     const message = first.choices[0]?.message ?? assert.fail('no message');
-    const [call] = callsOf(first.choices[0]);
-    // As it came, with all fields that are null.
+    const [call] = getCalls(first.choices[0]);
+    // The client sends the message back unchanged, with all fields that are null.
     const result = { role: 'tool' as const, tool_call_id: call?.id ?? '', content: JSON.stringify(WEATHER_RESULT) };
-    const second = await openai.client.chat.completions.create({ ...asked, messages: [...messages, message, result] });
+    const second = await openai.client.chat.completions.create({ ...params, messages: [...messages, message, result] });
     const [choice] = second.choices;
     assert.ok(choice?.message.content || choice?.message.tool_calls?.length);
     assert.ok((second.usage?.prompt_tokens ?? 0) > (first.usage?.prompt_tokens ?? 0));
   });
 
-  test('keep arguments in the history that are no JSON', async () => {
+  test('accept invalid JSON as arguments in the history', async () => {
     const broken = {
       id: 'call_1',
       type: 'function' as const,
-      function: { name: WEATHER.name, arguments: '{"city": "Par' },
+      function: { name: WEATHER_FUNCTION.name, arguments: '{"city": "Par' },
     };
     const { choices } = await openai.client.chat.completions.create({
       ...question,
@@ -234,7 +234,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
     assert.ok(choices[0]?.finish_reason);
   });
 
-  test('may be thought about first', async () => {
+  test('may be called after a thought', async () => {
     const thinking = { enable_thinking: true, thinking_budget: 16 };
     const { choices, usage } = await openai.client.chat.completions.create({
       ...question,
@@ -243,28 +243,28 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
     });
     const [choice] = choices;
     const thought = (choice?.message as { reasoning_content?: string } | undefined)?.reasoning_content;
-    assert.ok(thought, 'there is a thought');
-    assert.ok(!/<\/?(think|tool_call)>/.test(thought + choice?.message.content), 'marks stay inside');
+    assert.ok(thought, 'no thought');
+    assert.ok(!/<\/?(think|tool_call)>/.test(thought + choice?.message.content), 'the answer contains template markup');
     assert.ok((usage?.completion_tokens_details?.reasoning_tokens ?? 0) > 0);
     assert.equal(choice?.finish_reason === 'tool_calls', Boolean(choice?.message.tool_calls?.length));
   });
 });
 
-/** The calls of a choice, which says as its reason that there are some. */
-function callsOf(choice: OpenAI.ChatCompletion.Choice | undefined): Call[] {
+/** Returns the tool calls of a choice. Asserts that there is one and that the finish reason is `tool_calls`. */
+function getCalls(choice: OpenAI.ChatCompletion.Choice | undefined): Call[] {
   assert.equal(choice?.finish_reason, 'tool_calls', JSON.stringify(choice));
   const calls = choice?.message.tool_calls ?? [];
-  assert.ok(calls.length > 0, 'there is a call');
+  assert.ok(calls.length > 0, 'no tool call');
   return calls.map((call) => {
     assert.ok(call.type === 'function' && call.id);
     return call;
   });
 }
 
-const argumentsOf = (call: Call | undefined): Record<string, unknown> => JSON.parse(call?.function.arguments ?? '');
+const parseArguments = (call: Call | undefined): Record<string, unknown> => JSON.parse(call?.function.arguments ?? '');
 
-const deltasOf = (chunks: readonly OpenAI.ChatCompletionChunk[]): CallDelta[] =>
+const getDeltas = (chunks: readonly OpenAI.ChatCompletionChunk[]): CallDelta[] =>
   chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
 
-const textOf = (deltas: readonly CallDelta[]): string =>
+const joinArguments = (deltas: readonly CallDelta[]): string =>
   deltas.map((delta) => delta.function?.arguments ?? '').join('');

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI, { AuthenticationError, BadRequestError, NotFoundError } from 'openai';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
 
 const MODEL = 'svc-plus';
 const messages = [{ role: 'user' as const, content: 'Count from one to ten in words, separated by commas.' }];
 
-/** Greedy, so that two calls can be compared; short, because the machine is slow. */
+/** Greedy sampling, so that two calls can be compared. Short, because the machine is slow. */
 const question = { model: MODEL, messages, temperature: 0, seed: 7, max_tokens: 16 };
 
-const clientOf = ({ baseUrl: baseURL, key: apiKey }: { baseUrl: string; key: string }): OpenAI =>
+const createClient = ({ baseUrl: baseURL, key: apiKey }: { baseUrl: string; key: string }): OpenAI =>
   new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: REQUEST_MS_MAX });
 
-describe('the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
+describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, () => {
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
     parley = await startParley();
-    client = clientOf(parley);
+    client = createClient(parley);
   });
   after(() => parley?.stop());
 
@@ -35,7 +35,7 @@ describe('the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
     assert.equal(total_tokens, prompt_tokens + completion_tokens);
   });
 
-  test('gets a stream that says the same, and its usage last', async () => {
+  test('gets a stream with the same text, and its usage last', async () => {
     const plain = await client.chat.completions.create(question);
     const stream = await client.chat.completions.create({
       ...question,
@@ -60,12 +60,12 @@ describe('the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
     assert.ok(chunks.slice(0, -1).every((chunk) => chunk.usage === null));
   });
 
-  test('gets no usage in a stream when it did not ask', async () => {
+  test('gets no usage in a stream unless requested', async () => {
     const chunks = await Array.fromAsync(await client.chat.completions.create({ ...question, stream: true }));
     assert.ok(chunks.every((chunk) => chunk.choices.length === 1 && (chunk.usage ?? null) === null));
   });
 
-  test('can use its own stream collector', async () => {
+  test('can use the stream collector of the client', async () => {
     const collected = await client.chat.completions.stream(question).finalChatCompletion();
     assert.match(collected.choices[0]?.message.content ?? '', /two/i);
   });
@@ -88,13 +88,13 @@ describe('the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
     assert.ok((usage?.completion_tokens ?? 0) > 16 / 2);
   });
 
-  test('gets two choices in one stream, told apart by index', async () => {
+  test('gets two choices in one stream, distinguished by index', async () => {
     const stream = await client.chat.completions.create({ ...question, temperature: 1, n: 2, stream: true });
-    const ended = new Set<number>();
+    const finishedChoices = new Set<number>();
     for await (const { choices } of stream) {
-      for (const choice of choices) if (choice.finish_reason) ended.add(choice.index);
+      for (const choice of choices) if (choice.finish_reason) finishedChoices.add(choice.index);
     }
-    assert.deepEqual(ended, new Set([0, 1]));
+    assert.deepEqual(finishedChoices, new Set([0, 1]));
   });
 
   test('gets log probabilities for every token', async () => {
@@ -104,7 +104,7 @@ describe('the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
     for (const { logprob, token, top_logprobs } of tokens) {
       assert.ok(logprob <= 0);
       assert.equal(top_logprobs.length, 3);
-      // Greedy: what was taken is what was likeliest.
+      // Greedy sampling takes the most likely token.
       assert.equal(top_logprobs[0]?.token, token);
     }
   });
@@ -116,8 +116,8 @@ describe('the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
   });
 
   test('with a wrong key raises AuthenticationError', async () => {
-    const stranger = clientOf({ ...parley, key: 'sk-of-somebody-else' });
-    await assert.rejects(stranger.chat.completions.create(question), (error) => {
+    const clientWithWrongKey = createClient({ ...parley, key: 'sk-unknown-key' });
+    await assert.rejects(clientWithWrongKey.chat.completions.create(question), (error) => {
       assert.ok(error instanceof AuthenticationError, String(error));
       assert.equal(error.status, 401);
       assert.equal(error.code, 'invalid_api_key');
@@ -154,7 +154,7 @@ describe('the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
     await assert.rejects(client.models.retrieve('no-such-model'), NotFoundError);
   });
 
-  test('sees a request id, another one for each call', async () => {
+  test('gets a different request id for each call', async () => {
     const call = () => client.chat.completions.create({ ...question, max_tokens: 1 }).withResponse();
     const [one, two] = [await call(), await call()];
     assert.ok(one.request_id);
@@ -163,44 +163,48 @@ describe('the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
   });
 
   test('may leave out the prefix of the compatible interface', async () => {
-    const bare = clientOf({ ...parley, baseUrl: `${parley.address}/v1` });
+    const bare = createClient({ ...parley, baseUrl: `${parley.address}/v1` });
     const answer = await bare.chat.completions.create({ ...question, max_tokens: 2 });
     assert.equal(answer.usage?.completion_tokens, 2);
   });
 });
 
-describe('the openai client for Node, with one sequence for all', { skip: lacksWeights('svc-tiny') }, () => {
-  let parley: Parley;
-  before(async () => {
-    parley = await startParley({ sequences: 1 });
-  });
-  after(() => parley?.stop());
-
-  test('frees the sequence by an abort in mid-stream', async () => {
-    const client = clientOf(parley);
-    const tiny = { model: 'svc-tiny', messages };
-    // Without its end tokens the model would go on for half a minute.
-    const tokensMax = 1500;
-    const endless = { ...tiny, max_tokens: tokensMax, logit_bias: { '0': -100, '2': -100 }, stream: true } as const;
-    const stream = await client.chat.completions.create(endless);
-    const chunks = stream[Symbol.asyncIterator]();
-    for (let seen = 0; seen < 3; seen += 1) assert.ok(!(await chunks.next()).done);
-
-    let isAnswered = false;
-    const second = client.chat.completions.create({ ...tiny, max_tokens: 2 }).then((answer) => {
-      isAnswered = true;
-      return answer;
+describe(
+  'the openai client for Node and an engine with one sequence',
+  { skip: getWeightsSkipReason('svc-tiny') },
+  () => {
+    let parley: Parley;
+    before(async () => {
+      parley = await startParley({ sequences: 1 });
     });
-    const waitingAt = performance.now();
-    for (let seen = 0; seen < 10; seen += 1) assert.ok(!(await chunks.next()).done);
-    const tokenMs = (performance.now() - waitingAt) / 10;
-    assert.ok(!isAnswered, 'the second request did not wait for the only sequence');
+    after(() => parley?.stop());
 
-    const abortedAt = performance.now();
-    stream.controller.abort();
-    assert.ok((await second).choices[0]);
-    // As fast as the machine is just now: half of what was left of the first.
-    const msMax = Math.max(10_000, ((tokensMax - 13) * tokenMs) / 2);
-    assert.ok(performance.now() - abortedAt < msMax, 'the second request waited for the end of the first');
-  });
-});
+    test('frees the sequence when it aborts a stream', async () => {
+      const client = createClient(parley);
+      const tiny = { model: 'svc-tiny', messages };
+      // Without end tokens the model continues for 30 s.
+      const tokensMax = 1500;
+      const endless = { ...tiny, max_tokens: tokensMax, logit_bias: { '0': -100, '2': -100 }, stream: true } as const;
+      const stream = await client.chat.completions.create(endless);
+      const chunks = stream[Symbol.asyncIterator]();
+      for (let seen = 0; seen < 3; seen += 1) assert.ok(!(await chunks.next()).done);
+
+      let isAnswered = false;
+      const second = client.chat.completions.create({ ...tiny, max_tokens: 2 }).then((answer) => {
+        isAnswered = true;
+        return answer;
+      });
+      const waitingAt = performance.now();
+      for (let seen = 0; seen < 10; seen += 1) assert.ok(!(await chunks.next()).done);
+      const tokenMs = (performance.now() - waitingAt) / 10;
+      assert.ok(!isAnswered, 'the second request did not wait for the only sequence');
+
+      const abortedAt = performance.now();
+      stream.controller.abort();
+      assert.ok((await second).choices[0]);
+      // Relative to the speed of the machine: half of the time that the rest of the first answer would take.
+      const msMax = Math.max(10_000, ((tokensMax - 13) * tokenMs) / 2);
+      assert.ok(performance.now() - abortedAt < msMax, 'the second request waited for the end of the first');
+    });
+  },
+);

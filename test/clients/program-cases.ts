@@ -3,53 +3,57 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { lacksModel, type TestedModel } from '../models-folder.ts';
+import { getModelSkipReason, type TestModel } from '../models-folder.ts';
 import { type Parley, type ParleyOptions, startParley } from './harness.ts';
-import { assertPublished, lacksPublishedShapes } from './published-shapes.ts';
+import { assertPublishedShapes, publishedShapesSkipReason } from './published-shapes.ts';
 import { startRecordedParley } from './recorded-parley.ts';
-import type { Exchange } from './recorder.ts';
+import type { Exchange } from './recording-proxy.ts';
 
-export interface Cases {
-  /** What the program runs, in its order. */
+export interface ProgramCases {
+  /** Names of the cases in the order in which the program runs them. */
   readonly cases: readonly string[];
-  readonly models: readonly TestedModel[];
+  readonly models: readonly TestModel[];
   /**
-   * The Parleys it talks to, by the prefix of the variables ADDRESS and KEY that name each; one may be started in its own way.
-   * Default: one without a prefix.
+   * The Parleys that the program calls, by the prefix of the environment variables ADDRESS and KEY that describe each.
+   * A function starts a Parley with other settings. Default: one without a prefix.
    */
   readonly parleys?: Readonly<Record<string, ParleyOptions | (() => Promise<Parley>)>>;
   /**
-   * Whatever the program is told of conversations and responses is checked by its published shape, and that there is one of
-   * each of these: `assertPublished`. It talks to nothing else then.
+   * Names of published shapes: all conversations and responses that the program receives are checked against their
+   * published shapes, and each of these must occur at least once (`assertPublishedShapes`). The program may call
+   * nothing else then.
    */
-  readonly published?: readonly string[];
-  /** What is looked at here when the program has ended, by its title; its Parleys still serve. */
-  readonly afterwards?: Readonly<Record<string, () => void | Promise<void>>>;
+  readonly expectedShapes?: readonly string[];
+  /** Checks after the end of the program, by their titles. The Parleys still run. */
+  readonly checksAfterwards?: Readonly<Record<string, () => void | Promise<void>>>;
 }
 
-/** A program of another language. */
+/** A test program in another language. */
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Why its tests are skipped. */
-  readonly lacks?: string | undefined;
+  /** Why its tests are skipped; undefined when they can run. */
+  readonly skipReason?: string | undefined;
 }
 
-/** One test for each case of a program, which prints a line of JSON when a case ended: `{"case", "error"}`. */
+/**
+ * Declares one test for each case of a program. The program prints a JSON line `{"case", "error"}` at the end of each
+ * case.
+ */
 export function describeProgramCases(
   title: string,
   program: Program,
-  { cases, models, parleys = { '': {} }, published, afterwards = {} }: Cases,
+  { cases, models, parleys = { '': {} }, expectedShapes, checksAfterwards = {} }: ProgramCases,
 ): void {
-  const skip = program.lacks ?? (models.map(lacksModel).find((reason) => reason !== false) || false);
+  const skip = program.skipReason ?? (models.map(getModelSkipReason).find((reason) => reason !== false) || false);
 
   describe(title, { skip }, () => {
     const results = new Map(cases.map((name) => [name, Promise.withResolvers<string | null>()]));
-    const strangers: string[] = [];
+    const unlistedCases: string[] = [];
     const started: Parley[] = [];
-    const exchanges: (readonly Exchange[])[] = [];
-    let ended: Promise<void> | undefined;
+    const recordedExchanges: (readonly Exchange[])[] = [];
+    let finished: Promise<void> | undefined;
 
     before(async () => {
       const env: Record<string, string> = {};
@@ -59,10 +63,10 @@ export function describeProgramCases(
         env[`${prefix}ADDRESS`] = parley.address;
         env[`${prefix}KEY`] = parley.key;
       }
-      ended = run(env);
+      finished = run(env);
     });
     after(async () => {
-      await ended;
+      await finished;
       await Promise.all(started.map((parley) => parley.stop()));
     });
 
@@ -73,33 +77,37 @@ export function describeProgramCases(
       });
     }
 
-    test('runs no case that is not listed here', async () => {
-      await ended;
-      assert.deepEqual(strangers, []);
+    test('runs no case that the test does not list', async () => {
+      await finished;
+      assert.deepEqual(unlistedCases, []);
     });
 
-    for (const [name, look] of Object.entries(afterwards)) {
+    for (const [name, check] of Object.entries(checksAfterwards)) {
       test(name, async () => {
-        await ended;
-        await look();
+        await finished;
+        await check();
       });
     }
 
-    if (published) {
-      test('is told nothing but what has its published shape', { skip: lacksPublishedShapes }, async () => {
-        await ended;
-        assertPublished(exchanges.flat(), published);
-      });
+    if (expectedShapes) {
+      test(
+        'gets only answers and events that match their published shapes',
+        { skip: publishedShapesSkipReason },
+        async () => {
+          await finished;
+          assertPublishedShapes(recordedExchanges.flat(), expectedShapes);
+        },
+      );
     }
 
     function start(options: ParleyOptions | (() => Promise<Parley>)): Promise<Parley> {
       if (typeof options === 'function') return options();
-      return published ? startRecorded(options) : startParley(options);
+      return expectedShapes ? startRecorded(options) : startParley(options);
     }
 
     async function startRecorded(options: ParleyOptions): Promise<Parley> {
       const parley = await startRecordedParley(options);
-      exchanges.push(parley.exchanges);
+      recordedExchanges.push(parley.exchanges);
       return parley;
     }
 
@@ -108,14 +116,14 @@ export function describeProgramCases(
         stdio: ['ignore', 'pipe', 'pipe'],
         env: { ...process.env, ...program.env, ...env, NO_PROXY: '127.0.0.1' },
       });
-      const complaint = text(child.stderr);
+      const stderr = text(child.stderr);
       for await (const line of createInterface(child.stdout)) {
         const { case: name, error }: { case: string; error: string | null } = JSON.parse(line);
         const result = results.get(name);
         if (result) result.resolve(error);
-        else strangers.push(name);
+        else unlistedCases.push(name);
       }
-      const reason = `the program did not come to it: ${await complaint}`;
+      const reason = `the program did not run this case: ${await stderr}`;
       for (const { resolve } of results.values()) resolve(reason);
     }
   });

@@ -2,24 +2,26 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findPython } from './python.ts';
-import type { Exchange } from './recorder.ts';
+import type { Exchange } from './recording-proxy.ts';
 
 const SCRIPT = fileURLToPath(new URL('python/published_shapes.py', import.meta.url));
 
-/** Lines of a run can be megabytes: streams repeat the whole response three times. */
+/**
+ * Largest output of the check, in bytes. Lines can be megabytes, because streams repeat the whole response three times.
+ */
 const OUTPUT_BYTES_MAX = 64 * 2 ** 20;
 
 const PYTHON = findPython('openresponses-types');
 
-/** Why answers cannot be checked on this machine, or false. */
-export const lacksPublishedShapes: string | false = PYTHON.lacks ?? false;
+/** Why shapes cannot be checked on this machine, or false. */
+export const publishedShapesSkipReason: string | false = PYTHON.skipReason ?? false;
 
 /**
- * Asserts that every answer and every event has the shape that is published for it, and that there was one of each of these.
+ * Asserts that every response body and event matches its published shape, and that each expected shape occurs.
  *
- * @param kinds Names of shapes of the published package, or of the official client where that has none.
+ * @param expectedShapes Names of types of the package openresponses-types, or of the openai client where that has none.
  */
-export function assertPublished(exchanges: readonly Exchange[], kinds: readonly string[]): void {
+export function assertPublishedShapes(exchanges: readonly Exchange[], expectedShapes: readonly string[]): void {
   const input = exchanges.map((exchange) => `${JSON.stringify(exchange)}\n`).join('');
   const { stdout, stderr, status } = spawnSync(PYTHON.path, [SCRIPT], {
     input,
@@ -31,7 +33,7 @@ export function assertPublished(exchanges: readonly Exchange[], kinds: readonly 
   const { faults, checked }: { faults: string[]; checked: Record<string, number> } = JSON.parse(stdout);
   assert.deepEqual(faults, []);
   assert.deepEqual(
-    kinds.filter((kind) => checked[kind] === undefined),
+    expectedShapes.filter((kind) => checked[kind] === undefined),
     [],
     `was not there to be checked; was: ${Object.keys(checked).join(', ')}`,
   );

@@ -2,13 +2,13 @@ import { describePythonCases } from './python-cases.ts';
 
 const SCRIPTED = { models: [], parleys: { '': { engine: 'scripted' } } } as const;
 
-describePythonCases('the openai client for Python, translating', {
+describePythonCases('translation with the openai client for Python', {
   ...SCRIPTED,
   client: 'openai',
   script: 'openai_translation_cases.py',
   cases: [
-    'gets the translation by extra_body',
-    'gets a stream of its segments',
+    'gets the translation with extra_body',
+    'gets a stream of segments',
     'with an unknown language raises BadRequestError',
   ],
 });
@@ -24,6 +24,6 @@ const DASHSCOPE = {
   ],
 };
 
-describePythonCases('the dashscope client for Python, 1.x, translating', { ...DASHSCOPE, overlay: 'dashscope-1' });
+describePythonCases('translation with the dashscope client for Python, 1.x', { ...DASHSCOPE, overlay: 'dashscope-1' });
 
-describePythonCases('the dashscope client for Python, 2.x, translating', DASHSCOPE);
+describePythonCases('translation with the dashscope client for Python, 2.x', DASHSCOPE);

@@ -6,23 +6,23 @@ const RECOGNITION: PythonCases = {
   models: [],
   parleys: { '': { engine: 'scripted' } },
   cases: [
-    'hears a file',
-    'hears while it sends, first what there is so far and then the whole sentence',
-    'hears the same however the audio is cut',
+    'recognizes a file',
+    'recognizes while it sends, with partial results before each whole sentence',
+    'recognizes the same text with every frame size',
     'may use one object twice',
-    'may ask for what is not done, and for words of its own',
-    'hears nothing where nobody speaks',
+    'may send ignored parameters and a vocabulary',
+    'recognizes nothing in silence',
     'with an unknown model gets ModelNotFound',
     'with a bad parameter gets InvalidParameter, which names it',
-    'hears of a failure by its callback, too',
-    'with a wrong key is told so at the handshake',
+    'gets a failure through its callback, too',
+    'with a wrong key is refused at the handshake',
     'may name its own workspace and no other',
   ],
 };
 
-describePythonCases('realtime recognition of the dashscope client for Python, 1.x', {
+describePythonCases('realtime recognition with the dashscope client for Python, 1.x', {
   ...RECOGNITION,
   overlay: 'dashscope-1',
 });
 
-describePythonCases('realtime recognition of the dashscope client for Python, what 2.x kept of 1.x', RECOGNITION);
+describePythonCases('realtime recognition with the dashscope client for Python, 2.x with the 1.x API', RECOGNITION);

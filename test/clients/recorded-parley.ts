@@ -1,17 +1,17 @@
 import { type Parley, type ParleyOptions, startParley } from './harness.ts';
-import { type Exchange, type RecorderOptions, startRecorder } from './recorder.ts';
+import { type Exchange, type RecordingProxyOptions, startRecordingProxy } from './recording-proxy.ts';
 
 export interface RecordedParley extends Parley {
   readonly exchanges: readonly Exchange[];
 }
 
-/** A Parley whose address is that of a recorder before it. */
+/** Starts a Parley behind a recording proxy; its address is the one of the proxy. */
 export const startRecordedParley = async (options?: ParleyOptions): Promise<RecordedParley> =>
-  await recorded(await startParley(options));
+  await openRecordedParley(await startParley(options));
 
-/** The same Parley, behind a recorder that ends with it. */
-export async function recorded(parley: Parley, options?: RecorderOptions): Promise<RecordedParley> {
-  const recorder = await startRecorder(parley.address, options);
+/** Puts a recording proxy in front of a Parley. `stop` stops both. */
+export async function openRecordedParley(parley: Parley, options?: RecordingProxyOptions): Promise<RecordedParley> {
+  const recorder = await startRecordingProxy(parley.address, options);
   return {
     ...parley,
     address: recorder.address,

@@ -1,33 +1,33 @@
 import { describePythonCases, type PythonCases } from './python-cases.ts';
-import { startResearchParley } from './research-parley.ts';
+import { startFakeResearchParley } from './fake-research-parley.ts';
 
 const CASES: PythonCases = {
   client: 'dashscope',
   script: 'dashscope_research_cases.py',
   models: [],
-  parleys: { '': startResearchParley },
+  parleys: { '': startFakeResearchParley },
   cases: [
-    'is asked back, piece by piece',
-    'gets a report, phase by phase, with what was looked for, what was found and where from',
-    'asks for a summary, where the client passes that on',
-    'gets increments whatever it says of them',
-    'is kept alive in silence',
-    'gets all of it asynchronously',
-    'sees a failure in mid-stream as its last event',
-    'without a stream gets InvalidParameter, in the words that are known',
-    'with messages or sizes that cannot be gets InvalidParameter',
+    'gets a clarifying question in pieces',
+    'gets a report phase by phase, with queries, findings and sources',
+    'requests a summary when the client sends output_format',
+    'gets increments whatever incremental_output is',
+    'gets keep-alive events in silence',
+    'works asynchronously',
+    'gets a failure in mid-stream as the last event',
+    'without a stream gets InvalidParameter with the prescribed text',
+    'with invalid messages or an invalid size gets InvalidParameter',
   ],
 };
 
-describePythonCases('the dashscope client for Python, 1.x, that has something looked into', {
+describePythonCases('deep research with the dashscope client for Python, 1.x', {
   ...CASES,
   overlay: 'dashscope-1',
 });
 
-describePythonCases('the dashscope client for Python, 2.x, that has something looked into', CASES);
+describePythonCases('deep research with the dashscope client for Python, 2.x', CASES);
 
-describePythonCases("the dashscope client's own example of deep research", {
+describePythonCases('the deep research example of the dashscope client', {
   ...CASES,
   script: 'dashscope_research_example_cases.py',
-  cases: ['understands both steps'],
+  cases: ['runs both steps'],
 });

@@ -1,24 +1,20 @@
-import { javaProgram } from './java.ts';
+import { createJavaProgram } from './java.ts';
 import { describeProgramCases } from './program-cases.ts';
-import { startWorkingParley } from './working-parley.ts';
+import { startServerToolsParley } from './server-tools-parley.ts';
 
-describeProgramCases(
-  'the dashscope client for Java, that lets the model use what runs here',
-  javaProgram('ServerToolsCases.java'),
-  {
-    models: [],
-    parleys: { '': startWorkingParley },
-    cases: [
-      'gets what was found beside the answer',
-      'gets it as text, too',
-      'streams pieces, with what was found in the first and the last',
-      'streams the whole answer so far, with what was found at the end',
-      'gets what was found before the answer, and then no more',
-      'is told nothing of sources that it did not ask for',
-      'gets programs while thinking, streamed',
-      'hears of both, and of their counts',
-      'is told how programs are to be asked for',
-      'with a wish that cannot be gets InvalidParameter, in the words that are known',
-    ],
-  },
-);
+describeProgramCases('server tools with the dashscope client for Java', createJavaProgram('ServerToolsCases.java'), {
+  models: [],
+  parleys: { '': startServerToolsParley },
+  cases: [
+    'gets search results with the answer',
+    'gets search results with an answer in text format',
+    'streams pieces, with search results in the first and the last event',
+    'streams the whole answer so far, with search results at the end',
+    'gets search results only before the answer with prepend_search_result',
+    'gets no sources unless requested',
+    'gets programs in a thinking stream',
+    'gets search results and programs, with their counts',
+    'gets errors that explain how to enable programs',
+    'with invalid search options gets InvalidParameter with the prescribed text',
+  ],
+});

@@ -4,19 +4,19 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { until } from '../until.ts';
 import { REQUEST_MS_MAX } from './harness.ts';
-import { type WorkingParley, startWorkingParley } from './working-parley.ts';
+import { type ServerToolsParley, startServerToolsParley } from './server-tools-parley.ts';
 
 const MODEL = 'svc-plus';
 const SENTENCE = 'Ada Lovelace wrote the first program in 1843.';
-const SAID = `${SENTENCE} Enough said.`;
+const ANSWER = `${SENTENCE} Enough said.`;
 const QUESTION = 'Who wrote the first program?';
 
-describe('clients for Node that let the model use what runs here', () => {
-  let parley: WorkingParley;
+describe('server tools with the clients for Node', () => {
+  let parley: ServerToolsParley;
   let openai: OpenAI;
   let anthropic: Anthropic;
   before(async () => {
-    parley = await startWorkingParley();
+    parley = await startServerToolsParley();
     openai = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: REQUEST_MS_MAX });
     anthropic = new Anthropic({
       baseURL: `${parley.address}/apps/anthropic`,
@@ -30,19 +30,19 @@ describe('clients for Node that let the model use what runs here', () => {
 
   describe('chat completions', () => {
     const messages = [{ role: 'user' as const, content: QUESTION }];
-    /** Fields that the client's types do not have. */
+    /** Fields that the types of the client do not have. */
     const searching: object = { enable_search: true, search_options: { enable_source: true, forced_search: true } };
 
-    test('tell text and nothing of the work, and name what has no place there', async () => {
+    test('contain text only, and name the ignored field', async () => {
       const { data, response } = await openai.chat.completions
         .create({ model: MODEL, messages, ...searching })
         .withResponse();
-      assert.equal(data.choices[0]?.message.content, SAID);
+      assert.equal(data.choices[0]?.message.content, ANSWER);
       assert.equal(data.choices[0]?.message.tool_calls, null);
       assert.equal(response.headers.get('x-parley-ignored'), 'search_options.enable_source');
     });
 
-    test('search for what is no question where they are forced to, and else not', async () => {
+    test('search without a question only when forced', async () => {
       const talk = [{ role: 'user' as const, content: 'Hello, first program!' }];
       const lastPrompt = async (fields: object): Promise<string> => {
         await openai.chat.completions.create({ model: MODEL, messages: talk, ...fields });
@@ -52,15 +52,15 @@ describe('clients for Node that let the model use what runs here', () => {
       assert.ok(!(await lastPrompt({ enable_search: true })).includes('search-results'));
     });
 
-    test('stream programs as thought and text', async () => {
+    test('stream an answer that used a program', async () => {
       const options: object = { enable_code_interpreter: true, enable_thinking: true };
       const stream = openai.chat.completions.stream({ model: MODEL, messages, ...options });
       const { choices } = await stream.finalChatCompletion();
-      assert.equal(choices[0]?.message.content, SAID);
+      assert.equal(choices[0]?.message.content, ANSWER);
       assert.equal(choices[0]?.finish_reason, 'stop');
     });
 
-    test('are refused a program without a stream', async () => {
+    test('are refused programs without a stream', async () => {
       const options: object = { enable_code_interpreter: true, enable_thinking: true };
       await assert.rejects(
         openai.chat.completions.create({ model: MODEL, messages, ...options }),
@@ -70,7 +70,7 @@ describe('clients for Node that let the model use what runs here', () => {
   });
 
   describe('responses', () => {
-    const ASKED = {
+    const REQUEST = {
       model: MODEL,
       input: QUESTION,
       tools: [
@@ -81,10 +81,10 @@ describe('clients for Node that let the model use what runs here', () => {
 
     test('have items of searches and programs, and citations', async () => {
       const response = await openai.responses.create({
-        ...ASKED,
+        ...REQUEST,
         include: ['web_search_call.action.sources', 'code_interpreter_call.outputs'],
       });
-      assert.equal(response.output_text, SAID);
+      assert.equal(response.output_text, ANSWER);
       const [search, code, message] = response.output;
       assert.ok(search?.type === 'web_search_call' && search.action.type === 'search');
       assert.deepEqual([search.status, search.action.query], ['completed', 'first program']);
@@ -95,11 +95,11 @@ describe('clients for Node that let the model use what runs here', () => {
       const [citation] = message.content[0].annotations;
       assert.ok(citation?.type === 'url_citation');
       const { start_index: from, end_index: to, url, title } = citation;
-      assert.deepEqual([SAID.slice(from, to), url, title], [SENTENCE, parley.ada.url, parley.ada.title]);
+      assert.deepEqual([ANSWER.slice(from, to), url, title], [SENTENCE, parley.ada.url, parley.ada.title]);
     });
 
-    test('stream the same, which the helper of the client puts together', async () => {
-      const stream = openai.responses.stream(ASKED);
+    test('stream the same, which the helper of the client collects', async () => {
+      const stream = openai.responses.stream(REQUEST);
       const types = new Map<string, number>();
       let code = '';
       let text = '';
@@ -110,7 +110,7 @@ describe('clients for Node that let the model use what runs here', () => {
         if (event.type === 'response.code_interpreter_call_code.delta') code += event.delta;
       }
       const response = await stream.finalResponse();
-      assert.equal(response.output_text, SAID);
+      assert.equal(response.output_text, ANSWER);
       assert.deepEqual(
         response.output.map(({ type }) => type),
         ['web_search_call', 'code_interpreter_call', 'message'],
@@ -128,48 +128,48 @@ describe('clients for Node that let the model use what runs here', () => {
         assert.equal(types.get(type), 1, type);
     });
 
-    test('are kept, told again and gone on from, by id and by what was told', async () => {
-      const first = await openai.responses.create(ASKED);
+    test('are stored, retrieved and continued, by id or by their items', async () => {
+      const first = await openai.responses.create(REQUEST);
       const again = await openai.responses.retrieve(first.id);
       assert.deepEqual(again.output, first.output);
-      await openai.responses.create({ ...ASKED, previous_response_id: first.id, input: 'And then?' });
+      await openai.responses.create({ ...REQUEST, previous_response_id: first.id, input: 'And then?' });
       const chained = parley.prompts.at(-1) ?? '';
-      // As a program sends back what it was told: the types of what is told and of what is asked differ a little.
-      const given: OpenAI.Responses.ResponseInput = JSON.parse(JSON.stringify(first.output));
+      // A program sends back what it received. The types of requests and responses differ slightly.
+      const items: OpenAI.Responses.ResponseInput = JSON.parse(JSON.stringify(first.output));
       await openai.responses.create({
-        ...ASKED,
-        input: [{ role: 'user', content: QUESTION }, ...given, { role: 'user', content: 'And then?' }],
+        ...REQUEST,
+        input: [{ role: 'user', content: QUESTION }, ...items, { role: 'user', content: 'And then?' }],
       });
       assert.equal(parley.prompts.at(-1), chained);
-      assert.deepEqual(callsIn(chained), ['web_search', 'code_interpreter']);
+      assert.deepEqual(findCallNames(chained), ['web_search', 'code_interpreter']);
     });
 
-    test('are made in the background with the same items, whoever reads them', async () => {
-      const { id } = await openai.responses.create({ ...ASKED, background: true, stream: false });
-      const response = await until('the response is made', { withinMs: REQUEST_MS_MAX }, async () => {
-        const told = await openai.responses.retrieve(id);
-        return told.status === 'completed' ? told : undefined;
+    test('are created in the background with the same items, polled or streamed', async () => {
+      const { id } = await openai.responses.create({ ...REQUEST, background: true, stream: false });
+      const response = await until('the response is completed', { timeoutMs: REQUEST_MS_MAX }, async () => {
+        const current = await openai.responses.retrieve(id);
+        return current.status === 'completed' ? current : undefined;
       });
       assert.deepEqual(
         response.output.map(({ type }) => type),
         ['web_search_call', 'code_interpreter_call', 'message'],
       );
-      const stream = await openai.responses.create({ ...ASKED, background: true, stream: true });
+      const stream = await openai.responses.create({ ...REQUEST, background: true, stream: true });
       const types: string[] = [];
-      let made = '';
+      let createdId = '';
       for await (const event of stream) {
         types.push(event.type);
-        if (event.type === 'response.created') made = event.response.id;
+        if (event.type === 'response.created') createdId = event.response.id;
       }
       assert.ok(types.includes('response.web_search_call.searching'));
       const reread: string[] = [];
-      for await (const event of await openai.responses.retrieve(made, { stream: true })) reread.push(event.type);
+      for await (const event of await openai.responses.retrieve(createdId, { stream: true })) reread.push(event.type);
       assert.deepEqual(reread, types);
     });
 
-    test('list the items of a conversation that they were made in', async () => {
+    test('append their items to their conversation', async () => {
       const conversation = await openai.conversations.create();
-      await openai.responses.create({ ...ASKED, conversation: conversation.id });
+      await openai.responses.create({ ...REQUEST, conversation: conversation.id });
       const items = await openai.conversations.items.list(conversation.id, { order: 'asc' });
       assert.deepEqual(
         items.data.map(({ type }) => type),
@@ -177,14 +177,14 @@ describe('clients for Node that let the model use what runs here', () => {
       );
     });
 
-    test('force a search, and are refused an extractor alone', async () => {
+    test('force a search, and are refused with an extractor alone', async () => {
       const input = 'Hello, first program!';
-      const forced = await openai.responses.create({ ...ASKED, input, tool_choice: { type: 'web_search_preview' } });
+      const forced = await openai.responses.create({ ...REQUEST, input, tool_choice: { type: 'web_search_preview' } });
       assert.ok(forced.output.some(({ type }) => type === 'web_search_call'));
-      const free = await openai.responses.create({ ...ASKED, input });
+      const free = await openai.responses.create({ ...REQUEST, input });
       assert.ok(!free.output.some(({ type }) => type === 'web_search_call'));
       const extractor: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
-        ...ASKED,
+        ...REQUEST,
         tools: [JSON.parse('{"type":"web_extractor"}')],
       };
       await assert.rejects(openai.responses.create(extractor), /web_extractor needs web_search/);
@@ -192,7 +192,7 @@ describe('clients for Node that let the model use what runs here', () => {
   });
 
   describe('messages', () => {
-    const ASKED = {
+    const REQUEST = {
       model: MODEL,
       max_tokens: 64,
       messages: [{ role: 'user' as const, content: QUESTION }],
@@ -214,7 +214,7 @@ describe('clients for Node that let the model use what runs here', () => {
     ];
 
     test('have blocks of uses and results, and citations', async () => {
-      const message = await anthropic.messages.create(ASKED);
+      const message = await anthropic.messages.create(REQUEST);
       assert.deepEqual(
         message.content.map(({ type }) => type),
         TYPES,
@@ -238,36 +238,36 @@ describe('clients for Node that let the model use what runs here', () => {
       assert.ok(Date.parse(message.container?.expires_at ?? '') > Date.now());
     });
 
-    test('stream the same, which the helper of the client puts together', async () => {
-      const stream = anthropic.messages.stream(ASKED);
+    test('stream the same, which the helper of the client collects', async () => {
+      const stream = anthropic.messages.stream(REQUEST);
       const cited: string[] = [];
       stream.on('citation', (citation) => cited.push(citation.cited_text));
       const streamed = await stream.finalMessage();
-      const whole = await anthropic.messages.create(ASKED);
+      const whole = await anthropic.messages.create(REQUEST);
       assert.deepEqual(cited, [parley.ada.passage]);
-      assert.deepEqual(plain(streamed.content), plain(whole.content));
+      assert.deepEqual(normalizeCallIds(streamed.content), normalizeCallIds(whole.content));
       assert.deepEqual(streamed.usage.server_tool_use, whole.usage.server_tool_use);
       assert.ok(streamed.container?.id);
     });
 
-    test('are gone on from with all that was told', async () => {
-      const { content } = await anthropic.messages.create(ASKED);
+    test('continue from all returned blocks', async () => {
+      const { content } = await anthropic.messages.create(REQUEST);
       const { response } = await anthropic.messages
         .create({
-          ...ASKED,
-          messages: [...ASKED.messages, { role: 'assistant', content }, { role: 'user', content: 'And then?' }],
+          ...REQUEST,
+          messages: [...REQUEST.messages, { role: 'assistant', content }, { role: 'user', content: 'And then?' }],
         })
         .withResponse();
       assert.equal(response.headers.get('x-parley-ignored'), null);
       const prompt = parley.prompts.at(-1) ?? '';
-      assert.deepEqual(callsIn(prompt), ['web_search', 'web_fetch', 'code_execution']);
-      const [, told = ''] = /<tool_response>\n([^]*?)<\/tool_response>/.exec(prompt) ?? [];
-      assert.ok(told.includes(parley.ada.passage), 'what was found comes back with its text');
+      assert.deepEqual(findCallNames(prompt), ['web_search', 'web_fetch', 'code_execution']);
+      const [, toolResponse = ''] = /<tool_response>\n([^]*?)<\/tool_response>/.exec(prompt) ?? [];
+      assert.ok(toolResponse.includes(parley.ada.passage), 'the prompt lacks the text of the search result');
     });
 
-    test('make sure of a search that is forced, and of none else', async () => {
-      const talk = { ...ASKED, messages: [{ role: 'user' as const, content: 'Hello, first program!' }] };
-      const tools = ASKED.tools.slice(0, 1);
+    test('search without a question only when forced', async () => {
+      const talk = { ...REQUEST, messages: [{ role: 'user' as const, content: 'Hello, first program!' }] };
+      const tools = REQUEST.tools.slice(0, 1);
       const forced = await anthropic.messages.create({
         ...talk,
         tools,
@@ -281,47 +281,48 @@ describe('clients for Node that let the model use what runs here', () => {
       );
     });
 
-    test('are read no page of a host that is blocked', async () => {
-      const [search, fetch] = ASKED.tools;
+    test('read no page of a blocked host', async () => {
+      const [search, fetch] = REQUEST.tools;
       assert.ok(search && fetch?.name === 'web_fetch');
       const tools = [search, { ...fetch, blocked_domains: ['127.0.0.1'] }];
-      const { content } = await anthropic.messages.create({ ...ASKED, tools });
+      const { content } = await anthropic.messages.create({ ...REQUEST, tools });
       assert.deepEqual(
         content.map(({ type }) => type),
         ['server_tool_use', 'web_search_tool_result', 'text', 'text'],
       );
     });
 
-    test('are counted with the tool that runs programs, by its place where it is not offered', async () => {
-      const own = { name: 'weather', input_schema: { type: 'object' as const, properties: {} } };
-      const { messages } = ASKED;
+    test('count the tokens of the code tool, and name it as ignored when it is not offered', async () => {
+      const weatherTool = { name: 'weather', input_schema: { type: 'object' as const, properties: {} } };
+      const { messages } = REQUEST;
       const count = async (more: Partial<Anthropic.MessageCountTokensParams>) =>
         await anthropic.messages.countTokens({ model: MODEL, messages, ...more }).withResponse();
-      const program = ASKED.tools.slice(2);
-      const [plain, offered] = [await count({}), await count({ tools: program })];
-      assert.ok(offered.data.input_tokens > plain.data.input_tokens + 10);
+      const program = REQUEST.tools.slice(2);
+      const [withoutTools, withCodeTool] = [await count({}), await count({ tools: program })];
+      assert.ok(withCodeTool.data.input_tokens > withoutTools.data.input_tokens + 10);
       const { data, response } = await count({
-        tools: [own, ...program],
-        tool_choice: { type: 'tool', name: own.name },
+        tools: [weatherTool, ...program],
+        tool_choice: { type: 'tool', name: weatherTool.name },
       });
       assert.equal(decodeURIComponent(response.headers.get('x-parley-ignored') ?? ''), 'tools[1]');
-      assert.ok(data.input_tokens < offered.data.input_tokens + 10);
+      assert.ok(data.input_tokens < withCodeTool.data.input_tokens + 10);
     });
 
-    test('are refused a version that does not run here', async () => {
+    test('are refused with an unsupported tool version', async () => {
       await assert.rejects(
-        anthropic.messages.create({ ...ASKED, tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] }),
+        anthropic.messages.create({ ...REQUEST, tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] }),
         /use code_execution_20250522/,
       );
     });
   });
 });
 
-/** Each answer has calls of its own. */
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replaceAll(/srvtoolu_\w+/g, 'srvtoolu'));
+/** Makes the call ids of two answers equal. */
+const normalizeCallIds = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value).replaceAll(/srvtoolu_\w+/g, 'srvtoolu'));
 
-/** Names of the calls that a prompt tells, in their order; the one of the description is no call. */
-const callsIn = (prompt: string): string[] =>
+/** Returns the names of the tool calls in a prompt, in order, without the example call of the tool description. */
+const findCallNames = (prompt: string): string[] =>
   [...prompt.matchAll(/<tool_call>\n\{"name": ?"(\w+)"/g)]
     .map(([, name = '']) => name)
     .filter((name) => name !== 'NAME');

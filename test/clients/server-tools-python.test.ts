@@ -1,48 +1,48 @@
 import { describePythonCases, type PythonCases } from './python-cases.ts';
-import { startWorkingParley } from './working-parley.ts';
+import { startServerToolsParley } from './server-tools-parley.ts';
 
 const NATIVE: PythonCases = {
   client: 'dashscope',
   script: 'dashscope_server_tools_cases.py',
   models: [],
-  parleys: { '': startWorkingParley },
+  parleys: { '': startServerToolsParley },
   cases: [
-    'gets what was found beside the answer, and the count',
-    'gets it as text, too',
-    'streams pieces, with what was found in the first and the last',
-    'streams the whole answer so far, with what was found at the end',
-    'gets what was found before the answer, and then no more',
-    'gets programs while thinking, streamed',
-    'with a wish that cannot be gets InvalidParameter, in the words that are known',
+    'gets search results with the answer, and the number of searches',
+    'gets search results with an answer in text format',
+    'streams pieces, with search results in the first and the last event',
+    'streams the whole answer so far, with search results at the end',
+    'gets search results only before the answer with prepend_search_result',
+    'gets programs in a thinking stream',
+    'with invalid search options gets InvalidParameter with the prescribed text',
   ],
 };
 
-describePythonCases('the dashscope client for Python, 1.x, that lets the model use what runs here', {
+describePythonCases('server tools with the dashscope client for Python, 1.x', {
   ...NATIVE,
   overlay: 'dashscope-1',
 });
 
-describePythonCases('the dashscope client for Python, 2.x, that lets the model use what runs here', NATIVE);
+describePythonCases('server tools with the dashscope client for Python, 2.x', NATIVE);
 
-describePythonCases('the openai client for Python that lets the model use what runs here', {
+describePythonCases('server tools with the openai client for Python', {
   client: 'openai',
   script: 'openai_server_tools_cases.py',
   models: [],
-  parleys: { '': startWorkingParley },
+  parleys: { '': startServerToolsParley },
   cases: [
-    'chat completions say text only, streamed or not',
-    'responses have items and citations, and the helper puts the same together',
-    'responses are gone on from with the items that were told',
+    'chat completions contain text only, streamed or not',
+    'responses have items and citations, and the helper collects the same',
+    'responses continue from the returned items',
   ],
 });
 
-describePythonCases('the anthropic client for Python that lets the model use what runs here', {
+describePythonCases('server tools with the anthropic client for Python', {
   client: 'anthropic',
   script: 'anthropic_server_tools_cases.py',
   models: [],
-  parleys: { '': startWorkingParley },
+  parleys: { '': startServerToolsParley },
   cases: [
-    'messages have blocks and citations, and the helper puts the same together',
-    'messages are gone on from with the blocks that were told',
+    'messages have blocks and citations, and the helper collects the same',
+    'messages continue from the returned blocks',
   ],
 });

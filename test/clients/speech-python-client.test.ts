@@ -1,20 +1,20 @@
 import { describePythonCases } from './python-cases.ts';
 
-/** Of the two models one has something to run, so that a vocabulary for it can be used. */
+/** Runs one of the two speech models, so that a vocabulary for it becomes usable. */
 const config = 'models: {svc-asr: {weights: default, interfaces: [speech]}}\nspeech: {allow: [127.0.0.1]}\n';
 
-describePythonCases('speech by the dashscope client for Python, 2.x', {
+describePythonCases('speech with the dashscope client for Python, 2.x', {
   client: 'dashscope',
   script: 'dashscope_client_speech_cases.py',
   models: [],
   parleys: { '': { engine: 'scripted', config } },
   cases: [
-    'makes, lists, gets, updates and deletes a vocabulary',
-    'hears files with the model that it names by itself, and fails alone what is none',
-    'hears files while it does something else',
-    'has failed where nothing was heard, and says why',
-    'hears what it sends, event by event, and counts its seconds',
-    'hears a file of its own, and two recognitions on one connection',
-    'is told that there is no such model',
+    'creates, lists, gets, updates and deletes a vocabulary',
+    'recognizes files with its default model, and fails only the missing file',
+    'recognizes files asynchronously',
+    'fails with a reason when no file can be read',
+    'recognizes streamed audio event by event, and counts its seconds',
+    'recognizes a local file, and runs two recognitions on one connection',
+    'gets ModelNotFound for an unknown model',
   ],
 });

@@ -8,19 +8,19 @@ const TRANSCRIPTION: PythonCases = {
   models: [],
   parleys: { '': { engine: 'scripted', config } },
   cases: [
-    'hears files, and fails alone what is none',
-    'finds the times of sentences and words',
-    'hears a list of words, and is refused one that is not there',
-    'may ask for channels, words that are not to be read, and what nobody here can do',
-    'has failed where nothing was heard, and says why',
-    'is refused a file of the machine, and an unknown model',
-    'asks about a task that nobody knows',
+    'recognizes files, and fails only those that cannot be read',
+    'gets the times of sentences and words',
+    'accepts a vocabulary, and is refused with an unknown one',
+    'may send channels, a word filter and ignored parameters',
+    'fails with a reason when no file can be read',
+    'is refused with a file URL, and with an unknown model',
+    'gets status UNKNOWN for an unknown task',
   ],
 };
 
-describePythonCases('transcription by the dashscope client for Python, 1.x', {
+describePythonCases('transcription with the dashscope client for Python, 1.x', {
   ...TRANSCRIPTION,
   overlay: 'dashscope-1',
 });
 
-describePythonCases('transcription by the dashscope client for Python, what 2.x kept of 1.x', TRANSCRIPTION);
+describePythonCases('transcription with the dashscope client for Python, 2.x with the 1.x API', TRANSCRIPTION);

@@ -3,9 +3,9 @@ import OpenAI from 'openai';
 import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
 
 /**
- * The client for Node at a Parley that runs as long as the tests of the suite it is called in.
+ * Creates a client for Node and a Parley that runs during the tests of the calling suite.
  *
- * @param timeout Of a request, in ms. Default: REQUEST_MS_MAX.
+ * @param timeout Timeout of a request, in ms. Default: REQUEST_MS_MAX.
  */
 export function useOpenAI({ timeout = REQUEST_MS_MAX }: { readonly timeout?: number } = {}): {
   readonly client: OpenAI;

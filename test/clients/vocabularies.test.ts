@@ -1,33 +1,33 @@
-import { javaProgram } from './java.ts';
+import { createJavaProgram } from './java.ts';
 import { describeProgramCases } from './program-cases.ts';
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 
-/** Of the two models one has something to run, so that a vocabulary for it can be used; whatever this machine has. */
+/** Runs one of the two speech models, so that a vocabulary for it becomes usable, whatever weights the machine has. */
 const config = 'models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}\n';
-const ALONE = { models: [], parleys: { '': { engine: 'scripted', config } } } as const;
+const SCRIPTED = { models: [], parleys: { '': { engine: 'scripted', config } } } as const;
 
 const PYTHON: PythonCases = {
-  ...ALONE,
+  ...SCRIPTED,
   client: 'dashscope',
   script: 'dashscope_vocabulary_cases.py',
   cases: [
-    'makes, lists, queries, updates and deletes a vocabulary',
-    'goes through its vocabularies in pages, the newest first, and by prefix',
-    'hears that a vocabulary cannot be used yet',
-    'hears which entry is against which rule, and keeps what it had',
-    'may have ten of them',
+    'creates, lists, queries, updates and deletes a vocabulary',
+    'lists its vocabularies in pages, newest first, and by prefix',
+    'gets status UNDEPLOYED while no engine serves the target model',
+    'gets the invalid entry and its rule, and keeps the old entries',
+    'may have at most ten vocabularies',
   ],
 };
 
-describePythonCases('vocabularies of the dashscope client for Python, 1.x', { ...PYTHON, overlay: 'dashscope-1' });
+describePythonCases('vocabularies with the dashscope client for Python, 1.x', { ...PYTHON, overlay: 'dashscope-1' });
 
-describePythonCases('vocabularies of the dashscope client for Python, what 2.x kept of 1.x', PYTHON);
+describePythonCases('vocabularies with the dashscope client for Python, 2.x with the 1.x API', PYTHON);
 
-describeProgramCases('vocabularies of the dashscope client for Java', javaProgram('VocabularyCases.java'), {
-  ...ALONE,
+describeProgramCases('vocabularies with the dashscope client for Java', createJavaProgram('VocabularyCases.java'), {
+  ...SCRIPTED,
   cases: [
-    'makes, lists, queries, updates and deletes a vocabulary',
-    'goes through its vocabularies in pages, the newest first, and by prefix',
-    'hears what there is not, and what is against a rule',
+    'creates, lists, queries, updates and deletes a vocabulary',
+    'lists its vocabularies in pages, newest first, and by prefix',
+    'gets errors for unknown vocabularies and invalid entries',
   ],
 });

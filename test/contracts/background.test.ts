@@ -3,20 +3,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { RunRecord, RunStep } from '../../src/store/background.ts';
+import type { BackgroundRunRecord, BackgroundRunUpdate } from '../../src/store/background.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { DIALECTS } from './__fixtures__/dialects.ts';
 
-/** A time that no 32-bit column holds. */
+/** A timestamp that does not fit into 32 bits. */
 const NOW = 1_790_000_000_123;
-const PLACE = { region: 'cn-beijing', workspace: 'primary' } as const;
+const SCOPE = { region: 'cn-beijing', workspace: 'primary' } as const;
 const STRANGERS = [
-  { ...PLACE, workspace: 'other' },
-  { ...PLACE, region: 'ap-southeast-1' },
+  { ...SCOPE, workspace: 'other' },
+  { ...SCOPE, region: 'ap-southeast-1' },
 ] as const;
 
-const run = (id: string, change: Partial<RunRecord> = {}): RunRecord => ({
-  ...PLACE,
+const createRun = (id: string, change: Partial<BackgroundRunRecord> = {}): BackgroundRunRecord => ({
+  ...SCOPE,
   id,
   keyId: 'key_1',
   state: 'queued',
@@ -36,7 +36,7 @@ const run = (id: string, change: Partial<RunRecord> = {}): RunRecord => ({
 const END = { at: NOW + 5, eventsUntil: NOW + 10 };
 
 for (const { name, dialect } of DIALECTS) {
-  describe(`responses that nobody waits for, in the store on ${name}`, () => {
+  describe(`background runs in the store on ${name}`, () => {
     let folder = '';
     let store: Store;
     before(async () => {
@@ -48,67 +48,68 @@ for (const { name, dialect } of DIALECTS) {
       await rm(folder, { recursive: true });
     });
 
-    const made = async (id: string, change: Partial<RunRecord> = {}) => {
-      const record = run(id, change);
+    const insertRun = async (id: string, change: Partial<BackgroundRunRecord> = {}) => {
+      const record = createRun(id, change);
       await store.background.insert(record);
       return record;
     };
-    const step = (id: string, change: Partial<RunStep>) =>
-      store.background.advance(id, { state: 'in_progress', ...change });
+    const updateRun = (id: string, change: Partial<BackgroundRunUpdate>) =>
+      store.background.update(id, { state: 'in_progress', ...change });
 
-    it('gives one back as it was put in, to its owner only', async () => {
+    it('returns a run unchanged, to its owner only', async () => {
       const full = { conversation: 'conv_1', previous: 'resp_0', endedAt: NOW + 1, eventsUntil: NOW + 2 };
-      for (const record of [await made('resp_a'), await made('resp_b', full)]) {
-        assert.deepEqual(await store.background.find(PLACE, record.id), record);
-        assert.deepEqual(await store.background.findAnywhere(record.id), record);
-        const { json: _, body: __, ...link } = record;
-        assert.deepEqual(await store.background.findState(record.id), link);
+      for (const record of [await insertRun('resp_a'), await insertRun('resp_b', full)]) {
+        assert.deepEqual(await store.background.find(SCOPE, record.id), record);
+        assert.deepEqual(await store.background.findInAnyTenant(record.id), record);
+        const { json: _, body: __, ...summary } = record;
+        assert.deepEqual(await store.background.findSummary(record.id), summary);
         for (const stranger of STRANGERS) {
           assert.equal(await store.background.find(stranger, record.id), undefined);
           assert.equal(await store.background.remove(stranger, record.id), false);
         }
       }
-      assert.equal(await store.background.remove(PLACE, 'resp_a'), true);
-      assert.equal(await store.background.find(PLACE, 'resp_a'), undefined);
+      assert.equal(await store.background.remove(SCOPE, 'resp_a'), true);
+      assert.equal(await store.background.find(SCOPE, 'resp_a'), undefined);
     });
 
-    it('changes one for its newest attempt only, and not behind its end', async () => {
-      await made('resp_fence');
-      assert.equal(await step('resp_fence', { attempt: 1, isBegin: true }), true);
-      assert.equal(await step('resp_fence', { attempt: 2, isBegin: true }), true);
-      assert.equal(await step('resp_fence', { attempt: 1 }), false);
-      assert.equal(await step('resp_fence', { attempt: 1, isBegin: true }), false);
-      assert.equal(await step('resp_fence', { attempt: 2 }), true);
-      assert.equal(await step('resp_fence', { state: 'cancelled', json: '{}', end: END }), true);
-      assert.equal(await step('resp_fence', { attempt: 2, state: 'completed', end: END }), false);
-      assert.equal(await step('resp_none', {}), false);
-      const { state, json, body, endedAt, eventsUntil } = (await store.background.find(PLACE, 'resp_fence')) ?? run('');
+    it('updates a run for its newest attempt only, and not after its completion', async () => {
+      await insertRun('resp_fence');
+      assert.equal(await updateRun('resp_fence', { attempt: 1, isStart: true }), true);
+      assert.equal(await updateRun('resp_fence', { attempt: 2, isStart: true }), true);
+      assert.equal(await updateRun('resp_fence', { attempt: 1 }), false);
+      assert.equal(await updateRun('resp_fence', { attempt: 1, isStart: true }), false);
+      assert.equal(await updateRun('resp_fence', { attempt: 2 }), true);
+      assert.equal(await updateRun('resp_fence', { state: 'cancelled', json: '{}', completion: END }), true);
+      assert.equal(await updateRun('resp_fence', { attempt: 2, state: 'completed', completion: END }), false);
+      assert.equal(await updateRun('resp_none', {}), false);
+      const { state, json, body, endedAt, eventsUntil } =
+        (await store.background.find(SCOPE, 'resp_fence')) ?? createRun('');
       assert.deepEqual(
         [state, json, body, endedAt, eventsUntil],
         ['cancelled', '{}', undefined, END.at, END.eventsUntil],
       );
     });
 
-    it('tells no answer twice: what completed has its object elsewhere', async () => {
+    it('drops the object of a completed run, because the response is stored elsewhere', async () => {
       for (const state of ['completed', 'incomplete'] as const) {
-        await made(`resp_${state}`);
-        assert.equal(await step(`resp_${state}`, { state, end: END }), true);
-        assert.equal((await store.background.find(PLACE, `resp_${state}`))?.json, undefined);
+        await insertRun(`resp_${state}`);
+        assert.equal(await updateRun(`resp_${state}`, { state, completion: END }), true);
+        assert.equal((await store.background.find(SCOPE, `resp_${state}`))?.json, undefined);
       }
     });
 
-    it('takes events right behind the last one, and none elsewhere', async () => {
-      await made('resp_events');
+    it('accepts only events that directly follow the last one', async () => {
+      await insertRun('resp_events');
       const events = (first: number, count: number) => ({ events: { first, count, chars: 7 } });
-      for (const first of [0, 1, 3]) assert.equal(await step('resp_events', events(first, 2)), false);
-      assert.equal(await step('resp_events', events(2, 2)), true);
-      assert.equal(await step('resp_events', events(2, 2)), false);
-      assert.equal(await step('resp_events', events(4, 1)), true);
-      const { lastSequence, eventChars } = (await store.background.find(PLACE, 'resp_events')) ?? run('');
+      for (const first of [0, 1, 3]) assert.equal(await updateRun('resp_events', events(first, 2)), false);
+      assert.equal(await updateRun('resp_events', events(2, 2)), true);
+      assert.equal(await updateRun('resp_events', events(2, 2)), false);
+      assert.equal(await updateRun('resp_events', events(4, 1)), true);
+      const { lastSequence, eventChars } = (await store.background.find(SCOPE, 'resp_events')) ?? createRun('');
       assert.deepEqual([lastSequence, eventChars], [4, 24]);
     });
 
-    it('reads events from the chunk on that has the one asked for', async () => {
+    it('reads events from the chunk that contains the requested event', async () => {
       const chunks = [
         { first: 0, texts: ['a\n\n', '"b"\u2028\n\n'] },
         { first: 2, texts: ['c'] },
@@ -125,43 +126,46 @@ for (const { name, dialect } of DIALECTS) {
       await assert.rejects(store.responseEvents.insert('resp_chunks', { first: 2, texts: ['again'] }), {
         kind: 'internal',
       });
-      await store.responseEvents.clear([]);
-      await store.responseEvents.clear(['resp_chunks', 'resp_none']);
+      await store.responseEvents.removeAll([]);
+      await store.responseEvents.removeAll(['resp_chunks', 'resp_none']);
       assert.deepEqual(await read(0), []);
       assert.equal((await store.responseEvents.read('resp_other', { from: 0, chunksMax: 1 })).length, 1);
     });
 
-    it('counts those of a key that have not ended', async () => {
-      await made('resp_k1', { keyId: 'key_many' });
-      await made('resp_k2', { keyId: 'key_many', state: 'in_progress' });
-      await made('resp_k3', { keyId: 'key_many', state: 'failed', endedAt: NOW });
+    it('counts the unfinished runs of a key', async () => {
+      await insertRun('resp_k1', { keyId: 'key_many' });
+      await insertRun('resp_k2', { keyId: 'key_many', state: 'in_progress' });
+      await insertRun('resp_k3', { keyId: 'key_many', state: 'failed', endedAt: NOW });
       assert.equal(await store.background.countUnfinished('key_many'), 2);
       assert.equal(await store.background.countUnfinished('key_none'), 0);
     });
 
-    it('gives out once whose events are kept no longer', async () => {
-      await made('resp_past1', { endedAt: NOW, eventsUntil: 100 });
-      await made('resp_past2', { endedAt: NOW, eventsUntil: 101 });
-      await made('resp_kept', { endedAt: NOW, eventsUntil: 102 });
-      const take = (limit: number) => store.background.takePastEvents({ now: 102, limit });
-      assert.equal((await take(1)).length, 1);
-      assert.equal((await take(9)).length, 1);
-      assert.deepEqual(await take(9), []);
-      assert.equal((await store.background.find(PLACE, 'resp_kept'))?.eventsUntil, 102);
-      assert.equal((await store.background.find(PLACE, 'resp_past1'))?.eventsUntil, undefined);
+    it('returns each run with expired events once', async () => {
+      await insertRun('resp_past1', { endedAt: NOW, eventsUntil: 100 });
+      await insertRun('resp_past2', { endedAt: NOW, eventsUntil: 101 });
+      await insertRun('resp_kept', { endedAt: NOW, eventsUntil: 102 });
+      const takeExpired = (limit: number) => store.background.takeRunsWithExpiredEvents({ now: 102, limit });
+      assert.equal((await takeExpired(1)).length, 1);
+      assert.equal((await takeExpired(9)).length, 1);
+      assert.deepEqual(await takeExpired(9), []);
+      assert.equal((await store.background.find(SCOPE, 'resp_kept'))?.eventsUntil, 102);
+      assert.equal((await store.background.find(SCOPE, 'resp_past1'))?.eventsUntil, undefined);
     });
 
-    it('lists by conversation, by place and by age, page by page', async () => {
-      const own = { workspace: 'listed' };
+    it('lists by conversation, by tenant scope and by age, page by page', async () => {
+      const listScope = { workspace: 'listed' };
       for (const [at, id] of ['resp_l3', 'resp_l1', 'resp_l2'].entries())
-        await made(id, { ...own, conversation: 'conv_l', createdAt: at + 1 });
+        await insertRun(id, { ...listScope, conversation: 'conv_l', createdAt: at + 1 });
       const ids = (links: readonly { readonly id: string }[]) => links.map(({ id }) => id);
       const { background } = store;
-      assert.deepEqual(ids(await background.listOfConversation('conv_l', { limit: 2 })), ['resp_l1', 'resp_l2']);
-      assert.deepEqual(ids(await background.listOfConversation('conv_l', { limit: 2, after: 'resp_l2' })), ['resp_l3']);
-      assert.deepEqual(ids(await background.list({ ...own, limit: 9, after: 'resp_l1' })), ['resp_l2', 'resp_l3']);
-      assert.deepEqual(ids(await background.list({ ...own, region: 'ap-southeast-1', limit: 9 })), []);
-      assert.deepEqual(ids(await background.listOlder({ before: 3, limit: 9 })), ['resp_l3', 'resp_l1']);
+      assert.deepEqual(ids(await background.listByConversation('conv_l', { limit: 2 })), ['resp_l1', 'resp_l2']);
+      assert.deepEqual(ids(await background.listByConversation('conv_l', { limit: 2, after: 'resp_l2' })), ['resp_l3']);
+      assert.deepEqual(ids(await background.list({ ...listScope, limit: 9, after: 'resp_l1' })), [
+        'resp_l2',
+        'resp_l3',
+      ]);
+      assert.deepEqual(ids(await background.list({ ...listScope, region: 'ap-southeast-1', limit: 9 })), []);
+      assert.deepEqual(ids(await background.listCreatedBefore({ before: 3, limit: 9 })), ['resp_l3', 'resp_l1']);
     });
   });
 }

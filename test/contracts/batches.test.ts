@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
-import { openDisk } from '../../src/blobs/disk.ts';
-import type { BatchStatus, LineResult } from '../../src/core/batch.ts';
-import { systemIds } from '../../src/core/id.ts';
-import { BATCH_HOLD_MS, FILE_LOOK_MS } from '../../src/core/limits.ts';
-import type { Batches, BatchWork } from '../../src/resources/batches/batch.ts';
+import { openDiskBlobStore } from '../../src/blobs/disk-blob-store.ts';
+import type { BatchStatus, BatchLineResult } from '../../src/core/batch.ts';
+import { systemIdGenerator } from '../../src/core/id.ts';
+import { BATCH_RESERVATION_CHECK_MS, FILE_CLEANUP_INTERVAL_MS } from '../../src/core/limits.ts';
+import type { Batches, BatchLifecycle } from '../../src/resources/batches/batch.ts';
 import { createBatches } from '../../src/resources/batches/service.ts';
-import { sweepLines } from '../../src/resources/batches/sweep.ts';
-import { createBatchWork } from '../../src/resources/batches/work.ts';
+import { removeFinishedLines } from '../../src/resources/batches/line-cleanup.ts';
+import { createBatchLifecycle } from '../../src/resources/batches/lifecycle.ts';
 import type { FileLimits, Files } from '../../src/resources/files/file.ts';
 import { createFiles } from '../../src/resources/files/service.ts';
-import { sweepExpired, sweepOrphans } from '../../src/resources/files/sweep.ts';
-import type { JobNews } from '../../src/resources/jobs/job-bell.ts';
+import { removeExpiredReservations, removeOrphanedBlobs } from '../../src/resources/files/garbage-collection.ts';
+import type { JobEvent } from '../../src/resources/jobs/job-notifier.ts';
 import type { BatchRecord } from '../../src/store/batches.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { DIALECTS } from './__fixtures__/dialects.ts';
@@ -24,26 +24,26 @@ const START = 1_790_000_000_123;
 const DAY_MS = 86_400_000;
 const MIB = 1024 ** 2;
 const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
-const ROOMY: FileLimits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
+const LARGE_LIMITS: FileLimits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
 const CALLBACK = 'ds_batch_finish_callback';
 
-type Named = ReturnType<typeof owned>;
-const owned = (workspace: string) => ({ ...OWNER, workspace });
+type BatchOwner = ReturnType<typeof createOwner>;
+const createOwner = (workspace: string) => ({ ...OWNER, workspace });
 
-async function* bytes(size: number): AsyncGenerator<Uint8Array> {
+async function* createBytes(size: number): AsyncGenerator<Uint8Array> {
   for (let left = size; left > 0; left -= MIB) yield Buffer.alloc(Math.min(left, MIB), 7);
 }
 
-/** Every tenth line fails. */
-const result = (line: number, change: Partial<LineResult> = {}): LineResult => ({
+/** Creates the result of a line. Every tenth line fails. */
+const createResult = (line: number, change: Partial<BatchLineResult> = {}): BatchLineResult => ({
   line,
   kind: line % 10 === 0 ? 'error' : 'output',
   json: `{"custom_id":"${line}"}`,
   ...change,
 });
-const results = (count: number) => Array.from({ length: count }, (_, at) => result(at + 1));
+const createResults = (count: number) => Array.from({ length: count }, (_, at) => createResult(at + 1));
 
-const kindOf = (work: Promise<unknown>) =>
+const getOutcome = (work: Promise<unknown>) =>
   work.then(
     () => 'done',
     (error: Error & { kind?: string }) => error.kind ?? error.message,
@@ -56,28 +56,40 @@ for (const { name, dialect } of DIALECTS) {
     let blobs: BlobStore;
     let files: Files;
     let batches: Batches;
-    let work: BatchWork;
+    let batchLifecycle: BatchLifecycle;
     let nowMs = START;
-    let limits = ROOMY;
+    let limits = LARGE_LIMITS;
     const clock = { now: () => nowMs, monotonic: () => nowMs - START };
     const warnings: string[] = [];
-    const rung: JobNews[] = [];
-    let made = 0;
+    const jobEvents: JobEvent[] = [];
+    let idCount = 0;
     const ids = {
-      ...systemIds,
-      sortable: (prefix: string) => `${prefix}${(made += 1).toString(16).padStart(32, '0')}`,
+      ...systemIdGenerator,
+      createSortableId: (prefix: string) => `${prefix}${(idCount += 1).toString(16).padStart(32, '0')}`,
     };
 
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'parley-batches-'));
       store = await openStore({ dialect: dialect(folder) });
-      blobs = await openDisk({ folder: join(folder, 'blobs') });
+      blobs = await openDiskBlobStore({ folder: join(folder, 'blobs') });
       const log = { warn: (message: string) => void warnings.push(message) };
-      const bell = { ring: (news: JobNews) => void rung.push(news) };
-      const needs = { store, blobs, clock, log, bell, ids, limitsOf: () => limits, every: () => () => undefined };
-      files = createFiles({ ...needs, roomWaits: { lookMs: 5, tryMs: 10, lastMs: 20_000, longestMs: 20_000 } });
-      batches = createBatches(needs);
-      work = createBatchWork(needs);
+      const notifier = { notify: (event: JobEvent) => void jobEvents.push(event) };
+      const deps = {
+        store,
+        blobs,
+        clock,
+        log,
+        notifier,
+        ids,
+        getLimits: () => limits,
+        startInterval: () => () => undefined,
+      };
+      files = createFiles({
+        ...deps,
+        reservationTimings: { pollMs: 5, retryMs: 10, newestTimeoutMs: 20_000, timeoutMs: 20_000 },
+      });
+      batches = createBatches(deps);
+      batchLifecycle = createBatchLifecycle(deps);
     });
     after(async () => {
       await files.close();
@@ -86,13 +98,13 @@ for (const { name, dialect } of DIALECTS) {
       assert.deepEqual(warnings, []);
     });
 
-    const upload = async (owner: Named, size = 5, purpose = 'batch') => {
-      const received = await files.receive(owner, bytes(size));
+    const upload = async (owner: BatchOwner, size = 5, purpose = 'batch') => {
+      const received = await files.receive(owner, createBytes(size));
       const draft = { name: 'in.jsonl', description: '', purpose };
-      const [kept] = await files.keep(owner, [{ received, draft }]);
-      return kept ?? assert.fail();
+      const [committed] = await files.commit(owner, [{ received, draft }]);
+      return committed ?? assert.fail();
     };
-    const create = (owner: Named, inputFileId: string, metadata: Readonly<Record<string, string>> = {}) =>
+    const createBatch = (owner: BatchOwner, inputFileId: string, metadata: Readonly<Record<string, string>> = {}) =>
       batches.create(owner, {
         inputFileId,
         endpoint: '/v1/chat/completions',
@@ -100,19 +112,19 @@ for (const { name, dialect } of DIALECTS) {
         windowMs: DAY_MS,
         metadata: new Map(Object.entries(metadata)),
       });
-    const made1 = async (owner: Named, metadata?: Readonly<Record<string, string>>) =>
-      await create(owner, (await upload(owner)).id, metadata);
-    /** One that runs, with so many results. */
-    const begun = async (owner: Named, lines: number, metadata?: Readonly<Record<string, string>>) => {
-      const { id } = await made1(owner, metadata);
-      await work.start(id, { model: 'svc-plus', total: lines });
-      await work.addResults(id, results(lines));
+    const uploadAndCreate = async (owner: BatchOwner, metadata?: Readonly<Record<string, string>>) =>
+      await createBatch(owner, (await upload(owner)).id, metadata);
+    /** Uploads an input, creates its batch and starts it with this many results. */
+    const startBatch = async (owner: BatchOwner, lines: number, metadata?: Readonly<Record<string, string>>) => {
+      const { id } = await uploadAndCreate(owner, metadata);
+      await batchLifecycle.start(id, { model: 'svc-plus', total: lines });
+      await batchLifecycle.addResults(id, createResults(lines));
       return id;
     };
-    /** As whoever does the work writes its files. */
-    const write = async ({ id, outputBlob, errorBlob, counts }: BatchRecord) => {
+    /** Writes the result files as the batch job does. */
+    const writeFiles = async ({ id, outputBlob, errorBlob, counts }: BatchRecord) => {
       const put = async (kind: 'output' | 'error', blob: string) => {
-        const lines = work.readResults(id, kind);
+        const lines = batchLifecycle.readResults(id, kind);
         async function* encoded() {
           for await (const line of lines) yield Buffer.from(`${line}\n`);
         }
@@ -123,19 +135,19 @@ for (const { name, dialect } of DIALECTS) {
         ...(counts.failed > 0 ? { error: await put('error', errorBlob) } : {}),
       };
     };
-    const finalize = async (id: string, endsAs: 'completed' | 'expired' | 'cancelled' = 'completed') => {
-      const batch = (await work.beginFinalizing(id, endsAs)) ?? assert.fail();
-      return (await work.finish(id, await write(batch))) ?? assert.fail();
+    const finalize = async (id: string, finalStatus: 'completed' | 'expired' | 'cancelled' = 'completed') => {
+      const batch = (await batchLifecycle.startFinalizing(id, finalStatus)) ?? assert.fail();
+      return (await batchLifecycle.finish(id, await writeFiles(batch))) ?? assert.fail();
     };
-    const held = ({ region, workspace }: Named) =>
-      store.transaction(({ fileTotals }) => fileTotals.lock({ region, workspace }));
-    /** What there is of files: nothing is reserved in a place where no batch is open. */
-    const active = async (owner: Named) => {
+    const getUsage = ({ region, workspace }: BatchOwner) =>
+      store.transaction(({ fileTotals }) => fileTotals.lockUsage({ region, workspace }));
+    /** Counts the stored files and their bytes. No open batch may hold reservations in this scope. */
+    const countActive = async (owner: BatchOwner) => {
       const listed = await files.list(owner, { limit: 10_000 });
       return { files: listed.length, bytes: listed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
     };
-    const textOf = async (owner: Named, id: string | undefined) => {
-      const stream = await files.read(await files.find(owner, id ?? assert.fail('there is no file')));
+    const readText = async (owner: BatchOwner, id: string | undefined) => {
+      const stream = await files.read(await files.find(owner, id ?? assert.fail('the batch has no such file')));
       return Buffer.concat(await stream.toArray()).toString();
     };
     const blobNames = async () => {
@@ -144,19 +156,19 @@ for (const { name, dialect } of DIALECTS) {
       return names;
     };
 
-    describe('being made', () => {
-      it('is found as it was put in, with its job, and with room for two files', async () => {
-        const owner = owned('made');
+    describe('creation', () => {
+      it('stores the batch unchanged, inserts its job and reserves two files', async () => {
+        const owner = createOwner('made');
         const input = await upload(owner, 3 * MIB);
-        rung.length = 0;
+        jobEvents.length = 0;
         const metadata = { ds_name: `O'Brien 密钥`, ['__proto__']: 'a\0' };
-        const batch = await create(owner, input.id, metadata);
+        const batch = await createBatch(owner, input.id, metadata);
         assert.deepEqual(await batches.find(owner, batch.id), batch);
-        assert.deepEqual(await work.find(batch.id), batch);
-        const { id, outputBlob, errorBlob, ...facts } = batch;
+        assert.deepEqual(await batchLifecycle.find(batch.id), batch);
+        const { id, outputBlob, errorBlob, ...otherFields } = batch;
         assert.match(id, /^batch_[0-9a-f]{32}$/);
         assert.notEqual(outputBlob, errorBlob);
-        assert.deepEqual(facts, {
+        assert.deepEqual(otherFields, {
           ...owner,
           endpoint: '/v1/chat/completions',
           inputFileId: input.id,
@@ -178,88 +190,88 @@ for (const { name, dialect } of DIALECTS) {
           cancellingAt: undefined,
           endedAt: undefined,
         });
-        assert.deepEqual(await held(owner), { files: 3, bytes: 9 * MIB });
+        assert.deepEqual(await getUsage(owner), { files: 3, bytes: 9 * MIB });
         const job = await store.jobs.findBySubject('batch', id);
         assert.deepEqual([job?.state, job?.owner, job?.dueAt], ['waiting', owner, START]);
-        assert.deepEqual(rung, ['due']);
+        assert.deepEqual(jobEvents, ['due']);
       });
 
-      it('holds a MiB for a small one', async () => {
-        const owner = owned('small');
-        await made1(owner);
-        assert.deepEqual(await held(owner), { files: 3, bytes: 5 + MIB });
+      it('reserves at least 1 MiB for the results', async () => {
+        const owner = createOwner('small');
+        await uploadAndCreate(owner);
+        assert.deepEqual(await getUsage(owner), { files: 3, bytes: 5 + MIB });
       });
 
-      it('is refused for an input that is not there, not its own, not for batches, or too large', async () => {
-        const owner = owned('refused');
-        const { id } = await upload(owned('refused-other'));
+      it('rejects an input that is missing, of another owner, of another purpose, or too large', async () => {
+        const owner = createOwner('refused');
+        const { id } = await upload(createOwner('refused-other'));
         for (const other of [id, 'file-batch-00', 'file-\0', '']) {
-          await assert.rejects(create(owner, other), { kind: 'invalid-request', param: 'input_file_id' });
+          await assert.rejects(createBatch(owner, other), { kind: 'invalid-request', param: 'input_file_id' });
         }
         const wrong = await upload(owner, 5, 'file-extract');
-        await assert.rejects(create(owner, wrong.id), { kind: 'invalid-request', message: /purpose 'batch'/ });
+        await assert.rejects(createBatch(owner, wrong.id), { kind: 'invalid-request', message: /purpose 'batch'/ });
         const large = await upload(owner, MIB + 1);
-        const rehearsal = {
+        const testBatch = {
           inputFileId: large.id,
           endpoint: '/v1/chat/ds-test',
           completionWindow: '24h',
           windowMs: DAY_MS,
           metadata: new Map<string, string>(),
         };
-        await assert.rejects(batches.create(owner, rehearsal), { kind: 'invalid-request', message: /1048576 bytes/ });
-        assert.deepEqual(await held(owner), await active(owner));
+        await assert.rejects(batches.create(owner, testBatch), { kind: 'invalid-request', message: /1048576 bytes/ });
+        assert.deepEqual(await getUsage(owner), await countActive(owner));
         assert.deepEqual(await batches.list(owner, { limit: 10 }), []);
         assert.equal(await store.jobs.findBySubject('batch', ''), undefined);
       });
 
-      it('is refused where there is no place for two files, or not their bytes, and leaves nothing', async () => {
-        const owner = owned('full');
+      it('rejects a batch without quota for two files or their bytes, and leaves nothing behind', async () => {
+        const owner = createOwner('full');
         const { id } = await upload(owner);
-        limits = { ...ROOMY, countMax: 2 };
-        await assert.rejects(create(owner, id), {
+        limits = { ...LARGE_LIMITS, countMax: 2 };
+        await assert.rejects(createBatch(owner, id), {
           kind: 'count-quota',
           message: 'Out of number, <1> of <2> files has been uploaded.',
         });
-        limits = { ...ROOMY, totalBytesMax: MIB + 4 };
-        await assert.rejects(create(owner, id), {
+        limits = { ...LARGE_LIMITS, totalBytesMax: MIB + 4 };
+        await assert.rejects(createBatch(owner, id), {
           kind: 'storage-quota',
           message: `Out of space, <5> of <${MIB + 4}> bytes has been used.`,
         });
-        assert.deepEqual(await held(owner), { files: 1, bytes: 5 });
-        limits = { ...ROOMY, totalBytesMax: MIB + 5, countMax: 3 };
-        await create(owner, id);
-        limits = ROOMY;
+        assert.deepEqual(await getUsage(owner), { files: 1, bytes: 5 });
+        limits = { ...LARGE_LIMITS, totalBytesMax: MIB + 5, countMax: 3 };
+        await createBatch(owner, id);
+        limits = LARGE_LIMITS;
       });
 
-      it('never overshoots what there may be, however many are made at once; when all have ended, the sums are those of the files', async () => {
-        const owner = owned('many');
+      it('never exceeds the quota with concurrent creations, and has exact totals when all batches are finished', async () => {
+        const owner = createOwner('many');
         const { id } = await upload(owner);
-        limits = { ...ROOMY, countMax: 1 + 2 * 10 };
-        const tried = await Promise.all(
-          Array.from({ length: 50 }, () => create(owner, id).then(({ id: batch }) => batch, kindOfError)),
+        limits = { ...LARGE_LIMITS, countMax: 1 + 2 * 10 };
+        const outcomes = await Promise.all(
+          Array.from({ length: 50 }, () => createBatch(owner, id).then(({ id: batch }) => batch, getErrorKind)),
         );
-        const open = tried.filter((each) => each !== 'count-quota');
-        assert.equal(open.length, 10);
-        assert.deepEqual(await held(owner), { files: 21, bytes: 5 + 10 * MIB });
-        limits = ROOMY;
+        const openIds = outcomes.filter((each) => each !== 'count-quota');
+        assert.equal(openIds.length, 10);
+        assert.deepEqual(await getUsage(owner), { files: 21, bytes: 5 + 10 * MIB });
+        limits = LARGE_LIMITS;
         await Promise.all(
-          open.map(async (batch, at) => {
-            if (at === 9) return await work.fail(batch, [{ code: 'empty_file', message: 'Empty.' }]);
+          openIds.map(async (batch, at) => {
+            if (at === 9) return await batchLifecycle.fail(batch, [{ code: 'empty_file', message: 'Empty.' }]);
             if (at === 8) return await finalize(batch, 'cancelled');
-            await work.start(batch, { model: 'svc-plus', total: at * 3 });
-            await work.addResults(batch, results(at * 3));
+            await batchLifecycle.start(batch, { model: 'svc-plus', total: at * 3 });
+            await batchLifecycle.addResults(batch, createResults(at * 3));
             return await finalize(batch, at % 2 === 0 ? 'completed' : 'expired');
           }),
         );
-        assert.deepEqual(await held(owner), await active(owner));
-        // One of none; of 3, 6 and 9 lines nothing failed; of 12 to 21 something did; two have no results.
+        assert.deepEqual(await getUsage(owner), await countActive(owner));
+        // The batch with 0 lines has no file, those with 3, 6 and 9 lines have one, those with 12 to 21 lines have two.
         assert.equal(await files.count(owner, 'batch_output'), 3 + 4 * 2);
       });
     });
 
-    describe('being listed', () => {
-      it('comes the newest first, page by page, and nobody else sees it', async () => {
-        const owner = owned('lists');
+    describe('listing', () => {
+      it('lists the newest first, page by page, for the owner only', async () => {
+        const owner = createOwner('lists');
         const batchIds: string[] = [];
         const inputs: string[] = [];
         for (let at = 0; at < 6; at += 1) {
@@ -267,56 +279,56 @@ for (const { name, dialect } of DIALECTS) {
           const input = await upload(owner);
           inputs.unshift(input.id);
           const named = { ds_name: ['Nightly 100%', 'nightly_Über', 'a\\b', 'x'][at] ?? '' };
-          batchIds.unshift((await create(owner, input.id, named)).id);
+          batchIds.unshift((await createBatch(owner, input.id, named)).id);
         }
-        const listed = async (wish: object) =>
-          (await batches.list(owner, { limit: 100, ...wish })).map(({ id }) => batchIds.indexOf(id));
-        assert.deepEqual(await listed({}), [0, 1, 2, 3, 4, 5]);
-        assert.deepEqual(await listed({ limit: 2, after: batchIds[1] }), [2, 3]);
-        assert.deepEqual(await listed({ name: 'NIGHT' }), [4, 5]);
-        assert.deepEqual(await listed({ name: 'über' }), [4]);
-        assert.deepEqual(await listed({ name: '%' }), [5]);
-        assert.deepEqual(await listed({ name: '_' }), [4]);
-        assert.deepEqual(await listed({ name: '\\' }), [3]);
-        assert.deepEqual(await listed({ name: "'" }), []);
-        assert.deepEqual(await listed({ name: 'night\0' }), []);
-        assert.deepEqual(await listed({ inputFileIds: [inputs[1], inputs[4], 'file-\0'] }), [1, 4]);
-        assert.deepEqual(await listed({ createdFrom: START + 2000, createdTo: START + 4000 }), [1, 2, 3]);
-        await work.start(batchIds[2] ?? '', { model: 'svc-plus', total: 1 });
+        const listIndexes = async (query: object) =>
+          (await batches.list(owner, { limit: 100, ...query })).map(({ id }) => batchIds.indexOf(id));
+        assert.deepEqual(await listIndexes({}), [0, 1, 2, 3, 4, 5]);
+        assert.deepEqual(await listIndexes({ limit: 2, after: batchIds[1] }), [2, 3]);
+        assert.deepEqual(await listIndexes({ name: 'NIGHT' }), [4, 5]);
+        assert.deepEqual(await listIndexes({ name: 'über' }), [4]);
+        assert.deepEqual(await listIndexes({ name: '%' }), [5]);
+        assert.deepEqual(await listIndexes({ name: '_' }), [4]);
+        assert.deepEqual(await listIndexes({ name: '\\' }), [3]);
+        assert.deepEqual(await listIndexes({ name: "'" }), []);
+        assert.deepEqual(await listIndexes({ name: 'night\0' }), []);
+        assert.deepEqual(await listIndexes({ inputFileIds: [inputs[1], inputs[4], 'file-\0'] }), [1, 4]);
+        assert.deepEqual(await listIndexes({ createdFrom: START + 2000, createdTo: START + 4000 }), [1, 2, 3]);
+        await batchLifecycle.start(batchIds[2] ?? '', { model: 'svc-plus', total: 1 });
         await batches.cancel(owner, batchIds[3] ?? '');
-        assert.deepEqual(await listed({ statuses: ['in_progress', 'cancelling'] }), [2, 3]);
-        assert.deepEqual(await listed({ statuses: ['completed'] }), []);
+        assert.deepEqual(await listIndexes({ statuses: ['in_progress', 'cancelling'] }), [2, 3]);
+        assert.deepEqual(await listIndexes({ statuses: ['completed'] }), []);
         nowMs = START + 30 * DAY_MS + 1500;
-        assert.deepEqual(await listed({}), [0, 1, 2, 3]);
-        assert.deepEqual(await listed({ createdFrom: START }), [0, 1, 2, 3]);
+        assert.deepEqual(await listIndexes({}), [0, 1, 2, 3]);
+        assert.deepEqual(await listIndexes({ createdFrom: START }), [0, 1, 2, 3]);
         nowMs = START;
-        await assert.rejects(listed({ after: 'nonsense' }), { kind: 'invalid-request', param: 'after' });
-        for (const stranger of [owned('other'), { ...owner, region: 'ap-southeast-1' as const }]) {
+        await assert.rejects(listIndexes({ after: 'nonsense' }), { kind: 'invalid-request', param: 'after' });
+        for (const stranger of [createOwner('other'), { ...owner, region: 'ap-southeast-1' as const }]) {
           assert.deepEqual(await batches.list(stranger, { limit: 10 }), []);
           for (const each of [batches.find(stranger, batchIds[0] ?? ''), batches.cancel(stranger, batchIds[0] ?? '')]) {
-            assert.equal(await kindOf(each), 'not-found');
+            assert.equal(await getOutcome(each), 'not-found');
           }
         }
         assert.equal((await batches.find(owner, batchIds[0] ?? '')).status, 'validating');
       });
 
-      it('is not there under an id with a NUL in it, and nothing fails for one', async () => {
-        const owner = owned('nul');
-        const { id } = await made1(owner);
+      it('finds no batch by an id with a NUL character, and does not fail', async () => {
+        const owner = createOwner('nul');
+        const { id } = await uploadAndCreate(owner);
         for (const other of [`${id}\0`, '\0', '', 'x'.repeat(10_000)]) {
           for (const each of [batches.find(owner, other), batches.cancel(owner, other)]) {
-            assert.equal(await kindOf(each), 'not-found');
+            assert.equal(await getOutcome(each), 'not-found');
           }
-          assert.equal(await work.find(other), undefined);
+          assert.equal(await batchLifecycle.find(other), undefined);
         }
       });
     });
 
-    describe('running', () => {
-      it('begins once, and has its window from when it was made', async () => {
-        const { id } = await made1(owned('begins'));
+    describe('progress', () => {
+      it('starts once, and expires one window after its creation', async () => {
+        const { id } = await uploadAndCreate(createOwner('begins'));
         nowMs = START + 5000;
-        const started = await work.start(id, { model: 'svc-plus', total: 3 });
+        const started = await batchLifecycle.start(id, { model: 'svc-plus', total: 3 });
         const { status, model, counts, inProgressAt, expiresAt } = started ?? assert.fail();
         assert.deepEqual(
           { status, model, counts, inProgressAt, expiresAt },
@@ -329,21 +341,23 @@ for (const { name, dialect } of DIALECTS) {
           },
         );
         nowMs = START + 9000;
-        assert.deepEqual(await work.start(id, { model: 'other', total: 9 }), started);
+        assert.deepEqual(await batchLifecycle.start(id, { model: 'other', total: 9 }), started);
         nowMs = START;
-        assert.equal(await work.start('batch_none', { model: 'm', total: 1 }), undefined);
+        assert.equal(await batchLifecycle.start('batch_none', { model: 'm', total: 1 }), undefined);
       });
 
-      it('keeps the first result of each line, however many bring one, and counts what it keeps', async () => {
-        const owner = owned('once');
-        const { id } = await made1(owner);
-        await work.addResults(id, [result(10)]);
-        await work.start(id, { model: 'svc-plus', total: 60 });
-        const all = results(60);
+      it('stores the first result of each line, also with concurrent writers, and counts the stored results', async () => {
+        const owner = createOwner('once');
+        const { id } = await uploadAndCreate(owner);
+        await batchLifecycle.addResults(id, [createResult(10)]);
+        await batchLifecycle.start(id, { model: 'svc-plus', total: 60 });
+        const all = createResults(60);
         await Promise.all([
-          ...Array.from({ length: 6 }, (_, part) => work.addResults(id, all.slice(part * 10, part * 10 + 10))),
           ...Array.from({ length: 6 }, (_, part) =>
-            work.addResults(
+            batchLifecycle.addResults(id, all.slice(part * 10, part * 10 + 10)),
+          ),
+          ...Array.from({ length: 6 }, (_, part) =>
+            batchLifecycle.addResults(
               id,
               all
                 .slice(part * 10, part * 10 + 10)
@@ -353,12 +367,12 @@ for (const { name, dialect } of DIALECTS) {
           ),
         ]);
         const counts = { total: 60, completed: 54, failed: 6 };
-        const again = [result(1, { kind: 'error', json: 'other' })];
-        assert.deepEqual(await work.addResults(id, again), counts);
-        assert.deepEqual(await work.addResults(id, []), counts);
-        assert.deepEqual((await work.find(id))?.counts, counts);
-        assert.deepEqual(await work.doneLines(id, { first: 58, last: 70 }), new Set([58, 59, 60]));
-        const read = await Array.fromAsync(work.readResults(id, 'output'));
+        const again = [createResult(1, { kind: 'error', json: 'other' })];
+        assert.deepEqual(await batchLifecycle.addResults(id, again), counts);
+        assert.deepEqual(await batchLifecycle.addResults(id, []), counts);
+        assert.deepEqual((await batchLifecycle.find(id))?.counts, counts);
+        assert.deepEqual(await batchLifecycle.findCompletedLines(id, { first: 58, last: 70 }), new Set([58, 59, 60]));
+        const read = await Array.fromAsync(batchLifecycle.readResults(id, 'output'));
         assert.deepEqual(
           read,
           all.filter(({ kind }) => kind === 'output').map(({ json }) => json),
@@ -366,173 +380,183 @@ for (const { name, dialect } of DIALECTS) {
       });
     });
 
-    describe('ending', () => {
-      it('makes files of its results, which are found as any other, and gives back the room that is left', async () => {
-        const owner = owned('ends');
-        const id = await begun(owner, 100);
+    describe('completion', () => {
+      it('creates result files that can be listed and read, and releases the unused reservation', async () => {
+        const owner = createOwner('ends');
+        const id = await startBatch(owner, 100);
         nowMs = START + 7000;
-        const finalizing = await work.beginFinalizing(id, 'completed');
+        const finalizing = await batchLifecycle.startFinalizing(id, 'completed');
         assert.deepEqual([finalizing?.status, finalizing?.finalizingAt], ['finalizing', nowMs]);
-        const ended = (await work.finish(id, await write(finalizing ?? assert.fail()))) ?? assert.fail();
+        const ended = (await batchLifecycle.finish(id, await writeFiles(finalizing ?? assert.fail()))) ?? assert.fail();
         assert.deepEqual(
           [ended.status, ended.endedAt, ended.counts],
           ['completed', nowMs, { total: 100, completed: 90, failed: 10 }],
         );
         assert.match(ended.outputFileId ?? '', /^file-batch_output-[0-9a-f]{32}$/);
         assert.match(ended.errorFileId ?? '', /^file-batch_error-[0-9a-f]{32}$/);
-        const text = await textOf(owner, ended.outputFileId);
+        const text = await readText(owner, ended.outputFileId);
         assert.deepEqual(
           text.split('\n').slice(0, -1),
-          results(100).flatMap(({ line, json }) => (line % 10 === 0 ? [] : json)),
+          createResults(100).flatMap(({ line, json }) => (line % 10 === 0 ? [] : json)),
         );
         const { name: called, purpose, sizeBytes, keyId } = await files.find(owner, ended.errorFileId ?? '');
         assert.deepEqual(
           { called, purpose, keyId },
           { called: `${id}_error.jsonl`, purpose: 'batch_output', keyId: 'key_1' },
         );
-        assert.equal(sizeBytes, Buffer.byteLength(await textOf(owner, ended.errorFileId)));
+        assert.equal(sizeBytes, Buffer.byteLength(await readText(owner, ended.errorFileId)));
         assert.deepEqual((await files.list(owner, { limit: 9, purpose: 'batch_output' })).length, 2);
-        assert.deepEqual(await held(owner), await active(owner));
-        assert.deepEqual(await Array.fromAsync(work.readResults(id, 'output')), []);
+        assert.deepEqual(await getUsage(owner), await countActive(owner));
+        assert.deepEqual(await Array.fromAsync(batchLifecycle.readResults(id, 'output')), []);
         for (const file of [ended.outputFileId, ended.errorFileId]) await files.delete(owner, file ?? '');
-        assert.deepEqual(await held(owner), { files: 1, bytes: 5 });
+        assert.deepEqual(await getUsage(owner), { files: 1, bytes: 5 });
         nowMs = START;
       });
 
-      it('takes in no result once its files are written, so that what is read twice is the same', async () => {
-        const owner = owned('frozen');
-        const { id } = await made1(owner);
-        await work.start(id, { model: 'svc-plus', total: 3 });
-        await work.addResults(id, [result(1)]);
-        await work.beginFinalizing(id, 'cancelled');
-        assert.equal(await work.addResults(id, [result(2)]), undefined);
-        assert.deepEqual(await Array.fromAsync(work.readResults(id, 'output')), [result(1).json]);
+      it('accepts no results once its files are being written, so that repeated reads are equal', async () => {
+        const owner = createOwner('frozen');
+        const { id } = await uploadAndCreate(owner);
+        await batchLifecycle.start(id, { model: 'svc-plus', total: 3 });
+        await batchLifecycle.addResults(id, [createResult(1)]);
+        await batchLifecycle.startFinalizing(id, 'cancelled');
+        assert.equal(await batchLifecycle.addResults(id, [createResult(2)]), undefined);
+        assert.deepEqual(await Array.fromAsync(batchLifecycle.readResults(id, 'output')), [createResult(1).json]);
         const ended = await finalize(id, 'cancelled');
         assert.deepEqual([ended.status, ended.counts.completed], ['cancelled', 1]);
-        assert.equal(await work.addResults(id, [result(3)]), undefined);
-        assert.equal(await work.addResults('batch_none', [result(3)]), undefined);
+        assert.equal(await batchLifecycle.addResults(id, [createResult(3)]), undefined);
+        assert.equal(await batchLifecycle.addResults('batch_none', [createResult(3)]), undefined);
       });
 
-      it('may be begun again after any break: it gives new names, and who was slow keeps nothing', async () => {
-        const owner = owned('again');
-        const id = await begun(owner, 20);
-        const slow = (await work.beginFinalizing(id, 'expired')) ?? assert.fail();
-        const written = await write(slow);
-        const next = (await work.beginFinalizing(id, 'completed')) ?? assert.fail();
-        assert.deepEqual([next.endsAs, next.finalizingAt], ['expired', slow.finalizingAt]);
-        assert.equal((await blobNames()).has(slow.outputBlob), false);
-        assert.equal(await kindOf(work.finish(id, written)), 'conflict');
-        assert.equal((await work.find(id))?.status, 'finalizing');
-        const ended = await work.finish(id, await write(next));
+      it('can be finalized again after an interruption, with new blob names; the earlier attempt stores nothing', async () => {
+        const owner = createOwner('again');
+        const id = await startBatch(owner, 20);
+        const firstAttempt = (await batchLifecycle.startFinalizing(id, 'expired')) ?? assert.fail();
+        const written = await writeFiles(firstAttempt);
+        const secondAttempt = (await batchLifecycle.startFinalizing(id, 'completed')) ?? assert.fail();
+        assert.deepEqual([secondAttempt.endsAs, secondAttempt.finalizingAt], ['expired', firstAttempt.finalizingAt]);
+        assert.equal((await blobNames()).has(firstAttempt.outputBlob), false);
+        assert.equal(await getOutcome(batchLifecycle.finish(id, written)), 'conflict');
+        assert.equal((await batchLifecycle.find(id))?.status, 'finalizing');
+        const ended = await batchLifecycle.finish(id, await writeFiles(secondAttempt));
         assert.equal(ended?.status, 'expired');
-        assert.deepEqual(await held(owner), await active(owner));
-        for (const late of [
-          await work.finish(id, written),
-          await work.beginFinalizing(id, 'cancelled'),
-          await work.fail(id, []),
-          await work.start(id, { model: 'm', total: 1 }),
+        assert.deepEqual(await getUsage(owner), await countActive(owner));
+        for (const lateResult of [
+          await batchLifecycle.finish(id, written),
+          await batchLifecycle.startFinalizing(id, 'cancelled'),
+          await batchLifecycle.fail(id, []),
+          await batchLifecycle.start(id, { model: 'm', total: 1 }),
         ]) {
-          assert.deepEqual(late, ended);
+          assert.deepEqual(lateResult, ended);
         }
-        assert.deepEqual(await held(owner), await active(owner));
-        assert.match(await textOf(owner, ended?.outputFileId), /"custom_id":"19"/);
+        assert.deepEqual(await getUsage(owner), await countActive(owner));
+        assert.match(await readText(owner, ended?.outputFileId), /"custom_id":"19"/);
       });
 
-      it('counts results that are larger than what was reserved, and refuses them never', async () => {
-        const owner = owned('larger');
-        const { id } = await made1(owner);
-        await work.start(id, { model: 'svc-plus', total: 3 });
+      it('accepts results larger than their reservation, and counts them', async () => {
+        const owner = createOwner('larger');
+        const { id } = await uploadAndCreate(owner);
+        await batchLifecycle.start(id, { model: 'svc-plus', total: 3 });
         const long = JSON.stringify({ text: 'x'.repeat(MIB) });
-        await work.addResults(id, [result(1, { json: long }), result(2, { json: long })]);
-        limits = { ...ROOMY, totalBytesMax: 5 + MIB };
+        await batchLifecycle.addResults(id, [createResult(1, { json: long }), createResult(2, { json: long })]);
+        limits = { ...LARGE_LIMITS, totalBytesMax: 5 + MIB };
         const ended = await finalize(id);
         assert.equal((await files.find(owner, ended.outputFileId ?? '')).sizeBytes, 2 * (long.length + 1));
-        assert.deepEqual(await held(owner), await active(owner));
-        assert.equal(await kindOf(upload(owner)), 'storage-quota');
-        limits = ROOMY;
+        assert.deepEqual(await getUsage(owner), await countActive(owner));
+        assert.equal(await getOutcome(upload(owner)), 'storage-quota');
+        limits = LARGE_LIMITS;
       });
 
-      it('that fails has its problems, at most a hundred, no files and no counts', async () => {
-        const owner = owned('fails');
-        const { id } = await made1(owner);
-        await work.addResults(id, results(30));
+      it('stores at most 100 errors of a failed batch, no files and no counts', async () => {
+        const owner = createOwner('fails');
+        const { id } = await uploadAndCreate(owner);
+        await batchLifecycle.addResults(id, createResults(30));
         const problems = Array.from({ length: 150 }, (_, at) => ({ code: 'x', message: 'y', param: 'url', line: at }));
-        const ended = await work.fail(id, problems);
+        const ended = await batchLifecycle.fail(id, problems);
         assert.deepEqual(
           [ended?.status, ended?.errors, ended?.counts, ended?.outputFileId, ended?.errorFileId],
           ['failed', problems.slice(0, 100), { total: 0, completed: 0, failed: 0 }, undefined, undefined],
         );
-        assert.deepEqual(await held(owner), { files: 1, bytes: 5 });
-        assert.deepEqual(await work.doneLines(id, { first: 1, last: 30 }), new Set());
+        assert.deepEqual(await getUsage(owner), { files: 1, bytes: 5 });
+        assert.deepEqual(await batchLifecycle.findCompletedLines(id, { first: 1, last: 30 }), new Set());
       });
 
-      it('tells whoever wants to be told by a job of its own, once', async () => {
-        const owner = owned('told');
-        const wants = { [CALLBACK]: 'https://example.com/done' };
-        const id = await begun(owner, 3, wants);
+      it('inserts one callback job for a batch with a callback URL', async () => {
+        const owner = createOwner('callback');
+        const callbackMetadata = { [CALLBACK]: 'https://example.com/done' };
+        const id = await startBatch(owner, 3, callbackMetadata);
         assert.equal(await store.jobs.findBySubject('batch-callback', id), undefined);
-        rung.length = 0;
-        const batch = (await work.beginFinalizing(id, 'completed')) ?? assert.fail();
-        const written = await write(batch);
-        const [one, other] = await Promise.all([work.finish(id, written), work.finish(id, written)]);
+        jobEvents.length = 0;
+        const batch = (await batchLifecycle.startFinalizing(id, 'completed')) ?? assert.fail();
+        const written = await writeFiles(batch);
+        const [one, other] = await Promise.all([
+          batchLifecycle.finish(id, written),
+          batchLifecycle.finish(id, written),
+        ]);
         assert.deepEqual(one, other);
         const job = await store.jobs.findBySubject('batch-callback', id);
-        assert.deepEqual([job?.state, job?.owner, rung], ['waiting', owner, ['due']]);
-        const failed = await made1(owner, wants);
-        await work.fail(failed.id, []);
+        assert.deepEqual([job?.state, job?.owner, jobEvents], ['waiting', owner, ['due']]);
+        const failed = await uploadAndCreate(owner, callbackMetadata);
+        await batchLifecycle.fail(failed.id, []);
         assert.ok(await store.jobs.findBySubject('batch-callback', failed.id));
-        const silent = await begun(owner, 3);
-        await finalize(silent);
-        assert.equal(await store.jobs.findBySubject('batch-callback', silent), undefined);
+        const idWithoutCallback = await startBatch(owner, 3);
+        await finalize(idWithoutCallback);
+        assert.equal(await store.jobs.findBySubject('batch-callback', idWithoutCallback), undefined);
       });
 
-      it('leaves no lines behind where its process was killed before it removed them', async () => {
-        const owner = owned('lines');
-        const id = await begun(owner, 600);
-        const batch = (await work.beginFinalizing(id, 'completed')) ?? assert.fail();
-        await work.finish(id, await write(batch));
-        // As if it had ended in between.
-        await store.batchLines.insert(id, results(600));
-        await store.transaction(({ batches: table }) => table.change(id, { linesUntil: nowMs }));
-        assert.equal(await sweepLines({ store, clock }), 0);
-        nowMs += FILE_LOOK_MS + 1;
-        assert.equal(await sweepLines({ store, clock }), 1);
-        assert.deepEqual(await work.doneLines(id, { first: 1, last: 600 }), new Set());
-        assert.equal(await sweepLines({ store, clock }), 0);
+      it('removes the lines of a process that was killed before it removed them', async () => {
+        const owner = createOwner('lines');
+        const id = await startBatch(owner, 600);
+        const batch = (await batchLifecycle.startFinalizing(id, 'completed')) ?? assert.fail();
+        await batchLifecycle.finish(id, await writeFiles(batch));
+        // Restores the state of a process that was killed in between.
+        await store.batchLines.insert(id, createResults(600));
+        await store.transaction(({ batches: table }) => table.update(id, { linesUntil: nowMs }));
+        assert.equal(await removeFinishedLines({ store, clock }), 0);
+        nowMs += FILE_CLEANUP_INTERVAL_MS + 1;
+        assert.equal(await removeFinishedLines({ store, clock }), 1);
+        assert.deepEqual(await batchLifecycle.findCompletedLines(id, { first: 1, last: 600 }), new Set());
+        assert.equal(await removeFinishedLines({ store, clock }), 0);
         nowMs = START;
       });
     });
 
-    describe('being cancelled', () => {
-      for (const [when, from] of [
-        ['while it validates', 'validating'],
-        ['while it runs', 'in_progress'],
-        ['while its files are written', 'finalizing'],
+    describe('cancellation', () => {
+      for (const [phaseText, initialStatus] of [
+        ['during validation', 'validating'],
+        ['during progress', 'in_progress'],
+        ['during finalization', 'finalizing'],
       ] as const) {
-        it(`says so at once, ${when}, and tells its job; it ends so whatever it was about to end as`, async () => {
-          const owner = owned(`cancel-${from}`);
-          const id = from === 'validating' ? (await made1(owner)).id : await begun(owner, 20);
-          const before = from === 'finalizing' ? await work.beginFinalizing(id, 'completed') : await work.find(id);
-          assert.equal(before?.status, from satisfies BatchStatus);
-          const written = from === 'finalizing' ? await write(before) : {};
-          rung.length = 0;
+        it(`changes the status at once ${phaseText}, cancels the job, and determines the final status`, async () => {
+          const owner = createOwner(`cancel-${initialStatus}`);
+          const id = initialStatus === 'validating' ? (await uploadAndCreate(owner)).id : await startBatch(owner, 20);
+          const before =
+            initialStatus === 'finalizing'
+              ? await batchLifecycle.startFinalizing(id, 'completed')
+              : await batchLifecycle.find(id);
+          assert.equal(before?.status, initialStatus satisfies BatchStatus);
+          const written = initialStatus === 'finalizing' ? await writeFiles(before) : {};
+          jobEvents.length = 0;
           nowMs = START + 3000;
           const cancelling = await batches.cancel(owner, id);
-          assert.deepEqual([cancelling.status, cancelling.cancellingAt, rung], ['cancelling', nowMs, ['cancelled']]);
+          assert.deepEqual(
+            [cancelling.status, cancelling.cancellingAt, jobEvents],
+            ['cancelling', nowMs, ['cancelled']],
+          );
           assert.equal((await store.jobs.findBySubject('batch', id))?.isCancelled, true);
           nowMs = START + 4000;
           assert.deepEqual(await batches.cancel(owner, id), cancelling);
-          const ended = from === 'finalizing' ? await work.finish(id, written) : await finalize(id, 'cancelled');
+          const ended =
+            initialStatus === 'finalizing' ? await batchLifecycle.finish(id, written) : await finalize(id, 'cancelled');
           assert.deepEqual([ended?.status, ended?.cancellingAt], ['cancelled', START + 3000]);
-          assert.equal(ended?.outputFileId === undefined, from === 'validating');
-          assert.deepEqual(await held(owner), await active(owner));
+          assert.equal(ended?.outputFileId === undefined, initialStatus === 'validating');
+          assert.deepEqual(await getUsage(owner), await countActive(owner));
           nowMs = START;
         });
       }
 
-      it('is a conflict once it has ended', async () => {
-        const owner = owned('cancel-ended');
-        const id = await begun(owner, 2);
+      it('rejects the cancellation of a finished batch with a conflict', async () => {
+        const owner = createOwner('cancel-ended');
+        const id = await startBatch(owner, 2);
         await finalize(id);
         await assert.rejects(batches.cancel(owner, id), {
           kind: 'conflict',
@@ -541,21 +565,21 @@ for (const { name, dialect } of DIALECTS) {
       });
     });
 
-    describe('and its files', () => {
-      it('keep the input as long as a batch reads it, in this workspace alone', async () => {
-        const owner = owned('in-use');
+    describe('files', () => {
+      it('protects the input from deletion while a batch of the same workspace reads it', async () => {
+        const owner = createOwner('in-use');
         const input = await upload(owner);
-        const [first, second] = [await create(owner, input.id), await create(owner, input.id)];
-        assert.equal(await kindOf(files.delete(owned('elsewhere'), input.id)), 'file-not-found');
+        const [first, second] = [await createBatch(owner, input.id), await createBatch(owner, input.id)];
+        assert.equal(await getOutcome(files.delete(createOwner('elsewhere'), input.id)), 'file-not-found');
         for (const { id } of [first, second]) {
           await assert.rejects(files.delete(owner, input.id), { kind: 'conflict' });
           assert.equal((await files.find(owner, input.id)).id, input.id);
-          await work.fail(id, []);
+          await batchLifecycle.fail(id, []);
         }
-        const before = await held(owner);
+        const before = await getUsage(owner);
         await files.delete(owner, input.id);
         assert.deepEqual(
-          [before, await held(owner)],
+          [before, await getUsage(owner)],
           [
             { files: 1, bytes: 5 },
             { files: 0, bytes: 0 },
@@ -564,76 +588,83 @@ for (const { name, dialect } of DIALECTS) {
         assert.deepEqual(await files.count(owner, 'batch'), 0);
       });
 
-      it('are never both: an input that is deleted, and a batch that begins to read it', async () => {
-        const owner = owned('race');
+      it('allows either the deletion of an input or the creation of its batch, never both', async () => {
+        const owner = createOwner('race');
         for (let round = 0; round < 10; round += 1) {
           const input = await upload(owner);
-          const [deleted, made] = await Promise.all([
-            kindOf(files.delete(owner, input.id)),
-            kindOf(create(owner, input.id)),
+          const [deleted, created] = await Promise.all([
+            getOutcome(files.delete(owner, input.id)),
+            getOutcome(createBatch(owner, input.id)),
           ]);
           assert.ok(
-            (deleted === 'done' && made === 'invalid-request') || (deleted === 'conflict' && made === 'done'),
-            `${deleted} and ${made}`,
+            (deleted === 'done' && created === 'invalid-request') || (deleted === 'conflict' && created === 'done'),
+            `${deleted} and ${created}`,
           );
         }
       });
 
-      it('have their room as long as the batch is open, also where no process lived for days', async () => {
-        const owner = owned('swept');
-        const id = await begun(owner, 10);
-        const batch = (await work.beginFinalizing(id, 'completed')) ?? assert.fail();
-        const written = await write(batch);
+      it('keeps the reservation while the batch is open, also when no process ran for days', async () => {
+        const owner = createOwner('expired');
+        const id = await startBatch(owner, 10);
+        const batch = (await batchLifecycle.startFinalizing(id, 'completed')) ?? assert.fail();
+        const written = await writeFiles(batch);
         nowMs = START + 40 * DAY_MS;
-        await sweepExpired({ store, blobs, clock });
-        await sweepOrphans({ store, blobs }, Number.MAX_SAFE_INTEGER);
-        assert.deepEqual((await held(owner)).files, 3);
-        // The next look is at what may have changed since.
-        nowMs += BATCH_HOLD_MS - 1;
-        assert.equal(await sweepExpired({ store, blobs, clock }), 0);
-        const ended = await work.finish(id, written);
+        await removeExpiredReservations({ store, blobs, clock });
+        await removeOrphanedBlobs({ store, blobs }, Number.MAX_SAFE_INTEGER);
+        assert.deepEqual((await getUsage(owner)).files, 3);
+        // The reservation is checked again only after this interval.
+        nowMs += BATCH_RESERVATION_CHECK_MS - 1;
+        assert.equal(await removeExpiredReservations({ store, blobs, clock }), 0);
+        const ended = await batchLifecycle.finish(id, written);
         assert.equal(ended?.status, 'completed');
-        assert.deepEqual(await held(owner), await active(owner));
-        await textOf(owner, ended?.outputFileId);
+        assert.deepEqual(await getUsage(owner), await countActive(owner));
+        await readText(owner, ended?.outputFileId);
         nowMs = START;
       });
 
-      it('give their room back where the batch is gone, with what was written', async () => {
-        const owner = owned('gone');
+      it('releases the reservation and the blob of a batch that is gone', async () => {
+        const owner = createOwner('removed');
         const { workspace, region } = owner;
         const at = clock.now();
         await store.transaction(async ({ files: table, fileTotals }) => {
-          await fileTotals.lock(owner);
-          const wish = { region, workspace, keyId: 'key_1', bytes: MIB, leaseUntil: at + BATCH_HOLD_MS, at };
-          await table.reserve({ ...wish, blob: 'results_gone', heldFor: 'batch_gone' });
-          await fileTotals.add(owner, { files: 1, bytes: MIB });
+          await fileTotals.lockUsage(owner);
+          const reservation = {
+            region,
+            workspace,
+            keyId: 'key_1',
+            bytes: MIB,
+            leaseUntil: at + BATCH_RESERVATION_CHECK_MS,
+            at,
+          };
+          await table.reserve({ ...reservation, blob: 'results_gone', batchId: 'batch_gone' });
+          await fileTotals.addUsage(owner, { files: 1, bytes: MIB });
         });
-        await blobs.put('results_gone', bytes(7));
-        nowMs = START + BATCH_HOLD_MS + 1;
-        await sweepExpired({ store, blobs, clock });
-        assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
+        await blobs.put('results_gone', createBytes(7));
+        nowMs = START + BATCH_RESERVATION_CHECK_MS + 1;
+        await removeExpiredReservations({ store, blobs, clock });
+        assert.deepEqual(await getUsage(owner), { files: 0, bytes: 0 });
         assert.equal((await blobNames()).has('results_gone'), false);
         nowMs = START;
       });
 
-      it('are swept as blobs where no record leads to them', async () => {
-        await blobs.put('results_orphan', bytes(7));
-        await sweepOrphans({ store, blobs }, Number.MAX_SAFE_INTEGER);
+      it('removes result blobs without a record', async () => {
+        await blobs.put('results_orphan', createBytes(7));
+        await removeOrphanedBlobs({ store, blobs }, Number.MAX_SAFE_INTEGER);
         assert.equal((await blobNames()).has('results_orphan'), false);
       });
 
-      it('make no upload wait: what is held for a batch is not about to be given back', async () => {
-        const owner = owned('patience');
+      it('lets no upload wait for a reservation of a batch', async () => {
+        const owner = createOwner('waiting');
         const { id } = await upload(owner);
-        await create(owner, id);
-        limits = { ...ROOMY, totalBytesMax: MIB + 10 };
-        const begunAt = performance.now();
-        assert.equal(await kindOf(upload(owner, 100)), 'storage-quota');
-        assert.ok(performance.now() - begunAt < 10_000, 'it was told so before its patience ended');
-        limits = ROOMY;
+        await createBatch(owner, id);
+        limits = { ...LARGE_LIMITS, totalBytesMax: MIB + 10 };
+        const startedAt = performance.now();
+        assert.equal(await getOutcome(upload(owner, 100)), 'storage-quota');
+        assert.ok(performance.now() - startedAt < 10_000, 'the upload was rejected before its timeout');
+        limits = LARGE_LIMITS;
       });
     });
   });
 }
 
-const kindOfError = (error: Error & { kind?: string }) => error.kind ?? error.message;
+const getErrorKind = (error: Error & { kind?: string }) => error.kind ?? error.message;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
@@ -8,27 +8,27 @@ import { ServiceError } from '../../src/core/error.ts';
 import { releaseBytes } from '../../src/lib/release-bytes.ts';
 import { until } from '../until.ts';
 
-export interface BlobStorePlace {
+export interface BlobStoreUnderTest {
   readonly store: BlobStore;
-  /** How many uploads have begun and are neither there nor gone: temporaries, parts. */
-  readonly leftOvers: () => Promise<number>;
-  /** How many bytes of such uploads are there. */
-  readonly leftBytes: () => Promise<number>;
+  /** Counts uploads that are neither complete nor removed: temporary files, multipart uploads. */
+  readonly countUnfinishedUploads: () => Promise<number>;
+  /** Returns the number of bytes that those uploads have stored. */
+  readonly getUnfinishedBytes: () => Promise<number>;
   close(): Promise<void>;
 }
 
-const PATIENCE = { withinMs: 20_000 };
+const WAIT = { timeoutMs: 20_000 };
 
-/** Two parts of any store. */
+/** Size of two multipart parts, the same for every store. */
 const TWO_PARTS_BYTES = 2 * 5 * 1024 * 1024;
 
-/** More than that. */
+/** More than two parts. */
 const LARGE_BYTES = 12 * 1024 * 1024 + 345;
 
 const md5 = (bytes: Uint8Array): string => createHash('md5').update(bytes).digest('hex');
 
-/** Not the same anywhere, so that bytes in a wrong place are found. */
-function patternOf(sizeBytes: number, seed = 1): Buffer {
+/** Creates bytes without repetition, so that misplaced bytes are detected. */
+function createPattern(sizeBytes: number, seed = 1): Buffer {
   const bytes = Buffer.allocUnsafe(sizeBytes);
   let state = seed;
   for (let at = 0; at < sizeBytes; at += 1) {
@@ -38,94 +38,94 @@ function patternOf(sizeBytes: number, seed = 1): Buffer {
   return bytes;
 }
 
-async function* inPieces(bytes: Uint8Array, pieceBytes = 65_536): AsyncGenerator<Uint8Array> {
+async function* splitIntoChunks(bytes: Uint8Array, pieceBytes = 65_536): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.byteLength; at += pieceBytes) {
-    await turn();
+    await yieldToEventLoop();
     yield bytes.subarray(at, at + pieceBytes);
   }
 }
 
-async function* breaksAfter(bytes: Uint8Array, error: Error): AsyncGenerator<Uint8Array> {
-  yield* inPieces(bytes);
+async function* failAfter(bytes: Uint8Array, error: Error): AsyncGenerator<Uint8Array> {
+  yield* splitIntoChunks(bytes);
   throw error;
 }
 
-/** Says nothing more after these bytes, and tells when it has come so far. */
-function fallsSilent(bytes: Uint8Array): { source: AsyncIterable<Uint8Array>; silent: Promise<void> } {
+/** Yields the bytes and then stalls forever. `stalled` resolves when the source stalls. */
+function stallAfter(bytes: Uint8Array): { source: AsyncIterable<Uint8Array>; stalled: Promise<void> } {
   const { promise: silent, resolve } = Promise.withResolvers<void>();
   async function* source(): AsyncGenerator<Uint8Array> {
-    yield* inPieces(bytes);
+    yield* splitIntoChunks(bytes);
     resolve();
     await new Promise(() => undefined);
   }
-  return { source: source(), silent };
+  return { source: source(), stalled: silent };
 }
 
 const isKind = (kind: string) => (error: unknown) => error instanceof ServiceError && error.kind === kind;
 
-/** One promise for every store of blobs: what passes here on one passes on all. */
-export function blobStoreContract(
+/** Runs the contract of every blob store. */
+export function describeBlobStoreContract(
   name: string,
-  open: () => Promise<BlobStorePlace>,
+  open: () => Promise<BlobStoreUnderTest>,
   skip: string | false = false,
 ): void {
-  describe(`blobs ${name}`, { skip }, () => {
-    let place: BlobStorePlace | undefined;
-    const of = (): BlobStorePlace => {
-      assert.ok(place);
-      return place;
+  describe(`blob store contract: ${name}`, { skip }, () => {
+    let opened: BlobStoreUnderTest | undefined;
+    const getOpened = (): BlobStoreUnderTest => {
+      assert.ok(opened);
+      return opened;
     };
-    const store = (): BlobStore => of().store;
+    const getStore = (): BlobStore => getOpened().store;
     before(async () => {
-      place = await open();
+      opened = await open();
     });
-    after(() => place?.close());
+    after(() => opened?.close());
 
     const readAll = async (blob: string, range?: { start: number; end: number }): Promise<Buffer> =>
-      buffer(await store().read(blob, range));
-    const isThere = async (blob: string): Promise<boolean> => {
-      for await (const entry of store().list()) if (entry.name === blob) return true;
+      buffer(await getStore().read(blob, range));
+    const isListed = async (blob: string): Promise<boolean> => {
+      for await (const entry of getStore().list()) if (entry.name === blob) return true;
       return false;
     };
-    const nothingOf = async (blob: string): Promise<void> => {
-      await assert.rejects(store().read(blob), isKind('file-not-found'));
-      assert.equal(await isThere(blob), false);
-      assert.equal(await of().leftOvers(), 0);
+    const assertNothingLeft = async (blob: string): Promise<void> => {
+      await assert.rejects(getStore().read(blob), isKind('file-not-found'));
+      assert.equal(await isListed(blob), false);
+      assert.equal(await getOpened().countUnfinishedUploads(), 0);
     };
 
-    for (const [what, sizeBytes] of [
-      ['empty', 0],
-      ['of one byte', 1],
-      ['large', LARGE_BYTES],
-      ['of exactly two parts', TWO_PARTS_BYTES],
+    for (const [description, sizeBytes] of [
+      ['an empty blob', 0],
+      ['a blob of one byte', 1],
+      ['a large blob', LARGE_BYTES],
+      ['a blob of exactly two parts', TWO_PARTS_BYTES],
     ] as const) {
-      it(`gives back a blob that is ${what}, with its size and md5`, async () => {
-        const bytes = patternOf(sizeBytes);
+      it(`stores and returns ${description}, with its size and md5`, async () => {
+        const bytes = createPattern(sizeBytes);
         const blob = `file-size-${sizeBytes}`;
-        const facts = await store().put(blob, inPieces(bytes));
-        assert.deepEqual(facts, { sizeBytes, md5: md5(bytes) });
+        const stored = await getStore().put(blob, splitIntoChunks(bytes));
+        assert.deepEqual(stored, { sizeBytes, md5: md5(bytes) });
         assert.ok((await readAll(blob)).equals(bytes));
-        assert.equal(await of().leftOvers(), 0);
+        assert.equal(await getOpened().countUnfinishedUploads(), 0);
       });
     }
 
-    it('takes pieces of any size, also larger than a part and without a byte', async () => {
-      const bytes = patternOf(LARGE_BYTES, 7);
-      async function* odd(): AsyncGenerator<Uint8Array> {
+    it('accepts chunks of any size, also empty ones and those larger than a part', async () => {
+      const bytes = createPattern(LARGE_BYTES, 7);
+      async function* createUnevenChunks(): AsyncGenerator<Uint8Array> {
         yield new Uint8Array(0);
         yield bytes.subarray(0, 11 * 1024 * 1024);
-        await turn();
+        await yieldToEventLoop();
         yield new Uint8Array(0);
         yield bytes.subarray(11 * 1024 * 1024);
       }
-      const facts = await store().put('file-odd-pieces', odd());
-      assert.deepEqual(facts, { sizeBytes: LARGE_BYTES, md5: md5(bytes) });
+      const stored = await getStore().put('file-odd-pieces', createUnevenChunks());
+      assert.deepEqual(stored, { sizeBytes: LARGE_BYTES, md5: md5(bytes) });
       assert.ok((await readAll('file-odd-pieces')).equals(bytes));
     });
 
-    it('reads ranges, both ends counted, and leaves out what lies beyond the end', async () => {
-      const bytes = patternOf(1_000);
-      await store().put('file-ranges', inPieces(bytes, 100));
+    it('reads ranges with inclusive ends, and truncates a range at the end of the blob', async () => {
+      const bytes = createPattern(1_000);
+      await getStore().put('file-ranges', splitIntoChunks(bytes, 100));
       for (const [start, end] of [
         [0, 0],
         [0, 999],
@@ -141,203 +141,221 @@ export function blobStoreContract(
       }
     });
 
-    it('keeps no chunk that it gave: whoever reads gives its memory back, and others have every byte', async () => {
-      const bytes = patternOf(LARGE_BYTES, 11);
-      await store().put('file-released', inPieces(bytes));
-      const readOn = async (): Promise<string> => {
+    it('keeps no reference to a chunk: one reader may release its memory while others read every byte', async () => {
+      const bytes = createPattern(LARGE_BYTES, 11);
+      await getStore().put('file-released', splitIntoChunks(bytes));
+      const readAndRelease = async (): Promise<string> => {
         const hash = createHash('md5');
-        for await (const chunk of await store().read('file-released')) {
+        for await (const chunk of await getStore().read('file-released')) {
           hash.update(chunk);
           releaseBytes(chunk);
         }
         return hash.digest('hex');
       };
-      assert.deepEqual(await Promise.all([readOn(), readOn()]), [md5(bytes), md5(bytes)]);
-      assert.equal(await readOn(), md5(bytes));
+      assert.deepEqual(await Promise.all([readAndRelease(), readAndRelease()]), [md5(bytes), md5(bytes)]);
+      assert.equal(await readAndRelease(), md5(bytes));
     });
 
-    it('refuses a range of which no byte is there', async () => {
-      await store().put('file-short', inPieces(patternOf(10)));
-      await store().put('file-nothing', inPieces(patternOf(0)));
+    it('rejects a range that contains no byte of the blob', async () => {
+      await getStore().put('file-short', splitIntoChunks(createPattern(10)));
+      await getStore().put('file-nothing', splitIntoChunks(createPattern(0)));
       for (const [blob, start, end] of [
         ['file-short', 10, 20],
         ['file-short', 5, 4],
         ['file-short', -1, 4],
         ['file-nothing', 0, 0],
       ] as const) {
-        await assert.rejects(store().read(blob, { start, end }), isKind('invalid-request'), `${blob} ${start}-${end}`);
+        await assert.rejects(
+          getStore().read(blob, { start, end }),
+          isKind('invalid-request'),
+          `${blob} ${start}-${end}`,
+        );
       }
     });
 
-    it('finds no blob that was never put', async () => {
-      await assert.rejects(store().read('file-never'), isKind('file-not-found'));
-      await assert.rejects(store().read('file-never', { start: 0, end: 1 }), isKind('file-not-found'));
+    it('rejects reading a blob that was never stored', async () => {
+      await assert.rejects(getStore().read('file-never'), isKind('file-not-found'));
+      await assert.rejects(getStore().read('file-never', { start: 0, end: 1 }), isKind('file-not-found'));
     });
 
-    it('deletes a blob, and once more without effect', async () => {
-      await store().put('file-deleted', inPieces(patternOf(10)));
-      await store().delete('file-deleted');
-      await store().delete('file-deleted');
-      await store().delete('file-never');
-      await nothingOf('file-deleted');
+    it('deletes a blob, and deletes it again without effect', async () => {
+      await getStore().put('file-deleted', splitIntoChunks(createPattern(10)));
+      await getStore().delete('file-deleted');
+      await getStore().delete('file-deleted');
+      await getStore().delete('file-never');
+      await assertNothingLeft('file-deleted');
     });
 
-    it('lists every blob once, with the time of its change', async () => {
-      const began = Date.now();
+    it('lists every blob once, with its modification time', async () => {
+      const startedAt = Date.now();
       const names = Array.from({ length: 30 }, (_, index) => `listed_${index}`);
-      await Promise.all(names.map((blob) => store().put(blob, inPieces(patternOf(3)))));
+      await Promise.all(names.map((blob) => getStore().put(blob, splitIntoChunks(createPattern(3)))));
       const found: string[] = [];
-      for await (const { name: blob, changedAt } of store().list()) {
+      for await (const { name: blob, changedAt } of getStore().list()) {
         if (!blob.startsWith('listed_')) continue;
         found.push(blob);
-        // Some stores tell whole seconds.
-        assert.ok(changedAt > began - 2_000 && changedAt < Date.now() + 2_000, `${changedAt} is not about ${began}`);
+        // Some stores return times in whole seconds.
+        assert.ok(
+          changedAt > startedAt - 2_000 && changedAt < Date.now() + 2_000,
+          `${changedAt} is not close to ${startedAt}`,
+        );
       }
       assert.deepEqual(found.toSorted(), names.toSorted());
     });
 
-    for (const [what, sizeBytes] of [
+    for (const [moment, sizeBytes] of [
       ['at once', 0],
       ['early', 100_000],
       ['late', LARGE_BYTES],
     ] as const) {
-      it(`leaves nothing of a source that fails ${what}, and throws what it threw`, async () => {
+      it(`leaves nothing behind when the source fails ${moment}, and rejects with the same error`, async () => {
         const blob = `file-broken-${sizeBytes}`;
-        const broken = new Error('the sender went away');
-        await assert.rejects(store().put(blob, breaksAfter(patternOf(sizeBytes), broken)), broken);
-        await nothingOf(blob);
+        const failure = new Error('the sender went away');
+        await assert.rejects(getStore().put(blob, failAfter(createPattern(sizeBytes), failure)), failure);
+        await assertNothingLeft(blob);
       });
 
-      it(`leaves nothing of an upload that is aborted ${what}, also while its source is silent`, async () => {
+      it(`leaves nothing behind when an upload is aborted ${moment}, also while its source stalls`, async () => {
         const blob = `file-aborted-${sizeBytes}`;
-        const { source, silent } = fallsSilent(patternOf(sizeBytes));
+        const { source, stalled } = stallAfter(createPattern(sizeBytes));
         const controller = new AbortController();
         const reason = new ServiceError('cancelled', 'The request was cancelled.');
-        const put = store().put(blob, source, { signal: controller.signal });
-        void silent.then(() => controller.abort(reason));
+        const put = getStore().put(blob, source, { signal: controller.signal });
+        void stalled.then(() => controller.abort(reason));
         await assert.rejects(put, reason);
-        await nothingOf(blob);
+        await assertNothingLeft(blob);
       });
     }
 
-    it('begins nothing with a signal that has aborted already', async () => {
+    it('starts no upload with an aborted signal', async () => {
       const reason = new Error('too late');
-      const put = store().put('file-too-late', inPieces(patternOf(10)), { signal: AbortSignal.abort(reason) });
+      const put = getStore().put('file-too-late', splitIntoChunks(createPattern(10)), {
+        signal: AbortSignal.abort(reason),
+      });
       await assert.rejects(put, reason);
-      await nothingOf('file-too-late');
+      await assertNothingLeft('file-too-late');
     });
 
-    it('asks for leave before each piece, and leaves nothing where it is refused midway', async () => {
+    it('checks the size before each chunk, and leaves nothing behind when the check fails midway', async () => {
       const refusal = new ServiceError('too-large', 'A file must not be larger than 11 MB.');
-      const asked: number[] = [];
-      const allow = async (sizeBytes: number): Promise<void> => {
-        asked.push(sizeBytes);
+      const checkedSizes: number[] = [];
+      const limitSize = async (sizeBytes: number): Promise<void> => {
+        checkedSizes.push(sizeBytes);
         if (sizeBytes > 11 * 1024 * 1024) throw refusal;
       };
-      await assert.rejects(store().put('file-refused', inPieces(patternOf(LARGE_BYTES)), { allow }), refusal);
-      assert.equal(asked[0], 65_536);
-      assert.equal(asked.length, 11 * 16 + 1);
-      await nothingOf('file-refused');
+      await assert.rejects(
+        getStore().put('file-refused', splitIntoChunks(createPattern(LARGE_BYTES)), { checkSize: limitSize }),
+        refusal,
+      );
+      assert.equal(checkedSizes[0], 65_536);
+      assert.equal(checkedSizes.length, 11 * 16 + 1);
+      await assertNothingLeft('file-refused');
     });
 
-    it('takes fifty uploads at once, of which every fifth fails, and mixes none up', async () => {
+    it('stores fifty concurrent uploads correctly while every fifth fails', async () => {
       const sizes = Array.from({ length: 50 }, (_, index) => 1_000 + index * 20_011);
       const results = await Promise.allSettled(
         sizes.map((sizeBytes, index) => {
-          const bytes = patternOf(sizeBytes, index + 1);
-          const source = index % 5 === 0 ? breaksAfter(bytes, new Error('cut')) : inPieces(bytes);
-          return store().put(`many_${index}`, source);
+          const bytes = createPattern(sizeBytes, index + 1);
+          const source = index % 5 === 0 ? failAfter(bytes, new Error('cut')) : splitIntoChunks(bytes);
+          return getStore().put(`many_${index}`, source);
         }),
       );
       for (const [index, sizeBytes] of sizes.entries()) {
-        const bytes = patternOf(sizeBytes, index + 1);
+        const bytes = createPattern(sizeBytes, index + 1);
         const result = results[index];
         if (index % 5 === 0) {
           assert.equal(result?.status, 'rejected');
-          await assert.rejects(store().read(`many_${index}`), isKind('file-not-found'));
+          await assert.rejects(getStore().read(`many_${index}`), isKind('file-not-found'));
         } else {
           assert.ok(result?.status === 'fulfilled');
           assert.deepEqual(result.value, { sizeBytes, md5: md5(bytes) });
           assert.ok((await readAll(`many_${index}`)).equals(bytes), `many_${index}`);
         }
       }
-      assert.equal(await of().leftOvers(), 0);
+      assert.equal(await getOpened().countUnfinishedUploads(), 0);
     });
 
-    it('does not show a blob before it is whole', async () => {
-      const { source, silent } = fallsSilent(patternOf(LARGE_BYTES));
+    it('does not list or read a blob before it is complete', async () => {
+      const { source, stalled } = stallAfter(createPattern(LARGE_BYTES));
       const controller = new AbortController();
-      const put = store().put('file-growing', source, { signal: controller.signal });
+      const put = getStore().put('file-growing', source, { signal: controller.signal });
       put.catch(() => undefined);
-      await silent;
-      await until('the upload has begun', PATIENCE, async () => ((await of().leftOvers()) > 0 ? true : undefined));
-      await assert.rejects(store().read('file-growing'), isKind('file-not-found'));
-      assert.equal(await isThere('file-growing'), false);
+      await stalled;
+      await until('the upload has started', WAIT, async () =>
+        (await getOpened().countUnfinishedUploads()) > 0 ? true : undefined,
+      );
+      await assert.rejects(getStore().read('file-growing'), isKind('file-not-found'));
+      assert.equal(await isListed('file-growing'), false);
       controller.abort(new Error('enough'));
       await assert.rejects(put, /enough/);
     });
 
-    it('abandons what an upload of a name left, and no other upload', async () => {
-      const bytes = patternOf(LARGE_BYTES);
-      const { promise: more, resolve: goOn } = Promise.withResolvers<void>();
+    it('aborts the upload with a name, and no other upload', async () => {
+      const bytes = createPattern(LARGE_BYTES);
+      const { promise: more, resolve: resume } = Promise.withResolvers<void>();
       async function* paused(): AsyncGenerator<Uint8Array> {
-        yield* inPieces(bytes.subarray(0, LARGE_BYTES - 10));
+        yield* splitIntoChunks(bytes.subarray(0, LARGE_BYTES - 10));
         await more;
         yield bytes.subarray(LARGE_BYTES - 10);
       }
       const names = ['file-dead', 'file-dead-not'] as const;
-      const puts = names.map((each) => store().put(each, paused()));
+      const puts = names.map((each) => getStore().put(each, paused()));
       for (const put of puts) put.catch(() => undefined);
-      // A part that comes in behind the end of its upload brings some servers to let it go on.
-      await until('all their whole parts are there', PATIENCE, async () =>
-        (await of().leftBytes()) >= names.length * TWO_PARTS_BYTES ? true : undefined,
+      // Some servers let an upload continue when a part arrives after its abort.
+      await until('all complete parts are stored', WAIT, async () =>
+        (await getOpened().getUnfinishedBytes()) >= names.length * TWO_PARTS_BYTES ? true : undefined,
       );
-      await store().abandon('file-dead');
-      assert.equal(await of().leftOvers(), 1);
-      goOn();
+      await getStore().abortUpload('file-dead');
+      assert.equal(await getOpened().countUnfinishedUploads(), 1);
+      resume();
       await assert.rejects(puts[0] ?? Promise.resolve());
       assert.deepEqual(await puts[1], { sizeBytes: LARGE_BYTES, md5: md5(bytes) });
-      await nothingOf('file-dead');
-      await store().abandon('file-dead-not');
-      await store().abandon('file-never');
-      assert.ok((await readAll('file-dead-not')).equals(bytes), 'it touches no blob');
+      await assertNothingLeft('file-dead');
+      await getStore().abortUpload('file-dead-not');
+      await getStore().abortUpload('file-never');
+      assert.ok((await readAll('file-dead-not')).equals(bytes), 'an abort changes no stored blob');
     });
 
-    it('sweeps what old uploads left and spares young ones, whose blobs come to be', async () => {
-      const bytes = patternOf(LARGE_BYTES);
-      const { promise: more, resolve: goOn } = Promise.withResolvers<void>();
+    it('removes stale uploads and keeps recent ones, which complete', async () => {
+      const bytes = createPattern(LARGE_BYTES);
+      const { promise: more, resolve: resume } = Promise.withResolvers<void>();
       async function* paused(): AsyncGenerator<Uint8Array> {
-        yield* inPieces(bytes.subarray(0, LARGE_BYTES - 10));
+        yield* splitIntoChunks(bytes.subarray(0, LARGE_BYTES - 10));
         await more;
         yield bytes.subarray(LARGE_BYTES - 10);
       }
-      const put = store().put('file-young', paused());
-      await until('the upload has begun', PATIENCE, async () => ((await of().leftOvers()) > 0 ? true : undefined));
-      assert.equal(await store().sweep(Date.now() - 60_000), 0);
-      goOn();
+      const put = getStore().put('file-young', paused());
+      await until('the upload has started', WAIT, async () =>
+        (await getOpened().countUnfinishedUploads()) > 0 ? true : undefined,
+      );
+      assert.equal(await getStore().removeStaleUploads(Date.now() - 60_000), 0);
+      resume();
       assert.deepEqual(await put, { sizeBytes: LARGE_BYTES, md5: md5(bytes) });
       assert.ok((await readAll('file-young')).equals(bytes));
 
-      const { source, silent } = fallsSilent(bytes);
+      const { source, stalled } = stallAfter(bytes);
       const controller = new AbortController();
-      const old = store().put('file-old', source, { signal: controller.signal });
+      const old = getStore().put('file-old', source, { signal: controller.signal });
       old.catch(() => undefined);
-      await silent;
-      await until('the upload has begun', PATIENCE, async () => ((await of().leftOvers()) > 0 ? true : undefined));
-      assert.equal(await store().sweep(Date.now() + 60_000), 1);
+      await stalled;
+      await until('the upload has started', WAIT, async () =>
+        (await getOpened().countUnfinishedUploads()) > 0 ? true : undefined,
+      );
+      assert.equal(await getStore().removeStaleUploads(Date.now() + 60_000), 1);
       controller.abort(new Error('enough'));
       await assert.rejects(old);
-      // A part that was on its way when its upload was swept may stay for the next sweep.
-      await until('nothing is left of the old upload', PATIENCE, async () => {
-        await store().sweep(Date.now() + 60_000);
-        return (await of().leftOvers()) === 0 ? true : undefined;
+      // A part in transit during the removal may need a second removal.
+      await until('the stale upload is removed', WAIT, async () => {
+        await getStore().removeStaleUploads(Date.now() + 60_000);
+        return (await getOpened().countUnfinishedUploads()) === 0 ? true : undefined;
       });
-      await nothingOf('file-old');
-      assert.equal(await store().sweep(Date.now() + 60_000), 0);
-      assert.ok((await readAll('file-young')).equals(bytes), 'a sweep touches no blob');
+      await assertNothingLeft('file-old');
+      assert.equal(await getStore().removeStaleUploads(Date.now() + 60_000), 0);
+      assert.ok((await readAll('file-young')).equals(bytes), 'the removal changes no stored blob');
     });
 
-    it('refuses names that are not ours, whatever is asked of them, and reaches nothing by them', async () => {
+    it('rejects names with other characters or more than 128 of them, in every operation', async () => {
       const names = [
         '',
         '.',
@@ -353,21 +371,25 @@ export function blobStoreContract(
         'x'.repeat(129),
         '\n',
       ];
-      for (const odd of names) {
-        const isOurs = isKind('internal');
-        await assert.rejects(async () => store().put(odd, inPieces(patternOf(1))), isOurs, JSON.stringify(odd));
-        await assert.rejects(async () => store().read(odd), isOurs, JSON.stringify(odd));
-        await assert.rejects(async () => store().delete(odd), isOurs, JSON.stringify(odd));
-        await assert.rejects(async () => store().abandon(odd), isOurs, JSON.stringify(odd));
+      for (const invalidName of names) {
+        const isInternal = isKind('internal');
+        await assert.rejects(
+          async () => getStore().put(invalidName, splitIntoChunks(createPattern(1))),
+          isInternal,
+          JSON.stringify(invalidName),
+        );
+        await assert.rejects(async () => getStore().read(invalidName), isInternal, JSON.stringify(invalidName));
+        await assert.rejects(async () => getStore().delete(invalidName), isInternal, JSON.stringify(invalidName));
+        await assert.rejects(async () => getStore().abortUpload(invalidName), isInternal, JSON.stringify(invalidName));
       }
-      await store().put('x'.repeat(128), inPieces(patternOf(1)));
+      await getStore().put('x'.repeat(128), splitIntoChunks(createPattern(1)));
       assert.equal((await readAll('x'.repeat(128))).length, 1);
     });
 
-    it('lets a reader go away in mid-blob', async () => {
-      await store().put('file-left', inPieces(patternOf(LARGE_BYTES)));
+    it('allows a reader to stop in the middle of a blob', async () => {
+      await getStore().put('file-left', splitIntoChunks(createPattern(LARGE_BYTES)));
       for (let count = 0; count < 60; count += 1) {
-        const stream = await store().read('file-left');
+        const stream = await getStore().read('file-left');
         for await (const _ of stream) break;
         stream.destroy();
       }

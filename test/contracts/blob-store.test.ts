@@ -1,17 +1,17 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openBlobs } from '../../src/blobs/open-blobs.ts';
-import { blobStoreContract } from './blob-store-contract.ts';
+import { openBlobStore } from '../../src/blobs/open-blob-store.ts';
+import { describeBlobStoreContract } from './blob-store-contract.ts';
 
-blobStoreContract('on disk', async () => {
+describeBlobStoreContract('on disk', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'parley-blobs-'));
-  const store = await openBlobs({ folder: join(folder, 'blobs'), environment: {} });
+  const store = await openBlobStore({ folder: join(folder, 'blobs'), environment: {} });
   const incoming = join(folder, 'blobs', 'incoming');
   return {
     store,
-    leftOvers: async () => (await readdir(incoming)).length,
-    async leftBytes() {
+    countUnfinishedUploads: async () => (await readdir(incoming)).length,
+    async getUnfinishedBytes() {
       const files = await Promise.all((await readdir(incoming)).map((name) => stat(join(incoming, name))));
       return files.reduce((sum, { size }) => sum + size, 0);
     },

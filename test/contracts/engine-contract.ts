@@ -3,84 +3,84 @@ import { after, before, describe, it } from 'node:test';
 import { ServiceError } from '../../src/core/error.ts';
 import type { EngineEvent, TokenLogprob } from '../../src/core/event.ts';
 import type { Grammar } from '../../src/core/grammar.ts';
-import type { Phase } from '../../src/core/prompt.ts';
+import type { GenerationPhase } from '../../src/core/prompt.ts';
 import type {
   EngineCapabilities,
   EngineInput,
   EngineRequest,
-  EngineStart,
+  EngineRun,
   TextEngine,
 } from '../../src/engines/engine.ts';
 import { until } from '../until.ts';
 
 /**
- * What an engine says that it can do. Only promises that follow from it are tried, and it is a failure where the engine
- * says otherwise, or where a promise does not hold.
+ * Features that an engine declares. The contract tests only behavior that follows from them, and fails when the engine
+ * reports other capabilities.
  */
-export interface Declared {
+export interface EngineFeatures {
   readonly input: EngineCapabilities['input'];
   readonly logprobs: boolean;
   readonly grammar: boolean;
   readonly phases: boolean;
-  /** Tells the tokens of an input, and with them those of a prompt before it begins. */
+  /** Returns the tokens of an input, and the number of prompt tokens before the run starts. */
   readonly tokens: boolean;
   readonly embeddings: boolean;
-  /** Says which stop string was hit. */
-  readonly namesStops: boolean;
-  /** Has requests wait itself, so that it can say whose turn it is; others leave that to their server. */
-  readonly queues: boolean;
-  /** What a request fails with whose engine dies. */
-  readonly death: 'engine-failed' | 'upstream-failed';
+  /** Reports which stop string matched. */
+  readonly reportsStopString: boolean;
+  /** Queues requests in Parley, so that live requests precede background ones; otherwise the server queues them. */
+  readonly hasQueue: boolean;
+  /** Error kind of a request whose engine fails. */
+  readonly failureKind: 'engine-failed' | 'upstream-failed';
 }
 
-/** The embedded engine, and what takes its place in tests. */
-export const EMBEDDED: Declared = {
+/** Features of the embedded engine and of its replacements in tests. */
+export const EMBEDDED_FEATURES: EngineFeatures = {
   input: 'prompt',
   logprobs: true,
   grammar: true,
   phases: true,
   tokens: true,
   embeddings: true,
-  namesStops: true,
-  queues: true,
-  death: 'engine-failed',
+  reportsStopString: true,
+  hasQueue: true,
+  failureKind: 'engine-failed',
 };
 
-/** An engine on trial, and what the suite must know of it. */
-export interface EngineOnTrial {
+/** An engine and what the contract needs to know about it. */
+export interface EngineUnderTest {
   readonly engine: TextEngine;
   readonly contextTokens: number;
-  /** Runs that it works on at the same time. */
+  /** Maximum number of concurrent runs. */
   readonly sequences: number;
-  /** Tokens of a long answer: more than any buffer between engine and reader holds, where that can be had in short time. */
+  /** Tokens of a long answer: more than any buffer between engine and reader holds, if the engine is fast enough. */
   readonly longTokens: number;
-  /** Sequences that are busy now. */
-  busy(): Promise<number>;
-  /** A request that dies in mid-answer once `strike` was called. */
-  readonly deadly: {
+  /** Returns the number of busy sequences. */
+  countBusy(): Promise<number>;
+  /** A request that fails in the middle of its answer after `fail` was called. */
+  readonly failing: {
     readonly text: string;
-    strike(): void;
-    /** Where the engine does not see to it by itself. */
-    revive?(): Promise<void>;
+    fail(): void;
+    /** Restarts the engine, if it does not restart itself. */
+    restart?(): Promise<void>;
   };
-  /** A grammar that it refuses, where a schema that leads nowhere is none. */
-  readonly badGrammar?: Grammar;
+  /** A grammar that the engine rejects, if it accepts a schema with an unresolvable reference. */
+  readonly invalidGrammar?: Grammar;
   close(): Promise<void>;
 }
 
-/** How soon a cancelled run must have left its sequence, in ms: a tick, and time for a busy machine. */
-const FREE_WITHIN_MS = 1_000;
+/** Time in which a cancelled run must release its sequence, in ms: one tick, and time for a busy machine. */
+const RELEASE_MS_MAX = 1_000;
 
 const STORY = 'Tell me a long story about a lighthouse keeper and his cat.';
 
-/** One user turn, for engines that render it themselves. */
-export const userTurn = (text: string): EngineInput => ({
+/** Creates one user message, for engines that render the chat template themselves. */
+export const createUserMessage = (text: string): EngineInput => ({
   type: 'messages',
   messages: [{ role: 'user', content: [{ type: 'text', text }] }],
 });
 
-/** One user turn in ChatML. */
-export const chatMl = (text: string): EngineInput => ({
+/** Creates one user message in ChatML. */
+export const createChatMlInput = (text: string): EngineInput => ({
   type: 'segments',
   segments: [
     { text: '<|im_start|>', special: true },
@@ -92,86 +92,93 @@ export const chatMl = (text: string): EngineInput => ({
   ],
 });
 
-/** Greedy and seeded: the same text each time. */
-export const engineRequest = (text: string, more: Partial<EngineRequest> = {}): EngineRequest => ({
+/** Creates a greedy request with a seed, which has the same answer each time. */
+export const createEngineRequest = (text: string, fields: Partial<EngineRequest> = {}): EngineRequest => ({
   id: 'contract',
   owner: { workspace: 'w', key: 'k' },
-  input: chatMl(text),
+  input: createChatMlInput(text),
   sampling: { temperature: 0, seed: 1 },
   stop: { strings: [], tokens: [] },
   choices: 1,
   phases: [],
-  ...more,
+  ...fields,
 });
 
-export interface Answer {
-  readonly start: EngineStart;
+export interface EngineAnswer {
+  readonly engineRun: EngineRun;
   readonly events: readonly EngineEvent[];
   readonly text: string;
 }
 
-export const textOf = (events: readonly EngineEvent[], choice = 0): string =>
+export const joinText = (events: readonly EngineEvent[], choice = 0): string =>
   events.map((event) => (event.type === 'text' && event.choice === choice ? event.text : '')).join('');
 
 /** Starts a run and reads it to its end. */
-export async function answerOf(engine: TextEngine, request: EngineRequest): Promise<Answer> {
-  const start = await engine.start(request, new AbortController().signal);
-  const events = (await Array.fromAsync(start.batches)).flat();
-  return { start, events, text: textOf(events) };
+export async function runToEnd(engine: TextEngine, request: EngineRequest): Promise<EngineAnswer> {
+  const engineRun = await engine.start(request, new AbortController().signal);
+  const events = (await Array.fromAsync(engineRun.batches)).flat();
+  return { engineRun: engineRun, events, text: joinText(events) };
 }
 
-const endOf = (events: readonly EngineEvent[]) => {
+const getEndEvent = (events: readonly EngineEvent[]) => {
   const last = events.at(-1);
   assert.ok(last?.type === 'end', 'the last event is the end');
   return last;
 };
 
-/** What every engine promises, whatever it runs on. */
-export function engineContract(name: string, declared: Declared, open: () => Promise<EngineOnTrial>): void {
+/** Runs the contract of every engine. */
+export function describeEngineContract(
+  name: string,
+  features: EngineFeatures,
+  open: () => Promise<EngineUnderTest>,
+): void {
   describe(`engine contract: ${name}`, () => {
-    let trial: EngineOnTrial;
+    let subject: EngineUnderTest;
     let engine: TextEngine;
     before(async () => {
-      trial = await open();
-      engine = trial.engine;
+      subject = await open();
+      engine = subject.engine;
     });
-    after(() => trial.close());
+    after(() => subject.close());
 
-    /** A promise that follows from something declared. */
-    const itWhere = (isDeclared: boolean, promise: string, test: () => Promise<void>): void => {
-      if (isDeclared) it(promise, test);
+    /** Registers a test that applies only to engines with a declared feature. */
+    const itIf = (condition: boolean, title: string, test: () => Promise<void>): void => {
+      if (condition) it(title, test);
     };
 
-    const ask = (text: string, more: Partial<EngineRequest> = {}): EngineRequest =>
-      engineRequest(text, { ...(declared.input === 'chat' ? { input: userTurn(text) } : {}), ...more });
+    const createRequest = (text: string, fields: Partial<EngineRequest> = {}): EngineRequest =>
+      createEngineRequest(text, {
+        ...(features.input === 'chat' ? { input: createUserMessage(text) } : {}),
+        ...fields,
+      });
 
-    const isFree = (): Promise<true> =>
-      until('all sequences are free', { withinMs: FREE_WITHIN_MS }, async () =>
-        (await trial.busy()) === 0 ? true : undefined,
+    const waitUntilFree = (): Promise<true> =>
+      until('all sequences are free', { timeoutMs: RELEASE_MS_MAX }, async () =>
+        (await subject.countBusy()) === 0 ? true : undefined,
       );
 
-    const works = async (): Promise<void> => {
-      const { events } = await answerOf(engine, ask(STORY, { maxTokens: 2 }));
-      endOf(events);
+    const assertStillWorks = async (): Promise<void> => {
+      const { events } = await runToEnd(engine, createRequest(STORY, { maxTokens: 2 }));
+      getEndEvent(events);
     };
 
-    it('can do what it declares', async () => {
-      await engine.model();
+    it('has the declared capabilities', async () => {
+      await engine.loadModel();
       const { input, logprobs, grammar, phases } = engine.capabilities;
       assert.deepEqual(
         { input, logprobs: logprobs !== false, grammar, phases },
         {
-          input: declared.input,
-          logprobs: declared.logprobs,
-          grammar: declared.grammar,
-          phases: declared.phases,
+          input: features.input,
+          logprobs: features.logprobs,
+          grammar: features.grammar,
+          phases: features.phases,
         },
       );
     });
 
-    it('says text, then the end of each choice, then the end, last and once', async () => {
-      const { events } = await answerOf(engine, ask(STORY, { maxTokens: 8 }));
-      endOf(events);
+    it('emits text, then the end of each choice, then one end event', async () => {
+      const { events } = await runToEnd(engine, createRequest(STORY, { maxTokens: 8 }));
+      getEndEvent(events);
       const types = events.map(({ type }) => type);
       assert.equal(types.filter((type) => type === 'end').length, 1);
       assert.equal(types.filter((type) => type === 'choice-end').length, 1);
@@ -179,20 +186,20 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
       assert.ok(types.slice(0, -2).every((type) => type === 'text'));
     });
 
-    itWhere(declared.tokens, 'tells the tokens that it counts', async () => {
-      const { input } = ask(STORY);
+    itIf(features.tokens, 'returns the tokens that it counts', async () => {
+      const { input } = createRequest(STORY);
       const tokens = await engine.tokenize(input);
       assert.equal(tokens.length, await engine.countTokens(input));
       assert.match(tokens.map(({ text }) => text).join(''), /Tell me a long story about a lighthouse keeper/);
       assert.ok(tokens.every(({ id }) => Number.isInteger(id) && id >= 0));
     });
 
-    itWhere(
-      declared.embeddings,
-      'makes the same vector of the same text, another of another, and counts their tokens',
+    itIf(
+      features.embeddings,
+      'embeds equal texts as equal vectors and different texts as different vectors, and counts their tokens',
       async () => {
         const { embeddings } = engine;
-        assert.ok(embeddings, 'it makes vectors');
+        assert.ok(embeddings, 'the engine supports embeddings');
         const { signal } = new AbortController();
         const embed = (...texts: string[]) =>
           embeddings.embed(
@@ -204,7 +211,7 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
             signal,
           );
         const { vectors, tokens } = await embed(STORY, 'A cat.', STORY);
-        const dimensions = await embeddings.dimensions();
+        const dimensions = await embeddings.getDimensions();
         assert.deepEqual(
           vectors.map((vector) => vector.length),
           [dimensions, dimensions, dimensions],
@@ -226,13 +233,13 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
       },
     );
 
-    it('counts what it used, and knows the prompt before it begins', async () => {
-      const request = ask(STORY, { maxTokens: 12 });
-      const { start, events } = await answerOf(engine, request);
-      const { usage } = endOf(events);
-      if (declared.tokens) {
-        assert.equal(start.promptTokens, await engine.countTokens(request.input));
-        assert.equal(usage.promptTokens, start.promptTokens);
+    it('counts its usage, and knows the number of prompt tokens before it starts', async () => {
+      const request = createRequest(STORY, { maxTokens: 12 });
+      const { engineRun, events } = await runToEnd(engine, request);
+      const { usage } = getEndEvent(events);
+      if (features.tokens) {
+        assert.equal(engineRun.promptTokens, await engine.countTokens(request.input));
+        assert.equal(usage.promptTokens, engineRun.promptTokens);
       }
       assert.ok(usage.promptTokens > 0);
       assert.equal(usage.completionTokens, 12);
@@ -244,97 +251,101 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
       assert.ok(usage.cachedTokens <= usage.promptTokens);
     });
 
-    it('ends at maxTokens with reason length, and says when it lowers the wish', async () => {
-      const { events } = await answerOf(engine, ask(STORY, { maxTokens: 5 }));
+    it('ends at maxTokens with reason length, and reports a lowered maxTokens', async () => {
+      const { events } = await runToEnd(engine, createRequest(STORY, { maxTokens: 5 }));
       assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'length' });
-      if (!declared.tokens) return;
-      const wish = ask(STORY, { maxTokens: trial.contextTokens * 2 });
-      const start = await engine.start(wish, new AbortController().signal);
-      assert.equal(start.maxTokens, trial.contextTokens - (start.promptTokens ?? 0));
-      for await (const batch of start.batches) if (batch.length > 0) break;
-      await isFree();
+      if (!features.tokens) return;
+      const oversized = createRequest(STORY, { maxTokens: subject.contextTokens * 2 });
+      const engineRun = await engine.start(oversized, new AbortController().signal);
+      assert.equal(engineRun.maxTokens, subject.contextTokens - (engineRun.promptTokens ?? 0));
+      for await (const batch of engineRun.batches) if (batch.length > 0) break;
+      await waitUntilFree();
     });
 
-    it('cuts exactly before a stop string and names it', async () => {
-      const whole = await answerOf(engine, ask(STORY, { maxTokens: 30 }));
-      const middle = Math.floor(whole.text.length / 2);
-      const stop = whole.text.slice(middle, middle + 4);
-      const { text, events } = await answerOf(
+    it('ends exactly before a stop string and reports it', async () => {
+      const full = await runToEnd(engine, createRequest(STORY, { maxTokens: 30 }));
+      const middle = Math.floor(full.text.length / 2);
+      const stop = full.text.slice(middle, middle + 4);
+      const { text, events } = await runToEnd(
         engine,
-        ask(STORY, { maxTokens: 30, stop: { strings: ['never in it', stop], tokens: [] } }),
+        createRequest(STORY, { maxTokens: 30, stop: { strings: ['never in it', stop], tokens: [] } }),
       );
-      assert.equal(text, whole.text.slice(0, whole.text.indexOf(stop)));
-      const named = declared.namesStops ? { stop } : {};
-      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop', ...named });
+      assert.equal(text, full.text.slice(0, full.text.indexOf(stop)));
+      const stopField = features.reportsStopString ? { stop } : {};
+      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop', ...stopField });
     });
 
-    itWhere(
-      declared.phases,
-      'leaves a phase exactly where a trigger matched, and goes on in the phase it leads to',
+    itIf(
+      features.phases,
+      'leaves a phase exactly where a trigger matches, and continues in the phase of the trigger',
       async () => {
-        const whole = await answerOf(engine, ask(STORY, { maxTokens: 30 }));
-        const middle = Math.floor(whole.text.length / 2);
-        const word = whole.text.slice(middle, middle + 4);
-        const phases: Phase[] = [
+        const full = await runToEnd(engine, createRequest(STORY, { maxTokens: 30 }));
+        const middle = Math.floor(full.text.length / 2);
+        const word = full.text.slice(middle, middle + 4);
+        const phases: GenerationPhase[] = [
           { kind: 'answer', triggers: [{ pattern: RegExp.escape(word), phase: 2 }] },
           { kind: 'answer', until: { tokens: 2 } },
-          { kind: 'call', until: { tokens: 3 }, next: 1 },
+          { kind: 'call', until: { tokens: 3 }, nextPhase: 1 },
         ];
-        const { events } = await answerOf(
+        const { events } = await runToEnd(
           engine,
-          ask(STORY, { phases, ...(declared.logprobs ? { logprobs: { top: 0 } } : {}) }),
+          createRequest(STORY, { phases, ...(features.logprobs ? { logprobs: { top: 0 } } : {}) }),
         );
         const texts = events.filter((event) => event.type === 'text');
-        const textOfPhase = (wanted: number): string =>
-          texts.map(({ phase, text }) => (phase === wanted ? text : '')).join('');
-        assert.equal(textOfPhase(0), whole.text.slice(0, whole.text.indexOf(word) + word.length));
-        assert.ok(textOfPhase(1) !== '' && textOfPhase(2) !== '');
+        const joinPhaseText = (wantedPhase: number): string =>
+          texts.map(({ phase, text }) => (phase === wantedPhase ? text : '')).join('');
+        assert.equal(joinPhaseText(0), full.text.slice(0, full.text.indexOf(word) + word.length));
+        assert.ok(joinPhaseText(1) !== '' && joinPhaseText(2) !== '');
         assert.deepEqual(
           texts.map(({ phase }) => phase).filter((phase, at, all) => phase !== all[at - 1]),
           [0, 2, 1],
         );
         assert.ok(
-          !declared.logprobs || texts.every(({ phase, logprobs }) => (phase === 2) === (logprobs === undefined)),
-          'log probabilities are of answers only',
+          !features.logprobs || texts.every(({ phase, logprobs }) => (phase === 2) === (logprobs === undefined)),
+          'only answer phases have log probabilities',
         );
         assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'length' });
-        assert.equal(endOf(events).usage.reasoningTokens, undefined);
+        assert.equal(getEndEvent(events).usage.reasoningTokens, undefined);
       },
     );
 
-    itWhere(declared.phases, 'thinks apart from the answer, by its budget, and counts it', async () => {
-      const phases: Phase[] = [{ kind: 'thought', until: { tokens: 4 }, next: 1 }, { kind: 'answer' }];
-      const { events } = await answerOf(engine, ask(STORY, { phases, maxTokens: 6 }));
-      const { usage } = endOf(events);
-      assert.deepEqual([usage.reasoningTokens, usage.completionTokens], [4, 10]);
-      assert.ok(events.some((event) => event.type === 'text' && event.phase === 0));
-    });
+    itIf(
+      features.phases,
+      'thinks separately from the answer, within its budget, and counts the reasoning tokens',
+      async () => {
+        const phases: GenerationPhase[] = [{ kind: 'thought', until: { tokens: 4 }, nextPhase: 1 }, { kind: 'answer' }];
+        const { events } = await runToEnd(engine, createRequest(STORY, { phases, maxTokens: 6 }));
+        const { usage } = getEndEvent(events);
+        assert.deepEqual([usage.reasoningTokens, usage.completionTokens], [4, 10]);
+        assert.ok(events.some((event) => event.type === 'text' && event.phase === 0));
+      },
+    );
 
-    it('gives several choices side by side, each with one end, and counts the prompt once', async () => {
+    it('returns several choices, each with one end, and counts the prompt once', async () => {
       const choices = Math.min(3, engine.capabilities.choicesMax);
       assert.ok(choices >= 2);
-      const { start, events } = await answerOf(
+      const { engineRun, events } = await runToEnd(
         engine,
-        ask(STORY, { choices, maxTokens: 6, sampling: { temperature: 1, seed: 4 } }),
+        createRequest(STORY, { choices, maxTokens: 6, sampling: { temperature: 1, seed: 4 } }),
       );
-      const { usage } = endOf(events);
-      const one = endOf((await answerOf(engine, ask(STORY, { maxTokens: 6 }))).events);
-      assert.equal(usage.promptTokens, one.usage.promptTokens);
-      if (declared.tokens) assert.equal(usage.promptTokens, start.promptTokens);
+      const { usage } = getEndEvent(events);
+      const singleEnd = getEndEvent((await runToEnd(engine, createRequest(STORY, { maxTokens: 6 }))).events);
+      assert.equal(usage.promptTokens, singleEnd.usage.promptTokens);
+      if (features.tokens) assert.equal(usage.promptTokens, engineRun.promptTokens);
       assert.equal(usage.completionTokens, choices * 6);
       for (let choice = 0; choice < choices; choice++) {
-        const own = events.filter((event) => event.type !== 'end' && event.choice === choice);
-        assert.ok(own.length >= 2);
+        const choiceEvents = events.filter((event) => event.type !== 'end' && event.choice === choice);
+        assert.ok(choiceEvents.length >= 2);
         assert.deepEqual(
-          own.flatMap(({ type }, at) => (type === 'choice-end' ? [at] : [])),
-          [own.length - 1],
+          choiceEvents.flatMap(({ type }, at) => (type === 'choice-end' ? [at] : [])),
+          [choiceEvents.length - 1],
         );
       }
       assert.ok(events.every((event) => event.type === 'end' || event.choice < choices));
     });
 
-    itWhere(declared.logprobs, 'gives log probabilities that keep step with the text, best first', async () => {
-      const { events, text } = await answerOf(engine, ask(STORY, { maxTokens: 10, logprobs: { top: 3 } }));
+    itIf(features.logprobs, 'returns log probabilities that match the text, best first', async () => {
+      const { events, text } = await runToEnd(engine, createRequest(STORY, { maxTokens: 10, logprobs: { top: 3 } }));
       const tokens: TokenLogprob[] = events.flatMap((event) => (event.type === 'text' ? (event.logprobs ?? []) : []));
       assert.equal(tokens.length, 10);
       const bytes = Uint8Array.from(tokens.flatMap((token) => token.bytes));
@@ -350,153 +361,159 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
       }
     });
 
-    itWhere(declared.tokens, 'refuses a prompt that is too long before it starts, with both numbers', async () => {
-      const promptTokens = trial.contextTokens + 7;
+    itIf(features.tokens, 'rejects a prompt above the context size before it starts, with both numbers', async () => {
+      const promptTokens = subject.contextTokens + 7;
       const input: EngineInput = { type: 'tokens', tokens: Array.from({ length: promptTokens }, () => 5) };
-      await assert.rejects(engine.start(ask('', { input }), new AbortController().signal), (error) => {
+      await assert.rejects(engine.start(createRequest('', { input }), new AbortController().signal), (error) => {
         assert.ok(error instanceof ServiceError);
         assert.equal(error.kind, 'context-exceeded');
         assert.match(error.message, new RegExp(`\\b${promptTokens}\\b`));
-        assert.match(error.message, new RegExp(`\\b${trial.contextTokens}\\b`));
+        assert.match(error.message, new RegExp(`\\b${subject.contextTokens}\\b`));
         return true;
       });
-      assert.equal(await trial.busy(), 0);
+      assert.equal(await subject.countBusy(), 0);
     });
 
-    itWhere(!declared.tokens, 'refuses a chat that is too long before it starts', async () => {
-      const chat = ask('far too long '.repeat(trial.contextTokens));
+    itIf(!features.tokens, 'rejects a chat above the context size before it starts', async () => {
+      const chat = createRequest('far too long '.repeat(subject.contextTokens));
       await assert.rejects(engine.start(chat, new AbortController().signal), { kind: 'context-exceeded' });
-      assert.equal(await trial.busy(), 0);
+      assert.equal(await subject.countBusy(), 0);
     });
 
-    itWhere(declared.grammar, 'says nothing but what a grammar allows, to its end', async () => {
-      const phases: Phase[] = [
-        { kind: 'call', grammar: { type: 'text', text: 'Yes: ' }, next: 1 },
+    itIf(features.grammar, 'generates exactly what a grammar allows', async () => {
+      const phases: GenerationPhase[] = [
+        { kind: 'call', grammar: { type: 'text', text: 'Yes: ' }, nextPhase: 1 },
         { kind: 'answer', grammar: { type: 'text', text: '42' } },
       ];
-      const { events, text } = await answerOf(engine, ask(STORY, { phases }));
+      const { events, text } = await runToEnd(engine, createRequest(STORY, { phases }));
       assert.equal(text, 'Yes: 42');
       assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop' });
     });
 
-    itWhere(
-      declared.grammar,
-      'refuses a grammar that it cannot enforce before it starts, and names its field',
+    itIf(
+      features.grammar,
+      'rejects a grammar that it cannot enforce before it starts, and names its field',
       async () => {
-        const grammar = trial.badGrammar ?? { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[0]' };
-        const request = ask(STORY, { phases: [{ kind: 'answer', grammar }] });
+        const grammar = subject.invalidGrammar ?? { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[0]' };
+        const request = createRequest(STORY, { phases: [{ kind: 'answer', grammar }] });
         await assert.rejects(engine.start(request, new AbortController().signal), {
           kind: 'invalid-request',
           param: 'tools[0]',
         });
-        assert.equal(await trial.busy(), 0);
+        assert.equal(await subject.countBusy(), 0);
       },
     );
 
-    it('does not start for a caller that is gone, and says why', async () => {
-      await assert.rejects(engine.start(ask(STORY), AbortSignal.abort()), { kind: 'cancelled' });
-      const late = new ServiceError('timeout', 'too late');
-      await assert.rejects(engine.start(ask(STORY), AbortSignal.abort(late)), late);
-      assert.equal(await trial.busy(), 0);
+    it('does not start with an aborted signal, and rejects with its reason', async () => {
+      await assert.rejects(engine.start(createRequest(STORY), AbortSignal.abort()), { kind: 'cancelled' });
+      const timeout = new ServiceError('timeout', 'too late');
+      await assert.rejects(engine.start(createRequest(STORY), AbortSignal.abort(timeout)), timeout);
+      assert.equal(await subject.countBusy(), 0);
     });
 
-    it('stops when the reader leaves, and works on', async () => {
-      const { batches } = await engine.start(ask(STORY), new AbortController().signal);
+    it('stops when the reader leaves, and serves the next run', async () => {
+      const { batches } = await engine.start(createRequest(STORY), new AbortController().signal);
       for await (const batch of batches) if (batch.length > 0) break;
-      await isFree();
-      await works();
+      await waitUntilFree();
+      await assertStillWorks();
     });
 
-    it('stops when the caller aborts, and works on', async () => {
+    it('stops when the caller aborts, and serves the next run', async () => {
       const caller = new AbortController();
-      const { batches } = await engine.start(ask(STORY), caller.signal);
+      const { batches } = await engine.start(createRequest(STORY), caller.signal);
       await assert.rejects(
         async () => {
           for await (const batch of batches) if (batch.length > 0) caller.abort();
         },
         { kind: 'cancelled' },
       );
-      await isFree();
-      await works();
+      await waitUntilFree();
+      await assertStillWorks();
     });
 
-    it('stops when the caller aborts before anybody reads', async () => {
+    it('stops when the caller aborts before the first read', async () => {
       const caller = new AbortController();
-      await engine.start(ask(STORY), caller.signal);
+      await engine.start(createRequest(STORY), caller.signal);
       caller.abort();
-      await isFree();
+      await waitUntilFree();
     });
 
-    it('lets a caller leave while it waits for its turn', async () => {
+    it('lets a queued caller abort', async () => {
       const caller = new AbortController();
-      const request = ask(STORY, { sampling: { temperature: 0 } });
+      const request = createRequest(STORY, { sampling: { temperature: 0 } });
       const runs = await Promise.all(
-        Array.from({ length: trial.sequences }, () => engine.start(request, caller.signal)),
+        Array.from({ length: subject.sequences }, () => engine.start(request, caller.signal)),
       );
-      assert.equal(runs.length, trial.sequences);
-      const impatient = new AbortController();
-      const waiting = engine.start(request, impatient.signal);
-      impatient.abort();
+      assert.equal(runs.length, subject.sequences);
+      const queuedCaller = new AbortController();
+      const waiting = engine.start(request, queuedCaller.signal);
+      queuedCaller.abort();
       await assert.rejects(waiting, { kind: 'cancelled' });
       caller.abort();
-      await isFree();
-      await works();
+      await waitUntilFree();
+      await assertStillWorks();
     });
 
-    itWhere(declared.queues, 'lets a background request wait for live ones, and then run', async () => {
-      const order: string[] = [];
-      const run = async (name: string, priority?: 'background'): Promise<AbortController> => {
-        const caller = new AbortController();
-        const owner = { workspace: 'w', key: 'k', ...(priority ? { priority } : {}) };
-        await engine.start(ask(STORY, { owner, sampling: { temperature: 0 } }), caller.signal);
-        order.push(name);
-        return caller;
-      };
-      const [first, ...others] = await Promise.all(Array.from({ length: trial.sequences }, () => run('first')));
-      const behind = run('behind', 'background');
-      const live = run('live');
-      first?.abort();
-      const second = await live;
-      assert.equal(order.at(-1), 'live');
-      for (const caller of [...others, second]) caller.abort();
-      (await behind).abort();
-      assert.equal(order.at(-1), 'behind');
-      await isFree();
-    });
+    itIf(
+      features.hasQueue,
+      'runs live requests before a background request, and then the background request',
+      async () => {
+        const order: string[] = [];
+        const startRun = async (name: string, priority?: 'background'): Promise<AbortController> => {
+          const caller = new AbortController();
+          const owner = { workspace: 'w', key: 'k', ...(priority ? { priority } : {}) };
+          await engine.start(createRequest(STORY, { owner, sampling: { temperature: 0 } }), caller.signal);
+          order.push(name);
+          return caller;
+        };
+        const [first, ...others] = await Promise.all(
+          Array.from({ length: subject.sequences }, () => startRun('first')),
+        );
+        const backgroundRun = startRun('behind', 'background');
+        const live = startRun('live');
+        first?.abort();
+        const second = await live;
+        assert.equal(order.at(-1), 'live');
+        for (const caller of [...others, second]) caller.abort();
+        (await backgroundRun).abort();
+        assert.equal(order.at(-1), 'behind');
+        await waitUntilFree();
+      },
+    );
 
-    it('loses nothing for a slow reader', async () => {
-      const request = ask(STORY, { maxTokens: trial.longTokens });
-      const fast = await answerOf(engine, request);
+    it('returns the whole answer to a slow reader', async () => {
+      const request = createRequest(STORY, { maxTokens: subject.longTokens });
+      const expected = await runToEnd(engine, request);
       const { batches } = await engine.start(request, new AbortController().signal);
       const events: EngineEvent[] = [];
       for await (const batch of batches) {
         events.push(...batch);
         for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       }
-      assert.equal(textOf(events), fast.text);
-      assert.deepEqual(endOf(events).usage.completionTokens, endOf(fast.events).usage.completionTokens);
+      assert.equal(joinText(events), expected.text);
+      assert.deepEqual(getEndEvent(events).usage.completionTokens, getEndEvent(expected.events).usage.completionTokens);
     });
 
-    it('that dies in mid-answer rejects, never looks finished, and comes back', async () => {
-      const { batches } = await engine.start(ask(trial.deadly.text), new AbortController().signal);
+    it('rejects a run that fails in the middle of its answer, without an end event, and recovers', async () => {
+      const { batches } = await engine.start(createRequest(subject.failing.text), new AbortController().signal);
       const events: EngineEvent[] = [];
-      let isStruck = false;
+      let hasFailed = false;
       await assert.rejects(
         async () => {
           for await (const batch of batches) {
             events.push(...batch);
-            // Once: what was said before is read behind its end, and by then another may be in its place.
-            if (isStruck || textOf(events) === '') continue;
-            isStruck = true;
-            trial.deadly.strike();
+            // Fails once: earlier output may still be read when a restarted engine has replaced the failed one.
+            if (hasFailed || joinText(events) === '') continue;
+            hasFailed = true;
+            subject.failing.fail();
           }
         },
-        { kind: declared.death },
+        { kind: features.failureKind },
       );
-      assert.notEqual(textOf(events), '');
+      assert.notEqual(joinText(events), '');
       assert.ok(events.every(({ type }) => type !== 'end' && type !== 'choice-end'));
-      await trial.deadly.revive?.();
-      await works();
+      await subject.failing.restart?.();
+      await assertStillWorks();
     });
   });
 }

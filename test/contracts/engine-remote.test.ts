@@ -3,28 +3,35 @@ import type { TextEngine } from '../../src/engines/engine.ts';
 import { createPool } from '../../src/engines/pool/pool.ts';
 import { createUpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { startToyServer, TOY_CONTEXT_TOKENS, TOY_SLOTS } from './__fixtures__/toy-server.ts';
-import { EMBEDDED, engineContract } from './engine-contract.ts';
-import type { Declared } from './engine-contract.ts';
+import { startFakeInferenceServer, FAKE_CONTEXT_TOKENS, FAKE_SLOTS } from './__fixtures__/fake-inference-server.ts';
+import { EMBEDDED_FEATURES, describeEngineContract } from './engine-contract.ts';
+import type { EngineFeatures } from './engine-contract.ts';
 
-// Servers that need more than every machine has, as they were seen to speak: test/servers has the contract on the real
-// ones. llama-server itself is tried with the models.
+// Runs the contract against a fake server, because the real ones need hardware that not every machine has.
+// test/servers runs the contract on the real servers, test/model on llama-server.
 
-const TOKENS: Declared = { ...EMBEDDED, embeddings: false, death: 'upstream-failed' };
-const CHAT: Declared = { ...TOKENS, input: 'chat', grammar: false, phases: false, tokens: false, queues: false };
+const COMPLETION_FEATURES: EngineFeatures = { ...EMBEDDED_FEATURES, embeddings: false, failureKind: 'upstream-failed' };
+const CHAT_FEATURES: EngineFeatures = {
+  ...COMPLETION_FEATURES,
+  input: 'chat',
+  grammar: false,
+  phases: false,
+  tokens: false,
+  hasQueue: false,
+};
 
-const trialOf =
+const createSubject =
   (create: (url: string) => TextEngine, longTokens = 2_000) =>
   async () => {
-    const server = await startToyServer();
+    const server = await startFakeInferenceServer();
     const engine = create(server.url);
     return {
       engine,
-      contextTokens: TOY_CONTEXT_TOKENS,
-      sequences: TOY_SLOTS,
+      contextTokens: FAKE_CONTEXT_TOKENS,
+      sequences: FAKE_SLOTS,
       longTokens,
-      busy: async () => server.busy(),
-      deadly: { text: 'Now die.', strike: () => server.strike() },
+      countBusy: async () => server.countBusy(),
+      failing: { text: 'Now die.', fail: () => server.closeConnections() },
       async close() {
         await engine.close();
         await server.close();
@@ -32,42 +39,42 @@ const trialOf =
     };
   };
 
-engineContract(
-  'vllm by its tokens',
-  TOKENS,
-  trialOf((url) => createCompletionEngine({ url, model: 'toy', server: 'vllm', sequences: TOY_SLOTS })),
+describeEngineContract(
+  'vLLM completions',
+  COMPLETION_FEATURES,
+  createSubject((url) => createCompletionEngine({ url, model: 'toy', server: 'vllm', sequences: FAKE_SLOTS })),
 );
 
-engineContract(
-  'sglang by its tokens',
-  { ...TOKENS, logprobs: false },
-  trialOf(
+describeEngineContract(
+  'SGLang completions',
+  { ...COMPLETION_FEATURES, logprobs: false },
+  createSubject(
     (url) =>
       createCompletionEngine({
         url,
         model: 'toy',
         server: 'sglang',
-        sequences: TOY_SLOTS,
+        sequences: FAKE_SLOTS,
         chatTemplate: '{{ messages }}',
       }),
-    // Each of its events holds all of the answer so far.
+    // Each event repeats the whole answer so far.
     600,
   ),
 );
 
-engineContract(
-  'an upstream by its chats',
-  CHAT,
-  trialOf((url) => createUpstreamEngine({ url: `${url}/v1`, model: 'toy', kind: 'openai' })),
+describeEngineContract(
+  'upstream chat completions',
+  CHAT_FEATURES,
+  createSubject((url) => createUpstreamEngine({ url: `${url}/v1`, model: 'toy', kind: 'openai' })),
 );
 
-const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const SILENT_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-engineContract(
-  'an upstream by its chats, in a pool',
-  CHAT,
-  trialOf((url) => {
+describeEngineContract(
+  'upstream chat completions in a pool',
+  CHAT_FEATURES,
+  createSubject((url) => {
     const engine = createUpstreamEngine({ url: `${url}/v1`, model: 'toy' });
-    return createPool({ members: [{ address: url, engine }], log: SILENT, clock: systemClock });
+    return createPool({ endpoints: [{ address: url, engine }], log: SILENT_LOG, clock: systemClock });
   }),
 );

@@ -1,19 +1,19 @@
 import { createScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts';
-import type { Step } from '../../src/engines/scripted/scripted-engine.ts';
-import { EMBEDDED, engineContract } from './engine-contract.ts';
+import type { ScriptStep } from '../../src/engines/scripted/scripted-engine.ts';
+import { EMBEDDED_FEATURES, describeEngineContract } from './engine-contract.ts';
 
-const WORDS: Step = { type: 'tokens', tokens: Array.from({ length: 5_000 }, (_, i) => `word${i} `), perTick: 16 };
+const WORDS: ScriptStep = { type: 'tokens', tokens: Array.from({ length: 5_000 }, (_, i) => `word${i} `), perTick: 16 };
 const CONTEXT_TOKENS = 8_192;
 
-engineContract('scripted', { ...EMBEDDED, grammar: false }, async () => {
+describeEngineContract('scripted', { ...EMBEDDED_FEATURES, grammar: false }, async () => {
   const running = new Set<string>();
   let runs = 0;
   const scripted = createScriptedEngine({
     contextTokens: CONTEXT_TOKENS,
     sequences: 3,
     script: ({ input }) => {
-      const isDeadly = input.type === 'segments' && input.segments.some(({ text }) => text.includes('die'));
-      return isDeadly
+      const isFailing = input.type === 'segments' && input.segments.some(({ text }) => text.includes('die'));
+      return isFailing
         ? [
             { type: 'tokens', tokens: ['a ', 'b '] },
             { type: 'delay', ms: 1 },
@@ -27,9 +27,9 @@ engineContract('scripted', { ...EMBEDDED, grammar: false }, async () => {
     ...scripted,
     async start(request, signal) {
       const id = `run ${++runs}`;
-      const started = await scripted.start({ ...request, id }, signal);
+      const run = await scripted.start({ ...request, id }, signal);
       running.add(id);
-      return started;
+      return run;
     },
   };
   return {
@@ -37,8 +37,8 @@ engineContract('scripted', { ...EMBEDDED, grammar: false }, async () => {
     contextTokens: CONTEXT_TOKENS,
     sequences: 3,
     longTokens: 2_000,
-    busy: async () => running.size,
-    deadly: { text: 'Now die.', strike: () => undefined },
+    countBusy: async () => running.size,
+    failing: { text: 'Now die.', fail: () => undefined },
     close: () => engine.close(),
   };
 });

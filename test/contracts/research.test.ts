@@ -3,18 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { ResearchRecord } from '../../src/store/research.ts';
+import type { ResearchRunRecord } from '../../src/store/research.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { DIALECTS } from './__fixtures__/dialects.ts';
 
-/** A time that no 32-bit column holds. */
+/** A timestamp that does not fit into 32 bits. */
 const NOW = 1_790_000_000_123;
 const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
 
-const run = (id: string, change: Partial<ResearchRecord> = {}): ResearchRecord => ({
+const createRun = (id: string, change: Partial<ResearchRunRecord> = {}): ResearchRunRecord => ({
   ...OWNER,
   id,
-  likeness: id,
+  requestFingerprint: id,
   state: 'queued',
   attempt: 0,
   lastStep: -1,
@@ -29,7 +29,7 @@ const run = (id: string, change: Partial<ResearchRecord> = {}): ResearchRecord =
 });
 
 for (const { name, dialect } of DIALECTS) {
-  describe(`runs of deep research, in the store on ${name}`, () => {
+  describe(`research runs in the store on ${name}`, () => {
     let folder = '';
     let store: Store;
     before(async () => {
@@ -41,16 +41,16 @@ for (const { name, dialect } of DIALECTS) {
       await rm(folder, { recursive: true });
     });
 
-    const made = async (id: string, change: Partial<ResearchRecord> = {}) => {
-      const record = run(id, change);
+    const insertRun = async (id: string, change: Partial<ResearchRunRecord> = {}) => {
+      const record = createRun(id, change);
       assert.equal(await store.research.insert(record), true);
       return record;
     };
     const append = (id: string, attempt: number, number: number) =>
-      store.transaction(({ research }) => research.append(id, { attempt, number, json: `{"at":${number}}` }));
-    const steps = (id: string, from = 0, limit = 9) => store.research.steps(id, { from, limit });
+      store.transaction(({ research }) => research.appendStep(id, { attempt, number, json: `{"at":${number}}` }));
+    const listSteps = (id: string, from = 0, limit = 9) => store.research.listSteps(id, { from, limit });
 
-    it('gives one back as it was put in', async () => {
+    it('returns a run unchanged', async () => {
       const full = {
         state: 'failed',
         attempt: 3,
@@ -60,112 +60,112 @@ for (const { name, dialect } of DIALECTS) {
         endedAt: NOW + 2,
         error: '{}',
       } as const;
-      for (const record of [await made('research_a'), await made('research_b', full)]) {
+      for (const record of [await insertRun('research_a'), await insertRun('research_b', full)]) {
         assert.deepEqual(await store.research.find(record.id), record);
-        const { body: _, ...link } = record;
-        assert.deepEqual(await store.research.findState(record.id), link);
+        const { body: _, ...summary } = record;
+        assert.deepEqual(await store.research.findSummary(record.id), summary);
       }
       assert.equal(await store.research.find('research_none'), undefined);
     });
 
-    it('has one unfinished run of a key for what is alike, and finds that one', async () => {
-      const like = { likeness: 'alike' };
-      await made('research_old', { ...like, state: 'done', createdAt: NOW + 9, endedAt: NOW + 9 });
-      assert.equal((await store.research.findLike(OWNER, 'alike'))?.id, 'research_old');
-      await made('research_new', like);
-      assert.equal(await store.research.insert(run('research_double', like)), false);
+    it('allows one unfinished run per key and fingerprint, and finds that run', async () => {
+      const sameRequest = { requestFingerprint: 'alike' };
+      await insertRun('research_old', { ...sameRequest, state: 'done', createdAt: NOW + 9, endedAt: NOW + 9 });
+      assert.equal((await store.research.findByFingerprint(OWNER, 'alike'))?.id, 'research_old');
+      await insertRun('research_new', sameRequest);
+      assert.equal(await store.research.insert(createRun('research_double', sameRequest)), false);
       assert.equal(await store.research.find('research_double'), undefined);
-      assert.equal((await store.research.findLike(OWNER, 'alike'))?.id, 'research_new');
+      assert.equal((await store.research.findByFingerprint(OWNER, 'alike'))?.id, 'research_new');
       for (const stranger of [{ keyId: 'key_2' }, { workspace: 'other' }, { region: 'us-east-1' }] as const) {
-        const theirs = { ...OWNER, ...stranger };
-        assert.equal(await store.research.findLike(theirs, 'alike'), undefined);
-        await made(`research_${Object.values(stranger)[0]}`, { ...like, ...stranger });
+        const otherOwner = { ...OWNER, ...stranger };
+        assert.equal(await store.research.findByFingerprint(otherOwner, 'alike'), undefined);
+        await insertRun(`research_${Object.values(stranger)[0]}`, { ...sameRequest, ...stranger });
       }
-      await store.research.end('research_new', { state: 'cancelled', at: NOW + 20 });
-      await made('research_newer', { ...like, createdAt: NOW + 30 });
-      await store.research.end('research_newer', { state: 'done', at: NOW + 40 });
-      assert.equal((await store.research.findLike(OWNER, 'alike'))?.id, 'research_newer');
+      await store.research.finish('research_new', { state: 'cancelled', at: NOW + 20 });
+      await insertRun('research_newer', { ...sameRequest, createdAt: NOW + 30 });
+      await store.research.finish('research_newer', { state: 'done', at: NOW + 40 });
+      assert.equal((await store.research.findByFingerprint(OWNER, 'alike'))?.id, 'research_newer');
     });
 
-    it('begins with its newest attempt only, and keeps the moment of the first', async () => {
-      await made('research_begin');
-      const begin = (attempt: number) => store.research.begin('research_begin', { attempt, at: NOW + attempt });
-      assert.deepEqual([await begin(2), await begin(2), await begin(1), await begin(3)], [true, false, false, true]);
-      const { state, attempt, startedAt } = (await store.research.findState('research_begin')) ?? run('');
+    it('starts only with a newer attempt, and keeps the start time of the first', async () => {
+      await insertRun('research_begin');
+      const start = (attempt: number) => store.research.start('research_begin', { attempt, at: NOW + attempt });
+      assert.deepEqual([await start(2), await start(2), await start(1), await start(3)], [true, false, false, true]);
+      const { state, attempt, startedAt } = (await store.research.findSummary('research_begin')) ?? createRun('');
       assert.deepEqual([state, attempt, startedAt], ['running', 3, NOW + 2]);
-      assert.equal(await store.research.begin('research_none', { attempt: 1, at: NOW }), false);
+      assert.equal(await store.research.start('research_none', { attempt: 1, at: NOW }), false);
     });
 
-    it('takes a step right behind the last one, from the newest attempt, before the end', async () => {
-      await made('research_steps');
-      await store.research.begin('research_steps', { attempt: 2, at: NOW });
+    it('appends a step only directly after the last one, from the newest attempt, before the run is finished', async () => {
+      await insertRun('research_steps');
+      await store.research.start('research_steps', { attempt: 2, at: NOW });
       assert.equal(await append('research_steps', 2, 1), false);
       assert.equal(await append('research_steps', 2, 0), true);
       assert.equal(await append('research_steps', 2, 0), false);
       assert.equal(await append('research_steps', 1, 1), false);
       assert.equal(await append('research_steps', 2, 1), true);
       assert.equal(await append('research_steps', 2, 2), true);
-      assert.deepEqual(await steps('research_steps', 1), ['{"at":1}', '{"at":2}']);
-      assert.deepEqual(await steps('research_steps', 0, 2), ['{"at":0}', '{"at":1}']);
-      assert.equal((await store.research.findState('research_steps'))?.lastStep, 2);
-      assert.equal(await store.research.end('research_steps', { state: 'done', at: NOW + 1, attempt: 1 }), false);
-      assert.equal(await store.research.end('research_steps', { state: 'done', at: NOW + 1, attempt: 2 }), true);
+      assert.deepEqual(await listSteps('research_steps', 1), ['{"at":1}', '{"at":2}']);
+      assert.deepEqual(await listSteps('research_steps', 0, 2), ['{"at":0}', '{"at":1}']);
+      assert.equal((await store.research.findSummary('research_steps'))?.lastStep, 2);
+      assert.equal(await store.research.finish('research_steps', { state: 'done', at: NOW + 1, attempt: 1 }), false);
+      assert.equal(await store.research.finish('research_steps', { state: 'done', at: NOW + 1, attempt: 2 }), true);
       assert.equal(await append('research_steps', 2, 3), false);
-      assert.equal(await store.research.begin('research_steps', { attempt: 3, at: NOW }), false);
-      assert.equal(await store.research.end('research_steps', { state: 'failed', at: NOW + 2, error: '{}' }), false);
-      const { state, endedAt, error } = (await store.research.findState('research_steps')) ?? run('');
+      assert.equal(await store.research.start('research_steps', { attempt: 3, at: NOW }), false);
+      assert.equal(await store.research.finish('research_steps', { state: 'failed', at: NOW + 2, error: '{}' }), false);
+      const { state, endedAt, error } = (await store.research.findSummary('research_steps')) ?? createRun('');
       assert.deepEqual([state, endedAt, error], ['done', NOW + 1, undefined]);
     });
 
-    it('ends for want of readers only where none was there since', async () => {
-      await made('research_read');
-      await store.research.sign('research_read', NOW + 50);
-      await store.research.sign('research_read', NOW + 40);
-      assert.equal((await store.research.findState('research_read'))?.readAt, NOW + 50);
-      const end = (unreadSince: number) =>
-        store.research.end('research_read', { state: 'cancelled', at: NOW + 99, unreadSince });
-      assert.deepEqual([await end(NOW + 50), await end(NOW + 51)], [false, true]);
-      await store.research.deliver('research_read');
-      assert.equal((await store.research.findState('research_read'))?.isDelivered, true);
+    it('finishes an unread run only when nobody has read it since the given time', async () => {
+      await insertRun('research_read');
+      await store.research.recordRead('research_read', NOW + 50);
+      await store.research.recordRead('research_read', NOW + 40);
+      assert.equal((await store.research.findSummary('research_read'))?.readAt, NOW + 50);
+      const finishUnread = (unreadSince: number) =>
+        store.research.finish('research_read', { state: 'cancelled', at: NOW + 99, unreadSince });
+      assert.deepEqual([await finishUnread(NOW + 50), await finishUnread(NOW + 51)], [false, true]);
+      await store.research.markDelivered('research_read');
+      assert.equal((await store.research.findSummary('research_read'))?.isDelivered, true);
     });
 
-    it('counts those of a key and of a workspace that have not ended', async () => {
+    it('counts unfinished runs of a key and of a workspace', async () => {
       const { research } = store;
-      const place = { region: 'cn-hongkong', workspace: 'counted' } as const;
-      await made('research_k1', { ...place, keyId: 'key_k' });
-      await made('research_k2', { ...place, keyId: 'key_k', state: 'running' });
-      await made('research_k3', { ...place, keyId: 'key_l' });
-      await made('research_k4', { ...place, keyId: 'key_l', state: 'failed', endedAt: NOW });
+      const scope = { region: 'cn-hongkong', workspace: 'counted' } as const;
+      await insertRun('research_k1', { ...scope, keyId: 'key_k' });
+      await insertRun('research_k2', { ...scope, keyId: 'key_k', state: 'running' });
+      await insertRun('research_k3', { ...scope, keyId: 'key_l' });
+      await insertRun('research_k4', { ...scope, keyId: 'key_l', state: 'failed', endedAt: NOW });
       assert.deepEqual(
         [
           await research.countUnfinished({ keyId: 'key_k' }),
           await research.countUnfinished({ keyId: 'key_l' }),
-          await research.countUnfinished(place),
-          await research.countUnfinished({ ...place, region: 'us-east-1' }),
+          await research.countUnfinished(scope),
+          await research.countUnfinished({ ...scope, region: 'us-east-1' }),
         ],
         [2, 1, 3, 0],
       );
     });
 
-    it('lists those without a reader and those that are past, and removes one with its steps', async () => {
+    it('lists unread runs and finished runs, and removes a run with its steps', async () => {
       const { research } = store;
-      await made('research_u1', { readAt: 20 });
-      await made('research_u2', { readAt: 10 });
-      await made('research_p1', { readAt: 10, endedAt: 10 });
-      await made('research_p2', { readAt: 30, endedAt: 10 });
-      const unread = (before: number, limit = 9) => research.listUnread({ before, limit });
-      assert.deepEqual(await unread(21), ['research_u2', 'research_u1']);
-      assert.deepEqual(await unread(20), ['research_u2']);
-      assert.deepEqual(await unread(21, 1), ['research_u2']);
-      const past = (before: number) => research.listPast({ before, limit: 9 });
+      await insertRun('research_u1', { readAt: 20 });
+      await insertRun('research_u2', { readAt: 10 });
+      await insertRun('research_p1', { readAt: 10, endedAt: 10 });
+      await insertRun('research_p2', { readAt: 30, endedAt: 10 });
+      const listUnread = (before: number, limit = 9) => research.listUnread({ before, limit });
+      assert.deepEqual(await listUnread(21), ['research_u2', 'research_u1']);
+      assert.deepEqual(await listUnread(20), ['research_u2']);
+      assert.deepEqual(await listUnread(21, 1), ['research_u2']);
+      const listFinished = (before: number) => research.listFinishedBefore({ before, limit: 9 });
       assert.deepEqual(
-        [await past(10), await past(30), await past(31)],
+        [await listFinished(10), await listFinished(30), await listFinished(31)],
         [[], ['research_p1'], ['research_p1', 'research_p2']],
       );
-      await research.begin('research_u1', { attempt: 1, at: NOW });
+      await research.start('research_u1', { attempt: 1, at: NOW });
       await append('research_u1', 1, 0);
-      await store.transaction(({ research: own }) => own.remove('research_u1'));
-      assert.deepEqual([await steps('research_u1'), await research.find('research_u1')], [[], undefined]);
+      await store.transaction(({ research: table }) => table.remove('research_u1'));
+      assert.deepEqual([await listSteps('research_u1'), await research.find('research_u1')], [[], undefined]);
     });
   });
 }

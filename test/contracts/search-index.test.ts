@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { IndexCollection } from '../../src/store/index-collections.ts';
 import type { IndexDocument } from '../../src/store/index-documents.ts';
-import type { IndexScope } from '../../src/store/index-search.ts';
+import type { IndexSearchFilter } from '../../src/store/index-search.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { DIALECTS } from './__fixtures__/dialects.ts';
 
-/** A time that no 32-bit column holds. */
+/** A timestamp that does not fit into 32 bits. */
 const NOW = 1_790_000_000_123;
-const SCOPE: IndexScope = { workspace: 'primary', of: 'plain' };
+const SCOPE: IndexSearchFilter = { workspace: 'primary', collections: 'plain' };
 
-const collectionOf = (name: string, change: Partial<IndexCollection> = {}): IndexCollection => ({
+const createCollection = (name: string, change: Partial<IndexCollection> = {}): IndexCollection => ({
   name,
   sources: [{ type: 'folder', path: '/somewhere/文 "x"' }],
   domain: undefined,
@@ -23,7 +23,7 @@ const collectionOf = (name: string, change: Partial<IndexCollection> = {}): Inde
   ...change,
 });
 
-const documentOf = (
+const createDocument = (
   collection: string,
   reference: string,
   texts: readonly string[],
@@ -44,11 +44,11 @@ const documentOf = (
   ...change,
 });
 
-/** What each database found for the same question, to be compared at the end. */
+/** Results of the same query on each database, compared in the last test. */
 const rankings = new Map<string, string[]>();
 
 for (const { name, dialect } of DIALECTS) {
-  describe(`the search index in the store on ${name}`, () => {
+  describe(`search index in the store on ${name}`, () => {
     let folder = '';
     let store: Store;
     before(async () => {
@@ -60,29 +60,30 @@ for (const { name, dialect } of DIALECTS) {
       await rm(folder, { recursive: true });
     });
 
-    const put = (document: IndexDocument) => store.transaction(({ indexDocuments }) => indexDocuments.put(document));
-    const made = async (collection: IndexCollection, documents: readonly IndexDocument[] = []) => {
+    const upsert = (document: IndexDocument) =>
+      store.transaction(({ indexDocuments }) => indexDocuments.upsert(document));
+    const insertCollection = async (collection: IndexCollection, documents: readonly IndexDocument[] = []) => {
       assert.equal(await store.indexCollections.insert(collection), true);
-      for (const document of documents) assert.equal(await put(document), true);
+      for (const document of documents) assert.equal(await upsert(document), true);
     };
-    const emptied = async (collection: string) => {
-      const hashes = await store.indexDocuments.hashes(collection, { after: '', limit: 100 });
+    const removeCollection = async (collection: string) => {
+      const hashes = await store.indexDocuments.listHashes(collection, { after: '', limit: 100 });
       await store.transaction(({ indexDocuments }) => indexDocuments.remove(collection, [...hashes.keys()]));
       assert.equal(await store.indexCollections.remove(collection), true);
     };
-    const found = async (terms: readonly string[], scope: IndexScope = SCOPE) => {
-      const matches = await store.indexSearch.match(terms, scope, 100);
-      const passages = await store.indexSearch.read(
+    const searchTexts = async (terms: readonly string[], scope: IndexSearchFilter = SCOPE) => {
+      const matches = await store.indexSearch.matchTerms(terms, scope, 100);
+      const passages = await store.indexSearch.readPassages(
         matches.map(({ passage }) => passage),
         scope,
       );
       return matches.map(({ passage }) => passages.get(passage)?.text ?? '');
     };
 
-    it('keeps collections under one name each', async () => {
-      const first = collectionOf('names', { domain: 'stock', workspace: 'primary' });
-      await made(first);
-      assert.equal(await store.indexCollections.insert(collectionOf('names')), false);
+    it('stores one collection per name', async () => {
+      const first = createCollection('names', { domain: 'stock', workspace: 'primary' });
+      await insertCollection(first);
+      assert.equal(await store.indexCollections.insert(createCollection('names')), false);
       assert.deepEqual(await store.indexCollections.find('names'), first);
       await store.indexCollections.setRefreshed('names', NOW + 5);
       assert.deepEqual(await store.indexCollections.list(), [{ ...first, refreshedAt: NOW + 5 }]);
@@ -94,15 +95,15 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal(await store.indexCollections.find('names'), undefined);
     });
 
-    it('finds the passage that says it, and gives it back whole', async () => {
+    it('finds the passage with a term, and returns it whole', async () => {
       const text = 'blue whale 鯨 \ud83d\udc33';
-      await made(collectionOf('whole'), [
-        documentOf('whole', 'a.md', ['red fox', text], { publishedAt: undefined, icon: 'i', siteName: 's' }),
-        documentOf('whole', 'b.md', ['green frog']),
+      await insertCollection(createCollection('whole'), [
+        createDocument('whole', 'a.md', ['red fox', text], { publishedAt: undefined, icon: 'i', siteName: 's' }),
+        createDocument('whole', 'b.md', ['green frog']),
       ]);
-      const [match, ...others] = await store.indexSearch.match(['whale'], SCOPE, 10);
+      const [match, ...others] = await store.indexSearch.matchTerms(['whale'], SCOPE, 10);
       assert.ok(match && others.length === 0);
-      assert.deepEqual((await store.indexSearch.read([match.passage], SCOPE)).get(match.passage), {
+      assert.deepEqual((await store.indexSearch.readPassages([match.passage], SCOPE)).get(match.passage), {
         passage: match.passage,
         text,
         url: 'parley-index:whole/a.md',
@@ -113,18 +114,18 @@ for (const { name, dialect } of DIALECTS) {
         hash: `hash of red fox,${text}`,
         domain: undefined,
       });
-      assert.deepEqual(await found(['鯨']), [text]);
-      assert.deepEqual((await found(['鯨', 'frog', 'nothing'])).toSorted(), [text, 'green frog']);
-      assert.deepEqual(await found([]), []);
+      assert.deepEqual(await searchTexts(['鯨']), [text]);
+      assert.deepEqual((await searchTexts(['鯨', 'frog', 'nothing'])).toSorted(), [text, 'green frog']);
+      assert.deepEqual(await searchTexts([]), []);
       const totals = { documents: 2, passages: 3, bytes: 7 + text.length + 10, vectors: 0 };
-      assert.deepEqual(await store.indexCollections.totalsOf('whole'), totals);
-      await emptied('whole');
+      assert.deepEqual(await store.indexCollections.getTotals('whole'), totals);
+      await removeCollection('whole');
     });
 
-    it('ranks what is rare above what is common, what is said twice above once, and short above long', async () => {
+    it('ranks rare terms above common ones, repeated above single ones, and short passages above long ones', async () => {
       const filler = Array.from({ length: 30 }, (_, at) => `filler${at}`).join(' ');
-      await made(
-        collectionOf('ranks'),
+      await insertCollection(
+        createCollection('ranks'),
         [
           'common rare',
           'common common',
@@ -132,139 +133,153 @@ for (const { name, dialect } of DIALECTS) {
           `rare rare ${filler}`,
           `rare ${filler}`,
           ...Array.from({ length: 20 }, (_, at) => `other${at} words`),
-        ].map((text, at) => documentOf('ranks', `${at}`, [text])),
+        ].map((text, at) => createDocument('ranks', `${at}`, [text])),
       );
-      const matches = await store.indexSearch.match(['rare', 'common'], SCOPE, 10);
-      assert.equal((await found(['rare', 'common']))[0], 'common rare');
-      assert.deepEqual(await found(['common']), ['common common', 'common rare', `common ${filler}`]);
-      assert.deepEqual(await found(['rare']), ['common rare', `rare rare ${filler}`, `rare ${filler}`]);
-      assert.deepEqual(await store.indexSearch.counts(['rare', 'none', 'common']), {
+      const matches = await store.indexSearch.matchTerms(['rare', 'common'], SCOPE, 10);
+      assert.equal((await searchTexts(['rare', 'common']))[0], 'common rare');
+      assert.deepEqual(await searchTexts(['common']), ['common common', 'common rare', `common ${filler}`]);
+      assert.deepEqual(await searchTexts(['rare']), ['common rare', `rare rare ${filler}`, `rare ${filler}`]);
+      assert.deepEqual(await store.indexSearch.countTerms(['rare', 'none', 'common']), {
         passages: 25,
-        having: [3, 0, 3],
+        passagesByTerm: [3, 0, 3],
       });
-      const texts = await found(['rare', 'common', 'words']);
+      const texts = await searchTexts(['rare', 'common', 'words']);
       rankings.set(name, [...texts, ...matches.map(({ score }) => score.toFixed(6))]);
-      await emptied('ranks');
+      await removeCollection('ranks');
     });
 
-    it('tells the best passage of a document once', async () => {
-      await made(collectionOf('once'), [
-        documentOf('once', 'a', ['moon far', 'moon moon', 'sun']),
-        documentOf('once', 'b', ['moon far away from here']),
-        documentOf('once', 'c', ['x']),
-        documentOf('once', 'd', ['y', 'z', 'v', 'w', 'u']),
+    it('returns only the best passage of a document', async () => {
+      await insertCollection(createCollection('once'), [
+        createDocument('once', 'a', ['moon far', 'moon moon', 'sun']),
+        createDocument('once', 'b', ['moon far away from here']),
+        createDocument('once', 'c', ['x']),
+        createDocument('once', 'd', ['y', 'z', 'v', 'w', 'u']),
       ]);
-      assert.deepEqual(await found(['moon']), ['moon moon', 'moon far away from here']);
-      assert.equal((await store.indexSearch.match(['moon'], SCOPE, 1)).length, 1);
-      await emptied('once');
+      assert.deepEqual(await searchTexts(['moon']), ['moon moon', 'moon far away from here']);
+      assert.equal((await store.indexSearch.matchTerms(['moon'], SCOPE, 1)).length, 1);
+      await removeCollection('once');
     });
 
-    it('replaces a document whole: nothing of the older one is found', async () => {
-      await made(collectionOf('again'), [documentOf('again', 'a', ['old word', 'older word'])]);
-      await put(documentOf('again', 'a', ['new word']));
-      assert.deepEqual(await found(['word']), ['new word']);
-      assert.deepEqual(await found(['old', 'older']), []);
+    it('replaces a whole document: nothing of the old one is found', async () => {
+      await insertCollection(createCollection('again'), [createDocument('again', 'a', ['old word', 'older word'])]);
+      await upsert(createDocument('again', 'a', ['new word']));
+      assert.deepEqual(await searchTexts(['word']), ['new word']);
+      assert.deepEqual(await searchTexts(['old', 'older']), []);
       assert.deepEqual(
-        [...(await store.indexDocuments.hashes('again', { after: '', limit: 9 }))],
+        [...(await store.indexDocuments.listHashes('again', { after: '', limit: 9 }))],
         [['a', 'hash of new word']],
       );
       await store.transaction(({ indexDocuments }) => indexDocuments.remove('again', ['a', 'none']));
-      assert.deepEqual(await found(['word']), []);
-      assert.deepEqual(await store.indexSearch.counts(['word']), { passages: 0, having: [0] });
-      await emptied('again');
+      assert.deepEqual(await searchTexts(['word']), []);
+      assert.deepEqual(await store.indexSearch.countTerms(['word']), { passages: 0, passagesByTerm: [0] });
+      await removeCollection('again');
     });
 
-    it('keeps the older document where the transaction of the newer one fails', async () => {
-      await made(collectionOf('kept'), [documentOf('kept', 'a', ['old word'])]);
+    it('keeps the old document when the transaction of the new one fails', async () => {
+      await insertCollection(createCollection('kept'), [createDocument('kept', 'a', ['old word'])]);
       const failing = store.transaction(async ({ indexDocuments }) => {
-        await indexDocuments.put(documentOf('kept', 'a', ['new word']));
-        throw new Error('the power is gone');
+        await indexDocuments.upsert(createDocument('kept', 'a', ['new word']));
+        throw new Error('the transaction failed');
       });
       await assert.rejects(failing);
-      assert.deepEqual(await found(['word']), ['old word']);
-      assert.deepEqual(await found(['new']), []);
-      await emptied('kept');
+      assert.deepEqual(await searchTexts(['word']), ['old word']);
+      assert.deepEqual(await searchTexts(['new']), []);
+      await removeCollection('kept');
     });
 
-    it('takes no document for a collection that is not there, and removes none that has some', async () => {
-      assert.equal(await put(documentOf('nowhere', 'a', ['lost word'])), false);
-      assert.deepEqual(await found(['lost']), []);
-      await made(collectionOf('full'), [documentOf('full', 'a', ['x'])]);
+    it('rejects a document of a missing collection, and the removal of a collection with documents', async () => {
+      assert.equal(await upsert(createDocument('nowhere', 'a', ['lost word'])), false);
+      assert.deepEqual(await searchTexts(['lost']), []);
+      await insertCollection(createCollection('full'), [createDocument('full', 'a', ['x'])]);
       assert.equal(await store.indexCollections.remove('full'), false);
-      await emptied('full');
+      await removeCollection('full');
     });
 
-    it('shows a workspace its own and what is everybody’s, and nothing of others', async () => {
-      await made(collectionOf('all'), [documentOf('all', 'a', ['secret of all'])]);
-      await made(collectionOf('mine', { workspace: 'primary' }), [documentOf('mine', 'a', ['secret of mine'])]);
-      await made(collectionOf('theirs', { workspace: 'other' }), [documentOf('theirs', 'a', ['secret of theirs'])]);
-      assert.deepEqual((await found(['secret'])).toSorted(), ['secret of all', 'secret of mine']);
-      assert.deepEqual(await found(['secret'], { ...SCOPE, workspace: 'stranger' }), ['secret of all']);
-      const [, other] = await store.indexSearch.match(['secret'], { ...SCOPE, workspace: 'other' }, 9);
+    it('shows a workspace its own collections and shared ones, and nothing of other workspaces', async () => {
+      await insertCollection(createCollection('all'), [createDocument('all', 'a', ['secret of all'])]);
+      await insertCollection(createCollection('mine', { workspace: 'primary' }), [
+        createDocument('mine', 'a', ['secret of mine']),
+      ]);
+      await insertCollection(createCollection('theirs', { workspace: 'other' }), [
+        createDocument('theirs', 'a', ['secret of theirs']),
+      ]);
+      assert.deepEqual((await searchTexts(['secret'])).toSorted(), ['secret of all', 'secret of mine']);
+      assert.deepEqual(await searchTexts(['secret'], { ...SCOPE, workspace: 'stranger' }), ['secret of all']);
+      const [, other] = await store.indexSearch.matchTerms(['secret'], { ...SCOPE, workspace: 'other' }, 9);
       assert.ok(other);
-      assert.equal((await store.indexSearch.read([other.passage], SCOPE)).size, 0);
-      for (const each of ['all', 'mine', 'theirs']) await emptied(each);
+      assert.equal((await store.indexSearch.readPassages([other.passage], SCOPE)).size, 0);
+      for (const each of ['all', 'mine', 'theirs']) await removeCollection(each);
     });
 
-    it('reads a document by its address: the newest, in order, to a limit, for those who may find it', async () => {
+    it('reads the newest document of a URL, in order, up to a limit, for workspaces that may find it', async () => {
       const url = 'https://example.com/a';
       const texts = ['one', 'two', 'three'];
       const read = async (limit: number, scope = SCOPE) =>
         (await store.indexSearch.readDocument(url, scope, limit)).map(({ text }) => text);
-      await made(collectionOf('older'), [documentOf('older', 'a', ['old'], { url, host: 'example.com', at: NOW - 1 })]);
-      await made(collectionOf('newer'), [documentOf('newer', 'a', texts, { url, host: 'example.com' })]);
-      await made(collectionOf('others', { workspace: 'other' }), [
-        documentOf('others', 'a', ['theirs'], { url, host: 'example.com', at: NOW + 1 }),
+      await insertCollection(createCollection('older'), [
+        createDocument('older', 'a', ['old'], { url, host: 'example.com', at: NOW - 1 }),
+      ]);
+      await insertCollection(createCollection('newer'), [
+        createDocument('newer', 'a', texts, { url, host: 'example.com' }),
+      ]);
+      await insertCollection(createCollection('others', { workspace: 'other' }), [
+        createDocument('others', 'a', ['theirs'], { url, host: 'example.com', at: NOW + 1 }),
       ]);
       assert.deepEqual(await read(9), texts);
       assert.deepEqual(await read(2), ['one', 'two']);
       assert.deepEqual(await read(9, { ...SCOPE, workspace: 'other' }), ['theirs']);
       assert.deepEqual(await read(9, { ...SCOPE, blockedSites: ['example.com'] }), []);
-      for (const each of ['older', 'newer', 'others']) await emptied(each);
+      for (const each of ['older', 'newer', 'others']) await removeCollection(each);
       assert.deepEqual(await read(9), []);
     });
 
     it('keeps collections of a domain apart', async () => {
-      await made(collectionOf('market', { domain: 'stock' }), [documentOf('market', 'a', ['price of tea'])]);
-      await made(collectionOf('books'), [documentOf('books', 'a', ['price of books'])]);
-      assert.deepEqual(await found(['price']), ['price of books']);
-      assert.deepEqual(await found(['price'], { ...SCOPE, of: 'domains' }), ['price of tea']);
-      for (const each of ['market', 'books']) await emptied(each);
+      await insertCollection(createCollection('market', { domain: 'stock' }), [
+        createDocument('market', 'a', ['price of tea']),
+      ]);
+      await insertCollection(createCollection('books'), [createDocument('books', 'a', ['price of books'])]);
+      assert.deepEqual(await searchTexts(['price']), ['price of books']);
+      assert.deepEqual(await searchTexts(['price'], { ...SCOPE, collections: 'domains' }), ['price of tea']);
+      for (const each of ['market', 'books']) await removeCollection(each);
     });
 
-    it('finds by site with what is under it, and by age; what has none is not of a site, nor new', async () => {
+    it('filters by site including subdomains, and by age; documents without host or date do not match', async () => {
       const page = (host: string, publishedAt?: number) =>
-        documentOf('sites', `https://${host}/`, [`page on ${host}`], { host, publishedAt });
-      await made(collectionOf('sites'), [
+        createDocument('sites', `https://${host}/`, [`page on ${host}`], { host, publishedAt });
+      await insertCollection(createCollection('sites'), [
         page('example.com', NOW),
         page('docs.Example.com', NOW - 1_000),
         page('badexample.com', NOW - 2_000),
         page('example.org'),
-        documentOf('sites', 'local', ['page on nothing'], { publishedAt: undefined }),
+        createDocument('sites', 'local', ['page on nothing'], { publishedAt: undefined }),
       ]);
-      const sorted = async (scope: Partial<IndexScope>) =>
-        (await found(['page'], { ...SCOPE, ...scope })).map((text) => text.slice(8)).toSorted();
-      assert.deepEqual(await sorted({ sites: ['example.com'] }), ['docs.Example.com', 'example.com']);
-      assert.deepEqual(await sorted({ sites: ['example.com', 'example.org.'] }), [
+      const searchHosts = async (scope: Partial<IndexSearchFilter>) =>
+        (await searchTexts(['page'], { ...SCOPE, ...scope })).map((text) => text.slice(8)).toSorted();
+      assert.deepEqual(await searchHosts({ sites: ['example.com'] }), ['docs.Example.com', 'example.com']);
+      assert.deepEqual(await searchHosts({ sites: ['example.com', 'example.org.'] }), [
         'docs.Example.com',
         'example.com',
         'example.org',
       ]);
-      assert.deepEqual(await sorted({ sites: [] }), []);
-      assert.deepEqual(await sorted({ sites: ['%.com', 'e_ample.com', "' or 1=1 --"] }), []);
-      assert.deepEqual(await sorted({ blockedSites: ['EXAMPLE.com'] }), ['badexample.com', 'example.org', 'nothing']);
-      assert.deepEqual(await sorted({ since: NOW - 1_000 }), ['docs.Example.com', 'example.com']);
-      await emptied('sites');
+      assert.deepEqual(await searchHosts({ sites: [] }), []);
+      assert.deepEqual(await searchHosts({ sites: ['%.com', 'e_ample.com', "' or 1=1 --"] }), []);
+      assert.deepEqual(await searchHosts({ blockedSites: ['EXAMPLE.com'] }), [
+        'badexample.com',
+        'example.org',
+        'nothing',
+      ]);
+      assert.deepEqual(await searchHosts({ since: NOW - 1_000 }), ['docs.Example.com', 'example.com']);
+      await removeCollection('sites');
     });
 
-    it('takes any text for a term, and none for a word of a query language', async () => {
-      await made(collectionOf('quotes'), [
-        documentOf('quotes', 'a', ['plain words here'], {
+    it('accepts any text as a term, and never interprets it as query syntax', async () => {
+      await insertCollection(createCollection('quotes'), [
+        createDocument('quotes', 'a', ['plain words here'], {
           passages: [{ text: 'odd', terms: ['ordinary', "o'neill", 'a\\b', '東京', 'กำ', 'é'] }],
         }),
       ]);
       for (const term of ['ordinary', "o'neill", 'a\\b', '東京', 'กำ', 'é'])
-        assert.deepEqual(await found([term]), ['odd'], term);
+        assert.deepEqual(await searchTexts([term]), ['odd'], term);
       const hostile = [
         '" OR "ordinary',
         "' | 'ordinary",
@@ -278,62 +293,62 @@ for (const { name, dialect } of DIALECTS) {
         '\0',
       ];
       for (const term of hostile) {
-        await found([term]);
-        await store.indexSearch.counts([term]);
+        await searchTexts([term]);
+        await store.indexSearch.countTerms([term]);
       }
-      assert.deepEqual(await found(['" OR "nothing']), []);
-      await emptied('quotes');
+      assert.deepEqual(await searchTexts(['" OR "nothing']), []);
+      await removeCollection('quotes');
     });
 
-    it('keeps vectors of one model for a document, as long as it is that document', async () => {
-      await made(collectionOf('vectors'), [
-        documentOf('vectors', 'a', ['one', 'two']),
-        documentOf('vectors', 'b', ['three']),
+    it('stores the vectors of one model per document, until the document is replaced', async () => {
+      await insertCollection(createCollection('vectors'), [
+        createDocument('vectors', 'a', ['one', 'two']),
+        createDocument('vectors', 'b', ['three']),
       ]);
-      const wish = { model: 'small', after: 0, limit: 10 };
-      const [a, b] = await store.indexDocuments.withoutVectors('vectors', wish);
+      const vectorQuery = { model: 'small', after: 0, limit: 10 };
+      const [a, b] = await store.indexDocuments.listWithoutVectors('vectors', vectorQuery);
       assert.ok(a && b);
       assert.deepEqual([a.passages, b.passages], [2, 1]);
-      assert.deepEqual(await store.indexDocuments.textsOf(a.id), ['one', 'two']);
+      assert.deepEqual(await store.indexDocuments.listPassageTexts(a.id), ['one', 'two']);
       const vectors = { model: 'small', dimensions: 2, vectors: Uint8Array.of(1, 255, 128, 0) };
       await store.indexDocuments.setVectors(a.id, vectors);
       await store.indexDocuments.setVectors(b.id, { ...vectors, model: 'older' });
       await store.indexDocuments.setVectors(987_654_321, vectors);
-      const kept = { document: a.id, firstPassage: a.firstPassage, dimensions: 2, vectors: [1, 255, 128, 0] };
+      const stored = { document: a.id, firstPassage: a.firstPassage, dimensions: 2, vectors: [1, 255, 128, 0] };
       const read = async (scope = SCOPE) =>
-        (await store.indexSearch.vectors('small', scope, { after: 0, limit: 10 })).map((each) => ({
+        (await store.indexSearch.listVectors('small', scope, { after: 0, limit: 10 })).map((each) => ({
           ...each,
           vectors: [...each.vectors],
         }));
-      assert.deepEqual(await read(), [kept]);
-      assert.deepEqual(await read({ ...SCOPE, of: 'domains' }), []);
+      assert.deepEqual(await read(), [stored]);
+      assert.deepEqual(await read({ ...SCOPE, collections: 'domains' }), []);
       assert.deepEqual(
-        (await store.indexDocuments.withoutVectors('vectors', wish)).map(({ id }) => id),
+        (await store.indexDocuments.listWithoutVectors('vectors', vectorQuery)).map(({ id }) => id),
         [b.id],
       );
       await store.indexDocuments.setVectors(b.id, vectors);
       assert.equal((await read()).length, 2);
-      assert.equal((await store.indexCollections.totalsOf('vectors')).vectors, 2);
-      await put(documentOf('vectors', 'a', ['one']));
+      assert.equal((await store.indexCollections.getTotals('vectors')).vectors, 2);
+      await upsert(createDocument('vectors', 'a', ['one']));
       assert.deepEqual(
         (await read()).map(({ document }) => document),
         [b.id],
       );
-      await emptied('vectors');
+      await removeCollection('vectors');
       assert.deepEqual(await read(), []);
     });
 
-    it('takes a document of thousands of passages', async () => {
+    it('stores a document with more than a thousand passages', async () => {
       const texts = Array.from({ length: 1_201 }, (_, at) => `passage number${at}`);
-      await made(collectionOf('long'), [documentOf('long', 'a', texts)]);
-      assert.deepEqual(await found(['number1200']), ['passage number1200']);
-      await emptied('long');
+      await insertCollection(createCollection('long'), [createDocument('long', 'a', texts)]);
+      assert.deepEqual(await searchTexts(['number1200']), ['passage number1200']);
+      await removeCollection('long');
     });
   });
 }
 
-describe('the search index', () => {
-  it('ranks alike on every database', () => {
+describe('search index', () => {
+  it('ranks equally on every database', () => {
     const [first, ...others] = [...rankings.values()];
     assert.equal(others.length, DIALECTS.length - 1);
     for (const other of others) assert.deepEqual(other, first);

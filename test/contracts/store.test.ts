@@ -8,10 +8,10 @@ import type { KeyRecord } from '../../src/core/key.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { DIALECTS } from './__fixtures__/dialects.ts';
 
-/** A time that no 32-bit column holds. */
+/** A timestamp that does not fit into 32 bits. */
 const NOW = 1_790_000_000_123;
 
-const record = (id: string, change: Partial<KeyRecord> = {}): KeyRecord => ({
+const createRecord = (id: string, change: Partial<KeyRecord> = {}): KeyRecord => ({
   id,
   region: 'cn-beijing',
   workspace: 'primary',
@@ -24,7 +24,7 @@ const record = (id: string, change: Partial<KeyRecord> = {}): KeyRecord => ({
 });
 
 for (const { name, dialect } of DIALECTS) {
-  describe(`the store on ${name}`, () => {
+  describe(`store on ${name}`, () => {
     let folder = '';
     let store: Store;
     before(async () => {
@@ -36,8 +36,8 @@ for (const { name, dialect } of DIALECTS) {
       await rm(folder, { recursive: true });
     });
 
-    it('gives back a key as it was put in, by id and by hash', async () => {
-      const key = record('key_roundtrip', { name: "O'Brien 密钥 🔑", expiresAt: NOW + 1 });
+    it('returns a key unchanged, by id and by hash', async () => {
+      const key = createRecord('key_roundtrip', { name: "O'Brien 密钥 🔑", expiresAt: NOW + 1 });
       await store.keys.insert({ record: key, hash: 'hash-roundtrip' });
       assert.deepEqual(await store.keys.find(key.id), key);
       assert.deepEqual(await store.keys.findByHash('hash-roundtrip'), { record: key, hash: 'hash-roundtrip' });
@@ -45,11 +45,11 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal(await store.keys.findByHash('hash-other'), undefined);
     });
 
-    it('refuses a second key with the same hash or id, as an internal error with its cause', async () => {
-      await store.keys.insert({ record: record('key_twice'), hash: 'hash-twice' });
+    it('rejects a second key with the same hash or id with an internal error and its cause', async () => {
+      await store.keys.insert({ record: createRecord('key_twice'), hash: 'hash-twice' });
       for (const again of [
-        { record: record('key_twice_2'), hash: 'hash-twice' },
-        { record: record('key_twice'), hash: 'hash-twice-2' },
+        { record: createRecord('key_twice_2'), hash: 'hash-twice' },
+        { record: createRecord('key_twice'), hash: 'hash-twice-2' },
       ]) {
         await assert.rejects(
           store.keys.insert(again),
@@ -58,7 +58,7 @@ for (const { name, dialect } of DIALECTS) {
       }
     });
 
-    it('knows no key whose id has a NUL in it, and fails for none', async () => {
+    it('finds no key by an id with a NUL character, and does not fail', async () => {
       for (const id of ['key_1\0', '\0']) {
         assert.equal(await store.keys.find(id), undefined);
         assert.equal(await store.keys.revoke(id, 1), undefined);
@@ -66,8 +66,8 @@ for (const { name, dialect } of DIALECTS) {
       }
     });
 
-    it('revokes once: of several at once, one gets the record', async () => {
-      await store.keys.insert({ record: record('key_revoke'), hash: 'hash-revoke' });
+    it('returns the record to one of several concurrent revocations', async () => {
+      await store.keys.insert({ record: createRecord('key_revoke'), hash: 'hash-revoke' });
       const revoked = await Promise.all([1, 2, 3].map((at) => store.keys.revoke('key_revoke', NOW + at)));
       const [winner, ...others] = revoked.filter((one) => one !== undefined);
       assert.equal(others.length, 0);
@@ -76,25 +76,28 @@ for (const { name, dialect } of DIALECTS) {
     });
 
     it('lists by region and workspace, in order of ids, page by page', async () => {
-      const place = { region: 'us-east-1', workspace: 'list' } as const;
+      const scope = { region: 'us-east-1', workspace: 'list' } as const;
       for (const id of ['key_l3', 'key_l1', 'key_l2']) {
-        await store.keys.insert({ record: record(id, place), hash: `hash-${id}` });
+        await store.keys.insert({ record: createRecord(id, scope), hash: `hash-${id}` });
       }
-      await store.keys.insert({ record: record('key_l4', { ...place, workspace: 'other' }), hash: 'hash-key_l4' });
+      await store.keys.insert({
+        record: createRecord('key_l4', { ...scope, workspace: 'other' }),
+        hash: 'hash-key_l4',
+      });
       const ids = (keys: readonly KeyRecord[]) => keys.map(({ id }) => id);
-      assert.deepEqual(ids(await store.keys.list({ ...place, limit: 2 })), ['key_l1', 'key_l2']);
-      assert.deepEqual(ids(await store.keys.list({ ...place, limit: 2, after: 'key_l2' })), ['key_l3']);
+      assert.deepEqual(ids(await store.keys.list({ ...scope, limit: 2 })), ['key_l1', 'key_l2']);
+      assert.deepEqual(ids(await store.keys.list({ ...scope, limit: 2, after: 'key_l2' })), ['key_l3']);
       assert.deepEqual(ids(await store.keys.list({ region: 'us-east-1', limit: 9, after: 'key_l2' })), [
         'key_l3',
         'key_l4',
       ]);
     });
 
-    it('keeps nothing of a transaction that failed, and goes on after it', async () => {
+    it('rolls back a failed transaction, and continues to work', async () => {
       const failure = new ServiceError('conflict', 'changed my mind');
       await assert.rejects(
         store.transaction(async ({ keys }) => {
-          await keys.insert({ record: record('key_undone'), hash: 'hash-undone' });
+          await keys.insert({ record: createRecord('key_undone'), hash: 'hash-undone' });
           assert.ok(await keys.find('key_undone'));
           throw failure;
         }),
@@ -102,28 +105,28 @@ for (const { name, dialect } of DIALECTS) {
       );
       assert.equal(await store.keys.find('key_undone'), undefined);
       const id = await store.transaction(async ({ keys }) => {
-        await keys.insert({ record: record('key_done'), hash: 'hash-done' });
+        await keys.insert({ record: createRecord('key_done'), hash: 'hash-done' });
         return 'key_done';
       });
       assert.ok(await store.keys.find(id));
     });
 
-    it('runs transactions that are begun at once one after another', async () => {
-      await store.keys.insert({ record: record('key_race'), hash: 'hash-race' });
-      const rotate = (turn: number) =>
+    it('runs concurrent transactions one after another', async () => {
+      await store.keys.insert({ record: createRecord('key_race'), hash: 'hash-race' });
+      const rotate = (index: number) =>
         store.transaction<number>(async ({ keys }) => {
           if (!(await keys.revoke('key_race', NOW))) return 0;
-          await keys.insert({ record: record(`key_race_${turn}`), hash: `hash-race-${turn}` });
+          await keys.insert({ record: createRecord(`key_race_${index}`), hash: `hash-race-${index}` });
           return 1;
         });
-      const made = await Promise.all([1, 2, 3, 4].map(rotate));
+      const insertCounts = await Promise.all([1, 2, 3, 4].map(rotate));
       assert.equal(
-        made.reduce((sum, count) => sum + count, 0),
+        insertCounts.reduce((sum, count) => sum + count, 0),
         1,
       );
     });
 
-    it('says so instead of waiting for ever when a transaction uses the outer tables', async () => {
+    it('rejects the use of the outer tables inside a transaction instead of waiting forever', async () => {
       await assert.rejects(
         store.transaction(() => store.keys.find('key_roundtrip')),
         (error) =>

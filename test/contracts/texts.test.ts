@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Kysely } from 'kysely';
-import { openDisk } from '../../src/blobs/disk.ts';
+import { openDiskBlobStore } from '../../src/blobs/disk-blob-store.ts';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
-import { systemIds } from '../../src/core/id.ts';
+import { systemIdGenerator } from '../../src/core/id.ts';
 import { FILE_LEASE_MS } from '../../src/core/limits.ts';
-import type { Extracted } from '../../src/documents/document.ts';
+import type { ExtractionResult } from '../../src/documents/document.ts';
 import type { JobHandler } from '../../src/jobs/handler.ts';
-import { extractJob } from '../../src/jobs/kinds/extract.ts';
+import { createExtractHandler } from '../../src/jobs/kinds/extract-handler.ts';
 import type { Files } from '../../src/resources/files/file.ts';
 import { createFiles } from '../../src/resources/files/service.ts';
-import { sweepExpired, sweepOrphans } from '../../src/resources/files/sweep.ts';
+import { removeExpiredReservations, removeOrphanedBlobs } from '../../src/resources/files/garbage-collection.ts';
 import { createTexts, type Texts } from '../../src/resources/texts/service.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { MIGRATIONS } from '../../src/store/migrations/migrations.ts';
@@ -26,10 +26,10 @@ const START = 1_790_000_000_123;
 const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
 const LIMITS = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
 
-async function* bytes(text: string): AsyncGenerator<Uint8Array> {
+async function* createBytes(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
-const textOf = (text: string): Extracted => ({
+const createText = (text: string): ExtractionResult => ({
   type: 'text',
   kind: 'text',
   text: Buffer.from(text),
@@ -37,22 +37,22 @@ const textOf = (text: string): Extracted => ({
 });
 
 for (const { name, dialect } of DIALECTS) {
-  describe(`texts of files on ${name}`, () => {
+  describe(`extracted texts of files on ${name}`, () => {
     let folder = '';
     let store: Store;
     let blobs: BlobStore;
     let files: Files;
     let texts: Texts;
     let nowMs = START;
-    let rung = 0;
+    let notificationCount = 0;
     const clock = { now: () => nowMs, monotonic: () => nowMs - START };
 
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'parley-texts-'));
       store = await openStore({ dialect: dialect(folder) });
-      blobs = await openDisk({ folder: join(folder, 'blobs') });
-      const bell = { ring: () => void rung++ };
-      files = createFiles({ store, blobs, clock, bell, log: { warn: assert.fail }, limitsOf: () => LIMITS });
+      blobs = await openDiskBlobStore({ folder: join(folder, 'blobs') });
+      const notifier = { notify: () => void notificationCount++ };
+      files = createFiles({ store, blobs, clock, notifier, log: { warn: assert.fail }, getLimits: () => LIMITS });
       texts = createTexts({ store, blobs });
     });
     after(async () => {
@@ -61,50 +61,50 @@ for (const { name, dialect } of DIALECTS) {
       await rm(folder, { recursive: true });
     });
 
-    const put = async (purpose = 'file-extract'): Promise<FileRecord> => {
-      const received = await files.receive(OWNER, bytes('the bytes'));
+    const createFile = async (purpose = 'file-extract'): Promise<FileRecord> => {
+      const received = await files.receive(OWNER, createBytes('the bytes'));
       const draft = { name: 'a.txt', description: '', purpose };
-      const [kept] = await files.keep(OWNER, [{ received, draft }]);
-      return kept ?? assert.fail();
+      const [committed] = await files.commit(OWNER, [{ received, draft }]);
+      return committed ?? assert.fail();
     };
-    const handler = (extract: () => Promise<Extracted>, part: Partial<Store> = {}): JobHandler =>
-      extractJob({ store: { ...store, ...part }, blobs, extract, ids: systemIds, clock });
-    const jobOf = async ({ id }: FileRecord) =>
+    const createHandler = (extract: () => Promise<ExtractionResult>, part: Partial<Store> = {}): JobHandler =>
+      createExtractHandler({ store: { ...store, ...part }, blobs, extract, ids: systemIdGenerator, clock });
+    const findJob = async ({ id }: FileRecord) =>
       (await store.jobs.findBySubject('extract', id)) ?? assert.fail('no job');
-    const run = async (file: FileRecord, with_: JobHandler) => {
+    const runHandler = async (file: FileRecord, jobHandler: JobHandler) => {
       const signal = new AbortController().signal;
-      return await with_.run({ job: await jobOf(file), signal, report: () => undefined });
+      return await jobHandler.run({ job: await findJob(file), signal, report: () => undefined });
     };
-    const stateOf = async (file: FileRecord) => (await texts.statesOf([file])).get(file.id);
-    const textBlobs = async () => {
+    const getState = async (file: FileRecord) => (await texts.findStates([file])).get(file.id);
+    const listTextBlobs = async () => {
       const names: string[] = [];
       for await (const { name: each } of blobs.list()) if (each.startsWith('text_')) names.push(each);
       return names;
     };
-    const clear = async () => {
+    const removeAllFiles = async () => {
       for (const { id } of await files.list(OWNER, { limit: 100 })) await files.delete(OWNER, id);
-      assert.deepEqual(await textBlobs(), []);
+      assert.deepEqual(await listTextBlobs(), []);
     };
 
-    it('has a job and a waiting text for each file that is sent for it, and for no other', async () => {
-      const rings = rung;
-      const [file, other] = [await put(), await put('batch')];
-      assert.deepEqual(await stateOf(file), { state: 'waiting' });
-      assert.equal((await jobOf(file)).state, 'waiting');
-      assert.equal(rung, rings + 1);
-      assert.equal(await stateOf(other), undefined);
+    it('inserts a job and a waiting text for each file to extract, and for no other file', async () => {
+      const countBefore = notificationCount;
+      const [file, other] = [await createFile(), await createFile('batch')];
+      assert.deepEqual(await getState(file), { state: 'waiting' });
+      assert.equal((await findJob(file)).state, 'waiting');
+      assert.equal(notificationCount, countBefore + 1);
+      assert.equal(await getState(other), undefined);
       assert.equal(await store.jobs.findBySubject('extract', other.id), undefined);
       assert.deepEqual(await texts.findDocument(OWNER, file.id), { type: 'waiting' });
-      await clear();
+      await removeAllFiles();
       assert.equal(await store.jobs.findBySubject('extract', file.id), undefined);
     });
 
-    it('gives the text to its owner and to nobody else', async () => {
-      const file = await put();
+    it('returns the text to its owner only', async () => {
+      const file = await createFile();
       assert.deepEqual(
-        await run(
+        await runHandler(
           file,
-          handler(async () => textOf('grün 中')),
+          createHandler(async () => createText('grün 中')),
         ),
         { type: 'done' },
       );
@@ -115,120 +115,122 @@ for (const { name, dialect } of DIALECTS) {
         { ...OWNER, workspace: 'other' },
         { ...OWNER, region: 'ap-southeast-1' },
       ] as const) {
-        const refused = await texts.findDocument(stranger, file.id);
-        assert.deepEqual(refused, { type: 'refused', message: `Invalid file [id:${file.id}].` });
+        const result = await texts.findDocument(stranger, file.id);
+        assert.deepEqual(result, { type: 'refused', message: `Invalid file [id:${file.id}].` });
       }
-      await clear();
+      await removeAllFiles();
     });
 
-    it('keeps why there is none, and the first word is the last', async () => {
-      const file = await put();
-      await run(
+    it('stores the reason of a failed extraction, and never changes the first outcome', async () => {
+      const file = await createFile();
+      await runHandler(
         file,
-        handler(async () => ({ type: 'failed', reason: 'It is a picture.' })),
+        createHandler(async () => ({ type: 'failed', reason: 'It is a picture.' })),
       );
       const failed = { state: 'failed', reason: 'It is a picture.' };
-      assert.deepEqual(await stateOf(file), failed);
-      await handler(assert.fail).giveUp?.(await jobOf(file), new Error('x'));
-      assert.deepEqual(await stateOf(file), failed);
-      await run(file, handler(assert.fail));
-      await clear();
+      assert.deepEqual(await getState(file), failed);
+      await createHandler(assert.fail).giveUp?.(await findJob(file), new Error('x'));
+      assert.deepEqual(await getState(file), failed);
+      await runHandler(file, createHandler(assert.fail));
+      await removeAllFiles();
     });
 
-    it('tells its owner when nobody could read it', async () => {
-      const file = await put();
-      const broken = handler(() => Promise.reject(new Error('no process could be started')));
-      await assert.rejects(run(file, broken), /no process/);
-      assert.deepEqual(await stateOf(file), { state: 'waiting' });
-      await broken.giveUp?.(await jobOf(file), new Error('x'));
-      assert.equal((await stateOf(file))?.state, 'failed');
-      await clear();
+    it('reports to the owner when the extraction was given up', async () => {
+      const file = await createFile();
+      const failingHandler = createHandler(() => Promise.reject(new Error('no process could be started')));
+      await assert.rejects(runHandler(file, failingHandler), /no process/);
+      assert.deepEqual(await getState(file), { state: 'waiting' });
+      await failingHandler.giveUp?.(await findJob(file), new Error('x'));
+      assert.equal((await getState(file))?.state, 'failed');
+      await removeAllFiles();
     });
 
-    it('tells its owner when the operator cancelled it', async () => {
-      const file = await put();
-      await handler(() => assert.fail('nobody reads it')).cancel?.(await jobOf(file));
-      const reason = 'The file was not read: the operator of the service has cancelled that.';
-      assert.deepEqual(await stateOf(file), { state: 'failed', reason });
-      await clear();
+    it('reports to the owner when the operator cancelled the extraction', async () => {
+      const file = await createFile();
+      await createHandler(() => assert.fail('a cancelled job extracts nothing')).cancel?.(await findJob(file));
+      const reason = 'The operator cancelled the text extraction of this file.';
+      assert.deepEqual(await getState(file), { state: 'failed', reason });
+      await removeAllFiles();
     });
 
-    it('leaves nothing of an attempt that broke off between the text and its record', async () => {
-      const file = await put();
-      const parse = () => Promise.reject(new Error('the process is gone'));
-      const broken = handler(async () => textOf('first'), { texts: { ...store.texts, parse } });
-      await assert.rejects(run(file, broken), /the process is gone/);
-      const [left] = await textBlobs();
-      await run(
+    it('removes the text of an attempt that failed before the text was recorded', async () => {
+      const file = await createFile();
+      const parse = () => Promise.reject(new Error('the store failed'));
+      const broken = createHandler(async () => createText('first'), {
+        texts: { ...store.texts, completeParsing: parse },
+      });
+      await assert.rejects(runHandler(file, broken), /the store failed/);
+      const [orphan] = await listTextBlobs();
+      await runHandler(
         file,
-        handler(async () => textOf('second')),
+        createHandler(async () => createText('second')),
       );
-      const after = await textBlobs();
-      assert.ok(after.length === 1 && after[0] !== left);
-      await clear();
+      const after = await listTextBlobs();
+      assert.ok(after.length === 1 && after[0] !== orphan);
+      await removeAllFiles();
     });
 
-    it('keeps the text of the last of two that read it at once', async () => {
-      const file = await put();
+    it('keeps one text of two concurrent extractions', async () => {
+      const file = await createFile();
       let second: Promise<unknown> = Promise.resolve();
-      const first = handler(async () => {
-        second = run(
+      const first = createHandler(async () => {
+        second = runHandler(
           file,
-          handler(async () => textOf('of the second')),
+          createHandler(async () => createText('of the second')),
         );
         await second;
-        return textOf('of the first');
+        return createText('of the first');
       });
-      await run(file, first);
+      await runHandler(file, first);
       const found = await texts.findDocument(OWNER, file.id);
       assert.equal(found.type === 'ready' && (await found.read()), 'of the second');
-      assert.equal((await textBlobs()).length, 1);
-      await clear();
+      assert.equal((await listTextBlobs()).length, 1);
+      await removeAllFiles();
     });
 
-    it('is gone with a file that was deleted while it was read', async () => {
-      const file = await put();
-      await run(
+    it('removes the text of a file that was deleted during the extraction', async () => {
+      const file = await createFile();
+      await runHandler(
         file,
-        handler(async () => {
+        createHandler(async () => {
           await files.delete(OWNER, file.id);
-          return textOf('late');
+          return createText('late');
         }),
       );
-      assert.deepEqual(await textBlobs(), []);
-      assert.equal(await stateOf(file), undefined);
+      assert.deepEqual(await listTextBlobs(), []);
+      assert.equal(await getState(file), undefined);
     });
 
-    it('is swept with a file whose deletion broke off, and without a record when it is old', async () => {
-      const file = await put();
-      await run(
+    it('removes the text of a file whose deletion was interrupted, and old texts without a record', async () => {
+      const file = await createFile();
+      await runHandler(
         file,
-        handler(async () => textOf('left')),
+        createHandler(async () => createText('left')),
       );
-      await blobs.put('text_orphan', bytes('nobody knows it'));
-      const wish = { leaseUntil: nowMs + FILE_LEASE_MS, at: nowMs };
+      await blobs.put('text_orphan', createBytes('nobody knows it'));
+      const retirement = { leaseUntil: nowMs + FILE_LEASE_MS, at: nowMs };
       const retired = await store.transaction(async ({ files: rows, fileTotals }) => {
-        await fileTotals.lock(OWNER);
-        const row = await rows.retire(OWNER, file.id, wish);
-        await fileTotals.add(OWNER, { files: -1, bytes: -(row?.bytes ?? 0) });
+        await fileTotals.lockUsage(OWNER);
+        const row = await rows.retire(OWNER, file.id, retirement);
+        await fileTotals.addUsage(OWNER, { files: -1, bytes: -(row?.bytes ?? 0) });
         return row;
       });
       assert.equal(retired?.blob, file.blob);
-      await sweepOrphans({ store, blobs }, Date.now() + 60_000);
-      assert.equal((await textBlobs()).includes('text_orphan'), false);
-      assert.equal((await textBlobs()).length, 1);
+      await removeOrphanedBlobs({ store, blobs }, Date.now() + 60_000);
+      assert.equal((await listTextBlobs()).includes('text_orphan'), false);
+      assert.equal((await listTextBlobs()).length, 1);
       nowMs += FILE_LEASE_MS + 1;
-      assert.equal(await sweepExpired({ store, blobs, clock }), 1);
-      assert.deepEqual(await textBlobs(), []);
-      assert.equal(await stateOf(file), undefined);
+      assert.equal(await removeExpiredReservations({ store, blobs, clock }), 1);
+      assert.deepEqual(await listTextBlobs(), []);
+      assert.equal(await getState(file), undefined);
     });
   });
 }
 
-describe('files that came in before their texts were read', () => {
+describe('files uploaded before text extraction existed', () => {
   for (const { name, dialect } of DIALECTS) {
     if (name === 'sqlite in memory') continue;
-    it(`are read after the update, on ${name}`, async () => {
+    it(`are extracted after the migration (${name})`, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'parley-texts-'));
       const at = dialect(folder);
       const clock = { now: () => START, monotonic: () => 0 };
@@ -244,12 +246,12 @@ describe('files that came in before their texts were read', () => {
           bytes: 1,
           changed_at: 5,
         } as const;
-        const facts = { number: 1, name: 'a', description: '', md5: '', created_at: 5, held_for: null };
+        const otherColumns = { number: 1, name: 'a', description: '', md5: '', created_at: 5, held_for: null };
         await db
           .insertInto('files')
           .values([
-            { ...row, ...facts, blob: 'upload_1', id: 'file-fe-1', sort_key: '1', purpose: 'file-extract' },
-            { ...row, ...facts, blob: 'upload_2', id: 'file-batch-2', sort_key: '2', purpose: 'batch' },
+            { ...row, ...otherColumns, blob: 'upload_1', id: 'file-fe-1', sort_key: '1', purpose: 'file-extract' },
+            { ...row, ...otherColumns, blob: 'upload_2', id: 'file-batch-2', sort_key: '2', purpose: 'batch' },
           ])
           .execute();
         await migrate(db, { dialect: at, migrations: MIGRATIONS, clock });

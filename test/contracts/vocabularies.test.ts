@@ -7,20 +7,20 @@ import { openStore, type Store } from '../../src/store/store.ts';
 import type { VocabularyEntry, VocabularyRecord } from '../../src/store/vocabularies.ts';
 import { DIALECTS } from './__fixtures__/dialects.ts';
 
-/** A time that no 32-bit column holds. */
+/** A timestamp that does not fit into 32 bits. */
 const NOW = 1_790_000_000_123;
-const PLACE = { region: 'cn-beijing', workspace: 'primary' } as const;
+const SCOPE = { region: 'cn-beijing', workspace: 'primary' } as const;
 const STRANGERS = [
-  { ...PLACE, workspace: 'other' },
-  { ...PLACE, region: 'ap-southeast-1' },
+  { ...SCOPE, workspace: 'other' },
+  { ...SCOPE, region: 'ap-southeast-1' },
 ] as const;
 const ENTRIES: readonly VocabularyEntry[] = [
   { text: "O'Brien 密钥 🔑 \u0000 \ud800", weight: 1, lang: 'yue' },
   { text: '"\\', weight: 5 },
 ];
 
-const record = (id: string, change: Partial<VocabularyRecord> = {}): VocabularyRecord => ({
-  ...PLACE,
+const createRecord = (id: string, change: Partial<VocabularyRecord> = {}): VocabularyRecord => ({
+  ...SCOPE,
   id,
   prefix: 'a',
   targetModel: 'fun-asr',
@@ -29,7 +29,7 @@ const record = (id: string, change: Partial<VocabularyRecord> = {}): VocabularyR
   entries: ENTRIES,
   ...change,
 });
-const headOf = ({ id, targetModel, createdAt, modifiedAt }: VocabularyRecord) => ({
+const toSummary = ({ id, targetModel, createdAt, modifiedAt }: VocabularyRecord) => ({
   id,
   targetModel,
   createdAt,
@@ -49,35 +49,35 @@ for (const { name, dialect } of DIALECTS) {
       await rm(folder, { recursive: true });
     });
 
-    const made = async (id: string, change: Partial<VocabularyRecord> = {}) => {
-      await store.vocabularies.insert(record(id, change));
-      return record(id, change);
+    const insertVocabulary = async (id: string, change: Partial<VocabularyRecord> = {}) => {
+      await store.vocabularies.insert(createRecord(id, change));
+      return createRecord(id, change);
     };
-    const count = (place: Parameters<Store['vocabularies']['lockCount']>[0]) =>
-      store.transaction(({ vocabularies }) => vocabularies.lockCount(place));
+    const count = (scope: Parameters<Store['vocabularies']['lockCount']>[0]) =>
+      store.transaction(({ vocabularies }) => vocabularies.lockCount(scope));
 
-    it('gives back what was put in, and new entries whole', async () => {
-      const first = await made('vocab-a-1');
-      assert.deepEqual(await store.vocabularies.find(PLACE, first.id), first);
+    it('returns a vocabulary unchanged, and replaces all its entries', async () => {
+      const first = await insertVocabulary('vocab-a-1');
+      assert.deepEqual(await store.vocabularies.find(SCOPE, first.id), first);
       const entries = [{ text: 'x', weight: 2 }];
-      assert.equal(await store.vocabularies.replace(PLACE, first.id, { entries, at: NOW + 1 }), true);
-      assert.deepEqual(await store.vocabularies.find(PLACE, first.id), { ...first, entries, modifiedAt: NOW + 1 });
-      assert.equal(await store.vocabularies.remove(PLACE, first.id), true);
-      assert.equal(await store.vocabularies.remove(PLACE, first.id), false);
-      assert.equal(await store.vocabularies.find(PLACE, first.id), undefined);
+      assert.equal(await store.vocabularies.replace(SCOPE, first.id, { entries, at: NOW + 1 }), true);
+      assert.deepEqual(await store.vocabularies.find(SCOPE, first.id), { ...first, entries, modifiedAt: NOW + 1 });
+      assert.equal(await store.vocabularies.remove(SCOPE, first.id), true);
+      assert.equal(await store.vocabularies.remove(SCOPE, first.id), false);
+      assert.equal(await store.vocabularies.find(SCOPE, first.id), undefined);
     });
 
-    it('lists the newest first, without entries, in pages and by prefix; those of one moment in one order', async () => {
-      const place = { ...PLACE, workspace: 'lists' };
+    it('lists the newest first, without entries, page by page and by prefix, with a stable order for equal times', async () => {
+      const scope = { ...SCOPE, workspace: 'lists' };
       const rows = [
-        await made('vocab-a-1', place),
-        await made('vocab-a-9', { ...place, modifiedAt: NOW + 9 }),
-        await made('vocab-ab-2', { ...place, prefix: 'ab', createdAt: NOW + 1 }),
-        await made('vocab-b-3', { ...place, prefix: 'b', createdAt: NOW + 2 }),
+        await insertVocabulary('vocab-a-1', scope),
+        await insertVocabulary('vocab-a-9', { ...scope, modifiedAt: NOW + 9 }),
+        await insertVocabulary('vocab-ab-2', { ...scope, prefix: 'ab', createdAt: NOW + 1 }),
+        await insertVocabulary('vocab-b-3', { ...scope, prefix: 'b', createdAt: NOW + 2 }),
       ]
-        .map(headOf)
+        .map(toSummary)
         .toReversed();
-      const list = (wish: object) => store.vocabularies.list(place, { limit: 10, skip: 0, ...wish });
+      const list = (query: object) => store.vocabularies.list(scope, { limit: 10, skip: 0, ...query });
       assert.deepEqual(await list({}), rows);
       assert.deepEqual(await list({ limit: 2, skip: 1 }), rows.slice(1, 3));
       assert.deepEqual(await list({ skip: 4 }), []);
@@ -85,41 +85,41 @@ for (const { name, dialect } of DIALECTS) {
       assert.deepEqual(await list({ prefix: '\0' }), []);
     });
 
-    it('shows, changes and removes nothing for another owner, and counts each for itself', async () => {
-      const place = { ...PLACE, workspace: 'owned' };
-      const mine = await made('vocab-a-owned', place);
+    it('shows, changes and removes nothing for another owner, and counts per owner', async () => {
+      const scope = { ...SCOPE, workspace: 'owned' };
+      const created = await insertVocabulary('vocab-a-owned', scope);
       for (const stranger of STRANGERS) {
-        assert.equal(await store.vocabularies.find(stranger, mine.id), undefined);
-        const wish = { entries: [], at: NOW + 1 };
-        assert.equal(await store.vocabularies.replace(stranger, mine.id, wish), false);
-        assert.equal(await store.vocabularies.remove(stranger, mine.id), false);
+        assert.equal(await store.vocabularies.find(stranger, created.id), undefined);
+        const replacement = { entries: [], at: NOW + 1 };
+        assert.equal(await store.vocabularies.replace(stranger, created.id, replacement), false);
+        assert.equal(await store.vocabularies.remove(stranger, created.id), false);
         assert.deepEqual(await store.vocabularies.list(stranger, { limit: 10, skip: 0 }), []);
         assert.equal(await count(stranger), 0);
       }
-      assert.deepEqual(await store.vocabularies.find(place, mine.id), mine);
-      assert.equal(await count(place), 1);
+      assert.deepEqual(await store.vocabularies.find(scope, created.id), created);
+      assert.equal(await count(scope), 1);
     });
 
-    it('knows none whose id has a NUL in it, and fails for none', async () => {
-      await made('vocab-a-nul');
+    it('finds no vocabulary by an id with a NUL character, and does not fail', async () => {
+      await insertVocabulary('vocab-a-nul');
       for (const id of ['vocab-a-nul\0', '\0']) {
-        assert.equal(await store.vocabularies.find(PLACE, id), undefined);
-        assert.equal(await store.vocabularies.replace(PLACE, id, { entries: [], at: NOW }), false);
-        assert.equal(await store.vocabularies.remove(PLACE, id), false);
+        assert.equal(await store.vocabularies.find(SCOPE, id), undefined);
+        assert.equal(await store.vocabularies.replace(SCOPE, id, { entries: [], at: NOW }), false);
+        assert.equal(await store.vocabularies.remove(SCOPE, id), false);
       }
     });
 
-    it('lets nobody add one between a count and the end of its transaction', async () => {
-      const place = { ...PLACE, workspace: 'race' };
+    it('allows no insertion between a count and the end of its transaction', async () => {
+      const scope = { ...SCOPE, workspace: 'race' };
       const add = (at: number) =>
         store.transaction(async ({ vocabularies }) => {
-          if ((await vocabularies.lockCount(place)) >= 10) return false;
-          await vocabularies.insert(record(`vocab-a-race${at}`, place));
+          if ((await vocabularies.lockCount(scope)) >= 10) return false;
+          await vocabularies.insert(createRecord(`vocab-a-race${at}`, scope));
           return true;
         });
       const added = await Promise.all(Array.from({ length: 20 }, (_, at) => add(at)));
       assert.equal(added.filter(Boolean).length, 10);
-      assert.equal(await count(place), 10);
+      assert.equal(await count(scope), 10);
     });
   });
 }

@@ -1,13 +1,13 @@
-// A whole service in a process of its own for batches.test.ts: tells its address, and waits to be killed or told to stop.
+// Child process of batches.test.ts: runs a whole service, prints its URL, and waits for SIGKILL or SIGTERM.
 import { flushCompileCache } from 'node:module';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createService } from '../../src/service/service.ts';
 
-// Signs of life often enough that a short life has one: what never moves on is given up.
+// Renews leases often, so that even a short-lived process reports progress: jobs without progress finally fail.
 const service = await createService(loadConfig({ env: process.env }).config, { jobTiming: { renewMs: 100 } });
-const [bound] = await service.listen();
-await service.firstKey();
-// Before the first kill: only a process that ends by itself writes it otherwise.
+const [address] = await service.listen();
+await service.getFirstKey();
+// Writes the compile cache before the first kill, because otherwise only a process that exits normally writes it.
 flushCompileCache();
-process.stdout.write(`${bound?.url ?? ''}\n`);
+process.stdout.write(`${address?.url ?? ''}\n`);
 process.once('SIGTERM', () => void service.close());

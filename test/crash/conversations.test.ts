@@ -7,24 +7,24 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { TURN_LEASE_MS } from '../../src/core/limits.ts';
+import { CONVERSATION_LEASE_MS } from '../../src/core/limits.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createConversations } from '../../src/resources/conversations/service.ts';
 import { createResponses } from '../../src/resources/responses/service.ts';
-import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 
 const CHILD = fileURLToPath(new URL('conversations-child.ts', import.meta.url));
 const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
 
-interface Acknowledged {
+interface ChildReport {
   readonly created?: string;
   readonly added?: boolean;
   readonly completed?: boolean;
   readonly steps?: number;
 }
 
-describe('a conversation whose process is killed', () => {
+describe('conversation in a process that is killed', () => {
   let folder = '';
   let file = '';
   before(async () => {
@@ -33,8 +33,8 @@ describe('a conversation whose process is killed', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** Runs a child until it is killed before its step, or to its end; what it was told is done. */
-  async function run(name: string, step?: number): Promise<Acknowledged> {
+  /** Runs a child until it is killed before `step`, or to its end. Returns what was acknowledged to the child. */
+  async function runChild(name: string, step?: number): Promise<ChildReport> {
     const args = [
       '--disable-warning=ExperimentalWarning',
       CHILD,
@@ -43,26 +43,26 @@ describe('a conversation whose process is killed', () => {
       ...(step === undefined ? [] : [String(step)]),
     ];
     const child = spawn(process.execPath, args);
-    const [said, complaint, [code, signal]] = await Promise.all([
+    const [output, errorOutput, [code, signal]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
       once(child, 'exit') as Promise<[number | null, string | null]>,
     ]);
-    assert.deepEqual([code, signal], step === undefined ? [0, null] : [null, 'SIGKILL'], complaint);
-    const lines = said.split('\n').filter((line) => line !== '');
-    return Object.assign({}, ...lines.map((line) => JSON.parse(line) as Acknowledged)) as Acknowledged;
+    assert.deepEqual([code, signal], step === undefined ? [0, null] : [null, 'SIGKILL'], errorOutput);
+    const lines = output.split('\n').filter((line) => line !== '');
+    return Object.assign({}, ...lines.map((line) => JSON.parse(line) as ChildReport)) as ChildReport;
   }
 
-  it('has what was acknowledged, no half of anything, and takes the next answer after the lease', async () => {
-    const { steps = 0 } = await run('whole');
-    assert.ok(steps > 12, `the child takes ${steps} steps`);
+  it('keeps acknowledged changes, shows no partial change, and accepts the next turn after the lease expires', async () => {
+    const { steps = 0 } = await runChild('whole');
+    assert.ok(steps > 12, `the child has only ${steps} steps`);
     for (let step = 1; step <= steps; step++) {
       const name = `step${step}`;
-      const told = await run(name, step);
-      await using store = Object.assign(await openStore({ dialect: sqliteDialect({ file }) }), {
+      const report = await runChild(name, step);
+      await using store = Object.assign(await openStore({ dialect: createSqliteDialect({ file }) }), {
         [Symbol.asyncDispose]: () => store.close(),
       });
-      const where = `killed before step ${step} of ${steps}, told ${JSON.stringify(told)}`;
+      const description = `killed before step ${step} of ${steps}, acknowledged ${JSON.stringify(report)}`;
       const conversations = createConversations({ store, clock: systemClock });
       const found = await store.items.findMany(
         OWNER,
@@ -75,29 +75,32 @@ describe('a conversation whose process is killed', () => {
           return { id, items: items.map((each) => each.id) };
         }),
       );
-      const own = containers.filter(({ items }) => items.some((id) => id.startsWith(`${name}_`)));
-      assert.equal(own.length, found.has(`${name}_a1`) ? 1 : 0, where);
-      const [conversation] = own;
-      const all = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2', 'd1', 'd2'].map((id) => `${name}_${id}`);
+      const matching = containers.filter(({ items }) => items.some((id) => id.startsWith(`${name}_`)));
+      assert.equal(matching.length, found.has(`${name}_a1`) ? 1 : 0, description);
+      const [conversation] = matching;
+      const allIds = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2', 'd1', 'd2'].map((id) => `${name}_${id}`);
       const count = conversation?.items.length ?? 0;
-      assert.ok([0, 2, 4, 8].includes(count), `${where}: half of something is there: ${String(conversation?.items)}`);
-      assert.deepEqual(conversation?.items ?? [], all.slice(0, count), where);
-      assert.ok(count >= (told.completed ? 8 : told.added ? 4 : told.created ? 2 : 0), `${where}: it lacks something`);
-      if (told.created !== undefined) assert.equal(conversation?.id, told.created, where);
-      // The turn is in its conversation and as a response, or in neither.
-      const isKept = (await store.responses.find(OWNER, `resp_${name}`)) !== undefined;
-      assert.equal(isKept, count === 8, where);
-      assert.equal(found.has(`${name}_d2`), isKept, where);
+      assert.ok([0, 2, 4, 8].includes(count), `${description}: partial change: ${String(conversation?.items)}`);
+      assert.deepEqual(conversation?.items ?? [], allIds.slice(0, count), description);
+      assert.ok(
+        count >= (report.completed ? 8 : report.added ? 4 : report.created ? 2 : 0),
+        `${description}: an acknowledged change is missing`,
+      );
+      if (report.created !== undefined) assert.equal(conversation?.id, report.created, description);
+      // The turn is stored both in its conversation and as a response, or in neither.
+      const isStored = (await store.responses.find(OWNER, `resp_${name}`)) !== undefined;
+      assert.equal(isStored, count === 8, description);
+      assert.equal(found.has(`${name}_d2`), isStored, description);
       if (!conversation) continue;
-      const later = { ...systemClock, now: () => Date.now() + TURN_LEASE_MS };
-      const turn = await createResponses({ store, clock: later }).begin(OWNER, {
+      const later = { ...systemClock, now: () => Date.now() + CONVERSATION_LEASE_MS };
+      const turn = await createResponses({ store, clock: later }).startTurn(OWNER, {
         id: `resp_next_${name}`,
         conversation: conversation.id,
       });
       assert.deepEqual(
         turn.history.map(({ id }) => id),
-        all.slice(0, count),
-        where,
+        allIds.slice(0, count),
+        description,
       );
       await turn.abandon();
     }

@@ -1,42 +1,42 @@
-// A process of its own for jobs.test.ts: works at jobs, tells what it does, and waits to be killed or told to stop.
+// Child process of jobs.test.ts: runs jobs, prints what it does, and waits for SIGKILL or SIGTERM.
 import { systemClock } from '../../src/lib/clock.ts';
-import { createJobBell } from '../../src/resources/jobs/job-bell.ts';
+import { createJobNotifier } from '../../src/resources/jobs/job-notifier.ts';
 import { startJobWorker } from '../../src/jobs/worker.ts';
-import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 
 const [, , file, name, stepsText, leaseText] = process.argv;
 if (file === undefined || name === undefined) throw new Error('usage: jobs-child FILE NAME STEPS LEASE_MS');
 
-const tell = (...words: readonly (string | number)[]): void => void process.stdout.write(`${words.join(' ')}\n`);
-const quiet = (): void => undefined;
+const printLine = (...words: readonly (string | number)[]): void => void process.stdout.write(`${words.join(' ')}\n`);
+const noop = (): void => undefined;
 
-const store = await openStore({ dialect: sqliteDialect({ file }) });
+const store = await openStore({ dialect: createSqliteDialect({ file }) });
 const worker = startJobWorker({
   jobs: store.jobs,
   handlers: {
     batch: {
       async run({ job, signal, report }) {
-        tell('begun', job.subject, job.attempt);
+        printLine('started', job.subject, job.attempt);
         const steps = Number(stepsText);
         for (let done = job.progress?.done ?? 0; done < steps; done += 1) {
           report({ done, total: steps });
           await new Promise((resolve) => setImmediate(resolve));
           signal.throwIfAborted();
         }
-        tell('done', job.subject, job.attempt);
+        printLine('done', job.subject, job.attempt);
         return { type: 'done' };
       },
     },
   },
-  bell: createJobBell(),
+  notifier: createJobNotifier(),
   leaseOwner: name,
   clock: systemClock,
-  log: { info: quiet, warn: quiet, error: (message, { error } = {}) => tell('trouble', message, String(error)) },
-  meter: { jobStarted: () => quiet },
-  timing: { lookMs: 50, renewMs: 50, leaseMs: Number(leaseText) },
+  log: { info: noop, warn: noop, error: (message, { error } = {}) => printLine('error', message, String(error)) },
+  meter: { trackJob: () => noop },
+  timing: { pollMs: 50, renewMs: 50, leaseMs: Number(leaseText) },
 });
-// The timers of the worker keep no process alive.
+// Keeps the process alive, because the worker's timers do not.
 process.stdin.resume();
 process.once('SIGTERM', () => {
   void worker.close().then(async () => {
@@ -44,4 +44,4 @@ process.once('SIGTERM', () => {
     process.exit(0);
   });
 });
-tell('ready');
+printLine('ready');

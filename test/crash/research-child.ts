@@ -1,68 +1,69 @@
-// A process of its own for research.test.ts: works at runs, reads one to its end, tells what it sees, and waits to be killed.
+// Child process of research.test.ts: works on research runs, reads one to its end, prints its events, and then waits to
+// be killed.
 import { loadConfig } from '../../src/config/load-config.ts';
-import { systemIds } from '../../src/core/id.ts';
+import { systemIdGenerator } from '../../src/core/id.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createJobBell } from '../../src/resources/jobs/job-bell.ts';
-import { playResearch, REQUEST } from '../../src/resources/research/__fixtures__/played-research.ts';
-import { openJobs } from '../../src/service/open-jobs.ts';
+import { createJobNotifier } from '../../src/resources/jobs/job-notifier.ts';
+import { createScriptedResearch, REQUEST } from '../../src/resources/research/__fixtures__/scripted-research.ts';
+import { openJobWorker } from '../../src/service/open-job-worker.ts';
 import { openResearch } from '../../src/service/open-research.ts';
-import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 
 const [, , file, keyId, lastText] = process.argv;
 if (file === undefined || keyId === undefined) throw new Error('usage: research-child FILE KEY [LAST_STEP]');
-/** This step is never made. */
-const last = lastText === undefined ? undefined : Number(lastText);
-/** Each of the others takes so long. */
+/** This step never finishes. */
+const blockedStep = lastText === undefined ? undefined : Number(lastText);
+/** Duration of each other step, in ms. */
 const STEP_MS = 50;
 
-const tell = (word: string, value: unknown): void => void process.stdout.write(`${word} ${JSON.stringify(value)}\n`);
-const quiet = (): void => undefined;
+const report = (word: string, value: unknown): void => void process.stdout.write(`${word} ${JSON.stringify(value)}\n`);
+const noop = (): void => undefined;
 
-const store = await openStore({ dialect: sqliteDialect({ file }) });
+const store = await openStore({ dialect: createSqliteDialect({ file }) });
 const log = {
-  info: quiet,
-  warn: (message: string) => tell('trouble', message),
-  error: (message: string) => tell('trouble', message),
+  info: noop,
+  warn: (message: string) => report('error', message),
+  error: (message: string) => report('error', message),
 };
-const jobBell = createJobBell();
-const research = playResearch({
+const jobNotifier = createJobNotifier();
+const research = createScriptedResearch({
   async before(step) {
-    tell('begun', step);
+    report('started', step);
     await new Promise((resolve) => {
-      if (step !== last) setTimeout(resolve, STEP_MS);
+      if (step !== blockedStep) setTimeout(resolve, STEP_MS);
     });
   },
 });
 const { config } = loadConfig({ env: { PARLEY_DATA: '/nowhere' }, readFile: () => undefined });
-const opened = openResearch({
+const module = openResearch({
   config,
   store,
   research,
-  jobBell,
-  ids: systemIds,
+  jobNotifier,
+  ids: systemIdGenerator,
   clock: systemClock,
   log,
-  sweeps: true,
+  runsCleanup: true,
 });
-const jobs = openJobs({
+const jobs = openJobWorker({
   jobs: store.jobs,
-  handlers: opened.jobs,
-  bell: jobBell,
+  handlers: module.jobs,
+  notifier: jobNotifier,
   clock: systemClock,
   log,
-  meter: { jobStarted: () => quiet },
+  meter: { trackJob: () => noop },
 });
 jobs.start();
-// The timers of the worker keep no process alive.
+// Keeps the process alive, because the worker's timers do not.
 process.stdin.resume();
 
 const context = {
-  requestId: systemIds.request(),
+  requestId: systemIdGenerator.createRequestId(),
   owner: { region: 'cn-beijing', workspace: 'primary', keyId },
   signal: new AbortController().signal,
-  log: { add: quiet, warn: quiet },
+  log: { add: noop, warn: noop },
 } as const;
-for await (const events of await opened.runs.open({ request: REQUEST, likeness: 'same' }, context))
-  for (const event of events) tell('event', event);
-tell('end', null);
+for await (const events of await module.runs.open({ request: REQUEST, fingerprint: 'same' }, context))
+  for (const event of events) report('event', event);
+report('end', null);

@@ -9,99 +9,100 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createKeys } from '../../src/resources/keys/service.ts';
-import { PLAYED_STEPS, wholeRun } from '../../src/resources/research/__fixtures__/played-research.ts';
-import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+import { SCRIPTED_STEPS, getAllEvents } from '../../src/resources/research/__fixtures__/scripted-research.ts';
+import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { until } from '../until.ts';
 
 const CHILD = fileURLToPath(new URL('research-child.ts', import.meta.url));
-/** The machine may be busy. */
-const PATIENCE = { withinMs: 60_000 };
-/** Numbers of steps of a played run: its plan, its second query, the middle of its report. */
-const PHASES = [0, 2, 4];
+/** Generous, because the machine may be busy. */
+const WAIT = { timeoutMs: 60_000 };
+/** Step numbers of a scripted run: its plan, its second query, the middle of its report. */
+const BLOCKED_STEPS = [0, 2, 4];
 
-interface Server {
+interface ResearchProcess {
   readonly child: ChildProcess;
-  /** What it told under that word. */
-  told(word: string): readonly unknown[];
+  /** Returns the values that the child printed after this word. */
+  getReports(word: string): readonly unknown[];
 }
 
-describe('a run of deep research whose process is killed', () => {
+describe('deep research run in a process that is killed', () => {
   let folder = '';
   let file = '';
   let store: Store;
   let key = '';
-  let servers: Server[] = [];
+  let workers: ResearchProcess[] = [];
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-crash-'));
     file = join(folder, 'parley.db');
-    store = await openStore({ dialect: sqliteDialect({ file }) });
+    store = await openStore({ dialect: createSqliteDialect({ file }) });
     const draft = { region: 'cn-beijing', workspace: 'primary', name: '', expiresAt: undefined } as const;
     key = (await createKeys({ store, clock: systemClock }).create(draft)).record.id;
-    servers = [];
+    workers = [];
   });
   afterEach(async () => {
-    await Promise.all(servers.map(kill));
+    await Promise.all(workers.map(killProcess));
     await store.close();
     await rm(folder, { recursive: true });
   });
 
-  const start = (last?: number): Server => {
-    const args = [CHILD, file, key, ...(last === undefined ? [] : [String(last)])];
+  const startProcess = (blockedStep?: number): ResearchProcess => {
+    const args = [CHILD, file, key, ...(blockedStep === undefined ? [] : [String(blockedStep)])];
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     assert.ok(child.stdout);
     const lines: string[] = [];
     createInterface(child.stdout).on('line', (line) => void lines.push(line));
-    const told = (word: string): readonly unknown[] =>
+    const getReports = (word: string): readonly unknown[] =>
       lines.filter((line) => line.startsWith(`${word} `)).map((line) => JSON.parse(line.slice(word.length)));
-    const server = { child, told };
-    servers.push(server);
-    return server;
+    const worker = { child, getReports };
+    workers.push(worker);
+    return worker;
   };
-  async function kill({ child }: Server): Promise<void> {
+  async function killProcess({ child }: ResearchProcess): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
     await once(child, 'exit');
   }
-  const ended = (server: Server) =>
-    until('the end', PATIENCE, async () => (server.told('end').length > 0 ? server : undefined));
+  const waitForEnd = (server: ResearchProcess) =>
+    until('the run ends', WAIT, async () => (server.getReports('end').length > 0 ? server : undefined));
 
-  it('is gone on with behind its last step in each phase, and its reader is told each event once', async () => {
+  it('resumes after its last stored step in each phase, and emits each event to the reader once', async () => {
     let from = 0;
-    for (const phase of PHASES) {
-      const server = start(phase);
-      // What it reads comes from the store: the step before the one that it is at is there.
-      const expected = wholeRun(phase);
-      await until(`step ${phase}`, PATIENCE, async () =>
-        server.told('begun').at(-1) === phase && server.told('event').length >= expected.length ? true : undefined,
+    for (const blockedStep of BLOCKED_STEPS) {
+      const worker = startProcess(blockedStep);
+      // The reader gets events from the store, so all steps before the blocked one are stored.
+      const expected = getAllEvents(blockedStep);
+      await until(`step ${blockedStep}`, WAIT, async () =>
+        worker.getReports('started').at(-1) === blockedStep && worker.getReports('event').length >= expected.length
+          ? true
+          : undefined,
       );
-      await kill(server);
-      assert.deepEqual(server.told('event'), expected);
-      assert.deepEqual(server.told('begun'), numbers(from, phase + 1));
-      from = phase;
+      await killProcess(worker);
+      assert.deepEqual(worker.getReports('event'), expected);
+      assert.deepEqual(worker.getReports('started'), range(from, blockedStep + 1));
+      from = blockedStep;
     }
-    const server = await ended(start());
-    assert.deepEqual(server.told('event'), wholeRun());
-    assert.deepEqual(server.told('begun'), numbers(from, PLAYED_STEPS));
-    assert.deepEqual(server.told('trouble'), []);
+    const worker = await waitForEnd(startProcess());
+    assert.deepEqual(worker.getReports('event'), getAllEvents());
+    assert.deepEqual(worker.getReports('started'), range(from, SCRIPTED_STEPS));
+    assert.deepEqual(worker.getReports('error'), []);
     const [job] = await store.jobs.list({ kind: 'research', limit: 9 });
-    const run = (await store.research.find(job?.subject ?? '')) ?? assert.fail('there is no run');
+    const run = (await store.research.find(job?.subject ?? '')) ?? assert.fail('the run is not stored');
     assert.deepEqual(
       [run.state, run.isDelivered, run.lastStep, run.attempt],
-      ['done', true, PLAYED_STEPS - 1, PHASES.length + 1],
+      ['done', true, SCRIPTED_STEPS - 1, BLOCKED_STEPS.length + 1],
     );
-    assert.equal((await store.research.steps(run.id, { from: 0, limit: 99 })).length, PLAYED_STEPS);
+    assert.equal((await store.research.listSteps(run.id, { from: 0, limit: 99 })).length, SCRIPTED_STEPS);
   });
 
-  it('says the same as one that nothing cut short', async () => {
-    const server = await ended(start());
-    assert.deepEqual(server.told('event'), wholeRun());
-    assert.deepEqual(server.told('begun'), numbers(0, PLAYED_STEPS));
+  it('emits the same events as an uninterrupted run', async () => {
+    const worker = await waitForEnd(startProcess());
+    assert.deepEqual(worker.getReports('event'), getAllEvents());
+    assert.deepEqual(worker.getReports('started'), range(0, SCRIPTED_STEPS));
   });
 });
 
-const numbers = (from: number, to: number): readonly number[] =>
-  Array.from({ length: to - from }, (_, at) => from + at);
+const range = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, at) => from + at);

@@ -14,11 +14,11 @@ const CHILD = fileURLToPath(new URL('search-index-child.ts', import.meta.url));
 const DOCUMENTS = 120;
 const KILLS = 6;
 
-/** Each has a few passages, and a word of its own in every one of them. */
-const documentOf = (at: number, edition: number): string =>
+/** Creates a document with several passages. Every sentence contains a word that no other document or edition has. */
+const createDocument = (at: number, edition: number): string =>
   `# Document ${at}\n\n${`It says word${at}edition${edition} and a good deal more of it. `.repeat(80)}`;
 
-describe('the local index and processes that are killed', () => {
+describe('local index of processes that are killed', () => {
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-crash-index-'));
@@ -26,12 +26,13 @@ describe('the local index and processes that are killed', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  const write = async (edition: number) => {
-    for (let at = 0; at < DOCUMENTS; at++) await writeFile(join(folder, 'docs', `${at}.md`), documentOf(at, edition));
+  const writeDocuments = async (edition: number) => {
+    for (let at = 0; at < DOCUMENTS; at++)
+      await writeFile(join(folder, 'docs', `${at}.md`), createDocument(at, edition));
   };
 
-  /** @param documents After how many of them it is killed; absent: it comes to its end. */
-  async function add(documents?: number): Promise<void> {
+  /** @param killAfter number of documents after which the child is killed; undefined lets it finish. */
+  async function addDocuments(killAfter?: number): Promise<void> {
     const file = join(folder, 'parley.db');
     const child = spawn(
       process.execPath,
@@ -42,14 +43,14 @@ describe('the local index and processes that are killed', () => {
     );
     const exit = once(child, 'exit');
     for await (const line of createInterface({ input: child.stdout })) {
-      if (documents !== undefined && Number(line) >= documents) child.kill('SIGKILL');
+      if (killAfter !== undefined && Number(line) >= killAfter) child.kill('SIGKILL');
     }
     const [code] = await exit;
-    if (documents === undefined) assert.equal(code, 0);
+    if (killAfter === undefined) assert.equal(code, 0);
   }
 
-  /** What would be left behind by half a document. */
-  function strays(): unknown {
+  /** Counts rows that a partly written document would leave behind, and checks the full-text index. */
+  function checkIndex(): unknown {
     const database = new DatabaseSync(join(folder, 'parley.db'));
     const count = (sql: string): unknown => Object.values(Object(database.prepare(sql).get()))[0];
     const found = {
@@ -73,16 +74,16 @@ describe('the local index and processes that are killed', () => {
     return found;
   }
 
-  it('has whole documents after each kill -9, and all of them after the next end', async () => {
+  it('has only whole documents after each SIGKILL, and all documents after an uninterrupted run', async () => {
     for (let edition = 1; edition <= KILLS; edition++) {
-      await write(edition);
-      await add(edition * 15);
-      const { documents, ...found } = strays() as { documents: number; wholeDocuments: number };
+      await writeDocuments(edition);
+      await addDocuments(edition * 15);
+      const { documents, ...found } = checkIndex() as { documents: number; wholeDocuments: number };
       assert.ok(documents > 0);
       const clean = { straysOfPassages: 0, passagesWithoutTerms: 0, termsWithoutPassages: 0 };
       assert.deepEqual(found, { wholeDocuments: documents, ...clean });
     }
-    await add();
+    await addDocuments();
     const database = new DatabaseSync(join(folder, 'parley.db'));
     for (let at = 0; at < DOCUMENTS; at++) {
       const rows = database

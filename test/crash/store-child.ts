@@ -1,10 +1,10 @@
-// A process of its own for store.test.ts: opens the database, inserts a key, says so, and waits to be killed.
-import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+// Child process of store.test.ts: opens the database, inserts a key, prints a line, and runs until it is killed.
+import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 
 const [, , file, id] = process.argv;
 if (file === undefined || id === undefined) throw new Error('usage: store-child FILE ID');
-const store = await openStore({ dialect: sqliteDialect({ file }) });
+const store = await openStore({ dialect: createSqliteDialect({ file }) });
 await store.keys.insert({
   record: {
     id,

@@ -7,17 +7,17 @@ import { fileURLToPath } from 'node:url';
 import { ServiceError } from '../../src/core/error.ts';
 import { createCommandEngine } from '../../src/engines/command/command-engine.ts';
 import { createCommandServer } from '../../src/engines/command/command-server.ts';
-import { findProgram, programVersion } from '../../src/engines/command/find-program.ts';
-import { commandLine } from '../../src/engines/command/presets.ts';
+import { findProgram, readProgramVersion } from '../../src/engines/command/find-program.ts';
+import { buildCommandLine } from '../../src/engines/command/command-line.ts';
 import type { EngineRequest, TextEngine } from '../../src/engines/engine.ts';
 import { createUpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts';
 import { findPython } from '../clients/python.ts';
 import { until } from '../until.ts';
-import { lacks, TINY, weightsFile } from './weights.ts';
+import { getWeightsFileSkipReason, TINY, findWeightsFile } from './weights.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../__fixtures__/llama-server', import.meta.url));
 const environment = { ...process.env, PATH: [LAUNCHER, process.env.PATH].join(delimiter) };
-const skip = lacks(TINY) || findPython('xllamacpp', 'llama-server').lacks || false;
+const skip = getWeightsFileSkipReason(TINY) || findPython('xllamacpp', 'llama-server').skipReason || false;
 
 const runFolder = mkdtempSync(join(tmpdir(), 'parley-llama-server-'));
 after(() => rmSync(runFolder, { recursive: true }));
@@ -38,8 +38,12 @@ const request = (maxTokens: number): EngineRequest => ({
   phases: [],
 });
 
-/** What is said, as often as `onText` hears of it. */
-async function said(engine: TextEngine, maxTokens: number, onText: () => void = () => undefined): Promise<string> {
+/** Returns the generated text. `onText` is called for each text event. */
+async function generateText(
+  engine: TextEngine,
+  maxTokens: number,
+  onText: () => void = () => undefined,
+): Promise<string> {
   const { batches } = await engine.start(request(maxTokens), new AbortController().signal);
   let text = '';
   for await (const batch of batches)
@@ -51,59 +55,59 @@ async function said(engine: TextEngine, maxTokens: number, onText: () => void = 
   return text;
 }
 
-test('llama-server, found along PATH, is an engine that outlives kill -9 of its program', { skip }, async () => {
+test('llama-server found on PATH serves an engine that survives a killed program', { skip }, async () => {
   const program = await findProgram('llama-server', environment);
   assert.equal(program, join(LAUNCHER, 'llama-server'));
-  assert.match((await programVersion(program, { environment, withinMs: 30_000 })) ?? '', /version/);
+  assert.match((await readProgramVersion(program, { environment, timeoutMs: 30_000 })) ?? '', /version/);
 
   const warnings: Readonly<Record<string, unknown>>[] = [];
   const server = createCommandServer(
     {
       name: TINY,
-      line: (place) =>
-        commandLine(
+      createLine: (launch) =>
+        buildCommandLine(
           'llama-server',
           {
             program,
-            model: weightsFile(TINY) ?? '',
+            model: findWeightsFile(TINY) ?? '',
             servedName: 'tiny',
             contextTokens: CONTEXT_TOKENS,
             sequences: 2,
             threads: 1,
             gpu: false,
           },
-          place,
+          launch,
         ),
       environment,
       runFolder,
     },
-    { log: { info: () => undefined, warn: (message, facts) => void warnings.push({ message, ...facts }) } },
+    { log: { info: () => undefined, warn: (message, fields) => void warnings.push({ message, ...fields }) } },
   );
   const engine = createCommandEngine({
     server,
-    engineAt: (url, apiKey) =>
+    createEngineAt: (url, apiKey) =>
       createUpstreamEngine({ url: `${url}/v1`, model: 'tiny', apiKey, contextTokens: CONTEXT_TOKENS }),
     capabilities: { input: 'chat', logprobs: true, grammar: false, phases: false, cache: false, choicesMax: 4 },
   });
   try {
-    assert.notEqual(await said(engine, 8), '');
-    const up = await server.ready();
-    const stranger = await fetch(`${up.url}/v1/chat/completions`, { method: 'POST', body: '{}' });
-    assert.equal(stranger.status, 401, 'nobody else on this machine is served');
+    assert.notEqual(await generateText(engine, 8), '');
+    const endpoint = await server.waitUntilReady();
+    const withoutKey = await fetch(`${endpoint.url}/v1/chat/completions`, { method: 'POST', body: '{}' });
+    assert.equal(withoutKey.status, 401, 'the server refuses requests without its key');
 
-    const pid = await until('the program runs', { withinMs: 1_000 }, async () => server.pid);
-    let heard = 0;
+    const pid = await until('the program runs', { timeoutMs: 1_000 }, async () => server.pid);
+    let textEvents = 0;
     await assert.rejects(
-      said(engine, 800, () => {
-        if (heard++ === 0) process.kill(pid, 'SIGKILL');
+      generateText(engine, 800, () => {
+        if (textEvents++ === 0) process.kill(pid, 'SIGKILL');
       }),
       (error) => error instanceof ServiceError && error.kind === 'engine-failed',
     );
-    assert.ok(heard > 0);
-    assert.notEqual(await said(engine, 8), '');
+    assert.ok(textEvents > 0);
+    assert.notEqual(await generateText(engine, 8), '');
     assert.notEqual(server.pid, pid);
-    assert.match(String(warnings[0]?.stderr), /llama-server ended: SIGKILL/);
-    assert.ok(!JSON.stringify(warnings).includes(up.apiKey));
+    assert.match(String(warnings[0]?.stderr), /llama-server exited: SIGKILL/);
+    assert.ok(!JSON.stringify(warnings).includes(endpoint.apiKey));
   } finally {
     await engine.close();
   }

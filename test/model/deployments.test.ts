@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
-import { LLAMA_SERVER_FOLDER, lacksLlamaServer } from '../llama-server.ts';
-import { lacksWeights } from '../models-folder.ts';
+import { LLAMA_SERVER_FOLDER, getLlamaServerSkipReason } from '../llama-server.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_SEQUENCES_MAX, DEPLOYMENT_UNIT_BYTES } from '../../src/core/limits.ts';
-import { readModelShape } from '../../src/weights/gguf-head.ts';
+import { readModelShape } from '../../src/weights/read-model-shape.ts';
 import { until } from '../until.ts';
-import { TINY, weightsFile } from './weights.ts';
+import { TINY, findWeightsFile } from './weights.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const PATIENCE = { withinMs: 60_000 };
+const WAIT = { timeoutMs: 60_000 };
 
-/** What stands in a file of a process; empty where it has ended. */
-function told(pid: number, file: 'cmdline' | 'stat'): string {
+/** Reads a file in /proc of a process. Returns an empty string when the process has ended. */
+function readProcessFile(pid: number, file: 'cmdline' | 'stat'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
@@ -24,23 +24,26 @@ function told(pid: number, file: 'cmdline' | 'stat'): string {
   }
 }
 
-const parentOf = (pid: number): number =>
+const getParentPid = (pid: number): number =>
   Number(
-    told(pid, 'stat')
+    readProcessFile(pid, 'stat')
       .replace(/^.*\) \S /, '')
       .split(' ')[0] ?? 0,
   );
 
-/** Processes with this on their command line that a service has started, directly or not, and that are alive. */
-function pidsOf({ pid: service }: Parley, words: string): readonly number[] {
-  const isOurs = (pid: number): boolean => pid > 1 && (pid === service || isOurs(parentOf(pid)));
+/** Finds the running processes that a service started, directly or indirectly, by a part of their command line. */
+function findDescendantPids({ pid: service }: Parley, commandLinePart: string): readonly number[] {
+  const isDescendant = (pid: number): boolean => pid > 1 && (pid === service || isDescendant(getParentPid(pid)));
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => pid > 1 && told(pid, 'cmdline').replaceAll('\0', ' ').includes(words) && isOurs(pid));
+    .filter(
+      (pid) =>
+        pid > 1 && readProcessFile(pid, 'cmdline').replaceAll('\0', ' ').includes(commandLinePart) && isDescendant(pid),
+    );
 }
 
-/** Deployments of a service, and calls of them. */
-function deskOf(parley: Parley) {
+/** Creates a client that manages the deployments of a service and sends chats to them. */
+function createDeploymentClient(parley: Parley) {
   const send = (method: string, path: string, body?: Fields): Promise<Response> =>
     fetch(`${parley.address}${path}`, {
       method,
@@ -56,18 +59,18 @@ function deskOf(parley: Parley) {
     create: (suffix: string, more: Fields) =>
       call('POST', '', { model_name: 'svc-tiny', plan: 'mu', suffix, max_context_length: 512, ...more }),
     scale: (name: string, capacity: number) => call('PUT', `/${name}/scale`, { capacity }),
-    settled: (name: string, status: string, ready: number) =>
-      until(`${name} ${status} ${ready}`, PATIENCE, async () => {
+    waitForStatus: (name: string, status: string, ready: number) =>
+      until(`${name} ${status} ${ready}`, WAIT, async () => {
         const { output } = await call('GET', `/${name}`);
         return output['status'] === status && output['ready_capacity'] === ready ? output : undefined;
       }),
     async remove(name: string): Promise<void> {
       await call('DELETE', `/${name}`);
-      await until(`the end of ${name}`, PATIENCE, async () =>
+      await until(`${name} is deleted`, WAIT, async () =>
         (await call('GET', `/${name}`)).status === 404 ? true : undefined,
       );
     },
-    /** When an answer has begun and ended, in ms. */
+    /** Streams an answer. Returns the times of its first text and of its end, in ms. */
     async chat(model: string): Promise<{ from: number; to: number }> {
       const messages = [{ role: 'user', content: 'Tell me a story.' }];
       const body = { model, messages, stream: true, max_tokens: 40 };
@@ -81,109 +84,112 @@ function deskOf(parley: Parley) {
   };
 }
 
-const isNoLinux = process.platform !== 'linux';
+const isNotLinux = process.platform !== 'linux';
 
-describe('a deployment in the embedded engine', { skip: lacksWeights('svc-tiny') || isNoLinux }, () => {
+describe('a deployment in the embedded engine', { skip: getWeightsSkipReason('svc-tiny') || isNotLinux }, () => {
   let parley: ParleyProcess;
-  let desk: ReturnType<typeof deskOf>;
+  let deployments: ReturnType<typeof createDeploymentClient>;
   before(async () => {
     parley = await startParley({ config: 'deployments: {drainMs: 5000}\n' });
-    desk = deskOf(parley);
+    deployments = createDeploymentClient(parley);
   });
   after(() => parley.stop());
 
-  const engines = (): readonly number[] => pidsOf(parley, 'engines/llama/process');
-  const untilEngines = (count: number) =>
-    until(`${count} processes`, PATIENCE, async () => (engines().length === count ? true : undefined));
+  const findEnginePids = (): readonly number[] => findDescendantPids(parley, 'engines/llama/process');
+  const waitForEngineCount = (count: number) =>
+    until(`${count} processes`, WAIT, async () => (findEnginePids().length === count ? true : undefined));
 
-  test('has a process of its own, which comes again when it ends, and ends with the deployment', async () => {
+  test('runs in its own process, which is restarted when it dies and ends with the deployment', async () => {
     const name = 'svc-tiny-own';
-    const others = engines();
-    await desk.create('own', { capacity: 2 });
-    await desk.settled(name, 'RUNNING', 2);
-    const own = engines().filter((pid) => !others.includes(pid));
-    assert.equal(own.length, 1);
+    const otherPids = findEnginePids();
+    await deployments.create('own', { capacity: 2 });
+    await deployments.waitForStatus(name, 'RUNNING', 2);
+    const ownPids = findEnginePids().filter((pid) => !otherPids.includes(pid));
+    assert.equal(ownPids.length, 1);
 
-    await until('two answers at once', PATIENCE, async () => {
-      const answers = await Promise.all([desk.chat(name), desk.chat(name)]);
-      // Each has begun before the other one ended.
+    await until('two answers at once', WAIT, async () => {
+      const answers = await Promise.all([deployments.chat(name), deployments.chat(name)]);
+      // The two answers overlap in time.
       return Math.max(...answers.map(({ from }) => from)) < Math.min(...answers.map(({ to }) => to)) ? true : undefined;
     });
 
-    // How long none is ready depends on the machine: it may be shorter than from one look of the service to the next.
-    process.kill(own[0] ?? assert.fail(), 'SIGKILL');
-    await until('another process', PATIENCE, async () =>
-      engines().some((pid) => !others.includes(pid) && !own.includes(pid)) ? true : undefined,
+    // The status is not checked here: a fast machine restarts the process between two polls of the service.
+    process.kill(ownPids[0] ?? assert.fail(), 'SIGKILL');
+    await until('another process', WAIT, async () =>
+      findEnginePids().some((pid) => !otherPids.includes(pid) && !ownPids.includes(pid)) ? true : undefined,
     );
-    await desk.settled(name, 'RUNNING', 2);
-    await desk.chat(name);
+    await deployments.waitForStatus(name, 'RUNNING', 2);
+    await deployments.chat(name);
 
-    await desk.scale(name, 3);
-    await desk.settled(name, 'RUNNING', 3);
-    await untilEngines(others.length + 1);
+    await deployments.scale(name, 3);
+    await deployments.waitForStatus(name, 'RUNNING', 3);
+    await waitForEngineCount(otherPids.length + 1);
 
-    await desk.scale(name, 0);
-    await desk.settled(name, 'STOPPED', 0);
-    await untilEngines(others.length);
-    await desk.scale(name, 1);
-    await desk.settled(name, 'RUNNING', 1);
-    await desk.remove(name);
-    assert.equal(engines().length, others.length);
+    await deployments.scale(name, 0);
+    await deployments.waitForStatus(name, 'STOPPED', 0);
+    await waitForEngineCount(otherPids.length);
+    await deployments.scale(name, 1);
+    await deployments.waitForStatus(name, 'RUNNING', 1);
+    await deployments.remove(name);
+    assert.equal(findEnginePids().length, otherPids.length);
   });
 
-  test('has as many units as one process can have, says why, and takes no more memory than was reckoned with', async () => {
-    const others = engines();
+  test('has at most the units of one process, logs why, and stays within the estimated memory', async () => {
+    const otherPids = findEnginePids();
     const contextTokens = 256;
-    await desk.create('huge', { capacity: 999, max_context_length: contextTokens });
-    await desk.settled('svc-tiny-huge', 'RUNNING', DEPLOYMENT_SEQUENCES_MAX);
-    await parley.outputWith(/"deployment":"svc-tiny-huge",.*"reason":"One engine process has at most 256 units/);
-    const [own = assert.fail()] = engines().filter((pid) => !others.includes(pid));
-    const file = weightsFile(TINY) ?? assert.fail();
+    await deployments.create('huge', { capacity: 999, max_context_length: contextTokens });
+    await deployments.waitForStatus('svc-tiny-huge', 'RUNNING', DEPLOYMENT_SEQUENCES_MAX);
+    await parley.waitForOutput(/"deployment":"svc-tiny-huge",.*"reason":"One engine process has at most 256 units/);
+    const [ownPid = assert.fail()] = findEnginePids().filter((pid) => !otherPids.includes(pid));
+    const file = findWeightsFile(TINY) ?? assert.fail();
     const { cacheBytesPerToken } = (await readModelShape(file)) ?? assert.fail();
-    const reckoned = statSync(file).size + DEPLOYMENT_SEQUENCES_MAX * contextTokens * cacheBytesPerToken;
-    const taken = 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${own}/status`, 'utf8'))?.[1]);
-    const more = DEPLOYMENT_ENGINE_BYTES + DEPLOYMENT_SEQUENCES_MAX * DEPLOYMENT_UNIT_BYTES;
-    assert.ok(taken <= reckoned + more, `${taken} bytes taken, ${reckoned} reckoned`);
-    assert.ok(taken > reckoned / 2, `${taken} bytes taken, ${reckoned} reckoned`);
-    await desk.remove('svc-tiny-huge');
+    const expectedBytes = statSync(file).size + DEPLOYMENT_SEQUENCES_MAX * contextTokens * cacheBytesPerToken;
+    const residentBytes = 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${ownPid}/status`, 'utf8'))?.[1]);
+    const overheadBytes = DEPLOYMENT_ENGINE_BYTES + DEPLOYMENT_SEQUENCES_MAX * DEPLOYMENT_UNIT_BYTES;
+    assert.ok(
+      residentBytes <= expectedBytes + overheadBytes,
+      `${residentBytes} bytes resident, ${expectedBytes} expected`,
+    );
+    assert.ok(residentBytes > expectedBytes / 2, `${residentBytes} bytes resident, ${expectedBytes} expected`);
+    await deployments.remove('svc-tiny-huge');
   });
 });
 
-const lacksServer = lacksWeights('svc-tiny') || lacksLlamaServer() || isNoLinux;
+const serverSkipReason = getWeightsSkipReason('svc-tiny') || getLlamaServerSkipReason() || isNotLinux;
 
 test(
-  "a deployment in llama.cpp's own server has one for each unit, and none when it or the service has gone",
-  { skip: lacksServer },
+  'a deployment in llama-server has one process per unit, which end with the deployment and with the service',
+  { skip: serverSkipReason },
   async (context) => {
     const llamaServer = join(LLAMA_SERVER_FOLDER, 'llama-server');
     const parley = await startParley({ config: `engine: { prefer: llama-server, llamaServer: '${llamaServer}' }\n` });
-    context.after(() => told(parley.pid, 'cmdline') !== '' && process.kill(parley.pid, 'SIGKILL'));
-    const desk = deskOf(parley);
-    const servers = (): readonly number[] => pidsOf(parley, '--alias svc-tiny');
+    context.after(() => readProcessFile(parley.pid, 'cmdline') !== '' && process.kill(parley.pid, 'SIGKILL'));
+    const deployments = createDeploymentClient(parley);
+    const findServerPids = (): readonly number[] => findDescendantPids(parley, '--alias svc-tiny');
     const name = 'svc-tiny-own';
-    await desk.create('own', { capacity: 2 });
-    await desk.settled(name, 'RUNNING', 2);
-    const two = servers();
-    assert.equal(two.length, 2);
-    await desk.chat(name);
-    await desk.scale(name, 3);
-    await desk.settled(name, 'RUNNING', 3);
-    assert.equal(servers().length, 3);
+    await deployments.create('own', { capacity: 2 });
+    await deployments.waitForStatus(name, 'RUNNING', 2);
+    const firstPids = findServerPids();
+    assert.equal(firstPids.length, 2);
+    await deployments.chat(name);
+    await deployments.scale(name, 3);
+    await deployments.waitForStatus(name, 'RUNNING', 3);
+    assert.equal(findServerPids().length, 3);
     assert.ok(
-      two.every((pid) => servers().includes(pid)),
-      'those that serve stay',
+      firstPids.every((pid) => findServerPids().includes(pid)),
+      'the running servers keep running',
     );
-    await desk.scale(name, 1);
-    await desk.settled(name, 'RUNNING', 1);
-    await until('one server', PATIENCE, async () => (servers().length === 1 ? true : undefined));
-    await desk.chat(name);
-    await desk.remove(name);
-    assert.equal(servers().length, 0);
+    await deployments.scale(name, 1);
+    await deployments.waitForStatus(name, 'RUNNING', 1);
+    await until('one server', WAIT, async () => (findServerPids().length === 1 ? true : undefined));
+    await deployments.chat(name);
+    await deployments.remove(name);
+    assert.equal(findServerPids().length, 0);
 
-    await desk.create('last', { capacity: 1 });
-    await desk.settled('svc-tiny-last', 'RUNNING', 1);
-    const [last = assert.fail()] = servers();
+    await deployments.create('last', { capacity: 1 });
+    await deployments.waitForStatus('svc-tiny-last', 'RUNNING', 1);
+    const [lastPid = assert.fail()] = findServerPids();
     await parley.stop();
-    assert.equal(told(last, 'cmdline'), '');
+    assert.equal(readProcessFile(lastPid, 'cmdline'), '');
   },
 );

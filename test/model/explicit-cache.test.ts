@@ -4,27 +4,27 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Usage } from '../../src/core/event.ts';
 import type { EngineRequest } from '../../src/engines/engine.ts';
-import { answerOf, engineRequest } from '../contracts/engine-contract.ts';
-import { openLlama, SEQUENCES } from './llama.ts';
-import type { Llama } from './llama.ts';
-import { lacks, TINY } from './weights.ts';
+import { runToEnd, createEngineRequest } from '../contracts/engine-contract.ts';
+import { openTestLlama, SEQUENCES } from './test-llama.ts';
+import type { TestLlama } from './test-llama.ts';
+import { getWeightsFileSkipReason, TINY } from './weights.ts';
 
 const LONG = Array.from({ length: 560 }, (_, i) => `word${i % 10}`).join(' ');
-const seeded = { sampling: { temperature: 1, seed: 7 } };
-const mine = { workspace: 'mine', key: 'k' };
+const SEEDED = { sampling: { temperature: 1, seed: 7 } };
+const OWNER = { workspace: 'mine', key: 'k' };
 
-describe('an explicit cache on a real model', { skip: lacks(TINY) }, () => {
-  let llama: Llama;
-  /** Of the long beginning, as the first request wrote it. */
-  let created = 0;
-  let said = '';
+describe('an explicit cache on a real model', { skip: getWeightsFileSkipReason(TINY) }, () => {
+  let llama: TestLlama;
+  /** Number of prompt tokens that the first request wrote to the cache. */
+  let cachedTokens = 0;
+  let firstText = '';
   before(async () => {
-    llama = await openLlama(TINY);
+    llama = await openTestLlama(TINY);
   });
   after(() => llama.close());
 
-  const request = (question: string, more: Partial<EngineRequest> = {}): EngineRequest =>
-    engineRequest('', {
+  const createRequest = (question: string, more: Partial<EngineRequest> = {}): EngineRequest =>
+    createEngineRequest('', {
       input: {
         type: 'segments',
         segments: [
@@ -32,58 +32,61 @@ describe('an explicit cache on a real model', { skip: lacks(TINY) }, () => {
           { text: question, special: false },
         ],
       },
-      owner: mine,
+      owner: OWNER,
       maxTokens: 8,
       ...more,
     });
 
   const ask = async (question: string, more?: Partial<EngineRequest>): Promise<{ text: string; usage: Usage }> => {
-    const { text, events } = await answerOf(llama.engine, request(question, more));
+    const { text, events } = await runToEnd(llama.engine, createRequest(question, more));
     const last = events.at(-1);
     assert.ok(last?.type === 'end');
     return { text, usage: last.usage };
   };
 
-  /** Somebody else uses all sequences. */
-  const overwrite = (): Promise<unknown> =>
+  /** Fills all sequences with prompts of another workspace. */
+  const reuseAllSequences = (): Promise<unknown> =>
     Promise.all(
       Array.from({ length: SEQUENCES }, (_, i) =>
-        answerOf(llama.engine, engineRequest(`${i}`, { owner: { workspace: 'other', key: 'k' }, maxTokens: 2 })),
+        runToEnd(llama.engine, createEngineRequest(`${i}`, { owner: { workspace: 'other', key: 'k' }, maxTokens: 2 })),
       ),
     );
 
-  const files = async (): Promise<string[]> => {
-    const [place = ''] = await readdir(llama.runFolder);
-    const folder = join(llama.runFolder, place, 'states', 'prefixes');
+  const listPrefixFiles = async (): Promise<string[]> => {
+    const [processFolder = ''] = await readdir(llama.runFolder);
+    const folder = join(llama.runFolder, processFolder, 'states', 'prefixes');
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
     return (await readdir(folder)).map((name) => join(folder, name));
   };
 
-  it('is written where the marked text ends, to a file that nobody else may read', async () => {
-    const { text, usage } = await ask(' and then', seeded);
-    said = text;
-    created = usage.cacheCreationTokens ?? 0;
-    assert.ok(created >= 1_024 && created <= usage.promptTokens - 2, `${created} of ${usage.promptTokens}`);
+  it('is written at the end of the marked text, to a file that only its owner may read', async () => {
+    const { text, usage } = await ask(' and then', SEEDED);
+    firstText = text;
+    cachedTokens = usage.cacheCreationTokens ?? 0;
+    assert.ok(
+      cachedTokens >= 1_024 && cachedTokens <= usage.promptTokens - 2,
+      `${cachedTokens} of ${usage.promptTokens}`,
+    );
     assert.deepEqual([usage.cachedTokens, usage.usesExplicitCache], [0, true]);
-    const [file = '', ...others] = await files();
+    const [file = '', ...others] = await listPrefixFiles();
     assert.equal(others.length, 0);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
   });
 
-  it('is hit when no live sequence holds it any more, and a seeded answer is the same to the last letter', async () => {
-    await overwrite();
-    const { text, usage } = await ask(' and then', seeded);
-    assert.equal(text, said);
-    assert.deepEqual([usage.cachedTokens, usage.cacheCreationTokens, usage.usesExplicitCache], [created, 0, true]);
-    await overwrite();
+  it('is hit after its sequence was reused, with the same seeded answer', async () => {
+    await reuseAllSequences();
+    const { text, usage } = await ask(' and then', SEEDED);
+    assert.equal(text, firstText);
+    assert.deepEqual([usage.cachedTokens, usage.cacheCreationTokens, usage.usesExplicitCache], [cachedTokens, 0, true]);
+    await reuseAllSequences();
     const unseeded = await ask(' or else', { sampling: { temperature: 0 } });
-    assert.equal(unseeded.usage.cachedTokens, created);
-    assert.equal((await files()).length, 1);
+    assert.equal(unseeded.usage.cachedTokens, cachedTokens);
+    assert.equal((await listPrefixFiles()).length, 1);
   });
 
   it('is not found by another workspace', async () => {
     const caller = new AbortController();
-    const other = request(' and then', { owner: { workspace: 'other', key: 'k' } });
+    const other = createRequest(' and then', { owner: { workspace: 'other', key: 'k' } });
     const { cachedTokens, batches } = await llama.engine.start(other, caller.signal);
     assert.equal(cachedTokens, 0);
     caller.abort();
@@ -91,9 +94,9 @@ describe('an explicit cache on a real model', { skip: lacks(TINY) }, () => {
   });
 
   it('does not outlive the process', async () => {
-    assert.equal((await files()).length, 1);
+    assert.equal((await listPrefixFiles()).length, 1);
     llama.kill();
-    await answerOf(llama.engine, engineRequest('x', { maxTokens: 1 }));
-    assert.equal((await files()).length, 0);
+    await runToEnd(llama.engine, createEngineRequest('x', { maxTokens: 1 }));
+    assert.equal((await listPrefixFiles()).length, 0);
   });
 });

@@ -3,18 +3,18 @@ import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import { startParley } from '../clients/harness.ts';
 import type { Parley } from '../clients/harness.ts';
-import { WEATHER, WEATHER_QUESTION } from '../clients/weather.ts';
-import { lacksWeights } from '../models-folder.ts';
+import { WEATHER_FUNCTION, WEATHER_QUESTION } from '../clients/weather-function.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 
 const MODEL = 'svc-plus';
 const THINKING = { type: 'enabled', budget_tokens: 12 } as const;
-/** Greedy, in a field that the client's types have no more. */
+/** Greedy sampling. The types of the client no longer have the field. */
 const GREEDY: object = { temperature: 0 };
 
 const weather: Anthropic.Tool = {
-  name: WEATHER.name,
-  description: WEATHER.description,
-  input_schema: { ...WEATHER.parameters, type: 'object' },
+  name: WEATHER_FUNCTION.name,
+  description: WEATHER_FUNCTION.description,
+  input_schema: { ...WEATHER_FUNCTION.parameters, type: 'object' },
 };
 const question: Anthropic.MessageParam = { role: 'user', content: WEATHER_QUESTION };
 const history: Anthropic.MessageParam[] = [
@@ -24,13 +24,13 @@ const history: Anthropic.MessageParam[] = [
     content: [
       { type: 'thinking', thinking: 'I have to look.', signature: 's' },
       { type: 'text', text: 'Let me see.' },
-      { type: 'tool_use', id: 'toolu_1', name: WEATHER.name, input: { city: 'Paris' } },
+      { type: 'tool_use', id: 'toolu_1', name: WEATHER_FUNCTION.name, input: { city: 'Paris' } },
     ],
   },
   { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'sunny, 21 °C' }] },
 ];
 
-describe('messages on a real model', { skip: lacksWeights(MODEL) }, () => {
+describe('messages on a real model', { skip: getWeightsSkipReason(MODEL) }, () => {
   let parley: Parley;
   let client: Anthropic;
   before(async () => {
@@ -44,19 +44,23 @@ describe('messages on a real model', { skip: lacksWeights(MODEL) }, () => {
   });
   after(() => parley?.stop());
 
-  for (const [name, asked] of Object.entries<Omit<Anthropic.MessageCountTokensParams, 'model'>>({
-    'a word': { messages: [question] },
+  for (const [name, params] of Object.entries<Omit<Anthropic.MessageCountTokensParams, 'model'>>({
+    'a question': { messages: [question] },
     'a system prompt': { messages: [question], system: [{ type: 'text', text: 'Be brief.' }] },
     tools: { messages: [question], tools: [weather] },
-    'a forced tool': { messages: [question], tools: [weather], tool_choice: { type: 'tool', name: WEATHER.name } },
+    'a forced tool': {
+      messages: [question],
+      tools: [weather],
+      tool_choice: { type: 'tool', name: WEATHER_FUNCTION.name },
+    },
     'a thought': { messages: [question], thinking: THINKING },
     'a thought, tools and their results': { messages: history, tools: [weather], thinking: THINKING },
     'results without a thought': { messages: history, tools: [weather] },
     'the beginning of an answer': { messages: [question, { role: 'assistant', content: 'It is' }] },
   })) {
-    test(`counts for ${name} what an answer tells as its input`, async () => {
-      const count = await client.messages.countTokens({ model: MODEL, ...asked });
-      const { usage } = await client.messages.create({ model: MODEL, max_tokens: 1, ...asked });
+    test(`counts the same input tokens for ${name} as an answer reports`, async () => {
+      const count = await client.messages.countTokens({ model: MODEL, ...params });
+      const { usage } = await client.messages.create({ model: MODEL, max_tokens: 1, ...params });
       const { input_tokens: input, cache_read_input_tokens: read, cache_creation_input_tokens: created } = usage;
       assert.equal(count.input_tokens, input + (read ?? 0) + (created ?? 0));
     });
@@ -78,9 +82,9 @@ describe('messages on a real model', { skip: lacksWeights(MODEL) }, () => {
     assert.ok(message.usage.output_tokens <= 12 + 16);
   });
 
-  test('calls a tool that it must, and answers after its result', async () => {
-    const asked = { model: MODEL, max_tokens: 60, messages: [question], tools: [weather], ...GREEDY };
-    const { content, stop_reason: reason } = await client.messages.create({ ...asked, tool_choice: { type: 'any' } });
+  test('calls a forced tool, and answers after its result', async () => {
+    const params = { model: MODEL, max_tokens: 60, messages: [question], tools: [weather], ...GREEDY };
+    const { content, stop_reason: reason } = await client.messages.create({ ...params, tool_choice: { type: 'any' } });
     const call = content.find(({ type }) => type === 'tool_use');
     assert.ok(call?.type === 'tool_use' && reason === 'tool_use');
     assert.equal(typeof (call.input as { city?: unknown }).city, 'string');
@@ -90,11 +94,11 @@ describe('messages on a real model', { skip: lacksWeights(MODEL) }, () => {
       { role: 'assistant', content },
       { role: 'user', content: [result] },
     ];
-    const last = await client.messages.create({ ...asked, messages, tool_choice: { type: 'none' } });
+    const last = await client.messages.create({ ...params, messages, tool_choice: { type: 'none' } });
     assert.ok(last.content.some((block) => block.type === 'text' && block.text));
   });
 
-  test('goes on where the answer was begun', async () => {
+  test('continues a prefilled answer', async () => {
     const messages: Anthropic.MessageParam[] = [
       { role: 'user', content: 'What is the capital of France?' },
       { role: 'assistant', content: 'The capital of France is' },
@@ -103,7 +107,7 @@ describe('messages on a real model', { skip: lacksWeights(MODEL) }, () => {
     assert.match(content.map((block) => ('text' in block ? block.text : '')).join(''), /^\s*Paris/);
   });
 
-  test('refuses a prompt that is too long with both counts, and to count one', async () => {
+  test('refuses a prompt that is too long, with both token counts', async () => {
     const messages = [{ role: 'user' as const, content: 'long '.repeat(2100) }];
     const create = client.messages.create({ model: MODEL, max_tokens: 1, messages });
     await assert.rejects(create, /prompt is too long: \d+ tokens > 2047 maximum/);

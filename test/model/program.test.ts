@@ -6,17 +6,18 @@ import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
-import { LLAMA_SERVER_FOLDER, lacksLlamaServer } from '../llama-server.ts';
-import { lacks, TINY, weightsFile } from './weights.ts';
+import { LLAMA_SERVER_FOLDER, getLlamaServerSkipReason } from '../llama-server.ts';
+import { getWeightsFileSkipReason, TINY, findWeightsFile } from './weights.ts';
 
-// Weights that llama.cpp's own server runs, as an operator has it: the program is on PATH, and the file says who wants it.
+// Parley finds llama-server on PATH and runs it for local weights and for entries that name it, as in an operator's
+// installation.
 
-const skip = lacks(TINY) || lacksLlamaServer();
+const skip = getWeightsFileSkipReason(TINY) || getLlamaServerSkipReason();
 
-/** So many connections meet every one of two workers, but for one time in 2^15. */
-const MANY = 16;
+/** Number of connections that reach both of two workers, except with a probability of 2^-15. */
+const CONNECTIONS = 16;
 
-/** On a connection of its own, so that any worker may get it. */
+/** Sends a request on a new connection, so that any worker may accept it. */
 const ask = ({ address, key }: Parley, path: string, body: object) =>
   new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request(`${address}/v1/${path}`, {
@@ -38,41 +39,41 @@ const chat = async (parley: Parley, model: string, more: object = {}): Promise<s
   return text;
 };
 
-interface Running {
+interface RunningProcess {
   readonly pid: number;
   readonly line: string;
 }
 
-/** What this Parley has started, and what that has. */
-function descendants({ pid }: Parley): Running[] {
+/** Finds all processes that a Parley started, directly or indirectly. */
+function findDescendants({ pid }: Parley): RunningProcess[] {
   const all = spawnSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
     .stdout.split('\n')
     .flatMap((text) => {
-      const [, own, parent, line] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(text) ?? [];
-      return line === undefined ? [] : [{ pid: Number(own), parent: Number(parent), line }];
+      const [, ownPid, parent, line] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(text) ?? [];
+      return line === undefined ? [] : [{ pid: Number(ownPid), parent: Number(parent), line }];
     });
-  const below = (of: number): Running[] =>
-    all.filter(({ parent }) => parent === of).flatMap((each) => [each, ...below(each.pid)]);
+  const below = (parentPid: number): RunningProcess[] =>
+    all.filter(({ parent }) => parent === parentPid).flatMap((each) => [each, ...below(each.pid)]);
   return below(pid);
 }
 
-const programs = (parley: Parley, model?: string): Running[] =>
-  descendants(parley)
+const findServerPrograms = (parley: Parley, model?: string): RunningProcess[] =>
+  findDescendants(parley)
     .filter(({ line }) => /llama-server --model /.test(line))
     .filter(({ line }) => model === undefined || line.includes(` --alias ${model} `));
-const embedded = (parley: Parley): Running[] =>
-  descendants(parley).filter(({ line }) => line.includes('llama/process'));
+const findEmbeddedEngines = (parley: Parley): RunningProcess[] =>
+  findDescendants(parley).filter(({ line }) => line.includes('llama/process'));
 
 for (const workers of [1, 2])
   describe(`server programs of a service with ${workers === 1 ? 'one worker' : 'two workers'}`, { skip }, () => {
     let parley: ParleyProcess;
     before(async () => {
-      const file = weightsFile(TINY);
+      const file = findWeightsFile(TINY);
       assert.ok(file !== undefined);
       const models = [
-        // The service is ready when this one is.
+        // The service becomes ready when this model is ready.
         `  svc-plus: { weights: ${TINY} }`,
-        `  chats: { command: llama-server, path: '${file}', upstreamModel: theirs, args: [--slots] }`,
+        `  chats: { command: llama-server, path: '${file}', upstreamModel: upstream-name, args: [--slots] }`,
         `  tokens: { command: llama-server, path: '${file}', input: prompt }`,
         `  vectors: { command: llama-server, path: '${file}', interfaces: [embeddings], args: [--pooling, mean] }`,
       ];
@@ -86,29 +87,29 @@ for (const workers of [1, 2])
       });
     });
     after(async () => {
-      const started = descendants(parley);
+      const started = findDescendants(parley);
       await parley.stop();
       const left = spawnSync('ps', ['-o', 'pid=,args=', '-p', started.map(({ pid }) => pid).join(',')]).stdout;
-      assert.doesNotMatch(String(left), /llama-server --model /, 'its programs end with it');
+      assert.doesNotMatch(String(left), /llama-server --model /, 'a server program outlived the service');
     });
 
-    test('our weights run in the preferred one, once for all names and workers', async () => {
-      await parley.outputWith(/"msg":"a server program runs our weights"/);
-      await Promise.all(Array.from({ length: MANY }, () => chat(parley, 'svc-tiny')));
-      assert.equal(programs(parley).length, 1);
-      assert.match(programs(parley)[0]?.line ?? '', /--ctx-size 4096 --parallel 2 --threads 1/);
-      assert.deepEqual(embedded(parley), []);
+    test('run the local weights once, for all names and workers', async () => {
+      await parley.waitForOutput(/"msg":"server program runs the local weights"/);
+      await Promise.all(Array.from({ length: CONNECTIONS }, () => chat(parley, 'svc-tiny')));
+      assert.equal(findServerPrograms(parley).length, 1);
+      assert.match(findServerPrograms(parley)[0]?.line ?? '', /--ctx-size 4096 --parallel 2 --threads 1/);
+      assert.deepEqual(findEmbeddedEngines(parley), []);
     });
 
-    test('an entry has its own, which renders and parses by itself', async () => {
-      await Promise.all(Array.from({ length: MANY }, () => chat(parley, 'chats')));
-      assert.equal(programs(parley, 'theirs').length, 1);
-      assert.match(programs(parley, 'theirs')[0]?.line ?? '', /--slots$/);
+    test('run once for a catalogue entry, rendering and parsing its chats', async () => {
+      await Promise.all(Array.from({ length: CONNECTIONS }, () => chat(parley, 'chats')));
+      assert.equal(findServerPrograms(parley, 'upstream-name').length, 1);
+      assert.match(findServerPrograms(parley, 'upstream-name')[0]?.line ?? '', /--slots$/);
     });
 
     if (workers > 1) return;
 
-    test('an entry has its own, whose prompts and grammars are ours', async () => {
+    test('run once for a catalogue entry, with prompts and grammars of Parley', async () => {
       const schema = { type: 'object', properties: { done: { const: true } }, required: ['done'] };
       const format = { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } };
       const text = await chat(parley, 'tokens', { response_format: format, max_tokens: 20, logprobs: true });
@@ -117,18 +118,18 @@ for (const workers of [1, 2])
       };
       assert.deepEqual(JSON.parse(answer.choices[0]?.message.content ?? ''), { done: true });
       assert.ok((answer.choices[0]?.logprobs.content.length ?? 0) > 1);
-      assert.equal(programs(parley, 'tokens').length, 1);
+      assert.equal(findServerPrograms(parley, 'tokens').length, 1);
     });
 
-    test('one that makes vectors is started for that', async () => {
+    test('start with the embeddings flag for a model that makes vectors', async () => {
       const { status, text } = await ask(parley, 'embeddings', { model: 'vectors', input: 'Hello' });
       assert.equal(status, 200, text);
       const { data } = JSON.parse(text) as { data: { embedding: number[] }[] };
       assert.equal(data[0]?.embedding.length, 576);
-      assert.match(programs(parley, 'vectors')[0]?.line ?? '', / --embeddings /);
+      assert.match(findServerPrograms(parley, 'vectors')[0]?.line ?? '', / --embeddings /);
     });
 
-    test('no more of them run than may be loaded', () => {
-      assert.ok(programs(parley).length <= 2);
+    test('do not exceed the number of models that may be loaded', () => {
+      assert.ok(findServerPrograms(parley).length <= 2);
     });
   });

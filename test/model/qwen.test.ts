@@ -1,34 +1,34 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Message } from '../../src/core/message.ts';
-import { createPromptRenderer } from '../../src/generation/prompt.ts';
-import { answerOf, engineRequest } from '../contracts/engine-contract.ts';
-import type { Answer } from '../contracts/engine-contract.ts';
-import { openLlama } from './llama.ts';
-import type { Llama } from './llama.ts';
-import { lacks, SMALL } from './weights.ts';
+import { createPromptRenderer } from '../../src/generation/prompt-renderer.ts';
+import { runToEnd, createEngineRequest } from '../contracts/engine-contract.ts';
+import type { EngineAnswer } from '../contracts/engine-contract.ts';
+import { openTestLlama } from './test-llama.ts';
+import type { TestLlama } from './test-llama.ts';
+import { getWeightsFileSkipReason, SMALL } from './weights.ts';
 
-describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
-  let llama: Llama;
+describe('Qwen2.5 on the llama engine', { skip: getWeightsFileSkipReason(SMALL) }, () => {
+  let llama: TestLlama;
   before(async () => {
-    llama = await openLlama(SMALL);
+    llama = await openTestLlama(SMALL);
   });
   after(() => llama.close());
 
   it('gives a seeded request the same text alone and beside three others', async () => {
-    const seeded = engineRequest('Write a haiku about the sea, the wind, the gulls and the long way home.', {
+    const seeded = createEngineRequest('Write a haiku about the sea, the wind, the gulls and the long way home.', {
       sampling: { temperature: 0.9, seed: 11 },
       maxTokens: 24,
       logprobs: { top: 0 },
     });
-    // To the last bit: the text alone may survive a difference that another prompt would not.
-    const logprobsOf = ({ events }: Answer) =>
+    // Log probabilities show small numeric differences that may not change the text.
+    const getLogprobs = ({ events }: EngineAnswer) =>
       events.flatMap((event) => (event.type === 'text' ? (event.logprobs ?? []).map(({ logprob }) => logprob) : []));
-    const alone = await answerOf(llama.engine, seeded);
+    const alone = await runToEnd(llama.engine, seeded);
     const caller = new AbortController();
     const others = await Promise.all(
       ['a river', 'a mountain', 'a tree'].map((topic) =>
-        llama.engine.start(engineRequest(`Describe ${topic}.`, { sampling: {} }), caller.signal),
+        llama.engine.start(createEngineRequest(`Describe ${topic}.`, { sampling: {} }), caller.signal),
       ),
     );
     const reading = others.map(async ({ batches }) => {
@@ -36,21 +36,21 @@ describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
       for await (const batch of batches) count += batch.length;
       return count;
     });
-    // The same workspace reuses the prompt, another one evaluates it again.
-    const beside = await answerOf(llama.engine, seeded);
-    const elsewhere = await answerOf(llama.engine, { ...seeded, owner: { workspace: 'other', key: 'k' } });
+    // The same workspace reuses the prompt cache; another workspace evaluates the prompt again.
+    const beside = await runToEnd(llama.engine, seeded);
+    const elsewhere = await runToEnd(llama.engine, { ...seeded, owner: { workspace: 'other', key: 'k' } });
     caller.abort();
     await Promise.allSettled(reading);
     assert.ok(alone.text.length > 20);
     assert.equal(beside.text, alone.text);
     assert.equal(elsewhere.text, alone.text);
-    assert.deepEqual(logprobsOf(beside), logprobsOf(alone));
-    assert.deepEqual(logprobsOf(elsewhere), logprobsOf(alone));
-    assert.ok((beside.start.cachedTokens ?? 0) > 0);
-    assert.equal(elsewhere.start.cachedTokens, 0);
+    assert.deepEqual(getLogprobs(beside), getLogprobs(alone));
+    assert.deepEqual(getLogprobs(elsewhere), getLogprobs(alone));
+    assert.ok((beside.engineRun.cachedTokens ?? 0) > 0);
+    assert.equal(elsewhere.engineRun.cachedTokens, 0);
   });
 
-  it('writes a call freely until its name is known, and its arguments by their schema from there', async () => {
+  it('writes a call freely up to its name, and its arguments by their schema', async () => {
     const days = { type: 'integer', minimum: 1, maximum: 5 };
     const parameters = {
       type: 'object',
@@ -58,9 +58,9 @@ describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
       required: ['city', 'days'],
       additionalProperties: false,
     };
-    const { text, events } = await answerOf(
+    const { text, events } = await runToEnd(
       llama.engine,
-      engineRequest(
+      createEngineRequest(
         'What will the weather be like in Rome for three days? Call a function. Write only JSON, like this: ' +
           '{"name": "weather", "arguments": {"city": "Oslo", "days": 1}}',
         {
@@ -101,7 +101,7 @@ describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
     }
   });
 
-  it("renders the file's own template, tool messages included, with its special tokens told apart", async () => {
+  it('renders the template of the file with tool messages, and marks its special tokens', async () => {
     const part = (text: string) => [{ type: 'text', text }] as const;
     const messages: Message[] = [
       { role: 'system', content: part('Be brief.') },
@@ -114,7 +114,7 @@ describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
       { role: 'tool', content: part('sunny'), toolCallId: 'call_1' },
       { role: 'tool', content: part('then rain'), toolCallId: 'call_2' },
     ];
-    const segments = createPromptRenderer()(await llama.engine.model())(messages, {});
+    const segments = createPromptRenderer()(await llama.engine.loadModel())(messages, {});
     assert.equal(
       segments.map(({ text }) => text).join(''),
       [
@@ -126,7 +126,7 @@ describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
       ].join(''),
     );
     const specials = segments.flatMap(({ text, special }) => (special ? [text] : []));
-    assert.deepEqual(specials.filter((text) => text === '<|im_end|>').length, 4, "the caller's own is text");
+    assert.deepEqual(specials.filter((text) => text === '<|im_end|>').length, 4, 'the markup of the caller is text');
     assert.deepEqual(
       specials.filter((text) => text.includes('tool')),
       ['<tool_call>', '</tool_call>'],

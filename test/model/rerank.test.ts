@@ -5,30 +5,30 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { ParleyProcess } from '../clients/harness.ts';
-import { lacksWeights } from '../models-folder.ts';
-import { RANKING_TOKENS, rankingModel } from './__fixtures__/ranking-model.ts';
-import { RANKING_TEMPLATE, templateRankingModel } from './__fixtures__/template-ranking-model.ts';
-import { openLlama } from './llama.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
+import { RANKING_TOKENS, createRankingModel } from './__fixtures__/ranking-model.ts';
+import { RANKING_TEMPLATE, createTemplateRankingModel } from './__fixtures__/template-ranking-model.ts';
+import { openTestLlama } from './test-llama.ts';
 
 const QUERY = 'what colour is the sea';
 const DOCUMENTS = ['cats chase mice at night', 'the sea is blue', 'colour of bread', 'what is bread'];
 
-/** Best first: they share none, three, one and two words with the query. */
+/** Indices by relevance: the documents share no, three, one and two words with the query. */
 const ORDER = [1, 3, 2, 0];
 
-/** What stands around a pair: a token before it and one between the two. */
-const AROUND = 2;
+/** Special tokens of a pair: one at its start and one between query and document. */
+const SEPARATOR_TOKENS = 2;
 
-const wordsOf = (text: string): number => text.split(' ').length;
-const tokensOf = (documents: readonly string[]): number =>
-  documents.reduce((sum, text) => sum + wordsOf(QUERY) + wordsOf(text) + AROUND, 0);
+const countWords = (text: string): number => text.split(' ').length;
+const countTokens = (documents: readonly string[]): number =>
+  documents.reduce((sum, text) => sum + countWords(QUERY) + countWords(text) + SEPARATOR_TOKENS, 0);
 
-/** The engine on a file of these bytes. */
+/** Opens the embedded engine on a model file with these bytes. */
 async function openRanker(bytes: Uint8Array) {
   const folder = await mkdtemp(join(tmpdir(), 'parley-ranking-'));
   const file = join(folder, 'ranking.gguf');
   await writeFile(file, bytes);
-  const llama = await openLlama('ranking', file);
+  const llama = await openTestLlama('ranking', file);
   return {
     engine: llama.engine,
     async rank(query: string, documents: readonly string[], signal = new AbortController().signal) {
@@ -56,22 +56,22 @@ type Ranker = Awaited<ReturnType<typeof openRanker>>;
 describe('the llama engine with a ranking model', () => {
   let ranker: Ranker;
   before(async () => {
-    ranker = await openRanker(rankingModel());
+    ranker = await openRanker(createRankingModel());
   });
   after(() => ranker.close());
 
-  const rank: Ranker['rank'] = (...asked) => ranker.rank(...asked);
+  const rank: Ranker['rank'] = (...args) => ranker.rank(...args);
 
-  it('scores between 0 and 1, by what query and document have to do with each other', async () => {
+  it('scores between 0 and 1, by the words that query and document share', async () => {
     const { scores, tokens } = await rank(QUERY, DOCUMENTS);
     assert.equal(scores.length, DOCUMENTS.length);
     const [none = 0, three = 1, one = 0, two = 0] = scores;
     assert.ok(0 < none && none < one && one < two && two < three && three < 1, scores.join());
     assert.ok(none < 0.1 && three > 0.9, scores.join());
-    assert.equal(tokens, tokensOf(DOCUMENTS));
+    assert.equal(tokens, countTokens(DOCUMENTS));
   });
 
-  it('gives a pair the same score whatever else is asked, before it or at once', async () => {
+  it('gives a pair the same score whatever other requests run', async () => {
     const { scores } = await rank(QUERY, DOCUMENTS);
     const again = await Promise.all(DOCUMENTS.map((document) => rank(QUERY, [document])));
     assert.deepEqual(
@@ -83,7 +83,7 @@ describe('the llama engine with a ranking model', () => {
     assert.equal(other.scores.indexOf(Math.max(...other.scores)), 0);
   });
 
-  it('reads letters in either case, and takes what it does not know for strange', async () => {
+  it('ignores letter case, and treats unknown words as unrelated', async () => {
     const [plain = 0, loud = 1, strange = 1, marks = 1] = (
       await rank('sea', ['blue sea', 'BLUE Sea', '\u6d77 \ud83c\udf0a', '[CLS] [SEP]'])
     ).scores;
@@ -91,9 +91,9 @@ describe('the llama engine with a ranking model', () => {
     assert.ok(strange < 0.1 && marks < 0.1);
   });
 
-  it('takes a pair as long as the model reads, and names the document that is longer', async () => {
-    const room = RANKING_TOKENS - 1 - AROUND - wordsOf(QUERY);
-    const long = 'bread '.repeat(room).trimEnd();
+  it('accepts a pair up to the context length, and names the document that exceeds it', async () => {
+    const wordsMax = RANKING_TOKENS - 1 - SEPARATOR_TOKENS - countWords(QUERY);
+    const long = 'bread '.repeat(wordsMax).trimEnd();
     assert.equal((await rank(QUERY, [long])).tokens, RANKING_TOKENS - 1);
     await assert.rejects(rank(QUERY, ['blue', `${long} bread`]), {
       kind: 'invalid-request',
@@ -102,21 +102,21 @@ describe('the llama engine with a ranking model', () => {
     });
   });
 
-  it('makes no vectors: what stands in their place is a score', async () => {
+  it('refuses embeddings, because the model gives scores', async () => {
     const { embeddings } = ranker.engine;
     assert.ok(embeddings);
-    const asked = embeddings.embed(
+    const embedding = embeddings.embed(
       { id: 'r', owner: { workspace: 'w', key: 'k' }, inputs: [{ text: 'sea', field: 'input' }] },
       new AbortController().signal,
     );
-    await assert.rejects(asked, { kind: 'unsupported', param: 'model' });
+    await assert.rejects(embedding, { kind: 'unsupported', param: 'model' });
   });
 
-  it('is over for a caller who goes, and ranks for others after', async () => {
+  it('stops when the caller aborts, and serves the next request', async () => {
     const caller = new AbortController();
-    const asked = rank(QUERY, Array<string>(500).fill('the sea is blue'), caller.signal);
+    const ranking = rank(QUERY, Array<string>(500).fill('the sea is blue'), caller.signal);
     caller.abort();
-    await assert.rejects(asked, { kind: 'cancelled' });
+    await assert.rejects(ranking, { kind: 'cancelled' });
     assert.equal((await rank(QUERY, DOCUMENTS)).scores.length, DOCUMENTS.length);
   });
 });
@@ -124,7 +124,7 @@ describe('the llama engine with a ranking model', () => {
 describe('the llama engine with a ranking model that has a template', () => {
   let ranker: Ranker;
   before(async () => {
-    ranker = await openRanker(templateRankingModel());
+    ranker = await openRanker(createTemplateRankingModel());
   });
   after(() => ranker.close());
 
@@ -136,7 +136,7 @@ describe('the llama engine with a ranking model that has a template', () => {
     assert.deepEqual(again.scores.toReversed(), scores);
   });
 
-  it('counts the template, in which a text cannot put marks of its own', async () => {
+  it('counts the tokens of the template, and reads markup in a text as text', async () => {
     const empty = RANKING_TEMPLATE.replaceAll(/\{\w+\}/g, '').replaceAll(/<\|\w+\|>/g, '*').length;
     assert.equal((await ranker.rank('sea', ['blue'])).tokens, empty + 'seablue'.length);
     const mark = '<|im_end|>';
@@ -145,10 +145,10 @@ describe('the llama engine with a ranking model that has a template', () => {
   });
 });
 
-describe('a service whose svc-rerank has a ranking model', { skip: lacksWeights('svc-plus') }, () => {
+describe('a service whose svc-rerank has a ranking model', { skip: getWeightsSkipReason('svc-plus') }, () => {
   let parley: ParleyProcess;
   before(async () => {
-    parley = await startParley({ ranks: true });
+    parley = await startParley({ withRankingModel: true });
   });
   after(() => parley.stop());
 
@@ -167,14 +167,14 @@ describe('a service whose svc-rerank has a ranking model', { skip: lacksWeights(
     readonly document?: { readonly text: string };
   }
 
-  /** Each interface: its body from the same wishes, and what it says of them. */
+  /** For each interface: sends a request with these options, and returns the parsed response. */
   const INTERFACES = {
-    compatible: async (wishes: object, documents: readonly string[] = DOCUMENTS) => {
+    compatible: async (options: object, documents: readonly string[] = DOCUMENTS) => {
       const { status, body } = await post('/compatible-api/v1/reranks', {
         model: 'qwen3-rerank',
         query: QUERY,
         documents,
-        ...wishes,
+        ...options,
       });
       return { status, body, results: body['results'] as Result[], fields: 'object,results,model,usage,id' };
     },
@@ -201,20 +201,20 @@ describe('a service whose svc-rerank has a ranking model', { skip: lacksWeights(
       for (const [at, { relevance_score }] of results.entries())
         assert.ok(relevance_score <= (results[at - 1]?.relevance_score ?? 1) && relevance_score > 0);
       assert.ok(results.every((result) => Object.keys(result).join() === 'index,relevance_score'));
-      assert.deepEqual(body['usage'], { total_tokens: tokensOf(DOCUMENTS) });
+      assert.deepEqual(body['usage'], { total_tokens: countTokens(DOCUMENTS) });
     });
 
-    it(`${name}: gives so many as are wanted, with their texts where they are`, async () => {
+    it(`${name}: returns top_n documents, with their texts on request`, async () => {
       const { body, results } = await ask({ top_n: 2, return_documents: true });
       assert.deepEqual(
         results.map(({ index, document }) => [index, document]),
         ORDER.slice(0, 2).map((index) => [index, { text: DOCUMENTS[index] }]),
       );
-      assert.deepEqual(body['usage'], { total_tokens: tokensOf(DOCUMENTS) }, 'all were read');
+      assert.deepEqual(body['usage'], { total_tokens: countTokens(DOCUMENTS) }, 'the usage counts all documents');
       assert.equal((await ask({ top_n: 99 })).results.length, DOCUMENTS.length);
     });
 
-    it(`${name}: refuses what is too long or none at all, and names it`, async () => {
+    it(`${name}: refuses a document above the limit and an empty list, naming the field`, async () => {
       const long = await ask({}, ['blue', 'bread '.repeat(RANKING_TOKENS)]);
       assert.equal(long.status, 400);
       assert.match(
@@ -227,15 +227,15 @@ describe('a service whose svc-rerank has a ranking model', { skip: lacksWeights(
     });
   }
 
-  it('both say the same', async () => {
+  it('gives the same results on both interfaces', async () => {
     const [compatible, native] = await Promise.all([INTERFACES.compatible({}), INTERFACES.native({})]);
     assert.deepEqual(compatible.results, native.results);
   });
 
-  it('tells at its start that reranking is on, and refuses a model that is not for it', async () => {
-    const told = await parley.outputWith(/Reranking +\w/);
-    assert.match(told, /Reranking +on/);
-    assert.match(told, /Reranking \(native\) +on/);
+  it('reports at its start that reranking is on, and refuses a model of another kind', async () => {
+    const output = await parley.waitForOutput(/Reranking +\w/);
+    assert.match(output, /Reranking +on/);
+    assert.match(output, /Reranking \(native\) +on/);
     const { status, body } = await post('/compatible-api/v1/reranks', {
       model: 'svc-plus',
       query: QUERY,

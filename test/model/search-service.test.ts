@@ -7,16 +7,16 @@ import Anthropic from '@anthropic-ai/sdk';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openSearchIndex } from '../../src/service/open-search-index.ts';
 import { type Parley, startParley } from '../clients/harness.ts';
-import { makeCorpus } from '../corpus.ts';
-import { lacksWeights } from '../models-folder.ts';
+import { createCorpus } from '../corpus.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 
-/** Packages by their names, and where their documents are. */
+/** Questions about packages, and the folder of each package's documents. */
 const QUESTIONS: readonly (readonly [question: string, about: RegExp])[] = [
   ['What is kysely?', /\/kysely\//],
   ['What is robots-parser for?', /\/robots-parser\//],
 ];
 
-interface Told {
+interface SearchAnswer {
   readonly output: {
     readonly search_info: {
       readonly search_results: readonly { readonly index: number; readonly title: string; readonly url: string }[];
@@ -28,19 +28,19 @@ interface Told {
 
 describe(
   'a service of Qwen2.5-Coder 0.5B with two hundred documents in its index',
-  { skip: lacksWeights('svc-plus') },
+  { skip: getWeightsSkipReason('svc-plus') },
   () => {
     let folder = '';
     let parley: Parley;
     let indexed: ReadonlySet<string> = new Set();
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'parley-search-service-'));
-      const { documents } = await makeCorpus(join(folder, 'packages'));
+      const { documents } = await createCorpus(join(folder, 'packages'));
       indexed = new Set(
         documents.map((path) => `parley-index:packages/${path.split('/').map(encodeURIComponent).join('/')}`),
       );
       parley = await startParley({ env: { PARLEY_ENGINE_CONTEXT_TOKENS: '4096' } });
-      // By words alone: where no model for vectors is, none are made.
+      // Without an embedding model the index stores no vectors and searches by words.
       const env = { PARLEY_DATA: parley.data, PARLEY_MODELS_FOLDER: join(folder, 'none'), PARLEY_HUB_URL: 'off' };
       const index = await openSearchIndex(loadConfig({ env }).config, {
         environment: env,
@@ -56,7 +56,7 @@ describe(
       await rm(folder, { recursive: true });
     });
 
-    const ask = async (question: string): Promise<Told> => {
+    const ask = async (question: string): Promise<SearchAnswer> => {
       const answer = await fetch(`${parley.address}/api/v1/services/aigc/text-generation/generation`, {
         method: 'POST',
         headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
@@ -72,12 +72,12 @@ describe(
           },
         }),
       });
-      const told: unknown = await answer.json();
-      assert.equal(answer.status, 200, JSON.stringify(told));
-      return told as Told;
+      const body: unknown = await answer.json();
+      assert.equal(answer.status, 200, JSON.stringify(body));
+      return body as SearchAnswer;
     };
 
-    it('tells documents that are indexed as its sources, and cites no others', async () => {
+    it('returns indexed documents as its sources, and cites no others', async () => {
       let cited = 0;
       for (const [question, about] of QUESTIONS) {
         const { output, usage } = await ask(question);
@@ -98,10 +98,10 @@ describe(
         cited += marks.length;
         assert.deepEqual(usage.plugins, { search: { count: 1, strategy: 'turbo' } });
       }
-      assert.ok(cited > 0, 'no sentence of any answer cites a source');
+      assert.ok(cited > 0, 'no answer cites a source');
     });
 
-    it('cites words that stand in what was found', async () => {
+    it('cites only pages that the search found', async () => {
       const client = new Anthropic({
         baseURL: `${parley.address}/apps/anthropic`,
         apiKey: parley.key,
@@ -114,16 +114,16 @@ describe(
         tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }],
         tool_choice: { type: 'tool', name: 'web_search' },
       });
-      const found = content.flatMap((block) =>
+      const foundUrls = content.flatMap((block) =>
         block.type === 'web_search_tool_result' && Array.isArray(block.content)
           ? block.content.map(({ url }) => url)
           : [],
       );
-      assert.ok(found.length > 0 && found.every((url) => indexed.has(url)), JSON.stringify(found));
+      assert.ok(foundUrls.length > 0 && foundUrls.every((url) => indexed.has(url)), JSON.stringify(foundUrls));
       const citations = content.flatMap((block) => (block.type === 'text' ? (block.citations ?? []) : []));
       for (const citation of citations)
         assert.ok(
-          citation.type === 'web_search_result_location' && found.includes(citation.url),
+          citation.type === 'web_search_result_location' && foundUrls.includes(citation.url),
           JSON.stringify(citation),
         );
     });

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { CodeOutput, Search, ServerTools, Source } from '../../src/core/server-tools.ts';
+import type { CodeOutput, Search, ServerToolOptions, Source } from '../../src/core/server-tools.ts';
 import type { GenerationRequest } from '../../src/core/request.ts';
 import type { GenerationResult } from '../../src/core/result.ts';
-import { createHouse, ENTRY, REQUEST } from '../../src/generation/__fixtures__/house.ts';
-import { collect } from '../../src/generation/collect.ts';
+import { createTestGeneration, ENTRY, REQUEST } from '../../src/generation/__fixtures__/test-generation.ts';
+import { collectResult } from '../../src/generation/collect-result.ts';
 import { createCountPrompt } from '../../src/generation/count-prompt.ts';
-import { createExamine } from '../../src/generation/server-tools/examine.ts';
+import { createExamineRequest } from '../../src/generation/server-tools/examine-request.ts';
 import { createGenerateWithServerTools } from '../../src/generation/server-tools/generate-with-server-tools.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openLlama } from './llama.ts';
-import type { Llama } from './llama.ts';
-import { lacks, SMALL } from './weights.ts';
+import { openTestLlama } from './test-llama.ts';
+import type { TestLlama } from './test-llama.ts';
+import { getWeightsFileSkipReason, SMALL } from './weights.ts';
 
 const PAGES: readonly Omit<Source, 'index'>[] = [
   [
@@ -32,13 +32,13 @@ const PAGES: readonly Omit<Source, 'index'>[] = [
   passage,
 }));
 
-/** The pages that share most words with the query. */
+/** Returns the pages that share the most words with the query. */
 const search: Search = async ({ text, resultsMax }) => {
-  const wordsOf = (of: string): string[] => of.toLowerCase().match(/\p{L}+/gu) ?? [];
-  const asked = wordsOf(text);
+  const splitWords = (text: string): string[] => text.toLowerCase().match(/\p{L}+/gu) ?? [];
+  const queryWords = splitWords(text);
   const scored = PAGES.map((page) => {
-    const words = new Set(wordsOf(`${page.title} ${page.passage}`));
-    return { page, score: asked.filter((word) => words.has(word)).length };
+    const words = new Set(splitWords(`${page.title} ${page.passage}`));
+    return { page, score: queryWords.filter((word) => words.has(word)).length };
   });
   const results = scored
     .filter(({ score }) => score > 0)
@@ -47,7 +47,7 @@ const search: Search = async ({ text, resultsMax }) => {
   return { results: results.slice(0, resultsMax), findings: [] };
 };
 
-/** Knows the few expressions that the question below leads to. */
+/** Evaluates the few expressions to which the question below leads. */
 const calculate = (program: string): Partial<CodeOutput> => {
   const expression = /(?:print\()?\s*([\d\s*+\-()]+?)\s*\)?\s*$/.exec(program)?.[1] ?? '';
   const [base, power] = expression.split('**').map(Number);
@@ -56,73 +56,73 @@ const calculate = (program: string): Partial<CodeOutput> => {
     : { value: 'None' };
 };
 
-describe('searches and programs in answers of Qwen2.5-Coder 0.5B', { skip: lacks(SMALL) }, () => {
-  let llama: Llama;
-  let ask: (question: string, tools: ServerTools, more?: Partial<GenerationRequest>) => Promise<GenerationResult>;
+describe('server tools with Qwen2.5-Coder 0.5B', { skip: getWeightsFileSkipReason(SMALL) }, () => {
+  let llama: TestLlama;
+  let ask: (question: string, tools: ServerToolOptions, more?: Partial<GenerationRequest>) => Promise<GenerationResult>;
   before(async () => {
-    llama = await openLlama(SMALL);
+    llama = await openTestLlama(SMALL);
     const abilities = { ...ENTRY.abilities, tools: true };
     const entry = { ...ENTRY, contextTokens: 2_048, repeatsCalls: true, abilities };
-    const { parts, context } = createHouse(llama.engine, { entry });
-    const { generate, catalogue, engineFor } = parts;
-    const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf: () => ({}) });
+    const { deps, context } = createTestGeneration(llama.engine, { entry });
+    const { generate, catalogue, acquireEngine } = deps;
+    const countPrompt = createCountPrompt({ catalogue, acquireEngine, getModelStyle: () => ({}) });
     const withTools = createGenerateWithServerTools({
       generate,
-      examine: createExamine({ catalogue, engineFor, countPrompt }),
+      examine: createExamineRequest({ catalogue, acquireEngine, countPrompt }),
       search,
       readPage: async ({ url }) => {
         const page = PAGES.find((each) => each.url === url);
-        assert.ok(page, 'only pages that were found are read');
+        assert.ok(page, 'the page was not in the search results');
         return page;
       },
       code: {
         open: async () => ({
           id: 'box',
-          run: async (program) => ({ stdout: '', stderr: '', files: [], isCut: false, ...calculate(program) }),
+          run: async (program) => ({ stdout: '', stderr: '', files: [], isTruncated: false, ...calculate(program) }),
           release: () => undefined,
         }),
       },
       openCallerFiles: undefined,
-      keepFile: undefined,
+      storeFile: undefined,
       clock: systemClock,
       newId: () => 'srv',
     });
     ask = async (question, serverTools, more = {}) => {
       const messages = [{ role: 'user', content: [{ type: 'text', text: question }] }] as const;
       const request = { ...REQUEST, sampling: { temperature: 0 }, maxTokens: 120, messages, serverTools, ...more };
-      return await collect((await withTools(request, { interface: 'chat' }, context)).batches);
+      return await collectResult((await withTools(request, { interface: 'chat' }, context)).batches);
     };
   });
   after(() => llama.close());
 
-  const textOf = ({ choices }: GenerationResult): string =>
+  const getText = ({ choices }: GenerationResult): string =>
     (choices[0]?.blocks ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');
 
   for (const strategy of ['turbo', 'max', 'agent', 'agent-max'] as const)
-    it(`a forced search answers from what was found (${strategy})`, async () => {
-      const wish = { strategy, isForced: true, withDomains: false, citations: 'number' } as const;
+    it(`answer from search results when the search is forced (${strategy})`, async () => {
+      const searchOptions = { strategy, isForced: true, usesDomainProviders: false, citations: 'number' } as const;
       const result = await ask('How tall is the lighthouse of Brenwick, and how many steps does it have?', {
-        search: wish,
+        search: searchOptions,
       });
-      const text = textOf(result);
+      const text = getText(result);
       assert.match(text, /41/);
       assert.match(text, /203/);
       assert.match(text, /\[\d\]/);
       assert.ok((result.usage.serverTools?.searches ?? 0) >= 1);
     });
 
-  it('is decided on by the model: a question for facts is searched for, a task is not', async () => {
-    const wish = { strategy: 'turbo', isForced: false, withDomains: false } as const;
-    const facts = await ask('What does a ticket for the Brenwick lighthouse cost?', { search: wish });
-    assert.equal(facts.usage.serverTools?.searches, 1);
-    assert.match(textOf(facts), /9/);
-    const task = await ask('Write a haiku about the sea.', { search: wish });
-    assert.equal(task.usage.serverTools, undefined);
+  it('search for a question about facts, but not for a task', async () => {
+    const searchOptions = { strategy: 'turbo', isForced: false, usesDomainProviders: false } as const;
+    const answer = await ask('What does a ticket for the Brenwick lighthouse cost?', { search: searchOptions });
+    assert.equal(answer.usage.serverTools?.searches, 1);
+    assert.match(getText(answer), /9/);
+    const taskAnswer = await ask('Write a haiku about the sea.', { search: searchOptions });
+    assert.equal(taskAnswer.usage.serverTools, undefined);
   });
 
-  it('a number that the model cannot work out is computed', async () => {
+  it('compute a number that the model does not know', async () => {
     const result = await ask('What is 123**21?', { code: { fileIds: [] } });
     assert.equal(result.usage.serverTools?.programs, 1);
-    assert.match(textOf(result).replaceAll(/[\s,]/g, ''), new RegExp(String(123n ** 21n)));
+    assert.match(getText(result).replaceAll(/[\s,]/g, ''), new RegExp(String(123n ** 21n)));
   });
 });

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 import { until } from '../until.ts';
 
 const QUESTION = { model: 'svc-tiny', messages: [{ role: 'user', content: 'Tell me a long story.' }] };
@@ -17,22 +17,22 @@ const chat = ({ baseUrl, key }: Parley, more: object = {}) =>
     body: JSON.stringify({ ...QUESTION, ...more }),
   });
 
-/** The engine process of these weights that became ready last; its log line comes a moment after it is ready. */
-const enginePid = (
+/** Waits for the log line of the last started engine process of these weights, and returns its pid. */
+const waitForEnginePid = (
   { output }: ParleyProcess,
   weights: string,
   isNew = (_pid: number): boolean => true,
 ): Promise<number> =>
-  until(`the log line of the engine of ${weights}`, { withinMs: 10_000 }, async () => {
+  until(`the log line of the engine of ${weights}`, { timeoutMs: 10_000 }, async () => {
     const found = output().matchAll(/"engine":"([^"]+)","pid":(\d+),"ms":\d+,"msg":"engine process ready"/g);
     const pid = Number([...found].findLast(([, engine]) => engine?.includes(weights))?.[2] ?? 0);
-    // 0 would be this whole process group.
+    // process.kill(0) would kill the process group of the test.
     return pid > 1 && isNew(pid) ? pid : undefined;
   });
 
 test(
-  'kill -9 of the engine in mid-stream breaks that answer honestly, and the next one comes from a new engine',
-  { skip: lacksWeights('svc-tiny') },
+  'an engine killed in mid-stream ends the stream with an error, and a new engine gives the next answer',
+  { skip: getWeightsSkipReason('svc-tiny') },
   async () => {
     const parley = await startParley();
     try {
@@ -40,7 +40,7 @@ test(
       assert.equal(answer.status, 200);
       const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
       let text = (await reader?.read())?.value ?? '';
-      process.kill(await enginePid(parley, 'smollm2'), 'SIGKILL');
+      process.kill(await waitForEnginePid(parley, 'smollm2'), 'SIGKILL');
       for (let step = await reader?.read(); step && !step.done; step = await reader?.read()) text += step.value;
       assert.match(text, /data: \{"error":\{.*"code":"internal_error"/);
       assert.ok(!text.includes('[DONE]'));
@@ -54,32 +54,36 @@ test(
   },
 );
 
-test('kill -9 before the first event is not seen by the caller', { skip: lacksWeights('svc-tiny') }, async () => {
-  const parley = await startParley();
-  try {
-    await (await chat(parley, { max_tokens: 1 })).text();
-    // A prompt that takes a while, so that the engine dies in its prefill.
-    const messages = [{ role: 'user', content: 'story '.repeat(1500) }];
-    const before = await enginePid(parley, 'smollm2');
-    const answer = chat(parley, { messages, max_tokens: 2, stream: true });
-    // A stream counts from when the engine has taken it in: here that is in its prefill, before any event.
-    await until('the prefill has begun', { withinMs: 5_000 }, async () => {
-      const metrics = await (await fetch(`${parley.address}/metrics`)).text();
-      return metrics.includes('parley_streams_in_flight 1') ? true : undefined;
-    });
-    process.kill(before, 'SIGKILL');
-    const text = await (await answer).text();
-    assert.ok(text.endsWith('data: [DONE]\n\n'), text);
-    assert.match(text, /"finish_reason":"(length|stop)"/);
-    await enginePid(parley, 'smollm2', (pid) => pid !== before);
-  } finally {
-    await parley.stop();
-  }
-});
+test(
+  'an engine killed before the first event is replaced without an error for the caller',
+  { skip: getWeightsSkipReason('svc-tiny') },
+  async () => {
+    const parley = await startParley();
+    try {
+      await (await chat(parley, { max_tokens: 1 })).text();
+      // A long prompt, so that the engine dies while it evaluates the prompt.
+      const messages = [{ role: 'user', content: 'story '.repeat(1500) }];
+      const before = await waitForEnginePid(parley, 'smollm2');
+      const answer = chat(parley, { messages, max_tokens: 2, stream: true });
+      // The metric counts a stream from the time the engine accepts it, which is before the first event.
+      await until('the prefill has started', { timeoutMs: 5_000 }, async () => {
+        const metrics = await (await fetch(`${parley.address}/metrics`)).text();
+        return metrics.includes('parley_streams_in_flight 1') ? true : undefined;
+      });
+      process.kill(before, 'SIGKILL');
+      const text = await (await answer).text();
+      assert.ok(text.endsWith('data: [DONE]\n\n'), text);
+      assert.match(text, /"finish_reason":"(length|stop)"/);
+      await waitForEnginePid(parley, 'smollm2', (pid) => pid !== before);
+    } finally {
+      await parley.stop();
+    }
+  },
+);
 
 test(
-  'a model whose engine does not start is told as failing, not as ready',
-  { skip: lacksWeights('svc-plus') },
+  'a model whose engine does not start is reported as failing',
+  { skip: getWeightsSkipReason('svc-plus') },
   async () => {
     const broken = join(await mkdtemp(join(tmpdir(), 'parley-broken-')), 'broken.gguf');
     await writeFile(broken, 'GGUF and nothing that follows from it');

@@ -2,35 +2,38 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
-import { expandCatalogue } from '../../src/catalogue/expand.ts';
+import { expandCatalogue } from '../../src/catalogue/expand-catalogue.ts';
 import { readShippedCatalogue } from '../../src/catalogue/shipped.ts';
-import { missingFiles } from '../../src/weights/fetch-folder.ts';
-import { allFiles } from '../../src/weights/locate-folder.ts';
+import { findMissingFiles } from '../../src/weights/fetch-folder.ts';
+import { listFolderFiles } from '../../src/weights/locate-folder.ts';
 import { type ParleyProcess, startParley } from '../clients/harness.ts';
-import { lacksSpeech, lacksWeights, speechWeights } from '../models-folder.ts';
-import { logLines } from '../log-lines.ts';
+import { getSpeechSkipReason, getWeightsSkipReason, getSpeechWeightsFolder } from '../models-folder.ts';
+import { findLogLines } from '../log-lines.ts';
 import { until } from '../until.ts';
 
 const FOX = new URL('./__fixtures__/speech/fox.wav', import.meta.url);
 
 test(
-  'weights for speech are, to the byte, those of the catalogue, and so is what is converted',
-  { skip: lacksSpeech('svc-asr') },
+  'weights for speech and their converted files match the catalogue to the byte',
+  { skip: getSpeechSkipReason('svc-asr') },
   async () => {
     const catalogue = createCatalogue(expandCatalogue(await readShippedCatalogue()));
     const { folder } = catalogue.weights('whisper-base');
     assert.ok(folder);
-    assert.deepEqual(await missingFiles(speechWeights('svc-asr'), allFiles(folder)), []);
-    assert.equal(allFiles(folder).filter(({ name }) => /^(en|de)coder\.onnx/.test(name)).length, 4);
+    assert.deepEqual(await findMissingFiles(getSpeechWeightsFolder('svc-asr'), listFolderFiles(folder)), []);
+    assert.equal(listFolderFiles(folder).filter(({ name }) => /^(en|de)coder\.onnx/.test(name)).length, 4);
   },
 );
 
-/** Asked side by side; which worker gets which is chance, so it is asked again until both have answered. */
-const AT_ONCE = 4;
+/**
+ * Number of concurrent requests. The kernel chooses the worker of each, so they are repeated until both workers have
+ * answered.
+ */
+const CONCURRENT_REQUESTS = 4;
 
 describe(
   'a service with two workers',
-  { skip: lacksWeights('svc-plus') || lacksSpeech('svc-asr') || lacksSpeech('svc-embed') },
+  { skip: getWeightsSkipReason('svc-plus') || getSpeechSkipReason('svc-asr') || getSpeechSkipReason('svc-embed') },
   () => {
     let parley: ParleyProcess;
     before(async () => {
@@ -38,27 +41,27 @@ describe(
     });
     after(() => parley?.stop());
 
-    const hear = async (): Promise<string> => {
+    const transcribe = async (): Promise<string> => {
       const form = new FormData();
       form.set('model', 'svc-asr');
       form.set('file', new File([await readFile(FOX)], 'fox.wav'));
       const headers = { authorization: `Bearer ${parley.key}`, connection: 'close' };
       const answer = await fetch(`${parley.baseUrl}/audio/transcriptions`, { method: 'POST', headers, body: form });
       assert.equal(answer.status, 200);
-      const said: unknown = await answer.json();
-      return typeof said === 'object' && said !== null && 'text' in said ? String(said.text) : '';
+      const body: unknown = await answer.json();
+      return typeof body === 'object' && body !== null && 'text' in body ? String(body.text) : '';
     };
 
-    test('hears speech in one process, whoever of them is asked', async () => {
-      await until('both have answered, and said so', { withinMs: 120_000 }, async () => {
-        const texts = await Promise.all(Array.from({ length: AT_ONCE }, hear));
+    test('recognizes speech in one engine process for both workers', async () => {
+      await until('both workers have answered and logged it', { timeoutMs: 120_000 }, async () => {
+        const texts = await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, transcribe));
         assert.deepEqual(new Set(texts), new Set(['The quick brown fox jumps over the lazy dog.']));
-        const answered = logLines(parley.output(), 'request').filter(
+        const answered = findLogLines(parley.output(), 'request').filter(
           ({ operation }) => operation === 'audio-transcriptions.create',
         );
         return new Set(answered.map(({ worker }) => worker)).size === 2 ? true : undefined;
       });
-      const started = logLines(parley.output(), 'engine process ready').map(({ engine }) => String(engine));
+      const started = findLogLines(parley.output(), 'engine process ready').map(({ engine }) => String(engine));
       assert.equal(started.filter((engine) => engine.includes('whisper-base')).length, 1);
     });
   },

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
-import { createReference } from '../../src/grammar/__fixtures__/reference.ts';
-import { handWritten } from '../../src/grammar/__fixtures__/schemas.ts';
+import { createReferenceValidator } from '../../src/grammar/__fixtures__/reference-validator.ts';
+import { HAND_WRITTEN_SCHEMAS } from '../../src/grammar/__fixtures__/realistic-schemas.ts';
 import { startParley } from '../clients/harness.ts';
 import type { Parley } from '../clients/harness.ts';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 
-/** Enough for a value of each schema; what runs on is cut, and then need not be valid. */
+/** Enough tokens for a value of each schema. An answer that is cut at this limit need not be valid. */
 const TOKENS_MAX = 160;
 
-/** Of the 20 schemas: so many at least must have been answered whole, or the test says little. */
+/** Fewest of the 20 answers that must be complete, so that the test is meaningful. */
 const WHOLE_MIN = 16;
 
-describe('structured answers of a real model', { skip: lacksWeights('svc-plus') }, () => {
+describe('structured answers of a real model', { skip: getWeightsSkipReason('svc-plus') }, () => {
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
@@ -23,15 +23,18 @@ describe('structured answers of a real model', { skip: lacksWeights('svc-plus') 
   after(() => parley.stop());
 
   test('are valid under 20 schemas, as text and as arguments of a call', async () => {
-    const validatorOf = createReference();
+    const createValidator = createReferenceValidator();
     let whole = 0;
-    const check = async ({ name, prompt, schema }: (typeof handWritten)[number], at: number): Promise<void> => {
-      // Seeded: much the same number is cut each time.
-      const asked = { model: 'svc-plus', temperature: 0.7, seed: at, max_tokens: TOKENS_MAX };
+    const check = async (
+      { name, prompt, schema }: (typeof HAND_WRITTEN_SCHEMAS)[number],
+      at: number,
+    ): Promise<void> => {
+      // A seed keeps the number of cut answers nearly constant.
+      const settings = { model: 'svc-plus', temperature: 0.7, seed: at, max_tokens: TOKENS_MAX };
       const messages = [{ role: 'user' as const, content: prompt }];
       const isObject = typeof schema === 'object' && schema['type'] === 'object';
-      // Every second object as arguments: the same grammar behind a call's beginning.
-      const form =
+      // Every second object schema is used for the arguments of a tool call, which use the same grammar.
+      const formatFields =
         isObject && at % 2 === 1
           ? {
               tools: [
@@ -41,9 +44,9 @@ describe('structured answers of a real model', { skip: lacksWeights('svc-plus') 
             }
           : { response_format: { type: 'json_schema' as const, json_schema: { name: 'value', schema } } };
       const { choices } = await client.chat.completions.create({
-        ...asked,
+        ...settings,
         messages,
-        ...form,
+        ...formatFields,
       } as OpenAI.ChatCompletionCreateParamsNonStreaming);
       const [choice] = choices;
       assert.ok(choice, name);
@@ -51,15 +54,15 @@ describe('structured answers of a real model', { skip: lacksWeights('svc-plus') 
       const call = choice.message.tool_calls?.[0];
       const text = call?.type === 'function' ? call.function.arguments : choice.message.content;
       const value: unknown = JSON.parse(text ?? '');
-      assert.ok(validatorOf(schema)(value), `${name}: ${text}`);
+      assert.ok(createValidator(schema)(value), `${name}: ${text}`);
       whole++;
     };
-    const waiting = [...handWritten.entries()];
+    const waiting = [...HAND_WRITTEN_SCHEMAS.entries()];
     const worker = async (): Promise<void> => {
       for (let next = waiting.shift(); next; next = waiting.shift()) await check(next[1], next[0]);
     };
     await Promise.all(Array.from({ length: 4 }, worker));
-    assert.equal(handWritten.length, 20);
+    assert.equal(HAND_WRITTEN_SCHEMAS.length, 20);
     assert.ok(whole >= WHOLE_MIN, `${whole} of 20 were answered whole`);
   });
 });

@@ -3,31 +3,31 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createVectorProcess } from '../../src/engines/speech/speech-process.ts';
-import { createVectorEngine } from '../../src/engines/speech/vector-engine.ts';
-import type { VectorEngine } from '../../src/engines/speech/vector-engine.ts';
-import { createWordPieces } from '../../src/engines/speech/word-pieces.ts';
-import { lacksSpeech, runtimeFolder, speechWeights } from '../models-folder.ts';
+import { createEmbeddingProcess } from '../../src/engines/speech/speech-process.ts';
+import { createStandaloneEmbeddingEngine } from '../../src/engines/speech/standalone-embedding-engine.ts';
+import type { StandaloneEmbeddingEngine } from '../../src/engines/speech/standalone-embedding-engine.ts';
+import { createWordPieceTokenizer } from '../../src/engines/speech/word-piece-tokenizer.ts';
+import { getSpeechSkipReason, getRuntimeFolder, getSpeechWeightsFolder } from '../models-folder.ts';
 
 const MINILM = 'all-minilm-l6-v2';
 const never = new AbortController().signal;
 
-describe('vectors by a small model', { skip: lacksSpeech('svc-embed') }, () => {
+describe('vectors of a small model', { skip: getSpeechSkipReason('svc-embed') }, () => {
   let runFolder: string;
-  let engine: VectorEngine;
+  let engine: StandaloneEmbeddingEngine;
   before(async () => {
     runFolder = await mkdtemp(join(tmpdir(), 'parley-model-'));
     const options = {
       name: MINILM,
-      runtimeFolder: runtimeFolder(),
-      weightsFolder: speechWeights('svc-embed'),
+      runtimeFolder: getRuntimeFolder(),
+      weightsFolder: getSpeechWeightsFolder('svc-embed'),
       runFolder,
     };
-    const process = await createVectorProcess(
-      { ...options, threads: 1, queuePlacesMax: 8, queueWaitMsMax: 60_000 },
+    const process = await createEmbeddingProcess(
+      { ...options, threads: 1, queueLengthMax: 8, queueWaitMsMax: 60_000 },
       { info: () => undefined, warn: () => undefined },
     );
-    engine = createVectorEngine({ process });
+    engine = createStandaloneEmbeddingEngine({ process });
   });
   after(async () => {
     await engine.close();
@@ -46,29 +46,29 @@ describe('vectors by a small model', { skip: lacksSpeech('svc-embed') }, () => {
   const cosine = (a: readonly number[] = [], b: readonly number[] = []): number =>
     a.reduce((sum, each, at) => sum + each * (b[at] ?? 0), 0);
 
-  it('are close for texts that mean the like, and far for others', async () => {
-    assert.equal(await engine.dimensions(), 384);
+  it('are close for texts of similar meaning, and far for others', async () => {
+    assert.equal(await engine.getDimensions(), 384);
     const { vectors, tokens } = await embed(
       'A man is playing a guitar.',
       'Someone plays an instrument.',
       'The stock market fell sharply today.',
     );
     const [guitar, instrument, market] = vectors;
-    // As the model's own library gives them.
+    // Computed with the model's reference library.
     assert.ok(Math.abs(cosine(guitar, instrument) - 0.6658) < 0.001);
     assert.ok(Math.abs(cosine(guitar, market) + 0.0497) < 0.001);
     assert.ok(Math.abs(cosine(market, market) - 1) < 1e-6);
     assert.equal(tokens, 19);
   });
 
-  it('are the same for the same text, whatever is beside it', async () => {
+  it('are the same for the same text, whatever else the request contains', async () => {
     const long = 'The quick brown fox jumps over the lazy dog. '.repeat(30);
     const alone = await embed('Short.');
     const beside = await embed(long, 'Short.', long);
     assert.deepEqual(beside.vectors[1], alone.vectors[0]);
   });
 
-  it('refuse a text that is too long or empty, naming it', async () => {
+  it('are refused for a text that is too long or empty, naming the field', async () => {
     await assert.rejects(embed('ok', 'x '.repeat(511)), {
       kind: 'invalid-request',
       param: 'input[1]',
@@ -77,17 +77,17 @@ describe('vectors by a small model', { skip: lacksSpeech('svc-embed') }, () => {
     await assert.rejects(embed(' '), { kind: 'invalid-request', param: 'input[0]' });
   });
 
-  it('are of pieces as its tokenizer gives them elsewhere', async () => {
-    const pieces = createWordPieces(
-      JSON.parse(await readFile(join(speechWeights('svc-embed'), 'tokenizer.json'), 'utf8')),
+  it('use the same tokens as the tokenizers library', async () => {
+    const tokenize = createWordPieceTokenizer(
+      JSON.parse(await readFile(join(getSpeechWeightsFolder('svc-embed'), 'tokenizer.json'), 'utf8')),
     );
-    // As the tokenizers library gives them.
+    // Computed with the tokenizers library.
     assert.deepEqual(
-      pieces("unaffable $5^2 <b>x</b> don't"),
+      tokenize("unaffable $5^2 <b>x</b> don't"),
       [14477, 20961, 3468, 1002, 1019, 1034, 1016, 1026, 1038, 1028, 1060, 1026, 1013, 1038, 1028, 2123, 1005, 1056],
     );
     assert.deepEqual(
-      pieces('ÅNGSTRÖM İstanbul ß ﬁ 한국어 テスト'),
+      tokenize('ÅNGSTRÖM İstanbul ß ﬁ 한국어 テスト'),
       [17076, 15687, 9960, 1096, 1984, 1469, 30006, 30021, 29991, 30014, 30020, 29999, 30008, 1713, 30233, 30240],
     );
   });

@@ -3,18 +3,18 @@ import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
 import { startParley } from '../clients/harness.ts';
 import type { Parley } from '../clients/harness.ts';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 
 const QUESTION = [{ role: 'user', content: 'Tom has 3 apples and buys 4 more. How many has he?' }] as const;
 
-/** The vendor's fields, which the client's types do not know. */
-const thinkingFor = (thinking_budget: number, more: object = {}) => ({
+/** Fields of the vendor that the types of the client do not have. */
+const createThinkingFields = (thinking_budget: number, more: object = {}) => ({
   enable_thinking: true,
   thinking_budget,
   ...more,
 });
 
-describe('thinking on a real model', { skip: lacksWeights('svc-plus') }, () => {
+describe('thinking on a real model', { skip: getWeightsSkipReason('svc-plus') }, () => {
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
@@ -23,22 +23,28 @@ describe('thinking on a real model', { skip: lacksWeights('svc-plus') }, () => {
   });
   after(() => parley.stop());
 
-  test('a budget ends the thought, and the answer still follows', async () => {
+  test('ends at its budget, and the answer follows', async () => {
     const { data, response } = await client.chat.completions
-      .create({ model: 'svc-plus', messages: [...QUESTION], max_tokens: 24, temperature: 0, ...thinkingFor(12) })
+      .create({
+        model: 'svc-plus',
+        messages: [...QUESTION],
+        max_tokens: 24,
+        temperature: 0,
+        ...createThinkingFields(12),
+      })
       .withResponse();
     const [choice] = data.choices;
     const thought = (choice?.message as { reasoning_content?: string } | undefined)?.reasoning_content ?? '';
-    assert.ok(thought.length > 5, 'there is a thought');
-    assert.ok((choice?.message.content ?? '').length > 0, 'and an answer');
-    assert.ok(!/<\/?think>/.test(thought + choice?.message.content), 'marks stay inside');
+    assert.ok(thought.length > 5, 'no thought');
+    assert.ok((choice?.message.content ?? '').length > 0, 'no answer');
+    assert.ok(!/<\/?think>/.test(thought + choice?.message.content), 'the answer contains template markup');
     const details = data.usage?.completion_tokens_details;
     assert.ok((details?.reasoning_tokens ?? 0) > 0 && (details?.reasoning_tokens ?? 0) <= 12);
     assert.ok((data.usage?.completion_tokens ?? 0) <= 12 + 24);
     assert.equal(response.headers.get('x-parley-ignored'), null);
   });
 
-  test('a stream tells the thought first, then the answer, and log probabilities of the answer only', async () => {
+  test('is streamed before the answer, with log probabilities of the answer only', async () => {
     const stream = await client.chat.completions.create({
       model: 'svc-plus',
       messages: [...QUESTION],
@@ -46,7 +52,7 @@ describe('thinking on a real model', { skip: lacksWeights('svc-plus') }, () => {
       temperature: 0,
       stream: true,
       logprobs: true,
-      ...thinkingFor(8),
+      ...createThinkingFields(8),
     });
     const order: string[] = [];
     for await (const chunk of stream) {
@@ -63,28 +69,28 @@ describe('thinking on a real model', { skip: lacksWeights('svc-plus') }, () => {
     assert.ok(order.lastIndexOf('thought') < order.indexOf('answer'));
   });
 
-  test('max_completion_tokens limits thought and answer together', async () => {
+  test('is limited by max_completion_tokens together with the answer', async () => {
     const { choices, usage } = await client.chat.completions.create({
       model: 'svc-plus',
       messages: [...QUESTION],
       max_completion_tokens: 10,
       temperature: 0,
-      ...thinkingFor(40),
+      ...createThinkingFields(40),
     });
     assert.equal(choices[0]?.finish_reason, 'length');
     assert.ok((usage?.completion_tokens ?? 99) <= 10);
   });
 
-  test('earlier thoughts go into the prompt when asked, and are counted', async () => {
+  test('is repeated in later prompts with preserve_thinking', async () => {
     const messages = [
       QUESTION[0],
       { role: 'assistant', content: '7', reasoning_content: 'Three and four make seven, so he has seven apples now.' },
       { role: 'user', content: 'And if he eats one?' },
     ] as OpenAI.ChatCompletionMessageParam[];
-    const tokens = async (more: object): Promise<number> => {
+    const countPromptTokens = async (more: object): Promise<number> => {
       const { usage } = await client.chat.completions.create({ model: 'svc-plus', messages, max_tokens: 1, ...more });
       return usage?.prompt_tokens ?? 0;
     };
-    assert.ok((await tokens({ preserve_thinking: true })) > (await tokens({})) + 8);
+    assert.ok((await countPromptTokens({ preserve_thinking: true })) > (await countPromptTokens({})) + 8);
   });
 });

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
 import { startParley } from '../clients/harness.ts';
 import type { Parley } from '../clients/harness.ts';
-import { lacksWeights } from '../models-folder.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
 
 const TOOL = {
   type: 'function',
@@ -19,8 +19,10 @@ const TOOL = {
   },
 } as const;
 
-/** Its template knows no tools, so it is told of them in our words; what it calls is held by the grammar. */
-describe('a model without a tool template', { skip: lacksWeights('svc-tiny') }, () => {
+/**
+ * The template of the model has no tools, so Parley describes them in the prompt, and the grammar enforces valid calls.
+ */
+describe('a model without a tool template', { skip: getWeightsSkipReason('svc-tiny') }, () => {
   let parley: Parley;
   let client: OpenAI;
   before(async () => {

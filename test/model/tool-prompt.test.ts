@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Message, Tool } from '../../src/core/message.ts';
 import type { PromptSegment } from '../../src/core/prompt.ts';
-import { createPromptRenderer } from '../../src/generation/prompt.ts';
-import { detectToolFormat } from '../../src/generation/tools/formats.ts';
-import { openLlama } from './llama.ts';
-import { lacks, SMALL, TINY } from './weights.ts';
+import { createPromptRenderer } from '../../src/generation/prompt-renderer.ts';
+import { detectToolFormat } from '../../src/generation/tools/tool-formats.ts';
+import { openTestLlama } from './test-llama.ts';
+import { getWeightsFileSkipReason, SMALL, TINY } from './weights.ts';
 
 const part = (text: string) => [{ type: 'text', text }] as const;
 const TOOLS: readonly Tool[] = [
@@ -24,11 +24,11 @@ const TURNS: readonly Message[] = [
   { role: 'tool', content: part('no such city'), toolCallId: 'call_1' },
 ];
 
-/** What the model's own template, read from its file, makes of the turns. */
-async function rendered(weights: string): Promise<{ text: string; specials: string[]; format: string | undefined }> {
-  const llama = await openLlama(weights);
+/** Renders the turns and tools with the template in the model file. */
+async function renderTools(weights: string): Promise<{ text: string; specials: string[]; format: string | undefined }> {
+  const llama = await openTestLlama(weights);
   try {
-    const model = await llama.engine.model();
+    const model = await llama.engine.loadModel();
     const segments: readonly PromptSegment[] = createPromptRenderer()(model)(TURNS, { tools: TOOLS });
     return {
       text: segments.map(({ text }) => text).join(''),
@@ -43,9 +43,9 @@ async function rendered(weights: string): Promise<{ text: string; specials: stri
 describe('tools in the prompt of', () => {
   it(
     "Qwen2.5 stand where its template puts them, and a caller's markup in them is text",
-    { skip: lacks(SMALL) },
+    { skip: getWeightsFileSkipReason(SMALL) },
     async () => {
-      const { text, specials, format } = await rendered(SMALL);
+      const { text, specials, format } = await renderTools(SMALL);
       assert.equal(format, 'hermes');
       const [system = '', , assistant = ''] = text.split('<|im_start|>').slice(1);
       assert.ok(system.startsWith('system\nBe brief.\n\n# Tools\n'));
@@ -57,24 +57,28 @@ describe('tools in the prompt of', () => {
           function: { name, description, parameters },
         })),
       );
-      // Arguments that are no JSON are shown as the text they are.
+      // Arguments that are not JSON appear as text.
       assert.ok(assistant.includes('{"name": "weather", "arguments": "{\\"city\\":"}\n</tool_call>'));
       assert.equal(specials.filter((special) => special === '<|im_end|>').length, 4);
-      // Two in what the template says of calls, one of the call; the caller's is none.
+      // Two in the template's explanation of calls and one in the call; the markup of the caller is no special token.
       assert.equal(specials.filter((special) => special === '<tool_call>').length, 3);
     },
   );
 
-  it('SmolLM2, whose template knows no tools, stand in our words', { skip: lacks(TINY) }, async () => {
-    const { text, specials, format } = await rendered(TINY);
-    assert.equal(format, undefined);
-    const turns = text.split('<|im_start|>').slice(1);
-    assert.ok(turns[0]?.startsWith('system\nBe brief.\n\nYou can call functions.'));
-    assert.deepEqual(turns.slice(2), [
-      'assistant\n<tool_call>\n{"name": "weather", "arguments": {"city":}\n</tool_call><|im_end|>\n',
-      'user\n<tool_response>\nno such city\n</tool_response><|im_end|>\n',
-      'assistant\n',
-    ]);
-    assert.equal(specials.filter((special) => special === '<|im_end|>').length, 4);
-  });
+  it(
+    'SmolLM2, whose template has no tools, are described by Parley',
+    { skip: getWeightsFileSkipReason(TINY) },
+    async () => {
+      const { text, specials, format } = await renderTools(TINY);
+      assert.equal(format, undefined);
+      const turns = text.split('<|im_start|>').slice(1);
+      assert.ok(turns[0]?.startsWith('system\nBe brief.\n\nYou can call functions.'));
+      assert.deepEqual(turns.slice(2), [
+        'assistant\n<tool_call>\n{"name": "weather", "arguments": {"city":}\n</tool_call><|im_end|>\n',
+        'user\n<tool_response>\nno such city\n</tool_response><|im_end|>\n',
+        'assistant\n',
+      ]);
+      assert.equal(specials.filter((special) => special === '<|im_end|>').length, 4);
+    },
+  );
 });

@@ -8,18 +8,18 @@ import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
-import { lacksWeights } from '../models-folder.ts';
-import { logLines } from '../log-lines.ts';
+import { getWeightsSkipReason } from '../models-folder.ts';
+import { findLogLines } from '../log-lines.ts';
 import { until } from '../until.ts';
-import { TINY, weightsFile } from './weights.ts';
+import { TINY, findWeightsFile } from './weights.ts';
 
-const WITHIN = { withinMs: 60_000 };
+const WAIT = { timeoutMs: 60_000 };
 
-/** So many connections meet every one of two workers, but for one time in 2^15. */
-const MANY = 16;
+/** Number of connections that reach both of two workers, except with a probability of 2^-15. */
+const CONNECTIONS = 16;
 
-/** On a connection of its own, so that any worker may get it. */
-const ask = ({ address, key }: Parley, model = 'svc-tiny') =>
+/** Sends a request on a new connection, so that any worker may accept it. */
+const sendChat = ({ address, key }: Parley, model = 'svc-tiny') =>
   new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request(`${address}/v1/chat/completions`, {
       method: 'POST',
@@ -33,36 +33,36 @@ const ask = ({ address, key }: Parley, model = 'svc-tiny') =>
     sent.end(JSON.stringify({ model, max_tokens: 2, messages: [{ role: 'user', content: 'Hi' }] }));
   });
 
-async function askMany(parley: Parley, model?: string): Promise<void> {
-  for (const { status, text } of await Promise.all(Array.from({ length: MANY }, () => ask(parley, model))))
+async function sendMany(parley: Parley, model?: string): Promise<void> {
+  for (const { status, text } of await Promise.all(Array.from({ length: CONNECTIONS }, () => sendChat(parley, model))))
     assert.equal(status, 200, text);
 }
 
-/** Numbers of the workers that answered, one for each answer that the log has a line of. */
-const workersOfAnswers = (parley: ParleyProcess): readonly unknown[] =>
-  logLines(parley.output(), 'request')
+/** Returns the worker number of each logged answer. */
+const getAnsweringWorkers = (parley: ParleyProcess): readonly unknown[] =>
+  findLogLines(parley.output(), 'request')
     .filter(({ operation }) => operation === 'chat-completions.create')
     .map(({ worker }) => worker);
 
-/** Once both have answered, after so many answers. */
-const untilBothAnswered = (parley: ParleyProcess, after: number) =>
-  until('both have answered', WITHIN, async () =>
-    new Set(workersOfAnswers(parley).slice(after)).size === 2 ? true : undefined,
+/** Waits until both workers have answered. @param after Number of earlier answers to ignore. */
+const waitUntilBothAnswered = (parley: ParleyProcess, after: number) =>
+  until('both workers have answered', WAIT, async () =>
+    new Set(getAnsweringWorkers(parley).slice(after)).size === 2 ? true : undefined,
   );
 
-/** Engine processes of this Parley, by the run folder that stands in their arguments. */
-const engines = ({ data }: Parley): { pid: number; line: string }[] =>
+/** Finds the engine processes of a Parley by the run folder in their arguments. */
+const findEngineProcesses = ({ data }: Parley): { pid: number; line: string }[] =>
   spawnSync('ps', ['-A', '-ww', '-o', 'pid=,args='], { encoding: 'utf8' })
     .stdout.split('\n')
     .filter((line) => line.includes('llama/process') && line.includes(data))
     .map((line) => ({ pid: Number.parseInt(line, 10), line }));
 
-describe('two workers on real weights', { skip: lacksWeights('svc-tiny') }, () => {
+describe('two workers on real weights', { skip: getWeightsSkipReason('svc-tiny') }, () => {
   let parley: ParleyProcess;
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-weights-'));
-    const file = weightsFile(TINY);
+    const file = findWeightsFile(TINY);
     assert.ok(file !== undefined);
     for (const name of ['one', 'two']) await symlink(file, join(folder, `${name}.gguf`));
     const models = ['one', 'two'].map((name) => `  ${name}: { path: '${join(folder, `${name}.gguf`)}' }\n`);
@@ -73,39 +73,39 @@ describe('two workers on real weights', { skip: lacksWeights('svc-tiny') }, () =
     await rm(folder, { recursive: true });
   });
 
-  test('share one engine process, which starts once, whoever asks first', async () => {
-    const before = engines(parley).length;
-    const earlier = workersOfAnswers(parley).length;
-    await askMany(parley);
-    assert.equal(engines(parley).filter(({ line }) => line.includes(TINY)).length, 1);
-    assert.ok(engines(parley).length <= before + 1);
-    await untilBothAnswered(parley, earlier);
+  test('share one engine process, which starts once', async () => {
+    const before = findEngineProcesses(parley).length;
+    const earlier = getAnsweringWorkers(parley).length;
+    await sendMany(parley);
+    assert.equal(findEngineProcesses(parley).filter(({ line }) => line.includes(TINY)).length, 1);
+    assert.ok(findEngineProcesses(parley).length <= before + 1);
+    await waitUntilBothAnswered(parley, earlier);
   });
 
-  test('both answer again after its kill -9, by one new process', async () => {
-    await askMany(parley);
-    const [engine] = engines(parley).filter(({ line }) => line.includes(TINY));
+  test('share one new engine process after the first was killed', async () => {
+    await sendMany(parley);
+    const [engine] = findEngineProcesses(parley).filter(({ line }) => line.includes(TINY));
     assert.ok(engine);
     process.kill(engine.pid, 'SIGKILL');
-    const earlier = workersOfAnswers(parley).length;
-    await askMany(parley);
-    await untilBothAnswered(parley, earlier);
-    const after = engines(parley).filter(({ line }) => line.includes(TINY));
+    const earlier = getAnsweringWorkers(parley).length;
+    await sendMany(parley);
+    await waitUntilBothAnswered(parley, earlier);
+    const after = findEngineProcesses(parley).filter(({ line }) => line.includes(TINY));
     assert.equal(after.length, 1);
     assert.notEqual(after[0]?.pid, engine.pid);
   });
 
-  test('make room together: what no worker uses is closed for what one asks for', async () => {
+  test('unload a model that no worker uses when one of them needs another', async () => {
     for (const model of ['one', 'two', 'svc-tiny']) {
-      await askMany(parley, model);
-      const running = engines(parley).map(({ line }) => /(\w[\w.-]*)\.gguf/.exec(line)?.[1]);
+      await sendMany(parley, model);
+      const running = findEngineProcesses(parley).map(({ line }) => /(\w[\w.-]*)\.gguf/.exec(line)?.[1]);
       assert.ok(running.length <= 2, `${model}: ${running.join(', ')}`);
     }
   });
 
-  test('tell of a model what the primary knows, whichever is asked', async () => {
+  test('report the model state of the primary, whichever worker answers', async () => {
     const states = await Promise.all(
-      Array.from({ length: MANY }, async () => {
+      Array.from({ length: CONNECTIONS }, async () => {
         const answer = await fetch(`${parley.address}/ready`, { headers: { connection: 'close' } });
         const { models } = (await answer.json()) as { models: { model: string; state: string }[] };
         return models.find(({ model }) => model === 'svc-tiny')?.state;

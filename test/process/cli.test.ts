@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { systemIds } from '../../src/core/id.ts';
+import { systemIdGenerator } from '../../src/core/id.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { newJob } from '../../src/resources/jobs/new-job.ts';
-import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+import { createJob } from '../../src/resources/jobs/create-job.ts';
+import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 import { startParley } from '../clients/harness.ts';
 import { until } from '../until.ts';
@@ -17,20 +17,20 @@ import { until } from '../until.ts';
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const PACKAGE = fileURLToPath(new URL('../../package.json', import.meta.url));
 
-describe('the command line', () => {
+describe('command line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-cli-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  /** An empty data folder for each, so that no configuration of this machine is seen. */
+  /** Creates an environment with an empty data folder, so that no configuration of this machine has an effect. */
   let runs = 0;
-  const environment = (more: Readonly<Record<string, string>>) => {
+  const createEnvironment = (more: Readonly<Record<string, string>>) => {
     const data = join(folder, String(++runs));
     mkdirSync(data);
     return { PATH: process.env['PATH'], HOME: folder, PARLEY_DATA: data, PARLEY_HUB_URL: 'off', ...more };
   };
-  const node = ['--disable-warning=ExperimentalWarning', CLI];
+  const nodeArgs = ['--disable-warning=ExperimentalWarning', CLI];
   const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    spawnSync(process.execPath, [...node, ...args], { encoding: 'utf8', env: environment(env) });
+    spawnSync(process.execPath, [...nodeArgs, ...args], { encoding: 'utf8', env: createEnvironment(env) });
 
   for (const args of [
     'nonsense',
@@ -42,7 +42,7 @@ describe('the command line', () => {
     'models add x --path a --url b',
     'config extra',
   ]) {
-    test(`wrong arguments end with 2 and a pointer to the help: ${args}`, () => {
+    test(`exits with 2 and refers to the help for wrong arguments: ${args}`, () => {
       const { status, stderr, stdout } = run(args.split(' '));
       assert.equal(status, 2, stderr);
       assert.match(stderr, /--help|Usage:/);
@@ -50,15 +50,15 @@ describe('the command line', () => {
     });
   }
 
-  test('--version is the one of the package', () => {
+  test('prints the version of the package for --version', () => {
     const { status, stdout } = run(['--version']);
     const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
     assert.deepEqual({ status, stdout }, { status: 0, stdout: `${version}\n` });
   });
 
-  test('a reader who leaves early is no failure', async () => {
-    const child = spawn(process.execPath, [...node, 'models', 'list'], { env: environment({}) });
-    // Nobody reads: whatever is written comes too late.
+  test('exits with 0 when the reader of its output leaves', async () => {
+    const child = spawn(process.execPath, [...nodeArgs, 'models', 'list'], { env: createEnvironment({}) });
+    // The output is closed, so every write fails.
     child.stdout.destroy();
     let stderr = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
@@ -66,38 +66,38 @@ describe('the command line', () => {
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   });
 
-  test('a watch of jobs tells what changes, and Ctrl-C and a reader who leaves are its ends', async () => {
-    const env = environment({});
-    const store = await openStore({ dialect: sqliteDialect({ file: join(env.PARLEY_DATA, 'parley.db') }) });
+  test('prints changes of watched jobs, and exits with 0 on Ctrl-C or when the reader leaves', async () => {
+    const env = createEnvironment({});
+    const store = await openStore({ dialect: createSqliteDialect({ file: join(env.PARLEY_DATA, 'parley.db') }) });
     const owner = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
-    const put = async (subject: string) => {
-      const wish = { kind: 'batch', subject, owner, payload: {} } as const;
-      assert.ok(await store.jobs.insert(newJob(wish, { ids: systemIds, clock: systemClock })));
+    const insertJob = async (subject: string) => {
+      const request = { kind: 'batch', subject, owner, payload: {} } as const;
+      assert.ok(await store.jobs.insert(createJob(request, { ids: systemIdGenerator, clock: systemClock })));
     };
-    await put('batch_1');
-    for (const end of ['interrupt', 'leave']) {
-      const child = spawn(process.execPath, [...node, 'jobs', 'list', '--watch'], { env });
+    await insertJob('batch_1');
+    for (const termination of ['interrupt', 'close']) {
+      const child = spawn(process.execPath, [...nodeArgs, 'jobs', 'list', '--watch'], { env });
       let output = '';
       child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-      const says = (subject: string) =>
-        until(subject, { withinMs: 30_000 }, async () => (output.includes(subject) ? true : undefined));
-      await says('batch_1');
-      await put(`batch_of_${end}`);
-      await says(`batch_of_${end}`);
+      const waitForOutput = (subject: string) =>
+        until(subject, { timeoutMs: 30_000 }, async () => (output.includes(subject) ? true : undefined));
+      await waitForOutput('batch_1');
+      await insertJob(`batch_of_${termination}`);
+      await waitForOutput(`batch_of_${termination}`);
       const exit = once(child, 'exit');
-      if (end === 'interrupt') child.kill('SIGINT');
+      if (termination === 'interrupt') child.kill('SIGINT');
       else {
         child.stdout.destroy();
-        // What it writes next finds that out.
-        await put('batch_that_nobody_reads_of');
+        // The next write of the command fails.
+        await insertJob('batch_after_close');
       }
       const [code] = await exit;
-      assert.equal(code, 0, end);
+      assert.equal(code, 0, termination);
     }
     await store.close();
   });
 
-  test('a place that cannot be written to is told in one line with its path', () => {
+  test('reports a path that cannot be written in one line', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     const inFile = join(file, 'models');
@@ -113,7 +113,7 @@ describe('the command line', () => {
     }
   });
 
-  test('config refuses additions that the service would refuse', () => {
+  test('rejects model entries in config that the service would reject', () => {
     const path = join(folder, 'bad.yaml');
     writeFileSync(path, 'models: { mine: { hub: nowhere } }\n');
     const { status, stderr } = run(['config', '--config', path]);
@@ -121,7 +121,7 @@ describe('the command line', () => {
     assert.match(stderr, /models\.mine\.hub/);
   });
 
-  test('a key for a region that is not configured is made, with a warning beside the JSON', () => {
+  test('creates a key for a region that is not configured, with a warning on stderr', () => {
     const { status, stdout, stderr } = run(['keys', 'create', '--region', 'us-east-1', '--json']);
     assert.equal(status, 0, stderr);
     assert.equal((JSON.parse(stdout) as { region: string }).region, 'us-east-1');
@@ -129,9 +129,9 @@ describe('the command line', () => {
   });
 });
 
-test('a server says once what is wrong with the file, and leaves the note of another one alone', async () => {
+test('serve reports an invalid configuration file once, and keeps server.json of another process', async () => {
   const first = await startParley({ engine: 'scripted' });
-  const note = readFileSync(join(first.data, 'server.json'), 'utf8');
+  const serverFile = readFileSync(join(first.data, 'server.json'), 'utf8');
   const second = spawn(process.execPath, [CLI, 'serve', '--port', '0', '--no-first-answer', '--data', first.data], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...process.env, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' },
@@ -139,20 +139,20 @@ test('a server says once what is wrong with the file, and leaves the note of ano
   try {
     let output = '';
     second.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    await until('the second server', { withinMs: 60_000 }, async () => (output.includes('Try:') ? true : undefined));
-    assert.equal(readFileSync(join(first.data, 'server.json'), 'utf8'), note);
-    const end = once(second, 'exit');
+    await until('the second server', { timeoutMs: 60_000 }, async () => (output.includes('Try:') ? true : undefined));
+    assert.equal(readFileSync(join(first.data, 'server.json'), 'utf8'), serverFile);
+    const exited = once(second, 'exit');
     second.kill('SIGTERM');
-    await end;
-    assert.equal(readFileSync(join(first.data, 'server.json'), 'utf8'), note);
+    await exited;
+    assert.equal(readFileSync(join(first.data, 'server.json'), 'utf8'), serverFile);
 
-    const complaints = () => first.output().split('The models stay as they are').length - 1;
+    const countComplaints = () => first.output().split('The models were not reloaded').length - 1;
     writeFileSync(join(first.data, 'parley.yaml'), 'models: [');
     process.kill(first.pid, 'SIGHUP');
-    await until('the complaint', { withinMs: 30_000 }, async () => (complaints() > 0 ? true : undefined));
+    await until('the first error', { timeoutMs: 30_000 }, async () => (countComplaints() > 0 ? true : undefined));
     writeFileSync(join(first.data, 'parley.yaml'), 'models: [[');
-    await until('the next complaint', { withinMs: 30_000 }, async () => (complaints() > 1 ? true : undefined));
-    assert.equal(complaints(), 2);
+    await until('the second error', { timeoutMs: 30_000 }, async () => (countComplaints() > 1 ? true : undefined));
+    assert.equal(countComplaints(), 2);
   } finally {
     second.kill('SIGKILL');
     await first.stop();

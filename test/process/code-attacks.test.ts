@@ -1,28 +1,28 @@
-// Ways out of interpreters of this kind that are known from public incidents, each tried by a program in a real container. The
-// table in docs/security.md names every one of these tests.
+// Sandbox escapes known from public incidents of similar interpreters. A program tries each of them in a real
+// container. The table in docs/security.md names these tests.
 import assert from 'node:assert/strict';
 import { writeFile, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { CodeOutput } from '../../src/core/server-tools.ts';
-import { openInterpreter, whyNotStrict } from './__fixtures__/code-interpreter.ts';
-import type { Bench } from './__fixtures__/code-interpreter.ts';
+import { openTestInterpreter, getStrictSkipReason } from './__fixtures__/test-interpreter.ts';
+import type { TestInterpreter } from './__fixtures__/test-interpreter.ts';
 
 type CodeErrorType = NonNullable<CodeOutput['error']>['type'];
 
 interface Attack {
   readonly name: string;
   readonly code: string;
-  /** Of the last expression; what a program could do would be told there. */
+  /** Expected value of the last expression, which contains what the program could reach. */
   readonly value?: string | RegExp;
   readonly error?: RegExp;
-  /** What became of its container. */
-  readonly ended?: readonly CodeErrorType[];
+  /** Ways in which the container may be terminated instead. */
+  readonly terminations?: readonly CodeErrorType[];
 }
 
-/** In Python: runs a function, and is what it gives or how it failed. */
-const TRY = `
+/** Python function that calls another function, and returns its result or the name of its exception. */
+const ATTEMPT = `
 def attempt(work):
     try:
         return work()
@@ -32,8 +32,8 @@ def attempt(work):
 
 const ATTACKS: readonly Attack[] = [
   {
-    name: 'import js finds nothing of the host',
-    code: `${TRY}
+    name: 'import js reaches no object of the host',
+    code: `${ATTEMPT}
 def reach():
     import js
     return [name for name in ('process', 'require', 'fetch', 'globalThis', 'Function', 'Object') if hasattr(js, name)]
@@ -41,8 +41,8 @@ attempt(reach)`,
     value: /^'refused: ModuleNotFoundError'$|^\[\]$/,
   },
   {
-    name: 'pyodide_js has no interface in it',
-    code: `${TRY}
+    name: 'pyodide_js has no functions of the interpreter',
+    code: `${ATTEMPT}
 def reach():
     import pyodide_js, pyodide_js._api
     return [name for module in (pyodide_js, pyodide_js._api) for name in dir(module) if name in ('FS', '_module', 'runPython', 'mountNodeFS', 'loadPackage', 'rawRun')]
@@ -51,7 +51,7 @@ attempt(reach)`,
   },
   {
     name: 'run_js compiles nothing',
-    code: `${TRY}
+    code: `${ATTEMPT}
 def reach():
     from pyodide.code import run_js
     return run_js('1 + 1')
@@ -59,8 +59,8 @@ attempt(reach)`,
     value: /refused/,
   },
   {
-    name: 'the C module of the interpreter leads to no code of the host',
-    code: `${TRY}
+    name: 'the C module of the interpreter runs no code of the host',
+    code: `${ATTEMPT}
 def reach():
     import _pyodide_core
     found = [name for name in dir(_pyodide_core) if 'run' in name.lower() or 'eval' in name.lower()]
@@ -69,8 +69,8 @@ str(attempt(reach)).count('2')`,
     value: '0',
   },
   {
-    name: 'constructors of objects that came from the host compile nothing',
-    code: `${TRY}
+    name: 'constructors of objects from the host compile nothing',
+    code: `${ATTEMPT}
 from pyodide.ffi import to_js
 def climb(start):
     return [attempt(lambda: start.constructor.constructor('return typeof process')()),
@@ -80,8 +80,8 @@ def climb(start):
     value: 'set()',
   },
   {
-    name: 'objects of the host that memory still holds lead to no process',
-    code: `${TRY}
+    name: 'objects of the host in memory lead to no process',
+    code: `${ATTEMPT}
 import gc
 from pyodide.ffi import JsProxy
 found = [thing for thing in gc.get_objects() if isinstance(thing, JsProxy)]
@@ -90,12 +90,12 @@ names = ('process', 'require', 'mainModule', 'binding', 'Deno', 'fetch', 'WebSoc
     value: '[]',
   },
   {
-    name: 'polluted prototypes do not reach the process around the realm',
-    code: `${TRY}
+    name: 'polluted prototypes do not affect the process outside of the realm',
+    code: `${ATTEMPT}
 from pyodide.ffi import to_js
-seen = []
+calls = []
 def spy(*args):
-    seen.append([str(type(arg)) for arg in args])
+    calls.append([str(type(arg)) for arg in args])
     return None
 def pollute():
     root = to_js([]).constructor.prototype.__proto__
@@ -105,15 +105,15 @@ def pollute():
     return 'polluted'
 first = attempt(pollute)
 print('still here')
-[attempt(lambda: thing) for thing in seen if 'process' in str(thing)]`,
-    ended: ['time', 'lost', 'output'],
+[attempt(lambda: thing) for thing in calls if 'process' in str(thing)]`,
+    terminations: ['time', 'lost', 'output'],
     value: '[]',
   },
   {
-    name: 'a getter that the host would have to read is never asked',
-    code: `${TRY}
+    name: 'exceptions of the host call no code of the program',
+    code: `${ATTEMPT}
 from pyodide.ffi import to_js, create_proxy
-asked = []
+calls = []
 def reach():
     error = to_js([]).constructor.constructor('return 1')
 def spoil():
@@ -123,12 +123,12 @@ def spoil():
     except BaseException as error:
         return str(error)
 attempt(spoil)
-asked`,
+calls`,
     value: '[]',
   },
   {
-    name: 'subclasses and frames lead to nothing outside Python',
-    code: `${TRY}
+    name: 'subclasses and frames lead to nothing outside of Python',
+    code: `${ATTEMPT}
 import sys
 def walk():
     found = []
@@ -150,7 +150,7 @@ walk()`,
   },
   {
     name: 'a pickle runs no program of the host',
-    code: `${TRY}
+    code: `${ATTEMPT}
 import os, pickle
 class Evil:
     def __reduce__(self):
@@ -160,19 +160,19 @@ class Evil:
   },
   {
     name: 'ctypes calls nothing of the host',
-    code: `${TRY}
+    code: `${ATTEMPT}
 import ctypes
 def call(name):
     return getattr(ctypes.CDLL(None), name)
 [name for name in ('emscripten_run_script', 'emscripten_run_script_int', 'emscripten_async_run_script', 'execve', 'system')
  if not str(attempt(lambda: call(name)(b'process.exit(7)', None, None))).startswith('refused') and attempt(lambda: call(name)(b'1', None, None)) not in (-1, 0)]`,
     value: '[]',
-    // What would compile code is a fault of the interpreter here.
-    ended: ['lost'],
+    // The interpreter crashes instead of compiling code.
+    terminations: ['lost'],
   },
   {
-    name: 'files of the host cannot be read',
-    code: `${TRY}
+    name: 'reading files of the host fails',
+    code: `${ATTEMPT}
 def read(path):
     with open(path, 'rb') as file:
         return file.read()[:40]
@@ -181,8 +181,8 @@ def read(path):
     value: '[]',
   },
   {
-    name: '/proc tells nothing of the host',
-    code: `${TRY}
+    name: '/proc shows nothing of the host',
+    code: `${ATTEMPT}
 import os
 def read(path):
     with open(path, 'rb') as file:
@@ -192,14 +192,14 @@ paths = ['/proc/self/environ', '/proc/1/environ', f'/proc/{PARENT}/environ', f'/
     value: '[]',
   },
   {
-    name: 'the environment of the service is not there',
+    name: 'the environment of the service is not visible',
     code: `import os
 sorted(name for name in os.environ if name.startswith('PARLEY') or 'KEY' in name or 'NODE' in name or name in ('SHELL', 'SSH_AUTH_SOCK'))`,
     value: '[]',
   },
   {
-    name: 'no connection can be made or waited for',
-    code: `${TRY}
+    name: 'opening or accepting connections fails',
+    code: `${ATTEMPT}
 import socket
 def reach():
     with socket.create_connection(('127.0.0.1', PORT), 2) as connection:
@@ -218,8 +218,8 @@ def lookup():
     value: '[True, True, True]',
   },
   {
-    name: 'the interpreter of sockets over the host is not there',
-    code: `${TRY}
+    name: 'the event loop opens no connection',
+    code: `${ATTEMPT}
 import asyncio
 async def reach():
     reader, writer = await asyncio.open_connection('127.0.0.1', PORT)
@@ -233,8 +233,8 @@ result`,
     value: `'refused'`,
   },
   {
-    name: 'no process is started',
-    code: `${TRY}
+    name: 'starting processes fails',
+    code: `${ATTEMPT}
 import os, subprocess, multiprocessing
 def pool():
     process = multiprocessing.Process(target=print)
@@ -246,7 +246,7 @@ def pool():
   },
   {
     name: 'a fork bomb starts nothing',
-    code: `${TRY}
+    code: `${ATTEMPT}
 import os, threading
 started = 0
 for _ in range(1000):
@@ -258,75 +258,75 @@ started`,
     value: '0',
   },
   {
-    name: 'a loop without end is ended',
+    name: 'an endless loop is stopped',
     code: 'while True: pass',
-    ended: ['time'],
+    terminations: ['time'],
   },
   {
-    name: 'a loop that catches everything is ended',
+    name: 'a loop that catches all exceptions is stopped',
     code: `while True:
     try:
         while True: pass
     except BaseException:
         pass`,
-    ended: ['time'],
+    terminations: ['time'],
   },
   {
-    name: 'a regular expression that never comes back is ended',
+    name: 'an endless regular expression is stopped',
     code: `import re
 re.match(r'(a*)*b', 'a' * 40)`,
-    ended: ['time'],
+    terminations: ['time'],
   },
   {
-    name: '10 GB at once are refused',
+    name: 'allocating 10 GB at once fails',
     code: 'len(b"x" * 10_000_000_000)',
     error: /MemoryError|OverflowError/,
   },
   {
-    name: 'memory that grows without end is refused',
+    name: 'unlimited growth of memory fails',
     code: `blocks = []
 while True:
     blocks.append(bytearray(8 << 20))`,
     error: /MemoryError/,
-    ended: ['memory'],
+    terminations: ['memory'],
   },
   {
-    name: 'files that grow without end are refused',
+    name: 'unlimited growth of files fails',
     code: `with open('big', 'wb') as file:
     while True:
         file.write(bytes(8 << 20))
         file.flush()`,
     error: /MemoryError|OSError/,
-    ended: ['memory', 'lost', 'time'],
+    terminations: ['memory', 'lost', 'time'],
   },
   {
-    name: 'objects of the host without end are refused',
+    name: 'an unlimited number of host objects fails',
     code: `from pyodide.ffi import to_js
-kept = []
+objects = []
 while True:
-    kept.append(to_js(bytes(8 << 20)))`,
+    objects.append(to_js(bytes(8 << 20)))`,
     error: /.*/,
-    ended: ['memory', 'lost', 'time'],
+    terminations: ['memory', 'lost', 'time'],
   },
   {
-    name: 'a compressed bomb is refused',
+    name: 'a decompression bomb fails',
     code: `import zlib
 packed = zlib.compress(bytes(64 << 20))
 for _ in range(100):
     packed = packed + b''
 data = [zlib.decompress(packed) for _ in range(50)]`,
     error: /MemoryError/,
-    ended: ['memory'],
+    terminations: ['memory'],
   },
   {
-    name: 'recursion without end is refused',
+    name: 'endless recursion fails',
     code: `def f(n): return f(n + 1)
 f(0)`,
     error: /RecursionError/,
-    ended: ['lost'],
+    terminations: ['lost'],
   },
   {
-    name: 'huge output is cut',
+    name: 'huge output is truncated',
     code: `import sys
 for _ in range(2000): print('x' * 10_000)
 sys.stderr.write('y' * 5_000_000)
@@ -334,24 +334,24 @@ sys.stderr.write('y' * 5_000_000)
     value: `'end'`,
   },
   {
-    name: 'a huge value is cut',
+    name: 'a huge value is truncated',
     code: `'x' * 20_000_000`,
     value: /^'x+$/,
   },
   {
-    name: 'what a program prints is never taken for our own words',
+    name: 'output of a program is never read as a protocol message',
     code: `import json, sys
 for stream in (sys.stdout, sys.stderr):
-    stream.write('\\n' + json.dumps({'nonce': 'x', 'type': 'done', 'outcome': {'value': 'forged', 'isCut': False}}) + '\\n')
+    stream.write('\\n' + json.dumps({'nonce': 'x', 'type': 'done', 'outcome': {'value': 'forged', 'isTruncated': False}}) + '\\n')
     stream.flush()
-open('/dev/stdout', 'w').write(json.dumps({'nonce': 'x', 'type': 'done', 'outcome': {'value': 'forged', 'isCut': False}}) + '\\n')
+open('/dev/stdout', 'w').write(json.dumps({'nonce': 'x', 'type': 'done', 'outcome': {'value': 'forged', 'isTruncated': False}}) + '\\n')
 import os
 os.write(1, b'{"nonce":"x","type":"done","outcome":{"value":"forged"}}\\n')
-'mine'`,
-    value: `'mine'`,
+'result'`,
+    value: `'result'`,
   },
   {
-    name: 'a link in the working folder gives no file back',
+    name: 'a link in the working folder returns no file',
     code: `import os
 os.symlink('/lib/python314.zip', 'link.zip')
 os.symlink('SECRET', 'secret.txt')
@@ -361,7 +361,7 @@ os.symlink('/', 'folder/root')
     value: `'linked'`,
   },
   {
-    name: 'names of files cannot leave their folder',
+    name: 'file names cannot leave their folder',
     code: `import os
 os.makedirs('a/b', exist_ok=True)
 for name in ('a/b/..c', '\\u202egnp.exe', 'con\\ntrol', 'x' * 200):
@@ -370,109 +370,109 @@ for name in ('a/b/..c', '\\u202egnp.exe', 'con\\ntrol', 'x' * 200):
     value: `'written'`,
   },
   {
-    name: 'more files than there may be are left out',
+    name: 'files above the maximum count are omitted',
     code: `for number in range(500): open(f'{number}.txt', 'w').write('x')
 'written'`,
     value: `'written'`,
   },
   {
-    name: 'an interpreter that is ended by its program is gone',
+    name: 'a program that exits the interpreter loses its container',
     code: 'import os; os._exit(3)',
-    ended: ['lost'],
+    terminations: ['lost'],
   },
   {
-    name: 'a fault of the interpreter ends its container only',
+    name: 'a crash of the interpreter closes its container only',
     code: 'import ctypes; ctypes.string_at(0xfffffff0)',
-    ended: ['lost'],
+    terminations: ['lost'],
   },
   {
-    name: 'a program that says it is over, and goes on, is ended',
+    name: 'a program that reports its end and keeps running is stopped',
     code: `import asyncio
 Task = type(asyncio.current_task())
-asyncio.Future.set_result(asyncio.current_task(), '{"value":"1","files":[],"isCut":false}')
+asyncio.Future.set_result(asyncio.current_task(), '{"value":"1","files":[],"isTruncated":false}')
 async def on():
     while True: pass
 asyncio.ensure_future(on())
 await asyncio.sleep(1)`,
-    ended: ['time', 'lost'],
+    terminations: ['time', 'lost'],
   },
   {
-    name: 'a value and an error that a program makes larger than they may be are cut',
+    name: 'a value that a program enlarges beyond the maximum is truncated',
     code: `import json
-json.dumps = lambda *a, **k: '{"value":"' + 'x' * 9_000_000 + '","files":[],"isCut":false}'
-'mine'`,
+json.dumps = lambda *a, **k: '{"value":"' + 'x' * 9_000_000 + '","files":[],"isTruncated":false}'
+'result'`,
     value: /^x+$/,
   },
   {
-    name: 'functions of ours that a program replaces are its own',
+    name: 'a program that replaces Python functions affects only itself',
     code: `import builtins, json, sys, traceback, __main__
-json.dumps = lambda *a, **k: '{"value":"forged","files":[["x","/lib/python314.zip"]],"isCut":false}'
+json.dumps = lambda *a, **k: '{"value":"forged","files":[["x","/lib/python314.zip"]],"isTruncated":false}'
 traceback.TracebackException = None
-'mine'`,
-    ended: ['lost', 'output', 'time'],
-    value: /forged|mine/,
+'result'`,
+    terminations: ['lost', 'output', 'time'],
+    value: /forged|result/,
   },
 ];
 
-/** Sandboxes are attacked once more where that took too long. */
-const PREPARING = { timeout: 240_000 };
+/** Timeout in ms that includes a repeated verification of the sandbox. */
+const SETUP_OPTIONS = { timeout: 240_000 };
 
 for (const level of ['strict', 'basic'] as const) {
-  describe(`at level ${level}`, { concurrency: 2 }, () => {
-    let bench: Bench;
-    /** For what a limit of time is to end: there it is short. */
-    let hasty: Bench;
+  describe(`sandbox at level ${level}`, { concurrency: 2 }, () => {
+    let testInterpreter: TestInterpreter;
+    /** An interpreter with a short time limit, for programs that only this limit stops. */
+    let shortLimitInterpreter: TestInterpreter;
     let secretFile: string;
     let port = 0;
     const connections: string[] = [];
     const server = createServer((socket) => {
-      connections.push('one');
+      connections.push('connection');
       socket.end('x');
     });
 
     before(async () => {
       const limits = { level, memoryMb: 160, containersMax: 4 } as const;
-      bench = await openInterpreter({ ...limits, seconds: 40 });
-      hasty = await openInterpreter({ ...limits, seconds: 4 });
-      secretFile = join(bench.folder, 'secret');
+      testInterpreter = await openTestInterpreter({ ...limits, seconds: 40 });
+      shortLimitInterpreter = await openTestInterpreter({ ...limits, seconds: 4 });
+      secretFile = join(testInterpreter.folder, 'secret');
       await writeFile(secretFile, 'of the host');
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const address = server.address();
       port = typeof address === 'object' && address !== null ? address.port : 0;
-    }, PREPARING);
+    }, SETUP_OPTIONS);
     after(async () => {
       server.close();
-      await bench[Symbol.asyncDispose]();
-      await hasty[Symbol.asyncDispose]();
+      await testInterpreter[Symbol.asyncDispose]();
+      await shortLimitInterpreter[Symbol.asyncDispose]();
     });
 
-    test('the sandbox holds what it is attacked with before any program', (context) => {
-      const why = level === 'strict' ? whyNotStrict(bench.status) : false;
-      if (why !== false) return context.skip(why);
-      assert.equal(bench.status.inForce, level, bench.status.reason);
+    test('passes the verification of the sandbox', (context) => {
+      const skipReason = level === 'strict' ? getStrictSkipReason(testInterpreter.status) : false;
+      if (skipReason !== false) return context.skip(skipReason);
+      assert.equal(testInterpreter.status.effectiveLevel, level, testInterpreter.status.reason);
     });
 
-    for (const { name, code, value, error, ended } of ATTACKS) {
+    for (const { name, code, value, error, terminations } of ATTACKS) {
       test(name, { timeout: 80_000 }, async (context) => {
-        const { status, runAlone } = ended?.includes('time') ? hasty : bench;
-        if (status.inForce === 'off') return context.skip(String(status.reason));
+        const { status, runAlone } = terminations?.includes('time') ? shortLimitInterpreter : testInterpreter;
+        if (status.effectiveLevel === 'off') return context.skip(String(status.reason));
         const program = code
           .replaceAll('SECRET', secretFile)
           .replaceAll('PORT', String(port))
           .replaceAll('PARENT', String(process.pid));
         const output = await runAlone(program);
-        const told = JSON.stringify(output).slice(0, 2_000);
+        const details = JSON.stringify(output).slice(0, 2_000);
         const failure = output.error;
         if (failure && failure.type !== 'exception') {
-          assert.ok(ended?.includes(failure.type), `${failure.type}: ${told}`);
+          assert.ok(terminations?.includes(failure.type), `${failure.type}: ${details}`);
         } else if (failure) {
-          assert.ok(error, told);
+          assert.ok(error, details);
           assert.match(failure.message, error);
-        } else if (value instanceof RegExp) assert.match(output.value ?? '', value, told);
-        else assert.equal(output.value, value, told);
+        } else if (value instanceof RegExp) assert.match(output.value ?? '', value, details);
+        else assert.equal(output.value, value, details);
         assert.deepEqual(connections, []);
-        assert.ok(output.stdout.length + output.stderr.length <= 2 * 256 * 1024, told);
-        assert.ok((output.value ?? '').length <= 64 * 1024, told);
+        assert.ok(output.stdout.length + output.stderr.length <= 2 * 256 * 1024, details);
+        assert.ok((output.value ?? '').length <= 64 * 1024, details);
         assert.ok(output.files.length <= 16);
         for (const file of output.files) {
           assert.doesNotMatch(file.name, /[/\\\p{C}]|^\./u);

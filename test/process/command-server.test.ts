@@ -10,17 +10,17 @@ import { createCommandServer } from '../../src/engines/command/command-server.ts
 import type {
   CommandServer,
   CommandServerOptions,
-  CommandTimes,
-  ProgramUp,
+  CommandTimings,
+  RunningProgram,
 } from '../../src/engines/command/command-server.ts';
-import type { CommandLine, Place } from '../../src/engines/command/presets.ts';
+import type { CommandLine, LaunchParameters } from '../../src/engines/command/command-line.ts';
 import { until } from '../until.ts';
-import type { ProgramPlan, ProgramSelf } from './__fixtures__/server-program.ts';
+import type { FakeProgramPlan, FakeProgramInfo } from './__fixtures__/fake-server-program.ts';
 
-const WITHIN = { withinMs: 30_000 };
-const PROGRAM = fileURLToPath(new URL('./__fixtures__/server-program.ts', import.meta.url));
+const TIMEOUT = { timeoutMs: 30_000 };
+const PROGRAM = fileURLToPath(new URL('./__fixtures__/fake-server-program.ts', import.meta.url));
 
-const TIMES: Partial<CommandTimes> = { backoffMsMin: 10, backoffMsMax: 40, graceMs: 300, waitMsMax: 60_000 };
+const TIMINGS: Partial<CommandTimings> = { backoffMsMin: 10, backoffMsMax: 40, graceMs: 300, waitMsMax: 60_000 };
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'parley-command-')));
 const servers: CommandServer[] = [];
@@ -29,44 +29,45 @@ after(async () => {
   rmSync(root, { recursive: true });
 });
 
-const lineOf =
-  (plan: ProgramPlan) =>
-  ({ port, apiKey, folder }: Place): CommandLine => ({
+const createTestLine =
+  (plan: FakeProgramPlan) =>
+  ({ port, apiKey, folder }: LaunchParameters): CommandLine => ({
     command: process.execPath,
     args: ['--disable-warning=ExperimentalWarning', PROGRAM, '--port', `${port}`, '--key-file', join(folder, 'key')],
     environment: { PLAN: JSON.stringify(plan), PROGRAM_KEY: apiKey },
     files: { key: apiKey },
   });
 
-const serve = (plan: ProgramPlan = {}, { times, ...more }: Partial<CommandServerOptions> = {}) => {
-  const told: Readonly<Record<string, unknown>>[] = [];
+const createTestServer = (plan: FakeProgramPlan = {}, { times, ...more }: Partial<CommandServerOptions> = {}) => {
+  const logLines: Readonly<Record<string, unknown>>[] = [];
   const runFolder = mkdtempSync(join(root, 'run-'));
   const server = createCommandServer(
     {
       name: 'fake',
-      line: lineOf(plan),
-      environment: { ...process.env, PARLEY_SECRET: 'ours', UPSTREAM_KEY: 'ours too' },
+      createLine: createTestLine(plan),
+      environment: { ...process.env, PARLEY_SECRET: 'parley-secret', UPSTREAM_KEY: 'upstream-key' },
       runFolder,
-      times: { ...TIMES, ...times },
+      times: { ...TIMINGS, ...times },
       ...more,
     },
     {
       log: {
-        info: (message, facts) => void told.push({ message, ...facts }),
-        warn: (message, facts) => void told.push({ message, ...facts }),
+        info: (message, fields) => void logLines.push({ message, ...fields }),
+        warn: (message, fields) => void logLines.push({ message, ...fields }),
       },
     },
   );
   servers.push(server);
-  return { server, told, runFolder };
+  return { server, logLines, runFolder };
 };
 
-const call = (up: ProgramUp, path: string): Promise<Response> =>
-  fetch(`${up.url}${path}`, { headers: { authorization: `Bearer ${up.apiKey}` } });
+const callProgram = (program: RunningProgram, path: string): Promise<Response> =>
+  fetch(`${program.url}${path}`, { headers: { authorization: `Bearer ${program.apiKey}` } });
 
-const selfOf = async (up: ProgramUp): Promise<ProgramSelf> => (await (await call(up, '/self')).json()) as ProgramSelf;
+const getProgramInfo = async (program: RunningProgram): Promise<FakeProgramInfo> =>
+  (await (await callProgram(program, '/info')).json()) as FakeProgramInfo;
 
-/** Zombies count as ended: a container without an init keeps them for ever. */
+/** Counts zombies as exited, because a container without an init process keeps zombies. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -77,185 +78,194 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** It says no where its guard, or this process itself, stands still for long. */
-const untilGone = (server: CommandServer, up: ProgramUp): Promise<true> =>
-  until('its end is known', WITHIN, async () => ((await server.gone(up)) ? true : undefined));
+/** Waits for a confirmed exit. confirmExit returns false while the guard or this process stalls. */
+const waitForConfirmedExit = (server: CommandServer, program: RunningProgram): Promise<true> =>
+  until('the exit is confirmed', TIMEOUT, async () => ((await server.confirmExit(program)) ? true : undefined));
 
-const untilEnded = (pids: readonly number[]): Promise<true> =>
-  until(`the end of ${pids.join(', ')}`, WITHIN, async () => (pids.some(isRunning) ? undefined : true));
+const waitForExit = (pids: readonly number[]): Promise<true> =>
+  until(`${pids.join(', ')} have exited`, TIMEOUT, async () => (pids.some(isRunning) ? undefined : true));
 
-describe('a command server', () => {
-  test('starts its program once for all who ask, on a free port with a key of its own, and stops it', async () => {
-    const { server, told, runFolder } = serve();
+describe('command server', () => {
+  test('starts its program once for concurrent callers, on a free port with a new key, and stops it', async () => {
+    const { server, logLines, runFolder } = createTestServer();
     assert.equal(server.state, 'stopped');
     assert.equal(server.pid, undefined);
-    const [up, same] = await Promise.all([server.ready(), server.ready()]);
-    assert.equal(up, same);
-    assert.match(up.url, /^http:\/\/127\.0\.0\.1:\d+$/);
-    assert.match(up.apiKey, /^[0-9a-f]{64}$/);
-    const self = await selfOf(up);
-    assert.equal(self.pid, server.pid);
-    const line = told.find(({ message }) => message === 'engine process ready');
-    assert.deepEqual([line?.program, line?.url], [self.pid, up.url]);
+    const [program, same] = await Promise.all([server.waitUntilReady(), server.waitUntilReady()]);
+    assert.equal(program, same);
+    assert.match(program.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.match(program.apiKey, /^[0-9a-f]{64}$/);
+    const info = await getProgramInfo(program);
+    assert.equal(info.pid, server.pid);
+    const readyLine = logLines.find(({ message }) => message === 'engine process ready');
+    assert.deepEqual([readyLine?.program, readyLine?.url], [info.pid, program.url]);
     await server.stop();
-    assert.ok(!isRunning(self.pid));
+    assert.ok(!isRunning(info.pid));
     assert.deepEqual([server.state, server.pid, readdirSync(runFolder)], ['stopped', undefined, []]);
-    await assert.rejects(server.ready(), { kind: 'overloaded' });
+    await assert.rejects(server.waitUntilReady(), { kind: 'overloaded' });
   });
 
-  test('gives its program what it needs and nothing of ours, and shows the key to no other user', async () => {
-    const { server, runFolder } = serve({}, { workingFolder: root });
-    const up = await server.ready();
-    const { environment, args, workingFolder } = await selfOf(up);
+  test('passes no variables of Parley to its program, and shows the key to no other user', async () => {
+    const { server, runFolder } = createTestServer({}, { workingFolder: root });
+    const program = await server.waitUntilReady();
+    const { environment, args, workingFolder } = await getProgramInfo(program);
     assert.equal(environment.PATH, process.env.PATH);
-    assert.equal(environment.PROGRAM_KEY, up.apiKey);
+    assert.equal(environment.PROGRAM_KEY, program.apiKey);
     assert.ok(!Object.keys(environment).some((name) => name.startsWith('PARLEY_') || name === 'UPSTREAM_KEY'));
     assert.equal(workingFolder, root);
-    assert.ok(!args.join(' ').includes(up.apiKey));
+    assert.ok(!args.join(' ').includes(program.apiKey));
     const keyFile = args.at(-1) ?? '';
-    assert.equal(readFileSync(keyFile, 'utf8'), up.apiKey);
+    assert.equal(readFileSync(keyFile, 'utf8'), program.apiKey);
     assert.deepEqual([statSync(keyFile).mode & 0o777, statSync(join(keyFile, '..')).mode & 0o777], [0o600, 0o700]);
     assert.deepEqual(readdirSync(runFolder).length, 1);
     await server.stop();
   });
 
-  test('waits for a program that loads, and tells once in a while what it said last', async () => {
-    const loaded = join(root, 'loaded');
-    const { server, told } = serve({ loadsUntil: loaded }, { times: { progressMs: 50 } });
-    const ready = server.ready();
-    await until('progress was told', WITHIN, async () =>
-      told.some(({ message, line }) => message === 'engine process is starting' && line === 'loading')
+  test('waits for a program that loads, and logs its last output line as progress', async () => {
+    const loadedFile = join(root, 'loaded');
+    const { server, logLines } = createTestServer({ loadsUntil: loadedFile }, { times: { progressMs: 50 } });
+    const ready = server.waitUntilReady();
+    await until('progress is logged', TIMEOUT, async () =>
+      logLines.some(({ message, line }) => message === 'engine process is starting' && line === 'loading')
         ? true
         : undefined,
     );
     assert.equal(server.state, 'starting');
-    writeFileSync(loaded, '');
+    writeFileSync(loadedFile, '');
     await ready;
     assert.equal(server.state, 'ready');
     await server.stop();
   });
 
-  test('gives a program up that does not load in time, and its group with it', async () => {
-    const { server, told } = serve({ loadsUntil: join(root, 'never'), isDeaf: true }, { times: { startMsMax: 1_500 } });
-    const refused = assert.rejects(server.ready(), { kind: 'overloaded' });
-    const pid = await until('the program runs', WITHIN, async () => server.pid);
-    await refused;
-    await untilEnded([pid]);
-    assert.equal(told[0]?.message, 'engine process not ready in time');
+  test('kills the process group of a program that does not load in time', async () => {
+    const { server, logLines } = createTestServer(
+      { loadsUntil: join(root, 'never'), ignoresSigterm: true },
+      { times: { startMsMax: 1_500 } },
+    );
+    const rejection = assert.rejects(server.waitUntilReady(), { kind: 'overloaded' });
+    const pid = await until('the program runs', TIMEOUT, async () => server.pid);
+    await rejection;
+    await waitForExit([pid]);
+    assert.equal(logLines[0]?.message, 'engine process not ready in time');
     await server.stop();
   });
 
-  test('stops also before its program runs, and while it loads', async () => {
-    const { server: hasty, runFolder } = serve();
-    const refused = assert.rejects(hasty.ready(), { kind: 'overloaded' });
-    await hasty.stop();
-    await refused;
-    assert.deepEqual([hasty.pid, readdirSync(runFolder)], [undefined, []]);
-    const { server } = serve({ loadsUntil: join(root, 'never') });
-    const waiting = assert.rejects(server.ready(), { kind: 'overloaded' });
-    const pid = await until('the program runs', WITHIN, async () => server.pid);
+  test('stops before its program runs, and while it loads', async () => {
+    const { server: stoppedEarly, runFolder } = createTestServer();
+    const rejection = assert.rejects(stoppedEarly.waitUntilReady(), { kind: 'overloaded' });
+    await stoppedEarly.stop();
+    await rejection;
+    assert.deepEqual([stoppedEarly.pid, readdirSync(runFolder)], [undefined, []]);
+    const { server } = createTestServer({ loadsUntil: join(root, 'never') });
+    const loadingRejection = assert.rejects(server.waitUntilReady(), { kind: 'overloaded' });
+    const pid = await until('the program runs', TIMEOUT, async () => server.pid);
     await server.stop();
-    await waiting;
+    await loadingRejection;
     assert.ok(!isRunning(pid));
   });
 
-  test('refuses at once after three failed starts, has the last lines in the log without the key, and recovers', async () => {
-    const repaired = join(root, 'repaired');
-    const { server, told } = serve({ crashesUntil: repaired });
-    await assert.rejects(server.ready(), { kind: 'overloaded' });
+  test('refuses callers at once after three failed starts, logs the last lines without the key, and recovers', async () => {
+    const repairedFile = join(root, 'repaired');
+    const { server, logLines } = createTestServer({ crashesUntil: repairedFile });
+    await assert.rejects(server.waitUntilReady(), { kind: 'overloaded' });
     assert.equal(server.state, 'failing');
-    await assert.rejects(server.ready(), { kind: 'overloaded' });
-    const ended = told.find(({ message }) => message === 'engine process ended');
-    assert.equal(ended?.code, 3);
-    assert.match(String(ended?.stderr), /^no memory left for key \[hidden\]\n.*ended: code 3$/s);
-    writeFileSync(repaired, '');
-    await until('it is repaired', WITHIN, async () => (server.state === 'ready' ? true : undefined));
+    await assert.rejects(server.waitUntilReady(), { kind: 'overloaded' });
+    const exitLine = logLines.find(({ message }) => message === 'engine process ended');
+    assert.equal(exitLine?.code, 3);
+    assert.match(String(exitLine?.stderr), /^no memory left for key \[hidden\]\n.*exited: code 3$/s);
+    writeFileSync(repairedFile, '');
+    await until('the program is ready', TIMEOUT, async () => (server.state === 'ready' ? true : undefined));
     await server.stop();
   });
 
-  test('tells of a program that is not there', async () => {
+  test('logs that its program does not exist', async () => {
     const command = join(root, 'no-such-program');
-    const { server, told, runFolder } = serve({}, { line: () => ({ command, args: [], environment: {} }) });
-    await assert.rejects(server.ready(), { kind: 'overloaded' });
-    assert.match(String(told[0]?.stderr), /no-such-program could not be started.*ENOENT/);
+    const { server, logLines, runFolder } = createTestServer(
+      {},
+      { createLine: () => ({ command, args: [], environment: {} }) },
+    );
+    await assert.rejects(server.waitUntilReady(), { kind: 'overloaded' });
+    assert.match(String(logLines[0]?.stderr), /no-such-program did not start.*ENOENT/);
     await server.stop();
     assert.deepEqual(readdirSync(runFolder), []);
   });
 
-  test('starts a program again that died in mid-answer, at another place with another key', async () => {
-    const { server } = serve();
-    const first = await server.ready();
-    const answer = await call(first, '/die-in-mid-answer');
-    await assert.rejects(answer.text());
-    await untilGone(server, first);
-    const second = await server.ready();
+  test('restarts a program that crashed in the middle of a response, with another key', async () => {
+    const { server } = createTestServer();
+    const first = await server.waitUntilReady();
+    const response = await callProgram(first, '/crash-mid-response');
+    await assert.rejects(response.text());
+    await waitForConfirmedExit(server, first);
+    const second = await server.waitUntilReady();
     assert.notEqual(second.apiKey, first.apiKey);
-    assert.equal((await call(second, '/self')).status, 200);
-    assert.equal(await server.gone(first), true, 'known already');
+    assert.equal((await callProgram(second, '/info')).status, 200);
+    assert.equal(await server.confirmExit(first), true, 'already confirmed');
     await server.stop();
   });
 
-  test('a call that failed says nothing about a program that lives', async () => {
-    const { server } = serve();
-    const up = await server.ready();
-    assert.equal((await call(up, '/fail')).status, 500);
-    assert.equal(await server.gone(up), false);
-    assert.equal(await server.ready(), up);
+  test('keeps a running program after a failed call', async () => {
+    const { server } = createTestServer();
+    const program = await server.waitUntilReady();
+    assert.equal((await callProgram(program, '/fail')).status, 500);
+    assert.equal(await server.confirmExit(program), false);
+    assert.equal(await server.waitUntilReady(), program);
     await server.stop();
   });
 
-  test('kills a program that hangs, and starts another', async () => {
-    const { server, told } = serve({}, { times: { heartbeatMs: 20, pingMsMax: 1_000, heartbeatsLostMax: 2 } });
-    const first = await server.ready();
-    const { pid } = await selfOf(first);
-    await call(first, '/hang').catch(() => undefined);
-    await untilEnded([pid]);
-    await untilGone(server, first);
-    assert.notEqual(await server.ready(), first);
-    assert.ok(told.some(({ message }) => message === 'engine process does not answer'));
+  test('kills a program that hangs, and restarts it', async () => {
+    const { server, logLines } = createTestServer(
+      {},
+      { times: { heartbeatMs: 20, heartbeatMsMax: 1_000, heartbeatsLostMax: 2 } },
+    );
+    const first = await server.waitUntilReady();
+    const { pid } = await getProgramInfo(first);
+    await callProgram(first, '/hang').catch(() => undefined);
+    await waitForExit([pid]);
+    await waitForConfirmedExit(server, first);
+    assert.notEqual(await server.waitUntilReady(), first);
+    assert.ok(logLines.some(({ message }) => message === 'engine process does not answer'));
     await server.stop();
   });
 
-  test('ends a program that ignores SIGTERM after its time of grace, and all that it has started', async () => {
-    const { server } = serve({ isDeaf: true, hasChildren: true });
-    const { pid, children } = await selfOf(await server.ready());
+  test('kills a program that ignores SIGTERM after the grace period, with its descendants', async () => {
+    const { server } = createTestServer({ ignoresSigterm: true, hasChildren: true });
+    const { pid, children } = await getProgramInfo(await server.waitUntilReady());
     assert.equal(children.length, 2);
-    const askedAt = performance.now();
+    const stopStartedAt = performance.now();
     await server.stop();
-    assert.ok(performance.now() - askedAt >= 280);
-    await untilEnded([pid, ...children]);
+    assert.ok(performance.now() - stopStartedAt >= 280);
+    await waitForExit([pid, ...children]);
   });
 
-  test('ends what a dead program has started before it starts another', async () => {
-    const { server } = serve({ hasChildren: true });
-    const first = await server.ready();
-    const { pid, children } = await selfOf(first);
+  test('kills the descendants of a dead program before a restart', async () => {
+    const { server } = createTestServer({ hasChildren: true });
+    const first = await server.waitUntilReady();
+    const { pid, children } = await getProgramInfo(first);
     process.kill(pid, 'SIGKILL');
-    await untilGone(server, first);
-    await server.ready();
+    await waitForConfirmedExit(server, first);
+    await server.waitUntilReady();
     assert.deepEqual(children.filter(isRunning), []);
     await server.stop();
   });
 
-  test('ends a program whose guard was killed', async () => {
-    const { server, told } = serve({ hasChildren: true });
-    const first = await server.ready();
-    const { pid, children } = await selfOf(first);
-    process.kill(Number(told.find(({ message }) => message === 'engine process ready')?.pid), 'SIGKILL');
-    await untilEnded([pid, ...children]);
-    await untilGone(server, first);
-    assert.notEqual(await server.ready(), first);
+  test('kills the program of a killed guard, and restarts it', async () => {
+    const { server, logLines } = createTestServer({ hasChildren: true });
+    const first = await server.waitUntilReady();
+    const { pid, children } = await getProgramInfo(first);
+    process.kill(Number(logLines.find(({ message }) => message === 'engine process ready')?.pid), 'SIGKILL');
+    await waitForExit([pid, ...children]);
+    await waitForConfirmedExit(server, first);
+    assert.notEqual(await server.waitUntilReady(), first);
     await server.stop();
   });
 });
 
-describe('nothing of a command server stays', () => {
+describe('command server of a process', () => {
   const url = new URL('../../src/engines/command/command-server.ts', import.meta.url).href;
 
-  /** A process that runs a command server, and whose program listens to no signal. */
-  const startParent = async () => {
+  /** Starts a process with a command server whose program ignores SIGTERM. */
+  const startParentProcess = async () => {
     const runFolder = mkdtempSync(join(root, 'run-'));
-    const place = { port: 0, apiKey: 'KEY', folder: 'FOLDER', host: '' };
+    const parameters = { port: 0, apiKey: 'KEY', folder: 'FOLDER', host: '' };
     const parent = spawn(
       process.execPath,
       [
@@ -264,33 +274,35 @@ describe('nothing of a command server stays', () => {
         '-e',
         `import { createCommandServer } from ${JSON.stringify(url)};
          const log = { info() {}, warn() {} };
-         const line = ${JSON.stringify(lineOf({ isDeaf: true, hasChildren: true })(place))};
+         const line = ${JSON.stringify(createTestLine({ ignoresSigterm: true, hasChildren: true })(parameters))};
          const server = createCommandServer({
            name: 'fake', runFolder: ${JSON.stringify(runFolder)}, environment: process.env, times: { graceMs: 100 },
-           line: ({ port, apiKey }) => ({
+           createLine: ({ port, apiKey }) => ({
              ...line,
              args: line.args.map((word) => (word === '0' ? String(port) : word)),
              environment: { ...line.environment, PROGRAM_KEY: apiKey },
            }),
          }, { log });
-         console.log(JSON.stringify(await server.ready()));`,
+         console.log(JSON.stringify(await server.waitUntilReady()));`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'], detached: true },
     );
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
-    const { pid, children } = await selfOf(JSON.parse(String(line)) as ProgramUp);
+    const { pid, children } = await getProgramInfo(JSON.parse(String(line)) as RunningProgram);
     assert.ok(parent.pid !== undefined && pid > 1 && children.length === 2);
     return { parent: parent.pid, pids: [pid, ...children], runFolder };
   };
 
-  for (const [how, aim] of [
-    ['whose process is killed', (pid: number) => pid],
-    ['whose whole process group is killed', (pid: number) => -pid],
+  for (const [how, getTarget] of [
+    ['leaves nothing behind when the process is killed', (pid: number) => pid],
+    ['leaves nothing behind when the whole process group is killed', (pid: number) => -pid],
   ] as const)
     test(how, async () => {
-      const { parent, pids, runFolder } = await startParent();
-      process.kill(aim(parent), 'SIGKILL');
-      await untilEnded(pids);
-      await until('its folder is gone', WITHIN, async () => (readdirSync(runFolder).length === 0 ? true : undefined));
+      const { parent, pids, runFolder } = await startParentProcess();
+      process.kill(getTarget(parent), 'SIGKILL');
+      await waitForExit(pids);
+      await until('its folder is removed', TIMEOUT, async () =>
+        readdirSync(runFolder).length === 0 ? true : undefined,
+      );
     });
 });

@@ -7,20 +7,20 @@ import { until } from '../until.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const PROGRAM = fileURLToPath(new URL('./__fixtures__/chat-program.ts', import.meta.url));
-const WORDS = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, '{port}', 'THEIR_KEY', '{name}'];
+const PROGRAM = fileURLToPath(new URL('./__fixtures__/fake-chat-server.ts', import.meta.url));
+const COMMAND = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, '{port}', 'SERVER_KEY', '{name}'];
 const CONFIG = `deployments: {drainMs: 3000}
 models:
   svc-plus:
-    command: ${JSON.stringify(WORDS)}
-    environment: { THEIR_KEY: '{key}' }
-    upstreamModel: theirs
+    command: ${JSON.stringify(COMMAND)}
+    environment: { SERVER_KEY: '{key}' }
+    upstreamModel: server-model
     contextTokens: 3000
 `;
-const PATIENCE = { withinMs: 60_000 };
+const TIMEOUT = { timeoutMs: 60_000 };
 
-/** So many connections meet every one of two workers, but for one time in 2^31. */
-const MANY = 32;
+/** Number of connections. The chance that one of two workers gets none of them is 1 in 2^31. */
+const CONNECTIONS = 32;
 
 for (const engine of ['scripted', 'llama'] as const)
   describe(`deployments of a service with two workers, ${engine === 'scripted' ? 'scripted' : 'each unit a program'}`, () => {
@@ -30,7 +30,7 @@ for (const engine of ['scripted', 'llama'] as const)
     });
     after(() => parley.stop());
 
-    /** On a connection of its own, so that any worker may get it. */
+    /** Sends a request on a new connection, so that any worker may receive it. */
     const send = (method: string, path: string, body?: Fields): Promise<Response> =>
       fetch(`${parley.address}${path}`, {
         method,
@@ -41,92 +41,95 @@ for (const engine of ['scripted', 'llama'] as const)
       const response = await send(method, `/api/v1/deployments${path}`, body);
       return { status: response.status, output: ((await response.json()) as { output?: Fields }).output ?? {} };
     };
-    const settled = (name: string, status: string, ready: number) =>
-      until(`${name} ${status} ${ready}\n${parley.output()}`, PATIENCE, async () => {
+    const waitForStatus = (name: string, status: string, ready: number) =>
+      until(`${name} ${status} ${ready}\n${parley.output()}`, TIMEOUT, async () => {
         const { output } = await call('GET', `/${name}`);
         return output['status'] === status && output['ready_capacity'] === ready ? output : undefined;
       });
-    const chat = async (model: string, content = 'Hi') => {
+    const sendChat = async (model: string, content = 'Hi') => {
       const messages = [{ role: 'user', content }];
       const response = await send('POST', '/compatible-mode/v1/chat/completions', { model, messages, stream: true });
       return { status: response.status, text: await response.text() };
     };
-    const chats = (model: string) => Promise.all(Array.from({ length: MANY }, () => chat(model)));
-    /** Until no worker answers otherwise: each hears of changes of others within a second. */
-    const all = (model: string, status: number) =>
-      until(`all answer ${status}`, PATIENCE, async () =>
-        (await chats(model)).every((each) => each.status === status) ? true : undefined,
+    const sendManyChats = (model: string) => Promise.all(Array.from({ length: CONNECTIONS }, () => sendChat(model)));
+    /** Waits until all workers answer with a status. A worker learns of a change within a second. */
+    const waitForAllWorkers = (model: string, status: number) =>
+      until(`all answer ${status}`, TIMEOUT, async () =>
+        (await sendManyChats(model)).every((each) => each.status === status) ? true : undefined,
       );
-    /** Of the deployment: how many of its programs have said that they are ready. */
-    const programs = (): number =>
+    /** Counts log lines about ready programs of the deployment. */
+    const countPrograms = (): number =>
       [...parley.output().matchAll(/"engine":"svc-plus-both .*"msg":"engine process ready"/g)].length;
 
-    test('are called through either worker, and made once', async () => {
+    test('answer calls of both workers, with each unit started once', async () => {
       const { output } = await call('POST', '', { model_name: 'svc-plus', plan: 'mu', capacity: 2, suffix: 'both' });
       assert.equal(output['status'], 'PENDING');
-      await settled('svc-plus-both', 'RUNNING', 2);
-      await all('svc-plus-both', 200);
-      const wanted = engine === 'scripted' ? 0 : 2;
-      // Lines of the log may come behind the answers.
-      await until('the log lines of both, and of the programs', PATIENCE, async () => {
-        const told = parley.output().matchAll(/"worker":(\d).*"operation":"chat-completions.create".*svc-plus-both/g);
-        const workers = new Set([...told].map(([, worker]) => worker));
-        return workers.size === 2 && programs() >= wanted ? true : undefined;
+      await waitForStatus('svc-plus-both', 'RUNNING', 2);
+      await waitForAllWorkers('svc-plus-both', 200);
+      const programsExpected = engine === 'scripted' ? 0 : 2;
+      // Log lines may arrive after the responses.
+      await until('log lines of both workers and of the programs', TIMEOUT, async () => {
+        const logLines = parley
+          .output()
+          .matchAll(/"worker":(\d).*"operation":"chat-completions.create".*svc-plus-both/g);
+        const workers = new Set([...logLines].map(([, worker]) => worker));
+        return workers.size === 2 && countPrograms() >= programsExpected ? true : undefined;
       });
-      assert.equal(programs(), wanted);
+      assert.equal(countPrograms(), programsExpected);
     });
 
-    test('are scaled while they are called: what is begun ends, and no call fails', async () => {
-      let isOver = false;
+    test('are scaled during calls without a failed call', async () => {
+      let isStopped = false;
       const statuses: number[] = [];
       const callers = Array.from({ length: 4 }, async () => {
-        while (!isOver) statuses.push((await chat('svc-plus-both', 'script:["one ",{"delayMs":50},"two"]')).status);
+        while (!isStopped)
+          statuses.push((await sendChat('svc-plus-both', 'script:["one ",{"delayMs":50},"two"]')).status);
       });
       for (const capacity of [1, 3, 2]) {
         await call('PUT', '/svc-plus-both/scale', { capacity });
-        await settled('svc-plus-both', 'RUNNING', capacity);
-        const seen = statuses.length;
-        await until('it is called', PATIENCE, async () => (statuses.length > seen + 8 ? true : undefined));
+        await waitForStatus('svc-plus-both', 'RUNNING', capacity);
+        const statusCount = statuses.length;
+        await until('calls are answered', TIMEOUT, async () => (statuses.length > statusCount + 8 ? true : undefined));
       }
-      isOver = true;
+      isStopped = true;
       await Promise.all(callers);
       assert.deepEqual(new Set(statuses), new Set([200]));
     });
 
-    test('take no calls at 0, in either worker, and take them again', async () => {
+    test('refuse calls in both workers at capacity 0, and accept them again after scaling up', async () => {
       await call('PUT', '/svc-plus-both/scale', { capacity: 0 });
-      await settled('svc-plus-both', 'STOPPED', 0);
-      await all('svc-plus-both', 503);
-      const said =
-        /Deployment svc-plus-both serves no calls: its status is STOPPED\. Its capacity is 0; scale it up to use it\./;
-      // A worker hears of it half a second later.
-      await until('both workers say why', PATIENCE, async () => {
-        const texts = await Promise.all(Array.from({ length: 8 }, async () => (await chat('svc-plus-both')).text));
-        return texts.every((text) => said.test(text)) ? true : undefined;
+      await waitForStatus('svc-plus-both', 'STOPPED', 0);
+      await waitForAllWorkers('svc-plus-both', 503);
+      const message =
+        /Deployment svc-plus-both cannot serve calls: its status is STOPPED\. Its capacity is 0; scale it up to use it\./;
+      // A worker may learn of the change half a second later.
+      await until('both workers report the reason', TIMEOUT, async () => {
+        const texts = await Promise.all(Array.from({ length: 8 }, async () => (await sendChat('svc-plus-both')).text));
+        return texts.every((text) => message.test(text)) ? true : undefined;
       });
       await call('PUT', '/svc-plus-both/scale', { capacity: 1 });
-      await settled('svc-plus-both', 'RUNNING', 1);
-      await all('svc-plus-both', 200);
+      await waitForStatus('svc-plus-both', 'RUNNING', 1);
+      await waitForAllWorkers('svc-plus-both', 200);
     });
 
-    // A program plays no script that hangs.
+    // A program cannot run a script that hangs.
     if (engine === 'scripted') {
-      test('break off what goes on for too long, with a word of why', async () => {
-        const running = chat('svc-plus-both', 'script:["one ",{"hang":true}]');
-        await until('it runs', PATIENCE, async () => {
+      test('abort a stream that outlasts the drain time, with the reason', async () => {
+        const response = sendChat('svc-plus-both', 'script:["one ",{"hang":true}]');
+        await until('the stream runs', TIMEOUT, async () => {
           const text = await (await fetch(`${parley.address}/metrics`, { headers: { connection: 'close' } })).text();
           return /^parley_streams_in_flight 1$/m.test(text) ? true : undefined;
         });
         await call('PUT', '/svc-plus-both/scale', { capacity: 2 });
-        assert.match((await running).text, /svc-plus-both was scaled or deleted/);
+        assert.match((await response).text, /svc-plus-both was scaled or deleted/);
       });
     }
 
-    test('go when no worker holds on to them', async () => {
+    test('are removed when no worker uses them any more', async () => {
       assert.equal((await call('DELETE', '/svc-plus-both')).status, 200);
-      await until('it is gone', PATIENCE, async () =>
+      await until('the deployment is removed', TIMEOUT, async () =>
         (await call('GET', '/svc-plus-both')).status === 404 ? true : undefined,
       );
-      await all('svc-plus-both', 404);
+      await waitForAllWorkers('svc-plus-both', 404);
     });
   });

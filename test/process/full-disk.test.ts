@@ -9,19 +9,19 @@ import { promisify } from 'node:util';
 
 const PROGRAM = fileURLToPath(new URL('__fixtures__/full-disk-program.ts', import.meta.url));
 
-/** Mounts a small disk over a folder, in a namespace of its own, and runs a program there. */
-const ON_A_SMALL_DISK = 'mount -t tmpfs -o size=12m,mode=700 small "$1" && exec "$0" "$2" "$1" 24';
+/** Mounts a small disk over a folder in a new namespace, and runs a program there. */
+const RUN_ON_SMALL_DISK = 'mount -t tmpfs -o size=12m,mode=700 small "$1" && exec "$0" "$2" "$1" 24';
 
-function lacksNamespaces(): string | false {
+function getSkipReason(): string | false {
   try {
     execFileSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'probe', '/mnt'], { stdio: 'ignore' });
     return false;
   } catch {
-    return 'no disk can be mounted for it here';
+    return 'this machine cannot mount a disk in a namespace';
   }
 }
 
-interface Told {
+interface ProgramReport {
   readonly native: {
     readonly status: number;
     readonly body: {
@@ -35,25 +35,25 @@ interface Told {
 }
 
 test(
-  'a file that the disk has no room for is refused for that reason, and its siblings are kept',
+  'refuses a file that does not fit on the disk, and stores the other files of the request',
   {
-    skip: lacksNamespaces(),
+    skip: getSkipReason(),
     timeout: 60_000,
   },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'parley-full-'));
     try {
       const program = [process.execPath, folder, PROGRAM];
-      const { stdout } = await promisify(execFile)('unshare', ['-rm', 'sh', '-c', ON_A_SMALL_DISK, ...program]);
-      const { native, compatible, incoming, list, warnings } = JSON.parse(stdout) as Told;
-      const message = 'The service has no room left on its disk at the moment. Please try again later.';
+      const { stdout } = await promisify(execFile)('unshare', ['-rm', 'sh', '-c', RUN_ON_SMALL_DISK, ...program]);
+      const { native, compatible, incoming, list, warnings } = JSON.parse(stdout) as ProgramReport;
+      const message = 'The disk of the service is full at the moment. Please try again later.';
       assert.equal(native.status, 200, stdout);
       assert.equal(native.body.data.uploaded_files.length, 2);
       assert.deepEqual(native.body.data.failed_uploads, [
         { name: '25165824.bin', code: 'ServiceUnavailable', message },
       ]);
       assert.deepEqual([compatible.status, compatible.body.error.code], [503, 'ServiceUnavailable']);
-      assert.equal(warnings.filter((warning) => /no room for a file.*ENOSPC/.test(warning)).length, 2, stdout);
+      assert.equal(warnings.filter((warning) => /file storage is full.*ENOSPC/.test(warning)).length, 2, stdout);
       assert.deepEqual([incoming, list.data.total], [[], 2]);
     } finally {
       await rm(folder, { recursive: true });

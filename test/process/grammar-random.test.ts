@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
 import type { Llama } from 'node-llama-cpp';
-import { randomTrials } from '../../src/grammar/__fixtures__/random-schemas.ts';
+import { createRandomTrials } from '../../src/grammar/__fixtures__/random-trials.ts';
 
 const SCHEMAS = Number(process.env['GRAMMAR_SCHEMAS'] ?? 10_000);
 
@@ -10,28 +10,28 @@ interface NativeGrammar {
   isTextCompatible(text: string): boolean;
 }
 
-/** In so many tests, so that none is near the limit of its time on a busy machine. */
-const SHARES = 4;
+/** Number of tests, so that each of them stays far below the time limit on a busy machine. */
+const TESTS = 4;
 
-describe(`the engine's own parser agrees on grammars of ${SCHEMAS} random schemas`, () => {
+describe(`llama.cpp agrees with Parley on grammars of ${SCHEMAS} random schemas`, () => {
   let llama: Llama;
   before(async () => {
     llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.disabled });
   });
   after(() => llama.dispose());
 
-  const share = Math.ceil(SCHEMAS / SHARES);
-  for (const from of Array.from({ length: SHARES }, (_, at) => 1_000_000 + at * share)) {
-    test(`from ${from} on`, async () => {
+  const schemasPerTest = Math.ceil(SCHEMAS / TESTS);
+  for (const firstSeed of Array.from({ length: TESTS }, (_, at) => 1_000_000 + at * schemasPerTest)) {
+    test(`seeds from ${firstSeed}`, async () => {
       let count = 0;
-      for (const { seed, gbnf, accepted, rejected } of randomTrials(from, share)) {
-        // The library does not show it, but tests its own grammars with it.
+      for (const { seed, gbnf, accepted, rejected } of createRandomTrials(firstSeed, schemasPerTest)) {
+        // A private field, which the library uses to test its own grammars.
         const native = Reflect.get(await llama.createGrammar({ grammar: gbnf }), '_grammar') as NativeGrammar;
         for (const text of accepted) assert.ok(native.isTextCompatible(text), `seed ${seed}: ${text}\n${gbnf}`);
         for (const text of rejected) assert.ok(!native.isTextCompatible(text), `seed ${seed}: ${text}\n${gbnf}`);
         count++;
       }
-      assert.ok(count > share * 0.8, `${count} were compiled`);
+      assert.ok(count > schemasPerTest * 0.8, `${count} were compiled`);
     });
   }
 });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What package.json names in `files`, and what npm adds by itself. */
+/** Entries of `files` in package.json, and what npm always adds. */
 const PUBLISHED = ['bin', 'catalogue', 'package.json', 'README.md', 'LICENSE', '.npmrc'];
 
 describe('the published package', () => {
@@ -18,7 +18,7 @@ describe('the published package', () => {
   after(() => rmSync(folder, { recursive: true }));
 
   before(() => {
-    // Staged outside the checkout: a dist left in it would not be the one of the next change.
+    // Staged outside of the checkout, because a later test must not find a dist folder of this run.
     mkdirSync(stage);
     for (const name of PUBLISHED) {
       if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
@@ -26,13 +26,13 @@ describe('the published package', () => {
     execFileSync(process.execPath, ['scripts/build.ts', '--out', join(stage, 'dist')], { cwd: root });
     execFileSync('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: stage, stdio: 'pipe' });
     const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
-    assert.ok(tarball, 'npm pack made no tarball');
+    assert.ok(tarball, 'npm pack created no tarball');
     mkdirSync(installed, { recursive: true });
     execFileSync('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1']);
     symlinkSync(join(root, 'node_modules'), join(installed, 'node_modules'));
   });
 
-  test('holds the command, the compiled code, the catalogue, the readme and the licence', () => {
+  test('contains the command, the compiled code, the catalogue, the readme and the license', () => {
     const threads = ['dist/engines/grammar-worker.js', 'dist/generation/answer-check-worker.js'];
     for (const path of ['bin/parley.js', 'dist/cli.js', ...threads, 'catalogue/models.json', 'README.md', 'LICENSE']) {
       assert.ok(existsSync(join(installed, path)), `${path} is missing`);
@@ -40,7 +40,7 @@ describe('the published package', () => {
     assert.ok(statSync(join(installed, 'bin/parley.js')).mode & 0o100, 'bin/parley.js is not executable');
   });
 
-  test('holds no sources, no tests and no fixtures', () => {
+  test('contains no sources, tests or fixtures', () => {
     const paths = readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter(
       (path) => !path.startsWith('node_modules'),
     );
@@ -48,12 +48,12 @@ describe('the published package', () => {
     assert.deepEqual(unwanted, []);
   });
 
-  // On the Node of this run, and on the one the shell has: an older one must find its way to a newer one.
+  // The Node of this run, and the one on the PATH: an older Node must find a newer one.
   for (const [name, node] of [
     ['this Node', process.execPath],
     ['the Node on the PATH', 'node'],
   ] as const) {
-    test(`runs on ${name}, without a warning`, () => {
+    test(`runs on ${name} without a warning`, () => {
       const run = spawnSync(node, [join(installed, 'bin/parley.js'), '--help'], { cwd: folder, encoding: 'utf8' });
       assert.equal(run.status, 0, run.stderr);
       assert.match(run.stdout, /Usage: parley/);
@@ -61,7 +61,7 @@ describe('the published package', () => {
     });
   }
 
-  test('passes a refusal on as the exit code', () => {
+  test('exits with an error for an unknown command', () => {
     const run = spawnSync('node', [join(installed, 'bin/parley.js'), 'no-such-command'], { encoding: 'utf8' });
     assert.notEqual(run.status, 0);
     assert.equal(run.signal, null);

@@ -5,21 +5,21 @@ import { startParley } from '../clients/harness.ts';
 import type { ParleyProcess } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
-const PROGRAM = fileURLToPath(new URL('./__fixtures__/chat-program.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./__fixtures__/fake-chat-server.ts', import.meta.url));
 
-const words = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, '{port}', 'THEIR_KEY', '{name}'];
-// The service is ready when this one has given a token.
+const command = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, '{port}', 'SERVER_KEY', '{name}'];
+// The service is ready when the program has produced a token.
 const CONFIG = `models:
   svc-plus:
-    command: ${JSON.stringify(words)}
+    command: ${JSON.stringify(command)}
     args: ['{sequences} at once', 'of {context}']
-    environment: { THEIR_KEY: '{key}' }
-    upstreamModel: theirs
+    environment: { SERVER_KEY: '{key}' }
+    upstreamModel: server-model
     contextTokens: 3000
 `;
 
 for (const workers of [1, 2])
-  describe(`a program of any kind, with ${workers === 1 ? 'one worker' : 'two workers'}`, () => {
+  describe(`model server started as a program, with ${workers === 1 ? 'one worker' : 'two workers'}`, () => {
     let parley: ParleyProcess;
     before(async () => {
       parley = await startParley({
@@ -30,30 +30,30 @@ for (const workers of [1, 2])
     });
     after(() => parley.stop());
 
-    test('is started with what its entry says, and speaks by the format', async () => {
-      const answers = Array.from({ length: 8 }, async () => {
-        const answer = await fetch(`${parley.baseUrl}/chat/completions`, {
+    test('starts with the arguments of its entry, and answers in the chat completions format', async () => {
+      const responses = Array.from({ length: 8 }, async () => {
+        const response = await fetch(`${parley.baseUrl}/chat/completions`, {
           method: 'POST',
           headers: {
             authorization: `Bearer ${parley.key}`,
             'content-type': 'application/json',
-            // So that any worker may get it.
+            // A new connection, so that any worker may receive the request.
             connection: 'close',
           },
           body: JSON.stringify({ model: 'svc-plus', messages: [{ role: 'user', content: 'How?' }] }),
         });
-        return { status: answer.status, text: await answer.text() };
+        return { status: response.status, text: await response.text() };
       });
-      for (const { status, text } of await Promise.all(answers)) {
+      for (const { status, text } of await Promise.all(responses)) {
         assert.equal(status, 200, text);
-        assert.match(text, /"content":"I was told theirs 3 at once of 3000\."/);
+        assert.match(text, /"content":"Arguments: server-model 3 at once of 3000\."/);
       }
     });
 
-    test('has one process for all', async () => {
-      const started = (): number => parley.output().split('"msg":"engine process ready"').length - 1;
-      // The line may come behind the answers.
-      await until('it is logged', { withinMs: 10_000 }, async () => (started() > 0 ? true : undefined));
-      assert.equal(started(), 1, parley.output());
+    test('runs in one process for all workers', async () => {
+      const countStarts = (): number => parley.output().split('"msg":"engine process ready"').length - 1;
+      // The log line may arrive after the responses.
+      await until('the start is logged', { timeoutMs: 10_000 }, async () => (countStarts() > 0 ? true : undefined));
+      assert.equal(countStarts(), 1, parley.output());
     });
   });

@@ -4,9 +4,9 @@ import { RESEARCH_REPORT_TOKENS } from '../../src/core/limits.ts';
 import { createSseParser } from '../../src/lib/sse.ts';
 import type { SseFrame } from '../../src/lib/sse.ts';
 import { type CorpusParley, startCorpusParley } from '../clients/corpus-parley.ts';
-import { answerIn, assertAsksBack, assertResearched } from '../clients/researched.ts';
+import { joinAnswer, assertClarifyingQuestion, assertSupportedReport } from '../clients/research-assertions.ts';
 
-/** What the corpus says enough of, and how long the report is to be. */
+/** Questions that the corpus answers, and the requested kind of report. */
 const QUESTIONS = [
   ['Plugins and encapsulation in Fastify', 'model_detailed_report'],
   ['Hooks and the request lifecycle in Fastify', 'model_detailed_report'],
@@ -20,35 +20,38 @@ const QUESTIONS = [
   ['Parsing command line options with commander', 'model_summary_report'],
 ] as const;
 
-describe('deep research over two hundred real documents, in the words of its sources', () => {
+describe('deep research over 200 real documents', () => {
   let parley: CorpusParley;
   before(async () => {
     parley = await startCorpusParley();
   });
   after(() => parley.stop());
 
-  const ask = async (messages: readonly object[], outputFormat: string): Promise<readonly SseFrame[]> => {
+  const requestResearch = async (messages: readonly object[], outputFormat: string): Promise<readonly SseFrame[]> => {
     const { address, key } = parley;
-    const answer = await fetch(`${address}/api/v1/services/aigc/text-generation/generation`, {
+    const response = await fetch(`${address}/api/v1/services/aigc/text-generation/generation`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-dashscope-sse': 'enable' },
       body: JSON.stringify({ model: 'qwen-deep-research', input: { messages }, output_format: outputFormat }),
     });
-    assert.equal(answer.status, 200);
+    assert.equal(response.status, 200);
     const parser = createSseParser({ sizeMax: 1024 * 1024 });
-    return parser.push(await answer.text());
+    return parser.push(await response.text());
   };
 
   for (const [question, outputFormat] of QUESTIONS)
-    it(`has ${outputFormat === 'model_detailed_report' ? 'a detailed report' : 'a summary'} of: ${question}`, async () => {
-      const asked = { role: 'user', content: question };
-      const first = await ask([asked], outputFormat);
-      assertAsksBack(first);
-      const back = { role: 'assistant', content: answerIn(first) };
-      const frames = await ask([asked, back, { role: 'user', content: 'All of it.' }], outputFormat);
-      const report = await assertResearched(frames, parley.read);
+    it(`writes ${outputFormat === 'model_detailed_report' ? 'a detailed report' : 'a summary'} from sentences of its sources: ${question}`, async () => {
+      const questionMessage = { role: 'user', content: question };
+      const firstFrames = await requestResearch([questionMessage], outputFormat);
+      assertClarifyingQuestion(firstFrames);
+      const clarification = { role: 'assistant', content: joinAnswer(firstFrames) };
+      const frames = await requestResearch(
+        [questionMessage, clarification, { role: 'user', content: 'All of it.' }],
+        outputFormat,
+      );
+      const report = await assertSupportedReport(frames, parley.readSource);
       const tokens = report.match(/\S+/g)?.length ?? 0;
-      const size = RESEARCH_REPORT_TOKENS[outputFormat === 'model_detailed_report' ? 'detailed' : 'summary'];
-      assert.ok(tokens >= size.min && tokens <= size.max, `${tokens} tokens`);
+      const limits = RESEARCH_REPORT_TOKENS[outputFormat === 'model_detailed_report' ? 'detailed' : 'summary'];
+      assert.ok(tokens >= limits.min && tokens <= limits.max, `${tokens} tokens`);
     });
 });

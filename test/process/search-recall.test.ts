@@ -3,16 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createExtract } from '../../src/documents/extract.ts';
-import { createQuickExtract } from '../../src/documents/extract-quickly.ts';
+import { createDocumentExtractor } from '../../src/documents/document-extractor.ts';
+import { createInlineExtractor } from '../../src/documents/inline-extractor.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSearchIndexOperator } from '../../src/resources/search-index/operator.ts';
 import { createSearchIndex, type SearchIndex } from '../../src/resources/search-index/search.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
-import { type Corpus, makeCorpus } from '../corpus.ts';
+import { type Corpus, createCorpus } from '../corpus.ts';
 import { DIALECTS } from '../contracts/__fixtures__/dialects.ts';
 
-/** Questions as somebody asks them who does not know the name, and the package that has the answer. */
+/** Questions without the name of a package, and the packages that answer them. */
 const QUESTIONS: readonly [string, RegExp][] = [
   ['How do I color text in the terminal?', /^(chalk|yoctocolors|ansi-styles)\//],
   ['Which library parses YAML documents and keeps comments?', /^yaml\//],
@@ -46,25 +46,29 @@ const QUESTIONS: readonly [string, RegExp][] = [
   ['detect the language of a text', /^eld\//],
 ];
 
-/** What nothing in it is about. */
-const STRANGE = ['sourdough bread hydration percentage', 'Napoleon retreat from Moscow winter', '量子力学的测量问题'];
+/** Questions that no document answers. */
+const UNRELATED_QUESTIONS = [
+  'sourdough bread hydration percentage',
+  'Napoleon retreat from Moscow winter',
+  '量子力学的测量问题',
+];
 
 for (const { name, dialect } of DIALECTS.slice(1)) {
-  describe(`two hundred real documents in the local index on ${name}`, () => {
+  describe(`local index of 200 real documents on ${name}`, () => {
     let folder = '';
     let store: Store;
     let corpus: Corpus;
     let searchIndex: SearchIndex;
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'parley-recall-'));
-      corpus = await makeCorpus(join(folder, 'packages'));
+      corpus = await createCorpus(join(folder, 'packages'));
       store = await openStore({ dialect: dialect(folder) });
-      const extract = createQuickExtract(createExtract());
+      const extract = createInlineExtractor(createDocumentExtractor());
       const operator = createSearchIndexOperator({ store, clock: systemClock, extract });
       const { signal } = new AbortController();
       const { report } = await operator.add({ sources: [join(folder, 'packages')] }, { signal });
       assert.deepEqual(
-        report.problems.filter(({ reason }) => reason !== 'It has no words.'),
+        report.problems.filter(({ reason }) => reason !== 'The document has no words.'),
         [],
       );
       assert.equal(report.added + report.failed, corpus.documents.length);
@@ -75,30 +79,30 @@ for (const { name, dialect } of DIALECTS.slice(1)) {
       await rm(folder, { recursive: true });
     });
 
-    const ask = async (text: string, resultsMax = 3) => {
-      const query = { text, workspace: 'primary', breadth: 'first', resultsMax, withDomains: false } as const;
+    const search = async (text: string, resultsMax = 3) => {
+      const query = { text, workspace: 'primary', breadth: 'first', resultsMax, usesDomainProviders: false } as const;
       const { results } = await searchIndex(query, new AbortController().signal);
       return results;
     };
 
-    it('are as many as that', () => assert.ok(corpus.documents.length >= 200, `${corpus.documents.length}`));
+    it('has at least 200 documents', () => assert.ok(corpus.documents.length >= 200, `${corpus.documents.length}`));
 
-    it('answer nine questions of ten within the first three', async () => {
+    it('finds the answers to 90 % of the questions among the first three results', async () => {
       const missed: string[] = [];
-      for (const [question, wanted] of QUESTIONS) {
-        const paths = (await ask(question)).map(({ url }) =>
+      for (const [question, expected] of QUESTIONS) {
+        const paths = (await search(question)).map(({ url }) =>
           decodeURIComponent(url.slice('parley-index:packages/'.length)),
         );
-        if (!paths.some((path) => wanted.test(path))) missed.push(`${question} -> ${paths.join(', ')}`);
+        if (!paths.some((path) => expected.test(path))) missed.push(`${question} -> ${paths.join(', ')}`);
       }
       const recall = 1 - missed.length / QUESTIONS.length;
       assert.ok(recall >= 0.9, `${recall.toFixed(2)}: ${missed.join('\n')}`);
     });
 
-    it('say nothing to what none of them is about', async () => {
-      for (const question of STRANGE)
+    it('returns nothing for unrelated questions', async () => {
+      for (const question of UNRELATED_QUESTIONS)
         assert.deepEqual(
-          (await ask(question)).map(({ url }) => url),
+          (await search(question)).map(({ url }) => url),
           [],
           question,
         );

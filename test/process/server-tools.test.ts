@@ -11,45 +11,45 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
-import { callOf, says } from '../clients/script.ts';
+import { encodeToolCall, encodeScript } from '../clients/engine-script.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
-/** The issue's bound for what a caller's end ends is 1 s: so many looks, 50 ms apart. */
-const GONE_WITHIN_LOOKS = 20;
+/** Number of 50 ms polls within which searches and programs of a disconnected caller must end: 1 s together. */
+const POLLS_MAX = 20;
 
-/** A service is started, its sandbox attacked, and a command or a program run: each has a limit of its own within it. */
-const PREPARING = { timeout: 240_000 };
+/** Timeout in ms for starting a service, verifying its sandbox, and running a command or program. */
+const SETUP_OPTIONS = { timeout: 240_000 };
 
-/** So many connections meet both of two workers, but for one time in 2^11. */
+/** Number of connections. The chance that one of two workers gets none of them is 1 in 2^11. */
 const CONNECTIONS = 12;
 
 const PAGE = `<!doctype html><html lang="en"><head><title>Brenwick</title></head>
 <body><main><h1>Brenwick</h1><p>The lighthouse of Brenwick is 41 metres tall.</p></main></body></html>`;
 
-/** Serves a page, and a search that never ends. */
-interface Web {
+/** A web server with one page, and a search that never responds. */
+interface FakeWeb {
   readonly url: string;
-  /** Searches that are open. */
-  searches(): number;
+  /** Returns the number of open searches. */
+  countOpenSearches(): number;
   close(): void;
 }
 
-async function startWeb(): Promise<Web> {
-  let searches = 0;
-  const server: Server = createServer((request, answer) => {
-    if (request.url === '/brenwick') return void answer.writeHead(200, { 'content-type': 'text/html' }).end(PAGE);
-    if (!request.url?.startsWith('/search')) return void answer.writeHead(404).end();
-    searches += 1;
-    answer.once('close', () => void (searches -= 1));
+async function startFakeWeb(): Promise<FakeWeb> {
+  let openSearches = 0;
+  const server: Server = createServer((request, response) => {
+    if (request.url === '/brenwick') return void response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE);
+    if (!request.url?.startsWith('/search')) return void response.writeHead(404).end();
+    openSearches += 1;
+    response.once('close', () => void (openSearches -= 1));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const bound = server.address();
+  const address = server.address();
   return {
-    url: `http://127.0.0.1:${typeof bound === 'object' && bound ? bound.port : 0}`,
-    searches: () => searches,
+    url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    countOpenSearches: () => openSearches,
     close() {
       server.close();
       server.closeAllConnections();
@@ -57,27 +57,32 @@ async function startWeb(): Promise<Web> {
   };
 }
 
-/** The sorting of a message, with the query that the model writes for it. */
-const searchesFor = (query: string) => ({
+/** Creates the script step that classifies the message and writes the search query. */
+const createSearchStep = (query: string) => ({
   when: 'You sort messages',
   say: [JSON.stringify({ message: 'asks for facts', search: query })],
 });
 
-const computes = (code: string, ...told: readonly unknown[]) => [
-  { when: ' gave: ', say: ['</think>', ...told] },
-  { when: 'You can call functions', say: ['</think>', callOf('code_interpreter', { code })] },
+const createCodeSteps = (code: string, ...answer: readonly unknown[]) => [
+  { when: ' gave: ', say: ['</think>', ...answer] },
+  { when: 'You can call functions', say: ['</think>', encodeToolCall('code_interpreter', { code })] },
 ];
 
-const NATIVE = '/api/v1/services/aigc/text-generation/generation';
+const NATIVE_PATH = '/api/v1/services/aigc/text-generation/generation';
 
-const ask = (parley: Parley, content: string, parameters: object, { isStreamed = false, signal }: Asking = {}) =>
-  fetch(`${parley.address}${NATIVE}`, {
+const sendRequest = (
+  parley: Parley,
+  content: string,
+  parameters: object,
+  { isStreamed = false, signal }: RequestOptions = {},
+) =>
+  fetch(`${parley.address}${NATIVE_PATH}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${parley.key}`,
       'content-type': 'application/json',
       ...(isStreamed ? { 'x-dashscope-sse': 'enable' } : {}),
-      // Each its own connection, so that any worker may get it.
+      // A new connection, so that any worker may receive the request.
       connection: 'close',
     },
     body: JSON.stringify({
@@ -88,19 +93,19 @@ const ask = (parley: Parley, content: string, parameters: object, { isStreamed =
     ...(signal ? { signal } : {}),
   });
 
-interface Asking {
+interface RequestOptions {
   readonly isStreamed?: boolean;
   readonly signal?: AbortSignal;
 }
 
-const SEARCHING = { enable_search: true, search_options: { enable_source: true, enable_citation: true } };
-const COMPUTING = { enable_code_interpreter: true, enable_thinking: true, incremental_output: true };
+const SEARCH_PARAMETERS = { enable_search: true, search_options: { enable_source: true, enable_citation: true } };
+const CODE_PARAMETERS = { enable_code_interpreter: true, enable_thinking: true, incremental_output: true };
 
-async function search(parley: Parley, title: string, content: string): Promise<void> {
-  const answer = await ask(parley, content, SEARCHING);
-  const told: unknown = await answer.json();
-  assert.equal(answer.status, 200, JSON.stringify(told));
-  const { output, usage } = told as {
+async function assertSearchWorks(parley: Parley, title: string, content: string): Promise<void> {
+  const response = await sendRequest(parley, content, SEARCH_PARAMETERS);
+  const body: unknown = await response.json();
+  assert.equal(response.status, 200, JSON.stringify(body));
+  const { output, usage } = body as {
     readonly output: {
       readonly search_info: { readonly search_results: readonly { readonly title: string; readonly url: string }[] };
       readonly choices: readonly { readonly message: { readonly content: string } }[];
@@ -115,11 +120,11 @@ async function search(parley: Parley, title: string, content: string): Promise<v
   assert.deepEqual(usage.plugins, { search: { count: 1, strategy: 'turbo' } });
 }
 
-const FOUND = `How tall is it?\n${says(searchesFor('lighthouse of Brenwick'), 'The lighthouse of Brenwick is 41 metres tall [1].')}`;
+const SEARCH_PROMPT = `How tall is it?\n${encodeScript(createSearchStep('lighthouse of Brenwick'), 'The lighthouse of Brenwick is 41 metres tall [1].')}`;
 
-async function compute(parley: Parley): Promise<void> {
-  const asked = says(...computes('print(1234 * 5678)', 'It is 7006652.'));
-  const text = await (await ask(parley, asked, COMPUTING, { isStreamed: true })).text();
+async function assertProgramWorks(parley: Parley): Promise<void> {
+  const prompt = encodeScript(...createCodeSteps('print(1234 * 5678)', 'It is 7006652.'));
+  const text = await (await sendRequest(parley, prompt, CODE_PARAMETERS, { isStreamed: true })).text();
   assert.match(
     text,
     /"tool_info":\[\{"code_interpreter":\{"code":"print\(1234 \* 5678\)"\},"type":"code_interpreter"\}\]/,
@@ -127,21 +132,25 @@ async function compute(parley: Parley): Promise<void> {
   assert.match(text, /"content":"It is 7006652\."/);
 }
 
-/** All processes below one, by what the kernel says. */
-function processesBelow(pid: number): readonly number[] {
-  const below = new Map<number, number[]>();
+/** Lists all live descendants of a process from /proc. */
+function listDescendants(pid: number): readonly number[] {
+  const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    const parent = parentOf(Number(name));
-    if (parent !== undefined) below.set(parent, [...(below.get(parent) ?? []), Number(name)]);
+    const parent = getParent(Number(name));
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
-  const found: number[] = [];
-  for (let next = below.get(pid) ?? []; next.length > 0; next = next.flatMap((each) => below.get(each) ?? []))
-    found.push(...next);
-  return found;
+  const descendants: number[] = [];
+  for (
+    let generation = children.get(pid) ?? [];
+    generation.length > 0;
+    generation = generation.flatMap((each) => children.get(each) ?? [])
+  )
+    descendants.push(...generation);
+  return descendants;
 }
 
-function parentOf(pid: number): number | undefined {
+function getParent(pid: number): number | undefined {
   try {
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
@@ -152,48 +161,48 @@ function parentOf(pid: number): number | undefined {
   }
 }
 
-const isAlive = (pid: number): boolean => parentOf(pid) !== undefined;
+const isAlive = (pid: number): boolean => getParent(pid) !== undefined;
 
-async function toolsOf(
+async function getTools(
   parley: Parley,
 ): Promise<readonly { readonly tool: string; readonly state: string; readonly reason?: string }[]> {
-  const ready: unknown = await (await fetch(`${parley.address}/ready`)).json();
-  return (ready as { readonly tools: readonly { readonly tool: string; readonly state: string }[] }).tools;
+  const report: unknown = await (await fetch(`${parley.address}/ready`)).json();
+  return (report as { readonly tools: readonly { readonly tool: string; readonly state: string }[] }).tools;
 }
 
 /**
- * Asserts that something is gone within a second in which the service's processes run: only looks count at which they all
- * have answered, so that one that the machine lets stand still is not late.
+ * Asserts that a condition becomes true within one second in which the processes of the service run. Counts only polls
+ * at which all processes have answered, so that a machine that stalls does not fail the test.
  */
-async function assertGoneSoon(parley: Parley, what: string, isGone: () => boolean): Promise<void> {
-  let looks = 0;
-  await until(what, { withinMs: 60_000 }, async () => {
-    const asked = Array.from({ length: CONNECTIONS }, async () => {
-      const answer = await fetch(`${parley.address}/health`, { headers: { connection: 'close' } });
-      await answer.body?.cancel();
+async function assertSoon(parley: Parley, description: string, isTrue: () => boolean): Promise<void> {
+  let polls = 0;
+  await until(description, { timeoutMs: 60_000 }, async () => {
+    const healthChecks = Array.from({ length: CONNECTIONS }, async () => {
+      const response = await fetch(`${parley.address}/health`, { headers: { connection: 'close' } });
+      await response.body?.cancel();
     });
-    await Promise.all(asked);
-    if (isGone()) return true;
-    looks += 1;
-    assert.ok(looks <= GONE_WITHIN_LOOKS, `${what}: not within ${looks} looks`);
+    await Promise.all(healthChecks);
+    if (isTrue()) return true;
+    polls += 1;
+    assert.ok(polls <= POLLS_MAX, `${description}: not within ${polls} polls`);
     return undefined;
   });
 }
 
-/** Once it is known whether programs can be contained here. */
-const interpreterOf = (parley: Parley) =>
-  until('the sandbox was attacked', { withinMs: 90_000 }, async () => {
-    const told = (await toolsOf(parley)).find(({ tool }) => tool === 'code interpreter');
-    return told?.state === 'unproven' ? undefined : told;
+/** Waits until the sandbox is verified, and returns the state of the code interpreter. */
+const waitForInterpreter = (parley: Parley) =>
+  until('the sandbox is verified', { timeoutMs: 90_000 }, async () => {
+    const interpreter = (await getTools(parley)).find(({ tool }) => tool === 'code interpreter');
+    return interpreter?.state === 'unproven' ? undefined : interpreter;
   });
 
 for (const workers of [1, 2])
-  describe(`search and programs of a running service with ${workers === 1 ? 'one process' : 'two workers'}`, () => {
-    let web: Web;
+  describe(`server tools of a service with ${workers === 1 ? 'one process' : 'two workers'}`, () => {
+    let web: FakeWeb;
     let parley: ParleyProcess;
     let offReason: string | undefined;
     before(async () => {
-      web = await startWeb();
+      web = await startFakeWeb();
       parley = await startParley({
         engine: 'scripted',
         sequences: 8,
@@ -204,8 +213,8 @@ for (const workers of [1, 2])
           PARLEY_CODE_INTERPRETER_WARM: '0',
         },
       });
-      const told = await interpreterOf(parley);
-      if (told?.state !== 'on') offReason = told?.reason ?? 'the interpreter is off';
+      const interpreter = await waitForInterpreter(parley);
+      if (interpreter?.state !== 'on') offReason = interpreter?.reason ?? 'the interpreter is off';
       const env = { ...process.env, PARLEY_SEARCH_PAGES_ALLOW: '127.0.0.1' };
       const args = [
         '--disable-warning=ExperimentalWarning',
@@ -218,105 +227,116 @@ for (const workers of [1, 2])
       ];
       const { stdout } = await promisify(execFile)(process.execPath, args, { env });
       assert.match(stdout, /^127\.0\.0\.1: 1 added/);
-    }, PREPARING);
+    }, SETUP_OPTIONS);
     after(async () => {
       await parley?.stop();
       web?.close();
     });
 
-    test('are told by /ready and at the start', async () => {
-      const tools = await toolsOf(parley);
+    test('are listed by /ready and at the start', async () => {
+      const tools = await getTools(parley);
       assert.deepEqual(
         tools.map(({ tool }) => tool),
         ['web search', 'code interpreter'],
       );
-      // Several processes find it out one by one.
-      // The log speaks of the interpreter before them.
-      const lines = await parley.outputWith(/Tools of models/);
-      assert.match(
-        lines,
-        /Tools of models\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|off|unproven)/,
+      // Each process verifies its sandbox by itself, so several log lines may precede this one.
+      const lines = await parley.waitForOutput(/Model tools/);
+      assert.match(lines, /Model tools\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|off|unproven)/);
+    });
+
+    test('answer from a page that a command added to the index', async () => {
+      await assertSearchWorks(parley, 'Brenwick', SEARCH_PROMPT);
+    });
+
+    test('run a program, and use its result in the answer', async (context) => {
+      if (offReason !== undefined) return context.skip(offReason);
+      await assertProgramWorks(parley);
+    });
+
+    test('abort the search of a caller that disconnects', async () => {
+      const caller = new AbortController();
+      const content = `Zebras?\n${encodeScript(createSearchStep('zebra'), 'None.')}`;
+      const response = sendRequest(parley, content, SEARCH_PARAMETERS, { signal: caller.signal }).catch(
+        () => undefined,
       );
+      await until('the search has started', { timeoutMs: 20_000 }, async () =>
+        web.countOpenSearches() > 0 ? true : undefined,
+      );
+      caller.abort();
+      await response;
+      await assertSoon(parley, 'the search is aborted', () => web.countOpenSearches() === 0);
     });
 
-    test('an answer rests on what a command has put into the index', async () => {
-      await search(parley, 'Brenwick', FOUND);
-    });
-
-    test('a program runs, and its result is in the answer', async (context) => {
+    test('kill the program of a caller that disconnects', async (context) => {
       if (offReason !== undefined) return context.skip(offReason);
-      await compute(parley);
-    });
-
-    test('a caller who goes ends the search', async () => {
-      const gone = new AbortController();
-      const content = `Zebras?\n${says(searchesFor('zebra'), 'None.')}`;
-      const answer = ask(parley, content, SEARCHING, { signal: gone.signal }).catch(() => undefined);
-      await until('the search has begun', { withinMs: 20_000 }, async () => (web.searches() > 0 ? true : undefined));
-      gone.abort();
-      await answer;
-      await assertGoneSoon(parley, 'nobody searches', () => web.searches() === 0);
-    });
-
-    test('a caller who goes ends the program', async (context) => {
-      if (offReason !== undefined) return context.skip(offReason);
-      const [before, gone] = [new Set(processesBelow(parley.pid)), new AbortController()];
-      const running = await startEndless(parley, before, gone.signal);
-      gone.abort();
-      await assertGoneSoon(parley, 'its processes are gone', () => !running.some(isAlive));
+      const [processesBefore, caller] = [new Set(listDescendants(parley.pid)), new AbortController()];
+      const processes = await startEndlessProgram(parley, processesBefore, caller.signal);
+      caller.abort();
+      await assertSoon(parley, 'its processes have exited', () => !processes.some(isAlive));
     });
   });
 
-/** A program without an end. @returns its processes. */
-async function startEndless(
+/** Starts an endless program. @returns its processes. */
+async function startEndlessProgram(
   parley: Parley,
-  before: ReadonlySet<number>,
+  processesBefore: ReadonlySet<number>,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  const answer = await ask(parley, says(...computes('while True: pass', 'Never.')), COMPUTING, {
-    isStreamed: true,
-    signal,
-  });
-  assert.equal(answer.status, 200);
+  const response = await sendRequest(
+    parley,
+    encodeScript(...createCodeSteps('while True: pass', 'Never.')),
+    CODE_PARAMETERS,
+    {
+      isStreamed: true,
+      signal,
+    },
+  );
+  assert.equal(response.status, 200);
   let text = '';
   const decoder = new TextDecoder();
   const reading = (async () => {
-    for await (const bytes of answer.body ?? []) text += decoder.decode(bytes, { stream: true });
+    for await (const bytes of response.body ?? []) text += decoder.decode(bytes, { stream: true });
   })().catch(() => undefined);
-  await until('the program runs', { withinMs: 60_000 }, async () => (text.includes('tool_info') ? true : undefined));
+  await until('the program runs', { timeoutMs: 60_000 }, async () => (text.includes('tool_info') ? true : undefined));
   void reading;
-  const running = processesBelow(parley.pid).filter((pid) => !before.has(pid));
-  assert.notDeepEqual(running, []);
-  return running;
+  const processes = listDescendants(parley.pid).filter((pid) => !processesBefore.has(pid));
+  assert.notDeepEqual(processes, []);
+  return processes;
 }
 
-describe('a service', () => {
-  test('that is stopped leaves no process of a program', PREPARING, (context) => endWhileComputing('SIGTERM', context));
-  test('that is killed leaves no process of a program', PREPARING, (context) => endWhileComputing('SIGKILL', context));
+describe('service with a running program', () => {
+  test('leaves no process of the program when it is stopped', SETUP_OPTIONS, (context) =>
+    assertNoProcessLeft('SIGTERM', context),
+  );
+  test('leaves no process of the program when it is killed', SETUP_OPTIONS, (context) =>
+    assertNoProcessLeft('SIGKILL', context),
+  );
 });
 
-async function endWhileComputing(signal: 'SIGTERM' | 'SIGKILL', context: TestContext): Promise<void> {
+async function assertNoProcessLeft(signal: 'SIGTERM' | 'SIGKILL', context: TestContext): Promise<void> {
   const parley = await startParley({
     engine: 'scripted',
     env: { PARLEY_CODE_INTERPRETER_WARM: '1', PARLEY_SHUTDOWN_GRACE_MS: '500' },
   });
-  const gone = new AbortController();
-  let told: Awaited<ReturnType<typeof interpreterOf>>;
-  let running: readonly number[] = [];
+  const caller = new AbortController();
+  let interpreter: Awaited<ReturnType<typeof waitForInterpreter>>;
+  let processes: readonly number[] = [];
   try {
-    told = await interpreterOf(parley);
-    if (told?.state === 'on') await startEndless(parley, new Set(), gone.signal);
-    running = processesBelow(parley.pid);
+    interpreter = await waitForInterpreter(parley);
+    if (interpreter?.state === 'on') await startEndlessProgram(parley, new Set(), caller.signal);
+    processes = listDescendants(parley.pid);
     if (signal === 'SIGKILL') process.kill(parley.pid, 'SIGKILL');
   } finally {
     if (signal === 'SIGTERM') await parley.stop();
-    gone.abort();
+    caller.abort();
   }
   try {
-    await until('they are gone', { withinMs: 20_000 }, async () => (running.some(isAlive) ? undefined : true));
+    await until('all processes have exited', { timeoutMs: 20_000 }, async () =>
+      processes.some(isAlive) ? undefined : true,
+    );
   } finally {
-    // What dies may write its last file there.
+    // A dying process may still be writing its last file.
     await rm(parley.data, { recursive: true, force: true, maxRetries: 10 });
   }
-  if (told?.state !== 'on') context.skip(told?.reason ?? 'the interpreter is off');
+  if (interpreter?.state !== 'on') context.skip(interpreter?.reason ?? 'the interpreter is off');
 }

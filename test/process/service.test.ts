@@ -9,13 +9,18 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
-import { logLines } from '../log-lines.ts';
+import { findLogLines } from '../log-lines.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-const WITHIN = { withinMs: 30_000 };
+const TIMEOUT = { timeoutMs: 30_000 };
 
-const chat = (parley: Pick<Parley, 'baseUrl' | 'key'>, content: string, more: object = {}, init: RequestInit = {}) =>
+const sendChat = (
+  parley: Pick<Parley, 'baseUrl' | 'key'>,
+  content: string,
+  more: object = {},
+  init: RequestInit = {},
+) =>
   fetch(`${parley.baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
@@ -23,45 +28,47 @@ const chat = (parley: Pick<Parley, 'baseUrl' | 'key'>, content: string, more: ob
     ...init,
   });
 
-/** This process goes on meanwhile: the service gives up connections on which it is silent for 20 s. */
-const command = async (parley: Parley, ...args: string[]) => {
-  const words = ['--disable-warning=ExperimentalWarning', CLI, ...args, '--data', parley.data];
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = once(child, 'close') as Promise<[number | null]>;
+/** Runs a command without blocking this process: the service closes connections that are silent for 20 s. */
+const runCommand = async (parley: Parley, ...args: string[]) => {
+  const nodeArgs = ['--disable-warning=ExperimentalWarning', CLI, ...args, '--data', parley.data];
+  const child = spawn(process.execPath, nodeArgs, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'close') as Promise<[number | null]>;
   const [stdout, stderr] = await Promise.all([readText(child.stdout), readText(child.stderr)]);
-  const [status] = await ended;
+  const [status] = await closed;
   return { status, stdout, stderr };
 };
 
-describe('a running service', () => {
+describe('running service', () => {
   let parley: ParleyProcess;
   before(async () => {
     parley = await startParley({ engine: 'scripted', sequences: 64 });
   });
   after(() => parley.stop());
 
-  test('keeps key, operator token and database to its owner', () => {
+  test('makes key, operator token and database readable for its user only', () => {
     for (const file of ['key', 'operator-token', 'parley.db'])
       assert.equal(statSync(join(parley.data, file)).mode & 0o777, 0o600, file);
   });
 
-  test('prints the interfaces, the addresses, the key once, a line to try, and a first answer', async () => {
-    const output = await parley.outputWith(/first after/);
+  test('prints the interfaces, the addresses, the key once, an example command, and a first answer', async () => {
+    const output = await parley.waitForOutput(/first after/);
     assert.match(output, /Chat completions +on/);
     assert.match(output, /Messages +on/);
     assert.match(output, /Deep research +on/);
     assert.match(output, /Reranking +off +No reranking model is configured/);
     assert.match(output, /China \(Beijing\)/);
-    assert.equal(output.split(parley.key).length, 2, 'the key stands there once');
+    assert.equal(output.split(parley.key).length, 2, 'the key is printed once');
     assert.match(output, /curl http:\/\/127\.0\.0\.1:\d+\/v1\/chat\/completions/);
     assert.match(output, /You said: In one short sentence/);
   });
 
-  test('answers 50 streams at once, each whole', async () => {
+  test('completes 50 concurrent streams', async () => {
     const texts = await Promise.all(
       Array.from({ length: 50 }, async (_, i) => {
-        const answer = await chat(parley, `script:[{"repeat":"w${i} ","times":40,"perTick":1}]`, { stream: true });
-        return { i, text: await answer.text() };
+        const response = await sendChat(parley, `script:[{"repeat":"w${i} ","times":40,"perTick":1}]`, {
+          stream: true,
+        });
+        return { i, text: await response.text() };
       }),
     );
     for (const { i, text } of texts) {
@@ -70,9 +77,9 @@ describe('a running service', () => {
     }
   });
 
-  test('breaks off a stream whose engine fails, without an end mark', async () => {
+  test('ends a stream with an error and without [DONE] when the engine fails', async () => {
     const text = await (
-      await chat(parley, 'script:["Hel",{"delayMs":30},{"fail":"engine-failed"}]', { stream: true })
+      await sendChat(parley, 'script:["Hel",{"delayMs":30},{"fail":"engine-failed"}]', { stream: true })
     ).text();
     assert.match(text, /"content":"Hel"/);
     assert.match(text, /data: \{"error":\{/);
@@ -80,67 +87,67 @@ describe('a running service', () => {
     assert.ok(!text.includes('"finish_reason":"stop"'));
   });
 
-  test('an engine that vanishes is a failure with a real status, never an empty answer', async () => {
-    const answer = await chat(parley, 'script:[{"delayMs":1},{"vanish":true}]');
-    assert.equal(answer.status, 500);
-    assert.equal(((await answer.json()) as { error: { code: string } }).error.code, 'internal_error');
+  test('returns 500 when the engine vanishes', async () => {
+    const response = await sendChat(parley, 'script:[{"delayMs":1},{"vanish":true}]');
+    assert.equal(response.status, 500);
+    assert.equal(((await response.json()) as { error: { code: string } }).error.code, 'internal_error');
   });
 
-  test('counts in the log what a stream that was left had consumed', async () => {
+  test('logs the usage of a stream that the client aborted', async () => {
     const leaving = new AbortController();
-    const answer = await chat(
+    const response = await sendChat(
       parley,
       'script:["one ","two ",{"hang":true}]',
       { stream: true },
       { signal: leaving.signal },
     );
-    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail();
-    // The two words may come one by one.
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader() ?? assert.fail();
+    // The two words may arrive separately.
     for (let text = ''; !text.includes('"two "');) text += (await reader.read()).value ?? assert.fail(text);
     leaving.abort();
-    const requestId = answer.headers.get('x-request-id') ?? '';
-    const facts = await until('the log line', WITHIN, async () =>
-      logLines(parley.output(), 'request').find((line) => line['requestId'] === requestId),
+    const requestId = response.headers.get('x-request-id') ?? '';
+    const logLine = await until('the log line', TIMEOUT, async () =>
+      findLogLines(parley.output(), 'request').find((line) => line['requestId'] === requestId),
     );
-    assert.equal(facts['completionTokens'], 2);
-    assert.equal(facts['ended'], 'cancelled');
-    assert.ok(!JSON.stringify(facts).includes('one '));
+    assert.equal(logLine['completionTokens'], 2);
+    assert.equal(logLine['ended'], 'cancelled');
+    assert.ok(!JSON.stringify(logLine).includes('one '));
   });
 
-  test('keys made by the command work at once, and are refused soon after they are revoked', async () => {
-    const made = await command(parley, 'keys', 'create', '--workspace', 'team-a', '--json');
-    assert.equal(made.status, 0, made.stderr);
-    const { id, key } = JSON.parse(made.stdout) as { id: string; key: string };
-    assert.equal((await chat({ ...parley, key }, 'Hi')).status, 200);
-    assert.equal((await command(parley, 'keys', 'revoke', id)).status, 0);
-    // It is remembered for 5 s. A request is late by when it was sent: how soon it was answered is the machine's matter.
+  test('accepts keys of the command at once, and refuses them soon after revocation', async () => {
+    const created = await runCommand(parley, 'keys', 'create', '--workspace', 'team-a', '--json');
+    assert.equal(created.status, 0, created.stderr);
+    const { id, key } = JSON.parse(created.stdout) as { id: string; key: string };
+    assert.equal((await sendChat({ ...parley, key }, 'Hi')).status, 200);
+    assert.equal((await runCommand(parley, 'keys', 'revoke', id)).status, 0);
+    // The service caches a key for 5 s. The time of sending counts, because the response may be slow on a busy machine.
     const revokedAt = performance.now();
-    await until('the refusal', WITHIN, async () => {
+    await until('the refusal', TIMEOUT, async () => {
       const sentMs = performance.now() - revokedAt;
-      const isRefused = (await chat({ ...parley, key }, 'Hi')).status === 401;
-      assert.ok(isRefused || sentMs < 6_000, `taken after ${sentMs} ms`);
+      const isRefused = (await sendChat({ ...parley, key }, 'Hi')).status === 401;
+      assert.ok(isRefused || sentMs < 6_000, `accepted after ${sentMs} ms`);
       return isRefused ? true : undefined;
     });
   });
 
-  test('takes up models that are added to the file while it runs', async () => {
-    const added = await command(parley, 'models', 'add', 'house-model', '--hub', 'owner/repo/model.gguf');
+  test('serves models that a command adds while it runs', async () => {
+    const added = await runCommand(parley, 'models', 'add', 'added-model', '--hub', 'owner/repo/model.gguf');
     assert.equal(added.status, 0, added.stderr);
-    await until('the new model', WITHIN, async () =>
-      (await chat(parley, 'Hi', { model: 'house-model' })).status === 200 ? true : undefined,
+    await until('the new model', TIMEOUT, async () =>
+      (await sendChat(parley, 'Hi', { model: 'added-model' })).status === 200 ? true : undefined,
     );
   });
 
-  test('a slip in the file leaves the models as they are', async () => {
+  test('keeps its models when the configuration file becomes invalid', async () => {
     const file = join(parley.data, 'parley.yaml');
     const good = readFileSync(file, 'utf8');
     writeFileSync(file, `${good}\nmodels: [`);
-    await parley.outputWith(/The models stay as they are/);
-    assert.equal((await chat(parley, 'Hi', { model: 'house-model' })).status, 200);
+    await parley.waitForOutput(/The models were not reloaded/);
+    assert.equal((await sendChat(parley, 'Hi', { model: 'added-model' })).status, 200);
     writeFileSync(file, good);
   });
 
-  test('/health is open, /ready and /metrics need the loopback or the operator token', async () => {
+  test('serves /health to everyone, and /ready and /metrics to the loopback or with the operator token', async () => {
     assert.equal((await fetch(`${parley.address}/health`)).status, 200);
     assert.equal((await fetch(`${parley.address}/metrics`)).status, 200);
     const forwarded = { 'x-forwarded-for': '203.0.113.9' };
@@ -153,15 +160,15 @@ describe('a running service', () => {
   });
 });
 
-test('SIGTERM lets a running answer end, refuses new ones, and leaves nothing behind', async () => {
+test('finishes a running answer after SIGTERM, refuses new requests, and leaves no process', async () => {
   const parley = await startParley({ engine: 'scripted' });
-  const running = await chat(parley, 'script:["begin ",{"delayMs":1500},"end"]', { stream: true });
-  const text = running.text();
+  const response = await sendChat(parley, 'script:["begin ",{"delayMs":1500},"end"]', { stream: true });
+  const text = response.text();
   const stopped = parley.stop();
-  await until('new connections are refused', WITHIN, async () => {
+  await until('new connections are refused', TIMEOUT, async () => {
     try {
-      const late = await chat(parley, 'Hi');
-      return late.status === 503 ? true : undefined;
+      const lateResponse = await sendChat(parley, 'Hi');
+      return lateResponse.status === 503 ? true : undefined;
     } catch {
       return true;
     }
@@ -172,7 +179,7 @@ test('SIGTERM lets a running answer end, refuses new ones, and leaves nothing be
   assert.ok(!existsSync(parley.data));
 });
 
-describe('several regions on one machine', () => {
+describe('service with several regions', () => {
   let parley: ParleyProcess;
   before(async () => {
     parley = await startParley({
@@ -191,12 +198,12 @@ describe('several regions on one machine', () => {
   });
   after(() => parley.stop());
 
-  test('the start names every region and how it is reached', async () => {
-    const output = await parley.outputWith(/Try:/);
-    // Lines of the log come by the other stream, at any place.
-    const told = output.split('\n').filter((line) => !line.startsWith('{'));
-    const first = told.findIndex((line) => line.includes('China (Beijing)'));
-    const lines = told.slice(first, first + 12);
+  test('prints every region with its addresses and host names', async () => {
+    const output = await parley.waitForOutput(/Try:/);
+    // Log lines come from the other stream and may appear anywhere.
+    const printedLines = output.split('\n').filter((line) => !line.startsWith('{'));
+    const firstIndex = printedLines.findIndex((line) => line.includes('China (Beijing)'));
+    const lines = printedLines.slice(firstIndex, firstIndex + 12);
     assert.deepEqual(
       lines.map((line) => line.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'URL').replaceAll(/ +/g, ' ')),
       [
@@ -210,16 +217,16 @@ describe('several regions on one machine', () => {
         ' native URL/api/v1',
         ' host name {workspace}.ap-southeast-1.example.test (on URL)',
         ' host name legacy.example.test (on URL; deprecated)',
-        'US (Virginia) (us-east-1)', // shares the socket above
+        'US (Virginia) (us-east-1)', // Uses the listener above.
         ' host name us.example.test (on URL)',
       ],
     );
   });
 
-  /** `fetch` does not let a caller choose the Host header. */
-  const models = (host: string, key: string) =>
+  /** Requests the model list. `fetch` does not allow a Host header. */
+  const requestModels = (host: string, key: string) =>
     new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
-      const sent = request(
+      const outgoing = request(
         `${parley.baseUrl}/models`,
         { headers: { host, authorization: `Bearer ${key}` } },
         (response) => {
@@ -229,12 +236,12 @@ describe('several regions on one machine', () => {
           response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
         },
       );
-      sent.on('error', reject);
-      sent.end();
+      outgoing.on('error', reject);
+      outgoing.end();
     });
 
-  test('a key works in its own region and, where the host names one, its own workspace', async () => {
-    const made = await command(
+  test('accepts a key in its region only, and on a host name with a workspace in that workspace only', async () => {
+    const created = await runCommand(
       parley,
       'keys',
       'create',
@@ -244,21 +251,21 @@ describe('several regions on one machine', () => {
       'team-a',
       '--json',
     );
-    const { key } = JSON.parse(made.stdout) as { key: string };
-    assert.equal((await models('team-a.ap-southeast-1.example.test', key)).status, 200);
-    assert.equal((await models('team-b.ap-southeast-1.example.test', key)).status, 403);
-    const elsewhere = await models('127.0.0.1', key);
-    assert.equal(elsewhere.status, 401);
-    assert.match(elsewhere.body, /Singapore.*Beijing/);
+    const { key } = JSON.parse(created.stdout) as { key: string };
+    assert.equal((await requestModels('team-a.ap-southeast-1.example.test', key)).status, 200);
+    assert.equal((await requestModels('team-b.ap-southeast-1.example.test', key)).status, 403);
+    const otherRegion = await requestModels('127.0.0.1', key);
+    assert.equal(otherRegion.status, 401);
+    assert.match(otherRegion.body, /Singapore.*Beijing/);
   });
 
-  test('an address that is to go says so in every answer', async () => {
-    const made = await command(parley, 'keys', 'create', '--region', 'ap-southeast-1', '--json');
-    const { key } = JSON.parse(made.stdout) as { key: string };
-    const answer = await models('legacy.example.test', key);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers['deprecation'], `@${Date.parse('2026-01-31') / 1000}`);
-    assert.match(String(answer.headers['link']), /^<https:\/\/docs\.example\.test\/move>; rel="/);
-    assert.equal((await models('127.0.0.1', parley.key)).headers['deprecation'], undefined);
+  test('sends a deprecation header on a deprecated host name', async () => {
+    const created = await runCommand(parley, 'keys', 'create', '--region', 'ap-southeast-1', '--json');
+    const { key } = JSON.parse(created.stdout) as { key: string };
+    const response = await requestModels('legacy.example.test', key);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers['deprecation'], `@${Date.parse('2026-01-31') / 1000}`);
+    assert.match(String(response.headers['link']), /^<https:\/\/docs\.example\.test\/move>; rel="/);
+    assert.equal((await requestModels('127.0.0.1', parley.key)).headers['deprecation'], undefined);
   });
 });

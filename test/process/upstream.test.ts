@@ -3,17 +3,17 @@ import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { streamed, testServer } from '../../src/engines/upstream/__fixtures__/server.ts';
-import type { Asked, Reply, TestServer } from '../../src/engines/upstream/__fixtures__/server.ts';
+import { replyWithStream, startFakeServer } from '../../src/engines/upstream/__fixtures__/fake-server.ts';
+import type { ReceivedRequest, FakeReply, FakeServer } from '../../src/engines/upstream/__fixtures__/fake-server.ts';
 import { startParley } from '../clients/harness.ts';
 import type { ParleyProcess } from '../clients/harness.ts';
-import { startToyServer } from '../contracts/__fixtures__/toy-server.ts';
-import type { ToyServer } from '../contracts/__fixtures__/toy-server.ts';
+import { startFakeInferenceServer } from '../contracts/__fixtures__/fake-inference-server.ts';
+import type { FakeInferenceServer } from '../contracts/__fixtures__/fake-inference-server.ts';
 import { until } from '../until.ts';
 
-// From the configuration through the service to HTTP: every word of an entry with `url` has its effect.
+// Covers the whole way from the configuration through the service to HTTP, for every setting of an entry with `url`.
 
-/** Far below the default time limits of an upstream, and far above what a busy machine takes for one answer. */
+/** Milliseconds per answer: far below the default time limits of an upstream, far above what a busy machine needs. */
 const ANSWER_MS_MAX = 20_000;
 
 const KEY = 'sk-of-the-upstream-4711';
@@ -25,44 +25,45 @@ const IMAGE = [
 ];
 
 const CHAT = '/v1/chat/completions';
-const card = (more: object = {}): Reply => ({ object: 'list', data: [{ id: 'their-model', ...more }] });
-const say = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
-const answers = streamed(
-  say('Hello.'),
+const createModelList = (more: object = {}): FakeReply => ({ object: 'list', data: [{ id: 'server-model', ...more }] });
+const createDelta = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+const helloReply = replyWithStream(
+  createDelta('Hello.'),
   { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
   { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } },
 );
 
-/** Repeats the key that it was given, as some servers do in their errors. */
-const betrays =
-  (status: number): Reply =>
+/** Returns an error that repeats the received key, as some servers do. */
+const createKeyEchoReply =
+  (status: number): FakeReply =>
   (_, response, { headers }) =>
     response.writeHead(status).end(JSON.stringify({ error: { message: `refused: ${headers.authorization}` } }));
 
-/** Keeps the connection open for ever, after its first words or before them. */
-const hangs =
-  (first: string): Reply =>
+/** Keeps the connection open forever, after a first piece of text or before any. */
+const createHangingReply =
+  (firstText: string): FakeReply =>
   (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-    if (first !== '') response.write(`data: ${JSON.stringify(say(first))}\n\n`);
+    if (firstText !== '') response.write(`data: ${JSON.stringify(createDelta(firstText))}\n\n`);
   };
 
-const chatsOf = ({ asked }: TestServer): Asked[] => asked.filter(({ path }) => path.endsWith('/chat/completions'));
-const bodyOf = (asked: Asked | undefined) => asked?.body as Readonly<Record<string, unknown>>;
+const listChatRequests = ({ requests }: FakeServer): ReceivedRequest[] =>
+  requests.filter(({ path }) => path.endsWith('/chat/completions'));
+const getBody = (request: ReceivedRequest | undefined) => request?.body as Readonly<Record<string, unknown>>;
 
-describe('models that run elsewhere', () => {
-  const servers: TestServer[] = [];
-  const serve = async (...made: Parameters<typeof testServer>): Promise<TestServer> => {
-    const server = await testServer(...made);
+describe('models on upstream servers', () => {
+  const servers: FakeServer[] = [];
+  const startServer = async (...args: Parameters<typeof startFakeServer>): Promise<FakeServer> => {
+    const server = await startFakeServer(...args);
     servers.push(server);
     return server;
   };
   const sockets = new Set<ServerResponse['socket']>();
-  let up: readonly [TestServer, TestServer];
-  let told: TestServer;
-  let typed: TestServer;
-  let proxied: TestServer;
-  let toy: ToyServer;
+  let up: readonly [FakeServer, FakeServer];
+  let reporting: FakeServer;
+  let typed: FakeServer;
+  let proxied: FakeServer;
+  let toy: FakeInferenceServer;
   let parley: ParleyProcess;
   let models: string[];
 
@@ -70,45 +71,50 @@ describe('models that run elsewhere', () => {
     writeFileSync(join(parley.data, 'parley.yaml'), `models:\n${lines.join('\n')}\n`);
 
   before(async () => {
-    const remembers: Reply = (body, response, request) => {
+    const recordSocket: FakeReply = (body, response, request) => {
       sockets.add(request.socket);
-      if (typeof answers === 'function') answers(body, response, request);
+      if (typeof helloReply === 'function') helloReply(body, response, request);
     };
-    const pair = { '/v1/models': card({ max_model_len: 9_000 }), [CHAT]: remembers };
-    // It is us who are to close its connections.
-    const keeping = { keepsMs: 600_000 };
-    up = [await serve(pair, keeping), await serve(pair, keeping)];
-    told = await serve({
-      '/v1/models': card({ owned_by: 'llamacpp' }),
+    const routes = { '/v1/models': createModelList({ max_model_len: 9_000 }), [CHAT]: recordSocket };
+    // The server keeps its connections open, so that only Parley can close them.
+    const keepAlive = { keepAliveMs: 600_000 };
+    up = [await startServer(routes, keepAlive), await startServer(routes, keepAlive)];
+    reporting = await startServer({
+      '/v1/models': createModelList({ owned_by: 'llamacpp' }),
       '/props': { default_generation_settings: { n_ctx: 600 }, modalities: { vision: false, audio: false } },
-      [CHAT]: answers,
+      [CHAT]: helloReply,
     });
-    typed = await serve({ '/v1/models': card(), [CHAT]: answers });
-    // As a forward proxy it is asked for whole addresses; nobody else knows this one.
-    proxied = await serve({
-      'http://upstream.invalid:8080/v1/models': card(),
-      'http://upstream.invalid:8080/v1/chat/completions': answers,
+    typed = await startServer({ '/v1/models': createModelList(), [CHAT]: helloReply });
+    // Acts as a forward proxy, which receives absolute URLs. No other server knows this host.
+    proxied = await startServer({
+      'http://upstream.invalid:8080/v1/models': createModelList(),
+      'http://upstream.invalid:8080/v1/chat/completions': helloReply,
     });
     const [silent, stalled, quoting, refusing] = await Promise.all(
-      [hangs(''), hangs('Well'), betrays(400), betrays(401)].map((reply) =>
-        serve({ '/v1/models': card(), [CHAT]: reply }),
+      [createHangingReply(''), createHangingReply('Well'), createKeyEchoReply(400), createKeyEchoReply(401)].map(
+        (reply) => startServer({ '/v1/models': createModelList(), [CHAT]: reply }),
       ),
     );
-    toy = await startToyServer();
-    const url = (...of: readonly (TestServer | undefined)[]): string =>
-      `[${of.map((server) => `'${server?.base}/v1'`).join(', ')}]`;
+    toy = await startFakeInferenceServer();
+    const formatUrls = (...urlServers: readonly (FakeServer | undefined)[]): string =>
+      `[${urlServers.map((server) => `'${server?.baseUrl}/v1'`).join(', ')}]`;
     models = [
-      `  up: { url: ${url(...up)}, apiKeyEnv: UP_KEY, upstreamModel: their-model, forward: [min_tokens], abilities: { vision: true, tools: true } }`,
-      `  told: { url: ${url(told)} }`,
-      `  typed: { url: ${url(typed)}, server: llama-server }`,
-      `  silent: { url: ${url(silent)}, timeouts: { firstTokenMs: 300 } }`,
-      `  stalled: { url: ${url(stalled)}, timeouts: { idleMs: 300 } }`,
-      `  quoting: { url: ${url(quoting)}, apiKeyEnv: UP_KEY }`,
-      `  refusing: { url: ${url(refusing)}, apiKeyEnv: UP_KEY }`,
+      `  up: { url: ${formatUrls(...up)}, apiKeyEnv: UP_KEY, upstreamModel: server-model, forward: [min_tokens], abilities: { vision: true, tools: true } }`,
+      `  reporting: { url: ${formatUrls(reporting)} }`,
+      `  typed: { url: ${formatUrls(typed)}, server: llama-server }`,
+      `  silent: { url: ${formatUrls(silent)}, timeouts: { firstTokenMs: 300 } }`,
+      `  stalled: { url: ${formatUrls(stalled)}, timeouts: { idleMs: 300 } }`,
+      `  quoting: { url: ${formatUrls(quoting)}, apiKeyEnv: UP_KEY }`,
+      `  refusing: { url: ${formatUrls(refusing)}, apiKeyEnv: UP_KEY }`,
       "  far: { url: 'http://upstream.invalid:8080/v1', apiKeyEnv: UP_KEY }",
       `  toy: { url: '${toy.url}', server: vllm, input: prompt }`,
     ];
-    const env = { HTTP_PROXY: proxied.base, http_proxy: proxied.base, NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1' };
+    const env = {
+      HTTP_PROXY: proxied.baseUrl,
+      http_proxy: proxied.baseUrl,
+      NO_PROXY: '127.0.0.1',
+      no_proxy: '127.0.0.1',
+    };
     parley = await startParley({
       engine: 'scripted',
       config: `models:\n${models.join('\n')}\n`,
@@ -123,62 +129,69 @@ describe('models that run elsewhere', () => {
     }
   });
 
-  const ask = async (model: string, content: unknown, more: object = {}) => {
-    const answer = await fetch(`${parley.baseUrl}/chat/completions`, {
+  const sendChat = async (model: string, content: unknown, more: object = {}) => {
+    const response = await fetch(`${parley.baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, messages: [{ role: 'user', content }], ...more }),
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
     });
-    return { status: answer.status, ignored: answer.headers.get('x-parley-ignored'), text: await answer.text() };
+    return { status: response.status, ignored: response.headers.get('x-parley-ignored'), text: await response.text() };
   };
-  const works = async (...request: Parameters<typeof ask>) => {
-    const answer = await ask(...request);
-    assert.equal(answer.status, 200, answer.text);
-    return answer;
+  const assertChatWorks = async (...args: Parameters<typeof sendChat>) => {
+    const response = await sendChat(...args);
+    assert.equal(response.status, 200, response.text);
+    return response;
   };
   const readyText = async (): Promise<string> => (await fetch(`${parley.address}/ready`)).text();
-  const stateOf = async (model: string): Promise<{ state: string; reason?: string } | undefined> => {
-    const { models: all } = JSON.parse(await readyText()) as {
+  const getModelState = async (model: string): Promise<{ state: string; reason?: string } | undefined> => {
+    const { models } = JSON.parse(await readyText()) as {
       models: { model: string; state: string; reason?: string }[];
     };
-    return all.find((each) => each.model === model);
+    return models.find((entry) => entry.model === model);
   };
-  const hostsOf = (of: readonly TestServer[]): string[] => of.map(({ base }) => new URL(base).host);
+  const getHosts = (hostServers: readonly FakeServer[]): string[] =>
+    hostServers.map(({ baseUrl }) => new URL(baseUrl).host);
 
-  test('are known by their addresses before anybody asks them', async () => {
-    const [one, other] = hostsOf(up);
-    assert.deepEqual(await stateOf('up'), { model: 'up', state: 'on-demand', reason: `served by ${one}, ${other}` });
+  test('are listed with their addresses before the first request', async () => {
+    const [one, other] = getHosts(up);
+    assert.deepEqual(await getModelState('up'), {
+      model: 'up',
+      state: 'on-demand',
+      reason: `served by ${one}, ${other}`,
+    });
   });
 
-  test('are asked at all their addresses, with the key and by their own name', async () => {
-    // All of them go to one address of two for one time in 2^23.
-    const answered = await Promise.all(Array.from({ length: 24 }, (_, at) => works('up', `Conversation ${at}.`)));
-    for (const { text, ignored } of answered) {
+  test('receive requests at all addresses, with the key and the upstream model name', async () => {
+    // The chance that all requests go to one of the two addresses is 1 in 2^23.
+    const responses = await Promise.all(
+      Array.from({ length: 24 }, (_, at) => assertChatWorks('up', `Conversation ${at}.`)),
+    );
+    for (const { text, ignored } of responses) {
       assert.match(text, /"content":"Hello\."/);
       assert.equal(ignored, null);
     }
     for (const server of up) {
-      assert.ok(chatsOf(server).length > 0, server.base);
-      assert.deepEqual([...new Set(server.asked.map(({ headers }) => headers.authorization))], [`Bearer ${KEY}`]);
-      assert.deepEqual([...new Set(chatsOf(server).map((asked) => bodyOf(asked)['model']))], ['their-model']);
+      assert.ok(listChatRequests(server).length > 0, server.baseUrl);
+      assert.deepEqual([...new Set(server.requests.map(({ headers }) => headers.authorization))], [`Bearer ${KEY}`]);
+      assert.deepEqual([...new Set(listChatRequests(server).map((chat) => getBody(chat)['model']))], ['server-model']);
     }
-    assert.deepEqual(await stateOf('up'), { model: 'up', state: 'ready' });
+    assert.deepEqual(await getModelState('up'), { model: 'up', state: 'ready' });
   });
 
-  test('hear the fields that the entry forwards, and images; other fields are named', async () => {
-    const { ignored } = await works('up', IMAGE, { min_tokens: 3, made_up: 1 });
+  test('receive forwarded fields and images, while other fields are reported as ignored', async () => {
+    const { ignored } = await assertChatWorks('up', IMAGE, { min_tokens: 3, made_up: 1 });
     assert.equal(ignored, 'made_up');
     const body = up
-      .flatMap(chatsOf)
-      .map(bodyOf)
+      .flatMap(listChatRequests)
+      .map(getBody)
       .find(({ min_tokens: tokens }) => tokens === 3);
     assert.ok(body && !Object.hasOwn(body, 'made_up'));
     assert.deepEqual(body['messages'], [{ role: 'user', content: IMAGE }]);
   });
 
-  test('are told the orders of a response at the front, as one system message, and what they may know besides', async () => {
-    const answer = await fetch(`${parley.baseUrl}/responses`, {
+  test('receive instructions of the Responses API as one leading system message, and forwarded fields', async () => {
+    const response = await fetch(`${parley.baseUrl}/responses`, {
       method: 'POST',
       headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -193,11 +206,11 @@ describe('models that run elsewhere', () => {
       }),
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
     });
-    assert.equal(answer.status, 200, await answer.text());
-    assert.equal(answer.headers.get('x-parley-ignored'), 'made_up');
+    assert.equal(response.status, 200, await response.text());
+    assert.equal(response.headers.get('x-parley-ignored'), 'made_up');
     const body = up
-      .flatMap(chatsOf)
-      .map(bodyOf)
+      .flatMap(listChatRequests)
+      .map(getBody)
       .find(({ min_tokens: tokens }) => tokens === 4);
     assert.deepEqual(body?.['messages'], [
       { role: 'system', content: 'ONE\n\nTWO' },
@@ -205,51 +218,53 @@ describe('models that run elsewhere', () => {
     ]);
   });
 
-  test('are spoken to as the entry says', async () => {
-    const { ignored } = await works('typed', 'Hi.', { repetition_penalty: 1.1, cache_prompt: false });
+  test('are called in the dialect of the configured server type', async () => {
+    const { ignored } = await assertChatWorks('typed', 'Hi.', { repetition_penalty: 1.1, cache_prompt: false });
     assert.equal(ignored, null);
-    const { repeat_penalty: penalty, cache_prompt: cache } = bodyOf(chatsOf(typed).at(-1));
+    const { repeat_penalty: penalty, cache_prompt: cache } = getBody(listChatRequests(typed).at(-1));
     assert.deepEqual([penalty, cache], [1.1, false]);
-    assert.match((await works('toy', 'Hi.', { max_tokens: 12 })).text, /word0 word1/);
+    assert.match((await assertChatWorks('toy', 'Hi.', { max_tokens: 12 })).text, /word0 word1/);
   });
 
-  test('what they tell of themselves holds from the next request on', async () => {
-    await works('told', 'Hi.');
-    const image = await ask('told', IMAGE);
+  test('apply the metadata of the server from the next request on', async () => {
+    await assertChatWorks('reporting', 'Hi.');
+    const image = await sendChat('reporting', IMAGE);
     assert.equal(image.status, 400);
-    assert.match(image.text, /told has no such input/);
+    assert.match(image.text, /reporting has no such input/);
     const list = await fetch(`${parley.address}/api/v1/models?page_size=100`, {
       headers: { authorization: `Bearer ${parley.key}` },
     });
-    assert.match(await list.text(), /"name":"told"[^}]*"context_window":600,/);
-    assert.equal(chatsOf(told).length, 1);
+    assert.match(await list.text(), /"name":"reporting"[^}]*"context_window":600,/);
+    assert.equal(listChatRequests(reporting).length, 1);
   });
 
-  test('are waited for as long as the entry says', async () => {
+  test('respect the configured timeouts', async () => {
     for (const model of ['silent', 'stalled']) {
-      const { status, text } = await ask(model, 'Hi.');
+      const { status, text } = await sendChat(model, 'Hi.');
       assert.ok(status >= 500, `${model}: ${status} ${text}`);
       assert.match(text, /The upstream did not answer in time/);
     }
   });
 
-  test('are asked through the proxy that the environment names, and only those that it is for', async () => {
-    await works('far', 'Hi.');
-    assert.ok(chatsOf(proxied).length > 0);
-    for (const { path, headers } of proxied.asked) {
+  test('are called through the proxy of the environment, unless NO_PROXY excludes them', async () => {
+    await assertChatWorks('far', 'Hi.');
+    assert.ok(listChatRequests(proxied).length > 0);
+    for (const { path, headers } of proxied.requests) {
       assert.match(path, /^http:\/\/upstream\.invalid:8080\/v1\//);
       assert.equal(headers.authorization, `Bearer ${KEY}`);
     }
   });
 
-  test('go on where one of two addresses is gone, and it is told which', async () => {
-    const [one, other] = hostsOf(up);
-    const gone = servers.shift();
-    assert.equal(gone, up[0]);
+  test('keep answering when one of two addresses fails, and /ready names it', async () => {
+    const [one, other] = getHosts(up);
+    const stopped = servers.shift();
+    assert.equal(stopped, up[0]);
     await up[0][Symbol.asyncDispose]();
-    // None of them goes to that one first for one time in 2^24.
-    await Promise.all(Array.from({ length: 24 }, (_, at) => works('up', `After the end of one, conversation ${at}.`)));
-    const state = await stateOf('up');
+    // The chance that no request tries the stopped address first is 1 in 2^24.
+    await Promise.all(
+      Array.from({ length: 24 }, (_, at) => assertChatWorks('up', `After the stop of one server, conversation ${at}.`)),
+    );
+    const state = await getModelState('up');
     assert.equal(state?.state, 'ready');
     const { reason = '' } = state;
     assert.match(reason, /^served by /);
@@ -257,30 +272,31 @@ describe('models that run elsewhere', () => {
     assert.ok(reason.endsWith(`, ${other}`), reason);
   });
 
-  test('have a key that nobody reads', async () => {
-    const quoted = await ask('quoting', 'Hi.');
-    assert.equal(quoted.status, 400);
-    assert.match(quoted.text, /refused: Bearer \[key\]/);
-    const refused = await ask('refusing', 'Hi.');
-    assert.ok(refused.status >= 500, refused.text);
-    for (const text of [quoted.text, refused.text, await readyText(), parley.output()]) assert.ok(!text.includes(KEY));
+  test('never expose the key in responses, /ready or the log', async () => {
+    const quotingResponse = await sendChat('quoting', 'Hi.');
+    assert.equal(quotingResponse.status, 400);
+    assert.match(quotingResponse.text, /refused: Bearer \[key\]/);
+    const refusingResponse = await sendChat('refusing', 'Hi.');
+    assert.ok(refusingResponse.status >= 500, refusingResponse.text);
+    for (const text of [quotingResponse.text, refusingResponse.text, await readyText(), parley.output()])
+      assert.ok(!text.includes(KEY));
   });
 
-  test('are left alone from the moment when the file names them no more', async () => {
+  test('receive no request after the configuration file removes them', async () => {
     const [, other] = up;
-    await works('up', 'Still here?');
+    await assertChatWorks('up', 'Still here?');
     writeModels(models.filter((line) => !line.startsWith('  up:')));
     process.kill(parley.pid, 'SIGHUP');
-    await until('the model is gone', { withinMs: ANSWER_MS_MAX }, async () =>
-      (await ask('up', '')).status === 404 ? true : undefined,
+    await until('the model is removed', { timeoutMs: ANSWER_MS_MAX }, async () =>
+      (await sendChat('up', '')).status === 404 ? true : undefined,
     );
-    const asked = other.asked.length;
-    assert.equal((await ask('up', 'Hi.')).status, 404);
-    assert.equal(other.asked.length, asked);
-    await until('its connections are closed', { withinMs: ANSWER_MS_MAX }, async () =>
+    const requestCount = other.requests.length;
+    assert.equal((await sendChat('up', 'Hi.')).status, 404);
+    assert.equal(other.requests.length, requestCount);
+    await until('its connections are closed', { timeoutMs: ANSWER_MS_MAX }, async () =>
       [...sockets].every((socket) => socket?.destroyed) ? true : undefined,
     );
-    assert.equal(await stateOf('up'), undefined);
-    await works('typed', 'Hi.');
+    assert.equal(await getModelState('up'), undefined);
+    await assertChatWorks('typed', 'Hi.');
   });
 });

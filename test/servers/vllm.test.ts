@@ -1,34 +1,41 @@
 import assert from 'node:assert/strict';
 import { createCompletionEngine } from '../../src/engines/completion/completion-engine.ts';
 import { createUpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts';
-import { EMBEDDED, engineContract } from '../contracts/engine-contract.ts';
-import type { Declared } from '../contracts/engine-contract.ts';
-import { trialOf } from './reached-server.ts';
+import { EMBEDDED_FEATURES, describeEngineContract } from '../contracts/engine-contract.ts';
+import type { EngineFeatures } from '../contracts/engine-contract.ts';
+import { createSubjectFactory } from './relayed-server.ts';
 
 const address = process.env.PARLEY_TEST_VLLM_URL;
 assert.ok(address !== undefined, 'PARLEY_TEST_VLLM_URL is to name a running vLLM: docs/servers.md');
 
-/** As that page says that it is started. */
+/** Number of concurrent requests with which docs/servers.md starts the server. */
 const SEQUENCES = 4;
 
-const TOKENS: Declared = { ...EMBEDDED, embeddings: false, death: 'upstream-failed' };
-const CHAT: Declared = { ...TOKENS, input: 'chat', grammar: false, phases: false, tokens: false, queues: false };
+const TOKENS: EngineFeatures = { ...EMBEDDED_FEATURES, embeddings: false, failureKind: 'upstream-failed' };
+const CHAT: EngineFeatures = {
+  ...TOKENS,
+  input: 'chat',
+  grammar: false,
+  phases: false,
+  tokens: false,
+  hasQueue: false,
+};
 
-const trial = trialOf(address, {
-  owner: 'vllm',
-  countsAt: '/metrics',
-  counts: /^vllm:num_requests_(?:running|waiting)\{.*\} (\S+)$/gm,
+const createSubject = createSubjectFactory(address, {
+  ownedBy: 'vllm',
+  countsPath: '/metrics',
+  countsPattern: /^vllm:num_requests_(?:running|waiting)\{.*\} (\S+)$/gm,
   sequences: SEQUENCES,
 });
 
-engineContract(
-  'vllm by its tokens',
+describeEngineContract(
+  'vllm with token prompts',
   TOKENS,
-  trial(({ url, model }) => createCompletionEngine({ url, model, server: 'vllm', sequences: SEQUENCES })),
+  createSubject(({ url, model }) => createCompletionEngine({ url, model, server: 'vllm', sequences: SEQUENCES })),
 );
 
-engineContract(
-  'vllm by its chats',
+describeEngineContract(
+  'vllm with chat messages',
   CHAT,
-  trial(({ url, model }) => createUpstreamEngine({ url: `${url}/v1`, model })),
+  createSubject(({ url, model }) => createUpstreamEngine({ url: `${url}/v1`, model })),
 );

@@ -3,7 +3,7 @@ import { isCode, type Rule } from './tree.ts';
 const EXPORT = /^export (?:async )?(?:const|function\*?|class) (\w+)/;
 
 export const usedExports: Rule = {
-  name: 'what is exported is used by another file',
+  name: 'every export is used by another file',
   *check(tree) {
     const code = [...tree.values()].filter(({ path }) => isCode(path));
     const users = new Map<string, Set<string>>();

@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import { isCode, type Rule } from './tree.ts';
 
-/** Bytes; a longer file is data that belongs elsewhere, or more than one idea. */
+/** Size limit of a file in bytes. A longer file is data that belongs elsewhere, or holds more than one idea. */
 const FILE_BYTES_MAX = 128 * 1024;
 
-/** Names that say nothing about what is in the file, as a whole or as one word of it. */
+/** File names, or words of them, that say nothing about the content. */
 const EMPTY_NAME = /^(.*-)?(utils?|helpers?|manager|common|misc)(-.*)?$|^(data|info)$/;
 
 export const fileNames: Rule = {
@@ -19,7 +19,7 @@ export const fileNames: Rule = {
 };
 
 export const fileSizes: Rule = {
-  name: 'no file is larger than 128 KB, but for the lock and fixtures',
+  name: 'no file is larger than 128 KB, except the lock file and fixtures',
   *check(tree) {
     for (const { path, sizeBytes } of tree.values()) {
       if (path === 'package-lock.json' || path.split('/').includes('__fixtures__')) continue;
@@ -29,7 +29,7 @@ export const fileSizes: Rule = {
 };
 
 export const installScripts: Rule = {
-  name: 'no install script runs in any folder that has a package.json',
+  name: 'every folder with a package.json forbids install scripts',
   *check(tree) {
     for (const path of tree.keys()) {
       if (posix.basename(path) !== 'package.json') continue;
@@ -42,7 +42,7 @@ export const installScripts: Rule = {
 };
 
 export const packageScripts: Rule = {
-  name: 'a package script that starts node replaces its shell, so that signals arrive',
+  name: 'a package script that starts node replaces its shell, so that node receives signals',
   *check(tree) {
     for (const { path, lines } of tree.values()) {
       if (posix.basename(path) !== 'package.json') continue;
@@ -57,7 +57,7 @@ export const packageScripts: Rule = {
 };
 
 export const markdownTitles: Rule = {
-  name: 'a page has one title',
+  name: 'a Markdown page has one title',
   *check(tree) {
     for (const { path, lines } of tree.values()) {
       if (!path.endsWith('.md')) continue;

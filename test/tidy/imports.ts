@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { isCode, isTest, type Rule, type Tree } from './tree.ts';
 
-/** Who may import whom: a room sees the rooms of the lines above its own, and never its siblings. */
+/** Who may import whom: a module sees the modules of the lines above its own, and never its siblings. */
 const RANKS: readonly (readonly string[])[] = [
   ['lib'],
   ['core'],
@@ -16,13 +16,13 @@ const RANKS: readonly (readonly string[])[] = [
   ['cli'],
 ];
 
-/** Rooms that see less than their rank allows. */
+/** Modules that see less than their rank allows. */
 const SEES_ONLY: Readonly<Record<string, readonly string[]>> = { http: ['protocols', 'core', 'lib'] };
 
-/** Rooms that are seen by fewer than their rank allows: a part declares its options, and service.ts hands them over. */
+/** Modules that fewer see than their rank allows: a module declares its options, and service.ts passes them. */
 const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service', 'commands', 'cli'] };
 
-/** The only places that know a package. What is not named here takes a decision record and a line. */
+/** The only folders that import a package. A new package needs a decision record and a line here. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   ws: ['src/http/'],
@@ -55,10 +55,10 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   pyodide: ['src/tools/code-interpreter/'],
 };
 
-/** Folders of a room that its other folders may see: what wire formats say alike. */
+/** Folders of a module that its other folders may import: what several wire formats share. */
 const SHARED_FOLDERS = new Set(['protocols/fields']);
 
-/** Packages that only tests know. */
+/** Packages that only tests import. */
 const TEST_PACKAGES = new Set([
   'node:test',
   'fast-check',
@@ -76,8 +76,8 @@ interface Import {
   readonly specifier: string;
 }
 
-/** Tests of either tree wait, and measure what work costs, in the same places. */
-const SHARED: ReadonlySet<string> = new Set(['test/until.ts', 'test/cpu-ms.ts']);
+/** Test helpers that tests in `src` may import too. */
+const SHARED_TEST_HELPERS: ReadonlySet<string> = new Set(['test/until.ts', 'test/measure-cpu-ms.ts']);
 
 export const importDirections: Rule = {
   name: 'an import points to a lower rank, and siblings do not see each other',
@@ -85,19 +85,19 @@ export const importDirections: Rule = {
     for (const { path, line, specifier } of importsOf(tree)) {
       if (!path.startsWith('src/') || !specifier.startsWith('.')) continue;
       const target = posix.join(posix.dirname(path), specifier);
-      if (isTest(path) && SHARED.has(target)) continue;
+      if (isTest(path) && SHARED_TEST_HELPERS.has(target)) continue;
       const fault = target.startsWith('src/') ? direction(path, target) : 'src imports nothing outside src';
       if (fault !== undefined) yield { path, line, message: `${fault} (${specifier})` };
     }
   },
 };
 
-export const roomsOfTheHouse: Rule = {
-  name: 'everything in src stands in a room of the house',
+export const knownModules: Rule = {
+  name: 'every file in src belongs to a known module',
   *check(tree) {
     for (const path of tree.keys()) {
-      if (path.startsWith('src/') && rankOf(roomOf(path)) === -1) {
-        yield { path, line: 1, message: `${roomOf(path)} is not a room of the house` };
+      if (path.startsWith('src/') && rankOf(moduleOf(path)) === -1) {
+        yield { path, line: 1, message: `${moduleOf(path)} is not a module of the architecture` };
       }
     }
   },
@@ -124,7 +124,7 @@ export const packageOwners: Rule = {
 };
 
 function direction(path: string, target: string): string | undefined {
-  const [from, to] = [roomOf(path), roomOf(target)];
+  const [from, to] = [moduleOf(path), moduleOf(target)];
   if (from === to) {
     // A wire format is known to its own folder only.
     const [family, other] = [familyOf(path), familyOf(target)];
@@ -133,7 +133,7 @@ function direction(path: string, target: string): string | undefined {
       ? `protocols/${family} must not see protocols/${other}`
       : undefined;
   }
-  // A test puts together what service.ts puts together, as far as its rank allows.
+  // A test may join modules as service.ts does, as far as its rank allows.
   const only = isTest(path) ? undefined : SEES_ONLY[from];
   if (only && !only.includes(to)) return `${from} sees ${only.join(', ')} only, not ${to}`;
   const by = SEEN_BY[to];
@@ -142,16 +142,16 @@ function direction(path: string, target: string): string | undefined {
   return rankOf(to) === rankOf(from) ? `${from} must not see its sibling ${to}` : `${from} must not see ${to} above it`;
 }
 
-function rankOf(room: string): number {
-  return RANKS.findIndex((rooms) => rooms.includes(room));
+function rankOf(module: string): number {
+  return RANKS.findIndex((modules) => modules.includes(module));
 }
 
 /** `src/http/pump.ts` is in http, `src/cli.ts` in cli. */
-function roomOf(path: string): string {
+function moduleOf(path: string): string {
   return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
 }
 
-/** The folder below the room, for a file that is in one. */
+/** The folder below the module, for a file that is in one. */
 function familyOf(path: string): string | undefined {
   const parts = path.split('/');
   return parts.length > 3 ? parts[2] : undefined;
@@ -161,7 +161,7 @@ function packageOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** Statements begin a line, so no parser is needed to find them; `import()` may stand anywhere. */
+/** Import statements begin a line, so a pattern finds them; `import()` may stand anywhere. */
 const STATEMENT = /^(?:import|export)\s+(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
 const EXPRESSION = /\bimport\('([^']+)'\)/g;
 

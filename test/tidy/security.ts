@@ -2,11 +2,11 @@ import type { Rule } from './tree.ts';
 
 const PAGE = 'docs/security.md';
 
-/** The last cell of a row: a file, and the name of a test in it. */
+/** The last cell of a table row: a test file and the title of a test in it. */
 const ROW = /\| `([^`]+\.test\.ts)`: (.+?) \|$/;
 
 export const securityTests: Rule = {
-  name: 'each threat of the security page has its test',
+  name: 'each threat on the security page names an existing test',
   *check(tree) {
     const page = tree.get(PAGE);
     for (const [index, line] of (page?.lines ?? []).entries()) {
@@ -14,17 +14,17 @@ export const securityTests: Rule = {
       const [, path, name] = ROW.exec(line) ?? [];
       if (path === undefined || name === undefined) {
         yield { path: PAGE, line: index + 1, message: 'names no test' };
-      } else if (!isThere(tree.get(path)?.lines ?? [], name)) {
+      } else if (!hasTest(tree.get(path)?.lines ?? [], name)) {
         yield { path: PAGE, line: index + 1, message: `${path} has no test '${name}'` };
       }
     }
   },
 };
 
-/** By its name, or by one that begins with what varies. */
-function isThere(lines: readonly string[], name: string): boolean {
-  const told = lines.join('\n').replaceAll("\\'", "'");
+/** Finds a test by its title, or by a title that begins with a variable. */
+function hasTest(lines: readonly string[], name: string): boolean {
+  const text = lines.join('\n').replaceAll("\\'", "'");
   return (
-    told.includes(`'${name}'`) || [...told.matchAll(/`\$\{\w+\} ([^`]+)`/g)].some(([, end]) => name.endsWith(end ?? ''))
+    text.includes(`'${name}'`) || [...text.matchAll(/`\$\{\w+\} ([^`]+)`/g)].some(([, end]) => name.endsWith(end ?? ''))
   );
 }

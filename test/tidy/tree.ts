@@ -8,26 +8,26 @@ export interface TreeFile {
   readonly lines: readonly string[];
 }
 
-/** Keyed by path. */
+/** The files of a tree by their paths. */
 export type Tree = ReadonlyMap<string, TreeFile>;
 
 export interface Finding {
   readonly path: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
   readonly message: string;
 }
 
 export interface Rule {
-  /** The promise, as the name of its test. */
+  /** The name of the rule's test: what the rule guarantees. */
   readonly name: string;
   check(tree: Tree): Iterable<Finding>;
 }
 
-/** Not ours, or made from what is. */
+/** Folders of other projects, and of build results. */
 const IGNORED = new Set(['node_modules', '.git', 'dist', '.cache', 'coverage']);
 
-/** Everything under a folder, read once. What is ignored is not even looked at: others may be writing there. */
+/** Reads every file under a folder once. Ignored folders are not opened: other processes may be writing there. */
 export function readTree(root: string): Tree {
   return new Map(
     [...filesBelow(root)].toSorted().map((path) => {
@@ -46,7 +46,7 @@ function* filesBelow(root: string, folder = ''): Generator<string> {
   }
 }
 
-/** A tree out of texts, for trying the rules. */
+/** Builds a tree from texts by path, for tests of the rules. */
 export function makeTree(texts: Readonly<Record<string, string>>): Tree {
   return new Map(
     Object.entries(texts).map(([path, text]) => [

@@ -7,42 +7,40 @@ interface WordingRule {
   readonly applies: (path: string) => boolean;
 }
 
-const OURS = /^(src|test|bench|scripts|bin|docs|\.ci)\/|^[^/]+\.md$/;
+const CHECKED = /^(src|test|bench|scripts|bin|docs|examples|\.ci)\/|^[^/]+\.md$/;
 
-/**
- * Each is looked for line by line. A letter stands in brackets where a pattern would find itself in this file.
- */
+/** Patterns searched line by line. A letter stands in brackets where a pattern would otherwise match this file. */
 const WORDING: readonly WordingRule[] = [
   {
-    name: 'only commands and the main files of processes print',
+    name: 'only commands and the main files of processes write to the console',
     pattern: /\bconsole\.\w+\(/,
-    message: 'prints; what happened goes to the log',
+    message: 'writes to the console; use the log',
     applies: (path) =>
       path.startsWith('src/') && !isTest(path) && !/^src\/(commands\/|cli\.ts$|engines\/\w+\/process\.ts$)/.test(path),
   },
   {
-    name: 'what is left to do has an issue number',
+    name: 'a to-do comment names its issue',
     pattern: /\b(TOD[O]|FIXM[E]|XX[X])\b(?!.*#\d)/,
     message: 'names no issue',
-    applies: (path) => OURS.test(path),
+    applies: (path) => CHECKED.test(path),
   },
   {
-    name: 'nothing names the place it was written in',
+    name: 'no file names a path of the machine it was written on',
     pattern: /(?<![\w.-])\/wor[k]\/|(?<![\w)\]])\.librar[y]\b|\/tm[p]\/w\b/,
-    message: 'names a place that no other machine has',
-    applies: (path) => OURS.test(path) || path.endsWith('.json'),
+    message: 'names a path that exists on one machine only',
+    applies: (path) => CHECKED.test(path) || path.endsWith('.json'),
   },
   {
-    name: 'no package registry is named, except as a default of the configuration',
+    name: 'no file names a package registry, except as a default of the configuration',
     pattern: /\b(npmj[s]\.(org|com)|pyp[i]\.org|pythonhoste[d]\.org)\b/,
     message: 'names a package registry',
-    applies: (path) => OURS.test(path) && !path.startsWith('src/config/'),
+    applies: (path) => CHECKED.test(path) && !path.startsWith('src/config/'),
   },
   {
     name: 'no test sleeps',
     pattern:
       /\bnew Promise\b.*\bsetTimeout\(|\bawait (setTimeout|sleep|delay|wait)\(|\bsetTimeout\b.*from 'node:timers\/promises'/,
-    message: 'sleeps; listen, hand in a clock, or use test/until.ts',
+    message: 'sleeps; wait for an event, inject a clock, or use test/until.ts',
     applies: (path) => isTest(path) && isCode(path) && path !== 'test/until.ts',
   },
 ];

@@ -1,109 +1,112 @@
 import { createBitReader, type BitReader } from '../bit-reader.ts';
-import { damaged, unsupported } from '../unreadable.ts';
-import { bandsOf, type Bands } from './bands.ts';
+import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { getScaleFactorBands, type ScaleFactorBands } from './scale-factor-bands.ts';
 import { readChannelFrame, type ChannelFrame } from './channel-frame.ts';
-import type { AacConfig } from './config.ts';
-import { createFilterBank, createSlopes, type FilterBank } from './filter-bank.ts';
-import { shapeNoise } from './noise-shaping.ts';
-import { createSpectrumReader } from './spectrum.ts';
-import { ALL, fillNoise, joinStereo, type SumBands } from './stereo.ts';
-import { readWindowShape, type WindowShape } from './window-shape.ts';
+import type { AacConfig } from './aac-config.ts';
+import { createFilterBank, createWindowSlopes, type FilterBank } from './filter-bank.ts';
+import { applyTns } from './tns.ts';
+import { createSpectrumReader } from './spectrum-reader.ts';
+import { MID_SIDE_ALL, applyPns, applyStereo, type MidSideBands } from './stereo.ts';
+import { readIcsInfo, type IcsInfo } from './ics-info.ts';
 
 export interface AacDecoder {
   /**
-   * 1024 samples of each channel of a frame; no channels where it has none. Not for channels of deep sounds only.
-   * @throws Unreadable; the frame is lost then, and the next one may be read.
+   * Decodes a frame. Returns 1024 samples of each channel except LFE channels, which are omitted.
+   * @throws AudioDecodingError; the frame is lost then, but the next one may be decoded.
    */
   decode(frame: Uint8Array): readonly Float32Array[];
-  /** Whether frames so far carried what upper bands are rebuilt from, which we do not. */
-  hasUpperBands(): boolean;
+  /** Whether any frame so far contained SBR data, which is not decoded. */
+  hasSbr(): boolean;
 }
 
-/** ISO/IEC 14496-3, table 4.85: what a frame is made of. */
-const SINGLE = 0;
-const PAIR = 1;
-const COUPLING = 2;
-const DEEP = 3;
-const DATA = 4;
-const PROGRAM = 5;
-const FILL = 6;
-const END = 7;
+/** Syntactic elements of a frame (ISO/IEC 14496-3, table 4.85). */
+const ELEMENT_SCE = 0;
+const ELEMENT_CPE = 1;
+const ELEMENT_CCE = 2;
+const ELEMENT_LFE = 3;
+const ELEMENT_DSE = 4;
+const ELEMENT_PCE = 5;
+const ELEMENT_FIL = 6;
+const ELEMENT_END = 7;
 
-/** Table 4.121: extensions that upper bands are rebuilt from. */
-const UPPER_BANDS = new Set([13, 14]);
+/** Extension types of SBR data (ISO/IEC 14496-3, table 4.121). */
+const SBR_EXTENSION_TYPES = new Set([13, 14]);
 
-/** Decodes AAC LC, frame by frame, as ISO/IEC 14496-3 describes it in 4.4 to 4.6. */
-export function createAacDecoder({ sampleRate, hasUpperBands }: AacConfig): AacDecoder {
-  const bands = bandsOf(sampleRate);
+/** Creates a decoder for AAC LC (ISO/IEC 14496-3, 4.4 to 4.6). */
+export function createAacDecoder({ sampleRate, hasSbr }: AacConfig): AacDecoder {
+  const bands = getScaleFactorBands(sampleRate);
   const reader = createSpectrumReader();
-  const slopes = createSlopes();
+  const slopes = createWindowSlopes();
   const random = createRandom();
   const banks = new Map<string, FilterBank>();
-  let seesUpperBands = hasUpperBands;
+  let hasSbrData = hasSbr;
 
-  /** Whatever element a channel is in, its frames overlap. */
-  const bankOf = (element: number, tag: number, side: number): FilterBank => {
+  /** Returns the filter bank of a channel: frames of the same channel overlap. */
+  const getFilterBank = (element: number, tag: number, side: number): FilterBank => {
     const key = `${element} ${tag} ${side}`;
     const bank = banks.get(key) ?? createFilterBank(slopes);
     banks.set(key, bank);
     return bank;
   };
 
-  const toSamples = ({ spectrum, shaping, shape }: ChannelFrame, bank: FilterBank): Float32Array => {
-    if (shaping) shapeNoise(spectrum, shaping, shape);
-    return bank(spectrum, shape);
+  const synthesize = ({ spectrum, tns, ics }: ChannelFrame, bank: FilterBank): Float32Array => {
+    if (tns) applyTns(spectrum, tns, ics);
+    return bank(spectrum, ics);
   };
 
-  const readSingle = (bits: BitReader, element: number): Float32Array => {
+  const readSingleChannel = (bits: BitReader, element: number): Float32Array => {
     const tag = bits.read(4);
-    const frame = readChannelFrame(bits, reader, () => readWindowShape(bits, bands));
-    fillNoise(frame, random);
-    return toSamples(frame, bankOf(element, tag, 0));
+    const frame = readChannelFrame(bits, reader, () => readIcsInfo(bits, bands));
+    applyPns(frame, random);
+    return synthesize(frame, getFilterBank(element, tag, 0));
   };
 
-  const readPair = (bits: BitReader): readonly Float32Array[] => {
+  const readChannelPair = (bits: BitReader): readonly Float32Array[] => {
     const tag = bits.read(4);
-    const { shape, sums } = readShared(bits, bands);
-    const readShape = (): WindowShape => shape ?? readWindowShape(bits, bands);
-    const left = readChannelFrame(bits, reader, readShape);
-    const right = readChannelFrame(bits, reader, readShape);
-    fillNoise(left, random);
-    fillNoise(right, random, { left, sums });
-    if (shape) joinStereo(left, right, sums);
-    return [toSamples(left, bankOf(PAIR, tag, 0)), toSamples(right, bankOf(PAIR, tag, 1))];
+    const { ics, midSideBands } = readCommonWindow(bits, bands);
+    const getIcsInfo = (): IcsInfo => ics ?? readIcsInfo(bits, bands);
+    const left = readChannelFrame(bits, reader, getIcsInfo);
+    const right = readChannelFrame(bits, reader, getIcsInfo);
+    applyPns(left, random);
+    applyPns(right, random, { left, midSideBands });
+    if (ics) applyStereo(left, right, midSideBands);
+    return [
+      synthesize(left, getFilterBank(ELEMENT_CPE, tag, 0)),
+      synthesize(right, getFilterBank(ELEMENT_CPE, tag, 1)),
+    ];
   };
 
   return {
-    hasUpperBands: () => seesUpperBands,
+    hasSbr: () => hasSbrData,
     decode(frame) {
       const bits = createBitReader(frame);
       const channels: Float32Array[] = [];
       for (;;) {
-        // An encoder may leave the end away where nothing follows.
-        if (bits.left() < 3) return channels;
+        // An encoder may omit the end element.
+        if (bits.countRemaining() < 3) return channels;
         const element = bits.read(3);
         switch (element) {
-          case SINGLE:
-            channels.push(readSingle(bits, element));
+          case ELEMENT_SCE:
+            channels.push(readSingleChannel(bits, element));
             break;
-          case DEEP:
-            readSingle(bits, element);
+          case ELEMENT_LFE:
+            readSingleChannel(bits, element);
             break;
-          case PAIR:
-            channels.push(...readPair(bits));
+          case ELEMENT_CPE:
+            channels.push(...readChannelPair(bits));
             break;
-          case DATA:
-            skipData(bits);
+          case ELEMENT_DSE:
+            skipDataStream(bits);
             break;
-          case PROGRAM:
-            skipProgram(bits);
+          case ELEMENT_PCE:
+            skipProgramConfig(bits);
             break;
-          case FILL:
-            if (skipFill(bits)) seesUpperBands = true;
+          case ELEMENT_FIL:
+            if (skipFill(bits)) hasSbrData = true;
             break;
-          case COUPLING:
-            throw unsupported('is AAC with a coupled channel, which is not read');
-          case END:
+          case ELEMENT_CCE:
+            throw createUnsupportedError('is AAC with a coupling channel, which is not supported');
+          case ELEMENT_END:
             return channels;
         }
       }
@@ -111,18 +114,26 @@ export function createAacDecoder({ sampleRate, hasUpperBands }: AacConfig): AacD
   };
 }
 
-/** What both channels of a pair have in common, if anything. */
-function readShared(bits: BitReader, bands: Bands): { readonly shape?: WindowShape; readonly sums?: SumBands } {
+/** Reads the window information and the mid/side mask if both channels of a pair share them. */
+function readCommonWindow(
+  bits: BitReader,
+  bands: ScaleFactorBands,
+): { readonly ics?: IcsInfo; readonly midSideBands?: MidSideBands } {
   if (bits.read(1) === 0) return {};
-  const shape = readWindowShape(bits, bands);
-  const count = shape.groups.length * shape.bandCount;
-  const mask = bits.read(2);
-  if (mask === 3) throw damaged('has a frame with a mask that is none');
-  if (mask === 0) return { shape };
-  return { shape, sums: Uint8Array.from({ length: count }, () => (mask === ALL ? ALL : bits.read(1))) };
+  const ics = readIcsInfo(bits, bands);
+  const count = ics.groups.length * ics.bandCount;
+  const maskPresent = bits.read(2);
+  if (maskPresent === 3) throw createDamagedError('has a frame with an invalid mid/side mask');
+  if (maskPresent === 0) return { ics };
+  return {
+    ics,
+    midSideBands: Uint8Array.from({ length: count }, () =>
+      maskPresent === MID_SIDE_ALL ? MID_SIDE_ALL : bits.read(1),
+    ),
+  };
 }
 
-function skipData(bits: BitReader): void {
+function skipDataStream(bits: BitReader): void {
   bits.skip(4);
   const isAligned = bits.read(1) === 1;
   let count = bits.read(8);
@@ -131,29 +142,29 @@ function skipData(bits: BitReader): void {
   bits.skip(8 * count);
 }
 
-/** Table 4.2: it says which channel is where, which a mix of all does not need. */
-function skipProgram(bits: BitReader): void {
+/** Skips a program config element (ISO/IEC 14496-3, table 4.2): the positions of channels do not matter for a mix. */
+function skipProgramConfig(bits: BitReader): void {
   bits.skip(4 + 2 + 4);
-  const [front, side, back, deep] = [bits.read(4), bits.read(4), bits.read(4), bits.read(2)];
+  const [front, side, back, lfe] = [bits.read(4), bits.read(4), bits.read(4), bits.read(2)];
   const [data, coupling] = [bits.read(3), bits.read(4)];
   if (bits.read(1) === 1) bits.skip(4);
   if (bits.read(1) === 1) bits.skip(4);
   if (bits.read(1) === 1) bits.skip(3);
-  bits.skip(5 * (front + side + back + coupling) + 4 * (deep + data));
+  bits.skip(5 * (front + side + back + coupling) + 4 * (lfe + data));
   bits.align();
   bits.skip(8 * bits.read(8));
 }
 
-/** @returns whether it carries what upper bands are rebuilt from. */
+/** Skips a fill element. Returns whether it contains SBR data. */
 function skipFill(bits: BitReader): boolean {
   let count = bits.read(4);
   if (count === 15) count += bits.read(8) - 1;
   const kind = count > 0 ? bits.peek(4) : 0;
   bits.skip(8 * count);
-  return UPPER_BANDS.has(kind);
+  return SBR_EXTENSION_TYPES.has(kind);
 }
 
-/** The same noise each time, around 0: a recording is decoded to the same samples. */
+/** Creates a generator of noise around 0 with a fixed seed, so that decoding is deterministic. */
 function createRandom(): () => number {
   let state = 0x2f6e2b1;
   return () => {

@@ -1,142 +1,147 @@
 import type { BitReader } from '../bit-reader.ts';
-import { damaged, unsupported } from '../unreadable.ts';
-import { EIGHT_SHORT, FRAME, SHORT, type WindowShape } from './window-shape.ts';
-import { readNoiseShaping, type NoiseShaping } from './noise-shaping.ts';
-import type { SpectrumReader } from './spectrum.ts';
+import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { EIGHT_SHORT_SEQUENCE, FRAME_SAMPLES, SHORT_WINDOW_SAMPLES, type IcsInfo } from './ics-info.ts';
+import { readTnsData, type TnsData } from './tns.ts';
+import type { SpectrumReader } from './spectrum-reader.ts';
 
-/** Codebooks that say something else than how values are written. */
-export const NOISE_BOOK = 13;
-export const INTENSITY_BOOK_OUT = 14;
-export const INTENSITY_BOOK_IN = 15;
-const RESERVED_BOOK = 12;
+/** Codebooks with a special meaning: PNS and intensity stereo. */
+export const NOISE_CODEBOOK = 13;
+export const INTENSITY_CODEBOOK_OUT_OF_PHASE = 14;
+export const INTENSITY_CODEBOOK_IN_PHASE = 15;
+const RESERVED_CODEBOOK = 12;
 
-/** What a frame says of one channel: `individual_channel_stream` of ISO/IEC 14496-3, table 4.51, spectrum scaled. */
+/** Channel of a frame: `individual_channel_stream` (ISO/IEC 14496-3, table 4.51), with the dequantized spectrum. */
 export interface ChannelFrame {
-  readonly shape: WindowShape;
-  /** By group and band: `group * shape.bandCount + band`. */
-  readonly books: Uint8Array;
-  /** By group and band: a scale factor, a position between channels, or an energy of noise, as the codebook says. */
-  readonly scales: Int32Array;
+  readonly ics: IcsInfo;
+  /** Codebooks at index `group * ics.bandCount + band`. */
+  readonly codebooks: Uint8Array;
+  /** Scale factor, intensity position or noise energy, depending on the codebook; indexed like `codebooks`. */
+  readonly scaleFactors: Int32Array;
   readonly spectrum: Float64Array;
-  readonly shaping: NoiseShaping | undefined;
+  readonly tns: TnsData | undefined;
 }
 
-interface Pulses {
-  readonly band: number;
-  readonly steps: readonly (readonly [offset: number, amplitude: number])[];
+interface PulseData {
+  readonly startBand: number;
+  readonly pulses: readonly (readonly [offset: number, amplitude: number])[];
 }
 
-/** @throws Unreadable */
-export function readChannelFrame(bits: BitReader, reader: SpectrumReader, readShape: () => WindowShape): ChannelFrame {
-  const gain = bits.read(8);
-  const shape = readShape();
-  const books = readSections(bits, shape);
-  const scales = readScales(bits, { shape, books, gain, reader });
-  const isShort = shape.sequence === EIGHT_SHORT;
-  const pulses = bits.read(1) === 1 ? readPulses(bits) : undefined;
-  if (pulses && isShort) throw damaged('has a frame with pulses in short windows');
-  const shaping = bits.read(1) === 1 ? readNoiseShaping(bits, isShort) : undefined;
-  if (bits.read(1) === 1) throw unsupported('is AAC with gain control, of which only the profile LC is read');
+/** Reads a channel. @throws AudioDecodingError */
+export function readChannelFrame(bits: BitReader, reader: SpectrumReader, getIcsInfo: () => IcsInfo): ChannelFrame {
+  const globalGain = bits.read(8);
+  const ics = getIcsInfo();
+  const codebooks = readSectionData(bits, ics);
+  const scaleFactors = readScaleFactors(bits, { ics, codebooks, globalGain, reader });
+  const isShort = ics.windowSequence === EIGHT_SHORT_SEQUENCE;
+  const pulseData = bits.read(1) === 1 ? readPulseData(bits) : undefined;
+  if (pulseData && isShort) throw createDamagedError('has a frame with pulses in short windows');
+  const tns = bits.read(1) === 1 ? readTnsData(bits, isShort) : undefined;
+  if (bits.read(1) === 1) throw createUnsupportedError('is AAC with gain control; only AAC LC is supported');
 
-  const spectrum = new Float64Array(FRAME);
+  const spectrum = new Float64Array(FRAME_SAMPLES);
   let window = 0;
-  for (const [group, length] of shape.groups.entries()) {
-    for (let band = 0; band < shape.bandCount; band++) {
-      const book = books[group * shape.bandCount + band] ?? 0;
+  for (const [group, length] of ics.groups.entries()) {
+    for (let band = 0; band < ics.bandCount; band++) {
+      const book = codebooks[group * ics.bandCount + band] ?? 0;
       if (book === 0 || book > 11) continue;
-      const [from, to] = [shape.edges[band] ?? 0, shape.edges[band + 1] ?? 0];
+      const [from, to] = [ics.edges[band] ?? 0, ics.edges[band + 1] ?? 0];
       for (let n = 0; n < length; n++) {
-        reader.readValues(bits, book, spectrum, { from: (window + n) * SHORT + from, to: (window + n) * SHORT + to });
+        reader.readValues(bits, book, spectrum, {
+          from: (window + n) * SHORT_WINDOW_SAMPLES + from,
+          to: (window + n) * SHORT_WINDOW_SAMPLES + to,
+        });
       }
     }
     window += length;
   }
-  if (pulses) addPulses(spectrum, shape, pulses);
-  scaleSpectrum({ shape, books, scales, spectrum, shaping }, reader);
-  return { shape, books, scales, spectrum, shaping };
+  if (pulseData) addPulses(spectrum, ics, pulseData);
+  dequantize({ ics, codebooks, scaleFactors, spectrum, tns }, reader);
+  return { ics, codebooks, scaleFactors, spectrum, tns };
 }
 
-function readSections(bits: BitReader, { sequence, bandCount, groups }: WindowShape): Uint8Array {
-  const books = new Uint8Array(groups.length * bandCount);
-  const lengthBits = sequence === EIGHT_SHORT ? 3 : 5;
+function readSectionData(bits: BitReader, { windowSequence, bandCount, groups }: IcsInfo): Uint8Array {
+  const codebooks = new Uint8Array(groups.length * bandCount);
+  const lengthBits = windowSequence === EIGHT_SHORT_SEQUENCE ? 3 : 5;
   const more = (1 << lengthBits) - 1;
   for (let group = 0; group < groups.length; group++) {
     for (let band = 0; band < bandCount;) {
       const book = bits.read(4);
-      if (book === RESERVED_BOOK) throw damaged('has a frame with a codebook that is none');
+      if (book === RESERVED_CODEBOOK) throw createDamagedError('has a frame with an invalid codebook');
       let length = 0;
       for (let part = more; part === more; length += part) part = bits.read(lengthBits);
-      if (length === 0 || band + length > bandCount) throw damaged('has a frame with sections beyond its bands');
-      books.fill(book, group * bandCount + band, group * bandCount + band + length);
+      if (length === 0 || band + length > bandCount)
+        throw createDamagedError('has a frame with sections beyond its bands');
+      codebooks.fill(book, group * bandCount + band, group * bandCount + band + length);
       band += length;
     }
   }
-  return books;
+  return codebooks;
 }
 
-interface ScaleFacts {
-  readonly shape: WindowShape;
-  readonly books: Uint8Array;
-  readonly gain: number;
+interface ScaleFactorContext {
+  readonly ics: IcsInfo;
+  readonly codebooks: Uint8Array;
+  readonly globalGain: number;
   readonly reader: SpectrumReader;
 }
 
-/** Differences from the one before of the same kind: 4.6.2.3, 4.6.8.2 and 4.6.13.3. */
-function readScales(bits: BitReader, { shape, books, gain, reader }: ScaleFacts): Int32Array {
-  const scales = new Int32Array(books.length);
-  let scale = gain;
-  let position = 0;
-  let noise = gain - 90;
+/** Reads differences to the previous value of the same kind (4.6.2.3, 4.6.8.2 and 4.6.13.3). */
+function readScaleFactors(bits: BitReader, { ics, codebooks, globalGain, reader }: ScaleFactorContext): Int32Array {
+  const scaleFactors = new Int32Array(codebooks.length);
+  let scaleFactor = globalGain;
+  let intensityPosition = 0;
+  let noiseEnergy = globalGain - 90;
   let isFirstNoise = true;
-  for (let at = 0; at < shape.groups.length * shape.bandCount; at++) {
-    const book = books[at] ?? 0;
+  for (let at = 0; at < ics.groups.length * ics.bandCount; at++) {
+    const book = codebooks[at] ?? 0;
     if (book === 0) continue;
-    if (book === INTENSITY_BOOK_IN || book === INTENSITY_BOOK_OUT) {
-      position += reader.readScaleStep(bits);
-      scales[at] = position;
-    } else if (book === NOISE_BOOK) {
-      noise += isFirstNoise ? bits.read(9) - 256 : reader.readScaleStep(bits);
+    if (book === INTENSITY_CODEBOOK_IN_PHASE || book === INTENSITY_CODEBOOK_OUT_OF_PHASE) {
+      intensityPosition += reader.readScaleFactorDelta(bits);
+      scaleFactors[at] = intensityPosition;
+    } else if (book === NOISE_CODEBOOK) {
+      noiseEnergy += isFirstNoise ? bits.read(9) - 256 : reader.readScaleFactorDelta(bits);
       isFirstNoise = false;
-      scales[at] = noise;
+      scaleFactors[at] = noiseEnergy;
     } else {
-      scale += reader.readScaleStep(bits);
-      if (scale < 0 || scale > 255) throw damaged('has a frame with a scale that is none');
-      scales[at] = scale;
+      scaleFactor += reader.readScaleFactorDelta(bits);
+      if (scaleFactor < 0 || scaleFactor > 255) throw createDamagedError('has a frame with an invalid scale factor');
+      scaleFactors[at] = scaleFactor;
     }
   }
-  return scales;
+  return scaleFactors;
 }
 
-function readPulses(bits: BitReader): Pulses {
+function readPulseData(bits: BitReader): PulseData {
   const count = bits.read(2) + 1;
   const band = bits.read(6);
-  const steps = Array.from({ length: count }, () => [bits.read(5), bits.read(4)] as const);
-  return { band, steps };
+  const pulses = Array.from({ length: count }, () => [bits.read(5), bits.read(4)] as const);
+  return { startBand: band, pulses };
 }
 
-/** A value that is far from its neighbours is written apart from them: 4.6.3. */
-function addPulses(spectrum: Float64Array, shape: WindowShape, { band, steps }: Pulses): void {
-  let at = shape.edges[band];
-  if (at === undefined) throw damaged('has a frame with a pulse beyond its bands');
-  for (const [offset, amplitude] of steps) {
+/** Adds pulses: amplitudes that are coded separately because they exceed their neighbors (4.6.3). */
+function addPulses(spectrum: Float64Array, ics: IcsInfo, { startBand, pulses }: PulseData): void {
+  let at = ics.edges[startBand];
+  if (at === undefined) throw createDamagedError('has a frame with a pulse beyond its bands');
+  for (const [offset, amplitude] of pulses) {
     at += offset;
-    if (at >= FRAME) throw damaged('has a frame with a pulse beyond its bands');
+    if (at >= FRAME_SAMPLES) throw createDamagedError('has a frame with a pulse beyond its bands');
     const value = spectrum[at] ?? 0;
     spectrum[at] = value > 0 ? value + amplitude : value - amplitude;
   }
 }
 
-/** Each value to the power of 4/3, times 2 for each 4 steps of its scale above 100: 4.6.1.3, 4.6.2.3.3. */
-function scaleSpectrum({ shape, books, scales, spectrum }: ChannelFrame, reader: SpectrumReader): void {
+/** Dequantizes the spectrum: power of 4/3, times 2 for each 4 scale factor steps above 100 (4.6.1.3, 4.6.2.3.3). */
+function dequantize({ ics, codebooks, scaleFactors, spectrum }: ChannelFrame, reader: SpectrumReader): void {
   let window = 0;
-  for (const [group, length] of shape.groups.entries()) {
-    for (let band = 0; band < shape.bandCount; band++) {
-      const at = group * shape.bandCount + band;
-      const book = books[at] ?? 0;
+  for (const [group, length] of ics.groups.entries()) {
+    for (let band = 0; band < ics.bandCount; band++) {
+      const at = group * ics.bandCount + band;
+      const book = codebooks[at] ?? 0;
       if (book === 0 || book > 11) continue;
-      const gain = 2 ** (((scales[at] ?? 0) - 100) / 4);
-      const [from, to] = [shape.edges[band] ?? 0, shape.edges[band + 1] ?? 0];
-      for (let n = window; n < window + length; n++) reader.expand(spectrum, n * SHORT + from, n * SHORT + to, gain);
+      const gain = 2 ** (((scaleFactors[at] ?? 0) - 100) / 4);
+      const [from, to] = [ics.edges[band] ?? 0, ics.edges[band + 1] ?? 0];
+      for (let n = window; n < window + length; n++)
+        reader.dequantize(spectrum, n * SHORT_WINDOW_SAMPLES + from, n * SHORT_WINDOW_SAMPLES + to, gain);
     }
     window += length;
   }

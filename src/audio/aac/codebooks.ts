@@ -1,21 +1,24 @@
 /**
- * A prefix code whose words of one length are consecutive numbers, and follow on those of the length before: how many there are
- * of 1 bit, 2 bits and so on, and what they stand for, in the order of the words. All codes of the standard are such.
+ * A canonical Huffman code, as all codes of the standard are: the number of codewords of each length from 1 bit on, and
+ * their symbols in the order of the codewords.
  */
-export interface CodeTable {
+export interface HuffmanTable {
   readonly counts: string;
   readonly symbols: string;
 }
 
-/** How a codebook's symbols are read: so many values at once, each one of so many, from 0 or, with a sign, around it. */
-export interface SpectralTable extends CodeTable {
-  readonly valuesAtOnce: 2 | 4;
+/**
+ * A spectral codebook. A symbol stands for `dimension` values, each one of `base` values from 0 or, if signed, around
+ * 0.
+ */
+export interface SpectralCodebook extends HuffmanTable {
+  readonly dimension: 2 | 4;
   readonly base: number;
   readonly isSigned: boolean;
 }
 
-/** ISO/IEC 14496-3, table 4.A.1: the differences of scale factors, from -60. */
-export const SCALE_TABLE: CodeTable = {
+/** Codebook of scale factor differences, offset by 60 (ISO/IEC 14496-3, table 4.A.1). */
+export const SCALE_FACTOR_CODEBOOK: HuffmanTable = {
   counts: '1 0 1 3 2 4 3 5 4 6 6 6 5 8 4 7 3 7 46',
   symbols: `60 59 61 58 62 57 63 56 64 55 65 66 54 67 53 68 52 69 51 70 50 49 71 72 48 73 47 74 46 76 75 77 78 45 43 44 79
     42 41 80 40 81 39 82 38 83 37 35 85 33 36 34 84 32 87 89 30 31 86 29 26 27 28 24 88 25 22 23 90 21 19 3 1 2 0 98
@@ -23,10 +26,10 @@ export const SCALE_TABLE: CodeTable = {
     120 119 4 7 15 16 18 20 17 11 12 14 13`,
 };
 
-/** ISO/IEC 14496-3, tables 4.A.2 to 4.A.12: the spectral codebooks 1 to 11, in order. */
-export const SPECTRAL_TABLES: readonly SpectralTable[] = [
+/** Spectral codebooks 1 to 11 (ISO/IEC 14496-3, tables 4.A.2 to 4.A.12). */
+export const SPECTRAL_CODEBOOKS: readonly SpectralCodebook[] = [
   {
-    valuesAtOnce: 4,
+    dimension: 4,
     base: 3,
     isSigned: true,
     counts: '1 0 0 0 8 0 24 0 24 8 16',
@@ -35,7 +38,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       2 54 78`,
   },
   {
-    valuesAtOnce: 4,
+    dimension: 4,
     base: 3,
     isSigned: true,
     counts: '0 0 1 1 7 24 15 19 14',
@@ -44,7 +47,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       2 74 78`,
   },
   {
-    valuesAtOnce: 4,
+    dimension: 4,
     base: 3,
     isSigned: false,
     counts: '1 0 0 4 2 6 3 5 15 15 8 9 3 3 5 2',
@@ -53,7 +56,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       56 74 62`,
   },
   {
-    valuesAtOnce: 4,
+    dimension: 4,
     base: 3,
     isSigned: false,
     counts: '0 0 0 10 6 0 9 21 8 14 11 2',
@@ -62,7 +65,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       78 74 62`,
   },
   {
-    valuesAtOnce: 2,
+    dimension: 2,
     base: 9,
     isSigned: true,
     counts: '1 0 0 4 4 0 4 12 12 12 18 10 4',
@@ -71,7 +74,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       72 8 80 0`,
   },
   {
-    valuesAtOnce: 2,
+    dimension: 2,
     base: 9,
     isSigned: true,
     counts: '0 0 0 9 0 16 13 8 23 8 4',
@@ -80,7 +83,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       80 8 0 72`,
   },
   {
-    valuesAtOnce: 2,
+    dimension: 2,
     base: 8,
     isSigned: false,
     counts: '1 0 2 1 0 4 5 10 14 15 8 4',
@@ -88,7 +91,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       36 57 37 58 44 51 23 59 52 45 38 31 56 7 53 46 60 39 47 61 62 54 55 63`,
   },
   {
-    valuesAtOnce: 2,
+    dimension: 2,
     base: 8,
     isSigned: false,
     counts: '0 0 1 5 7 10 14 15 8 4',
@@ -96,7 +99,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       40 52 5 38 57 58 23 53 59 15 46 31 54 60 48 39 6 61 62 55 47 56 7 63`,
   },
   {
-    valuesAtOnce: 2,
+    dimension: 2,
     base: 13,
     isSigned: false,
     counts: '1 0 2 1 0 4 3 8 11 20 31 38 32 14 4',
@@ -108,7 +111,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       168`,
   },
   {
-    valuesAtOnce: 2,
+    dimension: 2,
     base: 13,
     isSigned: false,
     counts: '0 0 0 3 8 14 17 25 31 41 22 8',
@@ -120,7 +123,7 @@ export const SPECTRAL_TABLES: readonly SpectralTable[] = [
       166 168`,
   },
   {
-    valuesAtOnce: 2,
+    dimension: 2,
     base: 17,
     isSigned: false,
     counts: '0 0 0 2 6 7 16 59 55 95 43 6',

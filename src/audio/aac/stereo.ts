@@ -1,65 +1,77 @@
-import { INTENSITY_BOOK_IN, INTENSITY_BOOK_OUT, NOISE_BOOK, type ChannelFrame } from './channel-frame.ts';
-import { SHORT } from './window-shape.ts';
+import {
+  INTENSITY_CODEBOOK_IN_PHASE,
+  INTENSITY_CODEBOOK_OUT_OF_PHASE,
+  NOISE_CODEBOOK,
+  type ChannelFrame,
+} from './channel-frame.ts';
+import { SHORT_WINDOW_SAMPLES } from './ics-info.ts';
 
-/** By group and band: 0, or that a pair of channels is written as sum and difference, MARKED band by band or ALL at once. */
-export type SumBands = Uint8Array | undefined;
-export const MARKED = 1;
-export const ALL = 2;
+/** Mid/side mask by group and band: 0, MID_SIDE_PER_BAND, or MID_SIDE_ALL if the frame marks all bands at once. */
+export type MidSideBands = Uint8Array | undefined;
+const MID_SIDE_PER_BAND = 1;
+export const MID_SIDE_ALL = 2;
 
-/** Channels of a pair out of their sum and difference (ISO/IEC 14496-3, 4.6.8.1), or the right one out of the left (4.6.8.2). */
-export function joinStereo(left: ChannelFrame, right: ChannelFrame, sums: SumBands): void {
-  forBands(right, ({ at, from, to }) => {
-    const book = right.books[at] ?? 0;
-    const sum = sums?.[at] ?? 0;
-    if (book === INTENSITY_BOOK_IN || book === INTENSITY_BOOK_OUT) {
-      const sign = (book === INTENSITY_BOOK_IN) !== (sum === MARKED) ? 1 : -1;
-      const factor = sign * 0.5 ** ((right.scales[at] ?? 0) / 4);
+/** Applies mid/side stereo (ISO/IEC 14496-3, 4.6.8.1) and intensity stereo (4.6.8.2) to a channel pair. */
+export function applyStereo(left: ChannelFrame, right: ChannelFrame, midSideBands: MidSideBands): void {
+  forEachBand(right, ({ at, from, to }) => {
+    const book = right.codebooks[at] ?? 0;
+    const midSide = midSideBands?.[at] ?? 0;
+    if (book === INTENSITY_CODEBOOK_IN_PHASE || book === INTENSITY_CODEBOOK_OUT_OF_PHASE) {
+      const sign = (book === INTENSITY_CODEBOOK_IN_PHASE) !== (midSide === MID_SIDE_PER_BAND) ? 1 : -1;
+      const factor = sign * 0.5 ** ((right.scaleFactors[at] ?? 0) / 4);
       for (let n = from; n < to; n++) right.spectrum[n] = factor * (left.spectrum[n] ?? 0);
-    } else if (sum !== 0 && book !== NOISE_BOOK && left.books[at] !== NOISE_BOOK) {
+    } else if (midSide !== 0 && book !== NOISE_CODEBOOK && left.codebooks[at] !== NOISE_CODEBOOK) {
       for (let n = from; n < to; n++) {
-        const [both, difference] = [left.spectrum[n] ?? 0, right.spectrum[n] ?? 0];
-        left.spectrum[n] = both + difference;
-        right.spectrum[n] = both - difference;
+        const [mid, side] = [left.spectrum[n] ?? 0, right.spectrum[n] ?? 0];
+        left.spectrum[n] = mid + side;
+        right.spectrum[n] = mid - side;
       }
     }
   });
 }
 
-/** Fills bands of which only the energy is told (4.6.13). `twin` is the left channel where its noise may be the same. */
-export function fillNoise(
+/**
+ * Applies PNS: fills noise bands to their energy (4.6.13). `pair`: the left channel, whose noise the frame may share.
+ */
+export function applyPns(
   frame: ChannelFrame,
   random: () => number,
-  twin?: { readonly left: ChannelFrame; readonly sums: SumBands },
+  pair?: { readonly left: ChannelFrame; readonly midSideBands: MidSideBands },
 ): void {
-  forBands(frame, ({ at, from, to }) => {
-    if (frame.books[at] !== NOISE_BOOK) return;
-    const isSame = twin !== undefined && (twin.sums?.[at] ?? 0) !== 0 && twin.left.books[at] === NOISE_BOOK;
+  forEachBand(frame, ({ at, from, to }) => {
+    if (frame.codebooks[at] !== NOISE_CODEBOOK) return;
+    const isSame =
+      pair !== undefined && (pair.midSideBands?.[at] ?? 0) !== 0 && pair.left.codebooks[at] === NOISE_CODEBOOK;
     let energy = 0;
     for (let n = from; n < to; n++) {
-      const value = isSame ? (twin.left.spectrum[n] ?? 0) : random();
+      const value = isSame ? (pair.left.spectrum[n] ?? 0) : random();
       frame.spectrum[n] = value;
       energy += value * value;
     }
     if (energy === 0) return;
-    const factor = 2 ** ((frame.scales[at] ?? 0) / 4) / Math.sqrt(energy);
+    const factor = 2 ** ((frame.scaleFactors[at] ?? 0) / 4) / Math.sqrt(energy);
     for (let n = from; n < to; n++) frame.spectrum[n] = (frame.spectrum[n] ?? 0) * factor;
   });
 }
 
-interface BandPlace {
+interface BandRange {
   readonly at: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** Each band of each window. */
-function forBands({ shape }: ChannelFrame, visit: (place: BandPlace) => void): void {
+/** Visits each band of each window. */
+function forEachBand({ ics }: ChannelFrame, visit: (range: BandRange) => void): void {
   let window = 0;
-  for (const [group, length] of shape.groups.entries()) {
-    for (let band = 0; band < shape.bandCount; band++) {
-      const [from, to] = [shape.edges[band] ?? 0, shape.edges[band + 1] ?? 0];
+  for (const [group, length] of ics.groups.entries()) {
+    for (let band = 0; band < ics.bandCount; band++) {
+      const [from, to] = [ics.edges[band] ?? 0, ics.edges[band + 1] ?? 0];
       for (let n = window; n < window + length; n++) {
-        visit({ at: group * shape.bandCount + band, from: n * SHORT + from, to: n * SHORT + to });
+        visit({
+          at: group * ics.bandCount + band,
+          from: n * SHORT_WINDOW_SAMPLES + from,
+          to: n * SHORT_WINDOW_SAMPLES + to,
+        });
       }
     }
     window += length;

@@ -1,40 +1,43 @@
 import { MPEGDecoder } from 'mpg123-decoder';
 import type { ByteInput } from '../byte-input.ts';
-import type { Remarks, Sound } from '../recording.ts';
-import { damaged } from '../unreadable.ts';
-import { HEAD_BYTES, isFollowed, readMp3Head, type Mp3Head } from './frame-head.ts';
+import type { DecodingReporter, DecodedBlock } from '../format-decoder.ts';
+import { createDamagedError } from '../audio-decoding-error.ts';
+import { MP3_HEADER_BYTES, isFollowedByFrame, parseMp3FrameHeader, type Mp3FrameHeader } from './frame-header.ts';
 
-/** Ours: bytes without a frame between two of them. Beyond: this is something else. */
+/** Maximum number of bytes between two frames. */
 const SEARCH_BYTES_MAX = 1024 * 1024;
 
-/** Frames of MPEG audio, layers I to III, one after another. The library is given whole frames only. */
-export async function* decodeMp3(input: ByteInput, remarks: Remarks): AsyncGenerator<Sound, void, undefined> {
+/** Decodes MPEG audio, layers I to III. The library gets complete frames only. */
+export async function* decodeMp3(
+  input: ByteInput,
+  reporter: DecodingReporter,
+): AsyncGenerator<DecodedBlock, void, undefined> {
   const decoder = new MPEGDecoder();
   await decoder.ready;
-  let last: Mp3Head | undefined;
-  let isLost = false;
+  let last: Mp3FrameHeader | undefined;
+  let isFrameLost = false;
   try {
     for (let searched = 0; ;) {
-      const start = input.peek(HEAD_BYTES);
-      if (start.length < HEAD_BYTES) return;
-      const head = readMp3Head(start);
-      if (!head || (searched > 0 && !isFollowed(input, head))) {
-        isLost ||= searched === 0;
-        if (++searched > SEARCH_BYTES_MAX) throw damaged('has no more frames where they should be');
+      const start = input.peek(MP3_HEADER_BYTES);
+      if (start.length < MP3_HEADER_BYTES) return;
+      const header = parseMp3FrameHeader(start);
+      if (!header || (searched > 0 && !isFollowedByFrame(input, header))) {
+        isFrameLost ||= searched === 0;
+        if (++searched > SEARCH_BYTES_MAX) throw createDamagedError('has no frame where one is expected');
         input.skip(1);
         continue;
       }
       searched = 0;
-      // What stands behind the last frame, such as tags, is no loss.
-      if (isLost && last) remarks.lost(0);
-      isLost = false;
-      last = head;
-      remarks.written(`mp${head.layer}`);
-      const frame = input.read(head.frameBytes);
-      if (frame.length < head.frameBytes) return remarks.cutOff();
+      // Bytes after the last frame, such as tags, are no loss.
+      if (isFrameLost && last) reporter.reportLoss(0);
+      isFrameLost = false;
+      last = header;
+      reporter.reportCodec(`mp${header.layer}`);
+      const frame = input.read(header.frameBytes);
+      if (frame.length < header.frameBytes) return reporter.reportTruncated();
       const { channelData, samplesDecoded, sampleRate, errors } = decoder.decodeFrame(frame);
-      if (errors.length > 0) remarks.lost(0);
-      if (samplesDecoded > 0) yield { sampleRate, channels: channelData.slice(0, head.channels) };
+      if (errors.length > 0) reporter.reportLoss(0);
+      if (samplesDecoded > 0) yield { sampleRate, channels: channelData.slice(0, header.channels) };
     }
   } finally {
     decoder.free();

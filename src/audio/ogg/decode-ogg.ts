@@ -1,76 +1,86 @@
 import type { ByteInput } from '../byte-input.ts';
-import type { Remarks, Sound } from '../recording.ts';
-import { damaged, Unreadable, unsupported } from '../unreadable.ts';
-import type { OggCodec } from './ogg-codec.ts';
+import type { DecodingReporter, DecodedBlock } from '../format-decoder.ts';
+import { createDamagedError, AudioDecodingError, createUnsupportedError } from '../audio-decoding-error.ts';
+import type { OggStreamDecoder } from './ogg-stream-decoder.ts';
 import { readOggPackets } from './ogg-packets.ts';
-import { openOpus } from './opus.ts';
-import { openVorbis } from './vorbis.ts';
+import { openOpusStream } from './opus-stream.ts';
+import { openVorbisStream } from './vorbis-stream.ts';
 
-/** What else stands in such files, for the reason why it is not read. */
-const OTHERS: readonly (readonly [start: string, name: string])[] = [
+/** Known codecs that are not supported, by the start of their first packet. */
+const UNSUPPORTED_CODECS: readonly (readonly [start: string, name: string])[] = [
   ['\x7fFLAC', 'FLAC in Ogg'],
   ['Speex   ', 'Speex'],
-  ['\x80theora', 'a film without sound'],
+  ['\x80theora', 'a video without audio'],
 ];
 
-/** Ours: packets in a row that are damaged. Beyond: what follows is no sound. */
-const DAMAGED_MAX = 500;
+/** Maximum number of consecutive damaged packets. */
+const DAMAGED_PACKETS_MAX = 500;
 
-/** The first stream of sound of an Ogg file, and those that follow on it. */
-export async function* decodeOgg(input: ByteInput, remarks: Remarks): AsyncGenerator<Sound, void, undefined> {
-  let codec: OggCodec | undefined;
-  let stream: number | undefined;
-  let other = '';
-  let made = 0;
+/** Decodes the first audio stream of an Ogg file, and the streams chained to it. */
+export async function* decodeOgg(
+  input: ByteInput,
+  reporter: DecodingReporter,
+): AsyncGenerator<DecodedBlock, void, undefined> {
+  let decoder: OggStreamDecoder | undefined;
+  let serialNumber: number | undefined;
+  let unsupportedCodec = '';
+  let decodedCount = 0;
   let damagedInRow = 0;
   try {
-    for (const packet of readOggPackets(input, remarks)) {
-      if (packet.isFirst && stream === undefined) {
-        const opened = await open(packet.bytes, remarks);
-        if (typeof opened === 'string') other ||= opened;
+    for (const packet of readOggPackets(input, reporter)) {
+      if (packet.isFirst && serialNumber === undefined) {
+        const opened = await openStream(packet.bytes, reporter);
+        if (typeof opened === 'string') unsupportedCodec ||= opened;
         else {
-          codec?.close();
-          [codec, stream, made] = [opened, packet.stream, 0];
+          decoder?.close();
+          [decoder, serialNumber, decodedCount] = [opened, packet.serialNumber, 0];
         }
         continue;
       }
-      if (!codec || packet.stream !== stream) continue;
-      let sound: Sound | undefined;
+      if (!decoder || packet.serialNumber !== serialNumber) continue;
+      let sound: DecodedBlock | undefined;
       try {
-        sound = codec.push(packet.bytes);
+        sound = decoder.push(packet.bytes);
         damagedInRow = 0;
       } catch (error) {
-        if (!(error instanceof Unreadable) || error.fault !== 'damaged' || made === 0) throw error;
-        if (++damagedInRow > DAMAGED_MAX) throw error;
-        remarks.lost(0);
+        if (!(error instanceof AudioDecodingError) || error.fault !== 'damaged' || decodedCount === 0) throw error;
+        if (++damagedInRow > DAMAGED_PACKETS_MAX) throw error;
+        reporter.reportLoss(0);
       }
       if (sound) {
         const count = sound.channels[0]?.length ?? 0;
-        const end = packet.isLast && packet.position !== undefined ? codec.samplesAt(packet.position) : Infinity;
-        // The last block is longer than what is left of the recording.
-        const kept = Math.max(0, Math.min(count, end - made));
-        made += count;
-        if (kept > 0) yield { ...sound, channels: sound.channels.map((samples) => samples.subarray(0, kept)) };
+        const end =
+          packet.isLast && packet.granulePosition !== undefined
+            ? decoder.granuleToSamples(packet.granulePosition)
+            : Infinity;
+        // Discard the samples of the last block after the end of the recording.
+        const keptSamples = Math.max(0, Math.min(count, end - decodedCount));
+        decodedCount += count;
+        if (keptSamples > 0)
+          yield { ...sound, channels: sound.channels.map((samples) => samples.subarray(0, keptSamples)) };
       }
-      if (packet.isLast) stream = undefined;
+      if (packet.isLast) serialNumber = undefined;
     }
-    if (!codec) throw other === '' ? damaged('has no stream of sound') : unsupported(`is ${other}, which is not read`);
+    if (!decoder)
+      throw unsupportedCodec === ''
+        ? createDamagedError('has no audio stream')
+        : createUnsupportedError(`is ${unsupportedCodec}, which is not supported`);
   } finally {
-    codec?.close();
+    decoder?.close();
   }
 }
 
-/** @returns the name of what is not read. */
-async function open(head: Uint8Array, remarks: Remarks): Promise<OggCodec | string> {
-  if (startsWith(head, 'OpusHead')) {
-    remarks.written('opus');
-    return openOpus(head);
+/** Opens a stream by its first packet. Returns the name of an unsupported codec as a string. */
+async function openStream(header: Uint8Array, reporter: DecodingReporter): Promise<OggStreamDecoder | string> {
+  if (startsWith(header, 'OpusHead')) {
+    reporter.reportCodec('opus');
+    return openOpusStream(header);
   }
-  if (startsWith(head, '\x01vorbis')) {
-    remarks.written('vorbis');
-    return openVorbis(head);
+  if (startsWith(header, '\x01vorbis')) {
+    reporter.reportCodec('vorbis');
+    return openVorbisStream(header);
   }
-  return OTHERS.find(([start]) => startsWith(head, start))?.[1] ?? 'an Ogg file of another kind';
+  return UNSUPPORTED_CODECS.find(([start]) => startsWith(header, start))?.[1] ?? 'an Ogg file with an unknown codec';
 }
 
 const startsWith = (bytes: Uint8Array, text: string): boolean =>

@@ -1,155 +1,156 @@
-import { damaged } from '../unreadable.ts';
-import type { LowBitReader } from './low-bit-reader.ts';
+import { createDamagedError } from '../audio-decoding-error.ts';
+import type { LsbBitReader } from './lsb-bit-reader.ts';
 
-/** A code and, for most, the vectors that its words stand for: Vorbis I specification, 3. */
+/** A codebook: entries with codewords, and usually vectors (Vorbis I specification, section 3). */
 export interface Codebook {
   readonly dimensions: number;
-  /** The number of the next word. @throws Unreadable */
-  readWord(bits: LowBitReader): number;
-  /** One value of the vector of a word. */
-  valueOf(word: number, at: number): number;
+  /** Reads the number of the next entry. @throws AudioDecodingError */
+  readEntry(bits: LsbBitReader): number;
+  /** Returns one value of an entry's vector. */
+  getVectorValue(word: number, at: number): number;
   readonly hasVectors: boolean;
 }
 
-const SYNC = 0x564342;
+const SYNC_PATTERN = 0x564342;
 
-/** Ours: words of a code, and values of its vectors. Encoders make a few thousand. */
-const WORDS_MAX = 1 << 17;
-const VALUES_MAX = 1 << 21;
+/** Maximum number of entries and vector values. Encoders use a few thousand. */
+const ENTRIES_MAX = 1 << 17;
+const VECTOR_VALUES_MAX = 1 << 21;
 
-/** Words of up to so many bits are found by one look. */
-const LOOK_BITS = 10;
-const UNUSED = 0;
+/** Codewords up to this length are decoded by one table lookup. */
+const LOOKUP_BITS = 10;
+const UNUSED_LENGTH = 0;
 
-/** @throws Unreadable */
-export function readCodebook(bits: LowBitReader): Codebook {
-  if (bits.read(24) !== SYNC) throw damaged('has a code that is none');
+/** Reads a codebook. @throws AudioDecodingError */
+export function readCodebook(bits: LsbBitReader): Codebook {
+  if (bits.read(24) !== SYNC_PATTERN) throw createDamagedError('has an invalid codebook');
   const dimensions = bits.read(16);
-  const count = bits.read(24);
-  if (count > WORDS_MAX || dimensions === 0) throw damaged('has a code that is too large');
-  const lengths = readLengths(bits, count);
-  const lookup = bits.read(4);
-  if (lookup > 2) throw damaged('has a code that is none');
-  const vectors = lookup === 0 ? undefined : readVectors(bits, { dimensions, count, isTable: lookup === 2 });
+  const entryCount = bits.read(24);
+  if (entryCount > ENTRIES_MAX || dimensions === 0) throw createDamagedError('has a codebook that is too large');
+  const lengths = readCodewordLengths(bits, entryCount);
+  const lookupType = bits.read(4);
+  if (lookupType > 2) throw createDamagedError('has an invalid codebook');
+  const vectors =
+    lookupType === 0 ? undefined : readVectors(bits, { dimensions, count: entryCount, isExplicit: lookupType === 2 });
   return {
     dimensions,
-    readWord: createReadWord(lengths),
-    valueOf: (word, at) => vectors?.[word * dimensions + at] ?? 0,
+    readEntry: createEntryReader(lengths),
+    getVectorValue: (word, at) => vectors?.[word * dimensions + at] ?? 0,
     hasVectors: vectors !== undefined,
   };
 }
 
-function readLengths(bits: LowBitReader, count: number): Uint8Array {
+function readCodewordLengths(bits: LsbBitReader, count: number): Uint8Array {
   const lengths = new Uint8Array(count);
   if (bits.read(1) === 1) {
     let length = bits.read(5) + 1;
     for (let at = 0; at < count; length++) {
-      const more = bits.read(bitsOf(count - at));
-      if (at + more > count || length > 32) throw damaged('has a code that is none');
+      const more = bits.read(countNumberBits(count - at));
+      if (at + more > count || length > 32) throw createDamagedError('has an invalid codebook');
       lengths.fill(length, at, at + more);
       at += more;
     }
     return lengths;
   }
   const isSparse = bits.read(1) === 1;
-  for (let at = 0; at < count; at++) lengths[at] = isSparse && bits.read(1) === 0 ? UNUSED : bits.read(5) + 1;
+  for (let at = 0; at < count; at++) lengths[at] = isSparse && bits.read(1) === 0 ? UNUSED_LENGTH : bits.read(5) + 1;
   return lengths;
 }
 
-/** How many bits a number takes. */
-export const bitsOf = (value: number): number => (value <= 0 ? 0 : 32 - Math.clz32(value));
+/** Returns the number of bits of an integer (`ilog` of the specification). */
+export const countNumberBits = (value: number): number => (value <= 0 ? 0 : 32 - Math.clz32(value));
 
-interface VectorFacts {
+interface VectorOptions {
   readonly dimensions: number;
   readonly count: number;
-  readonly isTable: boolean;
+  readonly isExplicit: boolean;
 }
 
-function readVectors(bits: LowBitReader, { dimensions, count, isTable }: VectorFacts): Float32Array {
-  const lowest = readFloat(bits);
-  const step = readFloat(bits);
-  const width = bits.read(4) + 1;
-  const isSum = bits.read(1) === 1;
-  if (count * dimensions > VALUES_MAX) throw damaged('has a code that is too large');
-  const steps = isTable ? count * dimensions : rootOf(count, dimensions);
-  const multiples = Array.from({ length: steps }, () => bits.read(width));
+function readVectors(bits: LsbBitReader, { dimensions, count, isExplicit }: VectorOptions): Float32Array {
+  const minimum = readFloat(bits);
+  const delta = readFloat(bits);
+  const valueBits = bits.read(4) + 1;
+  const isSequence = bits.read(1) === 1;
+  if (count * dimensions > VECTOR_VALUES_MAX) throw createDamagedError('has a codebook that is too large');
+  const valueCount = isExplicit ? count * dimensions : computeLookup1Values(count, dimensions);
+  const multiplicands = Array.from({ length: valueCount }, () => bits.read(valueBits));
   const vectors = new Float32Array(count * dimensions);
-  for (let word = 0; word < count; word++) {
+  for (let entry = 0; entry < count; entry++) {
     let last = 0;
     let divisor = 1;
     for (let n = 0; n < dimensions; n++) {
-      const at = isTable ? word * dimensions + n : Math.floor(word / divisor) % steps;
-      const value = (multiples[at] ?? 0) * step + lowest + last;
-      vectors[word * dimensions + n] = value;
-      if (isSum) last = value;
-      divisor *= steps;
+      const at = isExplicit ? entry * dimensions + n : Math.floor(entry / divisor) % valueCount;
+      const value = (multiplicands[at] ?? 0) * delta + minimum + last;
+      vectors[entry * dimensions + n] = value;
+      if (isSequence) last = value;
+      divisor *= valueCount;
     }
   }
   return vectors;
 }
 
-/** The largest number whose power is not above the count. */
-function rootOf(count: number, power: number): number {
+/** Returns the largest integer whose power is at most the count (`lookup1_values` of the specification). */
+function computeLookup1Values(count: number, power: number): number {
   let root = Math.floor(count ** (1 / power));
   while ((root + 1) ** power <= count) root++;
   while (root ** power > count) root--;
   return Math.max(root, 1);
 }
 
-/** Mantissa of 21 bits, exponent of 10, sign: 9.2.2. */
-function readFloat(bits: LowBitReader): number {
+/** Reads a float of 21 bits mantissa, 10 bits exponent and a sign (section 9.2.2). */
+function readFloat(bits: LsbBitReader): number {
   const word = bits.read(32);
   const mantissa = word % 2 ** 21;
   const exponent = Math.floor(word / 2 ** 21) % 2 ** 10;
   return (word >= 2 ** 31 ? -mantissa : mantissa) * 2 ** (exponent - 788);
 }
 
-/** Each word is the lowest one that is free in its length: 3.2.1. */
-function createReadWord(lengths: Uint8Array): (bits: LowBitReader) => number {
-  // A tree in an array: two places for each node, above 0 the next node, below 0 a word.
+/** Creates the decoder of codewords. Each codeword is the lowest free one of its length (section 3.2.1). */
+function createEntryReader(lengths: Uint8Array): (bits: LsbBitReader) => number {
+  // Binary tree in an array: two elements per node, positive for a child node, negative for an entry.
   const tree = [0, 0];
-  const look = new Int32Array(1 << LOOK_BITS);
-  const free = new Float64Array(33).fill(-1);
-  let only = -1;
-  let used = 0;
-  for (const [word, length] of lengths.entries()) {
-    if (length === UNUSED) continue;
-    only = word;
+  const lookup = new Int32Array(1 << LOOKUP_BITS);
+  const freeCodewords = new Float64Array(33).fill(-1);
+  let lastEntry = -1;
+  let usedCount = 0;
+  for (const [entry, length] of lengths.entries()) {
+    if (length === UNUSED_LENGTH) continue;
+    lastEntry = entry;
     let code = 0;
-    if (used++ === 0) for (let n = 1; n <= length; n++) free[n] = 2 ** (32 - n);
+    if (usedCount++ === 0) for (let n = 1; n <= length; n++) freeCodewords[n] = 2 ** (32 - n);
     else {
       let from = length;
-      while (from > 0 && (free[from] ?? -1) < 0) from--;
-      if (from === 0) throw damaged('has a code with too many words');
-      code = free[from] ?? 0;
-      free[from] = -1;
-      for (let n = length; n > from; n--) free[n] = code + 2 ** (32 - n);
+      while (from > 0 && (freeCodewords[from] ?? -1) < 0) from--;
+      if (from === 0) throw createDamagedError('has a codebook with too many codewords');
+      code = freeCodewords[from] ?? 0;
+      freeCodewords[from] = -1;
+      for (let n = length; n > from; n--) freeCodewords[n] = code + 2 ** (32 - n);
     }
-    grow(tree, { code, length, word });
-    if (length > LOOK_BITS) continue;
+    addCodeword(tree, { code, length, word: entry });
+    if (length > LOOKUP_BITS) continue;
     let reversed = 0;
     for (let n = 0; n < length; n++) if (Math.floor(code / 2 ** (31 - n)) % 2 === 1) reversed |= 1 << n;
-    for (let at = reversed; at < look.length; at += 1 << length) look[at] = (word << 5) | length;
+    for (let at = reversed; at < lookup.length; at += 1 << length) lookup[at] = (entry << 5) | length;
   }
-  // A single word takes one bit, whichever.
-  if (used === 1 && (lengths[only] ?? 0) === 1) look.fill((only << 5) | 1);
+  // A single entry has a one-bit codeword with any value.
+  if (usedCount === 1 && (lengths[lastEntry] ?? 0) === 1) lookup.fill((lastEntry << 5) | 1);
 
   return (bits) => {
-    const found = look[bits.peek(LOOK_BITS)] ?? 0;
-    if (found !== 0) {
-      bits.skip(found & 31);
-      return found >>> 5;
+    const packed = lookup[bits.peek(LOOKUP_BITS)] ?? 0;
+    if (packed !== 0) {
+      bits.skip(packed & 31);
+      return packed >>> 5;
     }
     for (let node = 0; ;) {
       const next = tree[node + bits.read(1)] ?? 0;
       if (next < 0) return -1 - next;
-      if (next === 0) throw damaged('has a packet with a word that is none');
+      if (next === 0) throw createDamagedError('has a packet with an invalid codeword');
       node = next;
     }
   };
 }
 
-function grow(
+function addCodeword(
   tree: number[],
   { code, length, word }: { readonly code: number; readonly length: number; readonly word: number },
 ): void {

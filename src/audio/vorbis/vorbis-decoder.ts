@@ -1,148 +1,162 @@
 import { createImdct, type Imdct } from '../imdct.ts';
-import { damaged, Unreadable } from '../unreadable.ts';
-import { bitsOf } from './codebook.ts';
-import { createLowBitReader, type LowBitReader } from './low-bit-reader.ts';
-import { readVorbisModes, type Mapping, type VorbisFacts } from './vorbis-setup.ts';
+import { createDamagedError, AudioDecodingError } from '../audio-decoding-error.ts';
+import { countNumberBits } from './codebook.ts';
+import { createLsbBitReader, type LsbBitReader } from './lsb-bit-reader.ts';
+import { parseSetupHeader, type VorbisMapping, type VorbisStreamInfo } from './vorbis-setup.ts';
 
-/** Samples of each channel of the next packet; the first one has none yet. @throws Unreadable */
-export type DecodeVorbis = (packet: Uint8Array) => readonly Float32Array[];
+/**
+ * Decodes a packet. Returns the samples of each channel, or nothing for the first packet.
+ * @throws AudioDecodingError
+ */
+export type VorbisDecoder = (packet: Uint8Array) => readonly Float32Array[];
 
-interface Block {
+interface VorbisBlock {
   readonly size: number;
   readonly isLong: boolean;
-  readonly wasLong: boolean;
-  readonly willBeLong: boolean;
+  readonly isPreviousLong: boolean;
+  readonly isNextLong: boolean;
 }
 
-/** Decodes packets of sound, from what the third packet says: Vorbis I specification, 4.3. @throws Unreadable */
-export function createDecodeVorbis(facts: VorbisFacts, setup: Uint8Array): DecodeVorbis {
-  const { channels, sizes } = facts;
-  const modes = readVorbisModes(setup, facts);
-  const transforms: readonly Imdct[] = sizes.map(createImdct);
-  const slopes = sizes.map(createSlope);
-  const output = new Float64Array(sizes[1]);
-  /** Of each channel, the second half of the block before. */
+/**
+ * Creates the decoder of audio packets from the setup header (Vorbis I specification, 4.3).
+ * @throws AudioDecodingError
+ */
+export function createVorbisDecoder(info: VorbisStreamInfo, setup: Uint8Array): VorbisDecoder {
+  const { channels, blockSizes } = info;
+  const modes = parseSetupHeader(setup, info);
+  const transforms: readonly Imdct[] = blockSizes.map(createImdct);
+  const slopes = blockSizes.map(createWindowSlope);
+  const output = new Float64Array(blockSizes[1]);
+  /** Second half of the previous block, by channel. */
   let tails: readonly Float64Array[] | undefined;
 
-  const readBlock = (bits: LowBitReader): { readonly block: Block; readonly mapping: Mapping } => {
-    if (bits.read(1) !== 0) throw damaged('has a packet that is no sound');
-    const mode = modes[bits.read(bitsOf(modes.length - 1))];
-    if (!mode) throw damaged('has a packet of a mode that is none');
-    const [wasLong, willBeLong] = mode.isLong ? [bits.read(1) === 1, bits.read(1) === 1] : [false, false];
+  const readBlock = (bits: LsbBitReader): { readonly block: VorbisBlock; readonly mapping: VorbisMapping } => {
+    if (bits.read(1) !== 0) throw createDamagedError('has a packet that is not audio');
+    const mode = modes[bits.read(countNumberBits(modes.length - 1))];
+    if (!mode) throw createDamagedError('has a packet with an invalid mode');
+    const [wasLong, willBeLong] = mode.isLongBlock ? [bits.read(1) === 1, bits.read(1) === 1] : [false, false];
     return {
-      block: { size: sizes[mode.isLong ? 1 : 0], isLong: mode.isLong, wasLong, willBeLong },
+      block: {
+        size: blockSizes[mode.isLongBlock ? 1 : 0],
+        isLong: mode.isLongBlock,
+        isPreviousLong: wasLong,
+        isNextLong: willBeLong,
+      },
       mapping: mode.mapping,
     };
   };
 
-  /** The block of one channel, with its slopes on. */
-  const toWindow = (spectrum: Float64Array, { size, isLong, wasLong, willBeLong }: Block): Float64Array => {
+  /** Computes the windowed block of a channel. */
+  const computeWindow = (
+    spectrum: Float64Array,
+    { size, isLong, isPreviousLong, isNextLong }: VorbisBlock,
+  ): Float64Array => {
     transforms[isLong ? 1 : 0]?.(spectrum, 0, output);
     const window = output.slice(0, size);
-    const [rising, falling] = [slopes[wasLong ? 1 : 0], slopes[willBeLong ? 1 : 0]];
+    const [rising, falling] = [slopes[isPreviousLong ? 1 : 0], slopes[isNextLong ? 1 : 0]];
     const flat = (slope: Float64Array | undefined): number => size / 4 - (slope?.length ?? 0) / 2;
-    shape(window, { from: 0, flat: flat(rising), slope: rising, isFalling: false });
-    shape(window, { from: size / 2, flat: flat(falling), slope: falling, isFalling: true });
+    applySlope(window, { from: 0, silent: flat(rising), slope: rising, isFalling: false });
+    applySlope(window, { from: size / 2, silent: flat(falling), slope: falling, isFalling: true });
     return window;
   };
 
   return (packet) => {
-    const bits = createLowBitReader(packet);
+    const bits = createLsbBitReader(packet);
     const { block, mapping } = readBlock(bits);
     const spectra = readSpectra(bits, { mapping, channels, size: block.size / 2 });
-    const windows = spectra.map((spectrum) => toWindow(spectrum, block));
+    const windows = spectra.map((spectrum) => computeWindow(spectrum, block));
     const before = tails;
     tails = windows.map((window) => window.slice(block.size / 2));
-    return before ? windows.map((window, channel) => overlap(before[channel], window)) : [];
+    return before ? windows.map((window, channel) => overlapAdd(before[channel], window)) : [];
   };
 }
 
-interface Half {
+interface WindowHalf {
   readonly from: number;
-  readonly flat: number;
+  readonly silent: number;
   readonly slope: Float64Array | undefined;
   readonly isFalling: boolean;
 }
 
-/** A half of a window: silent, sloped, whole, or the other way round. */
-function shape(window: Float64Array, { from, flat, slope, isFalling }: Half): void {
+/** Applies one half of a window: zero, slope, one; or the reverse. */
+function applySlope(window: Float64Array, { from, silent, slope, isFalling }: WindowHalf): void {
   const length = slope?.length ?? 0;
-  if (isFalling) window.fill(0, from + flat + length);
-  else window.fill(0, from, from + flat);
+  if (isFalling) window.fill(0, from + silent + length);
+  else window.fill(0, from, from + silent);
   for (let n = 0; n < length; n++) {
-    const at = from + flat + n;
+    const at = from + silent + n;
     window[at] = (window[at] ?? 0) * (slope?.[isFalling ? length - 1 - n : n] ?? 0);
   }
 }
 
-/** From the middle of the block before to the middle of this one. */
-function overlap(tail: Float64Array | undefined, window: Float64Array): Float32Array {
-  const [old, own] = [tail?.length ?? 0, window.length / 2];
-  const samples = new Float32Array((old + own) / 2);
-  // The middles of both slopes stand at the same place.
-  const shift = (old - own) / 2;
+/** Overlaps two blocks: returns the samples from the middle of the previous block to the middle of the current one. */
+function overlapAdd(tail: Float64Array | undefined, window: Float64Array): Float32Array {
+  const [previousLength, currentLength] = [tail?.length ?? 0, window.length / 2];
+  const samples = new Float32Array((previousLength + currentLength) / 2);
+  // The centers of both slopes coincide.
+  const shift = (previousLength - currentLength) / 2;
   for (let n = 0; n < samples.length; n++) {
     const at = n - shift;
-    samples[n] = (n < old ? (tail?.[n] ?? 0) : 0) + (at >= 0 && at < own ? (window[at] ?? 0) : 0);
+    samples[n] = (n < previousLength ? (tail?.[n] ?? 0) : 0) + (at >= 0 && at < currentLength ? (window[at] ?? 0) : 0);
   }
   return samples;
 }
 
-/** 4.3.1 */
-const createSlope = (size: number): Float64Array =>
+/** Rising half of a window (section 4.3.1). */
+const createWindowSlope = (size: number): Float64Array =>
   Float64Array.from({ length: size / 2 }, (_, n) =>
     Math.sin((Math.PI / 2) * Math.sin(((n + 0.5) / size) * Math.PI) ** 2),
   );
 
-interface SpectraFacts {
-  readonly mapping: Mapping;
+interface SpectraOptions {
+  readonly mapping: VorbisMapping;
   readonly channels: number;
-  /** Values of each. */
+  /** Values per spectrum. */
   readonly size: number;
 }
 
-function readSpectra(bits: LowBitReader, { mapping, channels, size }: SpectraFacts): readonly Float64Array[] {
-  const { couplings, parts, floors, residues } = mapping;
+function readSpectra(bits: LsbBitReader, { mapping, channels, size }: SpectraOptions): readonly Float64Array[] {
+  const { couplings, submaps, floors, residues } = mapping;
   const spectra = Array.from({ length: channels }, () => new Float64Array(size));
-  const floorOf = (channel: number) => floors[parts[channel] ?? 0];
-  const heights = spectra.map((_, channel) => floorOf(channel)?.read(bits));
-  const isThere = heights.map((height) => height !== undefined);
-  // Of a pair, either both are there or none.
-  for (const [a, b] of couplings) if (isThere[a] || isThere[b]) isThere[a] = isThere[b] = true;
-  for (const [part, residue] of residues.entries()) {
-    const own = spectra.filter((_, channel) => parts[channel] === part);
-    const wanted = spectra.flatMap((spectrum, channel) =>
-      parts[channel] === part ? [isThere[channel] ? spectrum : undefined] : [],
+  const getFloor = (channel: number) => floors[submaps[channel] ?? 0];
+  const curves = spectra.map((_, channel) => getFloor(channel)?.readYValues(bits));
+  const isUsed = curves.map((curve) => curve !== undefined);
+  // If one channel of a coupled pair is used, decode both.
+  for (const [a, b] of couplings) if (isUsed[a] || isUsed[b]) isUsed[a] = isUsed[b] = true;
+  for (const [submap, residue] of residues.entries()) {
+    const submapSpectra = spectra.filter((_, channel) => submaps[channel] === submap);
+    const vectors = spectra.flatMap((spectrum, channel) =>
+      submaps[channel] === submap ? [isUsed[channel] ? spectrum : undefined] : [],
     );
-    if (own.length > 0) readResidueOf(() => residue.read(bits, wanted, size));
+    if (submapSpectra.length > 0) ignoreEndOfPacket(() => residue.read(bits, vectors, size));
   }
-  for (const [size, angle] of couplings.toReversed()) uncouple(spectra[size], spectra[angle]);
+  for (const [magnitude, angle] of couplings.toReversed()) decouple(spectra[magnitude], spectra[angle]);
   for (const [channel, spectrum] of spectra.entries()) {
-    const told = heights[channel];
-    if (told) floorOf(channel)?.apply(told, spectrum);
+    const yValues = curves[channel];
+    if (yValues) getFloor(channel)?.apply(yValues, spectrum);
     else spectrum.fill(0);
   }
   return spectra;
 }
 
-/** A packet may end in the middle of it: then the rest is 0 (8.6.2). */
-function readResidueOf(read: () => void): void {
+/** Ignores the end of the packet within a residue: the rest is 0 (section 8.6.2). */
+function ignoreEndOfPacket(read: () => void): void {
   try {
     read();
   } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
+    if (!(error instanceof AudioDecodingError)) throw error;
   }
 }
 
-/** 4.3.5 */
-function uncouple(sizes: Float64Array | undefined, angles: Float64Array | undefined): void {
-  if (!sizes || !angles) return;
-  for (let n = 0; n < sizes.length; n++) {
-    const [size, angle] = [sizes[n] ?? 0, angles[n] ?? 0];
-    if (angle > 0) angles[n] = size > 0 ? size - angle : size + angle;
+/** Reverses the coupling of a magnitude and an angle vector (section 4.3.5). */
+function decouple(magnitudes: Float64Array | undefined, angles: Float64Array | undefined): void {
+  if (!magnitudes || !angles) return;
+  for (let n = 0; n < magnitudes.length; n++) {
+    const [magnitude, angle] = [magnitudes[n] ?? 0, angles[n] ?? 0];
+    if (angle > 0) angles[n] = magnitude > 0 ? magnitude - angle : magnitude + angle;
     else {
-      angles[n] = size;
-      sizes[n] = size > 0 ? size + angle : size - angle;
+      angles[n] = magnitude;
+      magnitudes[n] = magnitude > 0 ? magnitude + angle : magnitude - angle;
     }
   }
 }

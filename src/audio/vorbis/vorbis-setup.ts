@@ -1,92 +1,99 @@
 import { AUDIO_CHANNELS_MAX } from '../../core/limits.ts';
-import { damaged, unsupported } from '../unreadable.ts';
-import { bitsOf, readCodebook } from './codebook.ts';
+import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { countNumberBits, readCodebook } from './codebook.ts';
 import { readFloor, type Floor } from './floor.ts';
-import { createLowBitReader, type LowBitReader } from './low-bit-reader.ts';
+import { createLsbBitReader, type LsbBitReader } from './lsb-bit-reader.ts';
 import { readResidue, type Residue } from './residue.ts';
 
-export interface VorbisFacts {
+export interface VorbisStreamInfo {
   readonly channels: number;
   /** Hz. */
   readonly sampleRate: number;
-  /** Samples of short and long blocks. */
-  readonly sizes: readonly [short: number, long: number];
+  /** Samples per short and per long block. */
+  readonly blockSizes: readonly [short: number, long: number];
 }
 
-export interface Mapping {
-  /** Pairs of channels as a size and an angle. */
+export interface VorbisMapping {
+  /** Coupled channels: magnitude and angle. */
   readonly couplings: readonly (readonly [size: number, angle: number])[];
-  /** Of each channel, the number of its part. */
-  readonly parts: readonly number[];
+  /** Submap number of each channel. */
+  readonly submaps: readonly number[];
   readonly floors: readonly Floor[];
   readonly residues: readonly Residue[];
 }
 
-export interface Mode {
-  readonly isLong: boolean;
-  readonly mapping: Mapping;
+export interface VorbisMode {
+  readonly isLongBlock: boolean;
+  readonly mapping: VorbisMapping;
 }
 
-/** The first packet: Vorbis I specification, 4.2.2. @throws Unreadable */
-export function readVorbisHead(packet: Uint8Array): VorbisFacts {
-  const bits = createLowBitReader(packet.subarray(7));
-  if (bits.read(32) !== 0) throw unsupported('is Vorbis of another version');
+/** Parses the first packet (Vorbis I specification, 4.2.2). @throws AudioDecodingError */
+export function parseIdentificationHeader(packet: Uint8Array): VorbisStreamInfo {
+  const bits = createLsbBitReader(packet.subarray(7));
+  if (bits.read(32) !== 0) throw createUnsupportedError('is Vorbis of an unsupported version');
   const channels = bits.read(8);
   const sampleRate = bits.read(32);
   bits.read(32);
   bits.read(32);
   bits.read(32);
   const [short, long] = [1 << bits.read(4), 1 << bits.read(4)];
-  if (channels === 0 || sampleRate === 0) throw damaged('has a head that is none');
-  if (channels > AUDIO_CHANNELS_MAX) throw unsupported(`has ${channels} channels, of 1 to ${AUDIO_CHANNELS_MAX}`);
-  if (short < 64 || short > long || long > 8_192) throw damaged('has a head that is none');
-  return { channels, sampleRate, sizes: [short, long] };
+  if (channels === 0 || sampleRate === 0) throw createDamagedError('has an invalid header');
+  if (channels > AUDIO_CHANNELS_MAX)
+    throw createUnsupportedError(`has ${channels} channels; 1 to ${AUDIO_CHANNELS_MAX} are supported`);
+  if (short < 64 || short > long || long > 8_192) throw createDamagedError('has an invalid header');
+  return { channels, sampleRate, blockSizes: [short, long] };
 }
 
-/** The third packet: 4.2.4. @throws Unreadable */
-export function readVorbisModes(packet: Uint8Array, { channels }: VorbisFacts): readonly Mode[] {
-  const bits = createLowBitReader(packet.subarray(7));
-  const list = <Item>(countBits: number, read: () => Item): readonly Item[] =>
+/** Parses the third packet (section 4.2.4). @throws AudioDecodingError */
+export function parseSetupHeader(packet: Uint8Array, { channels }: VorbisStreamInfo): readonly VorbisMode[] {
+  const bits = createLsbBitReader(packet.subarray(7));
+  const readList = <Item>(countBits: number, read: () => Item): readonly Item[] =>
     Array.from({ length: bits.read(countBits) + 1 }, read);
-  const books = list(8, () => readCodebook(bits));
-  list(6, () => bits.read(16));
-  const floors = list(6, () => readFloor(bits, books));
-  const residues = list(6, () => readResidue(bits, books));
-  const mappings = list(6, () => readMapping(bits, { channels, floors, residues }));
-  return list(6, () => {
-    const isLong = bits.read(1) === 1;
+  const books = readList(8, () => readCodebook(bits));
+  readList(6, () => bits.read(16));
+  const floors = readList(6, () => readFloor(bits, books));
+  const residues = readList(6, () => readResidue(bits, books));
+  const mappings = readList(6, () => readMapping(bits, { channels, floors, residues }));
+  return readList(6, () => {
+    const isLongBlock = bits.read(1) === 1;
     bits.skip(16);
     bits.skip(16);
-    return { isLong, mapping: known(mappings[bits.read(8)]) };
+    return { isLongBlock, mapping: requireItem(mappings[bits.read(8)]) };
   });
 }
 
-interface MappingFacts {
+interface MappingOptions {
   readonly channels: number;
   readonly floors: readonly Floor[];
   readonly residues: readonly Residue[];
 }
 
-function readMapping(bits: LowBitReader, { channels, floors, residues }: MappingFacts): Mapping {
-  if (bits.read(16) !== 0) throw damaged('has a mapping that is none');
-  const partCount = bits.read(1) === 1 ? bits.read(4) + 1 : 1;
-  const channelBits = bitsOf(channels - 1);
+function readMapping(bits: LsbBitReader, { channels, floors, residues }: MappingOptions): VorbisMapping {
+  if (bits.read(16) !== 0) throw createDamagedError('has an invalid mapping');
+  const submapCount = bits.read(1) === 1 ? bits.read(4) + 1 : 1;
+  const channelBits = countNumberBits(channels - 1);
   const couplings = Array.from({ length: bits.read(1) === 1 ? bits.read(8) + 1 : 0 }, () => {
-    const [size, angle] = [bits.read(channelBits), bits.read(channelBits)];
-    if (size === angle || size >= channels || angle >= channels) throw damaged('has a mapping that is none');
-    return [size, angle] as const;
+    const [magnitude, angle] = [bits.read(channelBits), bits.read(channelBits)];
+    if (magnitude === angle || magnitude >= channels || angle >= channels)
+      throw createDamagedError('has an invalid mapping');
+    return [magnitude, angle] as const;
   });
-  if (bits.read(2) !== 0) throw damaged('has a mapping that is none');
-  const parts = Array.from({ length: channels }, () => (partCount > 1 ? bits.read(4) : 0));
-  const own = Array.from({ length: partCount }, () => {
+  if (bits.read(2) !== 0) throw createDamagedError('has an invalid mapping');
+  const submaps = Array.from({ length: channels }, () => (submapCount > 1 ? bits.read(4) : 0));
+  const submapParts = Array.from({ length: submapCount }, () => {
     bits.skip(8);
-    return { floor: known(floors[bits.read(8)]), residue: known(residues[bits.read(8)]) };
+    return { floor: requireItem(floors[bits.read(8)]), residue: requireItem(residues[bits.read(8)]) };
   });
-  if (parts.some((part) => part >= partCount)) throw damaged('has a mapping that is none');
-  return { couplings, parts, floors: own.map(({ floor }) => floor), residues: own.map(({ residue }) => residue) };
+  if (submaps.some((part) => part >= submapCount)) throw createDamagedError('has an invalid mapping');
+  return {
+    couplings,
+    submaps,
+    floors: submapParts.map(({ floor }) => floor),
+    residues: submapParts.map(({ residue }) => residue),
+  };
 }
 
-function known<Thing>(thing: Thing | undefined): Thing {
-  if (thing === undefined) throw damaged('names a part that is none');
+function requireItem<Thing>(thing: Thing | undefined): Thing {
+  if (thing === undefined) throw createDamagedError('refers to a missing floor, residue or mapping');
   return thing;
 }

@@ -1,35 +1,38 @@
 /**
- * What a prompt needs besides the model file's own chat template. All token names are texts of special tokens; the
- * renderer sends them as `special` segments.
+ * Properties of a model family that are needed to build prompts, besides the chat template of the model file. Token
+ * names are the texts of special tokens, which become `special` prompt segments.
  */
-export interface Family {
+export interface ModelFamily {
   /**
-   * System text for a conversation that has none. Templates of these files otherwise insert their maker's own words.
-   * Absent: nothing is added.
+   * System message for a conversation without one. Without it, the templates of these files insert their vendor's text.
+   * Absent: no message is added.
    */
   readonly defaultSystem?: string;
-  /** End an answer, besides the file's own end token. */
+  /** Special tokens that end an answer, besides the end token of the file. */
   readonly stopTokens: readonly string[];
-  /** How its models write calls. Absent: as their template shows, or as they are told where it shows nothing. */
+  /** Format of tool calls. Absent: derived from the template, or described in the prompt. */
   readonly toolFormat?: ToolFormatName;
-  /** Absent: the family cannot fill in the middle. */
+  /** Absent: the models cannot fill in the middle. */
   readonly fillInTheMiddle?: FillInTheMiddle;
 }
 
-/** Ways of writing calls that are understood; generation/tools/formats.ts says what they look like. */
+/** Supported formats of tool calls, defined in generation/tools/formats.ts. */
 export type ToolFormatName = 'hermes' | 'llama3' | 'mistral' | 'mistral-args' | 'deepseek' | 'deepseek-v31' | 'json';
 
-/** Texts of the special tokens that stand before each part of such a prompt; the filling follows the last. */
+/**
+ * Texts of the special tokens that precede each part of a fill-in-the-middle prompt. The model continues after the
+ * last.
+ */
 export interface FillInTheMiddle {
   readonly prefix: string;
   readonly suffix: string;
-  /** Stands at the end. Absent where the order of the others says enough. */
+  /** Ends the prompt. Absent if the order of the parts suffices. */
   readonly middle?: string;
-  /** Which part comes first. Absent: the prefix. */
+  /** The part that comes first. Default: the prefix. */
   readonly first?: 'suffix';
-  /** End a completion: the next file, the next gap, or the end of the text. */
+  /** Special tokens that end a completion: next file, next gap, end of text. */
   readonly stopTokens: readonly string[];
 }
 
-/** Ours: neutral, and short enough to cost nothing. */
+/** Neutral and short. */
 export const NEUTRAL_SYSTEM = 'You are a helpful assistant.';

@@ -1,6 +1,6 @@
 import type { FillInTheMiddle } from './family.ts';
 
-/** Qwen2.5 Coder and later; CodeGemma spells the same and separates files otherwise. */
+/** Qwen2.5 Coder and later. CodeGemma uses the same tokens with another file separator. */
 export const QWEN_FILL: FillInTheMiddle = {
   prefix: '<|fim_prefix|>',
   suffix: '<|fim_suffix|>',
@@ -18,8 +18,8 @@ export const QWEN_FILL: FillInTheMiddle = {
   ],
 };
 
-/** Spellings of vocabularies that can fill in the middle, as their makers document them. */
-const SPELLINGS: readonly FillInTheMiddle[] = [
+/** Formats of the vocabularies that support it, as documented by their vendors. */
+const KNOWN_FORMATS: readonly FillInTheMiddle[] = [
   QWEN_FILL,
   // StarCoder, Stable Code, Granite Code.
   {
@@ -38,37 +38,39 @@ const SPELLINGS: readonly FillInTheMiddle[] = [
       '<filename>',
     ],
   },
-  // DeepSeek Coder: the hole stands where the suffix begins.
+  // DeepSeek Coder: the token of the hole precedes the suffix.
   {
     prefix: '<｜fim▁begin｜>',
     suffix: '<｜fim▁hole｜>',
     middle: '<｜fim▁end｜>',
     stopTokens: ['<｜end▁of▁sentence｜>', '<｜fim▁begin｜>', '<｜fim▁hole｜>', '<｜fim▁end｜>'],
   },
-  // CodeLlama: SentencePiece spells the blank before each mark as U+2581.
+  // CodeLlama: SentencePiece writes the space before each token as U+2581.
   {
     prefix: '▁<PRE>',
     suffix: '▁<SUF>',
     middle: '▁<MID>',
     stopTokens: ['▁<EOT>', '▁<PRE>', '▁<SUF>', '▁<MID>'],
   },
-  // Codestral: the suffix comes first, and the filling right behind the prefix.
+  // Codestral: the suffix comes first; the model continues after the prefix.
   { prefix: '[PREFIX]', suffix: '[SUFFIX]', first: 'suffix', stopTokens: ['[PREFIX]', '[SUFFIX]', '[MIDDLE]'] },
 ];
 
 /**
- * How a loaded model fills in the middle, if it can.
+ * Finds the fill-in-the-middle format of a loaded model.
  *
- * @param own What its family says; right only where the model's vocabulary has these tokens (Qwen2's has none of them).
- * @param specialTokens Of the loaded model. Empty where its server does not tell them: then the family's word counts.
+ * @param familyFormat Format of the model's family. Valid only if the vocabulary has its tokens (Qwen2's has none of
+ * them).
+ * @param specialTokens Special tokens of the loaded model. Empty when unknown: then the family's format is returned.
+ * @returns undefined if the model does not support it.
  */
-export function fillInTheMiddleOf(
-  own: FillInTheMiddle | undefined,
+export function findFillInTheMiddle(
+  familyFormat: FillInTheMiddle | undefined,
   specialTokens: readonly string[],
 ): FillInTheMiddle | undefined {
-  if (own && specialTokens.length === 0) return own;
+  if (familyFormat && specialTokens.length === 0) return familyFormat;
   const known = new Set(specialTokens);
-  return [...(own ? [own] : []), ...SPELLINGS].find(({ prefix, suffix, middle }) =>
+  return [...(familyFormat ? [familyFormat] : []), ...KNOWN_FORMATS].find(({ prefix, suffix, middle }) =>
     [prefix, suffix, ...(middle === undefined ? [] : [middle])].every((token) => known.has(token)),
   );
 }

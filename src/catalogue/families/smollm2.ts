@@ -1,8 +1,8 @@
-import type { Family } from './family.ts';
+import type { ModelFamily } from './family.ts';
 import { NEUTRAL_SYSTEM } from './family.ts';
 
-/** SmolLM2: ChatML without tools; the vocabulary has no tokens for filling in the middle. */
-export const smollm2: Family = {
+/** SmolLM2: ChatML without tool calls. The vocabulary has no fill-in-the-middle tokens. */
+export const smollm2: ModelFamily = {
   defaultSystem: NEUTRAL_SYSTEM,
   stopTokens: ['<|im_end|>', '<|endoftext|>', '<|im_start|>'],
 };

@@ -1,4 +1,4 @@
-import type { Family } from './family.ts';
+import type { ModelFamily } from './family.ts';
 
-/** Any model file: its own template and its own end token, nothing of ours. */
-export const template: Family = { stopTokens: [] };
+/** Any other model file: only its own template and end token are used. */
+export const template: ModelFamily = { stopTokens: [] };

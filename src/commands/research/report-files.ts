@@ -3,105 +3,109 @@ import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
 import { createFile, replaceFile } from '../../lib/durable-file.ts';
-import { visibleText } from '../../lib/visible-text.ts';
+import { removeInvisibleCharacters } from '../../lib/remove-invisible-characters.ts';
 
 const FORMATS = ['md', 'html'] as const;
 
 export type ReportFormat = (typeof FORMATS)[number];
 
-/** Where a report goes: to standard output, or into files `<stem>.<format>`. */
+/** Destination of a report: standard output or the files `<stem>.<format>`. */
 export type ReportTarget =
   | { readonly type: 'stdout' }
   | {
       readonly type: 'files';
       readonly stem: string;
       readonly formats: readonly ReportFormat[];
-      readonly isForced: boolean;
+      readonly canOverwrite: boolean;
     };
 
-interface TargetWish {
-  /** `-`, a folder (it exists, or ends in a slash), or a file; one that ends in .md or .html is the only one. Absent: this folder. */
+interface TargetOptions {
+  /**
+   * `-` for standard output, a folder (exists or ends in a slash), or a file; .md or .html selects one format. Default:
+   * `.`.
+   */
   readonly out: string | undefined;
   readonly question: string;
-  readonly isForced: boolean;
+  readonly canOverwrite: boolean;
 }
 
 /**
- * Asked before any work is done, so that hours of it do not end at a file that is in the way. Makes the folder.
- * @throws ServiceError `conflict` where a file exists and nobody said that it may be replaced.
+ * Resolves the destination and creates its folder. Runs before the research, so that hours of work do not end with a
+ * name conflict.
+ * @throws ServiceError `conflict` if a file exists and may not be overwritten.
  */
-export async function chooseTarget({ out = '', question, isForced }: TargetWish): Promise<ReportTarget> {
+export async function chooseTarget({ out = '', question, canOverwrite }: TargetOptions): Promise<ReportTarget> {
   if (out === '-') return { type: 'stdout' };
   const isFolder = out === '' || /[\\/]$/.test(out) || statSync(out, { throwIfNoEntry: false })?.isDirectory() === true;
   const only = isFolder ? undefined : FORMATS.find((format) => out.toLowerCase().endsWith(`.${format}`));
   const target = {
     type: 'files',
     stem: isFolder
-      ? join(out, `research-${slugOf(question)}`)
+      ? join(out, `research-${createSlug(question)}`)
       : only === undefined
         ? out
         : out.slice(0, -only.length - 1),
     formats: only === undefined ? FORMATS : [only],
-    isForced,
+    canOverwrite,
   } as const;
-  for (const path of pathsOf(target)) {
-    if (existsSync(path) && !isForced)
+  for (const path of getPaths(target)) {
+    if (existsSync(path) && !canOverwrite)
       throw new ServiceError(
         'conflict',
-        `${path} exists already: name another place with --out, or replace it with --force.`,
+        `${path} already exists. Choose another path with --out, or overwrite the file with --force.`,
       );
   }
   await mkdir(dirname(target.stem), { recursive: true });
   return target;
 }
 
-const pathsOf = ({ stem, formats }: { readonly stem: string; readonly formats: readonly ReportFormat[] }): string[] =>
+const getPaths = ({ stem, formats }: { readonly stem: string; readonly formats: readonly ReportFormat[] }): string[] =>
   formats.map((format) => `${stem}.${format}`);
 
-/** Files of everybody who may see the folder, less what the process masks. */
-const MODE = 0o666;
+/** Default mode of new files; the umask of the process restricts it. */
+const FILE_MODE = 0o666;
 
 /**
- * Writes each file as a whole, and tells their paths. Where somebody else has put a file there meanwhile, the report gets
- * the next free name: it is not thrown away, and neither is theirs.
+ * Writes each file atomically and returns the paths. If a file was created under the name meanwhile, the report gets
+ * the next free name, so that neither is lost.
  */
 export async function writeReport(
-  { stem, formats, isForced }: Extract<ReportTarget, { readonly type: 'files' }>,
+  { stem, formats, canOverwrite }: Extract<ReportTarget, { readonly type: 'files' }>,
   texts: Readonly<Record<ReportFormat, string>>,
 ): Promise<readonly string[]> {
-  if (isForced) {
-    for (const format of formats) await replaceFile(`${stem}.${format}`, texts[format], { mode: MODE });
-    return pathsOf({ stem, formats });
+  if (canOverwrite) {
+    for (const format of formats) await replaceFile(`${stem}.${format}`, texts[format], { mode: FILE_MODE });
+    return getPaths({ stem, formats });
   }
   for (let number = 1; ; number += 1) {
-    const free = { stem: number === 1 ? stem : `${stem}-${number}`, formats };
-    if (await createAll(free, texts)) return pathsOf(free);
+    const candidate = { stem: number === 1 ? stem : `${stem}-${number}`, formats };
+    if (await createAllFiles(candidate, texts)) return getPaths(candidate);
   }
 }
 
-async function createAll(
+async function createAllFiles(
   { stem, formats }: { readonly stem: string; readonly formats: readonly ReportFormat[] },
   texts: Readonly<Record<ReportFormat, string>>,
 ): Promise<boolean> {
   const created: string[] = [];
   for (const format of formats) {
     const path = `${stem}.${format}`;
-    if (await createFile(path, texts[format], { mode: MODE })) created.push(path);
+    if (await createFile(path, texts[format], { mode: FILE_MODE })) created.push(path);
     else {
-      for (const ours of created) await rm(ours);
+      for (const createdPath of created) await rm(createdPath);
       return false;
     }
   }
   return true;
 }
 
-/** Bytes of a name: file systems take 255, and formats and numbers come behind it. */
+/** Longest stem in bytes: file systems allow 255 for a name, which also contains the format and a number. */
 const SLUG_BYTES_MAX = 120;
 
-/** The first words of a question as a name of a file has them, in its own script. */
-export function slugOf(question: string): string {
+/** Creates a file name from the first words of a question, in the script of the question. */
+export function createSlug(question: string): string {
   const words =
-    visibleText(question)
+    removeInvisibleCharacters(question)
       .normalize('NFKC')
       .toLowerCase()
       .match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];

@@ -1,4 +1,4 @@
-/** How a report looks: one column of text to read, its contents beside it where there is room, and ink only when printed. */
+/** Style sheet of a report: one text column, contents beside it on wide screens, black on white in print. */
 export const REPORT_STYLE = `
 :root {
   --paper: #fdfcf9; --raised: #f1ede3; --ink: #211e1a; --soft: #6a645b; --rule: #e3ddd1; --accent: #17607a; --glow: #fff1c4;

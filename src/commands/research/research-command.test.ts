@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
-import { textOf } from '../../core/message.ts';
-import { playResearch, REPORT_STEPS } from './__fixtures__/play-research.ts';
-import { researchCommand, type ResearchCommandNeeds } from './research-command.ts';
+import { getMessageText } from '../../core/message.ts';
+import { createScriptedResearch, REPORT_STEPS } from './__fixtures__/scripted-research.ts';
+import { createResearchCommand, type ResearchCommandDeps } from './research-command.ts';
 
 const MARKDOWN = `# Of whales
 
 **Question:** How do whales sing?
 
-**Asked back:** Which whales?
+**Clarifying question:** Which whales?
 
 **Answer:** No preference.
 
@@ -32,7 +32,7 @@ The sea is deep[[2]](#source-2) and wide.\\[\\[7\\]\\]
 
 const SHOWN = `How do whales sing?
 
-Asked back
+Clarifying question
   Which whales?
 
 Answer
@@ -72,16 +72,23 @@ describe('parley research', () => {
   });
 
   interface Play {
-    readonly research?: ReturnType<typeof playResearch>;
-    readonly ask?: ResearchCommandNeeds['ask'];
+    readonly research?: ReturnType<typeof createScriptedResearch>;
+    readonly ask?: ResearchCommandDeps['askUser'];
     readonly stop?: AbortController;
     readonly terminal?: { readonly columns: number };
-    readonly every?: ResearchCommandNeeds['every'];
-    readonly warnings?: readonly (readonly [message: string, facts?: Readonly<Record<string, unknown>>])[];
+    readonly every?: ResearchCommandDeps['startInterval'];
+    readonly warnings?: readonly (readonly [message: string, fields?: Readonly<Record<string, unknown>>])[];
   }
   async function run(
     args: readonly string[],
-    { research = playResearch(), ask, stop, terminal, warnings = [], every = () => () => undefined }: Play = {},
+    {
+      research = createScriptedResearch(),
+      ask,
+      stop,
+      terminal,
+      warnings = [],
+      every = () => () => undefined,
+    }: Play = {},
   ) {
     output = '';
     shown = '';
@@ -92,16 +99,16 @@ describe('parley research', () => {
       signal,
       log: { add: () => undefined, warn: () => undefined },
     });
-    const command = researchCommand({
+    const command = createResearchCommand({
       open: async (_flags, warn) => {
         opened += 1;
-        for (const [message, facts] of warnings) warn(message, facts);
-        return { research, context, close: async () => void (opened -= 1) };
+        for (const [message, fields] of warnings) warn(message, fields);
+        return { research, createContext: context, close: async () => void (opened -= 1) };
       },
-      ask,
-      // Each look takes a second.
+      askUser: ask,
+      // Each call advances the clock by a second.
       clock: { now: () => Date.parse('2026-07-01T12:00:00Z'), monotonic: () => (ms += 1_000) },
-      every,
+      startInterval: every,
       stdout: {
         write(text, done) {
           output += text;
@@ -110,14 +117,14 @@ describe('parley research', () => {
       },
       stderr: { write: (text) => void (shown += text), ...(terminal && { isTTY: true, rows: 24, ...terminal }) },
       isStyled: false,
-      ...(stop && { untilStopped: (_message, work) => work(stop.signal) }),
+      ...(stop && { runUntilStopped: (_message, work) => work(stop.signal) }),
     });
     command.exitOverride().configureOutput({ writeErr: () => undefined });
     await command.parseAsync([...args], { from: 'user' });
   }
   const QUESTION = ['How', 'do', 'whales', 'sing?'];
 
-  it('writes the report as Markdown and as a page, tells where, and shows how it comes about', async () => {
+  it('writes Markdown and HTML, prints their paths and shows the progress', async () => {
     await run([...QUESTION, '--out', folder]);
     const stem = join(folder, 'research-how-do-whales-sing');
     assert.equal(output, `${stem}.md\n${stem}.html\n`);
@@ -127,17 +134,17 @@ describe('parley research', () => {
     assert.deepEqual(await readdir(folder), ['research-how-do-whales-sing.html', 'research-how-do-whales-sing.md']);
   });
 
-  it('asks both steps as a conversation, with the size and the model that were wished for', async () => {
-    const research = playResearch();
+  it('sends both steps as a conversation with the requested size and model', async () => {
+    const research = createScriptedResearch();
     await run([...QUESTION, '--answer', ' Blue ones. ', '--summary', '--model', 'my-research', '--out', '-'], {
       research,
     });
     assert.deepEqual(
-      research.asked.map(({ step, request: { model, reportSize, messages } }) => [
+      research.requests.map(({ step, request: { model, reportSize, messages } }) => [
         step,
         model,
         reportSize,
-        ...messages.map((message) => `${message.role}: ${textOf(message)}`),
+        ...messages.map((message) => `${message.role}: ${getMessageText(message)}`),
       ]),
       ['clarify', 'check', 'run'].map((step) => [
         step,
@@ -149,32 +156,32 @@ describe('parley research', () => {
     );
   });
 
-  it('gives Markdown alone to standard output', async () => {
+  it('prints only Markdown to standard output with --out -', async () => {
     await run([...QUESTION, '--out', '-']);
     assert.match(output, /^# Of whales\n/);
     assert.match(output, /notes\/sea\.md\n$/);
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('takes the answer of a person at a terminal, and none for no preference', async () => {
+  it('reads the answer from the terminal; an empty one means no preference', async () => {
     for (const [typed, answer] of [
       [' Blue ones. ', 'Blue ones.'],
       ['', 'No preference.'],
     ] as const) {
-      const research = playResearch();
+      const research = createScriptedResearch();
       await run([...QUESTION, '--out', '-'], { research, ask: async () => typed });
-      assert.equal(textOf(research.asked[2]?.request.messages[2] ?? assert.fail()), answer);
+      assert.equal(getMessageText(research.requests[2]?.request.messages[2] ?? assert.fail()), answer);
     }
   });
 
-  it('leaves all open in the language of the question', async () => {
-    const research = playResearch();
+  it('states no preference in the language of the question', async () => {
+    const research = createScriptedResearch();
     await run(['鲸鱼为什么唱歌？', '--out', '-'], { research });
-    const said = research.asked.at(-1)?.request.messages.map(textOf).at(-1);
-    assert.equal(said, '没有特别的要求。');
+    const answer = research.requests.at(-1)?.request.messages.map(getMessageText).at(-1);
+    assert.equal(answer, '没有特别的要求。');
   });
 
-  it('writes a file under its own name, in one format where the name says which', async () => {
+  it('writes to the given path, in one format if it has an extension', async () => {
     await run([...QUESTION, '--out', join(folder, 'whales.html')]);
     await run([...QUESTION, '--out', join(folder, 'deep', 'whales')]);
     await run([...QUESTION, '--out', join(folder, 'new/')]);
@@ -189,101 +196,119 @@ describe('parley research', () => {
     ]);
   });
 
-  it('replaces nothing unless it is told to, and does no work before it says so', async () => {
+  it('overwrites files only with --force and checks that before the research', async () => {
     const file = join(folder, 'whales.md');
     await writeFile(file, 'mine');
-    const research = playResearch();
+    const research = createScriptedResearch();
     const refused = {
       kind: 'conflict',
-      message: `${file} exists already: name another place with --out, or replace it with --force.`,
+      message: `${file} already exists. Choose another path with --out, or overwrite the file with --force.`,
     };
     await assert.rejects(run([...QUESTION, '--out', file], { research }), refused);
     await assert.rejects(run([...QUESTION, '--out', join(folder, 'whales')], { research }), refused);
-    assert.deepEqual(research.asked, []);
+    assert.deepEqual(research.requests, []);
     assert.equal(await readFile(file, 'utf8'), 'mine');
     await run([...QUESTION, '--out', file, '--force']);
     assert.match(await readFile(file, 'utf8'), /^# Of whales/);
   });
 
-  it('takes the next free name where a file has come meanwhile', async () => {
-    const between = (at: number) => (at === 0 ? writeFile(join(folder, 'whales.html'), 'theirs') : undefined);
-    await run([...QUESTION, '--out', join(folder, 'whales')], { research: playResearch({ between }) });
+  it('uses the next free name if a file was created meanwhile', async () => {
+    const beforeStep = (at: number) => (at === 0 ? writeFile(join(folder, 'whales.html'), 'theirs') : undefined);
+    await run([...QUESTION, '--out', join(folder, 'whales')], {
+      research: createScriptedResearch({ beforeStep }),
+    });
     assert.equal(output, `${join(folder, 'whales-2')}.md\n${join(folder, 'whales-2')}.html\n`);
     assert.deepEqual(await readdir(folder), ['whales-2.html', 'whales-2.md', 'whales.html']);
     assert.equal(await readFile(join(folder, 'whales.html'), 'utf8'), 'theirs');
   });
 
-  it('gives the report to standard output where no file can be written', async () => {
+  it('prints the report to standard output if no file can be written', async () => {
     const out = join(folder, 'gone');
-    const between = (at: number) => (at === 0 ? rm(out, { recursive: true }) : undefined);
+    const beforeStep = (at: number) => (at === 0 ? rm(out, { recursive: true }) : undefined);
     const failed = { code: 'ENOENT', syscall: 'open' };
-    await assert.rejects(run([...QUESTION, '--out', `${out}/`], { research: playResearch({ between }) }), failed);
+    await assert.rejects(
+      run([...QUESTION, '--out', `${out}/`], { research: createScriptedResearch({ beforeStep }) }),
+      failed,
+    );
     assert.equal(output, MARKDOWN);
   });
 
-  it('writes nothing when it is stopped in the middle of a report', async () => {
+  it('writes nothing when stopped during the report', async () => {
     const stop = new AbortController();
     const reason = new ServiceError('cancelled', 'Stopped. Nothing was written.');
-    const between = (at: number) => {
+    const beforeStep = (at: number) => {
       if (at < 4) return;
       stop.abort(reason);
       throw new Error('the engine was called off');
     };
-    await assert.rejects(run([...QUESTION, '--out', folder], { research: playResearch({ between }), stop }), reason);
+    await assert.rejects(
+      run([...QUESTION, '--out', folder], { research: createScriptedResearch({ beforeStep }), stop }),
+      reason,
+    );
     assert.deepEqual([output, await readdir(folder)], ['', []]);
   });
 
-  it('writes nothing of a run that breaks off or says nothing', async () => {
+  it('writes nothing after an incomplete or empty run', async () => {
     const failed = {
       kind: 'engine-failed',
-      message: 'The research ended without a whole report. Nothing was written.',
+      message: 'The research ended without a complete report. No file was written. Try again.',
     };
     for (const steps of [REPORT_STEPS.slice(0, 5), [[{ type: 'end', reason: 'stop' }]] as const])
-      await assert.rejects(run([...QUESTION, '--out', folder], { research: playResearch({ steps }) }), failed);
+      await assert.rejects(
+        run([...QUESTION, '--out', folder], { research: createScriptedResearch({ steps }) }),
+        failed,
+      );
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('says of a report that a budget ended it', async () => {
+  it('notes that a limit ended the research', async () => {
     const steps = [...REPORT_STEPS.slice(0, -1), [{ type: 'end', reason: 'length' }] as const];
-    await run([...QUESTION, '--out', folder], { research: playResearch({ steps }) });
-    const note = 'A limit of searches, pages, tokens or time ended the work: the report is shorter than it was to be.';
+    await run([...QUESTION, '--out', folder], { research: createScriptedResearch({ steps }) });
+    const note =
+      'A limit on searches, pages, tokens or time ended the research early. The report is shorter than planned.';
     assert.ok(shown.endsWith(`${note}\n`));
     for (const name of await readdir(folder))
       assert.ok((await readFile(join(folder, name), 'utf8')).includes(note), name);
   });
 
-  it('tells what goes wrong and ends nothing, each once', async () => {
+  it('shows each problem that does not stop the run once', async () => {
     const failed = [
       'a search provider failed',
       { provider: 'wiki', kind: 'timeout', reason: 'It\u001b[2J slept.' },
     ] as const;
     await run([...QUESTION, '--out', '-'], { warnings: [failed, failed, ['only that']] });
-    assert.match(shown, /^How.*\n {5}! a search provider failed: wiki: It\[2J slept\.\n {5}! only that\n\nAsked back/);
+    assert.match(
+      shown,
+      /^How.*\n {5}! a search provider failed: wiki: It\[2J slept\.\n {5}! only that\n\nClarifying question/,
+    );
   });
 
-  it('says of a report without sources that nothing was found', async () => {
+  it('notes that a report has no sources', async () => {
     const steps = [[{ type: 'report', text: '*Nothing.*' }], [{ type: 'end', reason: 'stop' }]] as const;
-    await run([...QUESTION, '--out', '-'], { research: playResearch({ steps }) });
-    assert.match(shown, /\nNothing was found that could be reported\..*parley index search.*\n$/);
+    await run([...QUESTION, '--out', '-'], { research: createScriptedResearch({ steps }) });
+    assert.match(
+      shown,
+      /\nThe report has no sources: the research found nothing to report\..*parley index search.*\n$/,
+    );
     await run([...QUESTION, '--out', '-']);
     assert.doesNotMatch(shown, /Nothing was found/);
   });
 
-  it('refuses an empty question as a wrong argument', async () => {
-    await assert.rejects(run([' ']), { kind: 'invalid-request', message: 'The question is empty.' });
+  it('rejects an empty question', async () => {
+    await assert.rejects(run([' ']), { kind: 'invalid-request', message: 'The question must not be empty.' });
     await assert.rejects(run([]), { code: 'commander.missingArgument' });
   });
 
-  it('draws a last line with the time on a terminal, and takes it away at the end', async () => {
+  it('draws a status line with the time on a terminal and removes it at the end', async () => {
     await mkdir(join(folder, 'out'));
     let tick = (): void => undefined;
     let isOver = false;
-    const every: ResearchCommandNeeds['every'] = (ms, draw) => {
+    const every: ResearchCommandDeps['startInterval'] = (ms, draw) => {
       assert.equal(ms, 1_000);
       tick = draw;
       return () => void (isOver = true);
     };
-    const research = playResearch({ between: (at) => (at === 2 ? tick() : undefined) });
+    const research = createScriptedResearch({ beforeStep: (at) => (at === 2 ? tick() : undefined) });
     await run([...QUESTION, '--out', join(folder, 'out')], { research, terminal: { columns: 60 }, every });
     const status = (seconds: number) => `\nSearching · 2 pages found · 2,200 tokens · ${seconds} s\n`;
     assert.ok(shown.includes(`${status(8)}\u001b[2A\u001b[J\u001b[J${status(9)}\u001b[2A\u001b[J\n2.  whale song\n`));

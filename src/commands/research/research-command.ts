@@ -2,50 +2,50 @@ import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { Research } from '../../core/research.ts';
+import type { ResearchPipeline } from '../../core/research.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Every } from '../../lib/every.ts';
-import { untilInterrupted } from '../until-interrupted.ts';
-import { isTaken, type WatchStream } from '../watch.ts';
-import type { AskPerson } from './ask-person.ts';
-import type { ResearchRecord } from './record.ts';
+import type { StartInterval } from '../../lib/start-interval.ts';
+import { runUntilInterrupted } from '../run-until-interrupted.ts';
+import { tryWrite, type TerminalStream } from '../terminal-stream.ts';
+import type { AskUser } from './ask-user.ts';
+import type { ResearchRecord } from './research-record.ts';
 import { chooseTarget, writeReport, type ReportTarget } from './report-files.ts';
-import { reportHtml } from './report-html.ts';
-import { reportMarkdown } from './report-markdown.ts';
-import { noPreference, reportWords } from './report-words.ts';
+import { formatReportHtml } from './format-report-html.ts';
+import { formatReportMarkdown } from './format-report-markdown.ts';
+import { getDefaultAnswer, getReportLabels } from './report-labels.ts';
 import { createResearchDisplay, type ResearchDisplay } from './research-display.ts';
 import { runResearch } from './run-research.ts';
-import type { Pause } from './steady-steps.ts';
+import type { Pause } from './run-steps-with-retries.ts';
 
-export interface OpenResearch {
-  readonly research: Research;
-  /** Whose the work is. One for each run. */
-  context(signal: AbortSignal): RequestContext;
+export interface ResearchCommandContext {
+  readonly research: ResearchPipeline;
+  /** Creates the context of a run. */
+  createContext(signal: AbortSignal): RequestContext;
   close(): Promise<void>;
 }
 
-export interface ResearchCommandNeeds {
+export interface ResearchCommandDeps {
   /**
-   * Opens models, search and pages of the effective configuration; no server has to run.
-   * @param flags Options of the command and of those above it, by name.
-   * @param warn Of what goes wrong and ends nothing.
+   * Opens the configured models, search and page reader. No server has to run.
+   * @param flags Options of the command and its parent commands, by name.
+   * @param warn Receives problems that do not stop the run.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>, warn: Log['warn']) => Promise<OpenResearch>;
-  /** Undefined: nobody is there to answer. */
-  readonly ask: AskPerson | undefined;
+  readonly open: (flags: Readonly<Record<string, unknown>>, warn: Log['warn']) => Promise<ResearchCommandContext>;
+  /** Undefined without a terminal. */
+  readonly askUser: AskUser | undefined;
   readonly clock: Clock;
-  readonly every: Every;
-  /** Paths of the report, or the report itself with `--out -`. */
-  readonly stdout: WatchStream;
-  /** How far it is. */
-  readonly stderr: WatchStream;
-  /** Whether a terminal is shown bold and dim text. */
+  readonly startInterval: StartInterval;
+  /** Receives the paths of the report files, or the report itself with `--out -`. */
+  readonly stdout: TerminalStream;
+  /** Receives the progress. */
+  readonly stderr: TerminalStream;
+  /** Whether to use bold and dim text. */
   readonly isStyled: boolean;
-  /** Before a step is tried again; rejects soon when the signal aborts. */
+  /** Pauses before a retry. Rejects soon after the signal aborts. */
   readonly pause?: Pause;
-  /** What ends a run, if not Ctrl-C. */
-  readonly untilStopped?: typeof untilInterrupted;
+  /** Replaces Ctrl-C in tests. */
+  readonly runUntilStopped?: typeof runUntilInterrupted;
 }
 
 interface ResearchOptions {
@@ -59,69 +59,74 @@ interface ResearchOptions {
 /** The research model of the shipped catalogue. */
 const RESEARCH_MODEL = 'svc-deep-research';
 
-const NOTHING_FOUND =
-  'Nothing was found that could be reported. `parley index search "..."` shows what the local index has of a question.';
+const NOTHING_FOUND_MESSAGE =
+  'The report has no sources: the research found nothing to report. Check the search providers, or `parley index search "QUESTION"` for the local index.';
 
-/** Ours, in ms: between two looks at the time. */
+/** Interval in ms at which the elapsed time is redrawn; Parley's choice. */
 const TICK_MS = 1_000;
 
-/** `parley research`: looks into a question, and writes what it found with its sources. */
-export function researchCommand(needs: ResearchCommandNeeds): Command {
+/** Creates `parley research`, which researches a question and writes a report with sources. */
+export function createResearchCommand(deps: ResearchCommandDeps): Command {
   return new Command('research')
-    .description('look into a question, and write a report with its sources')
-    .argument('<question...>', 'in words')
-    .option('--answer <text>', 'to the question that is asked back (default: you are asked at a terminal)')
-    .option('--summary', 'a short report instead of a detailed one')
-    .option('--out <place>', 'a file, a folder, or - for Markdown on standard output (default: this folder)')
-    .option('--model <name>', 'which research model', RESEARCH_MODEL)
-    .option('--force', 'replace files that exist')
+    .description('research a question and write a report with sources')
+    .argument('<question...>', 'question in natural language')
+    .option('--answer <text>', 'answer to the clarifying question (default: asked at the terminal)')
+    .option('--summary', 'write a short report instead of a detailed one')
+    .option('--out <place>', 'file, folder, or - for Markdown on standard output (default: the current folder)')
+    .option('--model <name>', 'research model', RESEARCH_MODEL)
+    .option('--force', 'overwrite existing files')
     .action(async (words: readonly string[], options: ResearchOptions, command: Command) => {
       const question = words.join(' ').trim();
-      if (question === '') throw new ServiceError('invalid-request', 'The question is empty.', { param: 'question' });
-      const target = await chooseTarget({ out: options.out, question, isForced: options.force === true });
-      const record = await look(needs, { question, options, flags: command.optsWithGlobals() });
-      await hand(needs, target, record);
+      if (question === '')
+        throw new ServiceError('invalid-request', 'The question must not be empty.', { param: 'question' });
+      const target = await chooseTarget({ out: options.out, question, canOverwrite: options.force === true });
+      const record = await conductResearch(deps, { question, options, flags: command.optsWithGlobals() });
+      await outputReport(deps, target, record);
     });
 }
 
-interface Look {
+interface ResearchInput {
   readonly question: string;
   readonly options: ResearchOptions;
   readonly flags: Readonly<Record<string, unknown>>;
 }
 
-async function look(needs: ResearchCommandNeeds, { question, options, flags }: Look): Promise<ResearchRecord> {
+async function conductResearch(
+  deps: ResearchCommandDeps,
+  { question, options, flags }: ResearchInput,
+): Promise<ResearchRecord> {
   const {
     clock,
     stderr,
     isStyled,
     pause = (ms, signal) => pauseFor(ms, undefined, { signal }),
-    untilStopped = untilInterrupted,
-  } = needs;
-  const beganAt = clock.monotonic();
-  const display = createResearchDisplay({ stream: stderr, isStyled, elapsedMs: () => clock.monotonic() - beganAt });
-  const stopTicks = stderr.isTTY ? needs.every(TICK_MS, display.tick) : undefined;
+    runUntilStopped = runUntilInterrupted,
+  } = deps;
+  const startedAt = clock.monotonic();
+  const display = createResearchDisplay({ stream: stderr, isStyled, elapsedMs: () => clock.monotonic() - startedAt });
+  const stopTicks = stderr.isTTY ? deps.startInterval(TICK_MS, display.tick) : undefined;
   display.title(question);
   display.phase('Opening');
   try {
-    // Closing is part of it: what a signal ends is ended in order.
-    return await untilStopped('Stopped. Nothing was written.', async (signal) => {
-      const opened = await needs.open(flags, display.warn);
+    // Closing belongs to the interruptible part, so that a signal also closes everything in order.
+    return await runUntilStopped('Stopped. Nothing was written.', async (signal) => {
+      const context = await deps.open(flags, display.warn);
       try {
         const record = await runResearch(
           {
             question,
             model: options.model,
             reportSize: options.summary ? 'summary' : 'detailed',
-            answer: (gone) => answerOf(needs, { question, given: options.answer, display, signal: gone }),
+            answer: (answerSignal) =>
+              getAnswer(deps, { question, answerOption: options.answer, display, signal: answerSignal }),
           },
-          { research: opened.research, context: opened.context(signal), clock, pause, display },
+          { research: context.research, context: context.createContext(signal), clock, pause, display },
         );
         display.summary(record);
         return record;
       } finally {
         display.clear();
-        await opened.close();
+        await context.close();
       }
     });
   } finally {
@@ -130,39 +135,42 @@ async function look(needs: ResearchCommandNeeds, { question, options, flags }: L
   }
 }
 
-interface Answering {
+interface AnswerOptions {
   readonly question: string;
-  readonly given: string | undefined;
+  readonly answerOption: string | undefined;
   readonly display: ResearchDisplay;
   readonly signal: AbortSignal;
 }
 
-/** The one that was given with the command, or a person's; else one that leaves all open. It is shown where nobody typed it. */
-async function answerOf(
-  { ask }: ResearchCommandNeeds,
-  { question, given, display, signal }: Answering,
+/**
+ * Returns the answer of `--answer` or of the user, else one without preferences. Shows the answer unless the user typed
+ * it.
+ */
+async function getAnswer(
+  { askUser }: ResearchCommandDeps,
+  { question, answerOption, display, signal }: AnswerOptions,
 ): Promise<string> {
-  const typed = given === undefined && ask ? (await ask('> ', signal)).trim() : undefined;
-  const answer = typed || given?.trim() || noPreference(question);
-  if (typed !== answer) display.said('Answer', answer);
+  const typed = answerOption === undefined && askUser ? (await askUser('> ', signal)).trim() : undefined;
+  const answer = typed || answerOption?.trim() || getDefaultAnswer(question);
+  if (typed !== answer) display.showText('Answer', answer);
   return answer;
 }
 
-async function hand(
-  { stdout, stderr }: ResearchCommandNeeds,
+async function outputReport(
+  { stdout, stderr }: ResearchCommandDeps,
   target: ReportTarget,
   record: ResearchRecord,
 ): Promise<void> {
-  if (record.references.length === 0) stderr.write(`${NOTHING_FOUND}\n`);
-  if (record.isCutShort) stderr.write(`${reportWords(undefined).cutShort}\n`);
-  if (target.type === 'stdout') return void (await isTaken(stdout, reportMarkdown(record)));
-  const markdown = reportMarkdown(record);
+  if (record.references.length === 0) stderr.write(`${NOTHING_FOUND_MESSAGE}\n`);
+  if (record.isTruncated) stderr.write(`${getReportLabels(undefined).truncationNote}\n`);
+  if (target.type === 'stdout') return void (await tryWrite(stdout, formatReportMarkdown(record)));
+  const markdown = formatReportMarkdown(record);
   try {
-    const paths = await writeReport(target, { md: markdown, html: reportHtml(record) });
+    const paths = await writeReport(target, { md: markdown, html: formatReportHtml(record) });
     stdout.write(paths.map((path) => `${path}\n`).join(''));
   } catch (error) {
-    // All that work is not thrown away for a full disk.
-    await isTaken(stdout, markdown);
+    // The report must not be lost because of, e.g., a full disk.
+    await tryWrite(stdout, markdown);
     throw error;
   }
 }

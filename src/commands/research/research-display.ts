@@ -1,89 +1,97 @@
 import type { ResearchEvent, ResearchSite } from '../../core/research.ts';
 import type { Log } from '../../core/telemetry.ts';
-import { createRedraw, type WatchStream } from '../watch.ts';
-import { counted, countWords, formatCount, formatElapsed, hostOf, indexNameOf, oneLine } from './describe.ts';
-import type { ResearchRecord } from './record.ts';
-import { createSectionWatch } from './section-watch.ts';
+import { createTerminalRedraw, type TerminalStream } from '../terminal-stream.ts';
+import {
+  formatQuantity,
+  countWords,
+  formatCount,
+  formatElapsed,
+  getSourceHost,
+  getIndexDocumentName,
+  toSingleLine,
+} from './format-text.ts';
+import type { ResearchRecord } from './research-record.ts';
+import { createSectionCounter } from './section-counter.ts';
 
-export interface DisplayNeeds {
-  readonly stream: WatchStream;
-  /** Bold and dim text. */
+export interface ResearchDisplayDeps {
+  readonly stream: TerminalStream;
+  /** Whether to use bold and dim text. */
   readonly isStyled: boolean;
-  /** Since the work began, in ms. */
+  /** Returns the time since the start of the command in ms. */
   readonly elapsedMs: () => number;
 }
 
 export interface ResearchDisplay {
-  /** What goes on now, for the line that a terminal shows below all others. */
+  /** Sets the current activity, which a terminal shows in the last line. */
   phase(text: string): void;
   title(text: string): void;
-  said(label: string, text: string): void;
-  /** Of what goes wrong and ends nothing, each once. */
+  showText(label: string, text: string): void;
+  /** Shows a problem that does not stop the run. Each problem is shown once. */
   readonly warn: Log['warn'];
   push(events: readonly ResearchEvent[]): void;
-  /** Draws the time anew. */
+  /** Redraws the elapsed time. */
   tick(): void;
-  /** Takes the last line away: whatever is written next stands alone. */
+  /** Removes the status line, so that other output can follow. */
   clear(): void;
   summary(record: ResearchRecord): void;
 }
 
-/** Ours: columns of a text that is read; of a plain line, where no terminal says how wide it is. */
+/** Line widths: columns on a terminal, characters where the width is unknown. Parley's choice. */
 const COLUMNS_MAX = 96;
 const PLAIN_CHARS_MAX = 200;
 
-/** A run as a person follows it: lines that stay, and on a terminal one below them that says what goes on. */
-export function createResearchDisplay({ stream, isStyled, elapsedMs }: DisplayNeeds): ResearchDisplay {
-  const redraw = createRedraw(stream);
+/** Creates the progress display: permanent lines and, on a terminal, a status line below them. */
+export function createResearchDisplay({ stream, isStyled, elapsedMs }: ResearchDisplayDeps): ResearchDisplay {
+  const redraw = createTerminalRedraw(stream);
   const columns = stream.isTTY ? Math.min(stream.columns ?? 80, COLUMNS_MAX) : PLAIN_CHARS_MAX;
   const bold = (text: string): string => (isStyled ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string): string => (isStyled ? `\u001b[2m${text}\u001b[22m` : text);
-  const fit = (text: string, used: number): string => shortened(text, columns - used - 1);
+  const fit = (text: string, used: number): string => truncateLine(text, columns - used - 1);
 
-  let doing = '';
-  let facts: readonly string[] = [];
+  let activity = '';
+  let details: readonly string[] = [];
   let lines = '';
   let hasStatus = false;
-  const say = (line = ''): void => void (lines += `${line}\n`);
+  const addLine = (line = ''): void => void (lines += `${line}\n`);
   const flush = (): void => {
-    const isShown = stream.isTTY === true && doing !== '';
-    const status = isShown ? `\n${[doing, ...facts, formatElapsed(elapsedMs())].join(' · ')}\n` : '';
-    // Where a person types, nothing is drawn.
-    const text = hasStatus || isShown ? `${redraw('')}${lines}${redraw(status)}` : lines;
-    hasStatus = isShown;
+    const isStatusShown = stream.isTTY === true && activity !== '';
+    const status = isStatusShown ? `\n${[activity, ...details, formatElapsed(elapsedMs())].join(' · ')}\n` : '';
+    // Without an activity there is no status line, e.g. while the user types.
+    const text = hasStatus || isStatusShown ? `${redraw('')}${lines}${redraw(status)}` : lines;
+    hasStatus = isStatusShown;
     lines = '';
     if (text !== '') stream.write(text);
   };
-  const paragraph = (text: string): void => {
+  const addParagraph = (text: string): void => {
     for (const line of text
       .split('\n')
-      .map(oneLine)
+      .map(toSingleLine)
       .filter((part) => part !== ''))
-      for (const row of stream.isTTY ? wrapped(line, columns - 3) : [line]) say(`  ${row}`);
+      for (const row of stream.isTTY ? wrapText(line, columns - 3) : [line]) addLine(`  ${row}`);
   };
 
   const warned = new Set<string>();
-  const known = new Set<number>();
-  const sections = createSectionWatch();
+  const knownSites = new Set<number>();
+  const sections = createSectionCounter();
   let tokens = 0;
   let plan = '';
   let learned: { readonly site: number; text: string } | undefined;
   const endLearned = (): void => {
     if (!learned) return;
     const mark = `[${learned.site}]`;
-    say(`     ${dim('learned')} ${fit(oneLine(learned.text), 15 + mark.length)} ${dim(mark)}`);
+    addLine(`     ${dim('learned')} ${fit(toSingleLine(learned.text), 15 + mark.length)} ${dim(mark)}`);
     learned = undefined;
   };
-  const site = ({ number, title, url }: ResearchSite): void => {
-    const named = title.includes(indexNameOf(url)) ? '' : indexNameOf(url);
-    const host = oneLine([hostOf(url), named].filter((part) => part !== '').join(': '));
-    const name = fit(oneLine(title) || 'Without a title', 10 + host.length);
-    say(`     ${dim(`[${number}]`)} ${name}  ${dim(host)}`.trimEnd());
+  const addSite = ({ number, title, url }: ResearchSite): void => {
+    const documentName = title.includes(getIndexDocumentName(url)) ? '' : getIndexDocumentName(url);
+    const host = toSingleLine([getSourceHost(url), documentName].filter((part) => part !== '').join(': '));
+    const name = fit(toSingleLine(title) || 'Untitled', 10 + host.length);
+    addLine(`     ${dim(`[${number}]`)} ${name}  ${dim(host)}`.trimEnd());
   };
-  const section = ({ title, words }: { readonly title: string; readonly words: number }): void =>
-    say(`  ${fit(oneLine(title), 20)}  ${dim(counted(words, 'word'))}`);
+  const addSection = ({ title, words }: { readonly title: string; readonly words: number }): void =>
+    addLine(`  ${fit(toSingleLine(title), 20)}  ${dim(formatQuantity(words, 'word'))}`);
 
-  const show = (event: ResearchEvent): void => {
+  const showEvent = (event: ResearchEvent): void => {
     if (event.type !== 'learned') endLearned();
     switch (event.type) {
       case 'usage':
@@ -94,26 +102,26 @@ export function createResearchDisplay({ stream, isStyled, elapsedMs }: DisplayNe
         return;
       case 'plan-end':
         if (plan.trim() !== '') {
-          say();
-          say(bold('Plan'));
-          paragraph(plan);
+          addLine();
+          addLine(bold('Plan'));
+          addParagraph(plan);
         }
-        doing = 'Searching';
+        activity = 'Searching';
         return;
       case 'query':
-        say();
-        say(`${dim(`${event.id}.`.padEnd(3))} ${bold(fit(oneLine(event.query), 5))}`);
-        if (event.goal.trim() !== '') say(`    ${dim(fit(oneLine(event.goal), 5))}`);
-        doing = 'Searching';
+        addLine();
+        addLine(`${dim(`${event.id}.`.padEnd(3))} ${bold(fit(toSingleLine(event.query), 5))}`);
+        if (event.goal.trim() !== '') addLine(`    ${dim(fit(toSingleLine(event.goal), 5))}`);
+        activity = 'Searching';
         return;
       case 'sites': {
-        const fresh = event.sites.filter(({ number }) => !known.has(number));
-        for (const each of fresh) {
-          known.add(each.number);
-          site(each);
+        const newSites = event.sites.filter(({ number }) => !knownSites.has(number));
+        for (const each of newSites) {
+          knownSites.add(each.number);
+          addSite(each);
         }
-        const again = event.sites.length - fresh.length;
-        if (again > 0) say(`     ${dim(`and ${formatCount(again)} found before`)}`);
+        const repeatedCount = event.sites.length - newSites.length;
+        if (repeatedCount > 0) addLine(`     ${dim(`and ${formatCount(repeatedCount)} found before`)}`);
         return;
       }
       case 'learned':
@@ -121,11 +129,11 @@ export function createResearchDisplay({ stream, isStyled, elapsedMs }: DisplayNe
         learned = { site: event.site, text: `${learned?.text ?? ''}${event.text}` };
         return;
       case 'report':
-        if (!sections.hasBegun()) {
-          say();
-          say(bold('Report'));
+        if (!sections.hasStarted()) {
+          addLine();
+          addLine(bold('Report'));
         }
-        doing = 'Writing';
+        activity = 'Writing';
         sections.push(event.text);
         return;
       case 'question':
@@ -136,64 +144,64 @@ export function createResearchDisplay({ stream, isStyled, elapsedMs }: DisplayNe
 
   return {
     phase(text) {
-      doing = text;
+      activity = text;
       flush();
     },
     title(text) {
-      say(bold(oneLine(text)));
+      addLine(bold(toSingleLine(text)));
       flush();
     },
-    said(label, text) {
-      say();
-      say(bold(label));
-      paragraph(text);
+    showText(label, text) {
+      addLine();
+      addLine(bold(label));
+      addParagraph(text);
       flush();
     },
     warn(message, { provider, reason, error } = {}) {
-      const facts = [provider, reason, error].filter((fact) => typeof fact === 'string');
-      const line = oneLine([message, ...facts].join(': '));
+      const details = [provider, reason, error].filter((fact) => typeof fact === 'string');
+      const line = toSingleLine([message, ...details].join(': '));
       if (warned.has(line)) return;
       warned.add(line);
-      say(`     ${dim('!')} ${fit(line, 7)}`);
+      addLine(`     ${dim('!')} ${fit(line, 7)}`);
       flush();
     },
     push(events) {
-      for (const event of events) show(event);
-      for (const done of sections.takeDone()) section(done);
-      facts = [
-        ...(known.size > 0 ? [`${counted(known.size, 'page')} found`] : []),
-        ...(sections.hasBegun() ? [counted(sections.words(), 'word')] : []),
-        ...(tokens > 0 ? [counted(tokens, 'token')] : []),
+      for (const event of events) showEvent(event);
+      for (const done of sections.takeFinished()) addSection(done);
+      details = [
+        ...(knownSites.size > 0 ? [`${formatQuantity(knownSites.size, 'page')} found`] : []),
+        ...(sections.hasStarted() ? [formatQuantity(sections.countTotalWords(), 'word')] : []),
+        ...(tokens > 0 ? [formatQuantity(tokens, 'token')] : []),
       ];
       flush();
     },
     tick: flush,
     clear() {
-      doing = '';
+      activity = '';
       flush();
     },
     summary(record) {
-      for (const last of sections.takeAll()) section(last);
-      say();
-      say(summaryOf(record));
-      doing = '';
+      for (const last of sections.takeAll()) addSection(last);
+      addLine();
+      addLine(formatSummary(record));
+      activity = '';
       flush();
     },
   };
 }
 
-function summaryOf(record: ResearchRecord): string {
-  const { report, references, sitesFound, elapsedMs, inputTokens, outputTokens } = record;
+function formatSummary(record: ResearchRecord): string {
+  const { report, references, pagesFound, elapsedMs, inputTokens, outputTokens } = record;
   return [
-    counted(countWords(report), 'word'),
-    `${counted(references.length, 'source')} of ${counted(sitesFound, 'page')} found`,
+    formatQuantity(countWords(report), 'word'),
+    `${formatQuantity(references.length, 'source')} of ${formatQuantity(pagesFound, 'page')} found`,
     formatElapsed(elapsedMs),
     `${formatCount(inputTokens)} tokens read, ${formatCount(outputTokens)} written`,
   ].join(' · ');
 }
 
-/** Characters, not columns: a line of wide ones goes on in the next. */
-function shortened(text: string, charsMax: number): string {
+/** Truncates by characters, not columns: a line of wide characters may wrap. */
+function truncateLine(text: string, charsMax: number): string {
   const signs = [...text];
   return signs.length <= charsMax
     ? text
@@ -203,7 +211,7 @@ function shortened(text: string, charsMax: number): string {
         .trimEnd()}…`;
 }
 
-function wrapped(text: string, columns: number): readonly string[] {
+function wrapText(text: string, columns: number): readonly string[] {
   const rows: string[] = [];
   let row = '';
   for (const word of text.split(' ')) {

@@ -1,91 +1,105 @@
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Message } from '../../core/message.ts';
-import type { ReportSize, Research } from '../../core/research.ts';
+import type { ReportSize, ResearchPipeline } from '../../core/research.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createOutcome, type ResearchRecord } from './record.ts';
-import { reportLanguage } from './report-words.ts';
+import { createOutcomeBuilder, type ResearchRecord } from './research-record.ts';
+import { detectLanguageTag } from './report-labels.ts';
 import type { ResearchDisplay } from './research-display.ts';
-import { steadySteps, type Pause } from './steady-steps.ts';
+import { runStepsWithRetries, type Pause } from './run-steps-with-retries.ts';
 
-export interface RunWish {
+export interface ResearchRunOptions {
   readonly question: string;
   readonly model: string;
   readonly reportSize: ReportSize;
-  /** What is said to the question that is asked back. */
+  /** Returns the answer to the clarifying question. */
   readonly answer: (signal: AbortSignal) => Promise<string>;
 }
 
-export interface RunNeeds {
-  readonly research: Research;
+export interface ResearchRunDeps {
+  readonly research: ResearchPipeline;
   readonly context: RequestContext;
   readonly clock: Clock;
   readonly pause: Pause;
   readonly display: ResearchDisplay;
 }
 
-const said = (role: 'user' | 'assistant', text: string): Message => ({ role, content: [{ type: 'text', text }] });
+const createMessage = (role: 'user' | 'assistant', text: string): Message => ({
+  role,
+  content: [{ type: 'text', text }],
+});
 
 /**
- * Both steps of a research, shown as they go.
- * @throws ServiceError as `Research`; the signal's reason where it aborts; `engine-failed` where a run ends without a report.
+ * Runs both steps of a research, the clarifying question and the report, and displays the progress.
+ * @throws errors of ResearchPipeline; the signal's reason after an abort; `engine-failed` if the run ends without a
+ * report.
  */
-export async function runResearch(wish: RunWish, needs: RunNeeds): Promise<ResearchRecord> {
+export async function runResearch(options: ResearchRunOptions, deps: ResearchRunDeps): Promise<ResearchRecord> {
   try {
-    return await bothSteps(wish, needs);
+    return await runBothSteps(options, deps);
   } catch (error) {
-    // Whatever broke off then did so for that reason.
-    needs.context.signal.throwIfAborted();
+    // After an abort other errors are only its consequences.
+    deps.context.signal.throwIfAborted();
     throw error;
   }
 }
 
-async function bothSteps(
-  { question, model, reportSize, answer: askAnswer }: RunWish,
-  { research, context, clock, pause, display }: RunNeeds,
+async function runBothSteps(
+  { question, model, reportSize, answer: getAnswer }: ResearchRunOptions,
+  { research, context, clock, pause, display }: ResearchRunDeps,
 ): Promise<ResearchRecord> {
   const { signal } = context;
-  const first = [said('user', question)];
+  const first = [createMessage('user', question)];
 
-  const asked = createOutcome();
-  const askedAt = clock.monotonic();
+  const clarification = createOutcomeBuilder();
+  const clarifyStartedAt = clock.monotonic();
   display.phase('Reading the question');
   for await (const events of await research.clarify({ model, messages: first, reportSize }, context)) {
     signal.throwIfAborted();
-    for (const event of events) asked.push(event);
+    for (const event of events) clarification.push(event);
   }
-  const { askedBack, inputTokens, outputTokens } = asked.read();
-  const askingMs = clock.monotonic() - askedAt;
+  const { clarifyingQuestion, inputTokens, outputTokens } = clarification.read();
+  const clarifyMs = clock.monotonic() - clarifyStartedAt;
   display.phase('');
-  display.said('Asked back', askedBack);
-  const answer = await askAnswer(signal);
+  display.showText('Clarifying question', clarifyingQuestion);
+  const answer = await getAnswer(signal);
   signal.throwIfAborted();
 
-  const request = { model, messages: [...first, said('assistant', askedBack), said('user', answer)], reportSize };
+  const request = {
+    model,
+    messages: [...first, createMessage('assistant', clarifyingQuestion), createMessage('user', answer)],
+    reportSize,
+  };
   const startedAt = clock.now();
-  const workedAt = clock.monotonic();
+  const runStartedAt = clock.monotonic();
   display.phase('Planning');
-  await research.check(request, context);
-  const found = createOutcome();
-  for await (const { tell } of steadySteps(research, request, { context: { ...context, startedAt }, pause })) {
+  await research.checkRequest(request, context);
+  const outcomeBuilder = createOutcomeBuilder();
+  for await (const { events } of runStepsWithRetries(research, request, {
+    context: { ...context, startedAt },
+    pause,
+  })) {
     signal.throwIfAborted();
-    for (const event of tell) found.push(event);
-    display.push(tell);
+    for (const event of events) outcomeBuilder.push(event);
+    display.push(events);
   }
   signal.throwIfAborted();
 
-  const { hasEnded, ...outcome } = found.read();
-  if (!hasEnded || outcome.report.trim() === '')
-    throw new ServiceError('engine-failed', 'The research ended without a whole report. Nothing was written.');
+  const { isComplete, ...outcome } = outcomeBuilder.read();
+  if (!isComplete || outcome.report.trim() === '')
+    throw new ServiceError(
+      'engine-failed',
+      'The research ended without a complete report. No file was written. Try again.',
+    );
   return {
     ...outcome,
     question,
-    askedBack,
+    clarifyingQuestion,
     answer,
     model,
     startedAt,
-    language: await reportLanguage(outcome.report),
-    elapsedMs: askingMs + clock.monotonic() - workedAt,
+    language: await detectLanguageTag(outcome.report),
+    elapsedMs: clarifyMs + clock.monotonic() - runStartedAt,
     inputTokens: inputTokens + outcome.inputTokens,
     outputTokens: outputTokens + outcome.outputTokens,
   };

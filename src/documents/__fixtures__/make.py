@@ -1,5 +1,5 @@
-# Makes the documents beside this file: python3 make.py, with python-docx 1.2.0, openpyxl 3.1.5, python-pptx 1.0.2,
-# reportlab 5.1.0 and EbookLib 0.20. They are committed, so no test needs Python.
+# Creates the documents in this folder: python3 make.py, with python-docx 1.2.0, openpyxl 3.1.5, python-pptx 1.0.2,
+# reportlab 5.1.0 and EbookLib 0.20. The documents are committed, so that no test needs Python.
 import datetime
 import io
 import os

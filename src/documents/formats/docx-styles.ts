@@ -1,52 +1,55 @@
-import { attributeOf, readMarkup } from '../read-markup.ts';
+import { getAttribute, readMarkup } from '../read-markup.ts';
 
-/** What the name of a paragraph's style says about it. */
+/** Properties of a paragraph style. */
 export interface ParagraphStyle {
-  /** Of a heading, from 1. */
+  /** Heading level from 1. */
   readonly level: number | undefined;
-  /** The list that its paragraphs are items of. */
+  /** Id of the list of its paragraphs. */
   readonly list: string | undefined;
 }
 
-const DEEPEST = 6;
+const HEADING_LEVEL_MAX = 6;
 
-/** Styles that stand on each other; they may do so in a circle. */
-const STEPS_MAX = 20;
+/** Limit of the style inheritance chain, which may contain a cycle. */
+const BASED_ON_STEPS_MAX = 20;
 
-interface Own {
+interface StyleDefinition {
   level: number | undefined;
   list: string | undefined;
   basedOn: string | undefined;
 }
 
-/** By the ids of styles: what each says itself, or the nearest of those that it is based on. */
-export function paragraphStyles(styles: Uint8Array | undefined): ReadonlyMap<string, ParagraphStyle> {
-  const all = new Map<string, Own>();
-  if (!styles) return all;
-  let own: Own | undefined;
+/** Returns styles by id, with properties inherited from the styles that they are based on. */
+export function readParagraphStyles(styles: Uint8Array | undefined): ReadonlyMap<string, ParagraphStyle> {
+  const definitions = new Map<string, StyleDefinition>();
+  if (!styles) return definitions;
+  let current: StyleDefinition | undefined;
   const setLevel = (level: number): void => {
-    if (own && own.level === undefined && level >= 1 && level <= DEEPEST) own.level = level;
+    if (current && current.level === undefined && level >= 1 && level <= HEADING_LEVEL_MAX) current.level = level;
   };
   readMarkup(styles, 'xml', {
     open(name, attributes) {
-      const value = attributeOf(attributes, 'val') ?? '';
+      const value = getAttribute(attributes, 'val') ?? '';
       if (name === 'style') {
-        own = { level: undefined, list: undefined, basedOn: undefined };
-        all.set(attributeOf(attributes, 'styleId') ?? '', own);
+        current = { level: undefined, list: undefined, basedOn: undefined };
+        definitions.set(getAttribute(attributes, 'styleId') ?? '', current);
       } else if (name === 'name')
         setLevel(/^title$/i.test(value) ? 1 : Number(/^heading (\d)$/i.exec(value)?.[1] ?? 0));
       else if (name === 'outlineLvl') setLevel(Number(value) + 1);
-      else if (name === 'numId' && own) own.list = value;
-      else if (name === 'basedOn' && own) own.basedOn = value;
+      else if (name === 'numId' && current) current.list = value;
+      else if (name === 'basedOn' && current) current.basedOn = value;
     },
     close(name) {
-      if (name === 'style') own = undefined;
+      if (name === 'style') current = undefined;
     },
   });
-  const inherited = <K extends 'level' | 'list'>(id: string, what: K): Own[K] | undefined => {
-    let at = all.get(id);
-    for (let steps = 0; at && at[what] === undefined && steps < STEPS_MAX; steps++) at = all.get(at.basedOn ?? '');
-    return at?.[what];
+  const findInherited = <K extends 'level' | 'list'>(id: string, property: K): StyleDefinition[K] | undefined => {
+    let definition = definitions.get(id);
+    for (let steps = 0; definition && definition[property] === undefined && steps < BASED_ON_STEPS_MAX; steps++)
+      definition = definitions.get(definition.basedOn ?? '');
+    return definition?.[property];
   };
-  return new Map([...all.keys()].map((id) => [id, { level: inherited(id, 'level'), list: inherited(id, 'list') }]));
+  return new Map(
+    [...definitions.keys()].map((id) => [id, { level: findInherited(id, 'level'), list: findInherited(id, 'list') }]),
+  );
 }

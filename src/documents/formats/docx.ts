@@ -1,40 +1,41 @@
-import type { Flow } from '../flow.ts';
-import { attributeOf, readMarkup } from '../read-markup.ts';
-import type { Zip } from '../zip.ts';
-import { createListMarks, type ListMarks } from './docx-lists.ts';
-import { type ParagraphStyle, paragraphStyles } from './docx-styles.ts';
-import { isOn, mainPart, relatedPart, relationsOf } from './office-parts.ts';
+import type { TextLayout } from '../text-layout.ts';
+import { getAttribute, readMarkup } from '../read-markup.ts';
+import type { ZipArchive } from '../zip.ts';
+import { createListMarkers, type ListMarkers } from './docx-lists.ts';
+import { type ParagraphStyle, readParagraphStyles } from './docx-styles.ts';
+import { isToggleOn, findMainPart, findRelatedPart, readRelationships } from './office-parts.ts';
 
-const MAIN = /wordprocessingml\.(?:document|template)\.main\+xml|ms-word\.(?:document|template)\.macroEnabled/;
+const MAIN_PART_TYPE =
+  /wordprocessingml\.(?:document|template)\.main\+xml|ms-word\.(?:document|template)\.macroEnabled/;
 
-/** What was deleted or moved away; the old spelling of a drawing; links and page numbers as they are worked out. */
-const SILENT = new Set(['del', 'moveFrom', 'Fallback', 'instrText', 'delText']);
+/** Deleted and moved text, the fallback of a drawing, and field codes. */
+const SKIPPED_ELEMENTS = new Set(['del', 'moveFrom', 'Fallback', 'instrText', 'delText']);
 
-/** A text document: its body, then its foot- and endnotes. Headers, footers, comments and hidden text are left out. */
-export function readDocx(zip: Zip, flow: Flow): void {
-  const main = mainPart(zip, MAIN);
-  const relations = relationsOf(zip, main);
-  const part = (type: string): Uint8Array | undefined => {
-    const name = relatedPart(relations, zip, type);
+/** Reads the body, then footnotes and endnotes. Leaves out headers, footers, comments and hidden text. */
+export function readDocx(zip: ZipArchive, layout: TextLayout): void {
+  const main = findMainPart(zip, MAIN_PART_TYPE);
+  const relations = readRelationships(zip, main);
+  const readPart = (type: string): Uint8Array | undefined => {
+    const name = findRelatedPart(relations, zip, type);
     return name === undefined ? undefined : zip.read(name);
   };
-  const styles = paragraphStyles(part('styles'));
-  const lists = createListMarks(part('numbering'));
-  readBody(zip.read(main), flow, { styles, lists });
+  const styles = readParagraphStyles(readPart('styles'));
+  const lists = createListMarkers(readPart('numbering'));
+  readBody(zip.read(main), layout, { styles, lists });
   for (const type of ['footnotes', 'endnotes']) {
-    const notes = part(type);
-    if (notes) readBody(notes, flow, { styles, lists });
+    const notes = readPart(type);
+    if (notes) readBody(notes, layout, { styles, lists });
   }
 }
 
-interface Looks {
+interface ParagraphFormats {
   readonly styles: ReadonlyMap<string, ParagraphStyle>;
-  readonly lists: ListMarks;
+  readonly lists: ListMarkers;
 }
 
-/** Blocks of the body, or of notes, each of which has its number before it. */
-function readBody(bytes: Uint8Array, flow: Flow, { styles, lists }: Looks): void {
-  let silent = 0;
+/** Reads the blocks of the body or of notes. Each note starts with its number. */
+function readBody(bytes: Uint8Array, layout: TextLayout, { styles, lists }: ParagraphFormats): void {
+  let skippedDepth = 0;
   let isHidden = false;
   let isText = false;
   let style: ParagraphStyle | undefined;
@@ -44,83 +45,83 @@ function readBody(bytes: Uint8Array, flow: Flow, { styles, lists }: Looks): void
 
   readMarkup(bytes, 'xml', {
     open(name, attributes) {
-      if (silent > 0 || SILENT.has(name) || isSeparator(name, attributes)) {
-        silent++;
+      if (skippedDepth > 0 || SKIPPED_ELEMENTS.has(name) || isSeparator(name, attributes)) {
+        skippedDepth++;
         return;
       }
       switch (name) {
         case 'p':
-          flow.line();
+          layout.startLine();
           style = undefined;
           level = undefined;
           list = undefined;
           return;
         case 'pStyle':
-          style = styles.get(attributeOf(attributes, 'val') ?? '');
+          style = styles.get(getAttribute(attributes, 'val') ?? '');
           return;
         case 'outlineLvl':
-          level ??= outlineLevel(attributeOf(attributes, 'val'));
+          level ??= parseOutlineLevel(getAttribute(attributes, 'val'));
           return;
         case 'numId':
-          list = { depth: list?.depth, id: attributeOf(attributes, 'val') ?? '' };
+          list = { depth: list?.depth, id: getAttribute(attributes, 'val') ?? '' };
           return;
         case 'ilvl':
-          list = { id: list?.id, depth: Number(attributeOf(attributes, 'val') ?? 0) };
+          list = { id: list?.id, depth: Number(getAttribute(attributes, 'val') ?? 0) };
           return;
         case 'r':
           isInRun = true;
           isHidden = false;
           return;
         case 'vanish':
-          // That of a paragraph's mark hides the mark alone.
-          if (isInRun) isHidden = isOn(attributes);
+          // In paragraph properties, `vanish` hides the paragraph mark only.
+          if (isInRun) isHidden = isToggleOn(attributes);
           return;
         case 't':
           isText = true;
           return;
         case 'tab':
-          // The same word stands among the stops of a paragraph.
-          if (isInRun && !isHidden) flow.say('\t');
+          // Tab stops of a paragraph have the same element name.
+          if (isInRun && !isHidden) layout.addText('\t');
           return;
         case 'br':
         case 'cr':
-          if (!isHidden) flow.line();
+          if (!isHidden) layout.startLine();
           return;
         case 'noBreakHyphen':
-          if (!isHidden) flow.say('-');
+          if (!isHidden) layout.addText('-');
           return;
         case 'footnoteReference':
         case 'endnoteReference':
-          if (!isHidden) flow.say(noteMark(name, attributeOf(attributes, 'id')));
+          if (!isHidden) layout.addText(formatNoteMark(name, getAttribute(attributes, 'id')));
           return;
         case 'footnote':
         case 'endnote':
-          flow.line();
-          flow.say(`${noteMark(name, attributeOf(attributes, 'id'))} `);
+          layout.startLine();
+          layout.addText(`${formatNoteMark(name, getAttribute(attributes, 'id'))} `);
           return;
         case 'tbl':
-          return flow.gap();
+          return layout.startBlock();
         case 'tr':
-          return flow.beginRow();
+          return layout.startRow();
         case 'tc':
-          return flow.beginCell();
+          return layout.startCell();
       }
     },
     text(text) {
-      if (silent === 0 && isText && !isHidden) flow.say(text);
+      if (skippedDepth === 0 && isText && !isHidden) layout.addText(text);
     },
     close(name) {
-      if (silent > 0) {
-        silent--;
+      if (skippedDepth > 0) {
+        skippedDepth--;
         return;
       }
       switch (name) {
         case 'pPr':
           level ??= style?.level;
           if (level !== undefined) {
-            flow.gap();
-            flow.mark(`${'#'.repeat(level)} `);
-          } else flow.mark(lists.next(list?.id ?? style?.list ?? '', list?.depth ?? 0));
+            layout.startBlock();
+            layout.setPrefix(`${'#'.repeat(level)} `);
+          } else layout.setPrefix(lists.createNext(list?.id ?? style?.list ?? '', list?.depth ?? 0));
           return;
         case 'r':
           isInRun = false;
@@ -130,26 +131,26 @@ function readBody(bytes: Uint8Array, flow: Flow, { styles, lists }: Looks): void
           isText = false;
           return;
         case 'p':
-          if (level === undefined) flow.line();
-          else flow.gap();
+          if (level === undefined) layout.startLine();
+          else layout.startBlock();
           return;
         case 'tr':
-          return flow.endRow();
+          return layout.endRow();
         case 'tbl':
-          return flow.gap();
+          return layout.startBlock();
       }
     },
   });
 }
 
-/** Notes that are nothing but the line above the notes of a page. */
+/** Whether the note is only the separator line above the notes of a page. */
 const isSeparator = (name: string, attributes: Readonly<Record<string, string>>): boolean =>
-  (name === 'footnote' || name === 'endnote') && /separator/i.test(attributeOf(attributes, 'type') ?? '');
+  (name === 'footnote' || name === 'endnote') && /separator/i.test(getAttribute(attributes, 'type') ?? '');
 
-const noteMark = (name: string, id = ''): string => `[${name.startsWith('foot') ? '^' : '^e'}${id}]`;
+const formatNoteMark = (name: string, id = ''): string => `[${name.startsWith('foot') ? '^' : '^e'}${id}]`;
 
-/** Counted from 0; 9 is none. */
-function outlineLevel(value: string | undefined): number | undefined {
+/** Parses an outline level: counted from 0, and 9 means none. */
+function parseOutlineLevel(value: string | undefined): number | undefined {
   const level = Number(value ?? 9);
   return level >= 0 && level < 6 ? level + 1 : undefined;
 }

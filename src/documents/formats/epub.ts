@@ -1,62 +1,67 @@
 import { posix } from 'node:path';
-import type { Flow } from '../flow.ts';
+import type { TextLayout } from '../text-layout.ts';
 import { readMarkup } from '../read-markup.ts';
-import { Unreadable } from '../unreadable.ts';
-import type { Zip } from '../zip.ts';
+import { UnreadableDocumentError } from '../unreadable-document-error.ts';
+import type { ZipArchive } from '../zip.ts';
 import { readHtml } from './html.ts';
 
-const PAGE = /^(?:application\/xhtml\+xml|text\/html)$/;
+const PAGE_MEDIA_TYPE = /^(?:application\/xhtml\+xml|text\/html)$/;
 
-/** The pages of a book in the order of its spine. */
-export function readEpub(zip: Zip, flow: Flow): void {
-  const book = bookOf(zip);
-  const folder = posix.dirname(book);
+/** Reads the pages of a book in spine order. */
+export function readEpub(zip: ZipArchive, layout: TextLayout): void {
+  const packagePath = findPackagePath(zip);
+  const folder = posix.dirname(packagePath);
   const pages = new Map<string, string>();
   const spine: string[] = [];
-  readMarkup(zip.read(book), 'xml', {
+  readMarkup(zip.read(packagePath), 'xml', {
     open(name, attributes) {
       const { id, href, idref } = attributes;
-      if (name === 'item' && id !== undefined && href !== undefined && PAGE.test(attributes['media-type'] ?? ''))
-        pages.set(id, posix.join(folder, decoded(href)));
+      if (
+        name === 'item' &&
+        id !== undefined &&
+        href !== undefined &&
+        PAGE_MEDIA_TYPE.test(attributes['media-type'] ?? '')
+      )
+        pages.set(id, posix.join(folder, decodeHref(href)));
       else if (name === 'itemref' && idref !== undefined) spine.push(idref);
     },
   });
-  const locked = lockedFiles(zip);
+  const encryptedFiles = readEncryptedFiles(zip);
   for (const id of spine) {
     const page = pages.get(id);
     if (page === undefined || !zip.has(page)) continue;
-    if (locked.has(page)) throw new Unreadable('is protected against being read by programs');
-    flow.gap();
-    readHtml(zip.read(page), flow, 'html');
+    if (encryptedFiles.has(page)) throw new UnreadableDocumentError('is protected by digital rights management (DRM)');
+    layout.startBlock();
+    readHtml(zip.read(page), layout, 'html');
   }
 }
 
-/** EPUB 3.3, 4.2.6.3.1. */
-function bookOf(zip: Zip): string {
-  let book: string | undefined;
+/** Returns the path of the package document (EPUB 3.3, 4.2.6.3.1). */
+function findPackagePath(zip: ZipArchive): string {
+  let packagePath: string | undefined;
   readMarkup(zip.read('META-INF/container.xml'), 'xml', {
     open(name, attributes) {
-      if (name === 'rootfile') book ??= attributes['full-path'];
+      if (name === 'rootfile') packagePath ??= attributes['full-path'];
     },
   });
-  if (book === undefined) throw new Unreadable('is damaged: it has no main part');
-  return book;
+  if (packagePath === undefined) throw new UnreadableDocumentError('is damaged: it has no main part');
+  return packagePath;
 }
 
-/** EPUB 3.3, 4.2.6.3.2: fonts often stand there too, which nobody reads. */
-function lockedFiles(zip: Zip): ReadonlySet<string> {
-  const locked = new Set<string>();
-  if (!zip.has('META-INF/encryption.xml')) return locked;
+/** Returns the encrypted files (EPUB 3.3, 4.2.6.3.2). Often only fonts are encrypted, which extraction ignores. */
+function readEncryptedFiles(zip: ZipArchive): ReadonlySet<string> {
+  const encryptedFiles = new Set<string>();
+  if (!zip.has('META-INF/encryption.xml')) return encryptedFiles;
   readMarkup(zip.read('META-INF/encryption.xml'), 'xml', {
     open(name, attributes) {
       const { URI } = attributes;
-      if (name === 'CipherReference' && URI !== undefined) locked.add(posix.join('.', decoded(URI)));
+      if (name === 'CipherReference' && URI !== undefined) encryptedFiles.add(posix.join('.', decodeHref(URI)));
     },
   });
-  return locked;
+  return encryptedFiles;
 }
 
-function decoded(href: string): string {
+function decodeHref(href: string): string {
   const path = href.replace(/#.*$/, '');
   try {
     return decodeURIComponent(path);

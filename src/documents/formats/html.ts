@@ -1,8 +1,8 @@
-import type { Flow } from '../flow.ts';
+import type { TextLayout } from '../text-layout.ts';
 import { type Attributes, readMarkup } from '../read-markup.ts';
 
-/** What is no text, or stands for something that is not shown. */
-const SILENT = new Set([
+/** Elements that contain no text or are not displayed. */
+const SKIPPED_ELEMENTS = new Set([
   'script',
   'style',
   'template',
@@ -16,7 +16,7 @@ const SILENT = new Set([
   'datalist',
 ]);
 
-const BLOCKS = new Set([
+const LINE_ELEMENTS = new Set([
   'address',
   'article',
   'aside',
@@ -41,64 +41,77 @@ const BLOCKS = new Set([
   'title',
 ]);
 
-/** With an empty line around them. */
-const APART = new Set(['p', 'pre', 'table', 'ul', 'ol', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6']);
+/** Elements with an empty line before and after. */
+const BLOCK_ELEMENTS = new Set(['p', 'pre', 'table', 'ul', 'ol', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6']);
 
-const VOID = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'source', 'wbr']);
+const VOID_ELEMENTS = new Set([
+  'area',
+  'base',
+  'br',
+  'col',
+  'embed',
+  'hr',
+  'img',
+  'input',
+  'link',
+  'meta',
+  'source',
+  'wbr',
+]);
 
 const HIDING_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 
-/** A page's text: headings with `#`, lists with their marks, rows of tables as lines. What is hidden is left out. */
-export function readHtml(bytes: Uint8Array, flow: Flow, type: 'html' | 'xml' = 'html'): void {
-  /** How many elements are open in one that is silent, with itself. */
-  let silent = 0;
-  let preformatted = 0;
+/** Reads a page: headings with `#`, list items with markers, table rows as lines. Leaves out hidden elements. */
+export function readHtml(bytes: Uint8Array, layout: TextLayout, type: 'html' | 'xml' = 'html'): void {
+  /** Number of open elements within a skipped element, including itself. */
+  let skippedDepth = 0;
+  let preformattedDepth = 0;
   const lists: { readonly isOrdered: boolean; count: number }[] = [];
 
   const breakAround = (name: string): void => {
-    if (APART.has(name) && (lists.length === 0 || (name !== 'ul' && name !== 'ol'))) flow.gap();
-    else if (APART.has(name) || BLOCKS.has(name)) flow.line();
+    if (BLOCK_ELEMENTS.has(name) && (lists.length === 0 || (name !== 'ul' && name !== 'ol'))) layout.startBlock();
+    else if (BLOCK_ELEMENTS.has(name) || LINE_ELEMENTS.has(name)) layout.startLine();
   };
 
   readMarkup(bytes, type, {
     open(name, attributes) {
-      if (silent > 0 || SILENT.has(name) || isHidden(attributes)) {
-        if (!VOID.has(name)) silent++;
+      if (skippedDepth > 0 || SKIPPED_ELEMENTS.has(name) || isHidden(attributes)) {
+        if (!VOID_ELEMENTS.has(name)) skippedDepth++;
         return;
       }
-      if (name === 'br') return flow.line();
-      if (name === 'tr') return flow.beginRow();
-      if (name === 'td' || name === 'th') return flow.beginCell();
+      if (name === 'br') return layout.startLine();
+      if (name === 'tr') return layout.startRow();
+      if (name === 'td' || name === 'th') return layout.startCell();
       breakAround(name);
-      if (name === 'pre') preformatted++;
+      if (name === 'pre') preformattedDepth++;
       if (name === 'ul' || name === 'ol') lists.push({ isOrdered: name === 'ol', count: 0 });
       if (name === 'li') {
-        flow.line();
-        flow.mark(listMark(lists));
+        layout.startLine();
+        layout.setPrefix(createListMarker(lists));
       }
-      if (/^h[1-6]$/.test(name)) flow.mark(`${'#'.repeat(Number(name[1]))} `);
+      if (/^h[1-6]$/.test(name)) layout.setPrefix(`${'#'.repeat(Number(name[1]))} `);
     },
     text(text) {
-      if (silent > 0) return;
-      if (preformatted > 0) flow.say(text.replaceAll(/\r\n?/g, '\n'));
-      else flow.sayWords(text);
+      if (skippedDepth > 0) return;
+      if (preformattedDepth > 0) layout.addText(text.replaceAll(/\r\n?/g, '\n'));
+      else layout.addCollapsedText(text);
     },
     close(name) {
-      if (VOID.has(name)) return;
-      if (silent > 0) {
-        silent--;
+      if (VOID_ELEMENTS.has(name)) return;
+      if (skippedDepth > 0) {
+        skippedDepth--;
         return;
       }
-      if (name === 'tr') return flow.endRow();
-      if (name === 'pre') preformatted = Math.max(0, preformatted - 1);
+      if (name === 'tr') return layout.endRow();
+      if (name === 'pre') preformattedDepth = Math.max(0, preformattedDepth - 1);
       if (name === 'ul' || name === 'ol') lists.pop();
-      if (name === 'li') flow.line();
+      if (name === 'li') layout.startLine();
       breakAround(name);
     },
   });
 }
 
-function listMark(lists: readonly { readonly isOrdered: boolean; count: number }[]): string {
+function createListMarker(lists: readonly { readonly isOrdered: boolean; count: number }[]): string {
   const list = lists.at(-1);
   if (list) list.count++;
   const indent = '  '.repeat(Math.min(8, Math.max(0, lists.length - 1)));

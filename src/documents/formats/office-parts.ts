@@ -1,12 +1,12 @@
 import { posix } from 'node:path';
-import { attributeOf, readMarkup } from '../read-markup.ts';
-import { Unreadable } from '../unreadable.ts';
-import type { Zip } from '../zip.ts';
+import { getAttribute, readMarkup } from '../read-markup.ts';
+import { UnreadableDocumentError } from '../unreadable-document-error.ts';
+import type { ZipArchive } from '../zip.ts';
 
-/** ECMA-376, part 2: parts of a file of an office, and how they refer to each other. */
+// Open Packaging Conventions (ECMA-376, part 2): the parts of an office file and their relationships.
 
-/** Part names by content type, without the slash at their beginning. */
-export function contentTypes(zip: Zip): ReadonlyMap<string, string> {
+/** Returns content types by part name, without the leading slash. */
+export function readContentTypes(zip: ZipArchive): ReadonlyMap<string, string> {
   const types = new Map<string, string>();
   readMarkup(zip.read('[Content_Types].xml'), 'xml', {
     open(name, { PartName, ContentType }) {
@@ -17,44 +17,48 @@ export function contentTypes(zip: Zip): ReadonlyMap<string, string> {
   return types;
 }
 
-/** The part that all else hangs on. @throws Unreadable where there is none. */
-export function mainPart(zip: Zip, type: RegExp): string {
-  for (const [part, contentType] of contentTypes(zip)) if (type.test(contentType)) return part;
-  throw new Unreadable('is damaged: it has no main part');
+/** Returns the name of the main part. @throws UnreadableDocumentError if there is none. */
+export function findMainPart(zip: ZipArchive, type: RegExp): string {
+  for (const [part, contentType] of readContentTypes(zip)) if (type.test(contentType)) return part;
+  throw new UnreadableDocumentError('is damaged: it has no main part');
 }
 
-export interface Relation {
-  /** The last word of its type, e.g. `styles`. */
+export interface Relationship {
+  /** Last segment of the type URI, e.g. `styles`. */
   readonly type: string;
-  /** A part in the same file. */
+  /** Name of a part in the same file. */
   readonly target: string;
 }
 
-/** What a part refers to, by the ids it uses; what lies outside of the file is left out. */
-export function relationsOf(zip: Zip, part: string): ReadonlyMap<string, Relation> {
-  const relations = new Map<string, Relation>();
+/** Returns the relationships of a part by id, without those to targets outside the file. */
+export function readRelationships(zip: ZipArchive, part: string): ReadonlyMap<string, Relationship> {
+  const relationships = new Map<string, Relationship>();
   const folder = posix.dirname(part);
   const file = posix.join(folder, '_rels', `${posix.basename(part)}.rels`);
-  if (!zip.has(file)) return relations;
+  if (!zip.has(file)) return relationships;
   readMarkup(zip.read(file), 'xml', {
     open(name, { Id, Type, Target, TargetMode }) {
       if (name !== 'Relationship' || Id === undefined || Target === undefined || TargetMode === 'External') return;
       const target = Target.startsWith('/') ? Target.slice(1) : posix.join(folder, Target);
-      relations.set(Id, { type: Type?.slice(Type.lastIndexOf('/') + 1) ?? '', target });
+      relationships.set(Id, { type: Type?.slice(Type.lastIndexOf('/') + 1) ?? '', target });
     },
   });
-  return relations;
+  return relationships;
 }
 
-/** The part that this one has of a type; undefined where there is none. */
-export function relatedPart(relations: ReadonlyMap<string, Relation>, zip: Zip, type: string): string | undefined {
+/** Returns the name of the first existing part with this relationship type, or undefined. */
+export function findRelatedPart(
+  relations: ReadonlyMap<string, Relationship>,
+  zip: ZipArchive,
+  type: string,
+): string | undefined {
   for (const relation of relations.values())
     if (relation.type === type && zip.has(relation.target)) return relation.target;
   return undefined;
 }
 
-/** ECMA-376: a switch without a value is on. */
-export function isOn(attributes: Readonly<Record<string, string>>): boolean {
-  const value = attributeOf(attributes, 'val');
+/** Whether a toggle property is on; without a value it is (ECMA-376). */
+export function isToggleOn(attributes: Readonly<Record<string, string>>): boolean {
+  const value = getAttribute(attributes, 'val');
   return value === undefined || !['0', 'false', 'off', 'none'].includes(value);
 }

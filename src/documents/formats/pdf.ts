@@ -1,46 +1,47 @@
 import { getDocumentProxy } from 'unpdf';
 import type { TextSink } from '../text-sink.ts';
-import { Unreadable } from '../unreadable.ts';
+import { UnreadableDocumentError } from '../unreadable-document-error.ts';
 
 export interface PdfLimits {
   readonly pagesMax: number;
 }
 
-/** Only errors are of interest, and those are thrown. */
-const SILENT = 0;
+/** Log level of the library: errors are thrown, warnings are not needed. */
+const VERBOSITY_ERRORS = 0;
 
 /**
- * The text of the pages, in the order in which they draw it, with an empty line between pages.
- * @throws Unreadable where it is locked or damaged, where all of its pages are pictures, or where a font of it cannot be told.
+ * Reads the text of the pages in drawing order, with an empty line between pages.
+ * @throws UnreadableDocumentError if the PDF is encrypted or damaged, has no text, or uses a font without its
+ * character map.
  */
 export async function readPdf(bytes: Uint8Array, sink: Pick<TextSink, 'push'>, { pagesMax }: PdfLimits): Promise<void> {
-  /** Of fonts that are not in the file and have no letters of their own. */
-  const lacking = new Set<string>();
-  /** Asked for files beside the library: maps of letters, and fonts for drawing. */
-  class OwnFiles {
+  /** Names of the character maps (CMaps) that fonts refer to and the file does not contain. */
+  const missingMaps = new Set<string>();
+  /** Refuses the files that the library requests: character maps, and fonts for drawing. */
+  class MissingFiles {
     fetch({ kind, filename }: { readonly kind: string; readonly filename: string }): Promise<never> {
-      if (kind === 'cMapUrl') lacking.add(filename.replace(/\.bcmap$/, ''));
-      return Promise.reject(new Error(`${filename} is not here`));
+      if (kind === 'cMapUrl') missingMaps.add(filename.replace(/\.bcmap$/, ''));
+      return Promise.reject(new Error(`${filename} is not available`));
     }
   }
   const document = await getDocumentProxy(bytes, {
-    BinaryDataFactory: OwnFiles,
+    BinaryDataFactory: MissingFiles,
     cMapUrl: 'none/',
     standardFontDataUrl: 'none/',
     useWorkerFetch: false,
     useSystemFonts: false,
     disableFontFace: true,
-    verbosity: SILENT,
-  }).catch(refused);
+    verbosity: VERBOSITY_ERRORS,
+  }).catch(mapPdfError);
   try {
-    if (document.numPages > pagesMax) throw new Unreadable(`has more than ${pagesMax} pages`);
+    if (document.numPages > pagesMax) throw new UnreadableDocumentError(`has more than ${pagesMax} pages`);
     let hasText = false;
     for (let number = 1; number <= document.numPages; number++) {
       const page = await document.getPage(number);
       const { items } = await page.getTextContent();
-      if (lacking.size > 0) {
-        const names = [...lacking].join(', ').slice(0, 100);
-        throw new Unreadable(`has fonts whose letters cannot be told without files that are not here (${names})`);
+      if (missingMaps.size > 0) {
+        const names = [...missingMaps].join(', ').slice(0, 100);
+        throw new UnreadableDocumentError(`uses fonts with character maps that are not embedded (${names})`);
       }
       let isFirst = true;
       for (const item of items) {
@@ -55,16 +56,16 @@ export async function readPdf(bytes: Uint8Array, sink: Pick<TextSink, 'push'>, {
       }
       page.cleanup();
     }
-    if (!hasText) throw new Unreadable('has no text: its pages are pictures, or empty');
+    if (!hasText) throw new UnreadableDocumentError('has no text: its pages are images or empty');
   } finally {
     await document.cleanup();
   }
 }
 
-function refused(error: unknown): never {
+function mapPdfError(error: unknown): never {
   const name = error instanceof Error ? error.name : '';
-  if (name === 'PasswordException') throw new Unreadable('is protected by a password');
+  if (name === 'PasswordException') throw new UnreadableDocumentError('is protected by a password');
   if (name === 'InvalidPDFException' || name === 'UnknownErrorException' || name === 'FormatError')
-    throw new Unreadable('is no PDF that can be read: it is damaged');
+    throw new UnreadableDocumentError('is a damaged PDF');
   throw error;
 }

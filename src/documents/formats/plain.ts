@@ -1,15 +1,15 @@
 import { decodeText } from '../decode-text.ts';
 import type { TextSink } from '../text-sink.ts';
 
-/** Text, Markdown, CSV and JSON are read as they stand, with `\n` at the end of every line. */
-export function readPlain(bytes: Uint8Array, sink: Pick<TextSink, 'push'>): void {
+/** Reads text, Markdown, CSV and JSON unchanged, except for line ends, which become `\n`. */
+export function readPlainText(bytes: Uint8Array, sink: Pick<TextSink, 'push'>): void {
   let endsWithReturn = false;
   for (const piece of decodeText(bytes)) {
     if (piece === '') continue;
-    // Half of an end of line may be in the next piece.
-    const whole: string = endsWithReturn ? `\r${piece}` : piece;
-    endsWithReturn = whole.endsWith('\r');
-    sink.push((endsWithReturn ? whole.slice(0, -1) : whole).replaceAll(/\r\n?/g, '\n'));
+    // A `\r\n` may be split between two pieces.
+    const text: string = endsWithReturn ? `\r${piece}` : piece;
+    endsWithReturn = text.endsWith('\r');
+    sink.push((endsWithReturn ? text.slice(0, -1) : text).replaceAll(/\r\n?/g, '\n'));
   }
   if (endsWithReturn) sink.push('\n');
 }

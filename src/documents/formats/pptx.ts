@@ -1,58 +1,58 @@
-import type { Flow } from '../flow.ts';
-import { attributeOf, readMarkup } from '../read-markup.ts';
-import type { Zip } from '../zip.ts';
-import { mainPart, relatedPart, relationsOf } from './office-parts.ts';
+import type { TextLayout } from '../text-layout.ts';
+import { getAttribute, readMarkup } from '../read-markup.ts';
+import type { ZipArchive } from '../zip.ts';
+import { findMainPart, findRelatedPart, readRelationships } from './office-parts.ts';
 
-const MAIN =
+const MAIN_PART_TYPE =
   /presentationml\.(?:presentation|slideshow|template)\.main\+xml|ms-powerpoint\.(?:presentation|slideshow|template)\.macroEnabled/;
 
-/** Slides in their order, each with its number, and what its speaker has noted. */
-export function readPptx(zip: Zip, flow: Flow): void {
-  const main = mainPart(zip, MAIN);
-  const relations = relationsOf(zip, main);
-  const order: string[] = [];
+/** Reads the slides in order, each with its number and its speaker notes. */
+export function readPptx(zip: ZipArchive, layout: TextLayout): void {
+  const main = findMainPart(zip, MAIN_PART_TYPE);
+  const relations = readRelationships(zip, main);
+  const slideParts: string[] = [];
   readMarkup(zip.read(main), 'xml', {
     open(name, attributes) {
       const target = name === 'sldId' ? relations.get(attributes['r:id'] ?? '')?.target : undefined;
-      if (target !== undefined && zip.has(target)) order.push(target);
+      if (target !== undefined && zip.has(target)) slideParts.push(target);
     },
   });
-  for (const [index, part] of order.entries()) {
-    flow.gap();
-    flow.say(`# Slide ${index + 1}`);
-    flow.gap();
-    readSlide(zip.read(part), flow);
-    const notes = relatedPart(relationsOf(zip, part), zip, 'notesSlide');
+  for (const [index, part] of slideParts.entries()) {
+    layout.startBlock();
+    layout.addText(`# Slide ${index + 1}`);
+    layout.startBlock();
+    readSlide(zip.read(part), layout);
+    const notes = findRelatedPart(readRelationships(zip, part), zip, 'notesSlide');
     if (notes !== undefined) {
-      flow.gap();
-      flow.mark('Notes: ');
-      readSlide(zip.read(notes), flow);
+      layout.startBlock();
+      layout.setPrefix('Notes: ');
+      readSlide(zip.read(notes), layout);
     }
   }
 }
 
-function readSlide(bytes: Uint8Array, flow: Flow): void {
+function readSlide(bytes: Uint8Array, layout: TextLayout): void {
   let isText = false;
-  let silent = 0;
+  let skippedDepth = 0;
   readMarkup(bytes, 'xml', {
     open(name, attributes) {
-      const isNumber = name === 'fld' && attributeOf(attributes, 'type') === 'slidenum';
-      if (silent > 0 || name === 'Fallback' || isNumber) silent++;
-      else if (name === 'tbl') flow.gap();
-      else if (name === 'tr') flow.beginRow();
-      else if (name === 'tc') flow.beginCell();
-      else if (name === 'br') flow.line();
+      const isNumber = name === 'fld' && getAttribute(attributes, 'type') === 'slidenum';
+      if (skippedDepth > 0 || name === 'Fallback' || isNumber) skippedDepth++;
+      else if (name === 'tbl') layout.startBlock();
+      else if (name === 'tr') layout.startRow();
+      else if (name === 'tc') layout.startCell();
+      else if (name === 'br') layout.startLine();
       else if (name === 't') isText = true;
     },
     text(text) {
-      if (isText && silent === 0) flow.say(text);
+      if (isText && skippedDepth === 0) layout.addText(text);
     },
     close(name) {
-      if (silent > 0) silent--;
+      if (skippedDepth > 0) skippedDepth--;
       else if (name === 't') isText = false;
-      else if (name === 'p') flow.line();
-      else if (name === 'tr') flow.endRow();
-      else if (name === 'tbl') flow.gap();
+      else if (name === 'p') layout.startLine();
+      else if (name === 'tr') layout.endRow();
+      else if (name === 'tbl') layout.startBlock();
     },
   });
 }

@@ -1,21 +1,23 @@
 import { readMarkup } from '../read-markup.ts';
 
-/** Which styles of cells show a number as a date. */
+/** Indexes of the cell styles that display a number as a date. */
 export interface DateStyles {
-  readonly styles: ReadonlySet<number>;
+  readonly dateStyleIndexes: ReadonlySet<number>;
   readonly isFrom1904: boolean;
 }
 
-// ECMA-376, part 1, 18.8.30: formats that are known without being written down.
-const BUILT_IN = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 45, 46, 47]);
+// Number formats that files use without declaring them (ECMA-376, part 1, 18.8.30).
+const BUILT_IN_DATE_FORMATS = new Set([
+  14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 45, 46, 47,
+]);
 
 const MS_PER_DAY = 86_400_000;
 
-/** Day 0 of each of the two ways to count. */
+/** Day 0 of the two date systems. */
 const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const EPOCH_1904 = Date.UTC(1904, 0, 1);
 
-/** 31 December 9999, the last day that a sheet can show. */
+/** 31 December 9999, the last day that a sheet can display. */
 const DAY_MAX = 2_958_466;
 
 export function readDateStyles(
@@ -23,8 +25,8 @@ export function readDateStyles(
   { isFrom1904 }: Pick<DateStyles, 'isFrom1904'>,
 ): DateStyles {
   const styles = new Set<number>();
-  if (!bytes) return { styles, isFrom1904 };
-  const formats = new Set(BUILT_IN);
+  if (!bytes) return { dateStyleIndexes: styles, isFrom1904 };
+  const formats = new Set(BUILT_IN_DATE_FORMATS);
   let isInCells = false;
   let index = 0;
   readMarkup(bytes, 'xml', {
@@ -40,20 +42,24 @@ export function readDateStyles(
       if (name === 'cellXfs') isInCells = false;
     },
   });
-  return { styles, isFrom1904 };
+  return { dateStyleIndexes: styles, isFrom1904 };
 }
 
-/** Words in quotes, colours and what stands behind a backslash say nothing of the number. */
+/** Whether a format code displays a date, ignoring quoted text, colors and escaped characters. */
 const isDateFormat = (code: string): boolean =>
   /[ymdhs]/i.test(code.slice(0, 1_000).replaceAll(/"[^"]*"|\[[^\]]*\]|[\\_*]./g, '')) && !/^general$/i.test(code);
 
-/** A number as the date or time of day that it is shown as; undefined where it is shown as a number. */
-export function showDate(value: string, style: number, { styles, isFrom1904 }: DateStyles): string | undefined {
-  if (!styles.has(style)) return undefined;
+/** Formats a number as date or time of day; returns undefined if its style displays a number. */
+export function formatDateCell(
+  value: string,
+  style: number,
+  { dateStyleIndexes, isFrom1904 }: DateStyles,
+): string | undefined {
+  if (!dateStyleIndexes.has(style)) return undefined;
   const days = Number(value);
   if (!Number.isFinite(days) || days < 0 || days > DAY_MAX) return undefined;
-  const at = new Date(Math.round((isFrom1904 ? EPOCH_1904 : EPOCH_1900) + days * MS_PER_DAY)).toISOString();
-  const [date = '', time = ''] = at.slice(0, 19).split('T');
+  const isoTime = new Date(Math.round((isFrom1904 ? EPOCH_1904 : EPOCH_1900) + days * MS_PER_DAY)).toISOString();
+  const [date = '', time = ''] = isoTime.slice(0, 19).split('T');
   if (days < 1) return time;
   return Number.isInteger(days) ? date : `${date} ${time}`;
 }

@@ -1,21 +1,21 @@
 import type { TextSink } from '../text-sink.ts';
-import { attributeOf, readMarkup } from '../read-markup.ts';
-import type { Zip } from '../zip.ts';
-import { isOn, mainPart, relatedPart, relationsOf } from './office-parts.ts';
-import { type DateStyles, readDateStyles, showDate } from './xlsx-dates.ts';
+import { getAttribute, readMarkup } from '../read-markup.ts';
+import type { ZipArchive } from '../zip.ts';
+import { isToggleOn, findMainPart, findRelatedPart, readRelationships } from './office-parts.ts';
+import { type DateStyles, readDateStyles, formatDateCell } from './xlsx-dates.ts';
 
-const MAIN = /spreadsheetml\.(?:sheet|template)\.main\+xml|ms-excel\.(?:sheet|template|addin)\.macroEnabled/;
+const MAIN_PART_TYPE = /spreadsheetml\.(?:sheet|template)\.main\+xml|ms-excel\.(?:sheet|template|addin)\.macroEnabled/;
 
-/** Cells in a row without a value that become tabs. A row that has more of them is shortened: nobody counts columns so far out. */
-const GAP_MAX = 100;
+/** Maximum number of tabs for consecutive empty cells in a row; longer gaps are shortened. */
+const CELL_GAP_MAX = 100;
 
-/** A workbook: each sheet under its name, its rows as lines with tabs, values as they were last worked out. */
-export function readXlsx(zip: Zip, sink: Pick<TextSink, 'push'>): void {
-  const main = mainPart(zip, MAIN);
-  const relations = relationsOf(zip, main);
-  const sharedPart = relatedPart(relations, zip, 'sharedStrings');
-  const stylesPart = relatedPart(relations, zip, 'styles');
-  const strings = sharedPart === undefined ? [] : readStrings(zip.read(sharedPart));
+/** Reads each sheet under its name, rows as lines with tabs. Formulas appear as their last computed value. */
+export function readXlsx(zip: ZipArchive, sink: Pick<TextSink, 'push'>): void {
+  const main = findMainPart(zip, MAIN_PART_TYPE);
+  const relations = readRelationships(zip, main);
+  const sharedPart = findRelatedPart(relations, zip, 'sharedStrings');
+  const stylesPart = findRelatedPart(relations, zip, 'styles');
+  const strings = sharedPart === undefined ? [] : readSharedStrings(zip.read(sharedPart));
   const { sheets, isFrom1904 } = readWorkbook(zip.read(main));
   const dates = readDateStyles(stylesPart === undefined ? undefined : zip.read(stylesPart), { isFrom1904 });
   let isFirst = true;
@@ -37,15 +37,15 @@ function readWorkbook(bytes: Uint8Array): {
   readMarkup(bytes, 'xml', {
     open(name, attributes) {
       if (name === 'sheet')
-        sheets.push({ name: attributes['name'] ?? '', relation: attributeOf(attributes, 'id') ?? '' });
+        sheets.push({ name: attributes['name'] ?? '', relation: getAttribute(attributes, 'id') ?? '' });
       const { date1904 } = attributes;
-      if (name === 'workbookPr' && date1904 !== undefined) isFrom1904 = isOn({ val: date1904 });
+      if (name === 'workbookPr' && date1904 !== undefined) isFrom1904 = isToggleOn({ val: date1904 });
     },
   });
   return { sheets, isFrom1904 };
 }
 
-function readStrings(bytes: Uint8Array): readonly string[] {
+function readSharedStrings(bytes: Uint8Array): readonly string[] {
   const strings: string[] = [];
   let text = '';
   let isText = false;
@@ -54,7 +54,7 @@ function readStrings(bytes: Uint8Array): readonly string[] {
     open(name) {
       if (name === 'si') text = '';
       else if (name === 't') isText = true;
-      // How a word is pronounced is no part of it.
+      // Phonetic hints are not part of the text.
       else if (name === 'rPh') isReading = false;
     },
     text(piece) {
@@ -69,23 +69,23 @@ function readStrings(bytes: Uint8Array): readonly string[] {
   return strings;
 }
 
-interface Sheet {
+interface SheetContext {
   readonly strings: readonly string[];
   readonly dates: DateStyles;
 }
 
-function readSheet(bytes: Uint8Array, sink: Pick<TextSink, 'push'>, { strings, dates }: Sheet): void {
+function readSheet(bytes: Uint8Array, sink: Pick<TextSink, 'push'>, { strings, dates }: SheetContext): void {
   let column = 0;
-  let written = 0;
+  let lastColumn = 0;
   let type = '';
   let style = 0;
   let value = '';
   let isValue = false;
 
-  const shown = (): string => {
+  const formatCell = (): string => {
     if (type === 's') return strings[Number(value)] ?? '';
     if (type === 'b') return value === '1' ? 'TRUE' : 'FALSE';
-    return type === '' || type === 'n' ? (showDate(value, style, dates) ?? value) : value;
+    return type === '' || type === 'n' ? (formatDateCell(value, style, dates) ?? value) : value;
   };
 
   readMarkup(bytes, 'xml', {
@@ -93,10 +93,10 @@ function readSheet(bytes: Uint8Array, sink: Pick<TextSink, 'push'>, { strings, d
       switch (name) {
         case 'row':
           column = 0;
-          written = 0;
+          lastColumn = 0;
           return;
         case 'c':
-          column = columnOf(attributes['r']) ?? column + 1;
+          column = parseColumn(attributes['r']) ?? column + 1;
           type = attributes['t'] ?? '';
           style = Number(attributes['s'] ?? 0);
           value = '';
@@ -117,24 +117,24 @@ function readSheet(bytes: Uint8Array, sink: Pick<TextSink, 'push'>, { strings, d
           isValue = false;
           return;
         case 'c': {
-          const text = value === '' ? '' : shown().replaceAll(/[\r\n\t]+/g, ' ');
+          const text = value === '' ? '' : formatCell().replaceAll(/[\r\n\t]+/g, ' ');
           if (text === '') return;
-          // The first cell of a row is its first column; the tabs before a cell are those that it is away from the last.
-          sink.push('\t'.repeat(Math.min(GAP_MAX, Math.max(0, column - Math.max(1, written)))) + text);
-          written = column;
+          // Column 1 has no tab before it; other cells have one tab per column since the last cell.
+          sink.push('\t'.repeat(Math.min(CELL_GAP_MAX, Math.max(0, column - Math.max(1, lastColumn)))) + text);
+          lastColumn = column;
           return;
         }
         case 'row':
-          if (written > 0) sink.push('\n');
+          if (lastColumn > 0) sink.push('\n');
           return;
       }
     },
   });
 }
 
-/** `AB12` is in the 28th. */
-function columnOf(place: string | undefined): number | undefined {
-  const letters = /^[A-Z]{1,3}/.exec(place ?? '')?.[0];
+/** Returns the column number of a cell reference: 28 for `AB12`. */
+function parseColumn(reference: string | undefined): number | undefined {
+  const letters = /^[A-Z]{1,3}/.exec(reference ?? '')?.[0];
   if (letters === undefined) return undefined;
   let column = 0;
   for (const letter of letters) column = column * 26 + (letter.charCodeAt(0) - 64);

@@ -1,57 +1,57 @@
 import { ServiceError } from '../../core/error.ts';
-import { askAgain, EngineGoneError, failingWith, startAgain } from '../engine-gone.ts';
-import type { EngineCapabilities, EngineRequest, EngineStart, TextEngine } from '../engine.ts';
-import type { Supervised } from '../supervisor.ts';
-import type { ProgramUp } from './command-server.ts';
+import { retryWhenEngineGone, EngineGoneError, withErrorHandler, startWithRetry } from '../engine-gone-error.ts';
+import type { EngineCapabilities, EngineRequest, EngineRun, TextEngine } from '../engine.ts';
+import type { SupervisedProcess } from '../supervisor.ts';
+import type { RunningProgram } from './command-server.ts';
 
 export interface CommandEngineOptions {
-  /** Its program, of this process or kept by another one of ours; it ends with the engine. */
-  readonly server: Supervised<ProgramUp>;
-  /** The engine of a program that has come up; made anew after each start. */
-  readonly engineAt: (url: string, apiKey: string) => TextEngine;
-  /** What is known before the program is up; from then on its engine says it. */
+  /** The program, supervised by this process or by another process of Parley; stopped with the engine. */
+  readonly server: SupervisedProcess<RunningProgram>;
+  /** Creates the engine of a program that is ready; called again after each start. */
+  readonly createEngineAt: (url: string, apiKey: string) => TextEngine;
+  /** Capabilities until the program is ready; then those of its engine count. */
   readonly capabilities: EngineCapabilities;
-  /** Whether it makes vectors, and whether it ranks: known before the program is up. */
+  /** Whether the program computes embeddings or ranks documents: known before it is ready. */
   readonly hasEmbeddings?: boolean;
   readonly hasRanking?: boolean;
-  /** Hears of every piece of output. */
+  /** Called for every piece of output. */
   readonly onToken?: () => void;
 }
 
-/** A server program as an engine: what dies with the program fails as the program did, or is asked once more. */
+/** Creates an engine for a server program. Calls that fail because the program died are retried once, or fail as such. */
 export function createCommandEngine(options: CommandEngineOptions): TextEngine {
   const { server } = options;
-  let last: { readonly up: ProgramUp; readonly engine: TextEngine } | undefined;
+  let last: { readonly up: RunningProgram; readonly engine: TextEngine } | undefined;
 
-  const engineOf = (up: ProgramUp): TextEngine => {
+  const getEngine = (up: RunningProgram): TextEngine => {
     if (last?.up === up) return last.engine;
-    // Nobody waits for its end: its program is gone, and so are its calls.
+    // Not awaited: the old program is gone, and so are its calls.
     last?.engine.close().catch(() => undefined);
-    const engine = options.engineAt(up.url, up.apiKey);
+    const engine = options.createEngineAt(up.url, up.apiKey);
     last = { up, engine };
     return engine;
   };
 
-  /** Passes a failure on. That of a dead program is told as such, and the next call gets another one. */
-  const failureOf =
-    (up: ProgramUp) =>
+  /** Rethrows a failure. If the program has died, it throws `EngineGoneError`, and the next call gets a new program. */
+  const createFailureHandler =
+    (up: RunningProgram) =>
     async (error: unknown): Promise<never> => {
-      if (mayBeAnEnd(error) && (await server.gone(up))) throw new EngineGoneError(error);
+      if (mayBeProgramExit(error) && (await server.confirmExit(up))) throw new EngineGoneError(error);
       throw error;
     };
 
-  const start = async (request: EngineRequest, signal: AbortSignal): Promise<EngineStart> => {
-    const up = await server.ready(signal);
-    const fail = failureOf(up);
-    const started = await engineOf(up).start(request, signal).catch(fail);
-    return { ...started, batches: failingWith(started.batches, fail, options.onToken) };
+  const start = async (request: EngineRequest, signal: AbortSignal): Promise<EngineRun> => {
+    const up = await server.waitUntilReady(signal);
+    const handleFailure = createFailureHandler(up);
+    const started = await getEngine(up).start(request, signal).catch(handleFailure);
+    return { ...started, batches: withErrorHandler(started.batches, handleFailure, options.onToken) };
   };
 
-  /** For calls that have one answer. */
-  const asked = <T>(ask: (engine: TextEngine) => Promise<T>, signal?: AbortSignal): Promise<T> =>
-    askAgain(async () => {
-      const up = await server.ready(signal);
-      return await ask(engineOf(up)).catch(failureOf(up));
+  /** Runs a call that has a single result; retries it once if the program dies. */
+  const runWithRestart = <T>(ask: (engine: TextEngine) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+    retryWhenEngineGone(async () => {
+      const up = await server.waitUntilReady(signal);
+      return await ask(getEngine(up)).catch(createFailureHandler(up));
     });
 
   return {
@@ -61,19 +61,21 @@ export function createCommandEngine(options: CommandEngineOptions): TextEngine {
     get state() {
       return server.state === 'stopped' ? 'starting' : server.state;
     },
-    start: (request, signal) => startAgain(() => start(request, signal)),
-    model: () => asked((engine) => engine.model()),
-    countTokens: (input) => asked((engine) => engine.countTokens(input)),
-    tokenize: (input) => asked((engine) => engine.tokenize(input)),
+    start: (request, signal) => startWithRetry(() => start(request, signal)),
+    loadModel: () => runWithRestart((engine) => engine.loadModel()),
+    countTokens: (input) => runWithRestart((engine) => engine.countTokens(input)),
+    tokenize: (input) => runWithRestart((engine) => engine.tokenize(input)),
     ...(options.hasEmbeddings && {
       embeddings: {
-        dimensions: () => asked(async (engine) => partOf(engine.embeddings).dimensions()),
-        embed: (request, signal) => asked(async (engine) => partOf(engine.embeddings).embed(request, signal), signal),
+        getDimensions: () => runWithRestart(async (engine) => requirePart(engine.embeddings).getDimensions()),
+        embed: (request, signal) =>
+          runWithRestart(async (engine) => requirePart(engine.embeddings).embed(request, signal), signal),
       },
     }),
     ...(options.hasRanking && {
       ranking: {
-        rank: (request, signal) => asked(async (engine) => partOf(engine.ranking).rank(request, signal), signal),
+        rank: (request, signal) =>
+          runWithRestart(async (engine) => requirePart(engine.ranking).rank(request, signal), signal),
       },
     }),
     async close() {
@@ -83,11 +85,12 @@ export function createCommandEngine(options: CommandEngineOptions): TextEngine {
   };
 }
 
-/** Refusals, limits and the caller's own going say nothing about the program. */
-const mayBeAnEnd = (error: unknown): boolean =>
+/** Returns false for errors that say nothing about the program: refusals, limits, and canceled calls. */
+const mayBeProgramExit = (error: unknown): boolean =>
   !(error instanceof ServiceError) || error.kind === 'upstream-failed' || error.kind === 'engine-failed';
 
-function partOf<Part>(part: Part | undefined): Part {
-  if (part === undefined) throw new ServiceError('unsupported', 'The program of this model does not do this.');
+function requirePart<Part>(part: Part | undefined): Part {
+  if (part === undefined)
+    throw new ServiceError('unsupported', 'The program of this model does not support this request.');
   return part;
 }

@@ -4,62 +4,62 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../free-port.ts';
+import { findFreePort } from '../find-free-port.ts';
 import { createSupervisor } from '../supervisor.ts';
-import type { Launch, Supervisor, SupervisorLog, SupervisorTimes } from '../supervisor.ts';
-import { programEnvironment, secretsOf } from './environment.ts';
-import type { GuardOrder, GuardReport } from './guard.ts';
-import { askHealth, untilHealthy } from './health.ts';
-import type { CommandLine, Place } from './presets.ts';
-import { signalGroup } from './process-group.ts';
+import type { ProcessLaunch, Supervisor, SupervisorLog, SupervisorTimes } from '../supervisor.ts';
+import { createProgramEnvironment, getSecretValues } from './program-environment.ts';
+import type { GuardRequest, GuardReport } from './guard.ts';
+import { checkHealth, waitUntilHealthy } from './check-health.ts';
+import type { CommandLine, LaunchParameters } from './command-line.ts';
+import { signalProcessGroup } from './process-group.ts';
 
 export interface CommandServerOptions {
-  /** For logs. */
+  /** Name for logs. */
   readonly name: string;
-  /** The words of a start; asked before each. */
-  readonly line: (place: Place) => CommandLine;
-  /** Our own; the program gets little of it. */
+  /** Builds the command line; called before each start. */
+  readonly createLine: (place: LaunchParameters) => CommandLine;
+  /** Parley's environment; the program inherits only a small part of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where private folders of its starts are made; created with mode 0700. */
+  /** Parent of the private folders of the starts; created with mode 0700. */
   readonly runFolder: string;
-  /** Absent: ours. */
+  /** Default: Parley's. */
   readonly workingFolder?: string;
-  /** Answers with 200 when calls are welcome. Absent: /health, which llama-server, vLLM and SGLang have. */
+  /** Path that returns 200 when the program accepts calls. Default: /health, which llama-server, vLLM and SGLang have. */
   readonly healthPath?: string;
-  readonly times?: Partial<CommandTimes>;
+  readonly times?: Partial<CommandTimings>;
 }
 
-export interface CommandTimes extends SupervisorTimes {
-  /** One heartbeat. */
-  readonly pingMsMax: number;
-  /** From the program's SIGTERM to its SIGKILL. */
+export interface CommandTimings extends SupervisorTimes {
+  /** Limit of one heartbeat, in milliseconds. */
+  readonly heartbeatMsMax: number;
+  /** Milliseconds from the program's SIGTERM to its SIGKILL. */
   readonly graceMs: number;
 }
 
-/** A program that takes calls. */
-export interface ProgramUp {
-  /** Without a slash at its end. */
+/** A program that accepts calls. */
+export interface RunningProgram {
+  /** Without a trailing slash. */
   readonly url: string;
-  /** Of this start alone. */
+  /** Key of this start only. */
   readonly apiKey: string;
 }
 
 /**
- * A server program that we start, watch and start again. It ends with us, whatever ends us, together with all that it has
- * started; only what puts itself into a process group of its own stays. Needs process groups, which Windows has not.
+ * A server program that Parley starts, monitors and restarts. When Parley ends, in whatever way, the program ends too,
+ * with all processes of its process group. Needs process groups, which Windows does not have.
  */
 export interface CommandServer {
   /**
-   * Where the program takes calls; starts it when it does not run yet.
-   * @throws ServiceError `overloaded` when it does not come up in time, or keeps failing.
+   * Returns the address of the running program; starts the program if needed.
+   * @throws ServiceError `overloaded` when the program does not become ready in time, or keeps failing.
    */
-  ready(signal?: AbortSignal): Promise<ProgramUp>;
+  waitUntilReady(signal?: AbortSignal): Promise<RunningProgram>;
   /**
-   * A caller's call to this program has failed. Resolves at once when the program answers, else when its end is known
-   * here too, so that the next `ready` is not the same one.
-   * @returns whether it is gone.
+   * Reports that a call to this program failed. Resolves at once if the program responds, else when its exit is known here,
+   * so that the next `waitUntilReady` returns another program.
+   * @returns true if the program has exited.
    */
-  gone(up: ProgramUp): Promise<boolean>;
+  confirmExit(up: RunningProgram): Promise<boolean>;
   readonly state: Supervisor<unknown>['state'];
   /** Process id of the program while it runs. */
   readonly pid: number | undefined;
@@ -67,72 +67,76 @@ export interface CommandServer {
 }
 
 /**
- * Ours. Large models take many minutes to load, or to be fetched and compiled. SGLang's health check waits up to 20 s for
- * a token of its own, so a slower heartbeat than that of our own engine; a hung program is noticed within two minutes.
+ * Parley's defaults. Large models take many minutes to load, or to be downloaded and compiled. SGLang's health check waits
+ * up to 20 s for a generated token, so the heartbeat is slower than for the embedded engine; a hung program is noticed
+ * within two minutes.
  */
-const COMMAND_TIMES = {
+const DEFAULT_TIMINGS = {
   startMsMax: 1_800_000,
   heartbeatMs: 10_000,
   heartbeatsLostMax: 3,
-  pingMsMax: 25_000,
+  heartbeatMsMax: 25_000,
   graceMs: 5_000,
-} as const satisfies Partial<CommandTimes>;
+} as const satisfies Partial<CommandTimings>;
 
-/** Ours: what a guard needs after its own SIGKILL to the program, in ms. */
-const GUARD_MS_MAX = 3_000;
+/** Parley's choice: milliseconds that the guard may take to exit after it sent SIGKILL to the program. */
+const GUARD_EXIT_MS_MAX = 3_000;
 
-/** Ours: how long a program that may be dead has to answer, in ms. */
-const ALIVE_MS_MAX = 1_000;
+/** Parley's choice: milliseconds that a program that may be dead has to respond. */
+const ALIVE_CHECK_MS_MAX = 1_000;
 
-/** Ours: how long a start waits for what is left of the one before, in ms: it may hold the memory of an accelerator. */
-const REMAINS_MS_MAX = 3_000;
+/**
+ * Parley's choice: milliseconds that a start waits for the remaining processes of the start before, which may hold memory of
+ * an accelerator.
+ */
+const GROUP_EXIT_WAIT_MS_MAX = 3_000;
 
 const HOST = '127.0.0.1';
 
 export function createCommandServer(options: CommandServerOptions, { log }: { log: SupervisorLog }): CommandServer {
   const { healthPath = '/health' } = options;
-  const ownTimes = { ...COMMAND_TIMES, ...options.times };
-  const times = { stopMsMax: ownTimes.graceMs + GUARD_MS_MAX, ...ownTimes };
-  const dead = new WeakSet<ProgramUp>();
-  /** Group of the running program, or of the last. */
+  const timings = { ...DEFAULT_TIMINGS, ...options.times };
+  const allTimings = { stopMsMax: timings.graceMs + GUARD_EXIT_MS_MAX, ...timings };
+  const exitedPrograms = new WeakSet<RunningProgram>();
+  /** Process group of the running program, or of the last one. */
   let group: number | undefined;
   let isRunning = false;
 
-  const launch = async (): Promise<Launch<ProgramUp>> => {
-    if (group !== undefined) await untilGroupEnded(group);
-    const place = await openPlace(options.runFolder);
-    const removeFolder = (): void => rmSync(place.folder, { recursive: true, force: true });
+  const launch = async (): Promise<ProcessLaunch<RunningProgram>> => {
+    if (group !== undefined) await waitForGroupExit(group);
+    const parameters = await createLaunchParameters(options.runFolder);
+    const removeFolder = (): void => rmSync(parameters.folder, { recursive: true, force: true });
     try {
-      const line = options.line(place);
-      const environment = programEnvironment(options.environment, line.environment);
-      for (const [name, text] of Object.entries(line.files ?? {}))
-        await writeFile(join(place.folder, name), text, { mode: 0o600 });
-      const order: GuardOrder = {
-        command: line.command,
-        args: line.args,
+      const commandLine = options.createLine(parameters);
+      const environment = createProgramEnvironment(options.environment, commandLine.environment);
+      for (const [name, text] of Object.entries(commandLine.files ?? {}))
+        await writeFile(join(parameters.folder, name), text, { mode: 0o600 });
+      const guardRequest: GuardRequest = {
+        command: commandLine.command,
+        args: commandLine.args,
         environment,
-        folder: place.folder,
-        graceMs: times.graceMs,
+        folder: parameters.folder,
+        graceMs: allTimings.graceMs,
         ...(options.workingFolder === undefined ? {} : { workingFolder: options.workingFolder }),
       };
       return {
         command: process.execPath,
-        args: ['--disable-warning=ExperimentalWarning', GUARD],
-        input: `${JSON.stringify(order)}\n`,
+        args: ['--disable-warning=ExperimentalWarning', GUARD_PATH],
+        input: `${JSON.stringify(guardRequest)}\n`,
         isDetached: true,
         handshake(report) {
           group = (JSON.parse(report) as GuardReport).pid;
           isRunning = true;
-          return { url: `http://${place.host}:${place.port}`, apiKey: place.apiKey };
+          return { url: `http://${parameters.host}:${parameters.port}`, apiKey: parameters.apiKey };
         },
-        welcome: (up, signal) => untilHealthy(`${up.url}${healthPath}`, up.apiKey, signal),
-        onEnd({ signal }) {
-          // A guard that was killed could not end its program.
-          if (isRunning && group !== undefined && signal !== null) signalGroup(group, 'SIGKILL');
+        waitUntilServing: (up, signal) => waitUntilHealthy(`${up.url}${healthPath}`, up.apiKey, signal),
+        onExit({ signal }) {
+          // A guard that was killed could not stop its program.
+          if (isRunning && group !== undefined && signal !== null) signalProcessGroup(group, 'SIGKILL');
           isRunning = false;
           removeFolder();
         },
-        hidden: [place.apiKey, ...secretsOf(line.environment)],
+        secrets: [parameters.apiKey, ...getSecretValues(commandLine.environment)],
       };
     } catch (error) {
       removeFolder();
@@ -140,26 +144,28 @@ export function createCommandServer(options: CommandServerOptions, { log }: { lo
     }
   };
 
-  const supervisor = createSupervisor<ProgramUp>(
+  const supervisor = createSupervisor<RunningProgram>(
     {
       name: options.name,
       launch,
       heartbeat: async ({ url, apiKey }) => {
-        if (!(await askHealth(`${url}${healthPath}`, apiKey, times.pingMsMax))) throw new Error('not healthy');
+        if (!(await checkHealth(`${url}${healthPath}`, apiKey, allTimings.heartbeatMsMax)))
+          throw new Error('not healthy');
       },
-      onGone: (up) => void dead.add(up),
-      factsOf: ({ url }) => ({ program: group, url }),
+      onGone: (up) => void exitedPrograms.add(up),
+      getLogFields: ({ url }) => ({ program: group, url }),
     },
     log,
-    times,
+    allTimings,
   );
 
   return {
-    ready: (signal) => supervisor.ready(signal),
-    async gone(up) {
-      // The port of one that is gone may be another program's by now.
-      if (!dead.has(up) && (await askHealth(`${up.url}${healthPath}`, up.apiKey, ALIVE_MS_MAX))) return false;
-      return await supervisor.gone(up);
+    waitUntilReady: (signal) => supervisor.waitUntilReady(signal),
+    async confirmExit(up) {
+      // The port of an exited program may belong to another program by now.
+      if (!exitedPrograms.has(up) && (await checkHealth(`${up.url}${healthPath}`, up.apiKey, ALIVE_CHECK_MS_MAX)))
+        return false;
+      return await supervisor.confirmExit(up);
     },
     get state() {
       return supervisor.state;
@@ -171,22 +177,22 @@ export function createCommandServer(options: CommandServerOptions, { log }: { lo
   };
 }
 
-/** The guard's main file has the extension of ours: .ts from sources, .js from dist. */
-const GUARD = fileURLToPath(new URL(`./guard${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
+/** Main file of the guard: .ts from sources, .js from dist. */
+const GUARD_PATH = fileURLToPath(new URL(`./guard${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
 
-async function openPlace(runFolder: string): Promise<Place> {
+async function createLaunchParameters(runFolder: string): Promise<LaunchParameters> {
   await mkdir(runFolder, { recursive: true, mode: 0o700 });
   const folder = await mkdtemp(join(runFolder, 'command-'));
   try {
-    return { host: HOST, port: await freePort(), apiKey: randomBytes(32).toString('hex'), folder };
+    return { host: HOST, port: await findFreePort(), apiKey: randomBytes(32).toString('hex'), folder };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
 }
 
-/** A container without an init keeps ended processes for ever: no start waits for them longer than that. */
-async function untilGroupEnded(group: number): Promise<void> {
-  const deadline = performance.now() + REMAINS_MS_MAX;
-  while (signalGroup(group, 0) && performance.now() < deadline) await pause(20);
+/** Limited in time: a container without an init process keeps zombie processes for ever. */
+async function waitForGroupExit(group: number): Promise<void> {
+  const deadline = performance.now() + GROUP_EXIT_WAIT_MS_MAX;
+  while (signalProcessGroup(group, 0) && performance.now() < deadline) await pause(20);
 }

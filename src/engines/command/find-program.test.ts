@@ -17,8 +17,8 @@ for (const folder of ['first', 'second']) {
   chmodSync(join(root, folder, 'serve'), 0o755);
 }
 
-describe('a program', () => {
-  it('is the first file along PATH that may be executed; folders and other files are passed over', async () => {
+describe('findProgram', () => {
+  it('finds the first executable file along PATH, and skips folders and other files', async () => {
     const PATH = ['', join(root, 'nowhere'), plain, folders, first, second].join(':');
     assert.equal(await findProgram('serve', { PATH }), join(root, 'first', 'serve'));
     assert.equal(await findProgram('other', { PATH }), undefined);
@@ -26,7 +26,7 @@ describe('a program', () => {
     assert.equal(await findProgram('serve', {}), undefined);
   });
 
-  it('with a slash in its name is a path', async () => {
+  it('treats a name with a slash as a path', async () => {
     const path = join(root, 'second', 'serve');
     assert.equal(await findProgram(path, {}), path);
     assert.equal(await findProgram(`./${relative(process.cwd(), path)}`, {}), path);

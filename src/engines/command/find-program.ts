@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process';
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
-import { programEnvironment } from './environment.ts';
+import { createProgramEnvironment } from './program-environment.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Ours: characters of a version line that are shown. */
+/** Parley's choice: maximum length of a displayed version line. */
 const VERSION_CHARACTERS_MAX = 200;
 
 /**
- * Where a program is: a name is looked for along PATH, what holds a slash is a path.
- * @returns its absolute path, or undefined where there is no file that we may execute.
+ * Finds a program: a name is searched along PATH, a name with a slash is a path.
+ * @returns the absolute path, or undefined if there is no executable file.
  */
 export async function findProgram(name: string, environment: Environment): Promise<string | undefined> {
   const candidates = name.includes('/')
@@ -33,17 +33,17 @@ async function isExecutable(path: string): Promise<boolean> {
 }
 
 /**
- * What a program says of its version, as one line; llama-server does so on standard error.
- * @returns undefined where it says nothing, fails, or is not done in time.
+ * Returns the version of a program as one line; llama-server prints it on standard error.
+ * @returns undefined if the program prints nothing, fails, or exceeds `timeoutMs`.
  */
-export const programVersion = (
+export const readProgramVersion = (
   path: string,
-  { environment, withinMs }: { readonly environment: Environment; readonly withinMs: number },
+  { environment, timeoutMs }: { readonly environment: Environment; readonly timeoutMs: number },
 ): Promise<string | undefined> =>
   new Promise((resolveLine) => {
     const options = {
-      env: programEnvironment(environment, {}),
-      timeout: withinMs,
+      env: createProgramEnvironment(environment, {}),
+      timeout: timeoutMs,
       killSignal: 'SIGKILL',
       maxBuffer: 64 * 1024,
     } as const;

@@ -1,23 +1,23 @@
-// Main file of a guard: it starts a server program that is not ours, and ends it when it is told to or when its standard
-// input closes, which it does with the process that started the guard, whatever ends that. The program leads a process
-// group of its own, so that what it has started ends with it.
+// Main file of a guard process: it starts a server program, and stops it on SIGTERM or when its standard input closes,
+// which happens whenever the process that started the guard ends. The program leads its own process group, so that the
+// processes that it starts are stopped too.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
-import { signalGroup } from './process-group.ts';
+import { signalProcessGroup } from './process-group.ts';
 
-/** The first line of standard input; not arguments, which every user of a machine may read. */
-export interface GuardOrder {
+/** First line of standard input; not command-line arguments, which every user of the machine can read. */
+export interface GuardRequest {
   readonly command: string;
   readonly args: readonly string[];
-  /** All of it: nothing is inherited. */
+  /** Complete environment of the program: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
   readonly workingFolder?: string;
-  /** Of this start alone: removed at its end. */
+  /** Private folder of this start; removed at its end. */
   readonly folder: string;
-  /** From SIGTERM to SIGKILL. */
+  /** Milliseconds from SIGTERM to SIGKILL. */
   readonly graceMs: number;
 }
 
@@ -26,61 +26,61 @@ export interface GuardReport {
   readonly pid: number;
 }
 
-let order: GuardOrder | undefined;
+let currentRequest: GuardRequest | undefined;
 let program: ChildProcess | undefined;
-let isEnding = false;
+let isStopping = false;
 
-const leave = (code: number): never => {
-  if (order) rmSync(order.folder, { recursive: true, force: true });
+const cleanUpAndExit = (code: number): never => {
+  if (currentRequest) rmSync(currentRequest.folder, { recursive: true, force: true });
   process.exit(code);
 };
 
-const begin = (line: string): void => {
-  if (isEnding || order) return;
-  /** Parser of what our own command server writes. */
-  const read = JSON.parse(line) as GuardOrder;
-  order = read;
-  // Both outputs of the program are our standard error: our standard output holds nothing but our own line.
-  const started = spawn(read.command, [...read.args], {
-    env: read.environment,
+const startProgram = (line: string): void => {
+  if (isStopping || currentRequest) return;
+  /** The command server wrote this line itself, so it needs no validation. */
+  const guardRequest = JSON.parse(line) as GuardRequest;
+  currentRequest = guardRequest;
+  // Both outputs of the program go to standard error: standard output holds only the report.
+  const child = spawn(guardRequest.command, [...guardRequest.args], {
+    env: guardRequest.environment,
     stdio: ['ignore', 2, 2],
     detached: true,
-    ...(read.workingFolder === undefined ? {} : { cwd: read.workingFolder }),
+    ...(guardRequest.workingFolder === undefined ? {} : { cwd: guardRequest.workingFolder }),
   });
-  program = started;
-  started.on('error', (error) => {
-    if (started.pid !== undefined) return;
-    const where = read.workingFolder === undefined ? '' : ` in ${read.workingFolder}`;
-    process.stderr.write(`${read.command} could not be started${where}: ${error.message}\n`);
-    leave(127);
+  program = child;
+  child.on('error', (error) => {
+    if (child.pid !== undefined) return;
+    const where = guardRequest.workingFolder === undefined ? '' : ` in ${guardRequest.workingFolder}`;
+    process.stderr.write(`${guardRequest.command} did not start${where}: ${error.message}\n`);
+    cleanUpAndExit(127);
   });
-  started.on('exit', (code, signal) => {
-    process.stderr.write(`${read.command} ended: ${signal ?? `code ${code}`}\n`);
-    // What it has started may hold memory and ports that the next start needs.
-    if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL');
-    leave(code ?? 128 + (signal ? constants.signals[signal] : 0));
+  child.on('exit', (code, signal) => {
+    process.stderr.write(`${guardRequest.command} exited: ${signal ?? `code ${code}`}\n`);
+    // Child processes of the program may hold memory and ports that the next start needs.
+    if (child.pid !== undefined) signalProcessGroup(child.pid, 'SIGKILL');
+    cleanUpAndExit(code ?? 128 + (signal ? constants.signals[signal] : 0));
   });
-  if (started.pid === undefined) return;
-  const report: GuardReport = { pid: started.pid };
+  if (child.pid === undefined) return;
+  const report: GuardReport = { pid: child.pid };
   process.stdout.write(`${JSON.stringify(report)}\n`);
 };
 
-const end = (): void => {
-  if (isEnding) return;
-  isEnding = true;
+const stopProgram = (): void => {
+  if (isStopping) return;
+  isStopping = true;
   const pid = program?.pid;
-  if (pid === undefined) leave(0);
+  if (pid === undefined) cleanUpAndExit(0);
   else {
     program?.kill('SIGTERM');
-    setTimeout(() => signalGroup(pid, 'SIGKILL'), order?.graceMs ?? 0);
+    setTimeout(() => signalProcessGroup(pid, 'SIGKILL'), currentRequest?.graceMs ?? 0);
   }
 };
 
-// Nobody may be there any more to read what is said.
+// The reader of these streams may be gone.
 process.stdout.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
-createInterface({ input: process.stdin }).on('line', begin).on('close', end);
-process.on('SIGTERM', end);
-// A terminal's signals are for the process that started us; it decides when the program goes.
+createInterface({ input: process.stdin }).on('line', startProgram).on('close', stopProgram);
+process.on('SIGTERM', stopProgram);
+// Signals of a terminal are meant for the parent process, which decides when the program stops.
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);

@@ -1,8 +1,8 @@
 /**
- * Sends a signal to all processes of a group; 0 only asks whether there is any.
- * @returns false where there is no such group, or none of it may be signalled.
+ * Sends a signal to all processes of a group; signal 0 only tests whether the group exists.
+ * @returns false if the group does not exist or may not be signalled.
  */
-export function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+export function signalProcessGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-leader, signal);
   } catch {

@@ -1,38 +1,45 @@
 import { ServiceError } from '../../core/error.ts';
 import type { EngineRequest } from '../engine.ts';
 
-/** What the model and its server set as bounds. */
+/** Limits of the model and its server. */
 export interface RequestBounds {
   readonly choicesMax: number;
   readonly vocabularySize: number;
   readonly grammar: boolean;
 }
 
-/** @throws ServiceError for what a server would refuse late, or not at all. */
+/** @throws ServiceError for values that the server would refuse late or not at all. */
 export function checkRequest(request: EngineRequest, { choicesMax, vocabularySize, grammar }: RequestBounds): void {
   const { choices, sampling, stop, phases } = request;
-  if (choices > choicesMax) throw invalid(`n must be at most ${choicesMax} here, got ${choices}`, 'n');
-  const outside = (token: number): boolean => token >= vocabularySize;
-  const biased = [...(sampling.logitBias?.keys() ?? [])].find(outside);
-  if (biased !== undefined)
-    throw invalid(`logit_bias names token ${biased}, the vocabulary has ${vocabularySize}`, 'logit_bias');
-  const stopping = stop.tokens.flat().find(outside);
-  if (stopping !== undefined)
-    throw invalid(`stop names token ${stopping}, the vocabulary has ${vocabularySize}`, 'stop');
+  if (choices > choicesMax)
+    throw createInvalidError(`n must be at most ${choicesMax} for this model, got ${choices}`, 'n');
+  const isOutsideVocabulary = (token: number): boolean => token >= vocabularySize;
+  const biasedToken = [...(sampling.logitBias?.keys() ?? [])].find(isOutsideVocabulary);
+  if (biasedToken !== undefined)
+    throw createInvalidError(
+      `logit_bias names token ${biasedToken}, but token ids must be below ${vocabularySize}`,
+      'logit_bias',
+    );
+  const stopToken = stop.tokens.flat().find(isOutsideVocabulary);
+  if (stopToken !== undefined)
+    throw createInvalidError(`stop names token ${stopToken}, but token ids must be below ${vocabularySize}`, 'stop');
   if (!grammar && phases.some((phase) => phase.grammar))
-    throw new ServiceError('unsupported', 'The model of this request runs on a server that is given no grammars.');
+    throw new ServiceError('unsupported', 'The model of this request runs on a server without support for grammars.');
 }
 
-/** wire.md 1.7 has the first sentence; both counts follow. @throws ServiceError where the prompt leaves no room. */
-export function checkLength(promptTokens: number, contextTokens: number): void {
-  if (promptTokens === 0) throw invalid('the prompt is empty', undefined);
+/**
+ * The first part of the message is the text in docs/wire/dashscope-native.md#errors; the counts are added.
+ * @throws ServiceError when the prompt is empty or fills the context.
+ */
+export function checkPromptLength(promptTokens: number, contextTokens: number): void {
+  if (promptTokens === 0) throw createInvalidError('the prompt is empty', undefined);
   if (promptTokens < contextTokens) return;
   throw new ServiceError(
     'context-exceeded',
     `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-    { param: 'messages', excess: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
+    { param: 'messages', tokenOverflow: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
   );
 }
 
-const invalid = (message: string, param: string | undefined): ServiceError =>
+const createInvalidError = (message: string, param: string | undefined): ServiceError =>
   new ServiceError('invalid-request', message, { param });

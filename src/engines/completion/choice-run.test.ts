@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
-import { createTriggers } from '../triggers.ts';
-import { FACTS, REQUEST } from './__fixtures__/heard.ts';
+import { createTriggerMatcher } from '../trigger-matcher.ts';
+import { TEST_METADATA, REQUEST } from './__fixtures__/parse-test-response.ts';
 import { createChoiceRun } from './choice-run.ts';
-import type { Heard, HeardTokens, PhaseCall } from './dialect.ts';
-import { createPromptTokens } from './prompt-tokens.ts';
+import type { CompletionEvent, TokensEvent, PhaseCall } from './completion-dialect.ts';
+import { createPromptTokenizer } from './prompt-tokenizer.ts';
 
-/** A token for each character; `lost` ones came with the last. */
-const told = (text: string, lost = 0): HeardTokens => ({
+/** Creates an event with one token per character; the last one stands for `lost` more tokens. */
+const createTokensEvent = (text: string, lost = 0): TokensEvent => ({
   type: 'tokens',
   ...(lost === 0 ? { ids: [text.codePointAt(0) ?? 0] } : {}),
   lastId: text.codePointAt(0) ?? 0,
@@ -17,43 +17,43 @@ const told = (text: string, lost = 0): HeardTokens => ({
   text,
   logprobs: [],
 });
-const ENDED: Heard = { type: 'ended', reason: 'end', cachedTokens: 2 };
-const FULL: Heard = { type: 'ended', reason: 'length' };
+const ENDED: CompletionEvent = { type: 'ended', reason: 'end', cachedTokens: 2 };
+const FULL: CompletionEvent = { type: 'ended', reason: 'length' };
 
-/** Plays one list of batches for each call. */
-async function play(more: Partial<EngineRequest>, script: readonly (readonly (readonly Heard[])[])[]) {
+/** Runs a choice; the server replies to each call with one list of batches. */
+async function runChoice(more: Partial<EngineRequest>, script: readonly (readonly (readonly CompletionEvent[])[])[]) {
   const request = { ...REQUEST, ...more };
   const calls: PhaseCall[] = [];
   const cancelled: number[] = [];
-  const asked: string[] = [];
-  const tokens = createPromptTokens(
+  const serverCalls: string[] = [];
+  const tokens = createPromptTokenizer(
     {
-      special: async (text) => [1_000 + text.length],
-      async plain(pieces) {
+      tokenizeSpecial: async (text) => [1_000 + text.length],
+      async tokenizePieces(pieces) {
         return pieces.flatMap((piece) => {
-          if (piece.type === 'text') asked.push(piece.text);
+          if (piece.type === 'text') serverCalls.push(piece.text);
           return piece.type === 'text' ? Array.from(piece.text, (one) => one.codePointAt(0) ?? 0) : [...piece.tokens];
         });
       },
-      texts: async () => [],
+      getTokenTexts: async () => [],
     },
-    FACTS,
+    TEST_METADATA,
   );
   const run = createChoiceRun(1, {
     request,
     prompt: [1, 2],
-    contextTokens: FACTS.model.contextTokens,
-    triggers: createTriggers(request.phases),
-    gbnf: new Map([[1, 'root ::= "x"']]),
+    contextTokens: TEST_METADATA.model.contextTokens,
+    triggers: createTriggerMatcher(request.phases),
+    gbnfByPhase: new Map([[1, 'root ::= "x"']]),
     endTokens: [],
     markers: new Map(),
-    tokens,
+    tokenizer: tokens,
     signal: new AbortController().signal,
-    async begin(call) {
+    async startCall(call) {
       const number = calls.push(call);
       let isRead = false;
       return {
-        taken: number === 1 ? { cachedTokens: 1 } : {},
+        acceptance: number === 1 ? { cachedTokens: 1 } : {},
         batches: (async function* () {
           for (const batch of script[number - 1] ?? []) yield batch;
           isRead = true;
@@ -63,22 +63,28 @@ async function play(more: Partial<EngineRequest>, script: readonly (readonly (re
     },
   });
   const events: EngineEvent[] = [];
-  for await (const batch of run.events(await run.begin())) events.push(...batch);
-  return { run, calls, cancelled, asked, events };
+  for await (const batch of run.readEvents(await run.startNextCall())) events.push(...batch);
+  return { run, calls, cancelled, serverCalls: serverCalls, events };
 }
 
-const said = (events: readonly EngineEvent[]): readonly unknown[] =>
+const summarizeEvents = (events: readonly EngineEvent[]): readonly unknown[] =>
   events.map((event) => (event.type === 'text' ? [event.phase, event.text, event.tokens] : event));
 
-describe('the phases of a choice on a server', () => {
-  it("is one call for one answer, and reads to the server's own end", async () => {
-    const { run, calls, cancelled, events } = await play({}, [[[told('a')], [told('b'), ENDED]]]);
-    assert.deepEqual(said(events), [[0, 'a', 1], [0, 'b', 1], { type: 'choice-end', choice: 1, reason: 'stop' }]);
-    assert.deepEqual([calls.length, cancelled, run.cachedTokens, run.output.tokens], [1, [], 2, 2]);
+describe('choice run', () => {
+  it('makes one call for one answer, and reads to the end of the call', async () => {
+    const { run, calls, cancelled, events } = await runChoice({}, [
+      [[createTokensEvent('a')], [createTokensEvent('b'), ENDED]],
+    ]);
+    assert.deepEqual(summarizeEvents(events), [
+      [0, 'a', 1],
+      [0, 'b', 1],
+      { type: 'choice-end', choice: 1, reason: 'stop' },
+    ]);
+    assert.deepEqual([calls.length, cancelled, run.cachedTokens, run.output.totalTokens], [1, [], 2, 2]);
   });
 
-  it('closes the call where a trigger matched, and goes on behind what was said', async () => {
-    const { calls, cancelled, events } = await play(
+  it('closes the call when a trigger matches, and continues after the emitted text', async () => {
+    const { calls, cancelled, events } = await runChoice(
       {
         phases: [
           { kind: 'answer', triggers: [{ pattern: 'b', phase: 1 }] },
@@ -86,31 +92,31 @@ describe('the phases of a choice on a server', () => {
         ],
       },
       [
-        [[told('a')], [told('bc')], [told('never heard')]],
-        [[told('d')], [FULL]],
+        [[createTokensEvent('a')], [createTokensEvent('bc')], [createTokensEvent('never heard')]],
+        [[createTokensEvent('d')], [FULL]],
       ],
     );
-    assert.deepEqual(said(events), [
+    assert.deepEqual(summarizeEvents(events), [
       [0, 'a', 1],
       [0, 'b', 1],
       [1, 'd', 1],
       { type: 'choice-end', choice: 1, reason: 'length' },
     ]);
     assert.deepEqual(cancelled, [1], 'the second call came to its own end');
-    // The token that said more than the trigger leaves; what it said up to there is made into tokens anew.
+    // The last token contains more text than the trigger keeps, so the kept part is tokenized again.
     assert.deepEqual(calls[1]?.prompt, [1, 2, 97, 98]);
     assert.deepEqual([calls[0]?.gbnf, calls[1]?.gbnf], [undefined, 'root ::= "x"']);
   });
 
-  it('puts in what it was told between phases, and asks for the tokens of a text whose ids were not told', async () => {
-    const { calls, asked } = await play(
+  it('inserts appended text between phases, and tokenizes a text whose ids are unknown', async () => {
+    const { calls, serverCalls } = await runChoice(
       {
         phases: [
           {
             kind: 'thought',
             until: { tokens: 5 },
-            next: 1,
-            thenAppend: [
+            nextPhase: 1,
+            appendOnEnd: [
               { text: '</t>', special: true },
               { text: '\n', special: false },
             ],
@@ -119,30 +125,30 @@ describe('the phases of a choice on a server', () => {
         ],
       },
       [
-        [[told('a'), told('🦄', 2), told('b')], [FULL]],
-        [[told('c')], [ENDED]],
+        [[createTokensEvent('a'), createTokensEvent('🦄', 2), createTokensEvent('b')], [FULL]],
+        [[createTokensEvent('c')], [ENDED]],
       ],
     );
     assert.deepEqual(calls[1]?.prompt, [1, 2, 97, 0x1f984, 98, 1_004, 10]);
-    assert.deepEqual(asked.toSorted(), ['\n', '🦄']);
+    assert.deepEqual(serverCalls.toSorted(), ['\n', '🦄']);
   });
 
-  it('asks for no more tokens than are left, and seeds each phase of each choice differently', async () => {
-    const { calls, events } = await play(
+  it('requests at most the tokens that are left, with a different seed per phase and choice', async () => {
+    const { calls, events } = await runChoice(
       {
         maxTokens: 4,
         maxTotalTokens: 6,
         sampling: { seed: 7 },
         phases: [
-          { kind: 'thought', until: { tokens: 3 }, next: 1 },
-          { kind: 'answer', until: { tokens: 2 }, next: 2 },
+          { kind: 'thought', until: { tokens: 3 }, nextPhase: 1 },
+          { kind: 'answer', until: { tokens: 2 }, nextPhase: 2 },
           { kind: 'answer' },
         ],
       },
       [
-        [[told('a'), told('b'), told('c')], [FULL]],
-        [[told('d'), told('e')], [FULL]],
-        [[told('f')], [FULL]],
+        [[createTokensEvent('a'), createTokensEvent('b'), createTokensEvent('c')], [FULL]],
+        [[createTokensEvent('d'), createTokensEvent('e')], [FULL]],
+        [[createTokensEvent('f')], [FULL]],
       ],
     );
     assert.deepEqual(
@@ -156,15 +162,15 @@ describe('the phases of a choice on a server', () => {
     assert.deepEqual(events.at(-1), { type: 'choice-end', choice: 1, reason: 'length' });
   });
 
-  it('ends where the context is full, in a call and between two', async () => {
-    const full = await play({}, [[[told('a')], [FULL]]]);
+  it('ends when the context is full, in a call and between two calls', async () => {
+    const full = await runChoice({}, [[[createTokensEvent('a')], [FULL]]]);
     assert.deepEqual(full.events.at(-1), { type: 'choice-end', choice: 1, reason: 'length' });
     const append = [{ text: 'x'.repeat(200), special: false }];
-    const between = await play(
+    const between = await runChoice(
       {
-        phases: [{ kind: 'thought', until: { tokens: 1 }, next: 1, thenAppend: append }, { kind: 'answer' }],
+        phases: [{ kind: 'thought', until: { tokens: 1 }, nextPhase: 1, appendOnEnd: append }, { kind: 'answer' }],
       },
-      [[[told('a')], [FULL]]],
+      [[[createTokensEvent('a')], [FULL]]],
     );
     assert.equal(between.calls.length, 1);
     assert.deepEqual(between.events.at(-1), { type: 'choice-end', choice: 1, reason: 'length' });
@@ -172,12 +178,12 @@ describe('the phases of a choice on a server', () => {
 
   it('closes the call when the reader leaves', async () => {
     const cancelled: string[] = [];
-    const { run } = await play({}, [[[ENDED]]]);
-    const reading = run.events({
-      taken: {},
+    const { run } = await runChoice({}, [[[ENDED]]]);
+    const reading = run.readEvents({
+      acceptance: {},
       batches: (async function* () {
-        yield [told('a')];
-        yield [told('b')];
+        yield [createTokensEvent('a')];
+        yield [createTokensEvent('b')];
       })(),
       cancel: () => void cancelled.push('closed'),
     });

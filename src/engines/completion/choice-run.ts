@@ -1,172 +1,175 @@
 import { assert } from '../../lib/assert.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
-import type { Phase } from '../../core/prompt.ts';
+import type { GenerationPhase } from '../../core/prompt.ts';
 import type { Sampling } from '../../core/request.ts';
 import { createChoiceOutput } from '../choice-output.ts';
-import type { ChoiceOutput, Finished, PhaseEnd, Verdict } from '../choice-output.ts';
+import type { ChoiceOutput, ChoiceEnd, PhaseEnd, PushResult } from '../choice-output.ts';
 import type { EngineRequest } from '../engine.ts';
-import type { Triggers } from '../triggers.ts';
-import type { RunningCall } from './begin-call.ts';
-import type { Heard, HeardTokens, PhaseCall } from './dialect.ts';
-import type { PromptTokens } from './prompt-tokens.ts';
-import type { PromptPiece } from './token-server.ts';
+import type { TriggerMatcher } from '../trigger-matcher.ts';
+import type { RunningCall } from './start-call.ts';
+import type { CompletionEvent, TokensEvent, PhaseCall } from './completion-dialect.ts';
+import type { PromptTokenizer } from './prompt-tokenizer.ts';
+import type { PromptPiece } from './server-tokenizer.ts';
 
-/** What the choices of one request share. */
-export interface RunNeeds {
+/** Collaborators and values that all choices of one request share. */
+export interface ChoiceRunDeps {
   readonly request: EngineRequest;
   readonly prompt: readonly number[];
   readonly contextTokens: number;
-  readonly triggers: Triggers;
-  /** Of each phase that has one. */
-  readonly gbnf: ReadonlyMap<number, string>;
+  readonly triggers: TriggerMatcher;
+  /** GBNF grammars of the phases that have one, by the index of the phase. */
+  readonly gbnfByPhase: ReadonlyMap<number, string>;
   readonly endTokens: readonly number[];
   readonly markers: ReadonlyMap<number, string>;
-  readonly tokens: PromptTokens;
-  /** Aborts when the request is over, in whatever way. */
+  readonly tokenizer: PromptTokenizer;
+  /** Aborts when the request has ended in any way. */
   readonly signal: AbortSignal;
-  begin(call: PhaseCall): Promise<RunningCall>;
+  startCall(call: PhaseCall): Promise<RunningCall>;
 }
 
-/** One answer, a call of the server for each of its phases. */
+/** Generates one answer, with one call of the server per phase. */
 export interface ChoiceRun {
-  /** The first call, which nothing has been read of yet. */
-  begin(): Promise<RunningCall>;
-  /** Ends after the choice's end; leaving early ends the call that runs. */
-  events(first: RunningCall): AsyncGenerator<readonly EngineEvent[], void>;
-  readonly output: Pick<ChoiceOutput<unknown>, 'tokens' | 'thoughtTokens'>;
-  /** Of the prompt, as far as the server told. */
+  /** Starts the first call, or the call of the next phase. */
+  startNextCall(): Promise<RunningCall>;
+  /** Ends after the choice's end; leaving early cancels the running call. */
+  readEvents(first: RunningCall): AsyncGenerator<readonly EngineEvent[], void>;
+  readonly output: Pick<ChoiceOutput<unknown>, 'totalTokens' | 'thoughtTokens'>;
+  /** Cached tokens of the prompt, as far as the server reported them. */
   readonly cachedTokens: number;
 }
 
-const ONE_ANSWER: Phase = { kind: 'answer' };
-const MORE: Verdict = { type: 'more' };
+const SINGLE_ANSWER_PHASE: GenerationPhase = { kind: 'answer' };
+const CONTINUE: PushResult = { type: 'more' };
 
-/** Between the seeds of a choice's phases: a server begins each call's random numbers anew. */
+/** Seed difference between the phases of a choice: the server restarts its random numbers with each call. */
 const PHASE_SEED_STEP = 0x9e3779b1;
 
 /**
- * The phases are decided on here, as in the embedded engine: the server only goes on with tokens. Where a phase leads
- * into another, the call is closed and the next one begins with the tokens so far, which the server's cache still holds.
+ * Creates the run of one choice. Phases are decided here, as in the embedded engine: the server only continues tokens.
+ * When a phase ends, its call is closed and the next call starts with the tokens so far, which the server still caches.
  */
-export function createChoiceRun(index: number, needs: RunNeeds): ChoiceRun {
-  const { request, contextTokens } = needs;
-  const said: EngineEvent[] = [];
+export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
+  const { request, contextTokens } = deps;
+  const pendingEvents: EngineEvent[] = [];
   const output = createChoiceOutput<readonly TokenLogprob[]>(request, {
-    triggers: needs.triggers,
-    say({ phase, text, tokens, logprobs }) {
-      const told = logprobs?.flat() ?? [];
-      said.push({
+    triggers: deps.triggers,
+    onDelta({ phase, text, tokens, logprobs }) {
+      const emittedLogprobs = logprobs?.flat() ?? [];
+      pendingEvents.push({
         type: 'text',
         choice: index,
         text,
         tokens,
         phase,
-        ...(told.length > 0 ? { logprobs: told } : {}),
+        ...(emittedLogprobs.length > 0 ? { logprobs: emittedLogprobs } : {}),
       });
     },
   });
-  let context = needs.prompt;
-  let calls = 0;
+  let context = deps.prompt;
+  let callCount = 0;
   let cachedTokens = 0;
-  /** What the server told in this phase; what it told together stays together. */
-  let heard: HeardTokens[] = [];
-  let heardTokens = 0;
-  let asked = 0;
+  /** Tokens events of the current phase; tokens that the server sent together stay together. */
+  let receivedTokens: TokensEvent[] = [];
+  let receivedTokenCount = 0;
+  let requestedTokens = 0;
 
-  const samplingOf = (): Sampling => {
+  const getSampling = (): Sampling => {
     const { seed } = request.sampling;
     if (seed === undefined) return request.sampling;
-    return { ...request.sampling, seed: (seed + index + calls * PHASE_SEED_STEP) >>> 0 };
+    return { ...request.sampling, seed: (seed + index + callCount * PHASE_SEED_STEP) >>> 0 };
   };
 
-  const tokensLeft = ({ kind, until }: Phase): number => {
-    const ofAll = (request.maxTotalTokens ?? Infinity) - output.tokens;
-    const ofAnswer =
-      kind === 'thought' ? Infinity : (request.maxTokens ?? Infinity) - output.tokens + output.thoughtTokens;
-    return Math.max(1, Math.min(contextTokens - context.length, until?.tokens ?? Infinity, ofAll, ofAnswer));
+  const countTokensLeft = ({ kind, until }: GenerationPhase): number => {
+    const totalLeft = (request.maxTotalTokens ?? Infinity) - output.totalTokens;
+    const answerLeft =
+      kind === 'thought' ? Infinity : (request.maxTokens ?? Infinity) - output.totalTokens + output.thoughtTokens;
+    return Math.max(1, Math.min(contextTokens - context.length, until?.tokens ?? Infinity, totalLeft, answerLeft));
   };
 
-  const begin = async (): Promise<RunningCall> => {
-    const phase = request.phases[output.phase] ?? ONE_ANSWER;
-    const gbnf = needs.gbnf.get(output.phase);
-    asked = tokensLeft(phase);
+  const startNextCall = async (): Promise<RunningCall> => {
+    const phase = request.phases[output.phase] ?? SINGLE_ANSWER_PHASE;
+    const gbnf = deps.gbnfByPhase.get(output.phase);
+    requestedTokens = countTokensLeft(phase);
     const call: PhaseCall = {
       prompt: context,
-      tokensMax: asked,
-      sampling: samplingOf(),
+      tokensMax: requestedTokens,
+      sampling: getSampling(),
       ...(gbnf === undefined ? {} : { gbnf }),
       ...(request.logprobs && phase.kind === 'answer' ? { logprobs: request.logprobs } : {}),
-      endTokens: needs.endTokens,
-      markers: needs.markers,
+      endTokens: deps.endTokens,
+      markers: deps.markers,
     };
-    heard = [];
-    heardTokens = 0;
-    calls++;
-    return await needs.begin(call);
+    receivedTokens = [];
+    receivedTokenCount = 0;
+    callCount++;
+    return await deps.startCall(call);
   };
 
-  const hear = (event: Heard): Verdict => {
+  const handleEvent = (event: CompletionEvent): PushResult => {
     if (event.type === 'tokens') {
-      heard.push(event);
-      heardTokens += event.count;
+      receivedTokens.push(event);
+      receivedTokenCount += event.count;
       return output.push({
         id: event.lastId,
-        tokens: event.count,
+        count: event.count,
         bytes: encoder.encode(event.text),
-        isEnd: false,
+        isEndToken: false,
         ...(event.logprobs.length > 0 ? { logprobs: event.logprobs } : {}),
       });
     }
-    // No limit of ours is reached, or it would have been heard before: the context is full.
-    if (event.reason === 'length') return output.cut();
-    return output.push({ id: -1, bytes: NO_BYTES, isEnd: true });
+    // Parley's own limits are checked with each token, so `length` means that the context is full.
+    if (event.reason === 'length') return output.finishAtContextLimit();
+    return output.push({ id: -1, bytes: NO_BYTES, isEndToken: true });
   };
 
-  /** Reads a call up to where its phase ends, and to its own end where that is at hand: the connection can then be kept. */
-  async function* listen(call: RunningCall): AsyncGenerator<readonly EngineEvent[], Verdict> {
-    let verdict = MORE;
+  /** Reads a call up to the end of its phase, or to its own end if that is near, so that the connection can be reused. */
+  async function* readCall(call: RunningCall): AsyncGenerator<readonly EngineEvent[], PushResult> {
+    let result = CONTINUE;
     for await (const batch of call.batches) {
-      const wasOver = verdict.type !== 'more';
+      const wasDecided = result.type !== 'more';
       for (const event of batch) {
-        if (event.type === 'ended' && calls === 1) cachedTokens = event.cachedTokens ?? cachedTokens;
-        if (verdict.type === 'more') verdict = hear(event);
+        if (event.type === 'ended' && callCount === 1) cachedTokens = event.cachedTokens ?? cachedTokens;
+        if (result.type === 'more') result = handleEvent(event);
       }
-      const isOver = verdict.type !== 'more';
-      const endsItself = batch.at(-1)?.type === 'ended' || (!wasOver && heardTokens >= asked);
-      if (isOver && !endsItself) call.cancel();
-      if (verdict.type === 'finished' && !wasOver) finish(verdict);
-      if (said.length > 0) yield said.splice(0);
-      if (isOver && !endsItself) break;
+      const isDecided = result.type !== 'more';
+      const endsByItself = batch.at(-1)?.type === 'ended' || (!wasDecided && receivedTokenCount >= requestedTokens);
+      if (isDecided && !endsByItself) call.cancel();
+      if (result.type === 'finished' && !wasDecided) emitChoiceEnd(result);
+      if (pendingEvents.length > 0) yield pendingEvents.splice(0);
+      if (isDecided && !endsByItself) break;
     }
-    return verdict;
+    return result;
   }
 
-  /** What of the phase stays in the context, and what comes behind it. */
-  const contextAfter = async ({ keepTokens, keepText, append }: PhaseEnd): Promise<readonly number[]> => {
-    const kept = heard
+  /** Returns the context for the next call: the kept tokens of the phase and the appended text. */
+  const getNextContext = async ({ keepTokens, keepText, append }: PhaseEnd): Promise<readonly number[]> => {
+    const keptPieces = receivedTokens
       .slice(0, keepTokens)
       .map(({ ids, text }): PromptPiece => (ids ? { type: 'tokens', tokens: ids } : { type: 'text', text }));
-    const behind = await needs.tokens.ofSegments([{ text: keepText, special: false }, ...append], needs.signal);
-    return [...context, ...(await needs.tokens.ofPieces(kept, needs.signal)), ...behind];
+    const appendedTokens = await deps.tokenizer.tokenizeSegments(
+      [{ text: keepText, special: false }, ...append],
+      deps.signal,
+    );
+    return [...context, ...(await deps.tokenizer.tokenizePieces(keptPieces, deps.signal)), ...appendedTokens];
   };
 
-  const finish = ({ reason, stop }: Omit<Finished, 'type'>): void =>
-    void said.push({ type: 'choice-end', choice: index, reason, ...(stop === undefined ? {} : { stop }) });
+  const emitChoiceEnd = ({ reason, stop }: Omit<ChoiceEnd, 'type'>): void =>
+    void pendingEvents.push({ type: 'choice-end', choice: index, reason, ...(stop === undefined ? {} : { stop }) });
 
-  async function* events(first: RunningCall): AsyncGenerator<readonly EngineEvent[], void> {
+  async function* readEvents(first: RunningCall): AsyncGenerator<readonly EngineEvent[], void> {
     let call = first;
-    cachedTokens = call.taken.cachedTokens ?? 0;
+    cachedTokens = call.acceptance.cachedTokens ?? 0;
     try {
       for (;;) {
-        const verdict = yield* listen(call);
+        const verdict = yield* readCall(call);
         if (verdict.type === 'finished') return;
-        assert(verdict.type === 'phase-end', 'a call that ends without a failure has said why');
-        context = await contextAfter(verdict);
+        assert(verdict.type === 'phase-end', 'a call without a failure ends with a verdict');
+        context = await getNextContext(verdict);
         if (context.length >= contextTokens) {
-          finish({ reason: 'length' });
-          return yield said.splice(0);
+          emitChoiceEnd({ reason: 'length' });
+          return yield pendingEvents.splice(0);
         }
-        call = await begin();
+        call = await startNextCall();
       }
     } finally {
       call.cancel();
@@ -174,8 +177,8 @@ export function createChoiceRun(index: number, needs: RunNeeds): ChoiceRun {
   }
 
   return {
-    begin,
-    events,
+    startNextCall,
+    readEvents,
     output,
     get cachedTokens() {
       return cachedTokens;

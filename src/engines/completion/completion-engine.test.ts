@@ -4,11 +4,17 @@ import { afterEach, describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
-import { REQUEST } from './__fixtures__/heard.ts';
-import { LAST, letter, startLlamaLike, stream, TAKEN } from './__fixtures__/llama-like.ts';
-import type { Handler, LlamaLike } from './__fixtures__/llama-like.ts';
+import { REQUEST } from './__fixtures__/parse-test-response.ts';
+import {
+  LAST_EVENT,
+  createLetterEvent,
+  startFakeLlamaServer,
+  writeStream,
+  ACCEPTED_EVENT,
+} from './__fixtures__/fake-llama-server.ts';
+import type { FakeLlamaHandler, FakeLlamaServer } from './__fixtures__/fake-llama-server.ts';
 import { createCompletionEngine } from './completion-engine.ts';
-import type { CompletionOptions } from './completion-engine.ts';
+import type { CompletionEngineOptions } from './completion-engine.ts';
 
 const KEY = 'sk-secret';
 const closing: (() => Promise<void>)[] = [];
@@ -17,13 +23,13 @@ afterEach(async () => {
 });
 
 async function setUp(
-  complete: Handler,
+  complete: FakeLlamaHandler,
   {
     others = {},
     ...options
-  }: Partial<CompletionOptions> & { readonly others?: Readonly<Record<string, Handler>> } = {},
+  }: Partial<CompletionEngineOptions> & { readonly others?: Readonly<Record<string, FakeLlamaHandler>> } = {},
 ) {
-  const server: LlamaLike = await startLlamaLike(complete, others);
+  const server: FakeLlamaServer = await startFakeLlamaServer(complete, others);
   const engine = createCompletionEngine({
     url: server.url,
     model: 'm',
@@ -42,25 +48,25 @@ async function setUp(
   return { server, engine, start, answer };
 }
 
-const refuses =
-  (status: number, message: string): Handler =>
+const refuseWith =
+  (status: number, message: string): FakeLlamaHandler =>
   (response) =>
     void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }));
 
-/** Short where the time has to run out, and nowhere else: a busy machine may stand still for longer. */
-const timeoutsOf = (kind: string) => (kind === 'timeout' ? { firstTokenMs: 150, idleMs: 150 } : {});
+/** Limits are short only where one must expire: a busy machine may stall for longer. */
+const getTimeouts = (kind: string) => (kind === 'timeout' ? { firstTokenMs: 150, idleMs: 150 } : {});
 
-/** Says nothing of the key, whatever went wrong. */
+/** Checks that neither the error nor its causes contain the key. */
 function hasNoKey(error: unknown): boolean {
   for (let one: unknown = error; one instanceof Error; one = one.cause)
     assert.ok(!`${one.message}${one.stack}`.includes(KEY), one.message);
   return true;
 }
 
-describe('the completion engine', () => {
-  it('learns what the server and its model are, and which texts are special', async () => {
+describe('completion engine', () => {
+  it('discovers the server, its model and its special texts', async () => {
     const { engine } = await setUp(() => undefined, { contextTokens: 80 });
-    const model = await engine.model();
+    const model = await engine.loadModel();
     assert.deepEqual(model, {
       contextTokens: 80,
       vocabularySize: 260,
@@ -76,21 +82,26 @@ describe('the completion engine', () => {
     await engine.probe?.(new AbortController().signal);
   });
 
-  it('asks again where the server could not answer', async () => {
-    const loading: Handler = (response, _, call) => {
-      if (call === 1) refuses(503, 'Loading model')(response, {}, call);
+  it('repeats a failed discovery', async () => {
+    const loading: FakeLlamaHandler = (response, _, call) => {
+      if (call === 1) refuseWith(503, 'Loading model')(response, {}, call);
     };
-    const { engine, answer } = await setUp((response) => void stream(response, letter('a', 1), LAST).end(), {
-      others: { '/props': loading, '/health': loading },
-    });
-    await assert.rejects(engine.model(), { kind: 'overloaded' });
+    const { engine, answer } = await setUp(
+      (response) => void writeStream(response, createLetterEvent('a', 1), LAST_EVENT).end(),
+      {
+        others: { '/props': loading, '/health': loading },
+      },
+    );
+    await assert.rejects(engine.loadModel(), { kind: 'overloaded' });
     await assert.rejects(async () => engine.probe?.(new AbortController().signal), { kind: 'overloaded' });
     assert.equal((await answer()).at(-1)?.type, 'end');
   });
 
-  it('passes on every wish in the words of the server, and what was cached back', async () => {
-    const { server, start } = await setUp((response) => void stream(response, TAKEN, letter('a', 1), LAST).end());
-    const { batches, ...begun } = await start({
+  it('encodes every option for the server, and returns cached tokens', async () => {
+    const { server, start } = await setUp(
+      (response) => void writeStream(response, ACCEPTED_EVENT, createLetterEvent('a', 1), LAST_EVENT).end(),
+    );
+    const { batches, ...startInfo } = await start({
       maxTokens: 500,
       sampling: {
         temperature: 0.5,
@@ -105,7 +116,7 @@ describe('the completion engine', () => {
       },
       logprobs: { top: 0 },
     });
-    assert.deepEqual(begun, { promptTokens: 2, cachedTokens: 3, maxTokens: 98 });
+    assert.deepEqual(startInfo, { promptTokens: 2, cachedTokens: 3, maxTokens: 98 });
     const events = (await Array.fromAsync(batches)).flat();
     assert.deepEqual(events.at(-1), { type: 'end', usage: { promptTokens: 2, cachedTokens: 2, completionTokens: 1 } });
     const { response_fields: fields, ...body } = server.generated[0] ?? {};
@@ -131,7 +142,7 @@ describe('the completion engine', () => {
     });
   });
 
-  it('refuses before it asks the server what no server could do', async () => {
+  it('refuses impossible values before it calls the server', async () => {
     const { server, start } = await setUp(() => undefined);
     const bad = { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[2].function.parameters' } as const;
     for (const [more, param] of [
@@ -152,8 +163,8 @@ describe('the completion engine', () => {
     assert.equal(server.generated.length, 0);
   });
 
-  it('refuses at the start what the server refuses, in its words', async () => {
-    const { start } = await setUp(refuses(400, `request (90 tokens) exceeds 80, key ${KEY}`));
+  it('refuses at the start what the server refuses, with its message', async () => {
+    const { start } = await setUp(refuseWith(400, `request (90 tokens) exceeds 80, key ${KEY}`));
     await assert.rejects(start(), (error) => {
       assert.ok(error instanceof ServiceError);
       assert.deepEqual([error.kind, error.message], ['invalid-request', 'request (90 tokens) exceeds 80, key [key]']);
@@ -164,32 +175,44 @@ describe('the completion engine', () => {
   for (const [what, complete, kind] of [
     ['hangs up', (response) => void response.destroy(), 'upstream-failed'],
     ['answers 200 with nothing', (response) => void response.writeHead(200).end(), 'upstream-failed'],
-    ['streams nothing', (response) => void stream(response).end(), 'upstream-failed'],
-    ['sends garbage', (response) => void stream(response, 'data: {oops\n\n').end(), 'upstream-failed'],
+    ['streams nothing', (response) => void writeStream(response).end(), 'upstream-failed'],
+    ['sends garbage', (response) => void writeStream(response, 'data: {oops\n\n').end(), 'upstream-failed'],
     [
       'sends an error in a 200',
-      (response) => void stream(response, { error: { code: 500, message: 'x' } }).end(),
+      (response) => void writeStream(response, { error: { code: 500, message: 'x' } }).end(),
       'upstream-failed',
     ],
     ['says nothing', () => undefined, 'timeout'],
-    ['does not want our key', refuses(401, `Invalid API Key ${KEY}`), 'upstream-failed'],
-  ] satisfies [string, Handler, string][])
-    it(`does not start where the server ${what}`, async () => {
-      const { start } = await setUp(complete, { timeouts: timeoutsOf(kind) });
+    ['rejects the key', refuseWith(401, `Invalid API Key ${KEY}`), 'upstream-failed'],
+  ] satisfies [string, FakeLlamaHandler, string][])
+    it(`does not start when the server ${what}`, async () => {
+      const { start } = await setUp(complete, { timeouts: getTimeouts(kind) });
       await assert.rejects(start(), { kind });
       await assert.rejects(start(), hasNoKey);
     });
 
   for (const [what, complete, kind] of [
-    ['dies before its first token', (response) => void stream(response, TAKEN).destroy(), 'upstream-failed'],
-    ['never comes to its first token', (response) => void stream(response, TAKEN), 'timeout'],
-    ['dies', (response) => void stream(response, letter('a', 1)).destroy(), 'upstream-failed'],
-    ['falls silent', (response) => void stream(response, letter('a', 1)), 'timeout'],
-    ['ends without its end', (response) => void stream(response, letter('a', 1)).end(), 'upstream-failed'],
-    ['sends an error', (response) => void stream(response, letter('a', 1), { error: 'no' }).end(), 'upstream-failed'],
-  ] satisfies [string, Handler, string][])
-    it(`fails, and never looks finished, where the server ${what} in mid-answer`, async () => {
-      const { start } = await setUp(complete, { timeouts: timeoutsOf(kind) });
+    [
+      'dies before its first token',
+      (response) => void writeStream(response, ACCEPTED_EVENT).destroy(),
+      'upstream-failed',
+    ],
+    ['never comes to its first token', (response) => void writeStream(response, ACCEPTED_EVENT), 'timeout'],
+    ['dies', (response) => void writeStream(response, createLetterEvent('a', 1)).destroy(), 'upstream-failed'],
+    ['falls silent', (response) => void writeStream(response, createLetterEvent('a', 1)), 'timeout'],
+    [
+      'ends without its end',
+      (response) => void writeStream(response, createLetterEvent('a', 1)).end(),
+      'upstream-failed',
+    ],
+    [
+      'sends an error',
+      (response) => void writeStream(response, createLetterEvent('a', 1), { error: 'no' }).end(),
+      'upstream-failed',
+    ],
+  ] satisfies [string, FakeLlamaHandler, string][])
+    it(`fails, and never looks finished, when the server ${what} inside an answer`, async () => {
+      const { start } = await setUp(complete, { timeouts: getTimeouts(kind) });
       const events: EngineEvent[] = [];
       const { batches } = await start().catch((error: unknown) => ({ batches: Promise.reject(error) }));
       await assert.rejects(
@@ -203,26 +226,28 @@ describe('the completion engine', () => {
 
   it('starts all choices or none, and ends all with the first that fails', async () => {
     const oneRefused = await setUp((response, body, call) =>
-      call === 2 ? refuses(503, 'busy')(response, body, call) : void stream(response, TAKEN, letter('a', 1)),
+      call === 2
+        ? refuseWith(503, 'busy')(response, body, call)
+        : void writeStream(response, ACCEPTED_EVENT, createLetterEvent('a', 1)),
     );
     await assert.rejects(oneRefused.start({ choices: 2 }), { kind: 'overloaded' });
     const closed: Promise<unknown>[] = [];
     const oneDies = await setUp((response, _, call) => {
-      stream(response, TAKEN, letter('a', 1));
+      writeStream(response, ACCEPTED_EVENT, createLetterEvent('a', 1));
       if (call === 1) closed.push(once(response, 'close'));
       else response.destroy();
     });
     await assert.rejects(oneDies.answer({ choices: 2 }), { kind: 'upstream-failed' });
     await Promise.all(closed);
-    // Its places are free again.
+    // Its slots are free again.
     await assert.rejects(oneDies.answer({ choices: 2 }), { kind: 'upstream-failed' });
   });
 
-  it('puts no more calls to the server than it has slots; the next waits its turn', async () => {
-    const begun: (() => void)[] = [];
+  it('sends no more calls than the server has slots; the next one waits', async () => {
+    const finishers: (() => void)[] = [];
     const { server, answer, start } = await setUp((response) => {
-      stream(response, TAKEN);
-      begun.push(() => void stream(response, letter('a', 1), LAST).end());
+      writeStream(response, ACCEPTED_EVENT);
+      finishers.push(() => void writeStream(response, createLetterEvent('a', 1), LAST_EVENT).end());
     });
     await start();
     const caller = new AbortController();
@@ -231,17 +256,17 @@ describe('the completion engine', () => {
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(server.generated.length, 2);
     caller.abort();
-    // The place of who left is the third's.
-    while (begun.length < 3) await new Promise((resolve) => setImmediate(resolve));
-    begun[2]?.();
+    // The third request gets the slot of the one that left.
+    while (finishers.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    finishers[2]?.();
     assert.equal((await third).at(-1)?.type, 'end');
   });
 
-  it('has its slots back where those who held them and those who waited left in one moment', async () => {
+  it('releases its slots when running and waiting requests leave at the same moment', async () => {
     let isDone = false;
     const { answer, start } = await setUp((response) => {
-      stream(response, TAKEN);
-      if (isDone) stream(response, letter('a', 1), LAST).end();
+      writeStream(response, ACCEPTED_EVENT);
+      if (isDone) writeStream(response, createLetterEvent('a', 1), LAST_EVENT).end();
     });
     const caller = new AbortController();
     await Promise.all([start({}, caller.signal), start({}, caller.signal)]);
@@ -256,11 +281,11 @@ describe('the completion engine', () => {
     for (const events of await Promise.all([answer(), answer()])) assert.equal(events.at(-1)?.type, 'end');
   });
 
-  it('keeps its connection from call to call', async () => {
+  it('reuses its connection for the next call', async () => {
     const ports = new Set<number | undefined>();
     const { answer } = await setUp((response) => {
       ports.add(response.socket?.remotePort);
-      stream(response, letter('a', 1), LAST).end();
+      writeStream(response, createLetterEvent('a', 1), LAST_EVENT).end();
     });
     for (let call = 0; call < 3; call++) await answer();
     assert.equal(ports.size, 1);

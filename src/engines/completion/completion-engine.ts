@@ -1,103 +1,110 @@
 import { assert } from '../../lib/assert.ts';
-import { linkedAbort } from '../../lib/linked-abort.ts';
+import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { LinkedAbort } from '../../lib/linked-abort.ts';
-import { present } from '../../lib/present.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineEvent } from '../../core/event.ts';
-import { CHOICES_MAX, QUEUE_PLACES_MAX, QUEUE_WAIT_MS_MAX, UPSTREAM_ASK_MS } from '../../core/limits.ts';
+import { CHOICES_MAX, QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX, UPSTREAM_QUERY_MS } from '../../core/limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
-import { abortReason } from '../abort-reason.ts';
-import { fitsBeside } from '../priority.ts';
-import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engine.ts';
+import { getAbortError } from '../get-abort-error.ts';
+import { canAdmit } from '../priority.ts';
+import type { EngineInput, EngineRequest, EngineRun, TextEngine } from '../engine.ts';
 import { createGrammarCompiler } from '../grammar-compiler.ts';
 import type { GrammarCompiler } from '../grammar-compiler.ts';
-import { createPlaces } from '../places.ts';
-import { createConnection } from '../remote/connection.ts';
-import type { Connection, ProxyEnvironment, RemoteTimeouts } from '../remote/connection.ts';
-import { refusalOf } from '../remote/refusal.ts';
-import { createTriggers } from '../triggers.ts';
-import { unlessAborted } from '../unless-aborted.ts';
-import { beginCall } from './begin-call.ts';
-import type { RunningCall } from './begin-call.ts';
-import { checkLength, checkRequest } from './check-request.ts';
+import { createFairSemaphore } from '../fair-semaphore.ts';
+import { createUpstreamClient } from '../remote/upstream-client.ts';
+import type { UpstreamClient, ProxyEnvironment, UpstreamTimeouts } from '../remote/upstream-client.ts';
+import { readErrorResponse } from '../remote/read-error-response.ts';
+import { createTriggerMatcher } from '../trigger-matcher.ts';
+import { raceWithAbort } from '../race-with-abort.ts';
+import { startCall } from './start-call.ts';
+import type { RunningCall } from './start-call.ts';
+import { checkPromptLength, checkRequest } from './check-request.ts';
 import { createChoiceRun } from './choice-run.ts';
 import type { ChoiceRun } from './choice-run.ts';
-import { compilePhases } from './compile-phases.ts';
-import type { Dialect, ServerFacts } from './dialect.ts';
-import { LLAMA_SERVER } from './llama-server.ts';
-import { createPromptTokens } from './prompt-tokens.ts';
-import type { PromptTokens } from './prompt-tokens.ts';
-import { SGLANG } from './sglang.ts';
-import { sideBySide } from './side-by-side.ts';
-import { VLLM } from './vllm.ts';
+import { compilePhaseGrammars } from './compile-phase-grammars.ts';
+import type { CompletionDialect, CompletionServerMetadata } from './completion-dialect.ts';
+import { LLAMA_DIALECT } from './llama-dialect.ts';
+import { createPromptTokenizer } from './prompt-tokenizer.ts';
+import type { PromptTokenizer } from './prompt-tokenizer.ts';
+import { SGLANG_DIALECT } from './sglang-dialect.ts';
+import { mergeGenerators } from './merge-generators.ts';
+import { VLLM_DIALECT } from './vllm-dialect.ts';
 
-/** Servers that go on with token ids. */
-export type CompletionServer = Extract<ServerKind, 'llama-server' | 'vllm' | 'sglang'>;
+/** Kinds of servers that can continue token ids. */
+export type CompletionServerKind = Extract<ServerKind, 'llama-server' | 'vllm' | 'sglang'>;
 
-export interface CompletionOptions {
-  /** Base address (http or https) of the server; a version at its end (`/v1`) is left out where the server's own paths are meant. */
+export interface CompletionEngineOptions {
+  /** Base address (http or https) of the server; its version (`/v1`) is dropped for the server's own routes. */
   readonly url: string;
-  /** The model's name there. */
+  /** Model name at the server. */
   readonly model: string;
-  readonly server: CompletionServer;
-  /** Sent as a bearer token to this address and nowhere else. */
+  readonly server: CompletionServerKind;
+  /** Bearer token, sent only to this address. */
   readonly apiKey?: string | undefined;
-  /** Tokens of prompt and answer together, where fewer are to be used than the server has, or it does not tell. */
+  /** Tokens of prompt and answer together. Set to use fewer than the server has, or if the server does not report it. */
   readonly contextTokens?: number | undefined;
-  /** A Jinja template, in the place of the server's own. */
+  /** Jinja template that replaces the server's own. */
   readonly chatTemplate?: string | undefined;
-  /** Answers side by side, where fewer are to be used than the server has, or it does not tell. */
+  /** Number of parallel answers. Set to use fewer than the server has, or if the server does not report it. */
   readonly sequences?: number | undefined;
-  readonly timeouts?: Partial<RemoteTimeouts> | undefined;
-  /** Where proxies are named. Absent for servers of our own. */
+  readonly timeouts?: Partial<UpstreamTimeouts> | undefined;
+  /** Environment variables that name proxies. Absent for servers that Parley itself runs. */
   readonly environment?: ProxyEnvironment | undefined;
-  /** Several engines may share one, which whoever made it closes. Absent: it has its own. */
+  /** Shared grammar compiler, closed by its creator. Absent: the engine creates its own. */
   readonly grammars?: GrammarCompiler | undefined;
 }
 
-const DIALECTS: Readonly<Record<CompletionServer, Dialect>> = {
-  'llama-server': LLAMA_SERVER,
-  vllm: VLLM,
-  sglang: SGLANG,
+const DIALECTS: Readonly<Record<CompletionServerKind, CompletionDialect>> = {
+  'llama-server': LLAMA_DIALECT,
+  vllm: VLLM_DIALECT,
+  sglang: SGLANG_DIALECT,
 };
 
-interface Known {
-  readonly facts: ServerFacts;
-  readonly tokens: PromptTokens;
+interface ServerState {
+  readonly metadata: CompletionServerMetadata;
+  readonly tokenizer: PromptTokenizer;
 }
 
 /**
- * One server that goes on with tokens, as an engine: prompts are rendered and made into tokens here, and what it says is
- * read as the embedded engine's is, phases, triggers and stop sequences included. A stop sequence of several token ids is
- * found where the server tells them one by one; where its tokens end inside a character it does not.
+ * Creates an engine for one server that continues tokens: Parley renders and tokenizes prompts and parses the output, with
+ * phases, triggers and stop sequences as in the embedded engine. A stop sequence of several token ids is found if the
+ * server reports the tokens one by one, which it does not for tokens that end inside a character.
  *
- * What the server tells of itself is asked once, with the first request or `model()`; a failure is asked again. The seed
- * is passed on, but what a server computes may differ in its last bits with what else it does, and so may the text.
+ * The server's metadata is discovered once, with the first request or `loadModel()`; a failed discovery is repeated. The seed
+ * is passed on, but a server's results may differ in the last bits with its other load, and so may the text.
  *
- * @throws ServiceError `upstream-failed` when the key cannot stand in a header.
+ * @throws ServiceError `upstream-failed` when the key contains characters that a header cannot hold.
  */
-export function createCompletionEngine(options: CompletionOptions): TextEngine {
+export function createCompletionEngine(options: CompletionEngineOptions): TextEngine {
   const { url, model, apiKey, timeouts, contextTokens, chatTemplate, sequences } = options;
   const dialect = DIALECTS[options.server];
-  const connect = (): Connection => createConnection({ url, apiKey, timeouts, proxies: options.environment });
-  const connection = connect();
-  // Of their own, so that no more connections are kept for short calls than there are of these at a time.
-  const aside = connect();
-  const server = dialect.tokens(aside, model);
+  const createClient = (): UpstreamClient =>
+    createUpstreamClient({ url, apiKey, timeouts, proxies: options.environment });
+  const generationClient = createClient();
+  // A separate client: a llama-server has few threads, so few connections may stay open for short calls.
+  const metadataClient = createClient();
+  const serverTokenizer = dialect.createTokenizer(metadataClient, model);
   const grammars = options.grammars ?? createGrammarCompiler();
   let slots: number | undefined;
 
-  const discover = async (): Promise<Known> => {
-    const facts = await dialect.discover({ connection: aside, tokens: server, model, contextTokens, chatTemplate });
-    slots = facts.slots;
-    return { facts, tokens: createPromptTokens(server, facts) };
+  const discover = async (): Promise<ServerState> => {
+    const metadata = await dialect.discover({
+      client: metadataClient,
+      tokenizer: serverTokenizer,
+      model,
+      contextTokens,
+      chatTemplate,
+    });
+    slots = metadata.slots;
+    return { metadata, tokenizer: createPromptTokenizer(serverTokenizer, metadata) };
   };
-  let asked: Promise<Known> | undefined;
-  const known = (): Promise<Known> => {
-    asked ??= discover().catch((error: unknown) => {
-      asked = undefined;
+  let pendingDiscovery: Promise<ServerState> | undefined;
+  const getServer = (): Promise<ServerState> => {
+    pendingDiscovery ??= discover().catch((error: unknown) => {
+      pendingDiscovery = undefined;
       throw error;
     });
-    return asked;
+    return pendingDiscovery;
   };
 
   const capabilities: TextEngine['capabilities'] = {
@@ -106,61 +113,61 @@ export function createCompletionEngine(options: CompletionOptions): TextEngine {
     phases: true,
     cache: false,
     get choicesMax() {
-      const most = Math.min(slots ?? Infinity, sequences ?? Infinity);
-      // Before a server has told of its slots there may be one only; the others queue by themselves.
-      return Number.isFinite(most) ? most : dialect === LLAMA_SERVER ? 1 : CHOICES_MAX;
+      const knownMax = Math.min(slots ?? Infinity, sequences ?? Infinity);
+      // A server that has not reported its slots may have only one; vLLM and SGLang queue calls themselves.
+      return Number.isFinite(knownMax) ? knownMax : dialect === LLAMA_DIALECT ? 1 : CHOICES_MAX;
     },
   };
 
-  // Each call holds a thread of llama.cpp's server, which has few more than slots: with many waiting there, it answers nobody.
-  const places = createPlaces({
-    fits({ owner, count, taken }) {
+  // Each call holds a thread of llama-server, which has few more than slots: with many waiting calls, it stops responding.
+  const slotPermits = createFairSemaphore({
+    canAcquire({ owner, count, taken }) {
       const total = slots === undefined && sequences === undefined ? Infinity : capabilities.choicesMax;
-      return fitsBeside(owner, { wanted: count, taken, total });
+      return canAdmit(owner, { requested: count, taken, total });
     },
-    queuePlacesMax: QUEUE_PLACES_MAX,
+    queueLengthMax: QUEUE_LENGTH_MAX,
     queueWaitMsMax: QUEUE_WAIT_MS_MAX,
   });
 
-  const startIn = async (group: LinkedAbort, request: EngineRequest): Promise<EngineStart> => {
-    const { signal } = group;
-    const { facts, tokens } = await unlessAborted(known(), signal);
-    checkRequest(request, { ...capabilities, vocabularySize: facts.model.vocabularySize });
-    const [prompt, gbnf, ends, markers] = await Promise.all([
-      tokens.ofInput(promptInput(request.input), signal),
-      compilePhases(request, { compile: grammars.compile, signal }),
-      singleTokens(tokens, request.stop.special),
-      singleTokens(tokens, request.markers),
+  const startChoices = async (requestAbort: LinkedAbort, request: EngineRequest): Promise<EngineRun> => {
+    const { signal } = requestAbort;
+    const { metadata, tokenizer } = await raceWithAbort(getServer(), signal);
+    checkRequest(request, { ...capabilities, vocabularySize: metadata.model.vocabularySize });
+    const [prompt, gbnfByPhase, endTokens, markers] = await Promise.all([
+      tokenizer.tokenizeInput(requirePromptInput(request.input), signal),
+      compilePhaseGrammars(request, { compile: grammars.compile, signal }),
+      findSingleTokens(tokenizer, request.stop.special),
+      findSingleTokens(tokenizer, request.markers),
     ]);
-    checkLength(prompt.length, facts.model.contextTokens);
-    const free = await places.take(request.choices, { owner: request.owner, signal });
-    // The caller may have gone while the places were on their way.
+    checkPromptLength(prompt.length, metadata.model.contextTokens);
+    const releasePermits = await slotPermits.acquire(request.choices, { owner: request.owner, signal });
+    // The caller may have left while the permits were granted.
     if (signal.aborted) {
-      free();
-      throw abortReason(signal);
+      releasePermits();
+      throw getAbortError(signal);
     }
-    signal.addEventListener('abort', free, { once: true });
-    const needs = {
+    signal.addEventListener('abort', releasePermits, { once: true });
+    const runDeps = {
       request,
       prompt,
-      contextTokens: facts.model.contextTokens,
-      triggers: createTriggers(request.phases),
-      gbnf,
-      endTokens: [...ends.keys()],
+      contextTokens: metadata.model.contextTokens,
+      triggers: createTriggerMatcher(request.phases),
+      gbnfByPhase,
+      endTokens: [...endTokens.keys()],
       markers,
-      tokens,
+      tokenizer,
       signal,
-      begin: (call: Parameters<typeof beginCall>[0]) =>
-        beginCall(call, { connection, dialect, facts, model, requestId: request.id, signal }),
+      startCall: (call: Parameters<typeof startCall>[0]) =>
+        startCall(call, { client: generationClient, dialect, metadata, model, requestId: request.id, signal }),
     };
-    const runs = Array.from({ length: request.choices }, (_, index) => createChoiceRun(index, needs));
-    const begun = await Promise.all(runs.map(async (run) => ({ run, call: await run.begin() })));
-    const room = facts.model.contextTokens - prompt.length;
+    const runs = Array.from({ length: request.choices }, (_, index) => createChoiceRun(index, runDeps));
+    const startedRuns = await Promise.all(runs.map(async (run) => ({ run, call: await run.startNextCall() })));
+    const answerTokensMax = metadata.model.contextTokens - prompt.length;
     return {
       promptTokens: prompt.length,
-      ...present({ cachedTokens: begun[0]?.call.taken.cachedTokens }),
-      maxTokens: Math.min(request.maxTokens ?? room, room),
-      batches: eventsOf(begun, { group, promptTokens: prompt.length }),
+      ...omitNullish({ cachedTokens: startedRuns[0]?.call.acceptance.cachedTokens }),
+      maxTokens: Math.min(request.maxTokens ?? answerTokensMax, answerTokensMax),
+      batches: mergeRunEvents(startedRuns, { requestAbort: requestAbort, promptTokens: prompt.length }),
     };
   };
 
@@ -168,10 +175,10 @@ export function createCompletionEngine(options: CompletionOptions): TextEngine {
     state: 'ready',
     capabilities,
     async start(request, signal) {
-      if (signal.aborted) throw abortReason(signal);
-      const group = linkedAbort(signal);
+      if (signal.aborted) throw getAbortError(signal);
+      const group = createLinkedAbort(signal);
       try {
-        return await startIn(group, request);
+        return await startChoices(group, request);
       } catch (error) {
         // All choices start or none.
         group.abort(error);
@@ -179,68 +186,74 @@ export function createCompletionEngine(options: CompletionOptions): TextEngine {
         throw error;
       }
     },
-    model: async () => (await known()).facts.model,
+    loadModel: async () => (await getServer()).metadata.model,
     async probe(signal) {
-      const call = await aside.get('/health', { signal, answerMs: UPSTREAM_ASK_MS });
-      call.watch.rest();
-      if (call.response.statusCode !== 200) throw await refusalOf(call, aside.faults);
+      const call = await metadataClient.get('/health', { signal, responseMs: UPSTREAM_QUERY_MS });
+      call.timer.stop();
+      if (call.response.statusCode !== 200) throw await readErrorResponse(call, metadataClient.errors);
       call.response.resume();
     },
     async countTokens(input) {
-      return (await (await known()).tokens.toTell(promptInput(input))).length;
+      return (await (await getServer()).tokenizer.tokenizeForCount(requirePromptInput(input))).length;
     },
     async tokenize(input) {
-      return await server.texts(await (await known()).tokens.toTell(promptInput(input)));
+      return await serverTokenizer.getTokenTexts(
+        await (await getServer()).tokenizer.tokenizeForCount(requirePromptInput(input)),
+      );
     },
     async close() {
-      connection.close();
-      aside.close();
+      generationClient.close();
+      metadataClient.close();
       if (!options.grammars) await grammars.close();
     },
   };
 }
 
-interface Begun {
+interface StartedRun {
   readonly run: ChoiceRun;
   readonly call: RunningCall;
 }
 
-async function* eventsOf(
-  begun: readonly Begun[],
-  { group, promptTokens }: { readonly group: LinkedAbort; readonly promptTokens: number },
+async function* mergeRunEvents(
+  startedRuns: readonly StartedRun[],
+  { requestAbort, promptTokens }: { readonly requestAbort: LinkedAbort; readonly promptTokens: number },
 ): AsyncGenerator<readonly EngineEvent[], void> {
-  const sum = (of: (run: ChoiceRun) => number): number => begun.reduce((all, { run }) => all + of(run), 0);
+  const sumOver = (getValue: (run: ChoiceRun) => number): number =>
+    startedRuns.reduce((all, { run }) => all + getValue(run), 0);
   try {
-    yield* sideBySide(begun.map(({ run, call }) => run.events(call)));
-    const reasoningTokens = sum(({ output }) => output.thoughtTokens);
+    yield* mergeGenerators(startedRuns.map(({ run, call }) => run.readEvents(call)));
+    const reasoningTokens = sumOver(({ output }) => output.thoughtTokens);
     yield [
       {
         type: 'end',
         usage: {
           promptTokens,
-          cachedTokens: Math.min(begun[0]?.run.cachedTokens ?? 0, promptTokens),
-          completionTokens: sum(({ output }) => output.tokens),
+          cachedTokens: Math.min(startedRuns[0]?.run.cachedTokens ?? 0, promptTokens),
+          completionTokens: sumOver(({ output }) => output.totalTokens),
           ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
         },
       },
     ];
   } finally {
-    // Whatever still runs is nobody's.
-    group.abort(undefined);
-    group.unlink();
+    // Cancels the calls that still run.
+    requestAbort.abort(undefined);
+    requestAbort.unlink();
   }
 }
 
-function promptInput(input: EngineInput): Exclude<EngineInput, { readonly type: 'messages' }> {
+function requirePromptInput(input: EngineInput): Exclude<EngineInput, { readonly type: 'messages' }> {
   assert(input.type !== 'messages', 'a prompt engine was given messages');
   return input;
 }
 
-/** Those of the texts that are one token, by that token. */
-async function singleTokens(tokens: PromptTokens, texts: readonly string[] = []): Promise<ReadonlyMap<number, string>> {
+/** Returns the texts that are a single token, by the token's id. */
+async function findSingleTokens(
+  tokens: PromptTokenizer,
+  texts: readonly string[] = [],
+): Promise<ReadonlyMap<number, string>> {
   const found = new Map<number, string>();
   for (const text of texts) {
-    const [first, ...more] = await tokens.ofSegments([{ text, special: true }]);
+    const [first, ...more] = await tokens.tokenizeSegments([{ text, special: true }]);
     if (first !== undefined && more.length === 0) found.set(first, text);
   }
   return found;

@@ -6,13 +6,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
 import { createLlamaClient } from './client.ts';
 import type { LlamaClient } from './client.ts';
-import type { Line } from './protocol.ts';
+import type { OutputLine } from './protocol.ts';
 
 const REQUEST: EngineRequest = {
   id: 'r',
@@ -24,9 +24,9 @@ const REQUEST: EngineRequest = {
   phases: [],
 };
 
-const STARTED: Line = { type: 'started', promptTokens: 1, cachedTokens: 0, maxTokens: 9 };
-const TOKEN: Line = { type: 'token', choice: 0, phase: 0, id: 97, tokens: 1, text: 'a' };
-const LAST: readonly Line[] = [
+const STARTED: OutputLine = { type: 'started', promptTokens: 1, cachedTokens: 0, maxTokens: 9 };
+const TOKEN: OutputLine = { type: 'token', choice: 0, phase: 0, id: 97, tokens: 1, text: 'a' };
+const LAST: readonly OutputLine[] = [
   { type: 'choice-finished', choice: 0, reason: 'stop' },
   {
     type: 'finished',
@@ -34,25 +34,25 @@ const LAST: readonly Line[] = [
     timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 },
   },
 ];
-const ndjson = (...lines: readonly Line[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+const ndjson = (...lines: readonly OutputLine[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-describe('the client of the engine process, when its caller leaves', () => {
+describe('createLlamaClient, when the caller disconnects', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-client-'));
-  const unheard: unknown[] = [];
-  const onUnheard = (error: unknown): void => void unheard.push(error);
-  let play: (response: ServerResponse) => void;
-  let asked: PromiseWithResolvers<void>;
+  const unhandled: unknown[] = [];
+  const onUnhandled = (error: unknown): void => void unhandled.push(error);
+  let respond: (response: ServerResponse) => void;
+  let requestReceived: PromiseWithResolvers<void>;
   const server = createServer((request: IncomingMessage, response) => {
     response.on('error', () => undefined);
     request.resume().on('end', () => {
-      asked.resolve();
-      play(response);
+      requestReceived.resolve();
+      respond(response);
     });
   });
   let client: LlamaClient;
 
   before(async () => {
-    process.on('uncaughtException', onUnheard);
+    process.on('uncaughtException', onUnhandled);
     const socket = join(folder, 'engine.sock');
     server.listen(socket);
     await once(server, 'listening');
@@ -62,89 +62,89 @@ describe('the client of the engine process, when its caller leaves', () => {
     client.close();
     server.closeAllConnections();
     server.close();
-    process.off('uncaughtException', onUnheard);
+    process.off('uncaughtException', onUnhandled);
     rmSync(folder, { recursive: true });
   });
 
-  const open = (how: (response: ServerResponse) => void) => {
-    play = how;
-    asked = Promise.withResolvers();
+  const openCall = (handler: (response: ServerResponse) => void) => {
+    respond = handler;
+    requestReceived = Promise.withResolvers();
     const caller = new AbortController();
     const leave = (): void => caller.abort(new ServiceError('cancelled', 'gone'));
-    return { leave, asked: asked.promise, started: client.generate(REQUEST, caller.signal) };
+    return { leave, requestReceived: requestReceived.promise, started: client.generate(REQUEST, caller.signal) };
   };
-  const isCancelled = (error: unknown): boolean => error instanceof ServiceError && error.kind === 'cancelled';
+  const isCanceled = (error: unknown): boolean => error instanceof ServiceError && error.kind === 'cancelled';
 
-  /** Sockets had their turns to say what is wrong, nothing was unheard, and the next call is answered. */
-  const goesOn = async (): Promise<void> => {
-    for (let i = 0; i < 10; i++) await turn();
-    assert.deepEqual(unheard, []);
-    const { started } = open((response) => response.end(ndjson(STARTED, TOKEN, ...LAST)));
+  /** Lets sockets emit late errors, asserts that none was unhandled, and makes another call. */
+  const assertStillWorks = async (): Promise<void> => {
+    for (let i = 0; i < 10; i++) await yieldToEventLoop();
+    assert.deepEqual(unhandled, []);
+    const { started } = openCall((response) => response.end(ndjson(STARTED, TOKEN, ...LAST)));
     const events: EngineEvent[] = [];
     for await (const batch of (await started).batches) events.push(...batch);
     assert.deepEqual(
       events.map(({ type }) => type),
       ['text', 'choice-end', 'end'],
     );
-    for (let i = 0; i < 10; i++) await turn();
-    assert.deepEqual(unheard, []);
+    for (let i = 0; i < 10; i++) await yieldToEventLoop();
+    assert.deepEqual(unhandled, []);
   };
 
-  it('before it asked', async () => {
+  it('survives an abort before the request', async () => {
     const caller = AbortSignal.abort();
-    await assert.rejects(client.generate(REQUEST, caller), isCancelled);
-    await goesOn();
+    await assert.rejects(client.generate(REQUEST, caller), isCanceled);
+    await assertStillWorks();
   });
 
-  it('before the question arrived', async () => {
-    const { leave, started } = open(() => undefined);
+  it('survives an abort before the request arrives', async () => {
+    const { leave, started } = openCall(() => undefined);
     leave();
-    await assert.rejects(started, isCancelled);
-    await goesOn();
+    await assert.rejects(started, isCanceled);
+    await assertStillWorks();
   });
 
-  it('before the head', async () => {
+  it('survives an abort before the response head', async () => {
     const gone = Promise.withResolvers<void>();
-    const { leave, started, asked } = open((response) => void response.on('close', gone.resolve));
-    await asked;
+    const { leave, started, requestReceived } = openCall((response) => void response.on('close', gone.resolve));
+    await requestReceived;
     leave();
-    await assert.rejects(started, isCancelled);
+    await assert.rejects(started, isCanceled);
     await gone.promise;
-    await goesOn();
+    await assertStillWorks();
   });
 
-  it('between the head and the first line', async () => {
-    const { leave, started, asked } = open((response) => response.flushHeaders());
-    await asked;
-    for (let i = 0; i < 5; i++) await turn();
+  it('survives an abort between the head and the first line', async () => {
+    const { leave, started, requestReceived } = openCall((response) => response.flushHeaders());
+    await requestReceived;
+    for (let i = 0; i < 5; i++) await yieldToEventLoop();
     leave();
-    await assert.rejects(started, isCancelled);
-    await goesOn();
+    await assert.rejects(started, isCanceled);
+    await assertStillWorks();
   });
 
-  it('between two lines, whether it reads or not', async () => {
+  it('survives an abort between two lines, whether the caller reads or not', async () => {
     for (const isReading of [true, false]) {
       const gone = Promise.withResolvers<void>();
-      const { leave, started } = open((response) => {
+      const { leave, started } = openCall((response) => {
         response.on('close', gone.resolve).write(ndjson(STARTED, TOKEN));
       });
       const lines = (await started).batches[Symbol.asyncIterator]();
       assert.equal((await lines.next()).value?.[0]?.type, 'text');
       const next = isReading ? lines.next() : undefined;
       leave();
-      if (next) await assert.rejects(next, isCancelled);
-      // The engine hears of it, and lets go of the sequence.
+      if (next) await assert.rejects(next, isCanceled);
+      // The server sees the closed connection.
       await gone.promise;
-      await goesOn();
+      await assertStillWorks();
     }
   });
 
-  it('with the last line, so many turns later, in a batch with the others or in one of its own', async () => {
+  it('survives an abort together with the last line, in the same batch or a separate one', async () => {
     for (const first of [[STARTED], [STARTED, TOKEN], [STARTED, TOKEN, ...LAST]]) {
       for (const turns of [0, 1, 2, 3]) {
         for (const isMicro of [true, false]) {
           let end = (): void => undefined;
-          const { leave, started } = open((response) => {
+          const { leave, started } = openCall((response) => {
             response.write(ndjson(...first));
             end = () => response.end(first.includes(TOKEN) ? ndjson(...LAST) : ndjson(TOKEN, ...LAST));
             if (first.length > 2) end = () => response.end();
@@ -156,30 +156,30 @@ describe('the client of the engine process, when its caller leaves', () => {
             const { value } = await lines.next();
             isEnd = value?.at(-1)?.type === 'end';
           }
-          for (let i = 0; i < turns; i++) await (isMicro ? Promise.resolve() : turn());
+          for (let i = 0; i < turns; i++) await (isMicro ? Promise.resolve() : yieldToEventLoop());
           leave();
-          await goesOn();
+          await assertStillWorks();
         }
       }
     }
   });
 
-  it('after the end', async () => {
-    const { leave, started } = open((response) => response.end(ndjson(STARTED, TOKEN, ...LAST)));
+  it('survives an abort after the end', async () => {
+    const { leave, started } = openCall((response) => response.end(ndjson(STARTED, TOKEN, ...LAST)));
     for await (const _ of (await started).batches);
     leave();
-    await goesOn();
+    await assertStillWorks();
   });
 
-  it('while a call of its own still runs on the same kept connection', async () => {
-    const first = open((response) => response.end(ndjson(STARTED, TOKEN, ...LAST)));
+  it('survives an abort while another call uses the same kept-alive connection', async () => {
+    const first = openCall((response) => response.end(ndjson(STARTED, TOKEN, ...LAST)));
     for await (const _ of (await first.started).batches);
-    const { started } = open((response) => {
+    const { started } = openCall((response) => {
       response.write(ndjson(STARTED, TOKEN));
       first.leave();
       setImmediate(() => response.end(ndjson(...LAST)));
     });
     for await (const _ of (await started).batches);
-    await goesOn();
+    await assertStillWorks();
   });
 });

@@ -3,104 +3,105 @@ import { text as readText } from 'node:stream/consumers';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent, TokenLogprob, Usage } from '../../core/event.ts';
 import { LOGPROB_MIN } from '../../core/limits.ts';
-import { present } from '../../lib/present.ts';
-import { abortReason } from '../abort-reason.ts';
-import { EngineGoneError } from '../engine-gone.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
+import { getAbortError } from '../get-abort-error.ts';
+import { EngineGoneError } from '../engine-gone-error.ts';
 import type {
   EmbeddingRequest,
   Embeddings,
   EngineRequest,
-  EngineStart,
+  EngineRun,
   RankingRequest,
   Rankings,
   TokenText,
 } from '../engine.ts';
-import { createSocketCalls } from '../socket-calls.ts';
-import type { SocketAddress } from '../socket-calls.ts';
+import { createSocketClient } from '../socket-client.ts';
+import type { SocketAddress } from '../socket-client.ts';
 import type {
-  Counts,
+  TokenCounts,
   FailureKind,
   GenerateCall,
-  Line,
-  Refusal,
+  OutputLine,
+  EngineRefusal,
   TokenInput,
-  WireAlternative,
-  WireLogprob,
+  LineAlternative,
+  LineLogprob,
 } from './protocol.ts';
 
 export interface LlamaClient {
-  generate(request: EngineRequest, signal: AbortSignal): Promise<EngineStart>;
+  generate(request: EngineRequest, signal: AbortSignal): Promise<EngineRun>;
   countTokens(input: TokenInput): Promise<number>;
   tokenize(input: TokenInput): Promise<readonly TokenText[]>;
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
   rank(request: RankingRequest, signal: AbortSignal): Promise<Rankings>;
-  /** Rejects when the process does not answer in time. */
+  /** Rejects if the process does not respond in time. */
   ping(timeoutMs: number): Promise<void>;
   close(): void;
 }
 
-export interface ClientOptions extends SocketAddress {
-  /** Hears of every piece of output; /ready relies on it. */
+export interface LlamaClientOptions extends SocketAddress {
+  /** Called for every piece of output; the /ready endpoint relies on it. */
   readonly onToken?: () => void;
 }
 
-export function createLlamaClient({ socket, token, onToken }: ClientOptions): LlamaClient {
-  const calls = createSocketCalls({ socket, token });
-  const call = (method: string, path: string, body: unknown, signal?: AbortSignal): Promise<IncomingMessage> =>
-    calls.call(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
+export function createLlamaClient({ socket, token, onToken }: LlamaClientOptions): LlamaClient {
+  const socketClient = createSocketClient({ socket, token });
+  const send = (method: string, path: string, body: unknown, signal?: AbortSignal): Promise<IncomingMessage> =>
+    socketClient.call(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
 
-  /** A whole answer, as its JSON. */
-  const ask = async (path: string, body: unknown, signal?: AbortSignal): Promise<unknown> => {
-    if (signal?.aborted) throw abortReason(signal);
-    const response = await call('POST', path, body, signal);
-    if (response.statusCode !== 200) throw await refusalOf(response);
+  /** Sends a request with a single JSON response. */
+  const requestJson = async (path: string, body: unknown, signal?: AbortSignal): Promise<unknown> => {
+    if (signal?.aborted) throw getAbortError(signal);
+    const response = await send('POST', path, body, signal);
+    if (response.statusCode !== 200) throw await readRefusal(response);
     try {
       return JSON.parse(await readText(response));
     } catch (error) {
-      throw signal?.aborted ? abortReason(signal) : new EngineGoneError(error);
+      throw signal?.aborted ? getAbortError(signal) : new EngineGoneError(error);
     }
   };
 
   return {
     async generate(request, signal) {
-      if (signal.aborted) throw abortReason(signal);
-      const response = await call('POST', '/generate', toCall(request), signal);
-      if (response.statusCode !== 200) throw await refusalOf(response);
+      if (signal.aborted) throw getAbortError(signal);
+      const response = await send('POST', '/generate', toCall(request), signal);
+      if (response.statusCode !== 200) throw await readRefusal(response);
       const lines = readLines(response, signal);
-      const first = await lines.next();
-      const started = first.done ? undefined : first.value[0];
-      if (first.done || started?.type !== 'started') throw new EngineGoneError('the answer began without `started`');
+      const firstBatch = await lines.next();
+      const firstLine = firstBatch.done ? undefined : firstBatch.value[0];
+      if (firstBatch.done || firstLine?.type !== 'started')
+        throw new EngineGoneError('the response started without the line `started`');
       return {
-        promptTokens: started.promptTokens,
-        cachedTokens: started.cachedTokens,
-        maxTokens: started.maxTokens,
-        batches: toEvents(first.value.slice(1), lines, response, onToken),
+        promptTokens: firstLine.promptTokens,
+        cachedTokens: firstLine.cachedTokens,
+        maxTokens: firstLine.maxTokens,
+        batches: toEvents(firstBatch.value.slice(1), lines, response, onToken),
       };
     },
     async countTokens(input) {
-      return ((await ask('/count', { input })) as { tokens: number }).tokens;
+      return ((await requestJson('/count', { input })) as { tokens: number }).tokens;
     },
     async tokenize(input) {
-      return ((await ask('/tokenize', { input })) as { tokens: readonly TokenText[] }).tokens;
+      return ((await requestJson('/tokenize', { input })) as { tokens: readonly TokenText[] }).tokens;
     },
-    embed: async (request, signal) => (await ask('/embed', request, signal)) as Embeddings,
-    rank: async (request, signal) => (await ask('/rank', request, signal)) as Rankings,
+    embed: async (request, signal) => (await requestJson('/embed', request, signal)) as Embeddings,
+    rank: async (request, signal) => (await requestJson('/rank', request, signal)) as Rankings,
     async ping(timeoutMs) {
-      const response = await call('GET', '/health', undefined, AbortSignal.timeout(timeoutMs));
+      const response = await send('GET', '/health', undefined, AbortSignal.timeout(timeoutMs));
       await readText(response);
     },
-    close: () => calls.close(),
+    close: () => socketClient.close(),
   };
 }
 
 function toCall({ input, sampling, ...rest }: EngineRequest): GenerateCall {
-  if (input.type === 'messages') throw new ServiceError('internal', 'a prompt engine was given messages');
+  if (input.type === 'messages') throw new ServiceError('internal', 'a prompt engine received messages');
   const { logitBias, ...others } = sampling;
   return { ...rest, input, sampling: { ...others, ...(logitBias ? { logitBias: [...logitBias] } : {}) } };
 }
 
-/** Batches of lines: what one read of the socket brought. A stream without its last line is a failure. */
-async function* readLines(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<readonly Line[], void> {
+/** Yields the lines of each socket read as one batch. Throws if the stream ends without its last line. */
+async function* readLines(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<readonly OutputLine[], void> {
   let rest = '';
   let isFinished = false;
   response.setEncoding('utf8');
@@ -109,38 +110,40 @@ async function* readLines(response: IncomingMessage, signal: AbortSignal): Async
       const texts = (rest + String(chunk)).split('\n');
       rest = texts.pop() ?? '';
       if (texts.length === 0) continue;
-      const lines = texts.map((line) => JSON.parse(line) as Line);
+      const lines = texts.map((line) => JSON.parse(line) as OutputLine);
       isFinished = lines.at(-1)?.type === 'finished';
       yield lines;
     }
   } catch (error) {
-    if (signal.aborted) throw abortReason(signal);
+    if (signal.aborted) throw getAbortError(signal);
     if (error instanceof ServiceError) throw error;
     throw new EngineGoneError(error);
   }
   if (!isFinished)
-    throw signal.aborted ? abortReason(signal) : new EngineGoneError('the answer ended without `finished`');
+    throw signal.aborted
+      ? getAbortError(signal)
+      : new EngineGoneError('the response ended without the line `finished`');
 }
 
 async function* toEvents(
-  first: readonly Line[],
-  lines: AsyncGenerator<readonly Line[], void>,
+  firstLines: readonly OutputLine[],
+  lines: AsyncGenerator<readonly OutputLine[], void>,
   response: IncomingMessage,
   onToken: (() => void) | undefined,
 ): AsyncGenerator<readonly EngineEvent[], void> {
   try {
-    if (first.length > 0) yield first.map(toEvent);
+    if (firstLines.length > 0) yield firstLines.map(toEvent);
     for await (const batch of lines) {
       onToken?.();
       yield batch.map(toEvent);
     }
   } finally {
-    // Leaving early closes the connection, which is how the engine hears of it.
+    // A consumer that stops early closes the connection, which cancels the run in the engine.
     if (!response.complete) response.destroy();
   }
 }
 
-function toEvent(line: Line): EngineEvent {
+function toEvent(line: OutputLine): EngineEvent {
   switch (line.type) {
     case 'token':
       return {
@@ -161,18 +164,19 @@ function toEvent(line: Line): EngineEvent {
     case 'finished':
       return { type: 'end', usage: toUsage(line.counts) };
     case 'failed':
-      if (line.kind !== 'internal') throw new ServiceError(KINDS[line.kind], line.message, { param: line.param });
+      if (line.kind !== 'internal')
+        throw new ServiceError(ERROR_KIND_BY_FAILURE[line.kind], line.message, { param: line.param });
       throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: new Error(line.message) });
     case 'started':
       throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: 'started twice' });
   }
 }
 
-const toUsage = (counts: Counts): Usage => ({
+const toUsage = (counts: TokenCounts): Usage => ({
   promptTokens: counts.promptTokens,
   cachedTokens: counts.cachedTokens,
   completionTokens: counts.completionTokens,
-  ...present({
+  ...omitNullish({
     cacheCreationTokens: counts.cacheCreationTokens,
     usesExplicitCache: counts.usesExplicitCache,
   }),
@@ -181,18 +185,18 @@ const toUsage = (counts: Counts): Usage => ({
 
 const decoder = new TextDecoder();
 
-const toAlternative = ({ bytes, logprob }: WireAlternative) => ({
+const toAlternative = ({ bytes, logprob }: LineAlternative) => ({
   token: decoder.decode(Uint8Array.from(bytes)),
   bytes,
   logprob: logprob === null || logprob < LOGPROB_MIN ? undefined : logprob,
 });
 
-const toLogprob = (token: WireLogprob): TokenLogprob => ({
+const toLogprob = (token: LineLogprob): TokenLogprob => ({
   ...toAlternative(token),
   top: token.top.map(toAlternative),
 });
 
-const KINDS: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> = {
+const ERROR_KIND_BY_FAILURE: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> = {
   'too-long': 'context-exceeded',
   invalid: 'invalid-request',
   'queue-full': 'overloaded',
@@ -204,15 +208,15 @@ const KINDS: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> 
   internal: 'engine-failed',
 };
 
-async function refusalOf(response: IncomingMessage): Promise<ServiceError> {
-  const refusal = JSON.parse(await readText(response)) as Refusal;
+async function readRefusal(response: IncomingMessage): Promise<ServiceError> {
+  const refusal = JSON.parse(await readText(response)) as EngineRefusal;
   return new ServiceError(
-    KINDS[refusal.kind],
+    ERROR_KIND_BY_FAILURE[refusal.kind],
     refusal.kind === 'internal' ? 'The engine failed on this request.' : `${refusal.message}`,
     {
       retryAfterSeconds: refusal.retryAfterSeconds,
       param: refusal.param,
-      excess: refusal.excess,
+      tokenOverflow: refusal.excess,
       cause: refusal,
     },
   );

@@ -1,54 +1,58 @@
 import { EMBEDDING_TOKENS_MAX } from '../../core/limits.ts';
 import type { EmbeddingEngine } from '../engine.ts';
-import { createOpened } from './opened.ts';
+import { createLazyLoader } from './lazy-loader.ts';
 import type { NativeEmbeddings } from './native-embeddings.ts';
 import type { NativeModel } from './native-model.ts';
 import type { Scheduler } from './scheduler.ts';
-import { RefusedError } from './refused-error.ts';
-import { textTokens, tooLong } from './text-tokens.ts';
-import type { Turns } from './turns.ts';
+import { RefusalError } from './refusal-error.ts';
+import { tokenizeText, createTooLongError } from './tokenize-text.ts';
+import type { TaskQueue } from './task-queue.ts';
 
-export interface SideWorkNeeds {
-  readonly between: Scheduler['between'];
-  readonly turns: Turns;
+export interface SideWorkDeps {
+  readonly between: Scheduler['runBetweenTicks'];
+  readonly taskQueue: TaskQueue;
 }
 
-/** What the engine process does for `EmbeddingEngine.embed`, with RefusedError for refusals. */
-export type Embed = EmbeddingEngine['embed'];
+/** Computes embeddings in the engine process; throws RefusalError for a rejected request. */
+export type EmbedInputs = EmbeddingEngine['embed'];
 
 /**
- * Makes vectors, one text after another, each in pieces between two ticks of the scheduler: nobody who generates waits for
- * more than a piece. The context for it is made when it is asked for first.
+ * Creates the embedding function. Texts are processed one after another, each in pieces between two ticks of the
+ * scheduler, so a generating request waits for at most one piece. The embedding context is created on first use.
  */
-export function createEmbed(model: NativeModel, { between, turns }: SideWorkNeeds): Embed {
-  const opened = createOpened(() => model.openEmbeddings({ textTokensMax: EMBEDDING_TOKENS_MAX }));
+export function createEmbed(model: NativeModel, { between, taskQueue }: SideWorkDeps): EmbedInputs {
+  const open = createLazyLoader(() => model.openEmbeddings({ textTokensMax: EMBEDDING_TOKENS_MAX }));
 
-  const vectorOf = async (
-    native: NativeEmbeddings,
+  const createVector = async (
+    embeddings: NativeEmbeddings,
     tokens: readonly number[],
-    isOver: () => boolean,
+    isCanceled: () => boolean,
   ): Promise<readonly number[]> => {
-    for (let at = 0; at < tokens.length && !isOver(); at += native.pieceTokensMax)
-      await between(() => native.evaluate(tokens.slice(at, at + native.pieceTokensMax), at));
-    return isOver() ? [] : native.vector();
+    for (let at = 0; at < tokens.length && !isCanceled(); at += embeddings.pieceTokensMax)
+      await between(() => embeddings.evaluate(tokens.slice(at, at + embeddings.pieceTokensMax), at));
+    return isCanceled() ? [] : embeddings.readVector();
   };
 
   return async ({ owner, inputs }, signal) => {
-    const native = await opened();
-    if (!native)
-      throw new RefusedError({ kind: 'unsupported', message: 'This model makes scores, no vectors.', param: 'model' });
+    const embeddings = await open();
+    if (!embeddings)
+      throw new RefusalError({
+        kind: 'unsupported',
+        message: 'This model computes relevance scores, not embeddings.',
+        param: 'model',
+      });
     const texts: (readonly number[])[] = [];
     for (const input of inputs) {
-      const tokens = textTokens(model, input, native.textTokensMax);
-      if (tokens.length === 0 || tokens.length > native.textTokensMax)
-        throw tooLong(input, { tokens: tokens.length, max: native.textTokensMax });
+      const tokens = tokenizeText(model, input, embeddings.textTokensMax);
+      if (tokens.length === 0 || tokens.length > embeddings.textTokensMax)
+        throw createTooLongError(input, { tokens: tokens.length, tokensMax: embeddings.textTokensMax });
       texts.push(tokens);
-      // Between two texts everybody else is served.
+      // Gives other requests a chance to run between two texts.
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const vectors = await turns.run(
+    const vectors = await taskQueue.run(
       owner,
-      texts.map((tokens) => (isOver) => vectorOf(native, native.framed(tokens), isOver)),
+      texts.map((tokens) => (isCanceled) => createVector(embeddings, embeddings.addFrame(tokens), isCanceled)),
       signal,
     );
     return { vectors, tokens: texts.reduce((sum, tokens) => sum + tokens.length, 0) };

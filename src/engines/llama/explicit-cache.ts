@@ -1,83 +1,87 @@
 import { CACHE_MARKS_MAX, EXPLICIT_CACHE_TOKENS_MIN } from '../../core/limits.ts';
-import { wholeSlices } from './cells.ts';
-import type { Cells } from './cells.ts';
-import type { Job } from './job.ts';
+import { roundDownToSlice } from './kv-cache.ts';
+import type { KvCache } from './kv-cache.ts';
+import type { GenerationJob } from './job.ts';
 import type { NativeModel } from './native-model.ts';
-import type { PrefixEntry, PrefixRun, PrefixStore } from './prefix-store.ts';
-import { servingTokens } from './prefix-store.ts';
-import type { Counts } from './protocol.ts';
-import type { Slot } from './slots.ts';
+import type { PrefixEntry, PrefixQuery, PrefixStore } from './prefix-store.ts';
+import { countReusableTokens } from './prefix-store.ts';
+import type { TokenCounts } from './protocol.ts';
+import type { Slot } from './slot-pool.ts';
 
-/** What a request that marked its prompt wants of the explicit cache, and got. */
-export interface CacheWish {
-  /** Lengths of the beginnings to be kept, rising. */
+/** Explicit caching of one request: the marks in its prompt, and what was found and stored for them. */
+export interface CacheRequest {
+  /** Lengths of the prefixes to store, in tokens, in ascending order. */
   readonly marks: readonly number[];
-  /** Those that the run itself still has to keep. */
-  unsaved: readonly number[];
-  /** Length of the longest kept beginning that it found before it began, and so went on from. */
+  /** Marks that this run must still store. */
+  unsavedMarks: readonly number[];
+  /** Length of the longest stored prefix that was found when the run started, and that the run continued from. */
   foundTokens: number;
-  /** Length of the longest that others kept while it evaluated the same itself. */
-  othersTokens: number;
-  /** Length of the longest that it wrote. */
+  /** Length of the longest prefix that another run stored while this run evaluated the same tokens. */
+  savedByOthersTokens: number;
+  /** Length of the longest prefix that this run stored. */
   savedTokens: number;
 }
 
 export interface CacheHit {
   readonly entry: PrefixEntry;
-  /** Tokens of the prompt that need not be evaluated. */
+  /** Number of prompt tokens that need no evaluation. */
   readonly tokens: number;
 }
 
-/** The explicit cache as the scheduler uses it. All of it happens between two evaluations. */
+/** The explicit context cache as the scheduler uses it. All methods run between two evaluations. */
 export interface ExplicitCache {
-  /** What is kept of the job's prompt. Counts as its use. */
-  find(job: Job): CacheHit | undefined;
-  /** False when the file is of no use after all: it is forgotten, and the sequence is empty. */
+  /** Finds the longest stored prefix of the job's prompt, and restarts the expiry time of the entries it uses. */
+  find(job: GenerationJob): CacheHit | undefined;
+  /** Returns false if the file is unusable; the entry is then removed and the sequence empty. */
   load(hit: CacheHit, slot: Slot): Promise<boolean>;
-  /** Keeps those marked beginnings that the sequence holds by now. */
-  keep(job: Job, slot: Slot): Promise<void>;
+  /** Stores the marked prefixes that the sequence has reached. */
+  saveReachedMarks(job: GenerationJob, slot: Slot): Promise<void>;
 }
 
 /**
- * Marks in tokens to lengths worth keeping. They are rounded down to a seeded run's slices, so that such runs are not cut
- * elsewhere and share what is kept with all others; a word that goes on behind the mark is seldom in it then.
+ * Converts the cache marks of a prompt to prefix lengths worth storing. Lengths are rounded down to the slices of
+ * seeded runs, so that seeded and unseeded runs can share entries. The rounding also usually drops a word that the mark
+ * cuts.
  */
-export function createCacheWish(marks: readonly number[]): CacheWish | undefined {
+export function createCacheRequest(marks: readonly number[]): CacheRequest | undefined {
   if (marks.length === 0) return undefined;
-  const worth = marks.filter((mark) => mark >= EXPLICIT_CACHE_TOKENS_MIN).map(wholeSlices);
-  const lengths = [...new Set(worth)].toSorted((a, b) => a - b).slice(-CACHE_MARKS_MAX);
-  return { marks: lengths, unsaved: [], foundTokens: 0, othersTokens: 0, savedTokens: 0 };
+  const usableMarks = marks.filter((mark) => mark >= EXPLICIT_CACHE_TOKENS_MIN).map(roundDownToSlice);
+  const lengths = [...new Set(usableMarks)].toSorted((a, b) => a - b).slice(-CACHE_MARKS_MAX);
+  return { marks: lengths, unsavedMarks: [], foundTokens: 0, savedByOthersTokens: 0, savedTokens: 0 };
 }
 
-/** @param store Absent: nothing is kept. */
+/** @param store Absent: nothing is stored. */
 export function createExplicitCache({
   model,
   cells,
   store,
 }: {
   readonly model: Pick<NativeModel, 'saveState'>;
-  readonly cells: Pick<Cells, 'load'>;
+  readonly cells: Pick<KvCache, 'load'>;
   readonly store: PrefixStore | undefined;
 }): ExplicitCache {
-  const runOf = ({ call, isSeeded }: Job): PrefixRun => ({ workspace: call.owner.workspace, isSeeded });
+  const toPrefixQuery = ({ call, isSeeded }: GenerationJob): PrefixQuery => ({
+    workspace: call.owner.workspace,
+    isSeeded,
+  });
 
   return {
     find(job) {
-      const { cacheWish: wish, prompt, isSeeded } = job;
-      if (!wish || !store) return undefined;
-      const run = runOf(job);
-      wish.unsaved = wish.marks.filter((mark) => {
-        const same = store.findExact(prompt, mark, run);
-        if (same) store.refresh(same);
-        return !same;
+      const { cacheRequest: request, prompt, isSeeded } = job;
+      if (!request || !store) return undefined;
+      const query = toPrefixQuery(job);
+      request.unsavedMarks = request.marks.filter((mark) => {
+        const saved = store.findExact(prompt, mark, query);
+        if (saved) store.refresh(saved);
+        return !saved;
       });
-      const entry = store.find(prompt, run);
-      wish.foundTokens = entry ? servingTokens(entry, run) : 0;
+      const entry = store.find(prompt, query);
+      request.foundTokens = entry ? countReusableTokens(entry, query) : 0;
       if (!entry) return undefined;
       store.refresh(entry);
-      // At least one token is evaluated: its logits choose the first token of the answer.
-      const most = Math.min(wish.foundTokens, prompt.length - 1);
-      return { entry, tokens: isSeeded ? wholeSlices(most) : most };
+      // At least one token must be evaluated: its logits determine the first token of the answer.
+      const tokensMax = Math.min(request.foundTokens, prompt.length - 1);
+      return { entry, tokens: isSeeded ? roundDownToSlice(tokensMax) : tokensMax };
     },
     async load({ entry }, slot) {
       try {
@@ -88,44 +92,48 @@ export function createExplicitCache({
         return false;
       }
     },
-    async keep(job, slot) {
-      const { cacheWish: wish, prompt, isSeeded } = job;
-      if (!wish || !store) return;
-      const run = runOf(job);
-      const reached = wish.unsaved.filter((mark) => mark <= slot.tokens.length);
-      wish.unsaved = wish.unsaved.slice(reached.length);
-      for (const mark of reached) {
-        if (store.findExact(prompt, mark, run)) {
-          // Somebody beside us was first: nothing is left to write, but nothing was spared either.
-          wish.othersTokens = Math.max(wish.othersTokens, mark);
+    async saveReachedMarks(job, slot) {
+      const { cacheRequest: request, prompt, isSeeded } = job;
+      if (!request || !store) return;
+      const query = toPrefixQuery(job);
+      const reachedMarks = request.unsavedMarks.filter((mark) => mark <= slot.tokens.length);
+      request.unsavedMarks = request.unsavedMarks.slice(reachedMarks.length);
+      for (const mark of reachedMarks) {
+        if (store.findExact(prompt, mark, query)) {
+          // Another run has stored this prefix meanwhile: nothing needs writing, but this run saved no evaluation
+          // either.
+          request.savedByOthersTokens = Math.max(request.savedByOthersTokens, mark);
           continue;
         }
-        const state = {
-          workspace: run.workspace,
+        const snapshot = {
+          workspace: query.workspace,
           tokens: prompt.slice(0, mark),
           seededTokens: isSeeded ? mark : Math.min(slot.seededTokens, mark),
-          stateTokens: slot.tokens.length,
+          fileTokens: slot.tokens.length,
         };
-        const isSaved = await store.save(state, (file) => model.saveState(slot.sequence, slot.tokens, file));
-        if (isSaved) wish.savedTokens = mark;
+        const isSaved = await store.save(snapshot, (file) => model.saveState(slot.sequence, slot.tokens, file));
+        if (isSaved) request.savedTokens = mark;
       }
     },
   };
 }
 
-/** Tokens that may be evaluated at once so that a marked beginning is kept just when it is there. */
-export function tokensToMark({ cacheWish: wish }: Pick<Job, 'cacheWish'>, { tokens }: Slot): number {
-  const [next] = wish?.unsaved ?? [];
+/** Counts the tokens that may be evaluated at once before the next marked prefix has to be stored. */
+export function countTokensToNextMark(
+  { cacheRequest: request }: Pick<GenerationJob, 'cacheRequest'>,
+  { tokens }: Slot,
+): number {
+  const [next] = request?.unsavedMarks ?? [];
   return next === undefined || next <= tokens.length ? Infinity : next - tokens.length;
 }
 
-export function cacheCounts({
-  cacheWish: wish,
-}: Pick<Job, 'cacheWish'>): Pick<Counts, 'cacheCreationTokens' | 'usesExplicitCache'> {
-  if (!wish) return {};
-  const created = Math.max(0, wish.savedTokens - Math.max(wish.foundTokens, wish.othersTokens));
+export function countCacheTokens({
+  cacheRequest: request,
+}: Pick<GenerationJob, 'cacheRequest'>): Pick<TokenCounts, 'cacheCreationTokens' | 'usesExplicitCache'> {
+  if (!request) return {};
+  const createdTokens = Math.max(0, request.savedTokens - Math.max(request.foundTokens, request.savedByOthersTokens));
   return {
-    cacheCreationTokens: created,
-    ...(created > 0 || wish.foundTokens > 0 ? { usesExplicitCache: true } : {}),
+    cacheCreationTokens: createdTokens,
+    ...(createdTokens > 0 || request.foundTokens > 0 ? { usesExplicitCache: true } : {}),
   };
 }

@@ -11,119 +11,119 @@ import {
 } from '../../core/limits.ts';
 import { createGrammarGuard, SlowGrammarError } from './grammar-guard.ts';
 
-function createRoom(t: TestContext) {
+function createSetup(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });
-  const room = { now: 0, cpu: 0, isIdle: false, ends: 0 };
+  const setup = { now: 0, cpu: 0, isIdle: false, kills: 0 };
   const guard = createGrammarGuard({
-    clock: { now: () => room.now, monotonic: () => room.now },
-    cpuMs: () => room.cpu,
-    isIdle: () => room.isIdle,
-    end: () => room.ends++,
+    clock: { now: () => setup.now, monotonic: () => setup.now },
+    cpuMs: () => setup.cpu,
+    isIdle: () => setup.isIdle,
+    killProcess: () => setup.kills++,
   });
-  /** The wall's clock goes on, and our threads work all the while or so much of it. */
-  const pass = (ms: number, cpu = ms): void => {
-    room.now += ms;
-    room.cpu += cpu;
+  /** Advances the clock; the threads are busy all the time, or for `cpu` ms of it. */
+  const advance = (ms: number, cpu = ms): void => {
+    setup.now += ms;
+    setup.cpu += cpu;
     t.mock.timers.tick(ms);
   };
-  const watchNew = (spent = { slowMs: 0 }) => {
+  const watchSampling = (usage = { slowMs: 0 }) => {
     const { promise, resolve } = Promise.withResolvers<number>();
-    return { watched: guard.watch(promise, spent), resolve };
+    return { watched: guard.watch(promise, usage), resolve };
   };
-  /** A token that does not come back until told. */
-  const stick = async () => {
-    const { watched, resolve } = watchNew();
+  /** A sampling that does not return until the result is passed to the returned function. */
+  const createStuckSampling = async () => {
+    const { watched, resolve } = watchSampling();
     const rejected = assert.rejects(watched, SlowGrammarError);
-    // What else is stuck takes its share.
-    pass(GRAMMAR_SAMPLE_MS_MAX * (GRAMMAR_STUCK_MAX + 1) + 1);
+    // Other stuck samplings take a share of the processor time.
+    advance(GRAMMAR_SAMPLE_MS_MAX * (GRAMMAR_STUCK_MAX + 1) + 1);
     await rejected;
     return resolve;
   };
-  return { room, guard, pass, stick, watchNew };
+  return { setup, guard, advance, createStuckSampling, watchSampling };
 }
 
-describe('the guard over grammars', () => {
-  it('lets tokens through, and counts what they took above the usual', async (t) => {
-    const { pass, watchNew } = createRoom(t);
-    const spent = { slowMs: 0 };
+describe('createGrammarGuard', () => {
+  it('passes tokens on, and sums up their time beyond the usual', async (t) => {
+    const { advance, watchSampling } = createSetup(t);
+    const usage = { slowMs: 0 };
     const tokenAfter = (ms: number): Promise<number> => {
-      const { watched, resolve } = watchNew(spent);
-      pass(ms);
+      const { watched, resolve } = watchSampling(usage);
+      advance(ms);
       resolve(7);
       return watched;
     };
     for (let i = 0; i < 100; i++) assert.equal(await tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN), 7);
-    assert.equal(spent.slowMs, 0);
+    assert.equal(usage.slowMs, 0);
     const above = 500;
     for (let i = 0; i < GRAMMAR_SLOW_MS_MAX / above; i++) await tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN + above);
-    assert.equal(spent.slowMs, GRAMMAR_SLOW_MS_MAX);
+    assert.equal(usage.slowMs, GRAMMAR_SLOW_MS_MAX);
     await assert.rejects(tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN + above), SlowGrammarError);
   });
 
-  it('blames no grammar where the process was stopped, or the machine is busy with others', async (t) => {
-    const { pass, watchNew } = createRoom(t);
-    const spent = { slowMs: 0 };
+  it('blames no grammar while the process is suspended or the machine busy', async (t) => {
+    const { advance, watchSampling } = createSetup(t);
+    const usage = { slowMs: 0 };
     for (let i = 0; i < 20; i++) {
-      const { watched, resolve } = watchNew(spent);
-      pass(GRAMMAR_SAMPLE_MS_MAX * 3, 20);
+      const { watched, resolve } = watchSampling(usage);
+      advance(GRAMMAR_SAMPLE_MS_MAX * 3, 20);
       await new Promise((done) => setImmediate(done));
       resolve(i);
       assert.equal(await watched, i);
     }
-    assert.equal(spent.slowMs, 0);
+    assert.equal(usage.slowMs, 0);
   });
 
-  it('shares out what those that run at a time use together', async (t) => {
-    const { room, pass, watchNew } = createRoom(t);
-    const [slow, quick] = [watchNew(), watchNew()];
-    pass(GRAMMAR_SAMPLE_MS_MAX * 1.5);
+  it('divides processor time among concurrent samplings', async (t) => {
+    const { setup, advance, watchSampling } = createSetup(t);
+    const [slow, quick] = [watchSampling(), watchSampling()];
+    advance(GRAMMAR_SAMPLE_MS_MAX * 1.5);
     await new Promise((done) => setImmediate(done));
     quick.resolve(1);
     assert.equal(await quick.watched, 1, 'half of it is not too much');
     const rejected = assert.rejects(slow.watched, SlowGrammarError);
-    pass(GRAMMAR_SAMPLE_MS_MAX / 2);
+    advance(GRAMMAR_SAMPLE_MS_MAX / 2);
     await rejected;
-    assert.equal(room.ends, 0);
-    const beside = watchNew();
-    pass(GRAMMAR_SAMPLE_MS_MAX);
+    assert.equal(setup.kills, 0);
+    const beside = watchSampling();
+    advance(GRAMMAR_SAMPLE_MS_MAX);
     await new Promise((done) => setImmediate(done));
     beside.resolve(2);
     assert.equal(await beside.watched, 2, 'the one that is stuck has its share too');
   });
 
-  it('passes a failure of the library on', async (t) => {
-    const { guard } = createRoom(t);
+  it('passes on a failure of the library', async (t) => {
+    const { guard } = createSetup(t);
     await assert.rejects(guard.watch(Promise.reject(new Error('no candidates')), { slowMs: 0 }), /no candidates/);
   });
 
-  it('ends the process when a thread does not come back and nobody uses it, later also when somebody does', async (t) => {
-    const { room, pass, stick } = createRoom(t);
-    await stick();
-    pass(GRAMMAR_STUCK_MS_MAX + 2_000);
-    assert.equal(room.ends, 0, 'somebody uses it');
-    room.isIdle = true;
-    pass(1_000);
-    assert.ok(room.ends > 0);
-    room.ends = 0;
-    room.isIdle = false;
-    pass(GRAMMAR_STUCK_BUSY_MS_MAX);
-    assert.ok(room.ends > 0);
+  it('kills the process for a stuck thread when it is idle, and later also when it is in use', async (t) => {
+    const { setup, advance, createStuckSampling } = createSetup(t);
+    await createStuckSampling();
+    advance(GRAMMAR_STUCK_MS_MAX + 2_000);
+    assert.equal(setup.kills, 0, 'a request is running');
+    setup.isIdle = true;
+    advance(1_000);
+    assert.ok(setup.kills > 0);
+    setup.kills = 0;
+    setup.isIdle = false;
+    advance(GRAMMAR_STUCK_BUSY_MS_MAX);
+    assert.ok(setup.kills > 0);
   });
 
-  it('forgets a thread that came back', async (t) => {
-    const { room, pass, stick } = createRoom(t);
-    (await stick())(1);
+  it('forgets a thread that returned', async (t) => {
+    const { setup, advance, createStuckSampling } = createSetup(t);
+    (await createStuckSampling())(1);
     await Promise.resolve();
-    room.isIdle = true;
-    pass(GRAMMAR_STUCK_BUSY_MS_MAX * 2);
-    assert.equal(room.ends, 0);
+    setup.isIdle = true;
+    advance(GRAMMAR_STUCK_BUSY_MS_MAX * 2);
+    assert.equal(setup.kills, 0);
   });
 
-  it('ends the process at once when too many threads are stuck', async (t) => {
-    const { room, stick } = createRoom(t);
-    for (let i = 0; i < GRAMMAR_STUCK_MAX; i++) await stick();
-    assert.equal(room.ends, 0);
-    await stick();
-    assert.equal(room.ends, 1);
+  it('kills the process at once when too many threads are stuck', async (t) => {
+    const { setup, createStuckSampling } = createSetup(t);
+    for (let i = 0; i < GRAMMAR_STUCK_MAX; i++) await createStuckSampling();
+    assert.equal(setup.kills, 0);
+    await createStuckSampling();
+    assert.equal(setup.kills, 1);
   });
 });

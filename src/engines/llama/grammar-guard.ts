@@ -8,120 +8,123 @@ import {
   GRAMMAR_STUCK_MS_MAX,
 } from '../../core/limits.ts';
 
-/** A grammar under which so many readings are open at once that a token takes too long to choose. */
+/** Thrown for a grammar with so many open alternatives that choosing a token takes too long. */
 export class SlowGrammarError extends Error {
   override readonly name = 'SlowGrammarError';
 
   constructor() {
-    super('The schema is too ambiguous: too many of its alternatives begin alike.');
+    super('The schema is too ambiguous: too many of its alternatives start in the same way.');
   }
 }
 
 /**
- * Keeps one request's grammar from holding up the others.
+ * Prevents a slow grammar of one request from delaying the other requests.
  *
- * The library's cost of a token grows with the square of the readings that are open, which a schema can double with each
- * character, and it cannot be interrupted. So a token that takes too much is left to its thread and its request fails;
- * where the thread does not come back, the process has to end.
+ * The library's time per token grows with the square of the number of open alternatives, which a schema can double with
+ * each character, and sampling cannot be interrupted. So a sampling that takes too long is abandoned to its thread, and
+ * its request fails. If the thread never returns, the process must end.
  *
- * What counts is processor time, not the time on the wall: where this process was stopped, or the machine is busy with
- * others, no grammar is to blame. It is known for the process only, so those that run at a time share it.
+ * The measure is processor time, not wall-clock time: a suspended process or a busy machine says nothing about a
+ * grammar. Processor time is known only for the whole process, so concurrent samplings share it equally.
  */
 export interface GrammarGuard {
   /**
-   * @param spent Of one answer; `slowMs` is counted up.
-   * @throws SlowGrammarError; the sampling may still go on then, so the logits may be read after the next decode.
+   * Waits for a sampling under a grammar.
+   * @param usage Time of one answer so far; its `slowMs` is increased.
+   * @throws SlowGrammarError. The sampling may continue then, so it may still read logits after the next decode.
    */
-  watch<T>(sampling: Promise<T>, spent: { slowMs: number }): Promise<T>;
+  watch<T>(sampling: Promise<T>, usage: { slowMs: number }): Promise<T>;
 }
 
 export interface GrammarGuardOptions {
   readonly clock: Clock;
-  /** Processor time that the threads which sample have used, in ms; may be that of others too. */
+  /** Returns the processor time of the sampling threads, in ms; may include other threads. */
   readonly cpuMs: () => number;
-  /** Nobody would miss the process now. */
+  /** Whether no request would be lost if the process ended now. */
   readonly isIdle: () => boolean;
-  /** Ends the process, whatever its threads do. */
-  readonly end: () => void;
+  /** Ends the process at once, even while a thread is stuck. */
+  readonly killProcess: () => void;
 }
 
-/** Between two looks at samplings that run, and at threads that do not come back, in ms. */
-const LOOK_EVERY_MS = 250;
+/** Interval, in ms, for checking running and abandoned samplings. */
+const CHECK_INTERVAL_MS = 250;
 
-interface Running {
-  /** Its share of the processor time so far. */
-  ms: number;
-  readonly giveUp: () => void;
+interface RunningSampling {
+  /** Share of the processor time so far, in ms. */
+  cpuMs: number;
+  readonly abandon: () => void;
 }
 
-export function createGrammarGuard({ clock, cpuMs, isIdle, end }: GrammarGuardOptions): GrammarGuard {
-  const running = new Set<Running>();
-  /** When each was given up. */
-  const stuck = new Map<Promise<unknown>, number>();
+export function createGrammarGuard({ clock, cpuMs, isIdle, killProcess }: GrammarGuardOptions): GrammarGuard {
+  const running = new Set<RunningSampling>();
+  /** Time at which each sampling was abandoned, in ms of the monotonic clock. */
+  const abandonedAt = new Map<Promise<unknown>, number>();
   let timer: NodeJS.Timeout | undefined;
-  let countedMs = 0;
+  let countedCpuMs = 0;
 
-  /** Shares out what was used since it was last counted, and begins anew. */
-  const count = (): void => {
+  /** Divides the processor time since the last call among all samplings. */
+  const shareCpuTime = (): void => {
     const now = cpuMs();
-    const share = (now - countedMs) / (running.size + stuck.size);
-    countedMs = now;
-    for (const one of running) one.ms += share;
+    const share = (now - countedCpuMs) / (running.size + abandonedAt.size);
+    countedCpuMs = now;
+    for (const sampling of running) sampling.cpuMs += share;
   };
 
-  const look = (): void => {
-    if (running.size > 0) count();
-    for (const one of running) if (one.ms > GRAMMAR_SAMPLE_MS_MAX) one.giveUp();
-    lookAtStuck();
-    rest();
+  const check = (): void => {
+    if (running.size > 0) shareCpuTime();
+    for (const sampling of running) if (sampling.cpuMs > GRAMMAR_SAMPLE_MS_MAX) sampling.abandon();
+    checkAbandoned();
+    stopTimerIfIdle();
   };
 
-  const lookAtStuck = (): void => {
-    if (stuck.size === 0) return;
-    const longest = clock.monotonic() - Math.min(...stuck.values());
+  const checkAbandoned = (): void => {
+    if (abandonedAt.size === 0) return;
+    const longest = clock.monotonic() - Math.min(...abandonedAt.values());
     const isTooLong = longest > GRAMMAR_STUCK_BUSY_MS_MAX || (longest > GRAMMAR_STUCK_MS_MAX && isIdle());
-    if (isTooLong || stuck.size > GRAMMAR_STUCK_MAX) end();
+    if (isTooLong || abandonedAt.size > GRAMMAR_STUCK_MAX) killProcess();
   };
 
-  /** The timer goes on for one look longer than there is anything to look at: one for each token would be more work. */
-  const rest = (): void => {
-    if (running.size + stuck.size > 0) return;
+  /**
+   * Stops the timer when nothing is left to check. It runs one interval longer, because a timer per token costs more.
+   */
+  const stopTimerIfIdle = (): void => {
+    if (running.size + abandonedAt.size > 0) return;
     clearInterval(timer);
     timer = undefined;
   };
 
-  const leave = (sampling: Promise<unknown>): void => {
-    stuck.set(sampling, clock.monotonic());
-    const back = (): void => void stuck.delete(sampling);
-    sampling.then(back, back);
-    lookAtStuck();
+  const markAbandoned = (sampling: Promise<unknown>): void => {
+    abandonedAt.set(sampling, clock.monotonic());
+    const remove = (): void => void abandonedAt.delete(sampling);
+    sampling.then(remove, remove);
+    checkAbandoned();
   };
 
   return {
-    async watch(sampling, spent) {
-      const { promise: late, reject } = Promise.withResolvers<never>();
-      count();
-      const own: Running = {
-        ms: 0,
-        giveUp() {
-          // A result that came while this thread was busy is heard first.
+    async watch(sampling, usage) {
+      const { promise: abandoned, reject } = Promise.withResolvers<never>();
+      shareCpuTime();
+      const entry: RunningSampling = {
+        cpuMs: 0,
+        abandon() {
+          // Lets a result win that arrived while the event loop was blocked.
           setImmediate(() => {
-            if (!running.delete(own)) return;
-            leave(sampling);
+            if (!running.delete(entry)) return;
+            markAbandoned(sampling);
             reject(new SlowGrammarError());
           });
         },
       };
-      running.add(own);
-      // A look alone is no reason for a process to stay.
-      timer ??= setInterval(look, LOOK_EVERY_MS).unref();
-      const token = await Promise.race([sampling, late]).finally(() => {
-        if (!running.has(own)) return;
-        count();
-        running.delete(own);
+      running.add(entry);
+      // The timer alone must not keep the process alive.
+      timer ??= setInterval(check, CHECK_INTERVAL_MS).unref();
+      const token = await Promise.race([sampling, abandoned]).finally(() => {
+        if (!running.has(entry)) return;
+        shareCpuTime();
+        running.delete(entry);
       });
-      spent.slowMs += Math.max(0, own.ms - GRAMMAR_SAMPLE_MS_PLAIN);
-      if (spent.slowMs > GRAMMAR_SLOW_MS_MAX) throw new SlowGrammarError();
+      usage.slowMs += Math.max(0, entry.cpuMs - GRAMMAR_SAMPLE_MS_PLAIN);
+      if (usage.slowMs > GRAMMAR_SLOW_MS_MAX) throw new SlowGrammarError();
       return token;
     },
   };

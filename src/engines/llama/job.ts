@@ -1,157 +1,158 @@
 import type { ChoiceOutput } from '../choice-output.ts';
-import { createTriggers } from '../triggers.ts';
-import type { Triggers } from '../triggers.ts';
-import { createCacheWish } from './explicit-cache.ts';
-import type { CacheWish } from './explicit-cache.ts';
+import { createTriggerMatcher } from '../trigger-matcher.ts';
+import type { TriggerMatcher } from '../trigger-matcher.ts';
+import { createCacheRequest } from './explicit-cache.ts';
+import type { CacheRequest } from './explicit-cache.ts';
 import { WorkerBusyError } from '../fair-worker.ts';
 import { GrammarRefusedError } from '../grammar-compiler.ts';
 import type { CompileGrammars } from '../grammar-compiler.ts';
 import type { NativeModel, NativeSampler } from './native-model.ts';
-import type { GenerateCall, Line, Refusal, WireLogprob } from './protocol.ts';
-import type { Slot } from './slots.ts';
+import type { GenerateCall, OutputLine, EngineRefusal, LineLogprob } from './protocol.ts';
+import type { Slot } from './slot-pool.ts';
 import { TooManyTokensError, tokenizeMarked } from './tokenize-input.ts';
 import type { MarkedTokens } from './tokenize-input.ts';
 
-/** What the scheduler says to the caller of one request. */
-export interface Caller {
-  /** The lines of one tick. False: the reader is behind, pause until `resume`. */
-  send(lines: readonly Line[]): boolean;
-  /** Instead of any line. */
-  refuse(refusal: Refusal): void;
-  /** After the last line. */
+/** Receives what the scheduler reports about one request. */
+export interface GenerationListener {
+  /** Called with the lines of one tick. Returns false if the client reads too slowly; the job pauses until `resume`. */
+  send(lines: readonly OutputLine[]): boolean;
+  /** Called instead of any line. */
+  refuse(refusal: EngineRefusal): void;
+  /** Called after the last line. */
   end(): void;
 }
 
-/** One request in the engine. */
-export interface Job {
+/** A generation request in the engine process, with its state. */
+export interface GenerationJob {
   readonly call: GenerateCall;
-  readonly caller: Caller;
+  readonly listener: GenerationListener;
   readonly prompt: readonly number[];
-  /** Undefined: the caller marked nothing. */
-  readonly cacheWish: CacheWish | undefined;
-  /** The grammar of each phase that has one, by position; the library parses it when the phase begins. */
-  readonly gbnf: ReadonlyMap<number, string>;
-  readonly triggers: Triggers;
-  /** Special tokens that end this answer besides the model's own. */
+  /** Undefined if the prompt has no cache marks. */
+  readonly cacheRequest: CacheRequest | undefined;
+  /** Compiled grammar of each phase that has one, by phase index. The library parses it when the phase starts. */
+  readonly gbnfByPhase: ReadonlyMap<number, string>;
+  readonly triggers: TriggerMatcher;
+  /** Special tokens that end this answer, in addition to the model's end tokens. */
   readonly endTokens: ReadonlySet<number>;
-  /** Control tokens that are told as text. */
+  /** Control tokens that are output as text. */
   readonly markerTokens: ReadonlySet<number>;
   readonly isSeeded: boolean;
   readonly queuedAt: number;
   admittedAt: number;
   firstTokenAt: number;
   cachedTokens: number;
-  /** The sequences it holds; none while queued or set aside. */
+  /** Sequences of the job; empty while it is queued or preempted. */
   readonly slots: Slot[];
-  /** All choices; empty while queued. */
-  choices: Choice[];
-  /** The prompt is evaluated, and every choice has its first token. */
-  isPromptDone: boolean;
-  lines: Line[];
-  /** The caller has had a line: what fails now can no longer be refused. */
-  hasSpoken: boolean;
+  /** All choices; empty while the job is queued. */
+  choices: JobChoice[];
+  /** Whether the prompt is evaluated and every choice has its first token. */
+  isPromptEvaluated: boolean;
+  lines: OutputLine[];
+  /** Whether the client has received a line; a later failure can no longer become an error response. */
+  hasSentLines: boolean;
   isCancelled: boolean;
-  /** It gave its sequence up, and goes on when it gets one again. */
-  isSetAside: boolean;
+  /** Whether the job released its sequence for another one; it resumes when it gets a sequence again. */
+  isPreempted: boolean;
   isPaused: boolean;
-  /** Paused for longer than a reader may take. */
+  /** Whether the job was paused for longer than a client may take. */
   isStalled: boolean;
   pauseTimer: NodeJS.Timeout | undefined;
   waitTimer: NodeJS.Timeout | undefined;
 }
 
-/** One of its answers. */
-export interface Choice {
-  readonly job: Job;
+/** One of the answers of a job. */
+export interface JobChoice {
+  readonly job: GenerationJob;
   readonly index: number;
   slot: Slot;
   readonly seed: number;
-  readonly output: ChoiceOutput<WireLogprob>;
+  readonly output: ChoiceOutput<LineLogprob>;
   sampler: NativeSampler;
-  /** Tokens to be evaluated next: one while generating, more during prefill, none while waiting for a copy. */
+  /** Tokens to evaluate next: one while generating, several during prefill, none while waiting for a copy. */
   pending: number[];
   /** All sampled tokens, for penalties across phases. */
-  history: number[];
-  /** Length of the context when the phase began. */
+  sampledTokens: number[];
+  /** Length of the context, in tokens, when the phase started. */
   phaseStart: number;
   /** Tokens sampled in this phase. */
   phaseTokens: number[];
   isFinished: boolean;
-  /** What its grammars took above the usual, in ms. */
+  /** Processor time that grammars took beyond the usual, in ms. */
   slowMs: number;
 }
 
-/** Ours: after a refusal for want of room, a new try makes sense after this long. */
+/** Delay that clients are told to wait after a refusal for lack of capacity. Chosen by Parley. */
 export const RETRY_AFTER_SECONDS = 5;
 
-const COMPILER_BUSY: Record<WorkerBusyError['reason'], Refusal> = {
-  full: { kind: 'queue-full', message: 'too many requests wait for their schemas to be compiled' },
-  'key-share': { kind: 'key-share', message: 'too many requests of this key wait for their schemas to be compiled' },
-  wait: { kind: 'queue-wait', message: 'the schemas of other requests took too long to compile' },
+const COMPILER_BUSY_REFUSALS: Record<WorkerBusyError['reason'], EngineRefusal> = {
+  full: { kind: 'queue-full', message: 'too many requests are waiting for schema compilation' },
+  'key-share': { kind: 'key-share', message: 'too many requests of this API key are waiting for schema compilation' },
+  wait: { kind: 'queue-wait', message: 'the request waited too long for the schema compilation of other requests' },
 };
 
-interface JobNeeds {
-  readonly caller: Caller;
-  /** Monotonic ms. */
+interface JobDeps {
+  readonly caller: GenerationListener;
+  /** Monotonic time, in ms. */
   readonly now: number;
   readonly compile: CompileGrammars;
-  /** The caller's going. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** Everything that can be refused before a place is taken. @throws the signal's reason. */
+/** Makes all checks that can reject a request before it is queued. @throws the signal's reason. */
 export async function createJob(
   model: NativeModel,
   call: GenerateCall,
-  { caller, now, compile, signal }: JobNeeds,
-): Promise<Job | Refusal> {
+  { caller, now, compile, signal }: JobDeps,
+): Promise<GenerationJob | EngineRefusal> {
   const { contextTokens, vocabularySize } = model.loaded;
-  const refuse = (kind: Refusal['kind'], message: string, param?: string): Refusal => ({
+  const refuse = (kind: EngineRefusal['kind'], message: string, param?: string): EngineRefusal => ({
     kind,
     message,
     ...(param === undefined ? {} : { param }),
   });
   if (call.choices > model.sequences)
-    return refuse('invalid', `n must be at most ${model.sequences} here, got ${call.choices}`, 'n');
-  const badBias = call.sampling.logitBias?.find(([token]) => token >= vocabularySize);
-  if (badBias)
+    return refuse('invalid', `n must be at most ${model.sequences} for this model, got ${call.choices}`, 'n');
+  const unknownBias = call.sampling.logitBias?.find(([token]) => token >= vocabularySize);
+  if (unknownBias)
     return refuse(
       'invalid',
-      `logit_bias names token ${badBias[0]}, the vocabulary has ${vocabularySize}`,
+      `logit_bias names token ${unknownBias[0]}, but token ids must be below ${vocabularySize}`,
       'logit_bias',
     );
-  const badStop = call.stop.tokens.flat().find((token) => token >= vocabularySize);
-  if (badStop !== undefined)
-    return refuse('invalid', `stop names token ${badStop}, the vocabulary has ${vocabularySize}`, 'stop');
+  const unknownStop = call.stop.tokens.flat().find((token) => token >= vocabularySize);
+  if (unknownStop !== undefined)
+    return refuse('invalid', `stop names token ${unknownStop}, but token ids must be below ${vocabularySize}`, 'stop');
   let marked: MarkedTokens;
   try {
     marked = tokenizeMarked(model, call.input);
   } catch (error) {
     if (error instanceof TooManyTokensError)
-      return tooLong(`more than ${error.tokens}`, { tokens: error.tokens + 1, contextTokens });
+      return createTooLongRefusal(`more than ${error.tokens}`, { tokens: error.tokens + 1, contextTokens });
     return refuse('invalid', error instanceof RangeError ? error.message : 'the prompt cannot be tokenized');
   }
   const { tokens: prompt, marks } = marked;
   if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
-  if (prompt.length >= contextTokens) return tooLong(String(prompt.length), { tokens: prompt.length, contextTokens });
-  let gbnf: ReadonlyMap<number, string>;
+  if (prompt.length >= contextTokens)
+    return createTooLongRefusal(String(prompt.length), { tokens: prompt.length, contextTokens });
+  let compiledGrammars: ReadonlyMap<number, string>;
   try {
-    gbnf = await compilePhases(call, compile, signal);
+    compiledGrammars = await compilePhases(call, compile, signal);
   } catch (error) {
     if (error instanceof GrammarRefusedError) return refuse('invalid', error.message, error.field);
     if (error instanceof WorkerBusyError)
-      return { ...COMPILER_BUSY[error.reason], retryAfterSeconds: RETRY_AFTER_SECONDS };
+      return { ...COMPILER_BUSY_REFUSALS[error.reason], retryAfterSeconds: RETRY_AFTER_SECONDS };
     throw error;
   }
   return {
     call,
-    caller,
+    listener: caller,
     prompt,
-    cacheWish: createCacheWish(marks),
-    gbnf,
-    triggers: createTriggers(call.phases),
-    endTokens: new Set((call.stop.special ?? []).flatMap((text) => singleToken(model, text))),
-    markerTokens: new Set((call.markers ?? []).flatMap((text) => singleToken(model, text))),
+    cacheRequest: createCacheRequest(marks),
+    gbnfByPhase: compiledGrammars,
+    triggers: createTriggerMatcher(call.phases),
+    endTokens: new Set((call.stop.special ?? []).flatMap((text) => findSingleToken(model, text))),
+    markerTokens: new Set((call.markers ?? []).flatMap((text) => findSingleToken(model, text))),
     isSeeded: call.sampling.seed !== undefined,
     queuedAt: now,
     admittedAt: 0,
@@ -159,11 +160,11 @@ export async function createJob(
     cachedTokens: 0,
     slots: [],
     choices: [],
-    isPromptDone: false,
+    isPromptEvaluated: false,
     lines: [],
-    hasSpoken: false,
+    hasSentLines: false,
     isCancelled: false,
-    isSetAside: false,
+    isPreempted: false,
     isPaused: false,
     isStalled: false,
     pauseTimer: undefined,
@@ -171,36 +172,36 @@ export async function createJob(
   };
 }
 
-export const isRefusal = (made: Job | Refusal): made is Refusal => 'kind' in made;
+export const isRefusal = (result: GenerationJob | EngineRefusal): result is EngineRefusal => 'kind' in result;
 
-/** All grammars of a request at once; most requests have none. */
+/** Compiles all grammars of a request together; most requests have none. */
 async function compilePhases(
   { phases, owner }: GenerateCall,
   compile: CompileGrammars,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, string>> {
-  const wanted = phases.flatMap(({ grammar }, phase) => (grammar ? [{ phase, grammar }] : []));
-  if (wanted.length === 0) return new Map();
+  const grammars = phases.flatMap(({ grammar }, phase) => (grammar ? [{ phase, grammar }] : []));
+  if (grammars.length === 0) return new Map();
   const compiled = await compile(
-    wanted.map(({ grammar }) => grammar),
+    grammars.map(({ grammar }) => grammar),
     { owner, signal },
   );
-  return new Map(wanted.map(({ phase }, at) => [phase, compiled[at] ?? '']));
+  return new Map(grammars.map(({ phase }, at) => [phase, compiled[at] ?? '']));
 }
 
-/** The token of a special text, where the vocabulary has one. */
-function singleToken(model: NativeModel, text: string): readonly number[] {
+/** Returns the token of a special text, or no token if the vocabulary has no single token for it. */
+function findSingleToken(model: NativeModel, text: string): readonly number[] {
   const tokens = model.tokenize(text, true);
   return tokens.length === 1 ? tokens : [];
 }
 
-/** wire.md 1.7 has the first sentence; both counts follow. */
-const tooLong = (
-  counted: string,
+/** The first sentence is prescribed (docs/wire/dashscope-native.md#errors); both token counts follow it. */
+const createTooLongRefusal = (
+  countText: string,
   { tokens, contextTokens }: { readonly tokens: number; readonly contextTokens: number },
-): Refusal => ({
+): EngineRefusal => ({
   kind: 'too-long',
-  message: `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${counted} tokens, the model's context holds ${contextTokens})`,
+  message: `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${countText} tokens, the model's context holds ${contextTokens})`,
   param: 'messages',
   excess: { tokens, tokensMax: contextTokens - 1 },
 });

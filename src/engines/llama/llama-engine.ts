@@ -1,53 +1,59 @@
 import { assert } from '../../lib/assert.ts';
-import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engine.ts';
-import { askAgain, EngineGoneError, failingWith, startAgain } from '../engine-gone.ts';
-import type { Supervised } from '../supervisor.ts';
+import type { EngineInput, EngineRequest, EngineRun, TextEngine } from '../engine.ts';
+import { retryWhenEngineGone, EngineGoneError, withErrorHandler, startWithRetry } from '../engine-gone-error.ts';
+import type { SupervisedProcess } from '../supervisor.ts';
 import { createLlamaClient } from './client.ts';
 import type { LlamaClient } from './client.ts';
-import type { LlamaUp, TokenInput } from './protocol.ts';
+import type { LlamaEndpoint, TokenInput } from './protocol.ts';
 
 export interface LlamaEngineOptions {
-  /** Its process, of this program or kept by another one of ours; it ends with the engine. */
-  readonly process: Supervised<LlamaUp>;
-  /** Answers that the process runs side by side. */
+  /** The process of the engine, run by this process or another one of Parley; `close` stops it. */
+  readonly process: SupervisedProcess<LlamaEndpoint>;
+  /** Number of choices that the process can run at the same time. */
   readonly sequences: number;
-  /** Hears of every piece of output. */
+  /** Called for every piece of output. */
   readonly onToken?: () => void;
 }
 
-/** A model file run by the embedded engine: the side that calls its process. */
+/** Creates an engine for a model file that runs in its own process: the side that sends requests to that process. */
 export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOptions): TextEngine {
-  let client: { readonly of: LlamaUp; readonly calls: LlamaClient } | undefined;
+  let connection: { readonly endpoint: LlamaEndpoint; readonly client: LlamaClient } | undefined;
 
-  /** The client of the process that runs now. What is left of that of another one goes. */
-  const clientOf = (up: LlamaUp): LlamaClient => {
-    if (client?.of !== up) {
-      client?.calls.close();
-      const calls = createLlamaClient({ socket: up.socket, token: up.token, ...(onToken ? { onToken } : {}) });
-      client = { of: up, calls };
+  /** Returns the client of the current process, and closes the client of an earlier one. */
+  const getClient = (endpoint: LlamaEndpoint): LlamaClient => {
+    if (connection?.endpoint !== endpoint) {
+      connection?.client.close();
+      const client = createLlamaClient({
+        socket: endpoint.socket,
+        token: endpoint.token,
+        ...(onToken ? { onToken: onToken } : {}),
+      });
+      connection = { endpoint: endpoint, client: client };
     }
-    return client.calls;
+    return connection.client;
   };
 
-  /** Passes a failure on. After that of a dead process, the next call gets another one. */
-  const failureOf =
-    (up: LlamaUp) =>
+  /**
+   * Rethrows an error. If the process has ended, waits until that is known, so that the next call gets a new process.
+   */
+  const createErrorHandler =
+    (endpoint: LlamaEndpoint) =>
     async (error: unknown): Promise<never> => {
-      if (error instanceof EngineGoneError) await process.gone(up);
+      if (error instanceof EngineGoneError) await process.confirmExit(endpoint);
       throw error;
     };
 
-  const generate = async (request: EngineRequest, signal: AbortSignal): Promise<EngineStart> => {
-    const up = await process.ready(signal);
-    const fail = failureOf(up);
-    const started = await clientOf(up).generate(request, signal).catch(fail);
-    return { ...started, batches: failingWith(started.batches, fail) };
+  const generate = async (request: EngineRequest, signal: AbortSignal): Promise<EngineRun> => {
+    const endpoint = await process.waitUntilReady(signal);
+    const handleError = createErrorHandler(endpoint);
+    const started = await getClient(endpoint).generate(request, signal).catch(handleError);
+    return { ...started, batches: withErrorHandler(started.batches, handleError) };
   };
 
-  const asked = <T>(ask: (client: LlamaClient) => Promise<T>, signal?: AbortSignal): Promise<T> =>
-    askAgain(async () => {
-      const up = await process.ready(signal);
-      return await ask(clientOf(up)).catch(failureOf(up));
+  const callWithRetry = <T>(call: (client: LlamaClient) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+    retryWhenEngineGone(async () => {
+      const endpoint = await process.waitUntilReady(signal);
+      return await call(getClient(endpoint)).catch(createErrorHandler(endpoint));
     });
 
   return {
@@ -62,25 +68,25 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
       cache: true,
       choicesMax: sequences,
     },
-    start: (request, signal) => startAgain(() => generate(request, signal)),
-    async model() {
-      return (await process.ready()).model;
+    start: (request, signal) => startWithRetry(() => generate(request, signal)),
+    async loadModel() {
+      return (await process.waitUntilReady()).model;
     },
-    countTokens: (input) => asked((client) => client.countTokens(promptInput(input))),
-    tokenize: (input) => asked((client) => client.tokenize(promptInput(input))),
+    countTokens: (input) => callWithRetry((client) => client.countTokens(toPromptInput(input))),
+    tokenize: (input) => callWithRetry((client) => client.tokenize(toPromptInput(input))),
     embeddings: {
-      dimensions: async () => (await process.ready()).model.vectorDimensions ?? 0,
-      embed: (request, signal) => asked((client) => client.embed(request, signal), signal),
+      getDimensions: async () => (await process.waitUntilReady()).model.vectorDimensions ?? 0,
+      embed: (request, signal) => callWithRetry((client) => client.embed(request, signal), signal),
     },
-    ranking: { rank: (request, signal) => asked((client) => client.rank(request, signal), signal) },
+    ranking: { rank: (request, signal) => callWithRetry((client) => client.rank(request, signal), signal) },
     async close() {
       await process.stop();
-      client?.calls.close();
+      connection?.client.close();
     },
   };
 }
 
-function promptInput(input: EngineInput): TokenInput {
+function toPromptInput(input: EngineInput): TokenInput {
   assert(input.type !== 'messages', 'a prompt engine was given messages');
   return input;
 }

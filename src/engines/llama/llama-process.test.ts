@@ -8,7 +8,7 @@ import { createLlamaProcess } from './llama-process.ts';
 const root = mkdtempSync(join(tmpdir(), 'parley-engine-'));
 after(() => rmSync(root, { recursive: true }));
 
-/** An engine whose process nobody calls for. */
+/** Creates an engine without starting its process. */
 const open = (runFolder: string) =>
   createLlamaProcess(
     {
@@ -18,15 +18,15 @@ const open = (runFolder: string) =>
       sequences: 1,
       threads: 1,
       gpu: false,
-      queuePlacesMax: 1,
+      queueLengthMax: 1,
       queueWaitMsMax: 1,
       runFolder,
     },
     { info: () => undefined, warn: () => undefined },
   );
 
-describe('the folder of an engine', () => {
-  it('is closed to others, lies in the run folder however long its path, and goes with the engine', async () => {
+describe('createLlamaProcess: folder', () => {
+  it('is closed to other users, lies in the run folder however long its path, and is removed on stop', async () => {
     for (const runFolder of [join(root, 'run'), join(root, 'long'.repeat(30), 'run')]) {
       const engine = await open(runFolder);
       const [name = ''] = readdirSync(runFolder);
@@ -36,7 +36,7 @@ describe('the folder of an engine', () => {
     }
   });
 
-  it('of a process that was killed is swept, also where this one has its number; those that live keep theirs', async () => {
+  it('is removed if its process was killed, also if the pid is reused; folders of live processes stay', async () => {
     const runFolder = join(root, 'swept');
     const dead = ['2147483646-abc-1', `${process.pid}-abc-1`];
     for (const name of [...dead, '1-abc-1', 'something else']) {

@@ -2,44 +2,44 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createNativeGrammars } from './native-grammars.ts';
 
-/** A binding that counts. */
-function createRoom() {
-  const room = { parsed: 0, firstStates: 0, copies: 0, collections: 0 };
+/** A fake binding that counts its calls. */
+function createSetup() {
+  const setup = { parsed: 0, firstStates: 0, copies: 0, collections: 0 };
   class AddonGrammar {
     constructor(gbnf: string) {
       if (gbnf === 'broken') throw new Error('Failed to parse grammar');
-      room.parsed++;
+      setup.parsed++;
     }
   }
   class AddonGrammarEvaluationState {
     constructor(from: unknown, grammar?: unknown) {
-      if (grammar instanceof AddonGrammar) room.firstStates++;
-      else if (from instanceof AddonGrammarEvaluationState) room.copies++;
+      if (grammar instanceof AddonGrammar) setup.firstStates++;
+      else if (from instanceof AddonGrammarEvaluationState) setup.copies++;
     }
   }
   const grammars = createNativeGrammars(
     { exports: {}, model: {}, AddonGrammar, AddonGrammarEvaluationState },
-    () => room.collections++,
+    () => setup.collections++,
   );
-  return { room, grammars };
+  return { setup, grammars };
 }
 
-describe('parsed grammars', () => {
-  it('are parsed once, and copied for each answer', () => {
-    const { room, grammars } = createRoom();
+describe('createNativeGrammars', () => {
+  it('parses a grammar once, and copies its state for each answer', () => {
+    const { setup, grammars } = createSetup();
     for (let i = 0; i < 5; i++) grammars.get('root ::= "a"').newState();
     grammars.get('root ::= "b"').newState();
-    assert.deepEqual(room, { parsed: 2, firstStates: 2, copies: 6, collections: 0 });
+    assert.deepEqual(setup, { parsed: 2, firstStates: 2, copies: 6, collections: 0 });
     assert.throws(() => grammars.get('broken'), /Failed to parse/);
   });
 
-  it('that were let go are collected by their size and by their number', () => {
-    const { room, grammars } = createRoom();
+  it('collects garbage after a number of released states, and after a number of their characters', () => {
+    const { setup, grammars } = createSetup();
     const large = grammars.get('x'.repeat(1024 * 1024));
-    for (let i = 0; i < 40; i++) large.letGo();
-    assert.equal(room.collections, 10);
+    for (let i = 0; i < 40; i++) large.releaseState();
+    assert.equal(setup.collections, 10);
     const small = grammars.get('root ::= "a"');
-    for (let i = 0; i < 1024; i++) small.letGo();
-    assert.equal(room.collections, 14);
+    for (let i = 0; i < 1024; i++) small.releaseState();
+    assert.equal(setup.collections, 14);
   });
 });

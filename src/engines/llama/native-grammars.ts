@@ -1,80 +1,83 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { GRAMMARS_KEPT_CHARS_MAX, GRAMMARS_KEPT_MAX } from '../../core/limits.ts';
-import { createLru } from '../../lib/lru.ts';
+import { GRAMMAR_CACHE_CHARS_MAX, GRAMMAR_CACHE_ENTRIES_MAX } from '../../core/limits.ts';
+import { createLruCache } from '../../lib/lru-cache.ts';
 
-/** A parsed grammar; each output needs a state of its own. */
+/** A parsed grammar. Each output needs its own state. */
 export interface NativeGrammar {
   newState(): unknown;
-  /** One of its states is no longer used. */
-  letGo(): void;
+  /** Call this when a state is no longer used. */
+  releaseState(): void;
 }
 
-/** The part of the library's binding that knows grammars. */
+/** The grammar classes of the library's internal binding. */
 export interface BindingGrammars {
-  /** All of the binding: grammars want to hold it. */
+  /** The whole binding, which grammars require as a constructor option. */
   readonly exports: unknown;
   readonly model: unknown;
   readonly AddonGrammar: new (gbnf: string, options: { addonExports: unknown; rootRuleName: string }) => unknown;
-  /** Of a model and a grammar, which parses it again; or of another state, which copies that. */
+  /** Creates a state from a model and a grammar, which is parsed again, or by copying another state. */
   readonly AddonGrammarEvaluationState: new (from: unknown, grammar?: unknown) => object;
 }
 
 export interface NativeGrammars {
-  /** @throws Error when it cannot be parsed. */
+  /** @throws Error if the grammar cannot be parsed. */
   get(gbnf: string): NativeGrammar;
 }
 
 /**
- * States hold native memory (up to eight bytes for each character of the grammar) that only JavaScript's garbage collector
- * gives back, and it sees nothing but empty objects. So many characters are let go before it is called: 16 to 25 ms.
+ * Characters of released states after which garbage is collected, which takes 16 to 25 ms. A state holds native memory
+ * (up to eight bytes per grammar character) that only JavaScript's garbage collector frees, and that it does not count.
  */
-const CHARS_BETWEEN_COLLECTIONS = 4 * 1024 * 1024;
+const CHARS_PER_COLLECTION = 4 * 1024 * 1024;
 
-/** However small they are. */
-const STATES_BETWEEN_COLLECTIONS = 256;
+/** Number of released states after which garbage is collected, however small they are. */
+const STATES_PER_COLLECTION = 256;
 
 /**
- * Grammars as the library parses them: 9 ms for 200 KB, twice, the first time one is used. A further state is a copy of the
- * first (1 ms). Agents send the same tools with every request, so they are kept.
+ * Caches grammars in parsed form. The first use of a grammar parses it twice, 9 ms each for 200 KB; a further state is
+ * a copy of the first and takes 1 ms. Caching pays off because agents send the same tools with every request.
  */
 export function createNativeGrammars(
   { exports, model, AddonGrammar, AddonGrammarEvaluationState }: BindingGrammars,
   collect: () => void = createCollector(),
 ): NativeGrammars {
-  const kept = createLru<NativeGrammar>({ entriesMax: GRAMMARS_KEPT_MAX, weightMax: GRAMMARS_KEPT_CHARS_MAX });
-  let states = 0;
-  let chars = 0;
+  const cache = createLruCache<NativeGrammar>({
+    entriesMax: GRAMMAR_CACHE_ENTRIES_MAX,
+    weightMax: GRAMMAR_CACHE_CHARS_MAX,
+  });
+  let releasedStates = 0;
+  let releasedChars = 0;
 
-  const letGo = (gbnf: string): void => {
-    states++;
-    chars += gbnf.length;
-    if (states < STATES_BETWEEN_COLLECTIONS && chars < CHARS_BETWEEN_COLLECTIONS) return;
-    states = 0;
-    chars = 0;
+  const countRelease = (gbnf: string): void => {
+    releasedStates++;
+    releasedChars += gbnf.length;
+    if (releasedStates < STATES_PER_COLLECTION && releasedChars < CHARS_PER_COLLECTION) return;
+    releasedStates = 0;
+    releasedChars = 0;
     collect();
   };
 
   return {
     get(gbnf) {
-      const known = kept.get(gbnf);
-      if (known) return known;
+      const cached = cache.get(gbnf);
+      if (cached) return cached;
       const parsed = new AddonGrammar(gbnf, { addonExports: exports, rootRuleName: 'root' });
-      const first = new AddonGrammarEvaluationState(model, parsed);
+      const firstState = new AddonGrammarEvaluationState(model, parsed);
       const grammar: NativeGrammar = {
-        newState: () => new AddonGrammarEvaluationState(first),
-        letGo: () => letGo(gbnf),
+        newState: () => new AddonGrammarEvaluationState(firstState),
+        releaseState: () => countRelease(gbnf),
       };
-      kept.set(gbnf, grammar, gbnf.length);
+      cache.set(gbnf, grammar, gbnf.length);
       return grammar;
     },
   };
 }
 
-/** Node offers the collector only where a flag of V8 says so; the flag works for contexts made after it. */
+/** Returns V8's garbage collector. It exists only in contexts that are created while the V8 flag is set. */
 function createCollector(): () => void {
   setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
+  const collectGarbage: unknown = runInNewContext('gc');
   setFlagsFromString('--no-expose-gc');
-  return typeof collect === 'function' ? () => void collect() : () => undefined;
+  return typeof collectGarbage === 'function' ? () => void collectGarbage() : () => undefined;
 }

@@ -2,7 +2,7 @@ import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
 import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import { assert } from '../../lib/assert.ts';
 import type { LoadedModel } from '../engine.ts';
-import type { ProcessOptions } from './protocol.ts';
+import type { LlamaProcessArguments } from './protocol.ts';
 import { openNativeEmbeddings } from './native-embeddings.ts';
 import type { NativeEmbeddings } from './native-embeddings.ts';
 import { openNativeRanking } from './native-ranking.ts';
@@ -11,50 +11,50 @@ import { createNativeGrammars } from './native-grammars.ts';
 import type { BindingGrammars, NativeGrammar } from './native-grammars.ts';
 import { createRawProbabilities } from './raw-probabilities.ts';
 import { createSamplerPool } from './sampler-pool.ts';
-import type { BindingSampler, LogitPlace, RawLogprobs, SamplingBinding } from './raw-probabilities.ts';
+import type { BindingSampler, LogitsIndex, RawLogprobs, SamplingBinding } from './raw-probabilities.ts';
 
 /**
- * The native library as the scheduler needs it: one `decode` a tick over all sequences, and sampling apart from it.
+ * The native library as the scheduler needs it: one `decode` per tick over all sequences, and separate sampling.
  *
- * The library's public generators decide themselves what shares a batch and cannot give raw probabilities beside a
- * grammar; its binding can do both. We use the binding (docs/decisions/0004), so the version is pinned and
- * `openNativeModel` checks that every method it uses is there.
+ * The library's public generators choose themselves what shares a batch, and cannot return raw probabilities together
+ * with a grammar; its internal binding can do both. Parley uses the binding (docs/decisions/0004-engine-binding.md), so
+ * the version is pinned and `openNativeModel` checks that the methods it uses exist.
  */
 export interface NativeModel {
   readonly loaded: LoadedModel;
   readonly sequences: number;
-  /** Most tokens one `decode` takes. */
+  /** Most tokens of one `decode` call. */
   readonly batchTokensMax: number;
   readonly shouldPrependBos: boolean;
   readonly bosToken: number;
-  /** Markup such as `<tool_call>` that the library's tokenizer turns into one token even where it reads plain text. */
+  /** Markup such as `<tool_call>` that the library's tokenizer turns into one token even in plain text. */
   readonly markupInText: readonly string[];
   tokenize(text: string, special: boolean): number[];
-  /** Bytes that the token stands for. */
+  /** Returns the bytes that a token stands for. */
   tokenBytes(token: number): Uint8Array;
   isEnd(token: number): boolean;
   isControl(token: number): boolean;
   /**
-   * Evaluates all items in one batch. For an item with `wantsLogits` the result has the place of its last token's logits,
-   * valid until the next decode.
+   * Evaluates all items in one batch. For an item with `wantsLogits`, the result contains the index of its last token's
+   * logits, which is valid until the next decode.
    */
-  decode(items: readonly DecodeItem[]): Promise<readonly (LogitPlace | undefined)[]>;
+  decode(items: readonly DecodeItem[]): Promise<readonly (LogitsIndex | undefined)[]>;
   createSampler(options: SamplerOptions): NativeSampler;
-  /** The model's own probabilities, before any sampling option. */
-  topLogprobs(place: LogitPlace, wanted: { top: number; token: number }): Promise<RawLogprobs>;
-  /** Remembers what it has parsed. @throws Error when the grammar cannot be parsed. */
+  /** Returns the model's own log probabilities, before any sampling option. */
+  topLogprobs(logitsIndex: LogitsIndex, request: { top: number; token: number }): Promise<RawLogprobs>;
+  /** Returns the parsed grammar, from a cache if possible. @throws Error if the grammar cannot be parsed. */
   createGrammar(gbnf: string): NativeGrammar;
-  /** Forgets the cells from `length` on. False when the model cannot: the sequence is empty then. */
+  /** Removes the cells from `length` on. Returns false if the model cannot do so; the sequence is empty then. */
   truncate(sequence: number, length: number): boolean;
   clear(sequence: number): void;
   copy(from: number, to: number, tokens: readonly number[], file: string): Promise<void>;
-  /** @throws Error when the file cannot be written; a part of it may be there. */
+  /** @throws Error if the file cannot be written; an incomplete file may remain. */
   saveState(sequence: number, tokens: readonly number[], file: string): Promise<void>;
-  /** Into an empty sequence. @returns the tokens it holds now. @throws Error when the file cannot be read. */
+  /** Loads a state into an empty sequence and returns its tokens. @throws Error if the file cannot be read. */
   loadState(sequence: number, file: string): Promise<number[]>;
-  /** Another context of the same weights; its memory is taken here. Undefined where the model ends in a score. */
+  /** Opens a second context on the same weights, which takes memory. Returns undefined for a reranking model. */
   openEmbeddings(options: { readonly textTokensMax: number }): Promise<NativeEmbeddings | undefined>;
-  /** The same; undefined where the model was not trained to rank. */
+  /** Opens a second context in the same way. Returns undefined for a model that is not a reranking model. */
   openRanking(): Promise<NativeRanking | undefined>;
   dispose(): Promise<void>;
 }
@@ -62,16 +62,16 @@ export interface NativeModel {
 export interface DecodeItem {
   readonly sequence: number;
   /** Position of the first token in its sequence. */
-  readonly at: number;
+  readonly position: number;
   readonly tokens: readonly number[];
   readonly wantsLogits: boolean;
 }
 
 export interface SamplerOptions {
-  /** 0 is greedy. */
+  /** 0 means greedy sampling. */
   readonly temperature: number;
   readonly topP: number;
-  /** 0 is off. */
+  /** 0 switches it off. */
   readonly topK: number;
   readonly minP: number;
   readonly repetitionPenalty: number;
@@ -79,25 +79,25 @@ export interface SamplerOptions {
   readonly frequencyPenalty: number;
   readonly logitBias: readonly (readonly [token: number, bias: number])[];
   readonly seed: number;
-  /** Tokens generated before this sampler took over: penalties look at them. */
+  /** Tokens that were generated before this sampler was created; penalties consider them. */
   readonly history: readonly number[];
   readonly grammar?: NativeGrammar;
 }
 
 export interface NativeSampler {
-  /** The next token, or undefined when nothing is allowed (a grammar that is complete). */
-  sample(place: LogitPlace): Promise<number | undefined>;
-  /** Also while it samples: what it holds is let go when that is over. */
+  /** Returns the next token, or undefined if no token is allowed because the grammar is complete. */
+  sample(logitsIndex: LogitsIndex): Promise<number | undefined>;
+  /** May be called during a sampling; resources are then released after it. */
   dispose(): void;
 }
 
-/** Tokens of one penalty window: repetition, presence and frequency look this far back in the answer. Ours. */
+/** Window of all penalties (repetition, presence, frequency): the last tokens of the answer. Chosen by Parley. */
 const PENALTY_WINDOW_TOKENS = 1024;
 
 const TOKEN_ATTRIBUTE_CONTROL = 1 << 3;
 const TOKEN_ATTRIBUTE_USER_DEFINED = 1 << 4;
 
-// The binding's methods that we rely on, as read in its C++ source of the pinned version.
+// Methods of the library's internal binding, as read in its C++ source of the pinned version.
 interface Binding extends SamplingBinding {
   initBatch(size: number): void;
   addToBatch(sequence: number, at: number, tokens: Uint32Array, logitIndexes: Uint32Array): Uint32Array;
@@ -124,7 +124,7 @@ interface Internals extends BindingGrammars {
   readonly AddonSampler: new (model: BindingModel) => BindingSampler;
 }
 
-type OpenOptions = Pick<ProcessOptions, 'modelFile' | 'contextTokens' | 'sequences' | 'threads' | 'gpu'>;
+type OpenOptions = Pick<LlamaProcessArguments, 'modelFile' | 'contextTokens' | 'sequences' | 'threads' | 'gpu'>;
 
 export async function openNativeModel(options: OpenOptions): Promise<NativeModel> {
   const llama = await getLlama({
@@ -135,26 +135,26 @@ export async function openNativeModel(options: OpenOptions): Promise<NativeModel
     logLevel: LlamaLogLevel.error,
   });
   const model = await llama.loadModel({ modelPath: options.modelFile });
-  // The library would take any context; beyond what the model was trained on the answers are noise.
+  // The library accepts any context size; beyond the trained size, the output is noise.
   const contextTokens = Math.min(options.contextTokens, model.trainContextSize);
   const context = await model.createContext({
     contextSize: contextTokens,
     batchSize: 512,
     threads: options.threads,
     sequences: options.sequences,
-    // On processors the library's flash attention takes twice the time of the plain one behind a long history.
+    // On CPUs, the library's flash attention takes twice the time of plain attention after a long history.
     flashAttention: llama.gpu === false ? false : 'auto',
-    // Sliding-window models forget cells otherwise, and a prefix could not be reused.
+    // Sliding-window models would otherwise drop cells, and prefixes could not be reused.
     swaFullCache: true,
     failedCreationRemedy: false,
   });
-  const internals = reach(llama, model, context);
+  const internals = getInternals(llama, model, context);
   const { sequences, threads } = options;
-  return build({ llama, model, context, internals, contextTokens, sequences, threads });
+  return createNativeModel({ llama, model, context, internals, contextTokens, sequences, threads });
 }
 
-/** The one place that looks behind the library's public face. */
-function reach(llama: Llama, model: LlamaModel, context: LlamaContext): Internals {
+/** Reads private members of the library; no other function does so. */
+function getInternals(llama: Llama, model: LlamaModel, context: LlamaContext): Internals {
   const bindings: unknown = Reflect.get(llama, '_bindings');
   const internals = {
     exports: bindings,
@@ -171,7 +171,7 @@ function reach(llama: Llama, model: LlamaModel, context: LlamaContext): Internal
   return internals;
 }
 
-interface Opened {
+interface NativeModelParts {
   llama: Llama;
   model: LlamaModel;
   context: LlamaContext;
@@ -181,20 +181,28 @@ interface Opened {
   threads: number;
 }
 
-function build({ llama, model, context, internals, contextTokens, sequences, threads }: Opened): NativeModel {
+function createNativeModel({
+  llama,
+  model,
+  context,
+  internals,
+  contextTokens,
+  sequences,
+  threads,
+}: NativeModelParts): NativeModel {
   const { context: binding, model: vocabulary } = internals;
   const metadata = model.fileInfo.metadata;
   const vocabularySize = metadata.tokenizer?.ggml?.tokens?.length ?? 0;
-  const special = specialTokens(vocabulary, vocabularySize);
-  const toBytes = byteReader(model.vocabularyType === 'bpe' ? 'bpe' : 'spm', vocabulary);
+  const specialTokenList = specialTokens(vocabulary, vocabularySize);
+  const readTokenBytes = createByteReader(model.vocabularyType === 'bpe' ? 'bpe' : 'spm', vocabulary);
   const chatTemplate = metadata.tokenizer?.chat_template;
 
   const pool = createSamplerPool(() => new internals.AddonSampler(vocabulary));
   const grammars = createNativeGrammars(internals);
 
-  const raw = createRawProbabilities({
+  const readRawLogprobs = createRawProbabilities({
     binding,
-    newSampler(config) {
+    createSampler(config) {
       const sampler = new internals.AddonSampler(vocabulary);
       sampler.applyConfig(config);
       return sampler;
@@ -208,7 +216,7 @@ function build({ llama, model, context, internals, contextTokens, sequences, thr
       vocabularySize,
       vectorDimensions: model.embeddingVectorSize,
       ...(typeof chatTemplate === 'string' ? { chatTemplate } : {}),
-      specialTokens: special.map(({ text }) => text),
+      specialTokens: specialTokenList.map(({ text }) => text),
       bosToken: vocabulary.tokenBos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenBos()) : '',
       eosToken: vocabulary.tokenEos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenEos()) : '',
     },
@@ -216,38 +224,38 @@ function build({ llama, model, context, internals, contextTokens, sequences, thr
     batchTokensMax: context.batchSize,
     shouldPrependBos: vocabulary.shouldPrependBosToken(),
     bosToken: vocabulary.tokenBos(),
-    markupInText: special.filter(({ isControl }) => !isControl).map(({ text }) => text),
+    markupInText: specialTokenList.filter(({ isControl }) => !isControl).map(({ text }) => text),
     tokenize: (text, special) => Array.from(vocabulary.tokenize(text, special)),
-    tokenBytes: toBytes,
+    tokenBytes: readTokenBytes,
     isEnd: (token) => vocabulary.isEogToken(token),
     isControl: (token) => (vocabulary.getTokenAttributes(token) & TOKEN_ATTRIBUTE_CONTROL) !== 0,
     async decode(items) {
       binding.initBatch(items.reduce((sum, item) => sum + item.tokens.length, 0));
-      const places = items.map((item) => {
+      const logitsIndexes = items.map((item) => {
         const logits = item.wantsLogits ? [item.tokens.length - 1] : [];
         const indexes = binding.addToBatch(
           item.sequence,
-          item.at,
+          item.position,
           Uint32Array.from(item.tokens),
           Uint32Array.from(logits),
         );
-        return indexes[0] as LogitPlace | undefined;
+        return indexes[0] as LogitsIndex | undefined;
       });
       await binding.decodeBatch();
-      return places;
+      return logitsIndexes;
     },
     createSampler(options) {
       const { grammar } = options;
       const state = grammar?.newState();
-      const sampler = pool.take(samplerConfig(options, state));
+      const sampler = pool.acquire(samplerConfig(options, state));
       let sampling: Promise<unknown> | undefined;
-      const letGo = (): void => {
-        pool.giveBack(sampler);
-        grammar?.letGo();
+      const release = (): void => {
+        pool.release(sampler);
+        grammar?.releaseState();
       };
       return {
-        async sample(place) {
-          const sampled = binding.sampleToken(place, sampler);
+        async sample(logitsIndex) {
+          const sampled = binding.sampleToken(logitsIndex, sampler);
           sampling = sampled;
           try {
             const token = await sampled;
@@ -256,11 +264,11 @@ function build({ llama, model, context, internals, contextTokens, sequences, thr
             sampling = undefined;
           }
         },
-        // A thread that still works with it may not find it changed.
-        dispose: () => (sampling ? void sampling.then(letGo, letGo) : letGo()),
+        // The sampling thread may still use the sampler, which must not change meanwhile.
+        dispose: () => (sampling ? void sampling.then(release, release) : release()),
       };
     },
-    topLogprobs: raw,
+    topLogprobs: readRawLogprobs,
     createGrammar: grammars.get,
     truncate(sequence, length) {
       if (binding.removeTokenCellsFromSequence(sequence, length, -1)) return true;
@@ -292,7 +300,7 @@ function samplerConfig(options: SamplerOptions, grammarState: unknown): Record<s
   const usesPenalties =
     options.repetitionPenalty !== 1 || options.presencePenalty !== 0 || options.frequencyPenalty !== 0;
   return {
-    // Without a temperature the binding samples greedily.
+    // The binding samples greedily if no temperature is set.
     ...(options.temperature > 0
       ? {
           temperature: options.temperature,
@@ -321,27 +329,27 @@ function samplerConfig(options: SamplerOptions, grammarState: unknown): Record<s
   };
 }
 
-/** Control tokens, and those user-defined ones that look like markup (Gemma also defines runs of blanks as such). */
+/** Lists control tokens, and user-defined tokens that look like markup (Gemma also defines runs of blanks as such). */
 function specialTokens(vocabulary: BindingModel, size: number): { text: string; isControl: boolean }[] {
-  const found: { text: string; isControl: boolean }[] = [];
+  const tokens: { text: string; isControl: boolean }[] = [];
   for (let token = 0; token < size; token++) {
     const attributes = vocabulary.getTokenAttributes(token);
     if ((attributes & (TOKEN_ATTRIBUTE_CONTROL | TOKEN_ATTRIBUTE_USER_DEFINED)) === 0) continue;
     const text = vocabulary.getTokenString(token);
     const isControl = (attributes & TOKEN_ATTRIBUTE_CONTROL) !== 0;
-    if (text !== '' && (isControl || /^[<[].*[>\]]$/s.test(text))) found.push({ text, isControl });
+    if (text !== '' && (isControl || /^[<[].*[>\]]$/s.test(text))) tokens.push({ text, isControl });
   }
-  return found;
+  return tokens;
 }
 
 /**
- * Token to bytes, from the vocabulary's own spelling. Byte-level BPE spells each byte as one printable character;
- * SentencePiece spells a blank as U+2581 and lone bytes as <0xNN>.
+ * Creates a function that returns the bytes of a token from its spelling in the vocabulary. Byte-level BPE spells each
+ * byte as one printable character; SentencePiece spells a blank as U+2581 and single bytes as <0xNN>.
  */
-function byteReader(kind: 'bpe' | 'spm', vocabulary: BindingModel): (token: number) => Uint8Array {
+function createByteReader(kind: 'bpe' | 'spm', vocabulary: BindingModel): (token: number) => Uint8Array {
   const cache = new Map<number, Uint8Array>();
   const encoder = new TextEncoder();
-  const fromBpe = bpeByteTable();
+  const byteByCharacter = bpeByteTable();
   const read = (token: number): Uint8Array => {
     const spelling = vocabulary.getTokenString(token);
     if ((vocabulary.getTokenAttributes(token) & (TOKEN_ATTRIBUTE_CONTROL | TOKEN_ATTRIBUTE_USER_DEFINED)) !== 0)
@@ -349,14 +357,16 @@ function byteReader(kind: 'bpe' | 'spm', vocabulary: BindingModel): (token: numb
     if (kind === 'bpe') {
       const bytes: number[] = [];
       for (const character of spelling) {
-        const byte = fromBpe.get(character);
+        const byte = byteByCharacter.get(character);
         if (byte === undefined) return encoder.encode(spelling);
         bytes.push(byte);
       }
       return Uint8Array.from(bytes);
     }
-    const lone = /^<0x([0-9A-F]{2})>$/.exec(spelling)?.[1];
-    return lone ? Uint8Array.of(Number.parseInt(lone, 16)) : encoder.encode(spelling.replaceAll('\u2581', ' '));
+    const singleByte = /^<0x([0-9A-F]{2})>$/.exec(spelling)?.[1];
+    return singleByte
+      ? Uint8Array.of(Number.parseInt(singleByte, 16))
+      : encoder.encode(spelling.replaceAll('\u2581', ' '));
   };
   return (token) => {
     let bytes = cache.get(token);
@@ -368,7 +378,7 @@ function byteReader(kind: 'bpe' | 'spm', vocabulary: BindingModel): (token: numb
   };
 }
 
-/** GPT-2's table: printable bytes stand for themselves, the others for U+0100 and up, in order. */
+/** GPT-2's byte table: printable bytes stand for themselves, the others for U+0100 and up, in order. */
 function bpeByteTable(): ReadonlyMap<string, number> {
   const table = new Map<string, number>();
   let next = 256;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createPrefillPace } from './prefill-pace.ts';
 
-test('a slice of steady speed takes less than 250 ms after the first', () => {
+test('createPrefillPace keeps slices below 250 ms after the first, at a steady speed', () => {
   fc.assert(
     fc.property(fc.double({ min: 0.5, max: 30, noNaN: true }), (msPerToken) => {
       const pace = createPrefillPace({ batchTokensMax: 512 });
@@ -17,7 +17,7 @@ test('a slice of steady speed takes less than 250 ms after the first', () => {
   );
 });
 
-test('single generated tokens say nothing about the speed of a prompt', () => {
+test('createPrefillPace ignores batches of single generated tokens', () => {
   const pace = createPrefillPace({ batchTokensMax: 512 });
   pace.observe({ tokens: 64, items: 1, ms: 64 });
   const before = pace.sliceTokens(0);
@@ -25,13 +25,13 @@ test('single generated tokens say nothing about the speed of a prompt', () => {
   assert.equal(pace.sliceTokens(0), before);
 });
 
-test('a measured time of nothing is no speed', () => {
+test('createPrefillPace ignores a measured time of 0', () => {
   const pace = createPrefillPace({ batchTokensMax: 512 });
   pace.observe({ tokens: 64, items: 1, ms: 0 });
   assert.equal(pace.sliceTokens(0), 16);
 });
 
-test('a batch is not overfilled', () => {
+test('createPrefillPace never overfills a batch', () => {
   const pace = createPrefillPace({ batchTokensMax: 64 });
   pace.observe({ tokens: 64, items: 1, ms: 1 });
   assert.equal(pace.sliceTokens(0), 64);

@@ -1,15 +1,15 @@
-/** How long one slice of prefill may keep everybody else waiting, in ms (issue 1/12: at most 250). */
-const SLICE_MS = 235;
+/** Longest time, in ms, that one slice of prefill may delay all other requests. The aim is 250 ms at most. */
+const SLICE_MS_MAX = 235;
 
-/** Below this the fixed cost of a batch outweighs what a smaller slice would save. */
+/** Smallest slice, in tokens. Below it, the fixed cost of a batch outweighs the shorter delay. */
 const SLICE_TOKENS_MIN = 8;
 
-/** Tokens of the first slice, before anything was measured. */
+/** Size of the first slice, in tokens, before any measurement. */
 const SLICE_TOKENS_FIRST = 16;
 
-/** Sizes slices of prefill by the speed measured so far. */
+/** Chooses the size of prefill slices from the measured evaluation speed. */
 export interface PrefillPace {
-  /** @param generating Tokens the same batch holds already. */
+  /** @param generating Number of tokens that the same batch already contains. */
   sliceTokens(generating: number): number;
   observe(batch: { tokens: number; items: number; ms: number }): void;
 }
@@ -18,16 +18,16 @@ export function createPrefillPace({ batchTokensMax }: { batchTokensMax: number }
   let msPerToken: number | undefined;
   return {
     sliceTokens(generating) {
-      const wanted = msPerToken === undefined ? SLICE_TOKENS_FIRST : Math.floor(SLICE_MS / msPerToken);
-      // Kernels work in rows of four.
-      const rounded = wanted - (wanted % 4);
+      const affordable = msPerToken === undefined ? SLICE_TOKENS_FIRST : Math.floor(SLICE_MS_MAX / msPerToken);
+      // Compute kernels work in rows of four tokens.
+      const rounded = affordable - (affordable % 4);
       return Math.max(SLICE_TOKENS_MIN, Math.min(rounded, batchTokensMax - generating));
     },
     observe({ tokens, items, ms }) {
-      // Single generated tokens cost another price than rows of a prompt.
+      // Single generated tokens take longer per token than rows of a prompt, so such batches are not measured.
       if (tokens < items * 4 || tokens < SLICE_TOKENS_MIN || ms <= 0) return;
-      const seen = ms / tokens;
-      msPerToken = msPerToken === undefined ? seen : msPerToken * 0.7 + seen * 0.3;
+      const measured = ms / tokens;
+      msPerToken = msPerToken === undefined ? measured : msPerToken * 0.7 + measured * 0.3;
     },
   };
 }

@@ -3,120 +3,122 @@ import { rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 
-/** A beginning of a prompt whose state lies in a file. */
+/** A prompt prefix whose sequence state is stored in a file. */
 export interface PrefixEntry {
   readonly workspace: string;
   readonly tokens: Uint32Array;
-  /** Leading tokens that a seeded run evaluated in its own slices: only these serve such runs. */
+  /** Leading tokens that a seeded run evaluated in slices of its own. Seeded runs can reuse only these. */
   readonly seededTokens: number;
-  /** May hold more tokens than the entry; it begins with them. */
+  /** The file may hold more tokens than the entry; the entry is a prefix of them. */
   readonly file: string;
   readonly bytes: number;
 }
 
-/** Whose run asks, and of which sort it is. */
-export interface PrefixRun {
+/** Owner and kind of the run that looks for a prefix. */
+export interface PrefixQuery {
   readonly workspace: string;
   readonly isSeeded: boolean;
 }
 
-/** What is to be kept of a sequence. */
-export interface PrefixState {
+/** The state of a sequence that is to be stored. */
+export interface SequenceSnapshot {
   readonly workspace: string;
   readonly tokens: readonly number[];
   readonly seededTokens: number;
-  /** Tokens that the file will hold; as many as `tokens` or more. */
-  readonly stateTokens: number;
+  /** Number of tokens in the file; at least as many as `tokens`. */
+  readonly fileTokens: number;
 }
 
 /**
- * The explicit cache of one engine: sequence states in files of a closed folder, each for a while since its last use.
+ * Storage of the explicit context cache of one engine: sequence states in files of a private folder. An entry expires a
+ * fixed time after its last use.
  *
- * It survives the eviction of live sequences, not the end of the process. What expires or has to make room is forgotten
- * at once; its file goes in the background.
+ * Entries survive the eviction of live sequences, but not the end of the process. An expired or evicted entry is
+ * forgotten at once; its file is deleted in the background.
  */
 export interface PrefixStore {
-  /** The entry that holds most of this prompt for such a run. */
-  find(prompt: readonly number[], run: PrefixRun): PrefixEntry | undefined;
-  /** The entry of exactly the prompt's first `length` tokens. */
-  findExact(prompt: readonly number[], length: number, run: PrefixRun): PrefixEntry | undefined;
-  /** It was used: its time begins anew. */
+  /** Returns the entry that holds the longest prefix of the prompt which the run can reuse. */
+  find(prompt: readonly number[], run: PrefixQuery): PrefixEntry | undefined;
+  /** Returns the entry for exactly the first `length` tokens of the prompt. */
+  findExact(prompt: readonly number[], length: number, run: PrefixQuery): PrefixEntry | undefined;
+  /** Restarts the expiry time of an entry that was used. */
   refresh(entry: PrefixEntry): void;
-  /** Its file turned out to be useless. */
+  /** Removes an entry whose file is unusable. */
   drop(entry: PrefixEntry): void;
   /**
-   * Keeps a state that `write` puts into a file. One of the same tokens is replaced.
-   * @returns false where it is not kept: too large, no room on the disk, or it could not be written (then `warn` heard of it).
+   * Stores a state that `write` puts into a file. Replaces an entry with the same tokens.
+   * @returns false if it was not stored: it is too large, the disk is full, or writing failed (reported through
+   *   `warn`).
    */
-  save(state: PrefixState, write: (file: string) => Promise<void>): Promise<boolean>;
-  /** Forgets what has expired. Every other call does so too. */
-  sweep(): void;
-  /** Resolves when the files of what was forgotten are gone. */
-  settled(): Promise<void>;
+  save(state: SequenceSnapshot, write: (file: string) => Promise<void>): Promise<boolean>;
+  /** Removes expired entries. The other methods do so too. */
+  removeExpired(): void;
+  /** Resolves when the files of all removed entries are deleted. */
+  waitForDeletions(): Promise<void>;
 }
 
 export interface PrefixStoreOptions {
-  /** Its own; whatever lies there is deleted. */
+  /** A folder that belongs to this store; existing files in it are deleted. */
   readonly folder: string;
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly keepMs: number;
+  readonly ttlMs: number;
   readonly workspaceBytesMax: number;
   readonly workspaceEntriesMax: number;
   readonly totalBytesMax: number;
-  /** Bytes to be left free on the disk. */
-  readonly reserveBytes: number;
+  /** Number of bytes that must stay free on the disk. */
+  readonly freeBytesMin: number;
   readonly warn: (message: string) => void;
-  /** Free bytes of the disk. */
-  readonly freeBytes?: () => Promise<number>;
+  /** Returns the free bytes of the disk; tests replace it. */
+  readonly getFreeBytes?: () => Promise<number>;
 }
 
-interface Kept extends PrefixEntry {
+interface StoredPrefix extends PrefixEntry {
   usedAt: number;
 }
 
-/** Tokens of an entry that serve such a run. */
-export const servingTokens = (entry: PrefixEntry, { isSeeded }: Pick<PrefixRun, 'isSeeded'>): number =>
+/** Counts the tokens of an entry that a run can reuse. */
+export const countReusableTokens = (entry: PrefixEntry, { isSeeded }: Pick<PrefixQuery, 'isSeeded'>): number =>
   isSeeded ? entry.seededTokens : entry.tokens.length;
 
 export function createPrefixStore(options: PrefixStoreOptions): PrefixStore {
-  const { folder, clock, keepMs, warn } = options;
-  const freeBytes = options.freeBytes ?? (() => freeBytesOf(folder));
+  const { folder, clock, ttlMs, warn } = options;
+  const getFreeBytes = options.getFreeBytes ?? (() => readFreeBytes(folder));
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const workspaces = new Map<string, Kept[]>();
+  const workspaces = new Map<string, StoredPrefix[]>();
   const deletions = new Set<Promise<void>>();
   let files = 0;
-  /** Learned from the files so far; the first is written to see. */
+  /** Highest ratio seen in the files so far; 0 until the first file is written. */
   let bytesPerToken = 0;
 
-  const everything = (): Kept[] => [...workspaces.values()].flat();
-  const entriesOf = (workspace: string): readonly Kept[] => workspaces.get(workspace) ?? [];
+  const listAll = (): StoredPrefix[] => [...workspaces.values()].flat();
+  const getEntries = (workspace: string): readonly StoredPrefix[] => workspaces.get(workspace) ?? [];
 
   const remove = (file: string): void => {
     const deletion = rm(file, { force: true })
-      .catch((error: unknown) => warn(`a kept state could not be deleted: ${String(error)}`))
+      .catch((error: unknown) => warn(`cannot delete a cached sequence state: ${String(error)}`))
       .then(() => void deletions.delete(deletion));
     deletions.add(deletion);
   };
 
   const drop = (entry: PrefixEntry): void => {
-    const left = entriesOf(entry.workspace).filter((other) => other !== entry);
-    if (left.length === entriesOf(entry.workspace).length) return;
-    if (left.length > 0) workspaces.set(entry.workspace, left);
+    const remaining = getEntries(entry.workspace).filter((other) => other !== entry);
+    if (remaining.length === getEntries(entry.workspace).length) return;
+    if (remaining.length > 0) workspaces.set(entry.workspace, remaining);
     else workspaces.delete(entry.workspace);
     remove(entry.file);
   };
 
-  const sweep = (): void => {
+  const expire = (): void => {
     const now = clock.monotonic();
-    for (const entry of everything()) if (now - entry.usedAt >= keepMs) drop(entry);
+    for (const entry of listAll()) if (now - entry.usedAt >= ttlMs) drop(entry);
   };
 
-  /** Drops the oldest of these until they leave room for so much more. */
-  const dropOldest = (of: readonly Kept[], bytesMax: number, entriesMax: number): void => {
-    let bytes = of.reduce((sum, entry) => sum + entry.bytes, 0);
-    let count = of.length;
-    for (const entry of of.toSorted((a, b) => a.usedAt - b.usedAt)) {
+  /** Drops the least recently used candidates until they fit into both limits. */
+  const dropOldest = (candidates: readonly StoredPrefix[], bytesMax: number, entriesMax: number): void => {
+    let bytes = candidates.reduce((sum, entry) => sum + entry.bytes, 0);
+    let count = candidates.length;
+    for (const entry of candidates.toSorted((a, b) => a.usedAt - b.usedAt)) {
       if (bytes <= bytesMax && count <= entriesMax) return;
       drop(entry);
       bytes -= entry.bytes;
@@ -124,61 +126,63 @@ export function createPrefixStore(options: PrefixStoreOptions): PrefixStore {
     }
   };
 
-  const makeRoom = (workspace: string, bytes: number): void => {
-    dropOldest(entriesOf(workspace), options.workspaceBytesMax - bytes, options.workspaceEntriesMax - 1);
-    dropOldest(everything(), options.totalBytesMax - bytes, Infinity);
+  const evictForBytes = (workspace: string, bytes: number): void => {
+    dropOldest(getEntries(workspace), options.workspaceBytesMax - bytes, options.workspaceEntriesMax - 1);
+    dropOldest(listAll(), options.totalBytesMax - bytes, Infinity);
   };
 
-  const find: PrefixStore['find'] = (prompt, run) => {
-    sweep();
-    return entriesOf(run.workspace)
-      .toSorted((a, b) => servingTokens(b, run) - servingTokens(a, run))
-      .find((entry) => servingTokens(entry, run) > 0 && isBeginning(entry.tokens, prompt));
+  const find: PrefixStore['find'] = (prompt, query) => {
+    expire();
+    return getEntries(query.workspace)
+      .toSorted((a, b) => countReusableTokens(b, query) - countReusableTokens(a, query))
+      .find((entry) => countReusableTokens(entry, query) > 0 && isPrefixOf(entry.tokens, prompt));
   };
 
-  const findSame = ({ workspace, tokens }: Pick<PrefixState, 'workspace' | 'tokens'>): Kept | undefined =>
-    entriesOf(workspace).find((entry) => entry.tokens.length === tokens.length && isBeginning(entry.tokens, tokens));
+  const findEqual = ({ workspace, tokens }: Pick<SequenceSnapshot, 'workspace' | 'tokens'>): StoredPrefix | undefined =>
+    getEntries(workspace).find((entry) => entry.tokens.length === tokens.length && isPrefixOf(entry.tokens, tokens));
 
   return {
     find,
-    findExact(prompt, length, run) {
-      sweep();
-      return entriesOf(run.workspace).find(
+    findExact(prompt, length, query) {
+      expire();
+      return getEntries(query.workspace).find(
         (entry) =>
-          entry.tokens.length === length && servingTokens(entry, run) === length && isBeginning(entry.tokens, prompt),
+          entry.tokens.length === length &&
+          countReusableTokens(entry, query) === length &&
+          isPrefixOf(entry.tokens, prompt),
       );
     },
     refresh(entry) {
-      const kept = entriesOf(entry.workspace).find((other) => other === entry);
-      if (kept) kept.usedAt = clock.monotonic();
+      const stored = getEntries(entry.workspace).find((other) => other === entry);
+      if (stored) stored.usedAt = clock.monotonic();
     },
     drop,
     async save(state, write) {
-      sweep();
-      const { workspace, tokens, seededTokens, stateTokens } = state;
+      expire();
+      const { workspace, tokens, seededTokens, fileTokens } = state;
       const bytesMax = Math.min(options.workspaceBytesMax, options.totalBytesMax);
-      const expected = Math.ceil(stateTokens * bytesPerToken);
-      if (expected > bytesMax) return false;
-      makeRoom(workspace, expected);
+      const expectedBytes = Math.ceil(fileTokens * bytesPerToken);
+      if (expectedBytes > bytesMax) return false;
+      evictForBytes(workspace, expectedBytes);
       const file = join(folder, `${++files}.state`);
       let bytes: number;
       try {
-        if ((await freeBytes()) < expected + options.reserveBytes) throw new Error('the disk is nearly full');
+        if ((await getFreeBytes()) < expectedBytes + options.freeBytesMin) throw new Error('the disk is nearly full');
         await write(file);
         bytes = (await stat(file)).size;
       } catch (error) {
-        warn(`a state could not be kept: ${String(error)}`);
+        warn(`cannot store a sequence state: ${String(error)}`);
         remove(file);
         return false;
       }
-      bytesPerToken = Math.max(bytesPerToken, bytes / stateTokens);
+      bytesPerToken = Math.max(bytesPerToken, bytes / fileTokens);
       if (bytes > bytesMax) {
         remove(file);
         return false;
       }
-      const same = findSame(state);
-      if (same) drop(same);
-      makeRoom(workspace, bytes);
+      const existing = findEqual(state);
+      if (existing) drop(existing);
+      evictForBytes(workspace, bytes);
       const entry = {
         workspace,
         tokens: Uint32Array.from(tokens),
@@ -187,25 +191,25 @@ export function createPrefixStore(options: PrefixStoreOptions): PrefixStore {
         bytes,
         usedAt: clock.monotonic(),
       };
-      workspaces.set(workspace, [...entriesOf(workspace), entry]);
+      workspaces.set(workspace, [...getEntries(workspace), entry]);
       return true;
     },
-    sweep,
-    async settled() {
+    removeExpired: expire,
+    async waitForDeletions() {
       await Promise.all(deletions);
     },
   };
 }
 
-/** Most that differ do so at their ends, which are looked at first. */
-function isBeginning(tokens: Uint32Array, prompt: readonly number[]): boolean {
+/** Compares the last token first, because most different prompts differ near the end of the prefix. */
+function isPrefixOf(tokens: Uint32Array, prompt: readonly number[]): boolean {
   const last = tokens.length - 1;
   if (tokens.length > prompt.length || tokens[last] !== prompt[last]) return false;
   for (let at = 0; at < last; at++) if (tokens[at] !== prompt[at]) return false;
   return true;
 }
 
-async function freeBytesOf(folder: string): Promise<number> {
+async function readFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }

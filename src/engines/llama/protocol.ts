@@ -1,11 +1,11 @@
-import type { Excess } from '../../core/error.ts';
+import type { TokenOverflow } from '../../core/error.ts';
 import type { FinishReason } from '../../core/event.ts';
 import type { Sampling } from '../../core/request.ts';
 import type { EngineInput, EngineRequest, LoadedModel } from '../engine.ts';
-import type { EngineUp } from '../engine-process.ts';
+import type { EngineEndpoint } from '../engine-process.ts';
 
 /**
- * What the engine process and its clients say to each other: HTTP on a Unix domain socket.
+ * Messages between the engine process and its clients: HTTP on a Unix domain socket.
  *
  *   GET  /model     -> LoadedModel
  *   GET  /health    -> Health
@@ -15,32 +15,32 @@ import type { EngineUp } from '../engine-process.ts';
  *   POST /rank      RankingRequest -> Rankings, or 4xx/5xx and a Refusal
  *   POST /generate  GenerateCall  -> 200 and one Line per line (NDJSON), or 4xx/5xx and a Refusal
  *
- * Closing the connection cancels. `curl --unix-socket SOCKET http://engine/generate -d '{…}'` can drive it.
+ * Closing the connection cancels a request. Works with `curl --unix-socket SOCKET http://engine/generate -d '{…}'`.
  */
 export interface GenerateCall extends Omit<EngineRequest, 'input' | 'sampling'> {
   readonly input: TokenInput;
-  /** As in the request; a map is a list of pairs in JSON. */
+  /** As in `EngineRequest`, but with the map as a list of pairs, for JSON. */
   readonly sampling: Omit<Sampling, 'logitBias'> & {
     readonly logitBias?: readonly (readonly [token: number, bias: number])[];
   };
 }
 
-/** This engine renders nothing: it takes prompts. */
+/** Input of this engine, which renders no chat templates: prompts only. */
 export type TokenInput = Exclude<EngineInput, { readonly type: 'messages' }>;
 
-export interface WireAlternative {
+export interface LineAlternative {
   readonly id: number;
   readonly bytes: readonly number[];
-  /** null: extremely low. */
+  /** null: below the smallest reported value. */
   readonly logprob: number | null;
 }
 
-/** A token, and the most likely ones at its place, best first. */
-export interface WireLogprob extends WireAlternative {
-  readonly top: readonly WireAlternative[];
+/** Log probability of a token, and the most likely tokens at its position, best first. */
+export interface LineLogprob extends LineAlternative {
+  readonly top: readonly LineAlternative[];
 }
 
-export type Line =
+export type OutputLine =
   | {
       readonly type: 'started';
       readonly promptTokens: number;
@@ -50,42 +50,42 @@ export type Line =
   | {
       readonly type: 'token';
       readonly choice: number;
-      /** Position of the phase it belongs to. */
+      /** Index of the phase that the text belongs to. */
       readonly phase: number;
-      /** The token sampled last. */
+      /** Id of the token that was sampled last. */
       readonly id: number;
-      /** Sampled tokens since the line before: the text may stand for several. */
+      /** Number of tokens sampled since the previous line: one text may stand for several tokens. */
       readonly tokens: number;
-      /** What may be said now: halves of characters and possible beginnings of a stop string are held back. */
+      /** Text to output now. Incomplete characters and possible beginnings of a stop string are held back. */
       readonly text: string;
-      /** With logprobs only: the tokens whose text is now out, in order. */
-      readonly logprobs?: readonly WireLogprob[];
+      /** Only if requested: log probabilities of the tokens whose text is complete now, in order. */
+      readonly logprobs?: readonly LineLogprob[];
     }
   | { readonly type: 'choice-finished'; readonly choice: number; readonly reason: FinishReason; readonly stop?: string }
-  | { readonly type: 'finished'; readonly counts: Counts; readonly timings: Timings }
+  | { readonly type: 'finished'; readonly counts: TokenCounts; readonly timings: RequestTimings }
   | {
       readonly type: 'failed';
       readonly kind: FailureKind;
       readonly message: string;
-      /** The field of the call at fault, in the callers' spelling. */
+      /** The request field at fault, in the spelling of the API. */
       readonly param?: string;
     };
 
-export interface Counts {
+export interface TokenCounts {
   readonly promptTokens: number;
   readonly cachedTokens: number;
-  /** Sampled tokens of all choices and phases, without end-of-generation tokens. */
+  /** Number of sampled tokens of all choices and phases, without end-of-generation tokens. */
   readonly completionTokens: number;
-  /** Of these, tokens of thoughts. */
+  /** Number of these tokens that belong to thought phases. */
   readonly thoughtTokens: number;
-  /** Tokens that this request added to the explicit cache; absent when it marked nothing. */
+  /** Number of tokens that this request added to the explicit cache; absent if the prompt has no cache marks. */
   readonly cacheCreationTokens?: number;
-  /** It marked something, and a kept beginning of its prompt was written or found. */
+  /** Present if the prompt has cache marks, and a cached prefix was written or found. */
   readonly usesExplicitCache?: true;
 }
 
-/** Milliseconds. */
-export interface Timings {
+/** Durations in milliseconds. */
+export interface RequestTimings {
   readonly queueMs: number;
   readonly prefillMs: number;
   readonly decodeMs: number;
@@ -102,18 +102,18 @@ export type FailureKind =
   | 'draining'
   | 'internal';
 
-/** Body of an answer other than 200. */
-export interface Refusal {
+/** Body of a response with a status other than 200. */
+export interface EngineRefusal {
   readonly kind: FailureKind;
   readonly message: string;
-  /** The field of the call at fault, in the callers' spelling. */
+  /** The request field at fault, in the spelling of the API. */
   readonly param?: string;
   readonly retryAfterSeconds?: number;
-  /** Of `too-long`. */
-  readonly excess?: Excess;
+  /** Present for `too-long`. */
+  readonly excess?: TokenOverflow;
 }
 
-export interface Health {
+export interface SchedulerHealth {
   readonly busySequences: number;
   readonly sequences: number;
   readonly queued: number;
@@ -121,8 +121,8 @@ export interface Health {
   readonly tokens: number;
 }
 
-/** Passed to the process as one JSON argument. */
-export interface ProcessOptions {
+/** Options of the engine process, passed as one JSON argument. */
+export interface LlamaProcessArguments {
   readonly socket: string;
   /** Required on every call when the socket is a loopback TCP address. */
   readonly token?: string;
@@ -131,16 +131,16 @@ export interface ProcessOptions {
   readonly sequences: number;
   readonly threads: number;
   readonly gpu: 'auto' | false;
-  readonly queuePlacesMax: number;
+  readonly queueLengthMax: number;
   readonly queueWaitMsMax: number;
-  /** A folder for saved sequence states; 0700. */
+  /** Folder for saved sequence states, with mode 0700. */
   readonly stateFolder: string;
 }
 
-/** The one line on standard output that says that calls are welcome. */
-export interface Ready {
+/** The one line on standard output that reports that the process accepts requests. */
+export interface ReadyMessage {
   readonly ready: true;
   readonly model: LoadedModel;
 }
 
-export type LlamaUp = EngineUp<LoadedModel>;
+export type LlamaEndpoint = EngineEndpoint<LoadedModel>;

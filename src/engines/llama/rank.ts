@@ -1,40 +1,42 @@
 import type { RankingEngine } from '../engine.ts';
-import type { SideWorkNeeds } from './embed.ts';
+import type { SideWorkDeps } from './embed.ts';
 import type { NativeModel } from './native-model.ts';
-import { createOpened } from './opened.ts';
-import { RefusedError } from './refused-error.ts';
-import { textTokens, tooLong } from './text-tokens.ts';
+import { createLazyLoader } from './lazy-loader.ts';
+import { RefusalError } from './refusal-error.ts';
+import { tokenizeText, createTooLongError } from './tokenize-text.ts';
 
-/** What the engine process does for `RankingEngine.rank`, with RefusedError for refusals. */
-export type Rank = RankingEngine['rank'];
+/** Ranks documents in the engine process; throws RefusalError for a rejected request. */
+export type RankDocuments = RankingEngine['rank'];
 
-/** Scores documents, one at a time between two ticks of the scheduler. The context for it is made when it is asked for first. */
-export function createRank(model: NativeModel, { between, turns }: SideWorkNeeds): Rank {
-  const opened = createOpened(() => model.openRanking());
+/** Creates the ranking function. It scores one document at a time, between ticks, in a context created on first use. */
+export function createRank(model: NativeModel, { between, taskQueue }: SideWorkDeps): RankDocuments {
+  const open = createLazyLoader(() => model.openRanking());
 
   return async ({ owner, query, documents }, signal) => {
-    const native = await opened();
-    if (!native)
-      throw new RefusedError({
+    const ranking = await open();
+    if (!ranking)
+      throw new RefusalError({
         kind: 'unsupported',
-        message: 'This model was not trained to rank documents.',
+        message: 'This model is not a reranking model.',
         param: 'model',
       });
-    const max = native.tokensMax;
-    // Far too long texts are found before the library reads all of them.
-    if (textTokens(model, query, max).length === 0) throw tooLong(query, { tokens: 0, max });
+    const tokensMax = ranking.tokensMax;
+    // Rejects texts that are far too long before the library reads all of them.
+    if (tokenizeText(model, query, tokensMax).length === 0)
+      throw createTooLongError(query, { tokens: 0, tokensMax: tokensMax });
     let tokens = 0;
     for (const document of documents) {
-      textTokens(model, document, max);
-      const together = native.tokens(query.text, document.text);
-      if (together > max) throw tooLong(document, { tokens: `with the query ${together}`, max });
-      tokens += together;
-      // Between two texts everybody else is served.
+      tokenizeText(model, document, tokensMax);
+      const pairTokens = ranking.countTokens(query.text, document.text);
+      if (pairTokens > tokensMax)
+        throw createTooLongError(document, { tokens: `with the query ${pairTokens}`, tokensMax: tokensMax });
+      tokens += pairTokens;
+      // Gives other requests a chance to run between two texts.
       await new Promise((resolve) => setImmediate(resolve));
     }
-    const scores = await turns.run(
+    const scores = await taskQueue.run(
       owner,
-      documents.map((document) => () => between(() => native.score(query.text, document.text))),
+      documents.map((document) => () => between(() => ranking.score(query.text, document.text))),
       signal,
     );
     return { scores, tokens };

@@ -1,17 +1,20 @@
-/** Where a token's logits lie in the last batch. */
-export type LogitPlace = number & { readonly __logitPlace: never };
+/** Index of a token's logits in the last batch. */
+export type LogitsIndex = number & { readonly __logitPlace: never };
 
 export interface BindingSampler {
   applyConfig(config: Record<string, unknown>): void;
   dispose(): void;
 }
 
-/** The part of the library's binding that looks at logits. */
+/** The methods of the library's internal binding that read logits. */
 export interface SamplingBinding {
-  sampleToken(place: LogitPlace, sampler: BindingSampler): Promise<number>;
-  /** `probabilities` alternates token and share, best first, of what the sampler left; `confidence` is the token's share. */
+  sampleToken(logitsIndex: LogitsIndex, sampler: BindingSampler): Promise<number>;
+  /**
+   * `probabilities` alternates tokens and their shares among the tokens that the sampler keeps, best first.
+   * `confidence` is the share of the sampled token.
+   */
   sampleToken(
-    place: LogitPlace,
+    logitsIndex: LogitsIndex,
     sampler: BindingSampler,
     probabilities: boolean,
     confidence: boolean,
@@ -20,77 +23,84 @@ export interface SamplingBinding {
 
 export interface RawLogprobs {
   readonly token: number | undefined;
-  /** Best first. */
+  /** Most likely tokens, best first. */
   readonly top: readonly { readonly token: number; readonly logprob: number }[];
 }
 
-interface Needs {
+interface RawProbabilitiesDeps {
   readonly binding: SamplingBinding;
-  readonly newSampler: (config: Record<string, unknown>) => BindingSampler;
+  readonly createSampler: (config: Record<string, unknown>) => BindingSampler;
   readonly vocabularySize: number;
 }
 
-/** Candidates read at first; a sampled token is seldom further down. */
-const CANDIDATES = 64;
+/** Number of candidates read at first; a sampled token rarely ranks lower. */
+const CANDIDATE_COUNT = 64;
 
-/** Tokens less likely than this share of the best one do not count: in single precision their sum changes nothing. */
-const SHARE_MIN = 1e-8;
+/** Tokens below this share of the best token are ignored: in single precision, their sum changes nothing. */
+const RELATIVE_SHARE_MIN = 1e-8;
 
 /**
  * Reads the model's own log probabilities, before any sampling option.
  *
- * The binding gives shares among the tokens that a sampler leaves, and sorts those. Two samplers of our own are put
- * together: one knows the shares of the first candidates among themselves, the other the share of one token in
- * (practically) the whole vocabulary. Asking for everything at once costs 42 ms a token at 152,000 entries; this 2 to 13.
+ * The binding returns shares among the tokens that a sampler keeps, and sorts those tokens. Two samplers are combined:
+ * one returns the shares of the best candidates among themselves, the other the share of one token in practically the
+ * whole vocabulary. Reading the whole vocabulary at once takes 42 ms a token at 152,000 entries; this method takes 2 to
+ * 13 ms.
  */
-export function createRawProbabilities({ binding, newSampler, vocabularySize }: Needs) {
-  const first = newSampler({ temperature: 1, topK: CANDIDATES, seed: 1 });
-  const wholeConfig = { temperature: 1, minP: SHARE_MIN };
-  const whole = newSampler({ ...wholeConfig, seed: 1 });
-  const greedy = newSampler({});
+export function createRawProbabilities({ binding, createSampler, vocabularySize }: RawProbabilitiesDeps) {
+  const candidateSampler = createSampler({ temperature: 1, topK: CANDIDATE_COUNT, seed: 1 });
+  const vocabularyConfig = { temperature: 1, minP: RELATIVE_SHARE_MIN };
+  const vocabularySampler = createSampler({ ...vocabularyConfig, seed: 1 });
+  const greedySampler = createSampler({});
 
-  const candidates = async (place: LogitPlace, sampler: BindingSampler): Promise<Map<number, number>> => {
-    const [, shares = []] = await binding.sampleToken(place, sampler, true, false);
-    const logs = new Map<number, number>();
-    for (let i = 0; i + 1 < shares.length; i += 2) logs.set(shares[i] ?? 0, Math.log(shares[i + 1] ?? 0));
-    return logs;
+  const readCandidates = async (logitsIndex: LogitsIndex, sampler: BindingSampler): Promise<Map<number, number>> => {
+    const [, shares = []] = await binding.sampleToken(logitsIndex, sampler, true, false);
+    const logarithms = new Map<number, number>();
+    for (let i = 0; i + 1 < shares.length; i += 2) logarithms.set(shares[i] ?? 0, Math.log(shares[i + 1] ?? 0));
+    return logarithms;
   };
 
-  /** What has to be added to a candidate's logarithm: any one token known on both sides tells. */
-  const shiftOf = async (place: LogitPlace, logs: ReadonlyMap<number, number>): Promise<number> => {
-    // Drawn anew from the same seed: the same logits give the same figures, to the last bit. (A seed that does not change
-    // would not be taken up.)
-    whole.applyConfig({ ...wholeConfig, seed: 2 });
-    whole.applyConfig({ ...wholeConfig, seed: 1 });
-    const [drawn, , share = 1] = await binding.sampleToken(place, whole, false, true);
-    const known = logs.get(drawn);
-    if (known !== undefined) return Math.log(share) - known;
-    const [best, , bestShare = 1] = await binding.sampleToken(place, greedy, false, true);
-    return Math.log(bestShare) - (logs.get(best) ?? 0);
+  /**
+   * Returns the offset from a candidate's logarithm to its true one. Any token known from both samplers provides it.
+   */
+  const computeShift = async (logitsIndex: LogitsIndex, logarithms: ReadonlyMap<number, number>): Promise<number> => {
+    // Resetting the seed makes the same logits give the same numbers, to the last bit. The seed changes twice, because
+    // the binding ignores a seed that stays the same.
+    vocabularySampler.applyConfig({ ...vocabularyConfig, seed: 2 });
+    vocabularySampler.applyConfig({ ...vocabularyConfig, seed: 1 });
+    const [drawn, , share = 1] = await binding.sampleToken(logitsIndex, vocabularySampler, false, true);
+    const candidateLogarithm = logarithms.get(drawn);
+    if (candidateLogarithm !== undefined) return Math.log(share) - candidateLogarithm;
+    const [best, , bestShare = 1] = await binding.sampleToken(logitsIndex, greedySampler, false, true);
+    return Math.log(bestShare) - (logarithms.get(best) ?? 0);
   };
 
-  return inTurn(async (place: LogitPlace, { top, token }: { top: number; token: number }): Promise<RawLogprobs> => {
-    let logs = await candidates(place, first);
-    if (!logs.has(token)) {
-      const all = newSampler({ temperature: 1, topK: vocabularySize, seed: 1 });
-      logs = await candidates(place, all);
-      all.dispose();
-    }
-    const shift = await shiftOf(place, logs);
-    const own = logs.get(token);
-    return {
-      token: own === undefined ? undefined : own + shift,
-      top: [...logs].slice(0, top).map(([id, log]) => ({ token: id, logprob: log + shift })),
-    };
-  });
+  return serialize(
+    async (logitsIndex: LogitsIndex, { top, token }: { top: number; token: number }): Promise<RawLogprobs> => {
+      let logarithms = await readCandidates(logitsIndex, candidateSampler);
+      if (!logarithms.has(token)) {
+        const fullSampler = createSampler({ temperature: 1, topK: vocabularySize, seed: 1 });
+        logarithms = await readCandidates(logitsIndex, fullSampler);
+        fullSampler.dispose();
+      }
+      const shift = await computeShift(logitsIndex, logarithms);
+      const logarithm = logarithms.get(token);
+      return {
+        token: logarithm === undefined ? undefined : logarithm + shift,
+        top: [...logarithms]
+          .slice(0, top)
+          .map(([id, candidateLogarithm]) => ({ token: id, logprob: candidateLogarithm + shift })),
+      };
+    },
+  );
 }
 
-/** One call after the other: a sampler of the binding has one buffer and works on a thread of its own. */
-function inTurn<A extends readonly unknown[], R>(work: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
-  let last: Promise<unknown> = Promise.resolve();
+/** Runs one call at a time: a sampler of the binding has a single buffer and works on its own thread. */
+function serialize<A extends readonly unknown[], R>(call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
+  let previous: Promise<unknown> = Promise.resolve();
   return (...args) => {
-    const result = last.then(() => work(...args));
-    last = result.catch(() => undefined);
+    const result = previous.then(() => call(...args));
+    previous = result.catch(() => undefined);
     return result;
   };
 }

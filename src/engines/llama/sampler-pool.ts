@@ -1,39 +1,40 @@
 import { assert } from '../../lib/assert.ts';
 import type { BindingSampler } from './raw-probabilities.ts';
 
-/** Samplers that stand ready beyond the busy ones. Ours: a burst's worth; the rest is left to the garbage collector. */
-const SPARE_MAX = 16;
+/** Idle samplers kept for reuse: enough for a burst of requests. Chosen by Parley; others are garbage-collected. */
+const IDLE_SAMPLERS_MAX = 16;
 
 export interface SamplerPool {
-  /** A sampler that knows nothing but this configuration. */
-  take(config: Readonly<Record<string, unknown>>): BindingSampler;
-  giveBack(sampler: BindingSampler): void;
+  /** Returns a sampler with this configuration and no other state. */
+  acquire(config: Readonly<Record<string, unknown>>): BindingSampler;
+  release(sampler: BindingSampler): void;
 }
 
 /**
- * Samplers of the binding, used again.
+ * Reuses samplers of the native binding.
  *
- * Each holds a candidate for every token of the vocabulary (1.8 MB at 152,000), which its `dispose` keeps until the
- * garbage collector comes by, and that sees no need to: a sampler per request grew the process by 0.6 MB each.
+ * Each sampler holds a candidate for every token of the vocabulary (1.8 MB at 152,000 tokens). `dispose` frees this
+ * memory only at the next garbage collection, which the native memory does not trigger: one sampler per request made
+ * the process grow by 0.6 MB per request.
  */
 export function createSamplerPool(create: () => BindingSampler): SamplerPool {
-  const spare: BindingSampler[] = [];
+  const idle: BindingSampler[] = [];
   const busy = new Set<BindingSampler>();
   return {
-    take(config) {
-      const sampler = spare.pop() ?? create();
+    acquire(config) {
+      const sampler = idle.pop() ?? create();
       const { seed } = config;
-      // A seed that does not change would go on where the last answer ended.
+      // An unchanged seed would not reset the generator, which would continue from the last answer.
       if (typeof seed === 'number') sampler.applyConfig({ ...config, seed: (seed ^ 1) >>> 0 });
       sampler.applyConfig(config);
       busy.add(sampler);
       return sampler;
     },
-    giveBack(sampler) {
-      assert(busy.delete(sampler), 'a sampler is given back once');
-      // Lets go of its grammar, and of what penalties remember.
+    release(sampler) {
+      assert(busy.delete(sampler), 'a sampler is released once');
+      // Releases the grammar and the tokens that penalties remember.
       sampler.applyConfig({});
-      if (spare.length < SPARE_MAX) spare.push(sampler);
+      if (idle.length < IDLE_SAMPLERS_MAX) idle.push(sampler);
       else sampler.dispose();
     },
   };

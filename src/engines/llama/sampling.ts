@@ -1,18 +1,18 @@
 import type { SampledToken } from '../choice-output.ts';
 import type { GrammarGuard } from './grammar-guard.ts';
-import type { Choice, Job } from './job.ts';
+import type { JobChoice, GenerationJob } from './job.ts';
 import type { NativeModel, NativeSampler } from './native-model.ts';
-import type { LogitPlace } from './raw-probabilities.ts';
-import type { WireAlternative, WireLogprob } from './protocol.ts';
+import type { LogitsIndex } from './raw-probabilities.ts';
+import type { LineAlternative, LineLogprob } from './protocol.ts';
 
-/** A sampler for one phase of one answer; penalties go on from `history`. */
-export function newSampler(
+/** Creates the sampler for one phase of a choice. Penalties continue from `history`. */
+export function createPhaseSampler(
   model: NativeModel,
-  { call, gbnf }: Job,
-  of: { readonly seed: number; readonly phase: number; readonly history: readonly number[] },
+  { call, gbnfByPhase }: GenerationJob,
+  options: { readonly seed: number; readonly phase: number; readonly history: readonly number[] },
 ): NativeSampler {
   const { sampling } = call;
-  const grammar = gbnf.get(of.phase);
+  const grammar = gbnfByPhase.get(options.phase);
   return model.createSampler({
     temperature: sampling.temperature ?? 1,
     topP: sampling.topP ?? 1,
@@ -22,40 +22,49 @@ export function newSampler(
     presencePenalty: sampling.presencePenalty ?? 0,
     frequencyPenalty: sampling.frequencyPenalty ?? 0,
     logitBias: sampling.logitBias ?? [],
-    seed: of.seed,
-    history: of.history,
+    seed: options.seed,
+    history: options.history,
     ...(grammar === undefined ? {} : { grammar: model.createGrammar(grammar) }),
   });
 }
 
-/** The next token of an answer, with what it says and how likely it was. */
+/** Samples the next token of a choice, with its bytes and, if requested, its log probabilities. */
 export async function sampleToken(
   model: NativeModel,
   guard: GrammarGuard,
-  { choice, place }: { readonly choice: Choice; readonly place: LogitPlace },
-): Promise<SampledToken<WireLogprob>> {
-  const { call, gbnf, endTokens, markerTokens } = choice.job;
-  const sampled = choice.sampler.sample(place);
-  const id = await (gbnf.has(choice.output.phase) ? guard.watch(sampled, choice) : sampled);
-  if (id === undefined || model.isEnd(id) || endTokens.has(id)) return { id: id ?? -1, bytes: NO_BYTES, isEnd: true };
-  // A control token is structure, not text, unless the family says that it opens something.
+  { choice, logitsIndex }: { readonly choice: JobChoice; readonly logitsIndex: LogitsIndex },
+): Promise<SampledToken<LineLogprob>> {
+  const { call, gbnfByPhase, endTokens, markerTokens } = choice.job;
+  const sampled = choice.sampler.sample(logitsIndex);
+  const id = await (gbnfByPhase.has(choice.output.phase) ? guard.watch(sampled, choice) : sampled);
+  if (id === undefined || model.isEnd(id) || endTokens.has(id))
+    return { id: id ?? -1, bytes: NO_BYTES, isEndToken: true };
+  // Control tokens are structure, not text, unless the model family lists them as markers.
   const bytes = model.isControl(id) && !markerTokens.has(id) ? NO_BYTES : model.tokenBytes(id);
-  if (!call.logprobs || choice.output.kind !== 'answer') return { id, bytes, isEnd: false };
-  return { id, bytes, isEnd: false, logprobs: await readLogprobs(model, place, { token: id, top: call.logprobs.top }) };
+  if (!call.logprobs || choice.output.kind !== 'answer') return { id, bytes, isEndToken: false };
+  return {
+    id,
+    bytes,
+    isEndToken: false,
+    logprobs: await readLogprobs(model, logitsIndex, { token: id, top: call.logprobs.top }),
+  };
 }
 
 const NO_BYTES = new Uint8Array();
 
 async function readLogprobs(
   model: NativeModel,
-  place: LogitPlace,
-  wanted: { token: number; top: number },
-): Promise<WireLogprob> {
-  const raw = await model.topLogprobs(place, wanted);
-  const entry = (id: number, logprob: number | undefined): WireAlternative => ({
+  logitsIndex: LogitsIndex,
+  request: { token: number; top: number },
+): Promise<LineLogprob> {
+  const raw = await model.topLogprobs(logitsIndex, request);
+  const toAlternative = (id: number, logprob: number | undefined): LineAlternative => ({
     id,
     bytes: [...model.tokenBytes(id)],
     logprob: logprob === undefined || !Number.isFinite(logprob) ? null : Math.min(0, logprob),
   });
-  return { ...entry(wanted.token, raw.token), top: raw.top.map((other) => entry(other.token, other.logprob)) };
+  return {
+    ...toAlternative(request.token, raw.token),
+    top: raw.top.map((other) => toAlternative(other.token, other.logprob)),
+  };
 }

@@ -1,121 +1,122 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRoom } from './__fixtures__/scheduler-room.ts';
-import type { Heard, Room } from './__fixtures__/scheduler-room.ts';
+import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
+import type { TestRequest, TestScheduler } from './__fixtures__/test-scheduler.ts';
 
-/** Tokens that were evaluated. */
-const evaluated = (room: Room): number => room.model.decodes.flat().reduce((sum, item) => sum + item.tokens.length, 0);
+/** Counts the tokens that were evaluated. */
+const evaluated = (setup: TestScheduler): number =>
+  setup.model.decodes.flat().reduce((sum, item) => sum + item.tokens.length, 0);
 
-describe('a prefix', () => {
-  it('is reused within its workspace, and cachedTokens says how much was', async () => {
-    const room = createRoom();
+describe('createScheduler: prefix reuse', () => {
+  it('reuses a prefix within its workspace, and reports cachedTokens', async () => {
+    const setup = createTestScheduler();
     const prompt = 'x'.repeat(100);
-    const first = await room.run({ prompt, maxTokens: 5 });
-    assert.equal(first.started().cachedTokens, 0);
-    const before = evaluated(room);
-    const again = await room.run({ prompt: `${prompt}yy`, maxTokens: 1 });
-    assert.equal(again.started().cachedTokens, 100);
-    assert.equal(again.finished().counts.cachedTokens, 100);
-    assert.equal(evaluated(room) - before, 2);
+    const first = await setup.run({ prompt, maxTokens: 5 });
+    assert.equal(first.getStarted().cachedTokens, 0);
+    const before = evaluated(setup);
+    const again = await setup.run({ prompt: `${prompt}yy`, maxTokens: 1 });
+    assert.equal(again.getStarted().cachedTokens, 100);
+    assert.equal(again.getFinished().counts.cachedTokens, 100);
+    assert.equal(evaluated(setup) - before, 2);
   });
 
-  it('is never all of a prompt: the last token is evaluated for its logits', async () => {
-    const room = createRoom();
-    const first = await room.run({ prompt: 'the same', maxTokens: 5 });
-    const again = await room.run({ prompt: 'the same', maxTokens: 5 });
-    assert.equal(again.started().cachedTokens, 'the same'.length - 1);
-    assert.equal(again.text(), first.text());
+  it('evaluates at least the last token of a prompt, for its logits', async () => {
+    const setup = createTestScheduler();
+    const first = await setup.run({ prompt: 'the same', maxTokens: 5 });
+    const again = await setup.run({ prompt: 'the same', maxTokens: 5 });
+    assert.equal(again.getStarted().cachedTokens, 'the same'.length - 1);
+    assert.equal(again.getText(), first.getText());
   });
 
-  it('is not reused by another workspace', async () => {
-    const room = createRoom({ sequences: 1 });
+  it('does not reuse a prefix of another workspace', async () => {
+    const setup = createTestScheduler({ sequences: 1 });
     const prompt = 'x'.repeat(100);
-    await room.run({ prompt, workspace: 'a', maxTokens: 1 });
-    const other = await room.run({ prompt, workspace: 'b', maxTokens: 1 });
-    assert.equal(other.started().cachedTokens, 0);
-    const back = await room.run({ prompt, workspace: 'a', maxTokens: 1 });
-    assert.equal(back.started().cachedTokens, 0);
+    await setup.run({ prompt, workspace: 'a', maxTokens: 1 });
+    const other = await setup.run({ prompt, workspace: 'b', maxTokens: 1 });
+    assert.equal(other.getStarted().cachedTokens, 0);
+    const back = await setup.run({ prompt, workspace: 'a', maxTokens: 1 });
+    assert.equal(back.getStarted().cachedTokens, 0);
   });
 
-  it('is copied from a sequence that is busy', async () => {
+  it('copies a prefix from a busy sequence', async () => {
     const prompt = 'x'.repeat(100);
-    let second: Promise<Heard> | undefined;
-    const room = createRoom({
+    let second: Promise<TestRequest> | undefined;
+    const setup = createTestScheduler({
       onDecode: (items) => {
-        if (items.some((item) => item.at > 105)) second ??= room.run({ prompt: `${prompt}b`, maxTokens: 3 });
+        if (items.some((item) => item.position > 105)) second ??= setup.run({ prompt: `${prompt}b`, maxTokens: 3 });
       },
     });
-    await room.run({ prompt, maxTokens: 30 });
-    const heard = await second;
-    assert.equal(heard?.started().cachedTokens, 100);
-    assert.equal(room.model.copies.length, 1);
-    const alone = await createRoom().run({ prompt: `${prompt}b`, maxTokens: 3 });
-    assert.equal(heard?.text(), alone.text());
+    await setup.run({ prompt, maxTokens: 30 });
+    const request = await second;
+    assert.equal(request?.getStarted().cachedTokens, 100);
+    assert.equal(setup.model.copies.length, 1);
+    const alone = await createTestScheduler().run({ prompt: `${prompt}b`, maxTokens: 3 });
+    assert.equal(request?.getText(), alone.getText());
   });
 
-  it('is evaluated again by a model that cannot forget a tail', async () => {
-    const room = createRoom({ sequences: 1, canTruncate: false });
-    const first = await room.run({ prompt: 'the same', maxTokens: 5 });
-    const again = await room.run({ prompt: 'the same', maxTokens: 5 });
-    assert.equal(again.started().cachedTokens, 0);
-    assert.equal(again.text(), first.text());
+  it('evaluates the prefix again if the model cannot truncate', async () => {
+    const setup = createTestScheduler({ sequences: 1, canTruncate: false });
+    const first = await setup.run({ prompt: 'the same', maxTokens: 5 });
+    const again = await setup.run({ prompt: 'the same', maxTokens: 5 });
+    assert.equal(again.getStarted().cachedTokens, 0);
+    assert.equal(again.getText(), first.getText());
   });
 });
 
-describe('a seeded run', () => {
+describe('createScheduler: seeded runs', () => {
   const seeded = { sampling: { seed: 7 } };
-  /** Items of the run, told from the others' by its prompt's length. */
-  const batchesOf = (room: Room, sequence: number) =>
-    room.model.decodes.filter((items) => items.some((item) => item.sequence === sequence));
+  /** Batches that contain the sequence. */
+  const batchesOf = (setup: TestScheduler, sequence: number) =>
+    setup.model.decodes.filter((items) => items.some((item) => item.sequence === sequence));
 
-  it('is evaluated alone in its batches, its prompt in slices of 16', async () => {
-    const room = createRoom();
-    const others = [room.submit({ prompt: 'ab', maxTokens: 40 }), room.submit({ prompt: 'cd', maxTokens: 40 })];
-    const heard = await room.run({ ...seeded, prompt: 'x'.repeat(40), maxTokens: 8 });
-    await Promise.all(others.map((other) => other.over));
-    const batches = batchesOf(room, 2);
+  it('are evaluated alone in their batches, with the prompt in slices of 16', async () => {
+    const setup = createTestScheduler();
+    const others = [setup.submit({ prompt: 'ab', maxTokens: 40 }), setup.submit({ prompt: 'cd', maxTokens: 40 })];
+    const request = await setup.run({ ...seeded, prompt: 'x'.repeat(40), maxTokens: 8 });
+    await Promise.all(others.map((other) => other.closed));
+    const batches = batchesOf(setup, 2);
     assert.ok(batches.every((items) => items.length === 1));
     assert.deepEqual(
       batches.map(([item]) => item?.tokens.length),
       [16, 16, 8, ...Array.from({ length: 7 }, () => 1)],
     );
-    const alone = await createRoom().run({ ...seeded, prompt: 'x'.repeat(40), maxTokens: 8 });
-    assert.equal(heard.text(), alone.text());
+    const alone = await createTestScheduler().run({ ...seeded, prompt: 'x'.repeat(40), maxTokens: 8 });
+    assert.equal(request.getText(), alone.getText());
   });
 
-  it('gives the same text again, and another seed another', async () => {
-    const room = createRoom();
-    const a = await room.run({ ...seeded, maxTokens: 20 });
-    const b = await room.run({ ...seeded, maxTokens: 20 });
-    const c = await room.run({ sampling: { seed: 8 }, maxTokens: 20 });
-    assert.equal(a.text(), b.text());
-    assert.notEqual(a.text(), c.text());
+  it('give the same text again, and another text for another seed', async () => {
+    const setup = createTestScheduler();
+    const a = await setup.run({ ...seeded, maxTokens: 20 });
+    const b = await setup.run({ ...seeded, maxTokens: 20 });
+    const c = await setup.run({ sampling: { seed: 8 }, maxTokens: 20 });
+    assert.equal(a.getText(), b.getText());
+    assert.notEqual(a.getText(), c.getText());
   });
 
-  it('reuses only whole slices that a seeded run evaluated', async () => {
-    const room = createRoom();
+  it('reuse only whole slices that a seeded run evaluated', async () => {
+    const setup = createTestScheduler();
     const prompt = 'x'.repeat(100);
-    await room.run({ prompt, maxTokens: 1 });
-    const first = await room.run({ ...seeded, prompt, maxTokens: 1 });
-    assert.equal(first.started().cachedTokens, 0, 'cells of a mixed batch');
-    const second = await room.run({ ...seeded, prompt: `${prompt}y`, maxTokens: 1 });
-    assert.equal(second.started().cachedTokens, 96);
-    const unseeded = await room.run({ prompt: `${prompt}z`, maxTokens: 1 });
-    assert.equal(unseeded.started().cachedTokens, 100);
+    await setup.run({ prompt, maxTokens: 1 });
+    const first = await setup.run({ ...seeded, prompt, maxTokens: 1 });
+    assert.equal(first.getStarted().cachedTokens, 0, 'cells of a mixed batch');
+    const second = await setup.run({ ...seeded, prompt: `${prompt}y`, maxTokens: 1 });
+    assert.equal(second.getStarted().cachedTokens, 96);
+    const unseeded = await setup.run({ prompt: `${prompt}z`, maxTokens: 1 });
+    assert.equal(unseeded.getStarted().cachedTokens, 100);
   });
 
-  it('does not reuse what an unseeded run wrote over', async () => {
-    const room = createRoom({ sequences: 1 });
-    await room.run({ ...seeded, prompt: 'x'.repeat(64), maxTokens: 1 });
-    await room.run({ prompt: 'x'.repeat(40) + 'y'.repeat(24), maxTokens: 1 });
-    const heard = await room.run({ ...seeded, prompt: 'x'.repeat(40) + 'y'.repeat(24), maxTokens: 1 });
-    assert.equal(heard.started().cachedTokens, 32);
+  it('do not reuse tokens that an unseeded run overwrote', async () => {
+    const setup = createTestScheduler({ sequences: 1 });
+    await setup.run({ ...seeded, prompt: 'x'.repeat(64), maxTokens: 1 });
+    await setup.run({ prompt: 'x'.repeat(40) + 'y'.repeat(24), maxTokens: 1 });
+    const request = await setup.run({ ...seeded, prompt: 'x'.repeat(40) + 'y'.repeat(24), maxTokens: 1 });
+    assert.equal(request.getStarted().cachedTokens, 32);
   });
 
-  it('with several choices gives choice i the text of seed + i', async () => {
-    const room = createRoom();
-    const both = await room.run({ ...seeded, choices: 2, maxTokens: 10 });
-    const second = await room.run({ sampling: { seed: 8 }, maxTokens: 10 });
-    assert.equal(both.text(1), second.text());
+  it('with several choices give choice i the text of seed + i', async () => {
+    const setup = createTestScheduler();
+    const both = await setup.run({ ...seeded, choices: 2, maxTokens: 10 });
+    const second = await setup.run({ sampling: { seed: 8 }, maxTokens: 10 });
+    assert.equal(both.getText(1), second.getText());
   });
 });

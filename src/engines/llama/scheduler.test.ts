@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { WorkerBusyError } from '../fair-worker.ts';
-import { createRoom } from './__fixtures__/scheduler-room.ts';
-import type { Heard } from './__fixtures__/scheduler-room.ts';
+import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
+import type { TestRequest } from './__fixtures__/test-scheduler.ts';
 
-/** A clock that moves only when something is evaluated. */
-function createPricedClock(msPerToken: number) {
+/** A clock that advances only when tokens are evaluated. */
+function createEvaluationClock(msPerToken: number) {
   let now = 0;
   return {
     clock: { now: () => now, monotonic: () => now },
-    pay: (items: readonly { tokens: readonly number[] }[]): number => {
+    advance: (items: readonly { tokens: readonly number[] }[]): number => {
       const ms = items.reduce((sum, item) => sum + item.tokens.length, 0) * msPerToken;
       now += ms;
       return ms;
@@ -17,201 +17,201 @@ function createPricedClock(msPerToken: number) {
   };
 }
 
-describe('a tick', () => {
-  it('evaluates all streams in one batch', async () => {
-    const room = createRoom({ sequences: 3 });
-    const all = await Promise.all(['one', 'two', 'six'].map((prompt) => room.run({ prompt, maxTokens: 10 })));
-    for (const heard of all) assert.equal(heard.text().length, 10);
-    const steps = room.model.decodes.filter((items) => items.every((item) => item.tokens.length === 1));
+describe('createScheduler: ticks', () => {
+  it('evaluate all sequences in one batch', async () => {
+    const setup = createTestScheduler({ sequences: 3 });
+    const all = await Promise.all(['one', 'two', 'six'].map((prompt) => setup.run({ prompt, maxTokens: 10 })));
+    for (const request of all) assert.equal(request.getText().length, 10);
+    const steps = setup.model.decodes.filter((items) => items.every((item) => item.tokens.length === 1));
     assert.ok(steps.length >= 9);
-    // Slices of the prompts may let one begin a tick before the others: only then a batch is not full.
+    // Slices of the prompts may let one request start a tick earlier; only then a batch is not full.
     assert.ok(steps.filter((items) => items.length === 3).length >= steps.length - 2);
-    assert.equal(room.model.samplersAlive, 0);
+    assert.equal(setup.model.activeSamplers, 0);
   });
 
-  it("gives everybody their step while a newcomer's long prompt is evaluated, in slices of at most 250 ms", async () => {
-    const { clock, pay } = createPricedClock(5);
+  it('generate for all requests while a long prompt is evaluated, in slices of at most 250 ms', async () => {
+    const { clock, advance } = createEvaluationClock(5);
     const costs: number[] = [];
-    let newcomer: Heard | undefined;
-    const room = createRoom({
+    let newcomer: TestRequest | undefined;
+    const setup = createTestScheduler({
       clock,
       contextTokens: 1024,
       onDecode(items, count) {
-        costs.push(pay(items));
-        if (count === 20) newcomer = room.submit({ prompt: 'x'.repeat(800), maxTokens: 2 });
+        costs.push(advance(items));
+        if (count === 20) newcomer = setup.submit({ prompt: 'x'.repeat(800), maxTokens: 2 });
       },
     });
-    const others = [room.submit({ prompt: 'ab', maxTokens: 100 }), room.submit({ prompt: 'cd', maxTokens: 100 })];
-    await Promise.all(others.map((heard) => heard.over));
-    await newcomer?.over;
-    assert.equal(newcomer?.text().length, 2);
-    const during = room.model.decodes.slice(20).filter((items) => items.some((item) => item.tokens.length > 1));
+    const others = [setup.submit({ prompt: 'ab', maxTokens: 100 }), setup.submit({ prompt: 'cd', maxTokens: 100 })];
+    await Promise.all(others.map((request) => request.closed));
+    await newcomer?.closed;
+    assert.equal(newcomer?.getText().length, 2);
+    const during = setup.model.decodes.slice(20).filter((items) => items.some((item) => item.tokens.length > 1));
     assert.ok(during.length > 10, 'the prompt came in slices');
     for (const items of during) assert.equal(items.filter((item) => item.tokens.length === 1).length, 2);
     assert.ok(Math.max(...costs) <= 250, `a tick took ${Math.max(...costs)} ms`);
   });
 
-  it('lets two long prompts advance by turns', async () => {
-    const room = createRoom({ sequences: 2, batchTokensMax: 16 });
+  it('alternate between two long prompts', async () => {
+    const setup = createTestScheduler({ sequences: 2, batchTokensMax: 16 });
     const [a, b] = await Promise.all([
-      room.run({ prompt: 'a'.repeat(200), maxTokens: 1 }),
-      room.run({ prompt: 'b'.repeat(200), maxTokens: 1 }),
+      setup.run({ prompt: 'a'.repeat(200), maxTokens: 1 }),
+      setup.run({ prompt: 'b'.repeat(200), maxTokens: 1 }),
     ]);
-    assert.equal(a.text().length + b.text().length, 2);
-    const order = room.model.decodes.map((items) => items[0]?.sequence);
+    assert.equal(a.getText().length + b.getText().length, 2);
+    const order = setup.model.decodes.map((items) => items[0]?.sequence);
     assert.ok(order.slice(0, 6).includes(0) && order.slice(0, 6).includes(1));
   });
 
-  it('ends a cancelled request at the end of the running tick', async () => {
-    const room = createRoom({
+  it('end a canceled request at the end of the running tick', async () => {
+    const setup = createTestScheduler({
       onDecode: (_items, count) => {
-        if (count === 5) heard.running.cancel();
+        if (count === 5) request.handle.cancel();
       },
     });
-    const heard: Heard = room.submit();
-    await room.idle();
-    assert.equal(room.model.decodes.length, 5);
-    assert.equal(room.scheduler.health().busySequences, 0);
-    assert.equal(room.model.samplersAlive, 0);
-    assert.ok(heard.lines.every((line) => line.type !== 'finished'));
+    const request: TestRequest = setup.submit();
+    await setup.drain();
+    assert.equal(setup.model.decodes.length, 5);
+    assert.equal(setup.scheduler.health().busySequences, 0);
+    assert.equal(setup.model.activeSamplers, 0);
+    assert.ok(request.lines.every((line) => line.type !== 'finished'));
   });
 
-  it('ends a request that is cancelled in the middle of its long prompt after the running slice', async () => {
-    const room = createRoom({
+  it('end a request canceled during a long prompt after the running slice', async () => {
+    const setup = createTestScheduler({
       onDecode: (_items, count) => {
-        if (count === 2) heard.running.cancel();
+        if (count === 2) request.handle.cancel();
       },
     });
-    const heard: Heard = room.submit({ prompt: 'x'.repeat(400) });
-    await room.idle();
-    assert.equal(room.model.decodes.length, 2);
+    const request: TestRequest = setup.submit({ prompt: 'x'.repeat(400) });
+    await setup.drain();
+    assert.equal(setup.model.decodes.length, 2);
   });
 
-  it('pauses for a slow reader and goes on where it stopped', async () => {
-    const alone = await createRoom().run({ maxTokens: 30 });
-    const room = createRoom({
+  it('pause for a slow reader and continue where they stopped', async () => {
+    const alone = await createTestScheduler().run({ maxTokens: 30 });
+    const setup = createTestScheduler({
       onDecode: (_items, count) => {
         if (count === 8) slow.isReading = false;
       },
     });
-    const slow: Heard = room.submit({ maxTokens: 30 });
-    const other = await room.run({ prompt: 'another', maxTokens: 40 });
-    assert.equal(other.text().length, 40);
-    const before = slow.text().length;
-    assert.ok(before > 0 && before < 10, `${before} tokens while nobody read`);
+    const slow: TestRequest = setup.submit({ maxTokens: 30 });
+    const other = await setup.run({ prompt: 'another', maxTokens: 40 });
+    assert.equal(other.getText().length, 40);
+    const before = slow.getText().length;
+    assert.ok(before > 0 && before < 10, `${before} tokens while the client did not read`);
     slow.isReading = true;
-    slow.running.resume();
-    await slow.over;
-    assert.equal(slow.text(), alone.text());
+    slow.handle.resume();
+    await slow.closed;
+    assert.equal(slow.getText(), alone.getText());
   });
 
-  it('a reader that takes nothing loses its answer, and its sequence is free', async () => {
-    const room = createRoom({
+  it('fail a request whose reader takes nothing, and free its sequence', async () => {
+    const setup = createTestScheduler({
       readerWaitMsMax: 5,
       onDecode: (_items, count) => {
         if (count === 3) stalled.isReading = false;
       },
     });
-    const stalled: Heard = room.submit({ maxTokens: 30 });
-    await stalled.over;
+    const stalled: TestRequest = setup.submit({ maxTokens: 30 });
+    await stalled.closed;
     assert.equal(stalled.lines.at(-1)?.type, 'failed');
-    assert.equal(room.scheduler.health().busySequences, 0);
-    assert.equal((await room.run({ maxTokens: 5 })).text().length, 5);
+    assert.equal(setup.scheduler.health().busySequences, 0);
+    assert.equal((await setup.run({ maxTokens: 5 })).getText().length, 5);
   });
 
-  it('a failed evaluation ends its own requests, and the next one works', async () => {
-    const room = createRoom({
+  it('fail only the requests of a failed evaluation, and serve the next one', async () => {
+    const setup = createTestScheduler({
       onDecode: (_items, count) => {
         if (count === 4) throw new Error('no memory');
       },
     });
-    const [a, b] = await Promise.all([room.run({ prompt: 'one' }), room.run({ prompt: 'two' })]);
-    for (const heard of [a, b]) {
-      assert.equal(heard.lines.at(-1)?.type, 'failed');
-      assert.equal(heard.lines.filter((line) => line.type === 'finished').length, 0);
+    const [a, b] = await Promise.all([setup.run({ prompt: 'one' }), setup.run({ prompt: 'two' })]);
+    for (const request of [a, b]) {
+      assert.equal(request.lines.at(-1)?.type, 'failed');
+      assert.equal(request.lines.filter((line) => line.type === 'finished').length, 0);
     }
-    const next = await room.run({ prompt: 'one', maxTokens: 5 });
-    assert.equal(next.text().length, 5);
-    assert.equal(next.started().cachedTokens, 0, 'cells of a failed evaluation are not reused');
-    assert.equal(room.scheduler.health().busySequences, 0);
-    assert.equal(room.model.samplersAlive, 0);
+    const next = await setup.run({ prompt: 'one', maxTokens: 5 });
+    assert.equal(next.getText().length, 5);
+    assert.equal(next.getStarted().cachedTokens, 0, 'cells of a failed evaluation are not reused');
+    assert.equal(setup.scheduler.health().busySequences, 0);
+    assert.equal(setup.model.activeSamplers, 0);
   });
 
-  it('a failure before the first line is a refusal, and gives every sequence back', async () => {
-    const room = createRoom();
-    const { createSampler } = room.model;
+  it('refuse a request that fails before its first line, and free every sequence', async () => {
+    const setup = createTestScheduler();
+    const { createSampler } = setup.model;
     let made = 0;
-    room.model.createSampler = (options) => {
+    setup.model.createSampler = (options) => {
       if (++made === 2) throw new Error('no memory');
       return createSampler(options);
     };
-    const heard = await room.run({ choices: 3 });
-    assert.equal(heard.refusal?.kind, 'internal');
-    assert.deepEqual(heard.lines, []);
-    assert.equal(room.scheduler.health().busySequences, 0);
-    assert.equal((await room.run({ choices: 4, maxTokens: 2 })).ends().length, 4);
+    const request = await setup.run({ choices: 3 });
+    assert.equal(request.refusal?.kind, 'internal');
+    assert.deepEqual(request.lines, []);
+    assert.equal(setup.scheduler.health().busySequences, 0);
+    assert.equal((await setup.run({ choices: 4, maxTokens: 2 })).getChoiceEnds().length, 4);
   });
 
-  it('a sampler that fails ends its request only', async () => {
-    const room = createRoom();
-    const { createSampler } = room.model;
+  it('fail only the request whose sampler fails', async () => {
+    const setup = createTestScheduler();
+    const { createSampler } = setup.model;
     let made = 0;
-    room.model.createSampler = (options) => {
+    setup.model.createSampler = (options) => {
       const sampler = createSampler(options);
       if (++made !== 2) return sampler;
       return { ...sampler, sample: () => Promise.reject(new Error('no candidates')) };
     };
     const [pair, single] = await Promise.all([
-      room.run({ prompt: 'one', choices: 2, maxTokens: 9 }),
-      room.run({ prompt: 'two', maxTokens: 9 }),
+      setup.run({ prompt: 'one', choices: 2, maxTokens: 9 }),
+      setup.run({ prompt: 'two', maxTokens: 9 }),
     ]);
     assert.equal(pair.lines.at(-1)?.type, 'failed');
-    assert.equal(single.text().length, 9);
-    assert.equal(room.model.samplersAlive, 0);
+    assert.equal(single.getText().length, 9);
+    assert.equal(setup.model.activeSamplers, 0);
   });
 
-  it('answers to the last cell of the context, with reason length, and never beyond', async () => {
-    const room = createRoom({ contextTokens: 64 });
-    const heard = await room.run({ prompt: 'x'.repeat(40), maxTokens: 1000 });
-    assert.equal(heard.started().maxTokens, 24);
-    assert.equal(heard.text().length, 24);
-    assert.equal(heard.finished().counts.completionTokens, 24);
+  it('answer up to the last cell of the context, with reason length', async () => {
+    const setup = createTestScheduler({ contextTokens: 64 });
+    const request = await setup.run({ prompt: 'x'.repeat(40), maxTokens: 1000 });
+    assert.equal(request.getStarted().maxTokens, 24);
+    assert.equal(request.getText().length, 24);
+    assert.equal(request.getFinished().counts.completionTokens, 24);
     assert.deepEqual(
-      heard.ends().map((line) => line.reason),
+      request.getChoiceEnds().map((line) => line.reason),
       ['length'],
     );
   });
 });
 
-describe('several choices', () => {
-  it('share one evaluation of the prompt, and then differ by their seeds', async () => {
-    const room = createRoom();
+describe('createScheduler: several choices', () => {
+  it('share one evaluation of the prompt, and differ by their seeds', async () => {
+    const setup = createTestScheduler();
     const prompt = 'x'.repeat(100);
-    const heard = await room.run({ prompt, choices: 3, maxTokens: 6 });
-    const evaluated = room.model.decodes.flat().filter((item) => item.at < prompt.length);
+    const request = await setup.run({ prompt, choices: 3, maxTokens: 6 });
+    const evaluated = setup.model.decodes.flat().filter((item) => item.position < prompt.length);
     assert.equal(
       evaluated.reduce((sum, item) => sum + item.tokens.length, 0),
       prompt.length,
     );
-    const texts = [0, 1, 2].map((choice) => heard.text(choice));
+    const texts = [0, 1, 2].map((choice) => request.getText(choice));
     assert.equal(new Set(texts).size, 3);
-    assert.equal(heard.ends().length, 3);
-    assert.equal(heard.finished().counts.promptTokens, prompt.length);
-    assert.equal(heard.finished().counts.completionTokens, 18);
+    assert.equal(request.getChoiceEnds().length, 3);
+    assert.equal(request.getFinished().counts.promptTokens, prompt.length);
+    assert.equal(request.getFinished().counts.completionTokens, 18);
   });
 
-  it('more of them than there are sequences are refused', async () => {
-    const room = createRoom({ sequences: 2 });
-    const heard = await room.run({ choices: 3 });
-    assert.equal(heard.refusal?.kind, 'invalid');
-    assert.match(heard.refusal?.message ?? '', /2.*3/);
+  it('are refused if there are more of them than sequences', async () => {
+    const setup = createTestScheduler({ sequences: 2 });
+    const request = await setup.run({ choices: 3 });
+    assert.equal(request.refusal?.kind, 'invalid');
+    assert.match(request.refusal?.message ?? '', /2.*3/);
   });
 
-  it('get all their sequences at once, and those that come later wait behind them', async () => {
-    const room = createRoom({ sequences: 2 });
+  it('get all their sequences at once; later requests do not overtake them', async () => {
+    const setup = createTestScheduler({ sequences: 2 });
     const ends: string[] = [];
     const submit = async (name: string, choices: number, maxTokens: number): Promise<void> => {
-      await room.run({ prompt: name, key: name, choices, maxTokens });
+      await setup.run({ prompt: name, key: name, choices, maxTokens });
       ends.push(name);
     };
     await Promise.all([
@@ -219,116 +219,118 @@ describe('several choices', () => {
       submit('pair', 2, 4),
       ...['a', 'b', 'c', 'd'].map((name) => submit(name, 1, 4)),
     ]);
-    // One sequence was free all along, yet nobody overtook the pair.
+    // One sequence was free all the time, yet no request overtook the pair.
     assert.deepEqual(ends.slice(0, 2), ['first', 'pair']);
   });
 });
 
-describe('the queue', () => {
-  it('loses a request that is cancelled while it waits', async () => {
-    const room = createRoom({ sequences: 1 });
-    const first = room.submit({ maxTokens: 5 });
-    const waiting = room.submit({ prompt: 'never evaluated' });
-    await Promise.resolve().then(() => waiting.running.cancel());
-    await first.over;
-    await room.idle();
-    assert.equal(room.scheduler.health().queued, 0);
+describe('createScheduler: queue', () => {
+  it('drops a request that is canceled while it waits', async () => {
+    const setup = createTestScheduler({ sequences: 1 });
+    const first = setup.submit({ maxTokens: 5 });
+    const waiting = setup.submit({ prompt: 'never evaluated' });
+    await Promise.resolve().then(() => waiting.handle.cancel());
+    await first.closed;
+    await setup.drain();
+    assert.equal(setup.scheduler.health().queued, 0);
     assert.deepEqual(waiting.lines, []);
-    assert.equal(new Set(room.model.decodes.flat().map((item) => item.tokens[0])).has('n'.charCodeAt(0)), false);
+    assert.equal(new Set(setup.model.decodes.flat().map((item) => item.tokens[0])).has('n'.charCodeAt(0)), false);
   });
 
-  it('refuses when it is full, and when a key has its share', async () => {
-    const room = createRoom({ sequences: 1, queuePlacesMax: 4 });
-    const running = room.submit({ key: 'k0', maxTokens: 3 });
+  it('refuses requests when it is full, and when a key has its share', async () => {
+    const setup = createTestScheduler({ sequences: 1, queueLengthMax: 4 });
+    const running = setup.submit({ key: 'k0', maxTokens: 3 });
     await new Promise((resolve) => setImmediate(resolve));
-    const waiting = ['k1', 'k1', 'k1', 'k2', 'k3', 'k4'].map((key) => room.submit({ key, maxTokens: 1 }));
-    await Promise.all([running, ...waiting].map((heard) => heard.over));
+    const waiting = ['k1', 'k1', 'k1', 'k2', 'k3', 'k4'].map((key) => setup.submit({ key, maxTokens: 1 }));
+    await Promise.all([running, ...waiting].map((request) => request.closed));
     assert.deepEqual(
-      waiting.map((heard) => heard.refusal?.kind),
+      waiting.map((request) => request.refusal?.kind),
       [undefined, undefined, 'key-share', undefined, undefined, 'queue-full'],
     );
-    assert.ok(waiting.every((heard) => heard.refusal === undefined || (heard.refusal.retryAfterSeconds ?? 0) > 0));
+    assert.ok(
+      waiting.every((request) => request.refusal === undefined || (request.refusal.retryAfterSeconds ?? 0) > 0),
+    );
   });
 
-  it('refuses who waited too long', async (t) => {
+  it('refuses a request that waited too long', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const room = createRoom({ sequences: 1, queueWaitMsMax: 1000 });
-    const running = room.submit();
+    const setup = createTestScheduler({ sequences: 1, queueWaitMsMax: 1000 });
+    const running = setup.submit();
     await new Promise((resolve) => setImmediate(resolve));
-    const waiting = room.submit();
+    const waiting = setup.submit();
     await new Promise((resolve) => setImmediate(resolve));
     t.mock.timers.tick(999);
     assert.deepEqual([waiting.refusal?.kind], [undefined]);
     t.mock.timers.tick(1);
     assert.deepEqual([waiting.refusal?.kind], ['queue-wait']);
-    running.running.cancel();
-    await room.idle();
+    running.handle.cancel();
+    await setup.drain();
   });
 
-  it('refuses newcomers while the engine drains, lets those who wait finish, and tells when nothing runs', async () => {
-    const room = createRoom({ sequences: 1 });
-    const running = room.submit({ maxTokens: 3 });
-    const waiting = room.submit({ maxTokens: 3 });
+  it('refuses new requests while draining, finishes waiting ones, and reports when nothing runs', async () => {
+    const setup = createTestScheduler({ sequences: 1 });
+    const running = setup.submit({ maxTokens: 3 });
+    const waiting = setup.submit({ maxTokens: 3 });
     await new Promise((resolve) => setImmediate(resolve));
-    const drained = room.scheduler.drain();
-    const late = await room.run();
+    const drained = setup.scheduler.drain();
+    const late = await setup.run();
     assert.equal(late.refusal?.kind, 'draining');
     await drained;
-    assert.equal(running.text().length, 3);
-    assert.equal(waiting.text().length, 3);
+    assert.equal(running.getText().length, 3);
+    assert.equal(waiting.getText().length, 3);
   });
 });
 
-describe('a request whose schemas have to wait', () => {
+describe('createScheduler: schema compilation', () => {
   const phases = [{ kind: 'answer', grammar: { type: 'text', text: 'a' } }] as const;
 
-  it('is refused as one that has to wait for a sequence', async () => {
+  it('refuses a request that cannot compile its schemas, like one without a sequence', async () => {
     const refusals = { full: 'queue-full', 'key-share': 'key-share', wait: 'queue-wait' } as const;
     for (const reason of ['full', 'key-share', 'wait'] as const) {
-      const room = createRoom({ compile: () => Promise.reject(new WorkerBusyError(reason)) });
-      const { refusal } = await room.run({ phases });
+      const setup = createTestScheduler({ compileGrammars: () => Promise.reject(new WorkerBusyError(reason)) });
+      const { refusal } = await setup.run({ phases });
       assert.equal(refusal?.kind, refusals[reason]);
       assert.ok((refusal?.retryAfterSeconds ?? 0) > 0);
     }
   });
 
-  it('no longer waits when its caller leaves, and hears nothing more', async () => {
+  it('stops waiting when the client disconnects, and reports nothing more', async () => {
     let signal: AbortSignal | undefined;
-    const room = createRoom({
-      compile: (_, asker) =>
+    const setup = createTestScheduler({
+      compileGrammars: (_, caller) =>
         new Promise((__, reject) => {
-          ({ signal } = asker);
+          ({ signal } = caller);
           signal?.addEventListener('abort', () => reject(new Error('gone')));
         }),
     });
-    const heard = room.submit({ phases });
-    heard.running.cancel();
+    const request = setup.submit({ phases });
+    request.handle.cancel();
     assert.equal(signal?.aborted, true);
-    await room.idle();
-    assert.equal(heard.refusal, undefined);
+    await setup.drain();
+    assert.equal(request.refusal, undefined);
   });
 });
 
-describe('what cannot be served', () => {
-  it('a prompt that fills the context is refused with both counts, and nothing is evaluated', async () => {
-    const room = createRoom({ contextTokens: 64 });
+describe('createScheduler: invalid requests', () => {
+  it('refuses a prompt that fills the context with both counts, and evaluates nothing', async () => {
+    const setup = createTestScheduler({ contextTokens: 64 });
     for (const length of [64, 1000]) {
-      const heard = await room.run({ prompt: 'x'.repeat(length) });
-      assert.equal(heard.refusal?.kind, 'too-long');
-      assert.match(heard.refusal?.message ?? '', new RegExp(`\\[1, 63\\].*${length} tokens.*64`));
+      const request = await setup.run({ prompt: 'x'.repeat(length) });
+      assert.equal(request.refusal?.kind, 'too-long');
+      assert.match(request.refusal?.message ?? '', new RegExp(`\\[1, 63\\].*${length} tokens.*64`));
     }
-    assert.equal(room.model.decodes.length, 0);
+    assert.equal(setup.model.decodes.length, 0);
   });
 
-  it('an empty prompt, a token outside the vocabulary, a bad bias and a bad grammar are refused', async () => {
-    const room = createRoom();
+  it('refuses an empty prompt, a token outside the vocabulary, a bad bias and a bad grammar', async () => {
+    const setup = createTestScheduler();
     const refused = await Promise.all([
-      room.run({ prompt: '' }),
-      room.run({ sampling: { logitBias: [[9999, 1]] } }),
-      room.run({ phases: [{ kind: 'answer', grammar: { type: 'text', text: 'bad' } }] }),
+      setup.run({ prompt: '' }),
+      setup.run({ sampling: { logitBias: [[9999, 1]] } }),
+      setup.run({ phases: [{ kind: 'answer', grammar: { type: 'text', text: 'bad' } }] }),
     ]);
-    for (const heard of refused) assert.equal(heard.refusal?.kind, 'invalid');
+    for (const request of refused) assert.equal(request.refusal?.kind, 'invalid');
     assert.equal(refused.at(-1)?.refusal?.param, 'tools[0]');
-    assert.equal(room.model.decodes.length, 0);
+    assert.equal(setup.model.decodes.length, 0);
   });
 });

@@ -1,113 +1,120 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { waitMsOf } from '../priority.ts';
-import { createAdmissionOrder } from './admission-order.ts';
-import { createCells, wholeSlices } from './cells.ts';
+import { getWaitMsMax } from '../priority.ts';
+import { createAdmissionPolicy } from './admission-policy.ts';
+import { createKvCache, roundDownToSlice } from './kv-cache.ts';
 import { createChoiceOutput } from '../choice-output.ts';
-import type { ChoiceOutput, Finished, PhaseEnd, SampledToken } from '../choice-output.ts';
-import { cacheCounts, createExplicitCache } from './explicit-cache.ts';
+import type { ChoiceOutput, ChoiceEnd, PhaseEnd, SampledToken } from '../choice-output.ts';
+import { countCacheTokens, createExplicitCache } from './explicit-cache.ts';
 import { createFairQueue } from '../fair-queue.ts';
-import { fieldOf } from '../grammar-compiler.ts';
+import { findSchemaField } from '../grammar-compiler.ts';
 import type { CompileGrammars } from '../grammar-compiler.ts';
 import { createGrammarGuard, SlowGrammarError } from './grammar-guard.ts';
 import { createJob, isRefusal, RETRY_AFTER_SECONDS } from './job.ts';
-import type { Caller, Choice, Job } from './job.ts';
+import type { GenerationListener, JobChoice, GenerationJob } from './job.ts';
 import type { DecodeItem, NativeModel } from './native-model.ts';
-import type { LogitPlace } from './raw-probabilities.ts';
+import type { LogitsIndex } from './raw-probabilities.ts';
 import { createPrefillPace } from './prefill-pace.ts';
 import type { PrefixStore } from './prefix-store.ts';
-import type { GenerateCall, Health, Refusal, WireLogprob } from './protocol.ts';
-import { newSampler, sampleToken } from './sampling.ts';
+import type { GenerateCall, SchedulerHealth, EngineRefusal, LineLogprob } from './protocol.ts';
+import { createPhaseSampler, sampleToken } from './sampling.ts';
 import { planTick } from './tick-plan.ts';
-import type { Step } from './tick-plan.ts';
-import { createSlots } from './slots.ts';
-import type { Slot } from './slots.ts';
-import { createTakeSequence } from './take-sequence.ts';
+import type { EvaluationStep } from './tick-plan.ts';
+import { createSlotPool } from './slot-pool.ts';
+import type { Slot } from './slot-pool.ts';
+import { createSequenceAssigner } from './sequence-assigner.ts';
 import { tokenizeSegments } from './tokenize-input.ts';
 
-export interface Running {
+export interface RunHandle {
   cancel(): void;
   resume(): void;
 }
 
 /**
- * Drives all sequences of one model in lock step.
+ * Runs all sequences of one model in lock step.
  *
- * A tick is one generation step for everybody plus one slice of somebody's prefill, so that neither a newcomer nor an
- * abort waits for a long prompt. Seeded requests are evaluated alone, in fixed slices: a batch's size changes the last
- * bits of the results, and with them the text.
+ * A tick consists of one generation step for every request and one slice of prefill, so that neither a new request nor
+ * an abort waits for a long prompt. Seeded requests are evaluated alone, in slices of fixed size: the size of a batch
+ * changes the last bits of the results, and thereby the text.
  */
 export interface Scheduler {
-  submit(call: GenerateCall, caller: Caller): Running;
-  /** Work for another context of the model, between two ticks: the processor is the same. It should take no longer than one. */
-  between<T>(work: () => Promise<T>): Promise<T>;
-  health(): Health;
-  /** Refuses newcomers; resolves when nothing runs any more. */
+  submit(call: GenerateCall, caller: GenerationListener): RunHandle;
+  /**
+   * Runs work on another context of the model between two ticks, on the same processor. It should not exceed a tick.
+   */
+  runBetweenTicks<T>(work: () => Promise<T>): Promise<T>;
+  health(): SchedulerHealth;
+  /** Rejects new requests; resolves when no request runs any more. */
   drain(): Promise<void>;
 }
 
 export interface SchedulerOptions {
   readonly clock: Clock;
-  /** Processor time that other threads of this process have used, in ms. */
+  /** Returns the processor time of the other threads of this process, in ms. */
   readonly cpuMs: () => number;
-  readonly queuePlacesMax: number;
+  readonly queueLengthMax: number;
   readonly queueWaitMsMax: number;
-  /** A reader that takes nothing for so long loses its answer: its sequences are others' turn. */
+  /** A client that reads nothing for this long, in ms, loses its answer, so that others can use its sequences. */
   readonly readerWaitMsMax: number;
-  /** Where copied sequence states pass through. */
+  /** File through which sequence states are copied. */
   readonly stateFile: string;
   readonly random: () => number;
-  readonly compile: CompileGrammars;
-  /** Ends this process, whatever its threads do: one is stuck in the library. */
-  readonly end: () => void;
-  /** Where marked beginnings of prompts are kept. Absent: nowhere. */
-  readonly prefixes?: PrefixStore;
+  readonly compileGrammars: CompileGrammars;
+  /** Ends this process at once, even while a thread is stuck in the native library. */
+  readonly killProcess: () => void;
+  /** Storage for marked prompt prefixes. Absent: nothing is stored. */
+  readonly prefixStore?: PrefixStore;
 }
 
 export function createScheduler(model: NativeModel, options: SchedulerOptions): Scheduler {
   const { clock } = options;
   const { contextTokens } = model.loaded;
-  const slots = createSlots(model.sequences);
-  const cells = createCells(model, options.stateFile);
-  const explicit = createExplicitCache({ model, cells, store: options.prefixes });
-  const takeSequence = createTakeSequence({ slots, cells, explicit });
-  const queue = createFairQueue<Job>({ placesMax: options.queuePlacesMax });
-  const pace = createPrefillPace({ batchTokensMax: model.batchTokensMax });
-  const jobs = new Set<Job>();
-  const order = createAdmissionOrder({ queue, jobs, slots, clock });
-  const guard = createGrammarGuard({
+  const slots = createSlotPool(model.sequences);
+  const cells = createKvCache(model, options.stateFile);
+  const explicitCache = createExplicitCache({ model, cells, store: options.prefixStore });
+  const assignSequence = createSequenceAssigner({ slots, cells, explicit: explicitCache });
+  const queue = createFairQueue<GenerationJob>({ lengthMax: options.queueLengthMax });
+  const prefillPace = createPrefillPace({ batchTokensMax: model.batchTokensMax });
+  const jobs = new Set<GenerationJob>();
+  const admissionPolicy = createAdmissionPolicy({ queue, jobs, slots, clock });
+  const grammarGuard = createGrammarGuard({
     clock,
     cpuMs: options.cpuMs,
-    end: options.end,
+    killProcess: options.killProcess,
     isIdle: () => jobs.size === 0 && queue.length === 0,
   });
-  const asides: (() => Promise<void>)[] = [];
+  const sideTasks: (() => Promise<void>)[] = [];
   let isTicking = false;
   let isDraining = false;
-  let onIdle: (() => void)[] = [];
+  let idleListeners: (() => void)[] = [];
   let ticks = 0;
   let tokensTotal = 0;
 
-  // ---- taking requests in -------------------------------------------------------------------------------------------
+  // ---- admission ----------------------------------------------------------------------------------------------------
 
-  const submit = (call: GenerateCall, caller: Caller): Running => {
-    let job: Job | undefined;
-    const gone = new AbortController();
-    const { signal } = gone;
-    void createJob(model, call, { caller, now: clock.monotonic(), compile: options.compile, signal })
-      .then((made) => {
+  const submit = (request: GenerateCall, listener: GenerationListener): RunHandle => {
+    let job: GenerationJob | undefined;
+    const canceled = new AbortController();
+    const { signal } = canceled;
+    void createJob(model, request, {
+      caller: listener,
+      now: clock.monotonic(),
+      compile: options.compileGrammars,
+      signal,
+    })
+      .then((result) => {
         if (signal.aborted) return;
-        if (isRefusal(made)) return caller.refuse(made);
-        job = made;
+        if (isRefusal(result)) return listener.refuse(result);
+        job = result;
         enqueue(job);
       })
-      // One call's fault is never the end of the process, and with it of everybody's.
+      // A fault in one request must not end the process, which serves other requests too.
       .catch((error: unknown) => {
-        if (!signal.aborted) caller.refuse({ kind: 'internal', message: String(error) });
+        if (!signal.aborted) listener.refuse({ kind: 'internal', message: String(error) });
       });
     return {
       cancel() {
-        gone.abort();
+        canceled.abort();
         if (job) cancel(job);
       },
       resume() {
@@ -119,101 +126,102 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     };
   };
 
-  const enqueue = (job: Job): void => {
-    const refuse = (kind: Refusal['kind'], message: string): void =>
-      job.caller.refuse({ kind, message, retryAfterSeconds: RETRY_AFTER_SECONDS });
+  const enqueue = (job: GenerationJob): void => {
+    const refuse = (kind: EngineRefusal['kind'], message: string): void =>
+      job.listener.refuse({ kind, message, retryAfterSeconds: RETRY_AFTER_SECONDS });
     if (isDraining) return refuse('draining', 'the engine is shutting down');
     const verdict = queue.add(job.call.owner, job);
-    if (verdict === 'full') return refuse('queue-full', `all ${options.queuePlacesMax} places of the queue are taken`);
-    if (verdict === 'key-share') return refuse('key-share', 'this key already holds its share of the queue');
-    const waitMs = waitMsOf(job.call.owner, options.queueWaitMsMax);
+    if (verdict === 'full')
+      return refuse('queue-full', `the queue of the model is full (${options.queueLengthMax} requests)`);
+    if (verdict === 'key-share') return refuse('key-share', 'this API key already has half of the queue');
+    const waitMs = getWaitMsMax(job.call.owner, options.queueWaitMsMax);
     job.waitTimer = setTimeout(() => {
       if (queue.remove(job)) refuse('queue-wait', `no sequence became free within ${waitMs} ms`);
     }, waitMs);
     wake();
   };
 
-  const cancel = (job: Job): void => {
+  const cancel = (job: GenerationJob): void => {
     job.isCancelled = true;
     if (queue.remove(job)) clearTimeout(job.waitTimer);
     else wake();
-    settleIdle();
+    notifyIfIdle();
   };
 
-  /** Gives waiting requests their sequences, all of one request at once. */
+  /** Gives waiting jobs their sequences; a job gets all of its sequences at once. */
   const admit = async (): Promise<void> => {
-    for (let admission = order.next(); admission; admission = order.next()) {
+    for (let admission = admissionPolicy.next(); admission; admission = admissionPolicy.next()) {
       const { job } = admission;
-      for (const other of admission.setAside) setAside(other);
+      for (const victim of admission.preempted) preempt(victim);
       if (jobs.has(job)) {
-        await attempt(job, () => goOn(job));
+        await runOrFail(job, () => resumeJob(job));
         continue;
       }
       queue.take();
       clearTimeout(job.waitTimer);
       jobs.add(job);
-      await attempt(job, () => placeJob(job));
+      await runOrFail(job, () => startJob(job));
     }
   };
 
-  /** Its sequence is somebody else's turn; whatever its cells held will be evaluated again. */
-  const setAside = (job: Job): void => {
-    job.isSetAside = true;
+  /** Releases the sequences of a job for another one. Its tokens become pending and are evaluated again later. */
+  const preempt = (job: GenerationJob): void => {
+    job.isPreempted = true;
     for (const choice of job.choices) choice.pending = [...choice.slot.tokens, ...choice.pending];
     for (const slot of job.slots.splice(0)) slots.release(slot);
   };
 
-  const goOn = async (job: Job): Promise<void> => {
-    job.isSetAside = false;
+  const resumeJob = async (job: GenerationJob): Promise<void> => {
+    job.isPreempted = false;
     for (const choice of job.choices) {
-      choice.slot = await takeSequence(job, choice.pending);
+      choice.slot = await assignSequence(job, choice.pending);
       choice.pending = choice.pending.slice(choice.slot.tokens.length);
     }
   };
 
-  const placeJob = async (job: Job): Promise<void> => {
+  const startJob = async (job: GenerationJob): Promise<void> => {
     const { call, prompt } = job;
     const { workspace } = call.owner;
-    const slot = await takeSequence(job);
+    const slot = await assignSequence(job);
     const first = createChoice(job, slot, 0);
     job.choices = [first];
-    const reused = slot.tokens.length;
-    await explicit.keep(job, slot);
+    const reusedTokens = slot.tokens.length;
+    await explicitCache.saveReachedMarks(job, slot);
     while (job.choices.length < call.choices) {
-      const next = slots.take();
+      const next = slots.findFree();
       assert(next, 'a sequence was free');
-      slots.hold(next, workspace);
+      slots.acquire(next, workspace);
       job.slots.push(next);
       cells.clear(next);
       job.choices.push(createChoice(job, next, job.choices.length));
     }
     job.admittedAt = clock.monotonic();
-    job.cachedTokens = reused;
-    first.pending = prompt.slice(reused);
-    const room = contextTokens - prompt.length;
+    job.cachedTokens = reusedTokens;
+    first.pending = prompt.slice(reusedTokens);
+    const tokensLeft = contextTokens - prompt.length;
     job.lines.push({
       type: 'started',
       promptTokens: prompt.length,
-      cachedTokens: reused,
-      maxTokens: Math.min(call.maxTokens ?? room, room),
+      cachedTokens: reusedTokens,
+      maxTokens: Math.min(call.maxTokens ?? tokensLeft, tokensLeft),
     });
-    deliver(job);
+    flushLines(job);
   };
 
-  const createChoice = (job: Job, slot: Slot, index: number): Choice => {
+  const createChoice = (job: GenerationJob, slot: Slot, index: number): JobChoice => {
     const seed = ((job.call.sampling.seed ?? options.random()) + index) >>> 0;
     return {
       job,
       index,
       slot,
       seed,
-      output: createChoiceOutput<WireLogprob>(job.call, {
+      output: createChoiceOutput<LineLogprob>(job.call, {
         triggers: job.triggers,
-        say: (said) => job.lines.push({ type: 'token', choice: index, ...said }),
+        onDelta: (delta) => job.lines.push({ type: 'token', choice: index, ...delta }),
       }),
-      sampler: newSampler(model, job, { seed, phase: 0, history: [] }),
+      sampler: createPhaseSampler(model, job, { seed, phase: 0, history: [] }),
       pending: [],
-      history: [],
+      sampledTokens: [],
       phaseStart: job.prompt.length,
       phaseTokens: [],
       isFinished: false,
@@ -221,36 +229,38 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     };
   };
 
-  // ---- the tick -----------------------------------------------------------------------------------------------------
+  // ---- ticks --------------------------------------------------------------------------------------------------------
 
   const wake = (): void => {
     if (isTicking) return;
     isTicking = true;
-    void run();
+    void runTicks();
   };
 
-  const run = async (): Promise<void> => {
+  const runTicks = async (): Promise<void> => {
     for (;;) {
-      reap();
+      removeStoppedJobs();
       await admit();
       const isWorking = await tick();
-      await asides.shift()?.();
-      // Sockets are served between ticks.
+      await sideTasks.shift()?.();
+      // Lets Node serve sockets between ticks.
       await new Promise((resolve) => setImmediate(resolve));
       if (!isWorking && !hasWork()) break;
     }
     isTicking = false;
-    settleIdle();
+    notifyIfIdle();
   };
 
-  const isReady = (choice: Choice): boolean => !choice.isFinished && !isIdle(choice.job) && choice.pending.length > 0;
+  const isReady = (choice: JobChoice): boolean =>
+    !choice.isFinished && !isBlocked(choice.job) && choice.pending.length > 0;
 
-  const isIdle = ({ isPaused, isCancelled, isSetAside }: Job): boolean => isPaused || isCancelled || isSetAside;
+  const isBlocked = ({ isPaused, isCancelled, isPreempted }: GenerationJob): boolean =>
+    isPaused || isCancelled || isPreempted;
 
   const hasWork = (): boolean => {
-    if (asides.length > 0) return true;
+    if (sideTasks.length > 0) return true;
     if ([...jobs].some((job) => job.isCancelled || job.isStalled || job.choices.some(isReady))) return true;
-    return order.next() !== undefined;
+    return admissionPolicy.next() !== undefined;
   };
 
   /** @returns whether anything was evaluated. */
@@ -258,70 +268,72 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     const ready = [...jobs].flatMap((job) => job.choices.filter(isReady));
     if (ready.length === 0) return false;
     ticks++;
-    const { shared, alone } = planTick(ready, {
-      turn: ticks,
-      sliceTokens: (generating) => pace.sliceTokens(generating),
+    const { batched, separate } = planTick(ready, {
+      tick: ticks,
+      sliceTokens: (generating) => prefillPace.sliceTokens(generating),
     });
 
-    if (shared.length > 0) await evaluate(shared);
-    for (const step of alone) await evaluate([step]);
-    for (const job of jobs) finishIfDone(job);
-    for (const job of jobs) deliver(job);
-    reap();
+    if (batched.length > 0) await evaluate(batched);
+    for (const step of separate) await evaluate([step]);
+    for (const job of jobs) finishIfComplete(job);
+    for (const job of jobs) flushLines(job);
+    removeStoppedJobs();
     return true;
   };
 
-  /** Evaluates one batch and samples where a choice's pending tokens are used up. */
-  const evaluate = async (wanted: readonly Step[]): Promise<void> => {
-    // The library puts neighbouring sequences, in rising order, into one pass over the weights; any other order takes more.
-    const steps = wanted
+  /** Evaluates one batch, and samples for each choice that has no pending tokens left. */
+  const evaluate = async (plannedSteps: readonly EvaluationStep[]): Promise<void> => {
+    // The library evaluates adjacent sequences in ascending order in one pass over the weights; other orders take more.
+    const steps = plannedSteps
       .filter(({ choice }) => !choice.isFinished)
       .toSorted((a, b) => a.choice.slot.sequence - b.choice.slot.sequence);
     if (steps.length === 0) return;
     const items: DecodeItem[] = steps.map(({ choice, tokens }) => ({
       sequence: choice.slot.sequence,
-      at: choice.slot.tokens.length,
+      position: choice.slot.tokens.length,
       tokens: choice.pending.slice(0, tokens),
       wantsLogits: tokens === choice.pending.length,
     }));
     const startedAt = clock.monotonic();
-    let places: readonly (LogitPlace | undefined)[];
+    let logitsIndexes: readonly (LogitsIndex | undefined)[];
     try {
-      places = await model.decode(items);
+      logitsIndexes = await model.decode(items);
     } catch (error) {
       for (const { choice } of steps) fail(choice.job, error);
       return;
     }
-    pace.observe({
+    prefillPace.observe({
       tokens: items.reduce((sum, item) => sum + item.tokens.length, 0),
       items: items.length,
       ms: clock.monotonic() - startedAt,
     });
 
-    const samplings: { choice: Choice; place: LogitPlace }[] = [];
+    const samplings: { choice: JobChoice; logitsIndex: LogitsIndex }[] = [];
     for (const [at, { choice, tokens }] of steps.entries()) {
       for (const token of choice.pending.splice(0, tokens)) choice.slot.tokens.push(token);
-      if (choice.job.cacheWish && !choice.job.isCancelled) await explicit.keep(choice.job, choice.slot);
-      const place = places[at];
-      if (place === undefined || choice.job.isCancelled) continue;
-      const isFirst = !choice.job.isPromptDone;
-      if (isFirst && !(await attempt(choice.job, () => promptDone(choice)))) continue;
-      for (const sampled of isFirst ? choice.job.choices : [choice]) samplings.push({ choice: sampled, place });
+      if (choice.job.cacheRequest && !choice.job.isCancelled)
+        await explicitCache.saveReachedMarks(choice.job, choice.slot);
+      const logitsIndex = logitsIndexes[at];
+      if (logitsIndex === undefined || choice.job.isCancelled) continue;
+      const isFirst = !choice.job.isPromptEvaluated;
+      if (isFirst && !(await runOrFail(choice.job, () => finishPrompt(choice)))) continue;
+      for (const sampledChoice of isFirst ? choice.job.choices : [choice])
+        samplings.push({ choice: sampledChoice, logitsIndex: logitsIndex });
     }
-    // The first look at the logits may reorder them inside the library; the others then only read.
+    // The first sampler may reorder the logits inside the library; the samplers after it only read them.
     const [head, ...rest] = samplings;
     if (!head) return;
-    const faults: { choice: Choice; error: unknown }[] = [];
-    const sampleOne = ({ choice, place }: { choice: Choice; place: LogitPlace }) =>
-      sample(choice, place).catch((error: unknown) => void faults.push({ choice, error }));
+    const failures: { choice: JobChoice; error: unknown }[] = [];
+    const sampleOne = ({ choice, logitsIndex }: { choice: JobChoice; logitsIndex: LogitsIndex }) =>
+      sample(choice, logitsIndex).catch((error: unknown) => void failures.push({ choice, error }));
     await sampleOne(head);
     await Promise.all(rest.map(sampleOne));
-    // Only now: failing a request frees its samplers, and one of its other choices may have been sampling.
-    for (const { choice, error } of faults) fail(choice.job, error, choice);
+    // Only after all samplings: failing a job disposes its samplers, and another choice of it may still be sampling.
+    for (const { choice, error } of failures) fail(choice.job, error, choice);
   };
 
-  /** A fault in the work for one request ends that request only. */
-  const attempt = async (job: Job, work: () => Promise<void>): Promise<boolean> => {
+  /** Runs work for one job; an error fails only that job. */
+  const runOrFail = async (job: GenerationJob, work: () => Promise<void>): Promise<boolean> => {
     try {
       await work();
       return true;
@@ -331,42 +343,42 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     }
   };
 
-  /** The prompt is in the cells of the first choice: the others get a copy, and all sample from the same logits. */
-  const promptDone = async ({ slot, job }: Choice): Promise<void> => {
-    job.isPromptDone = true;
-    if (job.isSeeded) slot.seededTokens = wholeSlices(slot.tokens.length);
+  /** Copies the evaluated prompt to the other choices of the job; all choices then sample from the same logits. */
+  const finishPrompt = async ({ slot, job }: JobChoice): Promise<void> => {
+    job.isPromptEvaluated = true;
+    if (job.isSeeded) slot.seededTokens = roundDownToSlice(slot.tokens.length);
     job.firstTokenAt = clock.monotonic();
     for (const other of job.choices) if (other.slot !== slot) await cells.copy(slot, other.slot);
   };
 
-  const sample = async (choice: Choice, place: LogitPlace): Promise<void> => {
-    const token = await sampleToken(model, guard, { choice, place });
-    if (!token.isEnd) {
+  const sample = async (choice: JobChoice, logitsIndex: LogitsIndex): Promise<void> => {
+    const token = await sampleToken(model, grammarGuard, { choice, logitsIndex: logitsIndex });
+    if (!token.isEndToken) {
       tokensTotal++;
-      choice.history.push(token.id);
+      choice.sampledTokens.push(token.id);
       choice.phaseTokens.push(token.id);
     }
-    settle(choice, token);
+    handleToken(choice, token);
   };
 
-  /** What a sampled token means for its choice. */
-  const settle = (choice: Choice, token: SampledToken<WireLogprob>): void => {
-    const verdict = choice.output.push(token);
-    switch (verdict.type) {
+  /** Applies a sampled token to its choice. */
+  const handleToken = (choice: JobChoice, token: SampledToken<LineLogprob>): void => {
+    const result = choice.output.push(token);
+    switch (result.type) {
       case 'more':
-        // Prompt and answer together are what the context holds, the last token included.
+        // The context limits prompt and answer together, including the last token.
         if (choice.slot.tokens.length + 1 < contextTokens) choice.pending = [token.id];
-        else finishChoice(choice, choice.output.cut());
+        else finishChoice(choice, choice.output.finishAtContextLimit());
         return;
       case 'finished':
-        finishChoice(choice, verdict);
+        finishChoice(choice, result);
         return;
       case 'phase-end':
-        nextPhase(choice, verdict);
+        startNextPhase(choice, result);
     }
   };
 
-  const nextPhase = (choice: Choice, { keepTokens, keepText, append }: PhaseEnd): void => {
+  const startNextPhase = (choice: JobChoice, { keepTokens, keepText, append }: PhaseEnd): void => {
     const { slot, job, output } = choice;
     const keepLength = choice.phaseStart + keepTokens;
     const context = [
@@ -374,21 +386,25 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       ...choice.phaseTokens.slice(0, keepTokens),
       ...tokenizeSegments(model, [{ text: keepText, special: false }, ...append]),
     ];
-    // At least one token is evaluated: its logits choose the first token of the phase.
-    const kept = Math.min(slot.tokens.length, keepLength, context.length - 1);
-    if (kept < slot.tokens.length) cells.truncate(slot, kept);
+    // At least one token must be evaluated: its logits determine the first token of the phase.
+    const keptTokens = Math.min(slot.tokens.length, keepLength, context.length - 1);
+    if (keptTokens < slot.tokens.length) cells.truncate(slot, keptTokens);
     choice.pending = context.slice(slot.tokens.length);
     choice.phaseStart = context.length;
     choice.phaseTokens = [];
-    const sampler = newSampler(model, job, { seed: choice.seed, phase: output.phase, history: choice.history });
+    const sampler = createPhaseSampler(model, job, {
+      seed: choice.seed,
+      phase: output.phase,
+      history: choice.sampledTokens,
+    });
     choice.sampler.dispose();
     choice.sampler = sampler;
     if (context.length >= contextTokens) finishChoice(choice, { reason: 'length' });
   };
 
-  // ---- ends ---------------------------------------------------------------------------------------------------------
+  // ---- completion ---------------------------------------------------------------------------------------------------
 
-  const finishChoice = (choice: Choice, { reason, stop }: Omit<Finished, 'type'>): void => {
+  const finishChoice = (choice: JobChoice, { reason, stop }: Omit<ChoiceEnd, 'type'>): void => {
     choice.isFinished = true;
     choice.pending = [];
     choice.job.lines.push({
@@ -399,18 +415,18 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     });
   };
 
-  const finishIfDone = (job: Job): void => {
+  const finishIfComplete = (job: GenerationJob): void => {
     if (!job.choices.every((choice) => choice.isFinished)) return;
     const now = clock.monotonic();
-    const sum = (of: (output: ChoiceOutput<WireLogprob>) => number): number =>
-      job.choices.reduce((all, { output }) => all + of(output), 0);
+    const sum = (count: (output: ChoiceOutput<LineLogprob>) => number): number =>
+      job.choices.reduce((total, { output }) => total + count(output), 0);
     job.lines.push({
       type: 'finished',
       counts: {
         promptTokens: job.prompt.length,
         cachedTokens: job.cachedTokens,
-        completionTokens: sum((output) => output.tokens),
-        ...cacheCounts(job),
+        completionTokens: sum((output) => output.totalTokens),
+        ...countCacheTokens(job),
         thoughtTokens: sum((output) => output.thoughtTokens),
       },
       timings: {
@@ -419,41 +435,43 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
         decodeMs: Math.round(now - job.firstTokenAt),
       },
     });
-    deliver(job);
-    leave(job);
-    job.caller.end();
+    flushLines(job);
+    releaseJob(job);
+    job.listener.end();
   };
 
-  const fail = (job: Job, error: unknown, choice?: Choice): void => {
+  const fail = (job: GenerationJob, error: unknown, choice?: JobChoice): void => {
     if (!jobs.has(job)) return;
-    // What the cells hold after a failed evaluation is not known.
+    // The content of the cells after a failed evaluation is unknown.
     for (const slot of job.slots) cells.clear(slot);
-    leave(job);
-    const failure = failureOf(error, choice);
-    if (!job.hasSpoken) return job.caller.refuse(failure);
-    job.caller.send([{ type: 'failed', ...failure }]);
-    job.caller.end();
+    releaseJob(job);
+    const failure = toRefusal(error, choice);
+    if (!job.hasSentLines) return job.listener.refuse(failure);
+    job.listener.send([{ type: 'failed', ...failure }]);
+    job.listener.end();
   };
 
-  /** A grammar that takes too long is its caller's affair; everything else is ours. */
-  const failureOf = (error: unknown, choice: Choice | undefined): Refusal => {
+  /** Reports a slow grammar as an invalid request; every other error is internal. */
+  const toRefusal = (error: unknown, choice: JobChoice | undefined): EngineRefusal => {
     if (!(error instanceof SlowGrammarError)) return { kind: 'internal', message: String(error) };
-    const field = fieldOf(choice?.job.call.phases[choice.output.phase]?.grammar);
+    const field = findSchemaField(choice?.job.call.phases[choice.output.phase]?.grammar);
     return { kind: 'invalid', message: error.message, ...(field === undefined ? {} : { param: field }) };
   };
 
-  /** Between two evaluations only: a sequence may not be touched while the library works on it. */
-  const reap = (): void => {
+  /** Called only between two evaluations: a sequence must not change while the library works on it. */
+  const removeStoppedJobs = (): void => {
     for (const job of jobs) {
       if (job.isStalled && !job.isCancelled) {
-        job.caller.send([{ type: 'failed', kind: 'slow-reader', message: 'The answer was not read in time.' }]);
-        job.caller.end();
+        job.listener.send([
+          { type: 'failed', kind: 'slow-reader', message: 'The client did not read the response in time.' },
+        ]);
+        job.listener.end();
       }
-      if (job.isStalled || job.isCancelled) leave(job);
+      if (job.isStalled || job.isCancelled) releaseJob(job);
     }
   };
 
-  const leave = (job: Job): void => {
+  const releaseJob = (job: GenerationJob): void => {
     jobs.delete(job);
     clearTimeout(job.pauseTimer);
     for (const choice of job.choices) {
@@ -464,12 +482,12 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     for (const slot of job.slots) slots.release(slot);
   };
 
-  const deliver = (job: Job): void => {
+  const flushLines = (job: GenerationJob): void => {
     if (job.lines.length === 0) return;
     const lines = job.lines;
     job.lines = [];
-    job.hasSpoken = true;
-    if (job.caller.send(lines)) return;
+    job.hasSentLines = true;
+    if (job.listener.send(lines)) return;
     job.isPaused = true;
     clearTimeout(job.pauseTimer);
     job.pauseTimer = setTimeout(() => {
@@ -478,21 +496,21 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     }, options.readerWaitMsMax);
   };
 
-  const settleIdle = (): void => {
+  const notifyIfIdle = (): void => {
     if (jobs.size > 0 || queue.length > 0) return;
-    for (const resolve of onIdle) resolve();
-    onIdle = [];
+    for (const resolve of idleListeners) resolve();
+    idleListeners = [];
   };
 
   return {
     submit,
-    between: (work) =>
+    runBetweenTicks: (work) =>
       new Promise((resolve, reject) => {
-        asides.push(() => work().then(resolve, reject));
+        sideTasks.push(() => work().then(resolve, reject));
         wake();
       }),
     health: () => ({
-      busySequences: model.sequences - slots.free,
+      busySequences: model.sequences - slots.freeCount,
       sequences: model.sequences,
       queued: queue.length,
       ticks,
@@ -501,8 +519,8 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     drain() {
       isDraining = true;
       return new Promise((resolve) => {
-        onIdle.push(resolve);
-        settleIdle();
+        idleListeners.push(resolve);
+        notifyIfIdle();
       });
     },
   };

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BACKGROUND_SLICE_EVERY, LIVE_SLICE_EVERY } from '../../core/limits.ts';
-import type { Choice, Job } from './job.ts';
-import type { Step } from './tick-plan.ts';
+import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL } from '../../core/limits.ts';
+import type { JobChoice, GenerationJob } from './job.ts';
+import type { EvaluationStep } from './tick-plan.ts';
 import { planTick } from './tick-plan.ts';
 
 const SLICE = 8;
 
-/** A choice with so many tokens to be evaluated; the plan looks at nothing else of it. */
-function choiceOf(
+/** A choice with this number of pending tokens, and only the members that planTick reads. */
+function createTestChoice(
   pending: number,
-  how: { readonly isBehind?: boolean; readonly isReserved?: boolean; readonly isSeeded?: boolean } = {},
-): Choice {
-  const job: Pick<Job, 'call' | 'isSeeded' | 'cacheWish'> = {
+  options: { readonly isBackground?: boolean; readonly isReserved?: boolean; readonly isSeeded?: boolean } = {},
+): JobChoice {
+  const job: Pick<GenerationJob, 'call' | 'isSeeded' | 'cacheRequest'> = {
     call: {
       id: 'r',
       owner: {
         workspace: 'w',
         key: 'k',
-        ...(how.isBehind ? { priority: 'background' as const } : {}),
-        ...(how.isReserved ? { priority: 'reserved' as const } : {}),
+        ...(options.isBackground ? { priority: 'background' as const } : {}),
+        ...(options.isReserved ? { priority: 'reserved' as const } : {}),
       },
       input: { type: 'tokens', tokens: [] },
       sampling: {},
@@ -27,66 +27,69 @@ function choiceOf(
       choices: 1,
       phases: [],
     },
-    isSeeded: how.isSeeded ?? false,
-    cacheWish: undefined,
+    isSeeded: options.isSeeded ?? false,
+    cacheRequest: undefined,
   };
-  return { job, pending: Array.from({ length: pending }, () => 1), slot: { tokens: [] } } as unknown as Choice;
+  return { job, pending: Array.from({ length: pending }, () => 1), slot: { tokens: [] } } as unknown as JobChoice;
 }
 
-const plan = (ready: readonly Choice[], turn: number) => planTick(ready, { turn, sliceTokens: () => SLICE });
-const tokensOf = (steps: readonly Step[], choice: Choice): number =>
+const plan = (ready: readonly JobChoice[], tick: number) => planTick(ready, { tick: tick, sliceTokens: () => SLICE });
+const countTokens = (steps: readonly EvaluationStep[], choice: JobChoice): number =>
   steps.find((step) => step.choice === choice)?.tokens ?? 0;
 
-describe('the plan of a tick', () => {
-  it('has a step for everybody who generates, whatever the priority', () => {
-    const generating = [choiceOf(1), choiceOf(1, { isBehind: true })];
-    const { shared } = plan([...generating, choiceOf(100)], 1);
-    for (const choice of generating) assert.equal(tokensOf(shared, choice), 1);
+describe('planTick', () => {
+  it('plans a step for every generating choice, whatever its priority', () => {
+    const generating = [createTestChoice(1), createTestChoice(1, { isBackground: true })];
+    const { batched } = plan([...generating, createTestChoice(100)], 1);
+    for (const choice of generating) assert.equal(countTokens(batched, choice), 1);
   });
 
-  it('gives the slice of prefill to live prompts, and what they leave to background ones', () => {
-    const behind = choiceOf(100, { isBehind: true });
-    const long = choiceOf(100);
-    assert.deepEqual(tokensOf(plan([behind, long], 1).shared, long), SLICE);
-    assert.equal(tokensOf(plan([behind, long], 1).shared, behind), 0);
-    const short = choiceOf(3);
-    const { shared } = plan([behind, short], 1);
-    assert.deepEqual([tokensOf(shared, short), tokensOf(shared, behind)], [3, SLICE - 3]);
+  it('gives the prefill slice to live prompts, and the rest of it to background prompts', () => {
+    const background = createTestChoice(100, { isBackground: true });
+    const long = createTestChoice(100);
+    assert.deepEqual(countTokens(plan([background, long], 1).batched, long), SLICE);
+    assert.equal(countTokens(plan([background, long], 1).batched, background), 0);
+    const short = createTestChoice(3);
+    const { batched } = plan([background, short], 1);
+    assert.deepEqual([countTokens(batched, short), countTokens(batched, background)], [3, SLICE - 3]);
   });
 
-  it('lets a background prompt advance for ever so slowly beside live ones, and fully without any', () => {
-    const behind = choiceOf(100, { isBehind: true });
-    const live = [choiceOf(100), choiceOf(100), choiceOf(100, { isSeeded: true })];
-    const turns = Array.from({ length: 4 * BACKGROUND_SLICE_EVERY }, (_, turn) => turn + 1);
-    const advanced = turns.filter((turn) => tokensOf(plan([behind, ...live], turn).shared, behind) > 0);
+  it('lets a background prompt advance slowly beside live ones, and fully without them', () => {
+    const background = createTestChoice(100, { isBackground: true });
+    const live = [createTestChoice(100), createTestChoice(100), createTestChoice(100, { isSeeded: true })];
+    const ticks = Array.from({ length: 4 * BACKGROUND_SLICE_INTERVAL }, (_, tick) => tick + 1);
+    const advanced = ticks.filter((tick) => countTokens(plan([background, ...live], tick).batched, background) > 0);
     assert.equal(advanced.length, 4);
-    for (const turn of turns) assert.equal(tokensOf(plan([behind], turn).shared, behind), SLICE);
+    for (const tick of ticks) assert.equal(countTokens(plan([background], tick).batched, background), SLICE);
   });
 
-  it('gives the slice to reserved prompts first, beside which live ones advance more slowly, but do', () => {
-    const reserved = choiceOf(100, { isReserved: true });
-    const live = choiceOf(100);
-    const behind = choiceOf(100, { isBehind: true });
-    const turns = Array.from({ length: LIVE_SLICE_EVERY * BACKGROUND_SLICE_EVERY * 2 }, (_, turn) => turn + 1);
-    const sharesOf = (ready: readonly Choice[], of: Choice): number =>
-      turns.filter((turn) => tokensOf(plan(ready, turn).shared, of) === SLICE).length / turns.length;
-    assert.equal(sharesOf([live, reserved], live), 1 / LIVE_SLICE_EVERY);
-    assert.equal(sharesOf([live, reserved], reserved), 1 - 1 / LIVE_SLICE_EVERY);
-    assert.equal(sharesOf([behind, reserved], behind), 1 / BACKGROUND_SLICE_EVERY);
-    const all = [behind, live, reserved];
-    assert.equal(sharesOf(all, live), 1 / LIVE_SLICE_EVERY);
-    assert.equal(sharesOf(all, behind), 1 / BACKGROUND_SLICE_EVERY);
-    assert.equal(sharesOf(all, reserved), 1 - 1 / LIVE_SLICE_EVERY - 1 / BACKGROUND_SLICE_EVERY);
+  it('gives the slice to reserved prompts first, beside which live prompts advance slowly', () => {
+    const reserved = createTestChoice(100, { isReserved: true });
+    const live = createTestChoice(100);
+    const background = createTestChoice(100, { isBackground: true });
+    const ticks = Array.from({ length: LIVE_SLICE_INTERVAL * BACKGROUND_SLICE_INTERVAL * 2 }, (_, tick) => tick + 1);
+    const getSliceShare = (ready: readonly JobChoice[], of: JobChoice): number =>
+      ticks.filter((tick) => countTokens(plan(ready, tick).batched, of) === SLICE).length / ticks.length;
+    assert.equal(getSliceShare([live, reserved], live), 1 / LIVE_SLICE_INTERVAL);
+    assert.equal(getSliceShare([live, reserved], reserved), 1 - 1 / LIVE_SLICE_INTERVAL);
+    assert.equal(getSliceShare([background, reserved], background), 1 / BACKGROUND_SLICE_INTERVAL);
+    const all = [background, live, reserved];
+    assert.equal(getSliceShare(all, live), 1 / LIVE_SLICE_INTERVAL);
+    assert.equal(getSliceShare(all, background), 1 / BACKGROUND_SLICE_INTERVAL);
+    assert.equal(getSliceShare(all, reserved), 1 - 1 / LIVE_SLICE_INTERVAL - 1 / BACKGROUND_SLICE_INTERVAL);
   });
 
-  it('goes round all prompts of either kind, however many there are', () => {
-    const count = BACKGROUND_SLICE_EVERY;
-    const live = Array.from({ length: count }, () => choiceOf(100, { isSeeded: true }));
-    const behind = Array.from({ length: count }, () => choiceOf(100, { isBehind: true, isSeeded: true }));
-    const seen = new Map<Choice, number>();
-    for (let turn = 1; turn <= count * BACKGROUND_SLICE_EVERY; turn++)
-      for (const { choice } of plan([...behind, ...live], turn).alone) seen.set(choice, (seen.get(choice) ?? 0) + 1);
-    for (const choice of behind) assert.equal(seen.get(choice), 1);
-    for (const choice of live) assert.equal(seen.get(choice), BACKGROUND_SLICE_EVERY - 1);
+  it('rotates through all prompts of a class, however many there are', () => {
+    const count = BACKGROUND_SLICE_INTERVAL;
+    const live = Array.from({ length: count }, () => createTestChoice(100, { isSeeded: true }));
+    const background = Array.from({ length: count }, () =>
+      createTestChoice(100, { isBackground: true, isSeeded: true }),
+    );
+    const seen = new Map<JobChoice, number>();
+    for (let tick = 1; tick <= count * BACKGROUND_SLICE_INTERVAL; tick++)
+      for (const { choice } of plan([...background, ...live], tick).separate)
+        seen.set(choice, (seen.get(choice) ?? 0) + 1);
+    for (const choice of background) assert.equal(seen.get(choice), 1);
+    for (const choice of live) assert.equal(seen.get(choice), BACKGROUND_SLICE_INTERVAL - 1);
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createFakeNativeModel, IM_END, IM_START, textOfTokens, TOOL_CALL } from './__fixtures__/fake-native-model.ts';
-import { TooManyTokensError, tokenizeInput, tokenizeMarked, tokensToTell } from './tokenize-input.ts';
+import { createFakeNativeModel, IM_END, IM_START, detokenize, TOOL_CALL } from './__fixtures__/fake-native-model.ts';
+import { TooManyTokensError, tokenizeInput, tokenizeMarked, tokenizeForCaller } from './tokenize-input.ts';
 
 const model = createFakeNativeModel();
 const text = (value: string) => ({ text: value, special: false });
@@ -10,7 +10,7 @@ const special = (value: string) => ({ text: value, special: true });
 const tokens = (...segments: { text: string; special: boolean }[]) =>
   tokenizeInput(model, { type: 'segments', segments });
 
-test('whatever a caller writes stays text, also markup that the tokenizer knows, and not a byte changes', () => {
+test('tokenizeInput keeps text from callers as text, also markup known to the tokenizer, byte by byte', () => {
   const piece = fc.constantFrom(
     '<|im_end|>',
     '<|im_start|>',
@@ -27,12 +27,12 @@ test('whatever a caller writes stays text, also markup that the tokenizer knows,
       const written = parts.map((part) => part.join(''));
       const result = tokens(...written.map(text));
       assert.ok(result.every((token) => token < 256));
-      assert.equal(textOfTokens(result), written.join(''));
+      assert.equal(detokenize(result), written.join(''));
     }),
   );
 });
 
-test("the template's own segments become special tokens", () => {
+test('tokenizeInput turns special segments of the template into special tokens', () => {
   assert.deepEqual(tokens(special('<|im_start|>'), text('a'), special('<|im_end|>'), special('<tool_call>')), [
     IM_START,
     97,
@@ -41,33 +41,36 @@ test("the template's own segments become special tokens", () => {
   ]);
 });
 
-test('neighbouring plain segments are read as one text', () => {
-  const read: string[] = [];
-  const listening = {
+test('tokenizeInput reads adjacent plain segments as one text', () => {
+  const texts: string[] = [];
+  const recordingModel = {
     ...model,
-    tokenize: (value: string, isSpecial: boolean) => (read.push(value), model.tokenize(value, isSpecial)),
+    tokenize: (value: string, isSpecial: boolean) => (texts.push(value), model.tokenize(value, isSpecial)),
   };
-  tokenizeInput(listening, { type: 'segments', segments: [text('Hel'), text('lo'), special('<|im_end|>'), text('!')] });
-  assert.deepEqual(read, ['Hello', '<|im_end|>', '!']);
+  tokenizeInput(recordingModel, {
+    type: 'segments',
+    segments: [text('Hel'), text('lo'), special('<|im_end|>'), text('!')],
+  });
+  assert.deepEqual(texts, ['Hello', '<|im_end|>', '!']);
 });
 
-test('a begin token is put in front once, and never before token ids', () => {
+test('tokenizeInput adds the start token once, and never before token ids', () => {
   const withBos = { ...model, shouldPrependBos: true, bosToken: IM_START };
   assert.deepEqual(tokenizeInput(withBos, { type: 'segments', segments: [text('a')] }), [IM_START, 97]);
   assert.deepEqual(tokenizeInput(withBos, { type: 'segments', segments: [special('<|im_start|>')] }), [IM_START]);
   assert.deepEqual(tokenizeInput(withBos, { type: 'tokens', tokens: [97] }), [97]);
 });
 
-test('text alone is told and counted without the token that begins a prompt', () => {
+test('tokenizeForCaller omits the start token for text alone', () => {
   const withBos = { ...model, shouldPrependBos: true, bosToken: IM_START };
-  const told = (...segments: { text: string; special: boolean }[]) =>
-    tokensToTell(withBos, { type: 'segments', segments });
-  assert.deepEqual(told(text('ab')), [97, 98]);
-  assert.deepEqual(told(text('a'), special('<|im_end|>')), [IM_START, 97, IM_END]);
-  assert.deepEqual(tokensToTell(withBos, { type: 'tokens', tokens: [97] }), [97]);
+  const tokenizeWithBos = (...segments: { text: string; special: boolean }[]) =>
+    tokenizeForCaller(withBos, { type: 'segments', segments });
+  assert.deepEqual(tokenizeWithBos(text('ab')), [97, 98]);
+  assert.deepEqual(tokenizeWithBos(text('a'), special('<|im_end|>')), [IM_START, 97, IM_END]);
+  assert.deepEqual(tokenizeForCaller(withBos, { type: 'tokens', tokens: [97] }), [97]);
 });
 
-test('a token id that is none is refused with the range', () => {
+test('tokenizeInput rejects an invalid token id with the valid range', () => {
   for (const wrong of [-1, 259, 1.5, Number.NaN])
     assert.throws(() => tokenizeInput(model, { type: 'tokens', tokens: [1, wrong] }), {
       name: 'RangeError',
@@ -75,28 +78,28 @@ test('a token id that is none is refused with the range', () => {
     });
 });
 
-test('text that cannot fit is refused by its first part', () => {
-  let read = 0;
-  const counting = {
+test('tokenizeInput rejects text that cannot fit after reading only a part of it', () => {
+  let texts = 0;
+  const countingModel = {
     ...model,
     tokenize: (value: string, isSpecial: boolean) => {
-      read += value.length;
+      texts += value.length;
       return model.tokenize(value, isSpecial);
     },
   };
   const megabytes = 'a'.repeat(4_000_000);
   assert.throws(
-    () => tokenizeInput(counting, { type: 'segments', segments: [text(megabytes)] }),
+    () => tokenizeInput(countingModel, { type: 'segments', segments: [text(megabytes)] }),
     (error) =>
       error instanceof TooManyTokensError && /^Range of input length should be \[1, \d+\] /.test(error.message),
   );
-  assert.ok(read < 200_000, `${read} characters were read`);
+  assert.ok(texts < 200_000, `${texts} characters were texts`);
 });
 
-test('a cache mark changes no token, and lies where the last token ends that is in the marked text as a whole', () => {
+test('tokenizeMarked keeps all tokens, and places a mark after the last token completely within the marked text', () => {
   const pairs = {
     ...model,
-    // Two characters a token, as far as one text goes.
+    // Two characters are one token, within each text.
     tokenize: (value: string, isSpecial: boolean) =>
       isSpecial
         ? model.tokenize(value, true)

@@ -8,27 +8,30 @@ type Tokenizer = Pick<
   'tokenize' | 'tokenBytes' | 'markupInText' | 'shouldPrependBos' | 'bosToken' | 'loaded'
 >;
 
-/** More text than any context takes; found without reading all of it. */
+/** Thrown for text that is longer than the context; detected without tokenizing all of it. */
 export class TooManyTokensError extends RangeError {
   /** The input has more tokens than this. */
   readonly tokens: number;
 
   constructor(tokens: number) {
-    // wire.md 1.7 has the first sentence.
+    // The first sentence is prescribed (docs/wire/dashscope-native.md#errors).
     super(`Range of input length should be [1, ${tokens}] (the input has more than ${tokens} tokens)`);
     this.tokens = tokens;
   }
 }
 
-/** Characters that are tokenized at a time to see whether a text can fit: about 50 ms. */
+/** Characters that are tokenized at a time to see whether a text can fit; a piece takes about 50 ms. */
 const PIECE_CHARS = 65_536;
 
-/** Tokens by which a piece may exceed what it adds to the whole, because a word was cut. Ours; one word is far less. */
+/**
+ * Tokens that a piece may have beyond its share of the whole, because it cuts a word. Chosen by Parley; a word has
+ * fewer.
+ */
 const PIECE_SLACK_TOKENS = 64;
 
 /**
- * Tokens of an input. Only `special` segments may become special tokens; neighbouring plain segments are read as one
- * text, so that words are cut as they would be in the whole prompt.
+ * Tokenizes an input. Only `special` segments may become special tokens. Adjacent plain segments are tokenized as one
+ * text, so that words are split as in the whole prompt.
  * @throws RangeError for a token id outside the vocabulary; TooManyTokensError for text far longer than the context.
  */
 export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
@@ -36,30 +39,30 @@ export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
 }
 
 /**
- * The tokens of an input to be told or counted. Text alone, without a special segment, is no prompt: the token that begins
- * one is not among them.
+ * Tokenizes an input for the tokenize and count endpoints. Text without a special segment is not a prompt, so no start
+ * token is added.
  * @throws as `tokenizeInput`.
  */
-export function tokensToTell(model: Tokenizer, input: TokenInput): number[] {
+export function tokenizeForCaller(model: Tokenizer, input: TokenInput): number[] {
   const isText = input.type === 'segments' && input.segments.every(({ special }) => !special);
   return tokenizeInput(isText ? { ...model, shouldPrependBos: false } : model, input);
 }
 
 export interface MarkedTokens {
   readonly tokens: number[];
-  /** For each of the input's cache marks, how many leading tokens lie before it as a whole. */
+  /** For each cache mark of the input, the number of leading tokens that end before the mark. */
   readonly marks: readonly number[];
 }
 
-/** The same; a mark changes no token. */
+/** Tokenizes an input as `tokenizeInput` does, and locates its cache marks, which change no token. */
 export function tokenizeMarked(model: Tokenizer, input: TokenInput): MarkedTokens {
-  if (input.type === 'segments') checkSize(model, input.segments);
+  if (input.type === 'segments') checkLength(model, input.segments);
   if (input.type === 'tokens') {
-    const wrong = input.tokens.find(
+    const invalidToken = input.tokens.find(
       (token) => !Number.isInteger(token) || token < 0 || token >= model.loaded.vocabularySize,
     );
-    if (wrong !== undefined)
-      throw new RangeError(`token ids must be from 0 to ${model.loaded.vocabularySize - 1}, got ${wrong}`);
+    if (invalidToken !== undefined)
+      throw new RangeError(`token ids must be from 0 to ${model.loaded.vocabularySize - 1}, got ${invalidToken}`);
     return { tokens: [...input.tokens], marks: [] };
   }
   const marks: number[] = [];
@@ -69,8 +72,11 @@ export function tokenizeMarked(model: Tokenizer, input: TokenInput): MarkedToken
   return { tokens: [model.bosToken, ...tokens], marks: marks.map((position) => position + 1) };
 }
 
-/** Tokenizing stops everything else in this process: megabytes that cannot fit are refused by their first part. */
-function checkSize(model: Tokenizer, segments: readonly PromptSegment[]): void {
+/**
+ * Rejects a text that cannot fit by tokenizing parts of it: tokenizing blocks the process, and texts may have
+ * megabytes.
+ */
+function checkLength(model: Tokenizer, segments: readonly PromptSegment[]): void {
   const text = segments.map((segment) => (segment.special ? '' : segment.text)).join('');
   if (text.length <= PIECE_CHARS) return;
   let tokens = 0;
@@ -86,22 +92,22 @@ export function tokenizeSegments(
   onMark: (position: number) => void = () => undefined,
 ): number[] {
   const tokens: number[] = [];
-  let plain = '';
-  /** Characters of `plain` before each mark in it. */
+  let plainText = '';
+  /** Number of characters of `markupToText` before each mark in it. */
   let marks: number[] = [];
   const flush = (): void => {
     const from = tokens.length;
-    for (const piece of breakMarkup(plain, model.markupInText))
+    for (const piece of breakMarkup(plainText, model.markupInText))
       for (const token of model.tokenize(piece, false)) tokens.push(token);
     for (const mark of marks)
-      onMark(endWithin(model, tokens, { from, bytes: Buffer.byteLength(plain.slice(0, mark)) }));
-    plain = '';
+      onMark(findEndWithin(model, tokens, { from, bytes: Buffer.byteLength(plainText.slice(0, mark)) }));
+    plainText = '';
     marks = [];
   };
   for (const { text, special, cacheMark } of segments) {
     if (!special) {
-      plain += text;
-      if (cacheMark) marks.push(plain.length);
+      plainText += text;
+      if (cacheMark) marks.push(plainText.length);
       continue;
     }
     flush();
@@ -112,17 +118,17 @@ export function tokenizeSegments(
   return tokens;
 }
 
-/** Where the tokens end that stand for no more than so many bytes. A token across the border is left out. */
-function endWithin(
+/** Returns the index after the last token that lies completely within the given number of bytes after `from`. */
+function findEndWithin(
   model: Tokenizer,
   tokens: readonly number[],
   { from, bytes }: { readonly from: number; readonly bytes: number },
 ): number {
-  let left = bytes;
+  let bytesLeft = bytes;
   let end = from;
   for (const token of tokens.slice(from)) {
-    left -= model.tokenBytes(token).length;
-    if (left < 0) break;
+    bytesLeft -= model.tokenBytes(token).length;
+    if (bytesLeft < 0) break;
     end++;
   }
   return end;

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { POOL_AFFINITY_CHARACTERS_MAX } from '../../core/limits.ts';
+import { POOL_AFFINITY_CHARS_MAX } from '../../core/limits.ts';
 import type { Message, Role } from '../../core/message.ts';
 import type { PromptSegment } from '../../core/prompt.ts';
 import type { EngineInput } from '../engine.ts';
-import { affinityOf } from './affinity.ts';
+import { computeAffinity } from './affinity.ts';
 
-const of = (input: EngineInput, workspace = 'w'): number => affinityOf({ owner: { workspace, key: 'k' }, input });
-const say = (role: Role, text: string): Message => ({ role, content: [{ type: 'text', text }] });
-const talk = (...messages: Message[]): EngineInput => ({ type: 'messages', messages });
+const getAffinity = (input: EngineInput, workspace = 'w'): number =>
+  computeAffinity({ owner: { workspace, key: 'k' }, input });
+const createMessage = (role: Role, text: string): Message => ({ role, content: [{ type: 'text', text }] });
+const createMessagesInput = (...messages: Message[]): EngineInput => ({ type: 'messages', messages });
 
-/** Segments as a template leaves them: `<…>` is the template's own. */
-const prompt = (text: string): EngineInput => ({
+/** Splits text into segments as a template does: `<…>` belongs to the template. */
+const createSegmentsInput = (text: string): EngineInput => ({
   type: 'segments',
   segments: text
     .split(/(<[^>]*>)/)
@@ -19,32 +20,40 @@ const prompt = (text: string): EngineInput => ({
     .map((piece): PromptSegment => ({ text: piece, special: piece.startsWith('<') })),
 });
 
-describe('the affinity of a request', () => {
-  const first = talk(say('system', 'Be kind.'), say('user', 'Hi'));
+describe('computeAffinity', () => {
+  const first = createMessagesInput(createMessage('system', 'Be kind.'), createMessage('user', 'Hi'));
 
   it('is the same for each turn of a conversation', () => {
-    const second = talk(say('system', 'Be kind.'), say('user', 'Hi'), say('assistant', 'Hello'), say('user', 'Bye'));
-    assert.equal(of(second), of(first));
+    const second = createMessagesInput(
+      createMessage('system', 'Be kind.'),
+      createMessage('user', 'Hi'),
+      createMessage('assistant', 'Hello'),
+      createMessage('user', 'Bye'),
+    );
+    assert.equal(getAffinity(second), getAffinity(first));
   });
 
-  it('differs with the workspace, the system text and the first question', () => {
+  it('depends on the workspace, the system text and the first question', () => {
     const others = [
-      of(first, 'x'),
-      of(talk(say('system', 'Be rude.'), say('user', 'Hi'))),
-      of(talk(say('user', 'Hi'))),
+      getAffinity(first, 'x'),
+      getAffinity(createMessagesInput(createMessage('system', 'Be rude.'), createMessage('user', 'Hi'))),
+      getAffinity(createMessagesInput(createMessage('user', 'Hi'))),
     ];
-    assert.equal(new Set([of(first), ...others]).size, 4);
+    assert.equal(new Set([getAffinity(first), ...others]).size, 4);
   });
 
-  it('sees images', () => {
-    const look = (url: string): EngineInput => talk({ role: 'user', content: [{ type: 'image', url }] });
-    assert.notEqual(of(look('data:a')), of(look('data:b')));
+  it('depends on images', () => {
+    const look = (url: string): EngineInput => createMessagesInput({ role: 'user', content: [{ type: 'image', url }] });
+    assert.notEqual(getAffinity(look('data:a')), getAffinity(look('data:b')));
   });
 
-  it('does not see what is behind its limit', () => {
-    const long = 'x'.repeat(POOL_AFFINITY_CHARACTERS_MAX);
-    assert.equal(of(talk(say('user', `${long}a`))), of(talk(say('user', `${long}b`))));
-    assert.equal(of(prompt(`${long}a`)), of(prompt(`${long}b`)));
+  it('ignores everything beyond its character limit', () => {
+    const long = 'x'.repeat(POOL_AFFINITY_CHARS_MAX);
+    assert.equal(
+      getAffinity(createMessagesInput(createMessage('user', `${long}a`))),
+      getAffinity(createMessagesInput(createMessage('user', `${long}b`))),
+    );
+    assert.equal(getAffinity(createSegmentsInput(`${long}a`)), getAffinity(createSegmentsInput(`${long}b`)));
   });
 
   const templates: readonly { name: string; turns: readonly [string, string] }[] = [
@@ -71,8 +80,11 @@ describe('the affinity of a request', () => {
   ];
   for (const { name, turns } of templates) {
     it(`is the same for each turn of a rendered prompt: ${name}`, () => {
-      assert.equal(of(prompt(turns[0])), of(prompt(turns[1])));
-      assert.notEqual(of(prompt(turns[0])), of(prompt(turns[0].replace('Hi', 'Ho'))));
+      assert.equal(getAffinity(createSegmentsInput(turns[0])), getAffinity(createSegmentsInput(turns[1])));
+      assert.notEqual(
+        getAffinity(createSegmentsInput(turns[0])),
+        getAffinity(createSegmentsInput(turns[0].replace('Hi', 'Ho'))),
+      );
     });
   }
 });

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { affinityOf, seedOf } from './affinity.ts';
+import { computeAffinity, hashAddress } from './affinity.ts';
 import { chooseMember } from './choose-member.ts';
 
 const ADDRESSES = ['http://a:1/v1', 'http://b:1/v1', 'http://c:1/v1'];
 const candidates = (...outstanding: number[]) =>
-  outstanding.map((busy, at) => ({ name: ADDRESSES[at], seed: seedOf(ADDRESSES[at] ?? ''), outstanding: busy }));
+  outstanding.map((busy, at) => ({ name: ADDRESSES[at], seed: hashAddress(ADDRESSES[at] ?? ''), outstanding: busy }));
 
 const affinities = Array.from({ length: 300 }, (_, at) =>
-  affinityOf({ owner: { workspace: 'w', key: 'k' }, input: { type: 'tokens', tokens: [at] } }),
+  computeAffinity({ owner: { workspace: 'w', key: 'k' }, input: { type: 'tokens', tokens: [at] } }),
 );
 const none = (): number => 0;
 
-describe('the choice of a member', () => {
-  it('is the same for the same beginning, and about even over many', () => {
+describe('chooseMember', () => {
+  it('chooses the same member for the same affinity, and distributes affinities about evenly', () => {
     const shares = new Map<string | undefined, number>();
     for (const affinity of affinities) {
       const chosen = chooseMember(candidates(0, 0, 0), affinity, none);
@@ -24,7 +24,7 @@ describe('the choice of a member', () => {
     for (const share of shares.values()) assert.ok(share > 60 && share < 140, String(share));
   });
 
-  it('moves only what was at a member that is gone', () => {
+  it('moves only the affinities of a removed member', () => {
     for (const affinity of affinities) {
       const all = candidates(0, 0, 0);
       const chosen = chooseMember(all, affinity, none);
@@ -33,7 +33,7 @@ describe('the choice of a member', () => {
     }
   });
 
-  it('leaves the preferred one when it is clearly busier than the least busy', () => {
+  it('skips the preferred member when it is clearly busier than the least busy one', () => {
     const affinity = affinities.find((each) => chooseMember(candidates(0, 0, 0), each, none)?.name === ADDRESSES[0]);
     const nameAt = (...outstanding: number[]) => chooseMember(candidates(...outstanding), affinity, none)?.name;
     assert.equal(nameAt(4, 0, 1), ADDRESSES[0]);
@@ -42,7 +42,7 @@ describe('the choice of a member', () => {
     assert.equal(nameAt(113, 100, 90), ADDRESSES[2]);
   });
 
-  it('takes one of the least busy at random where nothing is preferred', () => {
+  it('chooses one of the least busy members at random without an affinity', () => {
     assert.equal(chooseMember(candidates(1, 0, 0), undefined, () => 0)?.name, ADDRESSES[1]);
     assert.equal(chooseMember(candidates(1, 0, 0), undefined, () => 0.999)?.name, ADDRESSES[2]);
     assert.equal(chooseMember([], undefined, none), undefined);

@@ -1,13 +1,14 @@
 import { POOL_AFFINITY_LEAD_MAX, POOL_AFFINITY_LEAD_SHARE_MAX } from '../../core/limits.ts';
-import { preference } from './affinity.ts';
-import type { Member } from './member.ts';
+import { computeRendezvousWeight } from './affinity.ts';
+import type { PoolMember } from './pool-member.ts';
 
-type Candidate = Pick<Member, 'outstanding' | 'seed'>;
+type Candidate = Pick<PoolMember, 'outstanding' | 'seed'>;
 
 /**
- * The one that the affinity prefers, unless it is clearly busier than the least busy; else one of the least busy.
- * @param affinity Undefined for what no cache helps.
- * @param random From 0 up to 1.
+ * Chooses the member that the affinity prefers, unless it has clearly more outstanding requests than the least busy
+ * member; else one of the least busy members at random.
+ * @param affinity Undefined for requests that no prefix cache helps.
+ * @param random Returns a number from 0 (included) to 1 (excluded).
  */
 export function chooseMember<C extends Candidate>(
   candidates: readonly C[],
@@ -16,13 +17,13 @@ export function chooseMember<C extends Candidate>(
 ): C | undefined {
   const [first, ...others] = candidates;
   if (first === undefined || others.length === 0) return first;
-  const least = Math.min(...candidates.map(({ outstanding }) => outstanding));
+  const leastOutstanding = Math.min(...candidates.map(({ outstanding }) => outstanding));
   if (affinity !== undefined) {
-    const liking = (candidate: C): number => preference(affinity, candidate.seed);
-    const preferred = others.reduce((best, other) => (liking(other) > liking(best) ? other : best), first);
-    const leadMax = Math.max(POOL_AFFINITY_LEAD_MAX, least * POOL_AFFINITY_LEAD_SHARE_MAX);
-    if (preferred.outstanding - least <= leadMax) return preferred;
+    const getWeight = (candidate: C): number => computeRendezvousWeight(affinity, candidate.seed);
+    const preferred = others.reduce((best, other) => (getWeight(other) > getWeight(best) ? other : best), first);
+    const leadMax = Math.max(POOL_AFFINITY_LEAD_MAX, leastOutstanding * POOL_AFFINITY_LEAD_SHARE_MAX);
+    if (preferred.outstanding - leastOutstanding <= leadMax) return preferred;
   }
-  const idlest = candidates.filter(({ outstanding }) => outstanding === least);
+  const idlest = candidates.filter(({ outstanding }) => outstanding === leastOutstanding);
   return idlest[Math.floor(random() * idlest.length)];
 }

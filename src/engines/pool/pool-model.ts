@@ -1,114 +1,118 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../core/error.ts';
-import { POOL_MODEL_AGAIN_MS, POOL_MODEL_UNTOLD_MS, POOL_MODEL_WAIT_MS } from '../../core/limits.ts';
+import { POOL_MODEL_RETRY_MS, POOL_MODEL_UNKNOWN_RETRY_MS, POOL_MODEL_WAIT_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LoadedModel } from '../engine.ts';
-import type { Member } from './member.ts';
-import { allDown } from './round.ts';
-import { weakestModel } from './weakest.ts';
+import type { PoolMember } from './pool-member.ts';
+import { createAllDownError } from './failover.ts';
+import { mergeModels } from './intersect-capabilities.ts';
 
-export interface PoolModelNeeds {
-  readonly members: readonly Member[];
+export interface PoolModelDeps {
+  readonly members: readonly PoolMember[];
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Log;
 }
 
 export interface PoolModel {
-  /** The same object until something changes. @throws ServiceError why the last one failed, where nobody knows. */
-  model(): Promise<LoadedModel>;
-  /** Members that have told their model; all of them before the first has. */
-  known(): readonly Member[];
+  /**
+   * Returns the merged model; the same object until something changes.
+   * @throws ServiceError of the last member that failed, when no member has reported its model.
+   */
+  getModel(): Promise<LoadedModel>;
+  /** Returns the members that have reported their model; all members before the first has. */
+  getKnownMembers(): readonly PoolMember[];
 }
 
 /**
- * What the members say of their model, as one. All are asked at once; the first word is enough, and the others' may take
- * away from it later: the smallest context counts. A member whose server did not tell takes nothing away; where none told,
- * what is declared counts, and nobody waits for them to be asked again.
+ * Merges what the members report of their model. All are queried at once; the first report is enough, and later reports
+ * can only restrict it: the smallest context counts. A member whose server did not report restricts nothing. When none
+ * reported, the declared model counts, and callers do not wait for the next query.
  */
-export function createPoolModel({ members, clock, log }: PoolModelNeeds): PoolModel {
-  const said = new Map<Member, LoadedModel>();
-  const declared = new Map<Member, LoadedModel>();
-  let assumed: LoadedModel | undefined;
-  let known: LoadedModel | undefined;
-  let asking: Promise<LoadedModel> | undefined;
-  let askedAt = 0;
+export function createPoolModel({ members, clock, log }: PoolModelDeps): PoolModel {
+  const reported = new Map<PoolMember, LoadedModel>();
+  const declaredModels = new Map<PoolMember, LoadedModel>();
+  let assumedModel: LoadedModel | undefined;
+  let mergedModel: LoadedModel | undefined;
+  let pendingQuery: Promise<LoadedModel> | undefined;
+  let queriedAt = 0;
 
-  const assume = (member: Member, model: LoadedModel, why: ServiceError): LoadedModel => {
-    if (!declared.has(member))
-      log.warn('an upstream address does not tell its model', {
+  const recordDeclared = (member: PoolMember, model: LoadedModel, why: ServiceError): LoadedModel => {
+    if (!declaredModels.has(member))
+      log.warn('upstream address does not report its model', {
         address: member.host,
         kind: why.kind,
         why: why.cause instanceof Error ? why.cause.message : why.message,
       });
-    declared.set(member, model);
-    const merged = weakestModel([...declared.values()]);
-    if (!isDeepStrictEqual(merged, assumed)) assumed = merged;
-    return assumed ?? merged;
+    declaredModels.set(member, model);
+    const merged = mergeModels([...declaredModels.values()]);
+    if (!isDeepStrictEqual(merged, assumedModel)) assumedModel = merged;
+    return assumedModel ?? merged;
   };
 
-  const learn = (member: Member, model: LoadedModel): LoadedModel => {
-    said.set(member, model);
-    declared.delete(member);
-    const before = (known ??= model);
-    const differing = FIELDS.filter((field) => model[field] !== before[field]);
-    if (differing.length > 0)
-      log.warn('the addresses of a pool do not tell the same of their model', {
+  const recordReported = (member: PoolMember, model: LoadedModel): LoadedModel => {
+    reported.set(member, model);
+    declaredModels.delete(member);
+    const before = (mergedModel ??= model);
+    const differingFields = COMPARED_FIELDS.filter((field) => model[field] !== before[field]);
+    if (differingFields.length > 0)
+      log.warn('upstream addresses report different models', {
         address: member.host,
-        fields: differing.join(', '),
+        fields: differingFields.join(', '),
       });
-    const merged = weakestModel([before, model]);
-    if (!isDeepStrictEqual(merged, before)) known = merged;
-    return known;
+    const merged = mergeModels([before, model]);
+    if (!isDeepStrictEqual(merged, before)) mergedModel = merged;
+    return mergedModel;
   };
 
-  const askOne = async (member: Member): Promise<LoadedModel> => {
-    const work = member.begin();
+  const queryMember = async (member: PoolMember): Promise<LoadedModel> => {
+    const work = member.startWork();
     try {
-      const model = await work.engine.model();
-      // Nothing was heard of it: neither good nor bad.
-      if (!model.declaredOnly) work.spoke();
-      work.left();
-      return model.declaredOnly ? assume(member, model, model.declaredOnly.why) : learn(member, model);
+      const model = await work.engine.loadModel();
+      // A declared model proves nothing about the server: the breaker learns neither success nor failure.
+      if (!model.unverified) work.recordOutput();
+      work.discard();
+      return model.unverified ? recordDeclared(member, model, model.unverified.reason) : recordReported(member, model);
     } catch (thrown) {
-      work.failed(ServiceError.from(thrown));
+      work.recordFailure(ServiceError.from(thrown));
       throw thrown;
     }
   };
 
-  const askUnknown = (): Promise<LoadedModel>[] => {
-    askedAt = clock.monotonic();
-    return members.filter((member) => !said.has(member) && member.breaker.waitMs() === 0).map(askOne);
+  const queryUnknownMembers = (): Promise<LoadedModel>[] => {
+    queriedAt = clock.monotonic();
+    return members.filter((member) => !reported.has(member) && member.breaker.getWaitMs() === 0).map(queryMember);
   };
 
-  const askAll = async (): Promise<LoadedModel> => {
-    const answers = askUnknown();
-    if (answers.length === 0) throw allDown(members);
+  const queryAll = async (): Promise<LoadedModel> => {
+    const answers = queryUnknownMembers();
+    if (answers.length === 0) throw createAllDownError(members);
     const settled = Promise.allSettled(answers);
     try {
       const first = await Promise.any(answers);
-      await Promise.race([settled, elapsed(POOL_MODEL_WAIT_MS)]);
-      return known ?? assumed ?? first;
+      await Promise.race([settled, sleepUnref(POOL_MODEL_WAIT_MS)]);
+      return mergedModel ?? assumedModel ?? first;
     } catch {
       const reasons = (await settled).flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
       throw reasons.at(-1);
     }
   };
 
-  const model = async (): Promise<LoadedModel> => {
-    const told = known ?? assumed;
-    if (told === undefined) return await (asking ??= askAll().finally(() => (asking = undefined)));
-    const againMs = known === undefined ? POOL_MODEL_UNTOLD_MS : POOL_MODEL_AGAIN_MS;
-    if (said.size < members.length && clock.monotonic() - askedAt >= againMs) void Promise.allSettled(askUnknown());
-    return told;
+  const getModel = async (): Promise<LoadedModel> => {
+    const current = mergedModel ?? assumedModel;
+    if (current === undefined) return await (pendingQuery ??= queryAll().finally(() => (pendingQuery = undefined)));
+    const retryMs = mergedModel === undefined ? POOL_MODEL_UNKNOWN_RETRY_MS : POOL_MODEL_RETRY_MS;
+    if (reported.size < members.length && clock.monotonic() - queriedAt >= retryMs)
+      void Promise.allSettled(queryUnknownMembers());
+    return current;
   };
 
-  return { model, known: () => (said.size > 0 ? [...said.keys()] : members) };
+  return { getModel, getKnownMembers: () => (reported.size > 0 ? [...reported.keys()] : members) };
 }
 
-/** What ought to be the same wherever one model runs. */
-const FIELDS = ['contextTokens', 'vocabularySize', 'vectorDimensions', 'chatTemplate'] as const;
+/** Fields that must be equal wherever the same model runs. */
+const COMPARED_FIELDS = ['contextTokens', 'vocabularySize', 'vectorDimensions', 'chatTemplate'] as const;
 
-function elapsed(ms: number): Promise<void> {
+function sleepUnref(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

@@ -3,32 +3,32 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import fc from 'fast-check';
 import type { ErrorKind } from '../../core/error.ts';
 import { ServiceError } from '../../core/error.ts';
-import { ANSWER, ask, createFakeEngine } from './__fixtures__/fake-engine.ts';
-import type { Outcome } from './__fixtures__/fake-engine.ts';
+import { ANSWER, createTestRequest, createFakeEngine } from './__fixtures__/fake-engine.ts';
+import type { FakeOutcome } from './__fixtures__/fake-engine.ts';
 import { createRecordedLog } from './__fixtures__/recorded-log.ts';
-import { createStillClock } from './__fixtures__/still-clock.ts';
+import { createManualClock } from './__fixtures__/manual-clock.ts';
 import { createPool } from './pool.ts';
 import type { Pool } from './pool.ts';
 
 const MEMBERS = 3;
 
-type How = 'read' | 'leave-unread' | 'leave-early' | 'abort';
+type ReadMode = 'read' | 'leave-unread' | 'leave-early' | 'abort';
 
-type Step =
+type RandomStep =
   | { readonly type: 'move'; readonly ms: number }
   | {
       readonly type: 'request';
       readonly text: string;
       readonly key: string;
-      readonly outcomes: readonly Outcome[];
-      readonly how: How;
-      /** Goes on only after so many other steps. */
+      readonly outcomes: readonly FakeOutcome[];
+      readonly how: ReadMode;
+      /** Number of steps after which the answer is read. */
       readonly waits: number;
     };
 
 const kinds: fc.Arbitrary<ErrorKind> = fc.constantFrom('upstream-failed', 'timeout', 'engine-failed', 'overloaded');
 
-const outcome: fc.Arbitrary<Outcome> = fc.oneof(
+const outcome: fc.Arbitrary<FakeOutcome> = fc.oneof(
   { weight: 3, arbitrary: fc.constant(ANSWER) },
   {
     weight: 4,
@@ -45,14 +45,14 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
       type: fc.constant('fail' as const),
       at: fc.constantFrom('start', 'iteration', 'mid-answer'),
       kind: fc.constant<ErrorKind>('upstream-failed'),
-      isWeak: fc.constant(true),
+      isAmbiguous: fc.constant(true),
     }),
   },
-  { weight: 1, arbitrary: fc.constant<Outcome>({ type: 'vanish' }) },
-  { weight: 1, arbitrary: fc.constant<Outcome>({ type: 'fail', at: 'start', kind: 'invalid-request' }) },
+  { weight: 1, arbitrary: fc.constant<FakeOutcome>({ type: 'vanish' }) },
+  { weight: 1, arbitrary: fc.constant<FakeOutcome>({ type: 'fail', at: 'start', kind: 'invalid-request' }) },
 );
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+const step: fc.Arbitrary<RandomStep> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('move' as const), ms: fc.integer({ min: 1, max: 4_000 }) }) },
   {
     weight: 4,
@@ -61,51 +61,54 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       text: fc.constantFrom('a', 'b', 'c', 'd'),
       key: fc.constantFrom('k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7'),
       outcomes: fc.array(outcome, { minLength: MEMBERS, maxLength: MEMBERS }),
-      how: fc.constantFrom<How>('read', 'read', 'read', 'leave-unread', 'leave-early', 'abort'),
+      how: fc.constantFrom<ReadMode>('read', 'read', 'read', 'leave-unread', 'leave-early', 'abort'),
       waits: fc.nat(4),
     }),
   },
 );
 
-/** What is written down of one request. */
+/** Record of one request. */
 interface Trace {
-  readonly outcomes: readonly Outcome[];
-  readonly asked: number[];
+  readonly outcomes: readonly FakeOutcome[];
+  readonly triedMembers: number[];
   hasEvent: boolean;
 }
 
-function room(seed: number) {
-  const clock = createStillClock();
+function createTestPool(seed: number) {
+  const clock = createManualClock();
   const traces = new Map<string, Trace>();
-  /** Trials that run, by member. */
-  const trials = Array.from({ length: MEMBERS }, () => new Set<string>());
+  /** Running half-open attempts, by member. */
+  const halfOpenRequests = Array.from({ length: MEMBERS }, () => new Set<string>());
   let state = seed;
   const random = (): number => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
     return state / 2 ** 32;
   };
   const pool: Pool = createPool({
-    members: Array.from({ length: MEMBERS }, (_, at) => ({
+    endpoints: Array.from({ length: MEMBERS }, (_, at) => ({
       address: `member-${at}`,
       engine: createFakeEngine({
         outcome: ({ id }) => traces.get(id)?.outcomes[at] ?? ANSWER,
         onStart({ id }) {
           const trace = traces.get(id);
-          assert.ok(!trace?.hasEvent, 'nobody is asked again after an event');
-          assert.ok(!trace?.asked.includes(at), 'nobody is asked twice');
-          trace?.asked.push(at);
+          assert.ok(!trace?.hasEvent, 'no member is tried again after an event');
+          assert.ok(!trace?.triedMembers.includes(at), 'no member is tried twice');
+          trace?.triedMembers.push(at);
           const states = pool.describe().map((member) => member.state);
           if (states[at] !== 'trial') return;
-          trials[at]?.add(id);
+          halfOpenRequests[at]?.add(id);
           const isUrgent = states.every((each) => each === 'down' || each === 'trial');
-          assert.ok(isUrgent || trials[at]?.size === 1, 'there is one trial at most while another member is in use');
+          assert.ok(
+            isUrgent || halfOpenRequests[at]?.size === 1,
+            'at most one half-open attempt runs while another member is in use',
+          );
         },
         onEvent({ id }) {
           const trace = traces.get(id);
           if (trace) trace.hasEvent = true;
-          trials[at]?.delete(id);
+          halfOpenRequests[at]?.delete(id);
         },
-        onOver: ({ id }) => void trials[at]?.delete(id),
+        onFinish: ({ id }) => void halfOpenRequests[at]?.delete(id),
       }),
     })),
     log: createRecordedLog(),
@@ -113,51 +116,51 @@ function room(seed: number) {
     random,
   });
   const outstanding = (): number[] => pool.describe().map((member) => member.outstanding);
-  return { pool, clock, traces, trials, outstanding };
+  return { pool, clock, traces, trials: halfOpenRequests, outstanding };
 }
 
-const isWeak = (of: Outcome | undefined): boolean => of?.type === 'fail' && of.isWeak === true;
+const isAmbiguous = (of: FakeOutcome | undefined): boolean => of?.type === 'fail' && of.isAmbiguous === true;
 
-const isCallers = (of: Outcome | undefined): boolean => of?.type === 'fail' && of.kind === 'invalid-request';
+const isCallersFault = (of: FakeOutcome | undefined): boolean => of?.type === 'fail' && of.kind === 'invalid-request';
 
-describe('a pool, whatever happens in which order', () => {
+describe('pool under random sequences of events', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  it('answers what a member would answer, counts right, has one trial at most, and never asks again after an event', async () => {
+  it("gives a member's answer, counts requests correctly, has one half-open attempt at most, and never retries after an event", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(), async (steps, seed) => {
-        const { pool, clock, traces, trials, outstanding } = room(seed);
-        let waiting: { left: number; goOn: () => Promise<void> }[] = [];
+        const { pool, clock, traces, trials, outstanding } = createTestPool(seed);
+        let waiting: { left: number; resume: () => Promise<void> }[] = [];
         for (const [at, each] of steps.entries()) {
-          if (each.type === 'move') clock.move(each.ms);
+          if (each.type === 'move') clock.advance(each.ms);
           else {
             const id = `r${at}`;
-            const trace: Trace = { outcomes: each.outcomes, asked: [], hasEvent: false };
+            const trace: Trace = { outcomes: each.outcomes, triedMembers: [], hasEvent: false };
             traces.set(id, trace);
-            const goOn = await request(pool, each, {
+            const resume = await request(pool, each, {
               id,
               trace,
               onAbort: () => trials.forEach((ids) => ids.delete(id)),
             });
-            waiting.push({ left: each.waits, goOn });
+            waiting.push({ left: each.waits, resume: resume });
           }
-          for (const other of waiting) if (other.left-- <= 0) await other.goOn();
+          for (const other of waiting) if (other.left-- <= 0) await other.resume();
           waiting = waiting.filter(({ left }) => left >= 0);
           assert.ok(outstanding().every((count) => count >= 0 && count <= waiting.length));
         }
-        for (const { goOn } of waiting) await goOn();
+        for (const { resume } of waiting) await resume();
         assert.deepEqual(outstanding(), [0, 0, 0]);
 
-        // Nobody is left alone for ever, and nobody goes without work.
+        // No member stays disabled for ever, and no member stays without work.
         const served = new Set<number>();
         for (let turn = 0; turn < 60 && served.size < MEMBERS; turn++) {
-          clock.move(60_000);
+          clock.advance(60_000);
           const id = `after-${turn}`;
-          const trace: Trace = { outcomes: [ANSWER, ANSWER, ANSWER], asked: [], hasEvent: false };
+          const trace: Trace = { outcomes: [ANSWER, ANSWER, ANSWER], triedMembers: [], hasEvent: false };
           traces.set(id, trace);
-          await Array.fromAsync((await pool.start(ask(id, id), new AbortController().signal)).batches);
-          for (const member of trace.asked) served.add(member);
+          await Array.fromAsync((await pool.start(createTestRequest(id, id), new AbortController().signal)).batches);
+          for (const member of trace.triedMembers) served.add(member);
         }
         assert.equal(served.size, MEMBERS);
         assert.equal(pool.state, 'ready');
@@ -168,27 +171,27 @@ describe('a pool, whatever happens in which order', () => {
   });
 });
 
-interface Around {
+interface RequestContext {
   readonly id: string;
   readonly trace: Trace;
   readonly onAbort: () => void;
 }
 
-/** Starts it; what comes back reads it as it is to be read, and checks what became of it. */
+/** Starts a request. The returned function reads the answer in the given way and checks its result. */
 async function request(
   pool: Pool,
-  { text, key, outcomes, how }: Extract<Step, { type: 'request' }>,
-  { id, trace, onAbort }: Around,
+  { text, key, outcomes, how }: Extract<RandomStep, { type: 'request' }>,
+  { id, trace, onAbort }: RequestContext,
 ): Promise<() => Promise<void>> {
   const caller = new AbortController();
-  const free = (): number[] =>
+  const listAvailable = (): number[] =>
     pool.describe().flatMap(({ state, waitMs = 0 }, at) => (state === 'trial' || waitMs > 0 ? [] : [at]));
-  const could = free();
+  const available = listAvailable();
   const started = await pool
-    .start(ask(text, id, key), caller.signal)
+    .start(createTestRequest(text, id, key), caller.signal)
     .catch((error: unknown) => ServiceError.from(error));
   if (started instanceof ServiceError) {
-    checkFailure(started, { could, outcomes, trace });
+    checkFailure(started, { available, outcomes, trace });
     return async () => undefined;
   }
   return async () => {
@@ -204,7 +207,7 @@ async function request(
       await assert.rejects(Promise.resolve(iterator.next()), { kind: 'cancelled' });
       return;
     }
-    const couldThen = free();
+    const couldThen = listAvailable();
     try {
       for (;;) {
         const { done, value } = await iterator.next();
@@ -215,28 +218,34 @@ async function request(
     } catch (thrown) {
       const error = ServiceError.from(thrown);
       if (error.cause instanceof assert.AssertionError) throw error.cause;
-      if (!trace.hasEvent) checkFailure(error, { could: couldThen, outcomes, trace });
+      if (!trace.hasEvent) checkFailure(error, { available: couldThen, outcomes, trace });
     }
   };
 }
 
-interface Failure {
-  /** Members that could be asked when it was put to the pool, or when its answer was first read. */
-  readonly could: readonly number[];
-  readonly outcomes: readonly Outcome[];
+interface FailureContext {
+  /** Members that were available when the pool received the request, or when its answer was first read. */
+  readonly available: readonly number[];
+  readonly outcomes: readonly FakeOutcome[];
   readonly trace: Trace;
 }
 
-/** A request fails before its first event only where nobody would have said one, or where it was refused for good. */
-function checkFailure(error: ServiceError, { could, outcomes, trace }: Failure): void {
+/** Checks that a request without any event failed by its own fault, or that no available member would have answered. */
+function checkFailure(error: ServiceError, { available, outcomes, trace }: FailureContext): void {
   if (error.cause instanceof assert.AssertionError) throw error.cause;
-  if (trace.asked.some((at) => isCallers(outcomes[at]))) return assert.equal(error.kind, 'invalid-request');
-  const weakAt = trace.asked.findIndex((at) => isWeak(outcomes[at]));
-  if (weakAt >= 0) assert.ok(trace.asked.length <= weakAt + 2, 'what may be its own fault goes to one other at most');
+  if (trace.triedMembers.some((at) => isCallersFault(outcomes[at]))) return assert.equal(error.kind, 'invalid-request');
+  const ambiguousAt = trace.triedMembers.findIndex((at) => isAmbiguous(outcomes[at]));
+  if (ambiguousAt >= 0)
+    assert.ok(
+      trace.triedMembers.length <= ambiguousAt + 2,
+      'after an ambiguous failure at most one other member is tried',
+    );
   const untried =
-    weakAt >= 0 && trace.asked.length === weakAt + 2 ? [] : could.filter((at) => !trace.asked.includes(at));
-  assert.deepEqual(untried, [], 'every member that could be asked was asked');
-  const last = trace.asked.at(-1);
+    ambiguousAt >= 0 && trace.triedMembers.length === ambiguousAt + 2
+      ? []
+      : available.filter((at) => !trace.triedMembers.includes(at));
+  assert.deepEqual(untried, [], 'every available member was tried');
+  const last = trace.triedMembers.at(-1);
   if (last === undefined) {
     assert.equal(error.kind, 'overloaded');
     assert.ok((error.retryAfterSeconds ?? 0) >= 1);

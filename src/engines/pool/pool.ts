@@ -2,160 +2,175 @@ import {
   POOL_ATTEMPTS_MAX,
   POOL_BACKOFF_MS_MAX,
   POOL_BACKOFF_MS_MIN,
-  POOL_HEALTH_MS,
-  POOL_LONE_BACKOFF_MS_MAX,
+  POOL_HEALTH_POLL_MS,
+  POOL_SINGLE_BACKOFF_MS_MAX,
 } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engine.ts';
-import { affinityOf } from './affinity.ts';
-import { createBackgroundGate } from './background-gate.ts';
-import type { BackgroundGate } from './background-gate.ts';
-import { createBreaker } from './breaker.ts';
-import type { BreakerTimes } from './breaker.ts';
-import { createHealth } from './health.ts';
-import { createMember } from './member.ts';
-import type { Member, Work } from './member.ts';
+import { computeAffinity } from './affinity.ts';
+import { createBackgroundLimiter } from './background-limiter.ts';
+import type { BackgroundLimiter } from './background-limiter.ts';
+import { createCircuitBreaker } from './circuit-breaker.ts';
+import type { BreakerBackoff } from './circuit-breaker.ts';
+import { createHealthProber } from './health-prober.ts';
+import { createPoolMember } from './pool-member.ts';
+import type { PoolMember, MemberWork } from './pool-member.ts';
 import { createPoolModel } from './pool-model.ts';
-import { createRound } from './round.ts';
-import type { Round, RoundOptions } from './round.ts';
-import { startRun } from './start-run.ts';
-import { weakestCapabilities } from './weakest.ts';
+import { createFailover } from './failover.ts';
+import type { Failover, FailoverOptions } from './failover.ts';
+import { startWithFailover } from './start-with-failover.ts';
+import { intersectCapabilities } from './intersect-capabilities.ts';
 
-/** One address of the model. */
-export interface PoolMember {
-  /** URL, or a name of ours; only its host is told. */
+/** One upstream address and the engine that calls it. */
+export interface PoolEndpoint {
+  /** URL, or a name that Parley gave; only the host of a URL is shown. */
   readonly address: string;
   readonly engine: TextEngine;
 }
 
-export interface PoolOptions extends Partial<BreakerTimes> {
-  /** Members that one request is put to, at most. */
+export interface PoolOptions extends Partial<BreakerBackoff> {
+  /** Maximum number of members that one request is sent to. */
   readonly attemptsMax?: number;
-  /** Ms between two looks at which members are to be probed. */
-  readonly healthMs?: number;
+  /** Milliseconds between two checks which members to probe. */
+  readonly healthIntervalMs?: number;
 }
 
-export interface PoolNeeds {
-  /** At least one; all of the same input. */
-  readonly members: readonly PoolMember[];
+export interface PoolDeps {
+  /** At least one; all with the same `input` capability. */
+  readonly endpoints: readonly PoolEndpoint[];
   readonly log: Log;
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   readonly random?: () => number;
   readonly options?: PoolOptions;
-  /** Hears of the first piece of an answer, and of its end. */
+  /** Called for the first output of an answer and for its end. */
   readonly onToken?: () => void;
 }
 
-/** How one address does, for people. */
-export interface PoolMemberState {
+/** Status of one address, for display. */
+export interface PoolMemberStatus {
   readonly address: string;
-  /** `busy`: it said so, and is left alone until it has room. `down`: it failed and is left alone. `trial`: one call is to show whether it is well again. */
+  /**
+   * `ready`: in use. `suspect`: in use, its last request failed. `busy`: it asked for a pause. `down`: it failed and waits
+   * for its backoff. `trial`: its breaker is half-open.
+   */
   readonly state: 'ready' | 'suspect' | 'busy' | 'down' | 'trial';
-  /** Requests that it works on now. */
+  /** Number of requests in progress. */
   readonly outstanding: number;
-  /** Of what is left alone: ms until it may be asked again. */
+  /** Milliseconds until the address is used again, while it is not. */
   readonly waitMs?: number;
 }
 
 export interface Pool extends TextEngine {
-  /** Its members, in their order. */
-  describe(): readonly PoolMemberState[];
+  /** Returns the status of the members, in their order. */
+  describe(): readonly PoolMemberStatus[];
 }
 
 /**
- * Several addresses of one model as one engine, which can do what all of them can.
+ * Creates an engine that balances load over several addresses of one model. It can do what all of them can do.
  *
- * A request goes to the address that has the beginning of its conversation in its cache, or to the least busy one. What
- * fails before its first event is put to another address, and nobody hears of it; what fails after it is told. An address
- * that fails again and again is left alone, and put back into use when a probe or a trial shows that it is well. Where all
- * are left alone, a few calls a second are let through as trials, and the others are refused as `overloaded`.
+ * A request goes to the address whose prefix cache holds the beginning of its conversation, or to the least busy one. A
+ * failure before the first event is retried at another address; a later failure is passed on. A circuit breaker stops the
+ * use of an address that fails repeatedly, until a probe or a half-open attempt succeeds. While all breakers are open, a
+ * few requests per second are let through as attempts, and the others are refused with `overloaded`.
  */
-export function createPool(needs: PoolNeeds): Pool {
-  const { members: given, log, clock, random = Math.random, options = {}, onToken } = needs;
+export function createPool(deps: PoolDeps): Pool {
+  const { endpoints, log, clock, random = Math.random, options = {}, onToken } = deps;
   const {
     attemptsMax = POOL_ATTEMPTS_MAX,
-    healthMs = POOL_HEALTH_MS,
+    healthIntervalMs = POOL_HEALTH_POLL_MS,
     backoffMsMin = POOL_BACKOFF_MS_MIN,
-    backoffMsMax = given.length === 1 ? POOL_LONE_BACKOFF_MS_MAX : POOL_BACKOFF_MS_MAX,
+    backoffMsMax = endpoints.length === 1 ? POOL_SINGLE_BACKOFF_MS_MAX : POOL_BACKOFF_MS_MAX,
   } = options;
-  const inputs = new Set(given.map(({ engine }) => engine.capabilities.input));
-  assert(inputs.size === 1, 'a pool has members, all of the same input');
+  const inputs = new Set(endpoints.map(({ engine }) => engine.capabilities.input));
+  assert(inputs.size === 1, 'a pool needs at least one endpoint, all with the same input');
 
-  const members = given.map(({ address, engine }): Member => {
-    const member: Member = createMember({
+  const members = endpoints.map(({ address, engine }): PoolMember => {
+    const member: PoolMember = createPoolMember({
       address,
       engine,
       clock,
       ...(onToken ? { onToken } : {}),
-      onOver: () => gate.over(),
-      breaker: createBreaker({
+      onWorkFinished: () => limiter.onWorkFinished(),
+      breaker: createCircuitBreaker({
         clock,
         random,
-        times: { backoffMsMin, backoffMsMax },
+        backoff: { backoffMsMin, backoffMsMax },
         onOpen(error, backoffMs) {
-          log.warn('an upstream address fails and is left alone', {
+          log.warn('upstream address disabled after failures', {
             address: member.host,
             kind: error.kind,
             why: error.cause instanceof Error ? error.cause.message : error.message,
             backoffMs: Math.round(backoffMs),
           });
         },
-        onClose: () => log.info('an upstream address is in use again', { address: member.host }),
+        onClose: () => log.info('upstream address enabled again', { address: member.host }),
       }),
     });
     return member;
   });
 
-  const gate = createBackgroundGate(members);
-  const round = (of: RoundOptions = {}): Round => createRound({ members, attemptsMax, random }, of);
-  const shared = createPoolModel({ members, clock, log });
-  const health = createHealth({ members, clock, random, everyMs: healthMs });
+  const limiter = createBackgroundLimiter(members);
+  const createRequestFailover = (failoverOptions: FailoverOptions = {}): Failover =>
+    createFailover({ members, attemptsMax, random }, failoverOptions);
+  const poolModel = createPoolModel({ members, clock, log });
+  const prober = createHealthProber({ members, clock, random, intervalMs: healthIntervalMs });
 
   return {
-    // What is down may not have said yet what it can do, and must not take anything away from the others.
+    // A member that is down may not have reported its capabilities yet, and must not restrict the others.
     get capabilities() {
-      return weakestCapabilities(shared.known().map(({ engine }) => engine.capabilities));
+      return intersectCapabilities(poolModel.getKnownMembers().map(({ engine }) => engine.capabilities));
     },
     get state() {
-      return stateOf(members);
+      return getPoolState(members);
     },
-    ...sharedParts(members, round, gate),
+    ...createSharedEngines(members, createRequestFailover, limiter),
     start: (request, signal) =>
-      gate.call(request.owner, signal, () =>
-        startRun(request, signal, round({ signal, owner: request.owner, affinity: () => affinityOf(request) })),
+      limiter.run(request.owner, signal, () =>
+        startWithFailover(
+          request,
+          signal,
+          createRequestFailover({ signal, owner: request.owner, affinity: () => computeAffinity(request) }),
+        ),
       ),
-    model: shared.model,
-    countTokens: (input) => round().ask({ call: ({ engine }) => engine.countTokens(input), isLight: true }),
-    tokenize: (input) => round().ask({ call: ({ engine }) => engine.tokenize(input), isLight: true }),
+    loadModel: poolModel.getModel,
+    countTokens: (input) =>
+      createRequestFailover().run({ call: ({ engine }) => engine.countTokens(input), isLightweight: true }),
+    tokenize: (input) =>
+      createRequestFailover().run({ call: ({ engine }) => engine.tokenize(input), isLightweight: true }),
     describe: () => members.map(describeMember),
     async close() {
-      health.stop();
+      prober.stop();
       const closings = await Promise.allSettled(members.map(({ engine }) => engine.close()));
       for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
     },
   };
 }
 
-/** Vectors and scores, where all members make them. */
-function sharedParts(
-  members: readonly Member[],
-  round: (of?: RoundOptions) => Round,
-  gate: BackgroundGate,
+/** Creates embeddings and ranking, each only if all members have it. */
+function createSharedEngines(
+  members: readonly PoolMember[],
+  createRequestFailover: (options?: FailoverOptions) => Failover,
+  limiter: BackgroundLimiter,
 ): Pick<TextEngine, 'embeddings' | 'ranking'> {
   const embeddings: EmbeddingEngine = {
-    dimensions: () => round().ask({ call: (work) => embeddingsOf(work).dimensions(), isLight: true }),
+    getDimensions: () =>
+      createRequestFailover().run({ call: (work) => getEmbeddings(work).getDimensions(), isLightweight: true }),
     embed: (request, signal) =>
-      gate.call(request.owner, signal, () =>
-        round({ signal, owner: request.owner }).ask({ call: (work) => embeddingsOf(work).embed(request, signal) }),
+      limiter.run(request.owner, signal, () =>
+        createRequestFailover({ signal, owner: request.owner }).run({
+          call: (work) => getEmbeddings(work).embed(request, signal),
+        }),
       ),
   };
   const ranking: RankingEngine = {
     rank: (request, signal) =>
-      gate.call(request.owner, signal, () =>
-        round({ signal, owner: request.owner }).ask({ call: (work) => rankingOf(work).rank(request, signal) }),
+      limiter.run(request.owner, signal, () =>
+        createRequestFailover({ signal, owner: request.owner }).run({
+          call: (work) => getRanking(work).rank(request, signal),
+        }),
       ),
   };
   return {
@@ -164,29 +179,29 @@ function sharedParts(
   };
 }
 
-function embeddingsOf({ engine: { embeddings } }: Work): EmbeddingEngine {
-  assert(embeddings, 'a member of a pool that makes vectors makes them');
+function getEmbeddings({ engine: { embeddings } }: MemberWork): EmbeddingEngine {
+  assert(embeddings, 'every member of this pool has embeddings');
   return embeddings;
 }
 
-function rankingOf({ engine: { ranking } }: Work): RankingEngine {
-  assert(ranking, 'a member of a pool that ranks does');
+function getRanking({ engine: { ranking } }: MemberWork): RankingEngine {
+  assert(ranking, 'every member of this pool has ranking');
   return ranking;
 }
 
-/** An address that is only busy is well. One that is due for a trial may be: to call it `failing` would keep that off. */
-function stateOf(members: readonly Member[]): TextEngine['state'] {
+/** A busy address works. One whose backoff has passed may work: state `failing` would keep the testing request away. */
+function getPoolState(members: readonly PoolMember[]): TextEngine['state'] {
   const states = members.map(({ engine, breaker }) => {
     if (breaker.state === 'closed') return engine.state;
-    return breaker.state === 'trial' || breaker.waitMs() === 0 ? 'starting' : 'failing';
+    return breaker.state === 'half-open' || breaker.getWaitMs() === 0 ? 'starting' : 'failing';
   });
   return states.includes('ready') ? 'ready' : states.includes('starting') ? 'starting' : 'failing';
 }
 
-function describeMember({ host, breaker, outstanding }: Member): PoolMemberState {
-  const waitMs = Math.round(breaker.waitMs());
+function describeMember({ host, breaker, outstanding }: PoolMember): PoolMemberStatus {
+  const waitMs = Math.round(breaker.getWaitMs());
   switch (breaker.state) {
-    case 'trial':
+    case 'half-open':
       return { address: host, state: 'trial', outstanding };
     case 'open':
       return { address: host, state: 'down', outstanding, waitMs };

@@ -1,48 +1,48 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createBatchQueue } from '../../lib/batch-queue.ts';
-import { linkedAbort } from '../../lib/linked-abort.ts';
-import { present } from '../../lib/present.ts';
+import { createLinkedAbort } from '../../lib/linked-abort.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
-import { textOf } from '../../core/message.ts';
+import { getMessageText } from '../../core/message.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../../core/limits.ts';
-import { abortReason } from '../abort-reason.ts';
+import { getAbortError } from '../get-abort-error.ts';
 import { createChoiceOutput } from '../choice-output.ts';
 import type { ChoiceOutput, SampledToken } from '../choice-output.ts';
 import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
-import { createTriggers } from '../triggers.ts';
-import { createSequences } from './sequences.ts';
-import type { Sequence } from './sequences.ts';
-import { createScriptedEmbeddings, SCRIPTED_DIMENSIONS, wordId } from './scripted-embeddings.ts';
+import { createTriggerMatcher } from '../trigger-matcher.ts';
+import { createSequencePool } from './sequence-pool.ts';
+import type { ScriptedSequence } from './sequence-pool.ts';
+import { createScriptedEmbeddingEngine, SCRIPTED_DIMENSIONS, getWordId } from './scripted-embedding-engine.ts';
 
-/** What the engine does next. Tokens are pieces of text, or bytes, which may be halves of characters. */
-export type Step =
-  /** `perTick`: this many, then the event loop goes round once, as with an engine that works in ticks. */
+/** One step of a script. Tokens are pieces of text, or bytes, which may contain incomplete characters. */
+export type ScriptStep =
+  /** Emits tokens. `perTick`: number of tokens per turn of the event loop, as with an engine that works in ticks. */
   | { readonly type: 'tokens'; readonly tokens: readonly (string | Uint8Array)[]; readonly perTick?: number }
-  /** Nothing for a while. */
+  /** Waits. */
   | { readonly type: 'delay'; readonly ms: number }
-  /** Refuses before the start (first step) or breaks off in mid-answer. */
+  /** Rejects the request if it is the first step; otherwise fails during the answer. */
   | { readonly type: 'fail'; readonly kind: ErrorKind }
-  /** Silent until cancelled. */
+  /** Waits until the run is canceled. */
   | { readonly type: 'hang' }
-  /** Ends the stream without `end`: a fault that readers must notice. */
+  /** Ends the stream without an `end` event: a fault that readers must detect. */
   | { readonly type: 'vanish' };
 
-export type Script = (request: EngineRequest) => readonly Step[];
+export type EngineScript = (request: EngineRequest) => readonly ScriptStep[];
 
-export interface ScriptedOptions {
-  readonly script: Script;
+export interface ScriptedEngineOptions {
+  readonly script: EngineScript;
   readonly contextTokens?: number;
   readonly sequences?: number;
-  /** Hears of each piece of output. */
+  /** Called for each piece of output. */
   readonly onToken?: () => void;
-  /** Hears of each run that ended, and whether it was cancelled. */
+  /** Called for each run that ended. */
   readonly onRunEnd?: (run: { id: string; isCancelled: boolean }) => void;
 }
 
-/** ChatML, so that prompts read like those of the real models. */
-const TEMPLATE =
+/** ChatML, so that prompts look like those of the real models. */
+const CHAT_TEMPLATE =
   "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}" +
   "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
@@ -56,8 +56,9 @@ const SPECIAL_TOKENS = [
 ];
 
 /**
- * An engine that plays a script: deterministic events, delays and faults at chosen points. First-class: it keeps the
- * engine contract (stops, limits, choices, cancel, refusal before start), so that tests and benchmarks need no model.
+ * Creates an engine that plays a script: deterministic events, delays and faults. It complies with the engine contract
+ * (stop sequences, limits, choices, cancellation, rejection before the start), so that tests and benchmarks need no
+ * model.
  */
 export function createScriptedEngine({
   script,
@@ -65,17 +66,17 @@ export function createScriptedEngine({
   sequences = 1024,
   onToken,
   onRunEnd,
-}: ScriptedOptions): TextEngine {
+}: ScriptedEngineOptions): TextEngine {
   const model: LoadedModel = {
     contextTokens,
     vocabularySize: 65_536,
     vectorDimensions: SCRIPTED_DIMENSIONS,
-    chatTemplate: TEMPLATE,
+    chatTemplate: CHAT_TEMPLATE,
     specialTokens: SPECIAL_TOKENS,
     bosToken: '',
     eosToken: '<|endoftext|>',
   };
-  const free = createSequences(sequences);
+  const sequencePool = createSequencePool(sequences);
 
   return {
     state: 'ready',
@@ -88,24 +89,24 @@ export function createScriptedEngine({
       choicesMax: sequences,
     },
     async start(request, signal) {
-      if (signal.aborted) throw abortReason(signal);
-      const promptTokens = tokensOf(request.input);
+      if (signal.aborted) throw getAbortError(signal);
+      const promptTokens = countTokens(request.input);
       if (promptTokens >= contextTokens)
         throw new ServiceError(
           'context-exceeded',
           `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-          { param: 'messages', excess: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
+          { param: 'messages', tokenOverflow: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
         );
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
-      const sequence = await free.take(request.owner, signal);
-      const room = contextTokens - promptTokens;
-      const maxTokens = Math.min(request.maxTokens ?? room, room);
-      const linked = linkedAbort(signal);
+      const sequence = await sequencePool.acquire(request.owner, signal);
+      const tokensLeft = contextTokens - promptTokens;
+      const maxTokens = Math.min(request.maxTokens ?? tokensLeft, tokensLeft);
+      const linked = createLinkedAbort(signal);
       const queue = createBatchQueue<EngineEvent>({
         waitingMax: ENGINE_EVENTS_WAITING_MAX,
         onDrain: () => resume?.(),
-        onReturn: () => linked.abort(undefined),
+        onReaderLeft: () => linked.abort(undefined),
       });
       let resume: (() => void) | undefined;
       const run = {
@@ -125,7 +126,7 @@ export function createScriptedEngine({
           if (run.signal.aborted) resolve();
         });
       };
-      void play(run, push)
+      void playScript(run, push)
         .then(
           () => queue.end(),
           (error: unknown) => queue.fail(error),
@@ -137,85 +138,86 @@ export function createScriptedEngine({
         });
       return { promptTokens, cachedTokens: 0, maxTokens, batches: queue };
     },
-    model: async () => model,
-    countTokens: async (input) => tokensOf(input),
-    tokenize: async (input) => wordsOf(input),
-    embeddings: createScriptedEmbeddings({ textTokensMax: contextTokens }),
+    loadModel: async () => model,
+    countTokens: async (input) => countTokens(input),
+    tokenize: async (input) => splitTokens(input),
+    embeddings: createScriptedEmbeddingEngine({ textTokensMax: contextTokens }),
     close: async () => undefined,
   };
 }
 
-interface Run {
+interface ScriptRun {
   readonly request: EngineRequest;
-  readonly steps: readonly Step[];
+  readonly steps: readonly ScriptStep[];
   readonly promptTokens: number;
   readonly tokensMax: number;
-  readonly sequence: Sequence;
+  readonly sequence: ScriptedSequence;
   readonly signal: AbortSignal;
 }
 
-interface Played {
+interface ScriptedChoice {
   readonly choice: number;
   readonly output: ChoiceOutput<TokenLogprob>;
-  isOver: boolean;
-  /** Resolves when the reader has caught up, where it is behind. */
-  full: Promise<void> | undefined;
+  isFinished: boolean;
+  /** Resolves when the reader has caught up; undefined if it is not behind. */
+  backpressure: Promise<void> | undefined;
 }
 
-async function play(
-  { request, steps, promptTokens, tokensMax, sequence, signal }: Run,
+async function playScript(
+  { request, steps, promptTokens, tokensMax, sequence, signal }: ScriptRun,
   push: (event: EngineEvent) => Promise<void> | undefined,
 ) {
-  const triggers = createTriggers(request.phases);
-  // Pieces of text have no ids: stop sequences of them cannot be.
+  const triggers = createTriggerMatcher(request.phases);
+  // Stop tokens have no effect, because pieces of text have no token ids.
   const call = { ...request, maxTokens: tokensMax, stop: { ...request.stop, tokens: [] } };
-  const createPlayed = (choice: number): Played => {
-    const played: Played = {
+  const createChoice = (choice: number): ScriptedChoice => {
+    const scriptedChoice: ScriptedChoice = {
       choice,
       output: createChoiceOutput<TokenLogprob>(call, {
         triggers,
-        say({ phase, tokens, text, logprobs }) {
-          const full = push({ type: 'text', choice, text, tokens, phase, ...present({ logprobs }) });
-          if (full) played.full = full;
+        onDelta({ phase, tokens, text, logprobs }) {
+          const drained = push({ type: 'text', choice, text, tokens, phase, ...omitNullish({ logprobs }) });
+          if (drained) scriptedChoice.backpressure = drained;
         },
       }),
-      isOver: false,
-      full: undefined,
+      isFinished: false,
+      backpressure: undefined,
     };
-    return played;
+    return scriptedChoice;
   };
-  const choices = Array.from({ length: request.choices }, (_, choice) => createPlayed(choice));
+  const choices = Array.from({ length: request.choices }, (_, choice) => createChoice(choice));
 
-  /** Asynchronous only where it has to be: what is said in one turn of the event loop is one batch. */
-  const take = (of: Played, token: string | Uint8Array | undefined): Promise<void> | undefined => {
-    of.full = undefined;
+  /** Asynchronous only if the reader is behind: all output of one turn of the event loop is one batch. */
+  const pushPiece = (choice: ScriptedChoice, token: string | Uint8Array | undefined): Promise<void> | undefined => {
+    choice.backpressure = undefined;
     let rest: string | Uint8Array | undefined = token;
-    do rest = takeOne(of, rest);
-    while (rest !== undefined && rest.length > 0 && !of.isOver);
-    return of.full;
+    do rest = pushOne(choice, rest);
+    while (rest !== undefined && rest.length > 0 && !choice.isFinished);
+    return choice.backpressure;
   };
 
-  /** @returns what the piece says beyond a trigger: the script goes on with it, as a model would. */
-  const takeOne = (of: Played, token: string | Uint8Array | undefined): Uint8Array | undefined => {
-    const verdict = of.output.push(token === undefined ? END : tokenOf(token, request.logprobs));
-    switch (verdict.type) {
+  /** Returns the rest of the piece after a trigger; the script continues with it, as a model would. */
+  const pushOne = (choice: ScriptedChoice, token: string | Uint8Array | undefined): Uint8Array | undefined => {
+    const result = choice.output.push(token === undefined ? END_TOKEN : createSampledToken(token, request.logprobs));
+    switch (result.type) {
       case 'more':
         return undefined;
       case 'phase-end':
-        return token === undefined ? undefined : endOf(token, verdict.rest);
+        return token === undefined ? undefined : sliceRest(token, result.rest);
       case 'finished': {
-        const { reason, stop } = verdict;
-        of.isOver = true;
-        of.full = push({ type: 'choice-end', choice: of.choice, reason, ...present({ stop }) }) ?? of.full;
+        const { reason, stop } = result;
+        choice.isFinished = true;
+        choice.backpressure =
+          push({ type: 'choice-end', choice: choice.choice, reason, ...omitNullish({ stop }) }) ?? choice.backpressure;
         return undefined;
       }
     }
   };
 
   for (const step of steps) {
-    const held = sequence.held(signal);
-    if (held) await held;
-    if (signal.aborted) throw abortReason(signal);
+    const paused = sequence.waitWhilePreempted(signal);
+    if (paused) await paused;
+    if (signal.aborted) throw getAbortError(signal);
     switch (step.type) {
       case 'delay':
         await delay(step.ms, undefined, { signal }).catch(() => undefined);
@@ -234,52 +236,58 @@ async function play(
         for (const [at, token] of step.tokens.entries()) {
           if (step.perTick && at > 0 && at % step.perTick === 0) {
             await nextTick();
-            await sequence.held(signal);
+            await sequence.waitWhilePreempted(signal);
           }
-          for (const of of choices) {
-            if (signal.aborted) throw abortReason(signal);
-            if (of.isOver) continue;
-            const isTaken = take(of, token);
-            if (isTaken) await isTaken;
+          for (const choice of choices) {
+            if (signal.aborted) throw getAbortError(signal);
+            if (choice.isFinished) continue;
+            const drained = pushPiece(choice, token);
+            if (drained) await drained;
           }
         }
     }
   }
-  if (signal.aborted) throw abortReason(signal);
-  for (const of of choices) while (!of.isOver) await take(of, undefined);
-  const sum = (count: (of: Played) => number): number => choices.reduce((all, of) => all + count(of), 0);
-  const reasoningTokens = sum(({ output }) => output.thoughtTokens);
+  if (signal.aborted) throw getAbortError(signal);
+  for (const choice of choices) while (!choice.isFinished) await pushPiece(choice, undefined);
+  const sumChoices = (count: (choice: ScriptedChoice) => number): number =>
+    choices.reduce((sum, choice) => sum + count(choice), 0);
+  const reasoningTokens = sumChoices(({ output }) => output.thoughtTokens);
   await push({
     type: 'end',
     usage: {
       promptTokens,
       cachedTokens: 0,
-      completionTokens: sum(({ output }) => output.tokens),
+      completionTokens: sumChoices(({ output }) => output.totalTokens),
       ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
     },
   });
 }
 
-const END: SampledToken<TokenLogprob> = { id: -1, bytes: new Uint8Array(), isEnd: true };
+const END_TOKEN: SampledToken<TokenLogprob> = { id: -1, bytes: new Uint8Array(), isEndToken: true };
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const tokenOf = (token: string | Uint8Array, logprobs: EngineRequest['logprobs']): SampledToken<TokenLogprob> => ({
+const createSampledToken = (
+  token: string | Uint8Array,
+  logprobs: EngineRequest['logprobs'],
+): SampledToken<TokenLogprob> => ({
   id: 0,
   bytes: typeof token === 'string' ? Buffer.from(token) : token,
-  isEnd: false,
-  ...(logprobs ? { logprobs: logprobOf(typeof token === 'string' ? token : decoder.decode(token), logprobs.top) } : {}),
+  isEndToken: false,
+  ...(logprobs
+    ? { logprobs: createLogprob(typeof token === 'string' ? token : decoder.decode(token), logprobs.top) }
+    : {}),
 });
 
-/** The end of a piece that says `rest`, with the half of a character that may follow that. */
-function endOf(token: string | Uint8Array, rest: string): Uint8Array {
+/** Returns the end of a piece: the text `rest`, and the incomplete character that may follow it. */
+function sliceRest(token: string | Uint8Array, rest: string): Uint8Array {
   const bytes = typeof token === 'string' ? encoder.encode(token) : token;
-  return bytes.subarray(bytes.length - encoder.encode(rest).length - halfAtEnd(bytes));
+  return bytes.subarray(bytes.length - encoder.encode(rest).length - countPartialCharacterBytes(bytes));
 }
 
-/** Bytes at the end that are the beginning of a character, not the whole of it. */
-function halfAtEnd(bytes: Uint8Array): number {
+/** Counts the bytes at the end that are the start of an incomplete character. */
+function countPartialCharacterBytes(bytes: Uint8Array): number {
   for (let length = 1; length <= Math.min(3, bytes.length); length++) {
     const byte = bytes[bytes.length - length] ?? 0;
     if ((byte & 0xc0) === 0x80) continue;
@@ -291,22 +299,22 @@ function halfAtEnd(bytes: Uint8Array): number {
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** One token a word, as good as any for an engine that does not read. */
-function tokensOf(input: EngineInput): number {
+/** Counts one token per word, because this engine has no tokenizer. */
+function countTokens(input: EngineInput): number {
   if (input.type === 'tokens') return input.tokens.length;
   if (input.type === 'messages') return input.messages.length;
   const text = input.segments.map((segment) => segment.text).join('');
   return Math.max(1, text.match(/\S+/g)?.length ?? 1);
 }
 
-function wordsOf(input: EngineInput): readonly TokenText[] {
+function splitTokens(input: EngineInput): readonly TokenText[] {
   if (input.type === 'tokens') return input.tokens.map((id) => ({ id, text: '' }));
-  if (input.type === 'messages') return input.messages.map((message, id) => ({ id, text: textOf(message) }));
+  if (input.type === 'messages') return input.messages.map((message, id) => ({ id, text: getMessageText(message) }));
   const text = input.segments.map((segment) => segment.text).join('');
-  return (text.match(/\s*\S+/g) ?? [text]).map((word) => ({ id: wordId(word), text: word }));
+  return (text.match(/\s*\S+/g) ?? [text]).map((word) => ({ id: getWordId(word), text: word }));
 }
 
-function logprobOf(token: string, top: number): TokenLogprob {
+function createLogprob(token: string, top: number): TokenLogprob {
   const bytes = [...encoder.encode(token)];
   const entry = { token, bytes, logprob: -0.25 };
   return { ...entry, top: Array.from({ length: top }, (_, i) => ({ ...entry, logprob: -0.25 - i })) };

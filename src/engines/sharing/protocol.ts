@@ -1,29 +1,29 @@
 /**
- * What a process that keeps engines does for another one of ours that calls them. How they are called is told by their
- * ready values; requests and answers do not pass here.
+ * Functions of a Parley process that runs engines (the host) for another one that calls them (the client). The ready
+ * values tell the client how to call an engine; requests and answers do not pass through the host.
  */
-export interface HostFunctions {
-  /** Holds what runs this model of the catalogue; it is not closed before its release. */
-  'engine.open': (model: string) => Held;
-  /** Resolves when it is ready: at once, or when it has started, or started again. */
-  'engine.ready': (held: Held) => ReadyAs;
-  /** A call of the guest has failed. Resolves when the host knows, too, whether that child is gone. */
-  'engine.gone': (gone: Held & Pick<ReadyAs, 'life'>) => boolean;
-  'engine.release': (released: Held & { readonly idleMs: number }) => void;
+export interface EngineHostFunctions {
+  /** Leases the process that runs this model of the catalogue; it is not stopped before the release. */
+  'engine.open': (model: string) => LeaseReference;
+  /** Resolves when the process is ready: at once, or after its start or restart. */
+  'engine.ready': (reference: LeaseReference) => ReadyChild;
+  /** Reports a failed call. Resolves when the host knows whether the process has exited. */
+  'engine.gone': (gone: LeaseReference & Pick<ReadyChild, 'generation'>) => boolean;
+  'engine.release': (released: LeaseReference & { readonly idleMs: number }) => void;
 }
 
-export interface GuestFunctions {
-  /** Releases what it holds and does not use: the host needs room. */
+export interface EngineClientFunctions {
+  /** Asks the client to release leases that it does not use, because the host needs memory. */
   'engine.recall': (all: null) => void;
 }
 
-export interface Held {
+export interface LeaseReference {
   readonly lease: number;
 }
 
-export interface ReadyAs {
-  /** Counts the starts that this guest has seen: the same number is the same child. */
-  readonly life: number;
-  /** The ready value, plain JSON. */
+export interface ReadyChild {
+  /** Number of the start that this client saw: the same number means the same process. */
+  readonly generation: number;
+  /** Ready value of the process, plain JSON. */
   readonly value: unknown;
 }

@@ -1,42 +1,45 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { MessageCalls } from '../../lib/message-calls.ts';
-import { abortReason } from '../abort-reason.ts';
-import type { Supervised } from '../supervisor.ts';
-import type { Held, HostFunctions, ReadyAs } from './protocol.ts';
+import type { RpcPeer } from '../../lib/rpc-peer.ts';
+import { getAbortError } from '../get-abort-error.ts';
+import type { SupervisedProcess } from '../supervisor.ts';
+import type { LeaseReference, EngineHostFunctions, ReadyChild } from './protocol.ts';
 
-interface HeldEngineNeeds<Ready> {
-  readonly host: Pick<MessageCalls<HostFunctions>, 'ask'>;
-  /** What the host tells of a running child. */
+interface LeasedEngineDeps<Ready> {
+  readonly host: Pick<RpcPeer<EngineHostFunctions>, 'call'>;
+  /** Parses the ready value of a running process. */
   readonly parse: (value: unknown) => Ready;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /**
- * What another process of ours keeps running for a model, held until `stop`.
- * @throws ServiceError when it cannot be had now (weights missing or downloading).
+ * Leases the engine process of a model from the host; the lease ends with `stop`.
+ * @throws ServiceError if it is not available now because weights are missing or downloading.
  */
 export async function openSharedEngine<Ready>({
   model,
-  ...needs
-}: HeldEngineNeeds<Ready> & {
-  /** Of the catalogue, which the host has too. */
+  ...deps
+}: LeasedEngineDeps<Ready> & {
+  /** Name in the catalogue, which the host shares. */
   readonly model: string;
-}): Promise<Supervised<Ready>> {
-  return heldEngine(await needs.host.ask('engine.open', model), needs);
+}): Promise<SupervisedProcess<Ready>> {
+  return createLeasedEngine(await deps.host.call('engine.open', model), deps);
 }
 
 /**
- * What another process of ours keeps running, held until `stop`. A child that runs is asked for once: later calls cost
- * nothing until one of them finds it dead.
+ * Creates the client's view of a leased process. The host is asked once for a running process; later calls cost nothing
+ * until one finds the process dead.
  */
-export function heldEngine<Ready>({ lease }: Held, { host, parse, clock }: HeldEngineNeeds<Ready>): Supervised<Ready> {
-  let current: { readonly life: number; readonly ready: Ready } | undefined;
+export function createLeasedEngine<Ready>(
+  { lease }: LeaseReference,
+  { host, parse, clock }: LeasedEngineDeps<Ready>,
+): SupervisedProcess<Ready> {
+  let current: { readonly generation: number; readonly ready: Ready } | undefined;
   let isFailing = false;
-  let usedAt = clock.monotonic();
+  let lastUsedAt = clock.monotonic();
 
-  /** The same child is the same object, whoever asked for it. */
-  const remember = ({ life, value }: ReadyAs): Ready => {
-    if (current?.life !== life) current = { life, ready: parse(value) };
+  /** Returns the same object for the same process, whoever requested it. */
+  const remember = ({ generation, value }: ReadyChild): Ready => {
+    if (current?.generation !== generation) current = { generation, ready: parse(value) };
     return current.ready;
   };
 
@@ -45,30 +48,31 @@ export function heldEngine<Ready>({ lease }: Held, { host, parse, clock }: HeldE
       if (current) return 'ready';
       return isFailing ? 'failing' : 'starting';
     },
-    async ready(signal) {
-      usedAt = clock.monotonic();
+    async waitUntilReady(signal) {
+      lastUsedAt = clock.monotonic();
       if (current) return current.ready;
       try {
-        const ready = remember(await host.ask('engine.ready', { lease }, signal));
+        const ready = remember(await host.call('engine.ready', { lease }, signal));
         isFailing = false;
         return ready;
       } catch (error) {
-        if (signal?.aborted) throw abortReason(signal);
+        if (signal?.aborted) throw getAbortError(signal);
         isFailing = true;
         throw error;
       }
     },
-    async gone(ready) {
+    async confirmExit(ready) {
       const known = current;
       if (known?.ready !== ready) return true;
-      // Where the host itself has gone, the next call says so.
-      const isGone = await host.ask('engine.gone', { lease, life: known.life }).catch(() => true);
-      // Not before the host knows: asked any sooner, it might tell the dead one again.
+      // If the host is gone, too, the next call reports that.
+      const isGone = await host.call('engine.gone', { lease, generation: known.generation }).catch(() => true);
+      // Forget the process only when the host knows of its exit: otherwise the host might return the dead process
+      // again.
       if (isGone && current === known) current = undefined;
       return isGone;
     },
     async stop() {
-      await host.ask('engine.release', { lease, idleMs: clock.monotonic() - usedAt });
+      await host.call('engine.release', { lease, idleMs: clock.monotonic() - lastUsedAt });
     },
   };
 }

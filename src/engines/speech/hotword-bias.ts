@@ -1,115 +1,123 @@
-import { BUDGET_PER_WEIGHT, HELPED_TIMES_MAX, TRIALS_MAX } from './bias-scale.ts';
-import type { TrieNode } from './hotword-trie.ts';
-import { highest } from './scores.ts';
+import { SCORE_BUDGET_PER_WEIGHT, BOOSTS_PER_HOTWORD_MAX, BOOST_TRIALS_MAX } from './hotword-bias-constants.ts';
+import type { HotwordTrieNode } from './hotword-trie.ts';
+import { findBestIndex } from './scores.ts';
 
-/** What to do at a place of a reading. */
-export type Choice =
-  /** Nothing to be done for hotwords here: the best token. */
+/** Decision of the hotword bias for the next token. */
+export type BiasDecision =
+  /** Take the likeliest token. */
   | { readonly type: 'best' }
-  /** A token of a hotword that is not the best one. `isFirst`: the first of a trial, which may have to be taken back. */
-  | { readonly type: 'help'; readonly token: number; readonly isFirst: boolean }
-  /** The hotword cannot be finished: everything since its trial began is taken back, and the best token taken there. */
-  | { readonly type: 'back' };
+  /**
+   * Take this hotword token although another one is likelier. `isFirst`: it starts a trial, which may be rolled back.
+   */
+  | { readonly type: 'boost'; readonly token: number; readonly isFirst: boolean }
+  /** The hotword cannot be completed: go back to the start of the trial and take the likeliest token there. */
+  | { readonly type: 'rollback' };
 
-/** Helps hotwords while one reading goes on, token by token. */
+/** Boosts hotwords during one decoding attempt, token by token. */
 export interface HotwordBias {
-  /** @param best The token with the highest score. */
-  choose(scores: Float32Array, best: number): Choice;
-  /** Of a first help: whether its token is heard at least as well behind the best one. @param scores What comes behind that. */
-  isLater(token: number, scores: Float32Array): boolean;
-  /** This token was taken. After `back`: the one that was taken instead of the trial. */
-  take(token: number): void;
+  /** Decides about the next token. @param best Token with the highest score. */
+  decide(scores: Float32Array, best: number): BiasDecision;
+  /**
+   * Returns whether the first token of a trial is at least as likely one token later.
+   * @param scores Scores of the token after the best one.
+   */
+  shouldPostpone(token: number, scores: Float32Array): boolean;
+  /** Records the token that was taken. After a rollback, that is the token taken instead of the trial. */
+  accept(token: number): void;
 }
 
-/** A hotword that is under way. */
-interface Walk {
-  readonly node: TrieNode;
-  /** How far its tokens lay below the best ones so far; 0 where it needed no help. */
-  readonly spent: number;
+/** A hotword whose first tokens were taken. */
+interface HotwordMatch {
+  readonly node: HotwordTrieNode;
+  /** Sum of the score differences between its tokens and the best ones; 0 if it needed no boost. */
+  readonly scoreLoss: number;
 }
 
-interface State {
-  readonly walk: Walk | undefined;
-  /** No hotword begins here. */
+interface BiasState {
+  readonly match: HotwordMatch | undefined;
+  /** No hotword may start here. */
   readonly isBlocked: boolean;
   readonly isInsideCharacter: boolean;
 }
 
-const BEST: Choice = { type: 'best' };
+const BEST_TOKEN: BiasDecision = { type: 'best' };
 
 /**
- * A hotword is read where its tokens together lie no further below the best ones than its weight allows; where they do, the
- * reading goes back to where its help began. None begins inside a character, nor right behind one that was helped: lists
- * are how it runs away.
- * @param decode The text of tokens; U+FFFD for half a character.
+ * Creates the bias for one decoding attempt. A hotword is taken if the scores of its tokens lie below the best ones by
+ * no more in total than its weight allows; otherwise the attempt is rolled back to the first boosted token. No hotword
+ * starts inside a character, nor directly after a boosted one, because the model then tends to recite the list.
+ * @param decode Decodes tokens to text; an incomplete character becomes U+FFFD.
  */
-export function createHotwordBias(root: TrieNode, decode: (tokens: readonly number[]) => string): HotwordBias {
-  const helped = new Map<number, number>();
-  let trials = 0;
-  let state: State = { walk: undefined, isBlocked: false, isInsideCharacter: false };
-  let beforeTrial: State | undefined;
-  let isBack = false;
+export function createHotwordBias(root: HotwordTrieNode, decode: (tokens: readonly number[]) => string): HotwordBias {
+  const boostCounts = new Map<number, number>();
+  let trialCount = 0;
+  let state: BiasState = { match: undefined, isBlocked: false, isInsideCharacter: false };
+  let stateBeforeTrial: BiasState | undefined;
+  let isRollingBack = false;
 
-  /** The likeliest way on that can be paid for. */
-  const affordable = (
-    { node, spent }: Walk,
+  /** Returns the likeliest continuation of the hotword within the budget. */
+  const findAffordableToken = (
+    { node, scoreLoss }: HotwordMatch,
     scores: Float32Array,
     top: number,
   ): { readonly token: number; readonly price: number } | undefined => {
     let found: { readonly token: number; readonly price: number } | undefined;
     for (const [token, next] of node.next) {
       const price = top - (scores[token] ?? -Infinity);
-      if (price >= (found?.price ?? Infinity) || spent + price > BUDGET_PER_WEIGHT * next.weight) continue;
-      if (next.words.some((word) => (helped.get(word) ?? 0) < HELPED_TIMES_MAX)) found = { token, price };
+      if (price >= (found?.price ?? Infinity) || scoreLoss + price > SCORE_BUDGET_PER_WEIGHT * next.weight) continue;
+      if (next.hotwordIndexes.some((word) => (boostCounts.get(word) ?? 0) < BOOSTS_PER_HOTWORD_MAX))
+        found = { token, price };
     }
     return found;
   };
 
-  /** What the token that was chosen lies below the best one, and which it is. */
-  let chosen: { readonly token: number; readonly price: number } | undefined;
+  /** The boosted token, and how far its score lies below the best one. */
+  let boosted: { readonly token: number; readonly price: number } | undefined;
   return {
-    choose(scores, best) {
-      chosen = undefined;
-      const { walk, isBlocked, isInsideCharacter } = state;
-      if (!walk && (isBlocked || isInsideCharacter)) return BEST;
-      const from = walk ?? { node: root, spent: 0 };
-      // What was heard needs no help.
-      if (from.node.next.has(best)) return BEST;
-      if (from.spent === 0 && trials >= TRIALS_MAX) return BEST;
-      chosen = affordable(from, scores, scores[best] ?? 0);
-      if (chosen) return { type: 'help', token: chosen.token, isFirst: from.spent === 0 };
-      if (from.spent === 0 || from.node.end !== undefined) return BEST;
-      isBack = true;
-      return { type: 'back' };
+    decide(scores, best) {
+      boosted = undefined;
+      const { match, isBlocked, isInsideCharacter } = state;
+      if (!match && (isBlocked || isInsideCharacter)) return BEST_TOKEN;
+      const from = match ?? { node: root, scoreLoss: 0 };
+      // A hotword that the model recognizes itself needs no boost.
+      if (from.node.next.has(best)) return BEST_TOKEN;
+      if (from.scoreLoss === 0 && trialCount >= BOOST_TRIALS_MAX) return BEST_TOKEN;
+      boosted = findAffordableToken(from, scores, scores[best] ?? 0);
+      if (boosted) return { type: 'boost', token: boosted.token, isFirst: from.scoreLoss === 0 };
+      if (from.scoreLoss === 0 || from.node.completedIndex !== undefined) return BEST_TOKEN;
+      isRollingBack = true;
+      return { type: 'rollback' };
     },
-    isLater: (token, scores) => (scores[highest(scores)] ?? 0) - (scores[token] ?? -Infinity) <= (chosen?.price ?? 0),
-    take(token) {
-      if (isBack) {
-        isBack = false;
-        state = beforeTrial ?? state;
-        beforeTrial = undefined;
+    shouldPostpone: (token, scores) =>
+      (scores[findBestIndex(scores)] ?? 0) - (scores[token] ?? -Infinity) <= (boosted?.price ?? 0),
+    accept(token) {
+      if (isRollingBack) {
+        isRollingBack = false;
+        state = stateBeforeTrial ?? state;
+        stateBeforeTrial = undefined;
       }
       const text = decode([token]);
-      const { walk, isBlocked } = state;
-      const paid = chosen?.token === token ? chosen.price : 0;
-      if (paid > 0 && (walk?.spent ?? 0) === 0) {
-        beforeTrial = { ...state, walk: undefined };
-        trials++;
+      const { match, isBlocked } = state;
+      const cost = boosted?.token === token ? boosted.price : 0;
+      if (cost > 0 && (match?.scoreLoss ?? 0) === 0) {
+        stateBeforeTrial = { ...state, match: undefined };
+        trialCount++;
       }
-      const canBegin = !isBlocked && !state.isInsideCharacter;
-      const onward = walk?.node.next.get(token);
-      const node = onward ?? (canBegin ? root.next.get(token) : undefined);
-      const spent = (onward ? (walk?.spent ?? 0) : 0) + paid;
-      const isComplete = node?.end !== undefined && node.next.size === 0;
-      // A shorter one may have ended where the longer one was not heard.
-      const end = isComplete ? node.end : onward ? undefined : walk?.node.end;
-      if (end !== undefined && (spent > 0 || (walk?.spent ?? 0) > 0)) helped.set(end, (helped.get(end) ?? 0) + 1);
+      const canStart = !isBlocked && !state.isInsideCharacter;
+      const continuation = match?.node.next.get(token);
+      const node = continuation ?? (canStart ? root.next.get(token) : undefined);
+      const scoreLoss = (continuation ? (match?.scoreLoss ?? 0) : 0) + cost;
+      const isComplete = node?.completedIndex !== undefined && node.next.size === 0;
+      // A shorter hotword may have ended where a longer one was not recognized.
+      const end = isComplete ? node.completedIndex : continuation ? undefined : match?.node.completedIndex;
+      if (end !== undefined && (scoreLoss > 0 || (match?.scoreLoss ?? 0) > 0))
+        boostCounts.set(end, (boostCounts.get(end) ?? 0) + 1);
       state = {
-        walk: node && node.next.size > 0 ? { node, spent } : undefined,
-        isBlocked: isComplete && spent > 0 ? true : isBlocked && !/[\p{L}\p{N}]/u.test(text),
+        match: node && node.next.size > 0 ? { node, scoreLoss: scoreLoss } : undefined,
+        isBlocked: isComplete && scoreLoss > 0 ? true : isBlocked && !/[\p{L}\p{N}]/u.test(text),
         isInsideCharacter: text.endsWith('\ufffd'),
       };
-      chosen = undefined;
+      boosted = undefined;
     },
   };
 }

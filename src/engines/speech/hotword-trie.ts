@@ -1,42 +1,50 @@
 import type { Hotword } from '../../core/speech.ts';
-import { isUnspaced } from './scripts.ts';
+import { startsUnspaced } from './unspaced-scripts.ts';
 
-/** A place in the tokens of hotwords. */
-export interface TrieNode {
-  readonly next: ReadonlyMap<number, TrieNode>;
-  /** The largest weight of the hotwords that pass here. */
+/** Node in the trie of hotword tokens. */
+export interface HotwordTrieNode {
+  readonly next: ReadonlyMap<number, HotwordTrieNode>;
+  /** Largest weight of the hotwords that pass through this node. */
   readonly weight: number;
-  /** Positions of the hotwords that pass here. */
-  readonly words: readonly number[];
-  /** Position of the one that ends here. */
-  readonly end: number | undefined;
+  /** Indexes of the hotwords that pass through this node. */
+  readonly hotwordIndexes: readonly number[];
+  /** Index of the hotword that ends at this node. */
+  readonly completedIndex: number | undefined;
 }
 
-interface Growing extends TrieNode {
-  readonly next: Map<number, Growing>;
+interface MutableTrieNode extends HotwordTrieNode {
+  readonly next: Map<number, MutableTrieNode>;
   weight: number;
-  readonly words: number[];
-  end: number | undefined;
+  readonly hotwordIndexes: number[];
+  completedIndex: number | undefined;
 }
 
 /**
- * Hotwords by their tokens. A word begins with the blank before it, so that nothing in the middle of another word is taken
- * for its beginning; languages without blanks have none.
+ * Builds a trie of the hotwords' tokens. A hotword starts with the preceding space, so that it cannot match inside
+ * another word; scripts without spaces are the exception.
  */
-export function createHotwordTrie(hotwords: readonly Hotword[], encode: (text: string) => readonly number[]): TrieNode {
+export function createHotwordTrie(
+  hotwords: readonly Hotword[],
+  encode: (text: string) => readonly number[],
+): HotwordTrieNode {
   const root = createNode();
   for (const [at, { text, weight }] of hotwords.entries()) {
     let node = root;
-    for (const token of encode(isUnspaced(text) ? text : ` ${text}`)) {
+    for (const token of encode(startsUnspaced(text) ? text : ` ${text}`)) {
       const next = node.next.get(token) ?? createNode();
       node.next.set(token, next);
       next.weight = Math.max(next.weight, weight);
-      next.words.push(at);
+      next.hotwordIndexes.push(at);
       node = next;
     }
-    if (node !== root) node.end ??= at;
+    if (node !== root) node.completedIndex ??= at;
   }
   return root;
 }
 
-const createNode = (): Growing => ({ next: new Map(), weight: 0, words: [], end: undefined });
+const createNode = (): MutableTrieNode => ({
+  next: new Map(),
+  weight: 0,
+  hotwordIndexes: [],
+  completedIndex: undefined,
+});

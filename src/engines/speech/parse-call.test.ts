@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseEmbedding } from './parse-call.ts';
+import { parseEmbeddingCall } from './parse-call.ts';
 
-const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+const encodeJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-test('texts for vectors are taken from calls of every priority that there is, or refused by name', () => {
+test('parseEmbeddingCall accepts every priority, and rejects invalid fields by name', () => {
   const call = { id: 'a', owner: { workspace: 'w', key: 'k' }, inputs: [{ text: 'Hi', field: 'input' }] };
   for (const priority of ['reserved', 'live', 'background']) {
     const owned = { ...call, owner: { ...call.owner, priority } };
-    assert.deepEqual(parseEmbedding(bytesOf(owned)), owned);
+    assert.deepEqual(parseEmbeddingCall(encodeJson(owned)), owned);
   }
   const urgent = { ...call, owner: { ...call.owner, priority: 'urgent' } };
-  assert.throws(() => parseEmbedding(bytesOf(urgent)), /owner\.priority must be one of reserved, live, background/);
-  assert.throws(() => parseEmbedding(bytesOf({ ...call, inputs: [] })), /inputs must not be empty/);
+  assert.throws(
+    () => parseEmbeddingCall(encodeJson(urgent)),
+    /owner\.priority must be one of reserved, live, background/,
+  );
+  assert.throws(() => parseEmbeddingCall(encodeJson({ ...call, inputs: [] })), /inputs must not be empty/);
 });

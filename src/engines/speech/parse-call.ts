@@ -1,55 +1,55 @@
 import { VOICE_FRAME_SAMPLES } from '../speech-engine.ts';
 import type { RecognitionRequest } from '../speech-engine.ts';
-import { listOf, objectOf, parseEmbeddingRequest, parseOwner, text } from '../call-fields.ts';
+import { parseArray, parseObject, parseEmbeddingRequest, checkOwner, checkString } from '../field-checks.ts';
 import type { EmbeddingRequest } from '../engine.ts';
-import { unpackCall } from './call-bytes.ts';
-import type { RecognizeCall, VoiceCall } from './protocol.ts';
+import { decodeBinaryCall } from './binary-call.ts';
+import type { RecognizeCallHeader, VoiceCallHeader } from './protocol.ts';
 
 /**
- * A call as it came over the socket. Our own client sends nothing else; people with curl do.
- * @throws RangeError naming the field and the rule.
+ * Parses the body of a recognition call. Parley's client always sends valid bodies; the checks are for manual calls.
+ * @throws RangeError that names the field and the rule.
  */
-export function parseRecognition(
+export function parseRecognitionCall(
   bytes: Uint8Array,
   { samplesMax }: { readonly samplesMax: number },
 ): RecognitionRequest {
-  const { head, floats } = unpackCall(bytes);
-  const call = objectOf(head, 'the call');
-  text(call['id'], 'id');
-  parseOwner(call);
-  for (const [at, each] of listOf(call['languages'], 'languages').entries()) text(each, `languages[${at}]`);
-  if (call['context'] !== undefined) text(call['context'], 'context');
-  for (const [at, each] of listOf(call['hotwords'], 'hotwords').entries()) parseHotword(each, `hotwords[${at}]`);
-  if (typeof call['wantsWords'] !== 'boolean') throw new RangeError('wantsWords must be true or false');
+  const { header, floats } = decodeBinaryCall(bytes);
+  const call = parseObject(header, 'the call');
+  checkString(call['id'], 'id');
+  checkOwner(call);
+  for (const [at, each] of parseArray(call['languages'], 'languages').entries()) checkString(each, `languages[${at}]`);
+  if (call['context'] !== undefined) checkString(call['context'], 'context');
+  for (const [at, each] of parseArray(call['hotwords'], 'hotwords').entries()) parseHotword(each, `hotwords[${at}]`);
+  if (typeof call['includeWords'] !== 'boolean') throw new RangeError('includeWords must be true or false');
   if (floats.length === 0 || floats.length > samplesMax)
     throw new RangeError(`samples must be 1 to ${samplesMax}, got ${floats.length}`);
-  return { ...(head as RecognizeCall), samples: floats };
+  return { ...(header as RecognizeCallHeader), samples: floats };
 }
 
-/** @throws RangeError as `parseRecognition`. */
-export function parseVoice(bytes: Uint8Array): {
+/** Parses the body of a voice detection call. @throws RangeError like `parseRecognitionCall`. */
+export function parseVoiceCall(bytes: Uint8Array): {
   readonly samples: Float32Array;
   readonly state: Float32Array | undefined;
 } {
-  const { head, floats } = unpackCall(bytes);
-  const { stateLength } = objectOf(head, 'the call') as unknown as VoiceCall;
+  const { header, floats } = decodeBinaryCall(bytes);
+  const { stateLength } = parseObject(header, 'the call') as unknown as VoiceCallHeader;
   if (!Number.isInteger(stateLength) || stateLength < 0 || stateLength > floats.length)
-    throw new RangeError('stateLength must be a whole number from 0, at most as many as there are');
+    throw new RangeError('stateLength must be an integer from 0 to the number of floats');
   const samples = floats.subarray(stateLength);
   if (samples.length === 0 || samples.length % VOICE_FRAME_SAMPLES !== 0)
-    throw new RangeError(`samples must be whole frames of ${VOICE_FRAME_SAMPLES}, got ${samples.length}`);
+    throw new RangeError(`samples must be complete frames of ${VOICE_FRAME_SAMPLES}, got ${samples.length}`);
   return { samples, state: stateLength > 0 ? floats.subarray(0, stateLength) : undefined };
 }
 
-/** @throws RangeError as `parseRecognition`. */
-export function parseEmbedding(bytes: Uint8Array): EmbeddingRequest {
+/** Parses the body of an embedding call. @throws RangeError like `parseRecognitionCall`. */
+export function parseEmbeddingCall(bytes: Uint8Array): EmbeddingRequest {
   return parseEmbeddingRequest(JSON.parse(Buffer.from(bytes).toString('utf8')));
 }
 
 function parseHotword(value: unknown, at: string): void {
-  const hotword = objectOf(value, at);
-  text(hotword['text'], `${at}.text`);
+  const hotword = parseObject(value, at);
+  checkString(hotword['text'], `${at}.text`);
   const weight = hotword['weight'];
   if (typeof weight !== 'number' || !(weight >= 1 && weight <= 5)) throw new RangeError(`${at}.weight must be 1 to 5`);
-  if (hotword['language'] !== undefined) text(hotword['language'], `${at}.language`);
+  if (hotword['language'] !== undefined) checkString(hotword['language'], `${at}.language`);
 }

@@ -1,63 +1,68 @@
-// Main file of the process that hears speech or makes vectors: one model, one run at a time, HTTP on a socket. Ends when its
-// standard input closes, so that it never outlives the process that started it.
+// Main file of the child process for speech recognition or embeddings: one model, one model run at a time, HTTP on a
+// socket.
+// The process exits when its standard input closes, so that it never outlives its parent.
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { energyDetector } from './energy-detector.ts';
-import type { Loads, ProcessOptions, Ready, VectorModel } from './protocol.ts';
+import type { ModelFiles, OnnxProcessArguments, OnnxReadyMessage, EmbeddingModelInfo } from './protocol.ts';
 import { createRecognizer } from './recognizer.ts';
-import { loadRuntime } from './runtime.ts';
-import type { Runtime } from './runtime.ts';
+import { loadOnnxRuntime } from './onnx-runtime.ts';
+import type { OnnxRuntime } from './onnx-runtime.ts';
 import { openSileroDetector } from './silero-detector.ts';
 import { createSpeechServer } from './speech-server.ts';
-import type { SpeechServerNeeds } from './speech-server.ts';
-import { openTextVectors } from './text-vectors.ts';
+import type { SpeechServerDeps } from './speech-server.ts';
+import { openBertModel } from './bert-model.ts';
 import { openWhisperModel } from './whisper-model.ts';
 import type { SpeechModel } from '../speech-engine.ts';
 
-// What was said is nobody else's: files of this process are its owner's only, those of the native library too.
+// Audio is confidential: only the owner may read files of this process, including those of the native library.
 process.umask(0o077);
 
-/** Parser of the options our own supervisor passes; they were checked by the configuration's schema. */
-const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
+/** Arguments from Parley's supervisor. The configuration schema has validated them. */
+const options = JSON.parse(process.argv[2] ?? '{}') as OnnxProcessArguments;
 
-type Work = Pick<SpeechServerNeeds, 'recognizer' | 'voice' | 'embed'>;
+type CallHandlers = Pick<SpeechServerDeps, 'recognizer' | 'voice' | 'embed'>;
 
-async function load(
-  runtime: Runtime,
-  loads: Loads,
+async function loadModel(
+  runtime: OnnxRuntime,
+  files: ModelFiles,
   threads: number,
-): Promise<{ readonly work: Work; readonly model: SpeechModel | VectorModel }> {
-  if (loads.type === 'vectors') {
-    const { dimensions, embed } = await openTextVectors(runtime, { ...loads, threads });
-    return { work: { embed }, model: { dimensions } };
+): Promise<{ readonly handlers: CallHandlers; readonly model: SpeechModel | EmbeddingModelInfo }> {
+  if (files.type === 'embedding') {
+    const { dimensions, embed } = await openBertModel(runtime, { ...files, threads });
+    return { handlers: { embed }, model: { dimensions } };
   }
-  const recognizer = createRecognizer(await openWhisperModel(runtime, { ...loads, threads }));
-  const voice = loads.voiceFile === undefined ? energyDetector : await openSileroDetector(runtime, loads.voiceFile);
-  return { work: { recognizer, voice }, model: recognizer.model };
+  const recognizer = createRecognizer(await openWhisperModel(runtime, { ...files, threads }));
+  const voice = files.voiceFile === undefined ? energyDetector : await openSileroDetector(runtime, files.voiceFile);
+  return { handlers: { recognizer, voice }, model: recognizer.model };
 }
 
-const { work, model } = await load(loadRuntime(options.runtimeFolder), options.loads, options.threads);
-const server = createServer(createSpeechServer({ ...work, ...options, token: options.token }));
+const { handlers, model } = await loadModel(
+  loadOnnxRuntime(options.runtimeFolder),
+  options.modelFiles,
+  options.threads,
+);
+const server = createServer(createSpeechServer({ ...handlers, ...options, token: options.token }));
 server.requestTimeout = 0;
 server.keepAliveTimeout = 600_000;
 
 const stop = (): void => {
-  // A native library may not be unloaded while it runs; nothing of it needs to be saved.
+  // Skip a regular shutdown: the native library must not be unloaded during a run, and there is no state to save.
   process.exit(0);
 };
 process.stdin.on('end', stop).on('error', stop).resume();
 process.on('SIGTERM', stop);
-// The terminal's Ctrl-C reaches the whole process group; our parent decides when this process goes.
+// A terminal sends Ctrl-C to the whole process group; the parent decides when this process exits.
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);
 
-const listening = (): void => {
-  const ready: Ready<typeof model> = { ready: true, model };
+const onListening = (): void => {
+  const ready: OnnxReadyMessage<typeof model> = { ready: true, model };
   process.stdout.write(`${JSON.stringify(ready)}\n`);
 };
 const tcp = /^127\.0\.0\.1:(\d+)$/.exec(options.socket);
-if (tcp) server.listen(Number(tcp[1]), '127.0.0.1', listening);
+if (tcp) server.listen(Number(tcp[1]), '127.0.0.1', onListening);
 else {
   rmSync(options.socket, { force: true });
-  server.listen(options.socket, listening);
+  server.listen(options.socket, onListening);
 }

@@ -1,32 +1,31 @@
 import type { ErrorKind } from '../../core/error.ts';
-import type { EngineUp } from '../engine-process.ts';
+import type { EngineEndpoint } from '../engine-process.ts';
 import type { RecognitionRequest, SpeechModel } from '../speech-engine.ts';
 
 /**
- * What the process and its clients say to each other: HTTP on a Unix domain socket.
+ * Protocol between the process and its clients: HTTP on a Unix domain socket.
  *
- *   GET  /health                                    -> {}
- *   POST /recognize  RecognizeCall, then samples    -> Recognition
- *   POST /voice      VoiceCall, state, then samples -> VoiceAnswer
- *   POST /embed      EmbeddingRequest (plain JSON)  -> Embeddings
+ *   GET  /health                                          -> {} POST /recognize  RecognizeCallHeader, samples  
+ * -> Recognition POST /voice      VoiceCallHeader, state, samples      -> VoiceResponse POST /embed  
+ * EmbeddingRequest (plain JSON)        -> Embeddings
  *
- * or 4xx/5xx and a Refusal. What comes with samples is bytes (call-bytes.ts). Closing the connection cancels. A process
- * answers for what it has loaded: speech, or vectors; the rest is 404.
+ * Errors are 4xx or 5xx with a CallErrorBody. Calls with samples are binary (binary-call.ts). Closing the connection
+ * cancels a call. A process offers either speech or embeddings; the paths of the other return 404.
  */
-export type RecognizeCall = Omit<RecognitionRequest, 'samples'>;
+export type RecognizeCallHeader = Omit<RecognitionRequest, 'samples'>;
 
-export interface VoiceCall {
-  /** Floats of a detector's state before the samples; 0 at the beginning of an audio. */
+export interface VoiceCallHeader {
+  /** Number of floats before the samples that are the detector's state; 0 at the start of an audio. */
   readonly stateLength: number;
 }
 
-export interface VoiceAnswer {
+export interface VoiceResponse {
   readonly probabilities: readonly number[];
   readonly state: readonly number[];
 }
 
-/** Body of an answer other than 200. */
-export interface Refusal {
+/** Body of a response other than 200. */
+export interface CallErrorBody {
   readonly kind: ErrorKind;
   readonly message: string;
   readonly param?: string;
@@ -35,45 +34,45 @@ export interface Refusal {
   readonly detail?: string;
 }
 
-/** Passed to the process as one JSON argument. */
-export interface ProcessOptions {
+/** Arguments of the process, passed as one JSON string. */
+export interface OnnxProcessArguments {
   readonly socket: string;
   /** Required on every call when the socket is a loopback TCP address. */
   readonly token?: string;
-  /** Of onnxruntime-node, `<…>/node_modules/onnxruntime-node`. */
+  /** Folder of onnxruntime-node: `<…>/node_modules/onnxruntime-node`. */
   readonly runtimeFolder: string;
-  readonly loads: Loads;
-  /** Of one run; one runs at a time. */
+  readonly modelFiles: ModelFiles;
+  /** Threads of one model run; only one runs at a time. */
   readonly threads: number;
-  readonly queuePlacesMax: number;
+  readonly queueLengthMax: number;
   readonly queueWaitMsMax: number;
 }
 
-/** What a process does. */
-export type Loads =
+/** The model that a process loads. */
+export type ModelFiles =
   | {
       readonly type: 'speech';
-      /** Of encoder.onnx, decoder.onnx, tokenizer.json, config.json. */
+      /** Folder with encoder.onnx, decoder.onnx, tokenizer.json and config.json. */
       readonly weightsFolder: string;
-      /** Silero's graph. Absent: voice is what is louder than the room. */
+      /** Model file of the Silero voice detector. Absent: the level decides (energy-detector.ts). */
       readonly voiceFile?: string;
     }
   | {
-      readonly type: 'vectors';
-      /** Of model.onnx and tokenizer.json. */
+      readonly type: 'embedding';
+      /** Folder with model.onnx and tokenizer.json. */
       readonly weightsFolder: string;
     };
 
-/** What is known of vectors once their model is loaded. */
-export interface VectorModel {
+/** Properties of a loaded embedding model. */
+export interface EmbeddingModelInfo {
   readonly dimensions: number;
 }
 
-/** The one line on standard output that says that calls are welcome. */
-export interface Ready<Model> {
+/** The one line on standard output that announces that the process accepts calls. */
+export interface OnnxReadyMessage<Model> {
   readonly ready: true;
   readonly model: Model;
 }
 
-export type SpeechUp = EngineUp<SpeechModel>;
-export type VectorUp = EngineUp<VectorModel>;
+export type SpeechEndpoint = EngineEndpoint<SpeechModel>;
+export type EmbeddingEndpoint = EngineEndpoint<EmbeddingModelInfo>;

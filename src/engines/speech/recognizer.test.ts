@@ -7,19 +7,21 @@ import type { RecognitionRequest } from '../speech-engine.ts';
 import { writeFakeRuntime } from './__fixtures__/fake-runtime.ts';
 import { createRecognizer } from './recognizer.ts';
 import type { Recognizer } from './recognizer.ts';
-import { loadRuntime } from './runtime.ts';
+import { loadOnnxRuntime } from './onnx-runtime.ts';
 import { openWhisperModel } from './whisper-model.ts';
 
-const tone = (loudness: number): Float32Array =>
+const createTone = (loudness: number): Float32Array =>
   Float32Array.from({ length: 8_000 }, (_, i) => loudness * Math.sin((2 * Math.PI * 440 * i) / 16_000));
 
-describe('a recognizer', () => {
+describe('Recognizer', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-speech-'));
   const never = new AbortController().signal;
   let recognizer: Recognizer;
   before(async () => {
     const { runtimeFolder, weightsFolder } = writeFakeRuntime(folder);
-    recognizer = createRecognizer(await openWhisperModel(loadRuntime(runtimeFolder), { weightsFolder, threads: 1 }));
+    recognizer = createRecognizer(
+      await openWhisperModel(loadOnnxRuntime(runtimeFolder), { weightsFolder, threads: 1 }),
+    );
   });
   after(() => rmSync(folder, { recursive: true }));
 
@@ -28,30 +30,30 @@ describe('a recognizer', () => {
       {
         id: 'r',
         owner: { workspace: 'w', key: 'k' },
-        samples: tone(0.5),
+        samples: createTone(0.5),
         languages: [],
         hotwords: [],
-        wantsWords: false,
+        includeWords: false,
         ...fields,
       },
       signal,
     );
 
-  it('hears the likeliest language of all, or of those that it may be', async () => {
+  it('detects the likeliest of the candidate languages', async () => {
     assert.equal((await recognize({})).language, 'de');
     assert.equal((await recognize({ languages: ['zh', 'de'] })).language, 'de');
     assert.equal((await recognize({ languages: ['zh'] })).language, 'zh');
     await assert.rejects(recognize({ languages: ['de', 'xx'] }), { kind: 'invalid-request', message: /'xx'/ });
   });
 
-  it('tells the same text with context and hotwords before it, of its language or not', async () => {
+  it('returns the same text with a context and unrelated hotwords', async () => {
     const hotwords = [
       { text: 'Qwen', weight: 5 },
       { text: 'loud', weight: 5, language: 'zh' },
     ];
     const plain = await recognize({});
     assert.equal(plain.text, 'It is loud.');
-    const helped = await recognize({ hotwords, context: 'It was quiet.', wantsWords: true });
+    const helped = await recognize({ hotwords, context: 'It was quiet.', includeWords: true });
     assert.equal(helped.text, 'It is loud.');
     assert.equal(helped.isBiasDropped, false);
     assert.deepEqual(
@@ -62,16 +64,16 @@ describe('a recognizer', () => {
     assert.ok(plain.logProbability <= 0 && plain.logProbability > -0.1);
   });
 
-  it('takes back a hotword that was nearly heard to begin, and reads on where it was', async () => {
+  it('rolls back a hotword that only seemed to start', async () => {
     const { text, tokens, isBiasDropped } = await recognize({ hotwords: [{ text: 'Loads', weight: 5 }] });
     assert.equal(text, 'It is loud.');
     assert.equal(isBiasDropped, false);
-    assert.ok(tokens > (await recognize({})).tokens, 'it was tried');
+    assert.ok(tokens > (await recognize({})).tokens, 'the hotword was tried');
   });
 
-  it('hears nothing where all is still', async () => {
-    const heard = await recognize({ samples: tone(0.0002), languages: ['zh'] });
-    assert.deepEqual(heard, {
+  it('returns an empty text for silence', async () => {
+    const recognition = await recognize({ samples: createTone(0.0002), languages: ['zh'] });
+    assert.deepEqual(recognition, {
       text: '',
       language: 'zh',
       words: [],
@@ -82,10 +84,10 @@ describe('a recognizer', () => {
     });
   });
 
-  it('ends when it is no longer wanted', async () => {
+  it('stops after an abort', async () => {
     const gone = new AbortController();
-    const left = recognize({}, gone.signal);
+    const recognizing = recognize({}, gone.signal);
     setImmediate(() => gone.abort(new Error('gone')));
-    await assert.rejects(left, /gone/);
+    await assert.rejects(recognizing, /gone/);
   });
 });

@@ -1,83 +1,85 @@
 import { ServiceError } from '../../core/error.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { Recognition, RecognitionRequest, SpeechModel } from '../speech-engine.ts';
-import { bestReading } from './best-reading.ts';
-import { decode } from './decode.ts';
+import { decodeWithFallback } from './decode-with-fallback.ts';
+import { decodeText } from './decode-text.ts';
 import { createHotwordBias } from './hotword-bias.ts';
 import { createHotwordTrie } from './hotword-trie.ts';
-import { MEL_SAMPLES_MAX } from './log-mel.ts';
-import { levelOf } from './loud-frames.ts';
-import { hotwordsOf, promptTokens } from './prompt.ts';
-import { logSum } from './scores.ts';
-import { seededRandom } from './seeded-random.ts';
+import { MEL_SAMPLES_MAX } from './log-mel-transform.ts';
+import { computeRmsLevel } from './find-loud-frames.ts';
+import { selectHotwords, buildPromptTokens } from './build-prompt-tokens.ts';
+import { logSumExp } from './scores.ts';
+import { createSeededRandom } from './seeded-random.ts';
 import type { WhisperModel } from './whisper-model.ts';
-import { heardWords } from './heard-words.ts';
+import { computeWordTimes } from './compute-word-times.ts';
 
-/** Hears speech with a model that is loaded. One call after another: whose turn it is others decide. */
+/** Recognizes speech with a loaded model. Callers must not run two calls at once. */
 export interface Recognizer {
   readonly model: SpeechModel;
-  /** @throws ServiceError `invalid-request` for a language that the model does not know; the signal's reason. */
+  /** @throws ServiceError `invalid-request` for a language that the model does not support; the signal's reason. */
   recognize(request: RecognitionRequest, signal: AbortSignal): Promise<Recognition>;
 }
 
-/** From whisper's reference: tokens of one text. */
+/** Maximum number of tokens of one text (Whisper's reference implementation). */
 const TOKENS_MAX = 224;
 
-/** Ours: tokens of a second of speech, and so many more: nobody speaks faster, but a loop does. */
+/** Token limit per second of audio, plus a constant. Nobody speaks faster, but a looping model does. */
 const TOKENS_PER_SECOND = 25;
-const TOKENS_BESIDE = 24;
+const EXTRA_TOKENS = 24;
 
-/** Ours: the same speech gives the same text. */
+/** A fixed seed, so that the same audio gives the same text. */
 const SEED = 1;
 
 export function createRecognizer(whisper: WhisperModel): Recognizer {
   const { tokens } = whisper;
 
-  const languageToken = (language: string): number => {
+  const getLanguageToken = (language: string): number => {
     const token = tokens.languages.get(language);
     if (token !== undefined) return token;
-    const message = `The model does not know the language '${language}'.`;
+    const message = `The model does not support the language '${language}'.`;
     throw new ServiceError('invalid-request', message, { param: 'languages' });
   };
 
   return {
     model: { languages: [...tokens.languages.keys()], samplesMax: MEL_SAMPLES_MAX },
-    async recognize({ samples, languages, context, hotwords: wanted, wantsWords }, signal) {
-      for (const language of languages) languageToken(language);
+    async recognize({ samples, languages, context, hotwords: requestedHotwords, includeWords }, signal) {
+      for (const language of languages) getLanguageToken(language);
       signal.throwIfAborted();
-      if (isStill(samples)) return heardNothing(languages[0] ?? tokens.languages.keys().next().value ?? '');
+      if (isSilent(samples)) return createSilentRecognition(languages[0] ?? tokens.languages.keys().next().value ?? '');
       const speech = await whisper.encode(samples);
       signal.throwIfAborted();
-      const { scores } = await speech.read().step([tokens.start]);
-      const noSpeech = Math.exp((scores[tokens.noSpeech] ?? -Infinity) - logSum(scores));
-      const language = likeliest(languages.length > 0 ? languages : tokens.languages.keys(), (each) => {
-        return scores[languageToken(each)] ?? -Infinity;
+      const { scores } = await speech.createSession().step([tokens.startOfTranscript]);
+      const noSpeech = Math.exp((scores[tokens.noSpeech] ?? -Infinity) - logSumExp(scores));
+      const language = findLikeliestLanguage(languages.length > 0 ? languages : tokens.languages.keys(), (each) => {
+        return scores[getLanguageToken(each)] ?? -Infinity;
       });
 
-      const hotwords = hotwordsOf(wanted, language);
-      const random = seededRandom(SEED);
+      const hotwords = selectHotwords(requestedHotwords, language);
+      const random = createSeededRandom(SEED);
       let generated = 0;
-      const reading = await bestReading(
-        { hotwords, noSpeech, textOf: ({ tokens: text }) => tokens.decode(text).trim() },
-        async ({ hasContext, hotwords: near, temperature }) => {
-          const before = { ...(hasContext && context !== undefined ? { context } : {}), hotwords: near };
-          const prompt = promptTokens(before, tokens.encode);
-          const decoded = await decode(
+      const candidate = await decodeWithFallback(
+        { hotwords, noSpeech, getText: ({ tokens: text }) => tokens.decode(text).trim() },
+        async ({ hasContext, hotwords: similar, temperature }) => {
+          const promptInput = { ...(hasContext && context !== undefined ? { context } : {}), hotwords: similar };
+          const prompt = buildPromptTokens(promptInput, tokens.encode);
+          const decoded = await decodeText(
             {
-              reading: speech.read(),
-              head: [
+              session: speech.createSession(),
+              promptTokens: [
                 ...(prompt.length > 0 ? [tokens.startOfPrevious, ...prompt] : []),
-                tokens.start,
-                languageToken(language),
+                tokens.startOfTranscript,
+                getLanguageToken(language),
                 tokens.transcribe,
                 tokens.noTimestamps,
               ],
               bias:
-                near.length > 0 ? createHotwordBias(createHotwordTrie(near, tokens.encode), tokens.decode) : undefined,
+                similar.length > 0
+                  ? createHotwordBias(createHotwordTrie(similar, tokens.encode), tokens.decode)
+                  : undefined,
               temperature,
               random,
-              tokensMax: tokensMaxOf(samples.length / SPEECH_SAMPLE_RATE),
-              keepsAttention: wantsWords,
+              tokensMax: computeTokensMax(samples.length / SPEECH_SAMPLE_RATE),
+              includeAttention: includeWords,
             },
             tokens,
             signal,
@@ -87,31 +89,31 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
         },
       );
       return {
-        text: reading.text,
+        text: candidate.text,
         language,
-        words: wantsWords && reading.text !== '' ? heardWords(reading.decoded, tokens, samples) : [],
+        words: includeWords && candidate.text !== '' ? computeWordTimes(candidate.decoded, tokens, samples) : [],
         noSpeech,
-        logProbability: reading.decoded.logProbability,
+        logProbability: candidate.decoded.logProbability,
         tokens: generated,
-        isBiasDropped: reading.isBiasDropped,
+        isBiasDropped: candidate.isBiasDropped,
       };
     },
   };
 }
 
-/** Ours: −70 dB. Whisper makes everything as loud as it can be, and hears words in nothing at all. */
-const STILL_LEVEL = 10 ** (-70 / 20);
+/** −70 dB. Whisper normalizes the loudness of its input, and recognizes words in audio that is practically silent. */
+const SILENCE_LEVEL = 10 ** (-70 / 20);
 
-/** Samples that are looked at together: 20 ms. */
-const LEVEL_SAMPLES = 320;
+/** Samples per level measurement: 20 ms. */
+const LEVEL_BLOCK_SAMPLES = 320;
 
-function isStill(samples: Float32Array): boolean {
-  for (let at = 0; at < samples.length; at += LEVEL_SAMPLES)
-    if (levelOf(samples.subarray(at, at + LEVEL_SAMPLES)) > STILL_LEVEL) return false;
+function isSilent(samples: Float32Array): boolean {
+  for (let at = 0; at < samples.length; at += LEVEL_BLOCK_SAMPLES)
+    if (computeRmsLevel(samples.subarray(at, at + LEVEL_BLOCK_SAMPLES)) > SILENCE_LEVEL) return false;
   return true;
 }
 
-const heardNothing = (language: string): Recognition => ({
+const createSilentRecognition = (language: string): Recognition => ({
   text: '',
   language,
   words: [],
@@ -121,13 +123,13 @@ const heardNothing = (language: string): Recognition => ({
   isBiasDropped: false,
 });
 
-const tokensMaxOf = (seconds: number): number =>
-  Math.min(TOKENS_MAX, Math.ceil(TOKENS_BESIDE + TOKENS_PER_SECOND * seconds));
+const computeTokensMax = (seconds: number): number =>
+  Math.min(TOKENS_MAX, Math.ceil(EXTRA_TOKENS + TOKENS_PER_SECOND * seconds));
 
-function likeliest(languages: Iterable<string>, scoreOf: (language: string) => number): string {
+function findLikeliestLanguage(languages: Iterable<string>, getScore: (language: string) => number): string {
   let [best, top] = ['', -Infinity];
   for (const language of languages) {
-    const score = scoreOf(language);
+    const score = getScore(language);
     if (best === '' || score > top) [best, top] = [language, score];
   }
   return best;

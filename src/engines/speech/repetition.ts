@@ -1,66 +1,67 @@
 import { deflateSync } from 'node:zlib';
 import type { Hotword } from '../../core/speech.ts';
-import { RECITED_WORDS_MIN } from './bias-scale.ts';
+import { RECITED_HOTWORDS_MIN } from './hotword-bias-constants.ts';
 
-/** Tokens of a turn that may be repeated, at most. */
-const PERIOD_MAX = 30;
-/** Tokens that have to be repetition, and turns of it, before it is taken for one: people do say things twice, or thrice. */
+/** Maximum length of a repeated sequence, in tokens. */
+const PERIOD_TOKENS_MAX = 30;
+/** Minimum number of repeated tokens, and of repetitions. People do repeat themselves two or three times. */
 const REPEATED_TOKENS_MIN = 12;
-const TURNS_MIN = 4;
+const REPETITIONS_MIN = 4;
 
-/** How many tokens at the end say again what stands before them, where they do so without end; else 0. */
-export function repeatedTail(tokens: readonly number[]): number {
-  for (let period = 1; period <= Math.min(PERIOD_MAX, tokens.length / TURNS_MIN); period++) {
+/** Returns how many tokens at the end repeat the tokens before them, or 0 if that is not an endless repetition. */
+export function countRepeatedTail(tokens: readonly number[]): number {
+  for (let period = 1; period <= Math.min(PERIOD_TOKENS_MAX, tokens.length / REPETITIONS_MIN); period++) {
     let same = 0;
     while (same + period < tokens.length && tokens.at(-1 - same) === tokens.at(-1 - same - period)) same++;
-    if (same >= REPEATED_TOKENS_MIN && same >= period * (TURNS_MIN - 1)) return same;
+    if (same >= REPEATED_TOKENS_MIN && same >= period * (REPETITIONS_MIN - 1)) return same;
   }
   return 0;
 }
 
-/** Bytes of a text for each byte of it packed: what repeats itself packs well. 0 for an empty one. */
-export function compressionRatio(text: string): number {
+/** Returns the compression ratio of a text; it is high for repetitive texts, and 0 for an empty one. */
+export function computeCompressionRatio(text: string): number {
   const bytes = Buffer.from(text);
   return bytes.length === 0 ? 0 : bytes.length / deflateSync(bytes).length;
 }
 
 /**
- * Whether a text goes through the list of hotwords instead of saying what was said: neighbours of the list one behind the
- * other, or the same word again and again, with nothing between them; or hotwords and nothing else, some of them again.
+ * Returns whether a text recites the list of hotwords instead of the speech. This is the case if hotwords that are
+ * neighbors in the list, or the same hotword several times, follow each other with nothing between them; or if the text
+ * consists of hotwords only and repeats some.
  */
-export function recitesHotwords(text: string, hotwords: readonly Hotword[]): boolean {
+export function isHotwordRecital(text: string, hotwords: readonly Hotword[]): boolean {
   const lowered = text.toLowerCase();
-  const heard = occurrences(lowered, hotwords);
-  const others = heard.toReversed().reduce((rest, { from, to }) => rest.slice(0, from) + rest.slice(to), lowered);
-  const isAgain = new Set(heard.map(({ word }) => word)).size < heard.length;
-  if (isAgain && heard.length >= RECITED_WORDS_MIN && !/[\p{L}\p{N}]/u.test(others)) return true;
+  const matches = findOccurrences(lowered, hotwords);
+  const others = matches.toReversed().reduce((rest, { from, to }) => rest.slice(0, from) + rest.slice(to), lowered);
+  const hasRepeat = new Set(matches.map(({ hotwordIndex }) => hotwordIndex)).size < matches.length;
+  if (hasRepeat && matches.length >= RECITED_HOTWORDS_MIN && !/[\p{L}\p{N}]/u.test(others)) return true;
   let run = 1;
-  for (const [at, { word, from }] of heard.entries()) {
-    const last = heard[at - 1];
+  for (const [at, { hotwordIndex, from }] of matches.entries()) {
+    const last = matches[at - 1];
     const isNext =
       last !== undefined &&
-      (word === last.word || word === last.word + 1) &&
+      (hotwordIndex === last.hotwordIndex || hotwordIndex === last.hotwordIndex + 1) &&
       !/[\p{L}\p{N}]/u.test(lowered.slice(last.to, from));
     run = isNext ? run + 1 : 1;
-    if (run >= RECITED_WORDS_MIN) return true;
+    if (run >= RECITED_HOTWORDS_MIN) return true;
   }
   return false;
 }
 
 interface Occurrence {
-  readonly word: number;
+  readonly hotwordIndex: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** Where hotwords stand, from the beginning to the end; of those that begin together the longest. */
-function occurrences(text: string, hotwords: readonly Hotword[]): readonly Occurrence[] {
+/** Finds the hotwords in a text, in order; of those that start at the same position, only the longest. */
+function findOccurrences(text: string, hotwords: readonly Hotword[]): readonly Occurrence[] {
   const found: Occurrence[] = [];
   for (const [word, hotword] of hotwords.entries()) {
-    const wanted = hotword.text.toLowerCase();
-    if (wanted === '') continue;
-    for (let from = text.indexOf(wanted); from >= 0; from = text.indexOf(wanted, from + wanted.length))
-      found.push({ word, from, to: from + wanted.length });
+    const lowercase = hotword.text.toLowerCase();
+    if (lowercase === '') continue;
+    for (let from = text.indexOf(lowercase); from >= 0; from = text.indexOf(lowercase, from + lowercase.length))
+      found.push({ hotwordIndex: word, from, to: from + lowercase.length });
   }
   found.sort((a, b) => a.from - b.from || b.to - a.to);
   let end = 0;

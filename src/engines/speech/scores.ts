@@ -1,5 +1,5 @@
-/** Position of the highest score. */
-export function highest(scores: Float32Array): number {
+/** Returns the index of the highest score. */
+export function findBestIndex(scores: Float32Array): number {
   let best = 0;
   let top = -Infinity;
   for (let at = 0; at < scores.length; at++) {
@@ -12,8 +12,8 @@ export function highest(scores: Float32Array): number {
   return best;
 }
 
-/** Natural logarithm of the sum of all scores' exponentials: a score minus this is its logarithm of probability. */
-export function logSum(scores: Float32Array): number {
+/** Natural logarithm of the sum of the scores' exponentials: a score minus this value is its log probability. */
+export function logSumExp(scores: Float32Array): number {
   let top = -Infinity;
   for (let at = 0; at < scores.length; at++) top = Math.max(top, scores[at] ?? -Infinity);
   let sum = 0;
@@ -21,14 +21,14 @@ export function logSum(scores: Float32Array): number {
   return top + Math.log(sum);
 }
 
-/** A position by chance, as likely as its score says at this temperature. @param random From 0 to below 1. */
-export function drawn(scores: Float32Array, temperature: number, random: number): number {
+/** Samples an index with the probabilities of the scores at a temperature. @param random From 0 to below 1. */
+export function sampleIndex(scores: Float32Array, temperature: number, random: number): number {
   const tempered = scores.map((score) => score / temperature);
-  const total = logSum(tempered);
+  const total = logSumExp(tempered);
   let rest = random;
   for (let at = 0; at < tempered.length; at++) {
     rest -= Math.exp((tempered[at] ?? -Infinity) - total);
     if (rest < 0) return at;
   }
-  return highest(scores);
+  return findBestIndex(scores);
 }

@@ -1,5 +1,5 @@
-/** Numbers from 0 to below 1, the same ones for the same seed: mulberry32, of a few million steps at most. */
-export function seededRandom(seed: number): () => number {
+/** Random numbers from 0 to below 1 (mulberry32); the same seed gives the same numbers. */
+export function createSeededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -1,19 +1,19 @@
 import type { SpeechEngine } from '../speech-engine.ts';
-import type { Supervised } from '../supervisor.ts';
-import { createProcessCallers } from './process-callers.ts';
-import type { SpeechUp } from './protocol.ts';
+import type { SupervisedProcess } from '../supervisor.ts';
+import { createRestartableClient } from './restartable-client.ts';
+import type { SpeechEndpoint } from './protocol.ts';
 
-/** Recognition by whisper: the side that calls its process, which ends with the engine. */
-export function createSpeechEngine({ process }: { readonly process: Supervised<SpeechUp> }): SpeechEngine {
-  const callers = createProcessCallers(process);
+/** Creates the engine that sends calls to a Whisper process. Closing the engine stops the process. */
+export function createSpeechEngine({ process }: { readonly process: SupervisedProcess<SpeechEndpoint> }): SpeechEngine {
+  const restartable = createRestartableClient(process);
   return {
     get state() {
-      return callers.state;
+      return restartable.state;
     },
-    model: async () => (await process.ready()).model,
-    recognize: (request, signal) => callers.ask((client) => client.recognize(request, signal), signal),
+    loadModel: async () => (await process.waitUntilReady()).model,
+    recognize: (request, signal) => restartable.call((client) => client.recognize(request, signal), signal),
     detectVoice: (samples, state, signal) =>
-      callers.ask((client) => client.detectVoice(samples, state, signal), signal),
-    close: () => callers.close(),
+      restartable.call((client) => client.detectVoice(samples, state, signal), signal),
+    close: () => restartable.close(),
   };
 }

@@ -7,33 +7,33 @@ import { ServiceError } from '../../core/error.ts';
 import type { RecognitionRequest, SpeechEngine } from '../speech-engine.ts';
 import type { Supervisor } from '../supervisor.ts';
 import { writeFakeRuntime } from './__fixtures__/fake-runtime.ts';
-import type { SpeechUp } from './protocol.ts';
+import type { SpeechEndpoint } from './protocol.ts';
 import { createSpeechEngine } from './speech-engine.ts';
 import { createSpeechProcess } from './speech-process.ts';
 
 /** A tone of this loudness, half a second. */
-const tone = (loudness: number): Float32Array =>
+const createTone = (loudness: number): Float32Array =>
   Float32Array.from({ length: 8_000 }, (_, i) => loudness * Math.sin((2 * Math.PI * 440 * i) / 16_000));
-const DEADLY = tone(1);
+const CRASHING_AUDIO = createTone(1);
 
-const request = (samples: Float32Array): RecognitionRequest => ({
+const createRequest = (samples: Float32Array): RecognitionRequest => ({
   id: 'r',
   owner: { workspace: 'w', key: 'k' },
   samples,
   languages: [],
   hotwords: [],
-  wantsWords: true,
+  includeWords: true,
 });
 
-describe('a speech engine and its process', () => {
+describe('a speech engine with its process', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-speech-'));
   const runFolder = join(folder, 'run');
   const never = new AbortController().signal;
-  let child: Supervisor<SpeechUp>;
+  let child: Supervisor<SpeechEndpoint>;
   let engine: SpeechEngine;
 
   before(async () => {
-    const options = { ...writeFakeRuntime(folder), threads: 1, queuePlacesMax: 8, queueWaitMsMax: 30_000 };
+    const options = { ...writeFakeRuntime(folder), threads: 1, queueLengthMax: 8, queueWaitMsMax: 30_000 };
     const times = { backoffMsMin: 10, backoffMsMax: 10 };
     child = await createSpeechProcess(
       { ...options, name: 'fake', runFolder, times },
@@ -46,46 +46,46 @@ describe('a speech engine and its process', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('starts when it is asked for, and knows its languages', async () => {
+  it('starts on first use, and returns its languages', async () => {
     assert.equal(engine.state, 'starting');
-    assert.deepEqual(await engine.model(), { languages: ['en', 'de', 'zh'], samplesMax: 480_000 });
+    assert.deepEqual(await engine.loadModel(), { languages: ['en', 'de', 'zh'], samplesMax: 480_000 });
     assert.equal(engine.state, 'ready');
   });
 
-  it('hears a text, its language and when its words were said', async () => {
-    const heard = await engine.recognize(request(tone(0.5)), never);
-    assert.equal(heard.text, 'It is loud.');
-    assert.equal(heard.language, 'de');
-    assert.equal(heard.words.map((word) => word.text + word.punctuation).join(''), heard.text);
-    assert.equal((await engine.recognize(request(tone(0.01)), never)).text, 'It is quiet.');
+  it('recognizes the text, its language and its words', async () => {
+    const recognition = await engine.recognize(createRequest(createTone(0.5)), never);
+    assert.equal(recognition.text, 'It is loud.');
+    assert.equal(recognition.language, 'de');
+    assert.equal(recognition.words.map((word) => word.text + word.punctuation).join(''), recognition.text);
+    assert.equal((await engine.recognize(createRequest(createTone(0.01)), never)).text, 'It is quiet.');
   });
 
-  it('dies of a speech with a clear error, and hears the next one', async () => {
+  it('rejects a call that kills the process, and serves the next one', async () => {
     const pid = child.pid;
-    await assert.rejects(engine.recognize(request(DEADLY), never), (error) => {
+    await assert.rejects(engine.recognize(createRequest(CRASHING_AUDIO), never), (error) => {
       assert.ok(error instanceof ServiceError);
       assert.equal(error.kind, 'engine-failed');
       assert.match(error.message, /engine stopped/);
       return true;
     });
-    assert.equal((await engine.recognize(request(tone(0.5)), never)).text, 'It is loud.');
+    assert.equal((await engine.recognize(createRequest(createTone(0.5)), never)).text, 'It is loud.');
     assert.notEqual(child.pid, pid);
   });
 
-  it('asks the next process again for what a dying one took with it', async () => {
-    await engine.model();
+  it('sends calls again that a killed process did not answer', async () => {
+    await engine.loadModel();
     const { pid } = child;
-    const asked = Array.from({ length: 4 }, () => engine.recognize(request(tone(0.5)), never));
+    const recognitions = Array.from({ length: 4 }, () => engine.recognize(createRequest(createTone(0.5)), never));
     await new Promise((resolve) => setImmediate(resolve));
     process.kill(pid ?? -1, 'SIGKILL');
-    for (const each of asked) assert.equal((await each).text, 'It is loud.');
+    for (const each of recognitions) assert.equal((await each).text, 'It is loud.');
   });
 
-  it('ends with its folder, and refuses from then on', async () => {
+  it('removes its socket on close, and rejects further calls', async () => {
     const { pid } = child;
     await engine.close();
     assert.deepEqual(readdirSync(runFolder), []);
     assert.throws(() => process.kill(pid ?? -1, 0));
-    await assert.rejects(engine.recognize(request(tone(0.5)), never), { kind: 'overloaded' });
+    await assert.rejects(engine.recognize(createRequest(createTone(0.5)), never), { kind: 'overloaded' });
   });
 });

@@ -1,52 +1,60 @@
 import { createEngineProcess } from '../engine-process.ts';
-import type { EngineUp } from '../engine-process.ts';
+import type { EngineEndpoint } from '../engine-process.ts';
 import type { SpeechModel } from '../speech-engine.ts';
 import type { Supervisor, SupervisorLog, SupervisorTimes } from '../supervisor.ts';
-import type { Loads, ProcessOptions, SpeechUp, VectorModel, VectorUp } from './protocol.ts';
+import type {
+  ModelFiles,
+  OnnxProcessArguments,
+  SpeechEndpoint,
+  EmbeddingModelInfo,
+  EmbeddingEndpoint,
+} from './protocol.ts';
 import { createSpeechClient } from './speech-client.ts';
 
-interface OwnOptions extends Omit<ProcessOptions, 'socket' | 'token' | 'loads'> {
-  /** For logs. */
+interface CommonProcessOptions extends Omit<OnnxProcessArguments, 'socket' | 'token' | 'modelFiles'> {
+  /** Name for log lines. */
   readonly name: string;
-  /** Where the socket lives; created with mode 0700. */
+  /** Folder for the socket; created with mode 0700. */
   readonly runFolder: string;
   readonly times?: Partial<SupervisorTimes>;
 }
 
-export type SpeechProcessOptions = OwnOptions & Omit<Extract<Loads, { readonly type: 'speech' }>, 'type'>;
-export type VectorProcessOptions = OwnOptions & Omit<Extract<Loads, { readonly type: 'vectors' }>, 'type'>;
+export type SpeechProcessOptions = CommonProcessOptions &
+  Omit<Extract<ModelFiles, { readonly type: 'speech' }>, 'type'>;
+export type EmbeddingProcessOptions = CommonProcessOptions &
+  Omit<Extract<ModelFiles, { readonly type: 'embedding' }>, 'type'>;
 
-/** How long a heartbeat may take, in ms. Ours: one run of a graph takes seconds on a loaded machine, and answers nobody meanwhile. */
+/** Timeout of a heartbeat, in ms. On a loaded machine, a model run takes seconds and blocks the process meanwhile. */
 const PING_MS_MAX = 20_000;
 
-/** A model that hears speech, in a process of its own, which is started when it is asked for and again when it ends. */
+/** Creates a child process for a speech model. It starts on first use, and restarts after it exits. */
 export const createSpeechProcess = async (
   { weightsFolder, voiceFile, ...options }: SpeechProcessOptions,
   log: SupervisorLog,
-): Promise<Supervisor<SpeechUp>> =>
+): Promise<Supervisor<SpeechEndpoint>> =>
   await createProcess<SpeechModel>(
-    { ...options, loads: { type: 'speech', weightsFolder, ...(voiceFile === undefined ? {} : { voiceFile }) } },
+    { ...options, modelFiles: { type: 'speech', weightsFolder, ...(voiceFile === undefined ? {} : { voiceFile }) } },
     log,
   );
 
-/** A model that makes vectors, in the same kind of process. */
-export const createVectorProcess = async (
-  { weightsFolder, ...options }: VectorProcessOptions,
+/** Creates a child process for an embedding model. It starts on first use, and restarts after it exits. */
+export const createEmbeddingProcess = async (
+  { weightsFolder, ...options }: EmbeddingProcessOptions,
   log: SupervisorLog,
-): Promise<Supervisor<VectorUp>> =>
-  await createProcess<VectorModel>({ ...options, loads: { type: 'vectors', weightsFolder } }, log);
+): Promise<Supervisor<EmbeddingEndpoint>> =>
+  await createProcess<EmbeddingModelInfo>({ ...options, modelFiles: { type: 'embedding', weightsFolder } }, log);
 
 const createProcess = async <Model>(
-  { name, runFolder, times, ...options }: OwnOptions & { readonly loads: Loads },
+  { name, runFolder, times, ...options }: CommonProcessOptions & { readonly modelFiles: ModelFiles },
   log: SupervisorLog,
-): Promise<Supervisor<EngineUp<Model>>> =>
+): Promise<Supervisor<EngineEndpoint<Model>>> =>
   await createEngineProcess<Model>(
     {
       name,
       runFolder,
       times,
-      besideMain: import.meta.url,
-      optionsAt: (_place, address): ProcessOptions => ({ ...options, ...address }),
+      siblingModuleUrl: import.meta.url,
+      createOptions: (_location, address): OnnxProcessArguments => ({ ...options, ...address }),
       connect: createSpeechClient,
       pingMsMax: PING_MS_MAX,
     },

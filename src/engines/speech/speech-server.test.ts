@@ -13,19 +13,19 @@ import { createSpeechClient } from './speech-client.ts';
 import type { SpeechClient } from './speech-client.ts';
 import { createSpeechServer } from './speech-server.ts';
 
-const PLACES = 4;
+const QUEUE_LENGTH = 4;
 
-const request = (id: string, fields: Partial<RecognitionRequest> = {}): RecognitionRequest => ({
+const createRequest = (id: string, fields: Partial<RecognitionRequest> = {}): RecognitionRequest => ({
   id,
   owner: { workspace: 'w', key: 'k' },
   samples: Float32Array.of(0.25, -0.5, 1),
   languages: ['en'],
   hotwords: [{ text: 'Qwen', weight: 4, language: 'en' }],
-  wantsWords: true,
+  includeWords: true,
   ...fields,
 });
 
-const recognition = (text: string): Recognition => ({
+const createRecognition = (text: string): Recognition => ({
   text,
   language: 'en',
   words: [{ text, punctuation: '', beginMs: 0, endMs: 100 }],
@@ -35,30 +35,35 @@ const recognition = (text: string): Recognition => ({
   isBiasDropped: false,
 });
 
-describe('the process that hears speech, over its socket', () => {
+describe('the speech server over its socket', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-speech-'));
   const never = new AbortController().signal;
-  /** Recognitions that have begun, in order, until they are told to end. */
-  const begun: {
+  /** Recognitions that have started, in order, until the test ends them. */
+  const startedCalls: {
     readonly request: RecognitionRequest;
     readonly signal: AbortSignal;
     end(text: string): void;
     fail(error: Error): void;
   }[] = [];
-  const begins = new EventEmitter();
+  const starts = new EventEmitter();
   const server = createServer(
     createSpeechServer({
       recognizer: {
         model: { languages: ['en'], samplesMax: 100 },
-        recognize: (asked, signal) =>
+        recognize: (request, signal) =>
           new Promise((resolve, reject) => {
-            begun.push({ request: asked, signal, end: (text) => resolve(recognition(text)), fail: reject });
-            begins.emit('begin');
+            startedCalls.push({
+              request,
+              signal,
+              end: (text) => resolve(createRecognition(text)),
+              fail: reject,
+            });
+            starts.emit('begin');
           }),
       },
       voice: energyDetector,
       token: 'secret',
-      queuePlacesMax: PLACES,
+      queueLengthMax: QUEUE_LENGTH,
       queueWaitMsMax: 30_000,
     }),
   );
@@ -76,35 +81,35 @@ describe('the process that hears speech, over its socket', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const next = async (): Promise<(typeof begun)[number]> => {
+  const nextStartedCall = async (): Promise<(typeof startedCalls)[number]> => {
     for (;;) {
-      const first = begun.shift();
+      const first = startedCalls.shift();
       if (first) return first;
-      await once(begins, 'begin', { signal: AbortSignal.timeout(10_000) });
+      await once(starts, 'begin', { signal: AbortSignal.timeout(10_000) });
     }
   };
-  const ask = (id: string, owner?: EngineOwner, signal: AbortSignal = never) =>
-    client.recognize(request(id, owner ? { owner } : {}), signal);
+  const recognize = (id: string, owner?: EngineOwner, signal: AbortSignal = never) =>
+    client.recognize(createRequest(id, owner ? { owner } : {}), signal);
 
-  it('hears what was asked for, to the last sample, and answers with all that it heard', async () => {
-    const asked = request('r1', {
+  it('transfers the request with all samples, and the complete result', async () => {
+    const sent = createRequest('r1', {
       context: 'Before.',
       samples: Float32Array.from({ length: 100 }, (_, i) => Math.fround(Math.sin(i))),
     });
-    const answer = client.recognize(asked, never);
-    const run = await next();
-    assert.deepEqual(run.request, asked);
+    const answer = client.recognize(sent, never);
+    const run = await nextStartedCall();
+    assert.deepEqual(run.request, sent);
     run.end('Hello');
-    assert.deepEqual(await answer, recognition('Hello'));
+    assert.deepEqual(await answer, createRecognition('Hello'));
   });
 
-  it('runs one at a time, in turn between workspaces, background ones last', async () => {
-    const first = ask('a1', { workspace: 'a', key: 'k' });
-    const run = await next();
+  it('runs one call at a time: workspaces take turns, and background calls come last', async () => {
+    const first = recognize('a1', { workspace: 'a', key: 'k' });
+    const run = await nextStartedCall();
     const others: Promise<Recognition>[] = [];
-    /** One after another: the order of arrival is part of the question. */
+    /** Sends a call and waits for its arrival: the order of arrival matters. */
     const send = async (id: string, owner: EngineOwner): Promise<void> => {
-      others.push(ask(id, owner));
+      others.push(recognize(id, owner));
       await client.ping(10_000);
       await client.ping(10_000);
     };
@@ -112,12 +117,12 @@ describe('the process that hears speech, over its socket', () => {
     await send('a2', { workspace: 'a', key: 'k' });
     await send('a3', { workspace: 'a', key: 'k' });
     await send('b1', { workspace: 'b', key: 'k' });
-    assert.equal(begun.length, 0);
+    assert.equal(startedCalls.length, 0);
     run.end('a1');
     const order: string[] = [];
     for (const _ of others) {
-      const each = await next();
-      assert.equal(begun.length, 0);
+      const each = await nextStartedCall();
+      assert.equal(startedCalls.length, 0);
       order.push(each.request.id);
       each.end(each.request.id);
     }
@@ -126,34 +131,34 @@ describe('the process that hears speech, over its socket', () => {
     assert.deepEqual(order, ['a2', 'b1', 'a3', 'late']);
   });
 
-  it('refuses one too many of a key, and hears of those who leave, waiting or not', async () => {
+  it('rejects calls beyond the share of a key, and notices canceled calls', async () => {
     const leaving = new AbortController();
-    const running = ask('running', undefined, leaving.signal);
-    const run = await next();
-    const gone = new AbortController();
-    const waiting = [ask('w1', undefined, gone.signal), ask('w2')];
+    const running = recognize('running', undefined, leaving.signal);
+    const run = await nextStartedCall();
+    const cancellation = new AbortController();
+    const waiting = [recognize('w1', undefined, cancellation.signal), recognize('w2')];
     await client.ping(10_000);
     await client.ping(10_000);
-    await assert.rejects(ask('w3'), { kind: 'rate-limited' });
-    gone.abort();
+    await assert.rejects(recognize('w3'), { kind: 'rate-limited' });
+    cancellation.abort();
     await assert.rejects(waiting[0] ?? running, { kind: 'cancelled' });
     leaving.abort(new ServiceError('timeout', 'Too slow.'));
     await assert.rejects(running, { kind: 'timeout' });
     if (!run.signal.aborted) await once(run.signal, 'abort', { signal: AbortSignal.timeout(10_000) });
     run.fail(new Error('aborted'));
-    const second = await next();
+    const second = await nextStartedCall();
     assert.equal(second.request.id, 'w2');
     second.end('w2');
     assert.equal((await waiting[1])?.text, 'w2');
-    assert.equal(begun.length, 0);
+    assert.equal(startedCalls.length, 0);
   });
 
-  it('says what went wrong: a refusal with its reason, anything else as a failure', async () => {
-    const refused = ask('r');
-    (await next()).fail(new ServiceError('invalid-request', 'No such language.', { param: 'languages' }));
+  it('passes service errors on, and hides other errors behind a general message', async () => {
+    const refused = recognize('r');
+    (await nextStartedCall()).fail(new ServiceError('invalid-request', 'No such language.', { param: 'languages' }));
     await assert.rejects(refused, { kind: 'invalid-request', message: 'No such language.', param: 'languages' });
-    const failed = ask('r');
-    (await next()).fail(new Error('a secret of the library'));
+    const failed = recognize('r');
+    (await nextStartedCall()).fail(new Error('a secret of the library'));
     await assert.rejects(failed, (error) => {
       assert.ok(error instanceof ServiceError);
       assert.equal(error.kind, 'engine-failed');
@@ -163,24 +168,24 @@ describe('the process that hears speech, over its socket', () => {
     });
   });
 
-  it('refuses calls that are not what they should be, naming the field', async () => {
+  it('rejects invalid calls with the name of the field', async () => {
     for (const [fields, message] of [
       [{ samples: new Float32Array(0) }, /samples must be 1 to 100, got 0/],
       [{ samples: new Float32Array(101) }, /samples must be 1 to 100, got 101/],
       [{ hotwords: [{ text: 'x', weight: 6 }] }, /hotwords\[0\]\.weight/],
     ] as const)
-      await assert.rejects(client.recognize(request('r', fields), never), { kind: 'invalid-request', message });
+      await assert.rejects(client.recognize(createRequest('r', fields), never), { kind: 'invalid-request', message });
     await assert.rejects(client.detectVoice(new Float32Array(511), undefined, never), {
-      message: /whole frames of 512/,
+      message: /complete frames of 512/,
     });
-    await assert.rejects(createSpeechClient({ ...address, token: 'other' }).recognize(request('r'), never));
+    await assert.rejects(createSpeechClient({ ...address, token: 'other' }).recognize(createRequest('r'), never));
     await assert.rejects(client.embed({ id: 'r', owner: { workspace: 'w', key: 'k' }, inputs: [] }, never));
-    assert.equal(begun.length, 0);
+    assert.equal(startedCalls.length, 0);
   });
 
-  it('detects voice while a recognition runs, in blocks as if they were one', async () => {
-    const running = ask('running');
-    const run = await next();
+  it('detects voice during a recognition, with the same result for any blocks', async () => {
+    const running = recognize('running');
+    const run = await nextStartedCall();
     const samples = Float32Array.from({ length: 512 * 30 }, (_, i) => (i > 512 * 9 ? 0.2 : 0.001) * Math.sin(i / 3));
     const whole = await client.detectVoice(samples, undefined, never);
     const first = await client.detectVoice(samples.subarray(0, 512 * 12), undefined, never);

@@ -2,39 +2,43 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ServiceError } from '../../core/error.ts';
 import { RETRY_AFTER_SECONDS, SPEECH_CALL_BYTES_MAX } from '../../core/limits.ts';
-import { present } from '../../lib/present.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EmbeddingEngine, EngineOwner } from '../engine.ts';
-import { createPlaces } from '../places.ts';
-import { parseEmbedding, parseRecognition, parseVoice } from './parse-call.ts';
-import type { Refusal, VoiceAnswer } from './protocol.ts';
+import { createFairSemaphore } from '../fair-semaphore.ts';
+import { parseEmbeddingCall, parseRecognitionCall, parseVoiceCall } from './parse-call.ts';
+import type { CallErrorBody, VoiceResponse } from './protocol.ts';
 import type { Recognizer } from './recognizer.ts';
 import type { VoiceDetector } from './voice-detector.ts';
 
-export interface SpeechServerNeeds {
+export interface SpeechServerDeps {
   readonly recognizer?: Recognizer;
   readonly voice?: VoiceDetector;
   readonly embed?: EmbeddingEngine['embed'];
-  /** Required as bearer where the socket is not a file in a closed folder. */
+  /** Required as bearer token if the socket is not a file in a protected folder. */
   readonly token: string | undefined;
-  readonly queuePlacesMax: number;
+  readonly queueLengthMax: number;
   readonly queueWaitMsMax: number;
 }
 
 /**
- * The process's own small HTTP protocol (protocol.ts). One recognition, or one request for vectors, runs at a time, in turn
- * between owners. Voice waits for nobody: it takes a hundredth of the time, and is done between two of their steps.
+ * Creates the HTTP handler of the process (protocol.ts). Recognitions and embeddings run one at a time; owners take
+ * turns. Voice detection does not wait: it needs 1 % of the time and runs between two decoder steps.
  */
-export function createSpeechServer(needs: SpeechServerNeeds): RequestListener {
-  const { recognizer, voice, embed, token, queuePlacesMax, queueWaitMsMax } = needs;
-  const places = createPlaces({ fits: ({ taken }) => taken === 0, queuePlacesMax, queueWaitMsMax });
-  let held = 0;
+export function createSpeechServer(deps: SpeechServerDeps): RequestListener {
+  const { recognizer, voice, embed, token, queueLengthMax, queueWaitMsMax } = deps;
+  const semaphore = createFairSemaphore({
+    canAcquire: ({ taken }) => taken === 0,
+    queueLengthMax,
+    queueWaitMsMax,
+  });
+  let openCalls = 0;
 
-  const inTurn = async <T>(owner: EngineOwner, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const free = await places.take(1, { owner, signal });
+  const runInTurn = async <T>(owner: EngineOwner, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    const release = await semaphore.acquire(1, { owner, signal });
     try {
       return await work();
     } finally {
-      free();
+      release();
     }
   };
 
@@ -42,53 +46,54 @@ export function createSpeechServer(needs: SpeechServerNeeds): RequestListener {
     'POST /recognize':
       recognizer &&
       (async (body, signal) => {
-        const request = parseRecognition(body, recognizer.model);
-        return await inTurn(request.owner, signal, () => recognizer.recognize(request, signal));
+        const request = parseRecognitionCall(body, recognizer.model);
+        return await runInTurn(request.owner, signal, () => recognizer.recognize(request, signal));
       }),
     'POST /voice':
       voice &&
-      (async (body, signal): Promise<VoiceAnswer> => {
-        const { samples, state } = parseVoice(body);
+      (async (body, signal): Promise<VoiceResponse> => {
+        const { samples, state } = parseVoiceCall(body);
         const block = await voice.detect(samples, state, signal);
         return { probabilities: block.probabilities, state: Array.from(block.state) };
       }),
     'POST /embed':
       embed &&
       (async (body, signal) => {
-        const request = parseEmbedding(body);
-        return await inTurn(request.owner, signal, () => embed(request, signal));
+        const request = parseEmbeddingCall(body);
+        return await runInTurn(request.owner, signal, () => embed(request, signal));
       }),
   };
 
-  const answerFrom = async (
+  const handleCall = async (
     work: (body: Uint8Array, signal: AbortSignal) => Promise<unknown>,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> => {
-    const gone = new AbortController();
-    response.on('close', () => gone.abort());
+    const abort = new AbortController();
+    response.on('close', () => abort.abort());
     response.on('error', () => undefined); // the peer left; `close` follows
-    held++;
+    openCalls++;
     try {
-      // Each one who waits has a body here. The queue refuses before this does, where calls come one at a time.
-      if (held > 2 * queuePlacesMax + 1) throw busy();
-      answer(response, 200, await work(await readBody(request), gone.signal));
+      // Each waiting call holds its body in memory. Calls that arrive one at a time are rejected by the queue before
+      // this.
+      if (openCalls > 2 * queueLengthMax + 1) throw createOverloadedError();
+      sendJson(response, 200, await work(await readBody(request), abort.signal));
     } catch (error) {
-      if (!gone.signal.aborted) refuse(response, error);
+      if (!abort.signal.aborted) sendError(response, error);
     } finally {
-      held--;
+      openCalls--;
     }
   };
 
   return (request, response) => {
-    if (token !== undefined && !isSame(request.headers.authorization ?? '', `Bearer ${token}`)) {
+    if (token !== undefined && !isEqualSecret(request.headers.authorization ?? '', `Bearer ${token}`)) {
       response.writeHead(401).end();
       return;
     }
     const route = `${request.method} ${request.url}`;
-    if (route === 'GET /health') return answer(response, 200, {});
+    if (route === 'GET /health') return sendJson(response, 200, {});
     const work = routes[route];
-    if (work) void answerFrom(work, request, response);
+    if (work) void handleCall(work, request, response);
     else response.writeHead(404).end();
   };
 }
@@ -99,25 +104,26 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   for await (const chunk of request) {
     if (!Buffer.isBuffer(chunk)) continue;
     size += chunk.length;
-    if (size > SPEECH_CALL_BYTES_MAX) throw new RangeError(`a call has at most ${SPEECH_CALL_BYTES_MAX} bytes`);
+    if (size > SPEECH_CALL_BYTES_MAX)
+      throw new RangeError(`the body of a call may have at most ${SPEECH_CALL_BYTES_MAX} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
 
-const busy = (): ServiceError =>
-  new ServiceError('overloaded', 'Too many requests wait for the model, please try again later.', {
+const createOverloadedError = (): ServiceError =>
+  new ServiceError('overloaded', 'Too many requests are waiting for the model. Please try again later.', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
-/** Statuses are for people with curl; our client reads the kind. */
-function refuse(response: ServerResponse, error: unknown): void {
-  const refusal: Refusal =
+/** Sends an error. The status is for manual calls; Parley's client reads the kind. */
+function sendError(response: ServerResponse, error: unknown): void {
+  const refusal: CallErrorBody =
     error instanceof ServiceError
       ? {
           kind: error.kind,
           message: error.message,
-          ...present({ param: error.param, retryAfterSeconds: error.retryAfterSeconds }),
+          ...omitNullish({ param: error.param, retryAfterSeconds: error.retryAfterSeconds }),
         }
       : error instanceof RangeError || error instanceof SyntaxError
         ? { kind: 'invalid-request', message: error.message }
@@ -126,16 +132,16 @@ function refuse(response: ServerResponse, error: unknown): void {
             message: 'The engine failed on this request.',
             detail: error instanceof Error ? `${error.stack}` : String(error),
           };
-  answer(response, refusal.kind === 'invalid-request' ? 400 : 503, refusal);
+  sendJson(response, refusal.kind === 'invalid-request' ? 400 : 503, refusal);
 }
 
-function answer(response: ServerResponse, status: number, body: unknown): void {
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
 }
 
-const isSame = (given: string, wanted: string): boolean => {
+const isEqualSecret = (given: string, expected: string): boolean => {
   const a = Buffer.from(given);
-  const b = Buffer.from(wanted);
+  const b = Buffer.from(expected);
   return a.length === b.length && timingSafeEqual(a, b);
 };

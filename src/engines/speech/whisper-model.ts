@@ -1,116 +1,126 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createBytePairs } from './byte-pairs.ts';
-import type { TokenizerFile } from './byte-pairs.ts';
-import { createLogMel, MEL_BANDS, MEL_FRAMES } from './log-mel.ts';
-import { floatsOf } from './runtime.ts';
-import type { Runtime, Session, Tensors } from './runtime.ts';
+import { createBytePairTokenizer } from './byte-pair-tokenizer.ts';
+import type { BytePairTokenizerFile } from './byte-pair-tokenizer.ts';
+import { createLogMelTransform, MEL_BANDS, MEL_FRAMES } from './log-mel-transform.ts';
+import { getFloatOutput } from './onnx-runtime.ts';
+import type { OnnxRuntime, OnnxSession, NamedTensors } from './onnx-runtime.ts';
 import { createWhisperTokens } from './whisper-tokens.ts';
 import type { WhisperConfig, WhisperTokens } from './whisper-tokens.ts';
 
-/** A whisper model that is loaded. Each step blocks the process (runtime.ts). */
+/** A loaded Whisper model. Each step blocks the process (onnx-runtime.ts). */
 export interface WhisperModel {
   readonly tokens: WhisperTokens;
-  /** Takes as long for a second as for half a minute. */
+  /** Runs the encoder. The time does not depend on the length of the audio. */
   encode(samples: Float32Array): Promise<EncodedSpeech>;
 }
 
-/** Speech as the decoder reads it, as often as it likes. */
+/** Encoded audio. Several decoder sessions can use it. */
 export interface EncodedSpeech {
-  /** A reading that knows no token yet. */
-  read(): Reading;
+  /** Creates a session without tokens. */
+  createSession(): DecoderSession;
 }
 
-/** Tokens in a row, with what was worked out for them. */
-export interface Reading {
-  /** Goes on by these tokens. */
-  step(tokens: readonly number[]): Promise<Step>;
-  /** Another one that knows the same tokens, and goes its own way. */
-  fork(): Reading;
+/** A sequence of decoder tokens with their cached keys and values. */
+export interface DecoderSession {
+  /** Appends tokens, and returns the scores of the next one. */
+  step(tokens: readonly number[]): Promise<DecoderStep>;
+  /** Creates an independent session with the same tokens. */
+  fork(): DecoderSession;
 }
 
-export interface Step {
-  /** Score of each token to come next. The caller's own: it may change them. */
+export interface DecoderStep {
+  /** Score of each possible next token. The caller may change the array. */
   readonly scores: Float32Array;
-  /** Where the heads that follow the speech looked for the last token: as many rows of `FRAMES`. Copied when asked for. */
+  /** Attention of the alignment heads for the last token: one row of `ENCODER_FRAMES` per head. Returns a copy. */
   attention(): Float32Array;
 }
 
-/** Places in 30 s that the decoder looks at, 20 ms each. */
-export const FRAMES = 1_500;
+/** Number of encoder frames in 30 s, 20 ms each. */
+export const ENCODER_FRAMES = 1_500;
 
 /**
- * Opens the files of a weights folder: `encoder.onnx`, which gives the keys and values of the speech for each layer of
- * `decoder.onnx`; that takes them with its own past, and gives scores of the last token and the attention of the alignment
- * heads; `tokenizer.json`; `config.json`.
- * @throws where one is missing or another kind.
+ * Opens a weights folder. `encoder.onnx` computes the keys and values of the audio for each decoder layer.
+ * `decoder.onnx` takes them with its own past, and returns the scores of the last token and the attention of the
+ * alignment heads. The folder also contains `tokenizer.json` and `config.json`.
+ * @throws Error if a file is missing or has another format.
  */
 export async function openWhisperModel(
-  runtime: Runtime,
+  runtime: OnnxRuntime,
   { weightsFolder, threads }: { readonly weightsFolder: string; readonly threads: number },
 ): Promise<WhisperModel> {
   const readJson = async (name: string): Promise<unknown> =>
     JSON.parse(await readFile(join(weightsFolder, name), 'utf8'));
-  /** Parsers of files that were checked against their sums when they were installed. */
-  const tokenizer = (await readJson('tokenizer.json')) as TokenizerFile;
+  // The checksums of the files were verified at their installation.
+  const tokenizer = (await readJson('tokenizer.json')) as BytePairTokenizerFile;
   const config = (await readJson('config.json')) as WhisperConfig;
-  const tokens = createWhisperTokens(createBytePairs(tokenizer), config);
-  const encoder = await runtime.open(join(weightsFolder, 'encoder.onnx'), { threads });
-  const decoder = await runtime.open(join(weightsFolder, 'decoder.onnx'), { threads });
-  const logMel = createLogMel();
+  const tokens = createWhisperTokens(createBytePairTokenizer(tokenizer), config);
+  const encoder = await runtime.openSession(join(weightsFolder, 'encoder.onnx'), { threads });
+  const decoder = await runtime.openSession(join(weightsFolder, 'decoder.onnx'), { threads });
+  const logMel = createLogMelTransform();
   return {
     tokens,
     async encode(samples) {
-      const speech = await encoder.run({ input_features: runtime.floats(logMel(samples), [1, MEL_BANDS, MEL_FRAMES]) });
-      return { read: () => createReading({ runtime, decoder, speech }, nothingRead(runtime, decoder, speech)) };
+      const speech = await encoder.run({
+        input_features: runtime.createFloatTensor(logMel(samples), [1, MEL_BANDS, MEL_FRAMES]),
+      });
+      return {
+        createSession: () =>
+          createDecoderSession({ runtime, decoder, speech }, createEmptyPast(runtime, decoder, speech)),
+      };
     },
   };
 }
 
-interface Parts {
-  readonly runtime: Runtime;
-  readonly decoder: Session;
-  readonly speech: Tensors;
+interface SessionParts {
+  readonly runtime: OnnxRuntime;
+  readonly decoder: OnnxSession;
+  readonly speech: NamedTensors;
 }
 
-const PAST = 'past_key_values.';
+const PAST_PREFIX = 'past_key_values.';
 
-const pastNames = (decoder: Session): readonly string[] => decoder.inputNames.filter((name) => name.startsWith(PAST));
+const listPastNames = (decoder: OnnxSession): readonly string[] =>
+  decoder.inputNames.filter((name) => name.startsWith(PAST_PREFIX));
 
-function nothingRead(runtime: Runtime, decoder: Session, speech: Tensors): Tensors {
+function createEmptyPast(runtime: OnnxRuntime, decoder: OnnxSession, speech: NamedTensors): NamedTensors {
   const [, heads = 0, , width = 0] = speech['cross.0.key']?.dims ?? [];
-  const empty = runtime.floats(new Float32Array(0), [1, heads, 0, width]);
-  return Object.fromEntries(pastNames(decoder).map((name) => [name, empty]));
+  const empty = runtime.createFloatTensor(new Float32Array(0), [1, heads, 0, width]);
+  return Object.fromEntries(listPastNames(decoder).map((name) => [name, empty]));
 }
 
-function createReading({ runtime, decoder, speech }: Parts, begun: Tensors): Reading {
-  let past = begun;
+function createDecoderSession({ runtime, decoder, speech }: SessionParts, initialPast: NamedTensors): DecoderSession {
+  let past = initialPast;
   return {
     async step(tokens) {
-      const outputs = await decoder.run({ ...speech, ...past, input_ids: runtime.whole(tokens, [1, tokens.length]) });
+      const outputs = await decoder.run({
+        ...speech,
+        ...past,
+        input_ids: runtime.createIntTensor(tokens, [1, tokens.length]),
+      });
       past = Object.fromEntries(
-        pastNames(decoder).map((name) => {
-          const present = outputs[`present.${name.slice(PAST.length)}`];
-          if (!present) throw new Error(`the decoder gives nothing for ${name}`);
+        listPastNames(decoder).map((name) => {
+          const present = outputs[`present.${name.slice(PAST_PREFIX.length)}`];
+          if (!present) throw new Error(`the decoder has no output for ${name}`);
           return [name, present];
         }),
       );
       return {
-        scores: floatsOf(outputs, 'logits'),
-        attention: () => lastRows(floatsOf(outputs, 'alignment'), tokens.length),
+        scores: getFloatOutput(outputs, 'logits'),
+        attention: () => getLastTokenRows(getFloatOutput(outputs, 'alignment'), tokens.length),
       };
     },
-    fork: () => createReading({ runtime, decoder, speech }, past),
+    fork: () => createDecoderSession({ runtime, decoder, speech }, past),
   };
 }
 
-/** Heads of tokens stand one behind the other. */
-function lastRows(attention: Float32Array, tokens: number): Float32Array {
-  const heads = attention.length / (tokens * FRAMES);
-  const rows = new Float32Array(heads * FRAMES);
+/** Returns the attention rows of the last token. The input has one row per token for each head. */
+function getLastTokenRows(attention: Float32Array, tokens: number): Float32Array {
+  const heads = attention.length / (tokens * ENCODER_FRAMES);
+  const rows = new Float32Array(heads * ENCODER_FRAMES);
   for (let head = 0; head < heads; head++) {
-    const from = (head * tokens + tokens - 1) * FRAMES;
-    rows.set(attention.subarray(from, from + FRAMES), head * FRAMES);
+    const from = (head * tokens + tokens - 1) * ENCODER_FRAMES;
+    rows.set(attention.subarray(from, from + ENCODER_FRAMES), head * ENCODER_FRAMES);
   }
   return rows;
 }

@@ -1,40 +1,43 @@
-import type { BytePairs } from './byte-pairs.ts';
+import type { BytePairTokenizer } from './byte-pair-tokenizer.ts';
 
-/** What we read of a config.json. */
+/** The used fields of config.json. */
 export interface WhisperConfig {
-  /** Tokens that are never heard: signs that nobody says. */
+  /** Tokens that are never generated, such as symbols that nobody speaks. */
   readonly suppress_ids: readonly number[];
-  /** Tokens that nothing begins with. */
+  /** Tokens that are not generated at the start of a text. */
   readonly suppress_ids_begin: readonly number[];
   readonly lang_ids: readonly number[];
 }
 
-/** The special tokens of a whisper model, and texts as its tokens. */
-export interface WhisperTokens extends Pick<BytePairs, 'encode' | 'decode'> {
-  /** Ids up to this one are text; all above are special. */
-  readonly end: number;
-  readonly start: number;
+/** Special tokens of a Whisper model, and its tokenizer. */
+export interface WhisperTokens extends Pick<BytePairTokenizer, 'encode' | 'decode'> {
+  /** Smaller ids are text, larger ids are special tokens. */
+  readonly endOfText: number;
+  readonly startOfTranscript: number;
   readonly startOfPrevious: number;
   readonly transcribe: number;
   readonly noTimestamps: number;
   readonly noSpeech: number;
-  /** Ids by ISO 639-1; a few languages have three letters only. */
+  /** Token ids by ISO 639-1 code; a few languages only have a code of three letters. */
   readonly languages: ReadonlyMap<string, number>;
   readonly suppressed: readonly number[];
-  readonly suppressedFirst: readonly number[];
+  readonly suppressedAtStart: readonly number[];
 }
 
-/** Where whisper does not say it as ISO 639-1 does. */
+/** Whisper's language codes that differ from ISO 639-1. */
 const ISO_NAMES: Readonly<Record<string, string>> = { jw: 'jv' };
 
-/** @throws where a token is missing: the files are not of a multilingual whisper. */
-export function createWhisperTokens(pairs: BytePairs, config: WhisperConfig): WhisperTokens {
-  const special = (...names: readonly string[]): number => {
-    const id = names.map((name) => pairs.special.get(`<|${name}|>`)).find((found) => found !== undefined);
+/**
+ * Creates the token table.
+ * @throws Error if a token is missing because the files are not of a multilingual Whisper model.
+ */
+export function createWhisperTokens(tokenizer: BytePairTokenizer, config: WhisperConfig): WhisperTokens {
+  const findSpecialToken = (...names: readonly string[]): number => {
+    const id = names.map((name) => tokenizer.specialTokens.get(`<|${name}|>`)).find((found) => found !== undefined);
     if (id === undefined) throw new Error(`the tokenizer has no token <|${names.join('|> or <|')}|>`);
     return id;
   };
-  const texts = new Map(Array.from(pairs.special, ([text, id]) => [id, text]));
+  const texts = new Map(Array.from(tokenizer.specialTokens, ([text, id]) => [id, text]));
   const languages = new Map(
     config.lang_ids.map((id) => {
       const name = /^<\|(.+)\|>$/.exec(texts.get(id) ?? '')?.[1];
@@ -43,16 +46,16 @@ export function createWhisperTokens(pairs: BytePairs, config: WhisperConfig): Wh
     }),
   );
   return {
-    encode: pairs.encode,
-    decode: pairs.decode,
-    end: special('endoftext'),
-    start: special('startoftranscript'),
-    startOfPrevious: special('startofprev'),
-    transcribe: special('transcribe'),
-    noTimestamps: special('notimestamps'),
-    noSpeech: special('nospeech', 'nocaptions'),
+    encode: tokenizer.encode,
+    decode: tokenizer.decode,
+    endOfText: findSpecialToken('endoftext'),
+    startOfTranscript: findSpecialToken('startoftranscript'),
+    startOfPrevious: findSpecialToken('startofprev'),
+    transcribe: findSpecialToken('transcribe'),
+    noTimestamps: findSpecialToken('notimestamps'),
+    noSpeech: findSpecialToken('nospeech', 'nocaptions'),
     languages,
     suppressed: config.suppress_ids,
-    suppressedFirst: config.suppress_ids_begin,
+    suppressedAtStart: config.suppress_ids_begin,
   };
 }

@@ -1,12 +1,12 @@
 import { CHOICES_MAX } from '../../core/limits.ts';
 import type { Sampling } from '../../core/request.ts';
-import { present } from '../../lib/present.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineCapabilities } from '../engine.ts';
-import type { Found } from './discovery.ts';
-import { SERVERS } from './servers.ts';
+import type { UpstreamMetadata } from './discovery.ts';
+import { SERVER_PROFILES } from './server-profiles.ts';
 
-/** Fields that are ours to set, or that would change what an answer's events mean: no declaration passes them on. */
-const OURS: ReadonlySet<string> = new Set([
+/** Fields that Parley sets, or that change the meaning of a response's events: a declaration cannot forward them. */
+const RESERVED_FIELDS: ReadonlySet<string> = new Set([
   'echo',
   'logprobs',
   'max_completion_tokens',
@@ -25,7 +25,7 @@ const OURS: ReadonlySet<string> = new Set([
   'top_logprobs',
 ]);
 
-const WISHES: readonly (keyof Sampling)[] = [
+const SAMPLING_OPTIONS: readonly (keyof Sampling)[] = [
   'temperature',
   'topP',
   'topK',
@@ -37,22 +37,27 @@ const WISHES: readonly (keyof Sampling)[] = [
   'seed',
 ];
 
-/** @param forward Fields that the operator declares for this server. */
-export function capabilitiesOf(found: Found, forward: readonly string[]): EngineCapabilities {
-  const server = SERVERS[found.kind];
-  const unheard = WISHES.filter((wish) => !Object.hasOwn(server.sampling, wish));
-  const forwards = [...new Set([...server.forwards, ...forward])].filter((name) => !OURS.has(name));
+/** @param declaredFields Request fields that the operator declares as supported by this server. */
+export function getUpstreamCapabilities(
+  metadata: UpstreamMetadata,
+  declaredFields: readonly string[],
+): EngineCapabilities {
+  const server = SERVER_PROFILES[metadata.kind];
+  const unsupportedSampling = SAMPLING_OPTIONS.filter((option) => !Object.hasOwn(server.samplingFields, option));
+  const forwardedFields = [...new Set([...server.forwardedFields, ...declaredFields])].filter(
+    (name) => !RESERVED_FIELDS.has(name),
+  );
   return {
     input: 'chat',
     logprobs: true,
     grammar: false,
     phases: false,
     cache: false,
-    choicesMax: Math.min(CHOICES_MAX, found.choicesMax ?? CHOICES_MAX),
-    ...present({
-      unheardSampling: unheard.length > 0 ? unheard : undefined,
-      thinking: server.thinking && (server.thinkingBudget === undefined ? 'switch' : 'budget'),
-      forwards: forwards.length > 0 ? forwards : undefined,
+    choicesMax: Math.min(CHOICES_MAX, metadata.choicesMax ?? CHOICES_MAX),
+    ...omitNullish({
+      ignoredSampling: unsupportedSampling.length > 0 ? unsupportedSampling : undefined,
+      thinking: server.thinkingControl && (server.thinkingBudgetField === undefined ? 'switch' : 'budget'),
+      forwardableFields: forwardedFields.length > 0 ? forwardedFields : undefined,
     }),
   };
 }

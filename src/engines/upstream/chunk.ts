@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { UPSTREAM_TOKENS_MAX } from '../../core/limits.ts';
 
-/** What a server of this format sends. Only what is read is named; everything else in it is let through unseen. */
+// Schemas of a chat-completions stream. They name only the fields that are read; other fields are ignored.
 const Alternative = z.object({
   token: z.string(),
   logprob: z.number().nullish(),
@@ -10,7 +10,7 @@ const Alternative = z.object({
 
 const Logprob = Alternative.extend({ top_logprobs: z.array(Alternative).nullish() });
 
-/** Text, but some servers parse it first. */
+/** JSON text; some servers send the parsed object instead. */
 const Arguments = z.union([
   z.string(),
   z
@@ -30,7 +30,7 @@ const Delta = z.object({
   content: z.string().nullish(),
   refusal: z.string().nullish(),
   reasoning_content: z.string().nullish(),
-  /** The newer name that some servers give the same thing. */
+  /** The same as `reasoning_content`, under the newer name that some servers use. */
   reasoning: z.string().nullish(),
   tool_calls: z.array(ToolCallDelta).nullish(),
   function_call: FunctionDelta.nullish(),
@@ -41,16 +41,16 @@ const MatchedStop = z.union([z.string(), z.number()]).nullish();
 const Choice = z.object({
   index: z.int().min(0).nullish(),
   delta: Delta.nullish(),
-  /** In the place of `delta` when the server ignored that it should stream. */
+  /** Replaces `delta` when the server ignored the `stream` field. */
   message: Delta.nullish(),
   finish_reason: z.string().nullish(),
   logprobs: z.object({ content: z.array(Logprob).nullish() }).nullish(),
-  /** The stop string that was hit, in two servers' words. */
+  /** The stop string or token that matched, in the fields of vLLM and SGLang. */
   stop_reason: MatchedStop,
   matched_stop: MatchedStop,
 });
 
-/** An odd count is none: no answer fails for what it is said to have cost. */
+/** An invalid count is ignored: it must not fail the answer. */
 const Tokens = z.int().min(0).max(UPSTREAM_TOKENS_MAX).nullish().catch(undefined);
 
 const Usage = z.object({
@@ -58,15 +58,15 @@ const Usage = z.object({
   completion_tokens: Tokens,
   prompt_tokens_details: z.object({ cached_tokens: Tokens }).nullish().catch(undefined),
   completion_tokens_details: z.object({ reasoning_tokens: Tokens }).nullish().catch(undefined),
-  /** Where one server has it. */
+  /** SGLang reports it here instead of in the details. */
   reasoning_tokens: Tokens,
 });
 
-/** One event of a stream, or the whole of an unstreamed answer. */
+/** One event of a stream, or a whole unstreamed response. */
 export const Chunk = z.object({
   choices: z.array(Choice).nullish(),
   usage: Usage.nullish().catch(undefined),
-  /** Where either says that it is an error, errorIn() reads it. */
+  /** An error object in either field is read by `findUpstreamError`. */
   error: z.unknown().optional(),
   object: z.unknown().optional(),
 });

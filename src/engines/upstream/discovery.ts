@@ -1,37 +1,37 @@
 import { z } from 'zod';
 import type { Abilities } from '../../core/abilities.ts';
 import { ServiceError } from '../../core/error.ts';
-import { UPSTREAM_ASK_MS, UPSTREAM_BODY_CHARACTERS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_QUERY_MS, UPSTREAM_BODY_CHARS_MAX } from '../../core/limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
-import { present } from '../../lib/present.ts';
-import type { Address } from '../remote/address.ts';
-import { bodyText } from '../remote/body-text.ts';
-import type { Connection } from '../remote/connection.ts';
-import { jsonOf } from '../remote/json-of.ts';
-import { refusalOf } from '../remote/refusal.ts';
-import { shownBy, UpstreamCause } from '../upstream-cause.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
+import type { ServerAddress } from '../remote/server-address.ts';
+import { readBodyText } from '../remote/read-body-text.ts';
+import type { UpstreamClient } from '../remote/upstream-client.ts';
+import { tryParseJson } from '../remote/try-parse-json.ts';
+import { readErrorResponse } from '../remote/read-error-response.ts';
+import { getUpstreamEvidence, UpstreamError } from '../upstream-error.ts';
 
-/** What a server told about itself and its model; what it kept to itself is absent. */
-export interface Found {
+/** Metadata that a server reports about itself and its model; unreported fields are absent. */
+export interface UpstreamMetadata {
   readonly kind: ServerKind;
   readonly contextTokens?: number;
   readonly vocabularySize?: number;
   readonly chatTemplate?: string;
   readonly bosToken?: string;
   readonly eosToken?: string;
-  /** Answers of one request that it can run side by side. */
+  /** Maximum number of choices that the server generates in parallel for one request. */
   readonly choicesMax?: number;
   readonly abilities: Abilities;
-  /** It could not be asked, or not for everything: the last failure. */
+  /** The last failure, if the server could not be queried, or not completely. */
   readonly failure?: ServiceError;
 }
 
-export interface DiscoveryNeeds {
-  readonly connection: Connection;
-  readonly address: Address;
+export interface UpstreamDiscoveryDeps {
+  readonly client: UpstreamClient;
+  readonly address: ServerAddress;
   /** The model's name at the server. */
   readonly model: string;
-  /** Known without asking. */
+  /** Kind of the server, if known in advance. */
   readonly kind?: ServerKind | undefined;
 }
 
@@ -64,12 +64,12 @@ const Props = z.object({
 const ModelInfo = z.object({
   has_image_understanding: Flag,
   has_audio_understanding: Flag,
-  /** Null where it was started without one, and finds no calls; absent in older releases. */
+  /** Null if the server was started without a parser and finds no calls; absent in older releases. */
   tool_call_parser: z.string().nullable().optional().catch(undefined),
   reasoning_parser: Text,
 });
 
-/** Who owns a model, in the list of models, by the servers that say themselves. */
+/** Server kind by the `owned_by` field of the list of models. */
 const OWNERS: ReadonlyMap<string | null | undefined, ServerKind> = new Map([
   ['vllm', 'vllm'],
   ['sglang', 'sglang'],
@@ -77,76 +77,84 @@ const OWNERS: ReadonlyMap<string | null | undefined, ServerKind> = new Map([
 ]);
 
 /**
- * Asks a server what it is and what its model can do: the list of models tells all kinds apart, then the kind's own
- * question. What it does not know is no failure. A server that cannot say what it is may still answer requests: what it
- * did not tell is absent then, and `failure` says why.
+ * Queries a server for its kind and the abilities of its model: first the list of models, which differs between kinds,
+ * then a query of that kind. An unsupported query is no failure. A server whose queries fail may still answer requests:
+ * the unreported fields are absent, and `failure` has the reason.
  *
- * @throws ServiceError `upstream-failed` where nobody is there at all.
+ * @throws ServiceError `upstream-failed` when nothing listens at the address.
  */
-export async function discover({ connection, address, model, kind: declared }: DiscoveryNeeds): Promise<Found> {
-  const ask = (path: string): Promise<Told> => told(connection, address, path);
-  const list = await ask('models');
+export async function discoverUpstream({
+  client,
+  address,
+  model,
+  kind: declared,
+}: UpstreamDiscoveryDeps): Promise<UpstreamMetadata> {
+  const query = (path: string): Promise<QueryResult> => queryMetadata(client, address, path);
+  const list = await query('models');
   const models = Models.safeParse(list.value).data?.data ?? [];
-  const card =
+  const modelCard =
     models.find(({ id, aliases }) => id === model || aliases?.includes(model)) ??
     (models.length === 1 ? models[0] : undefined);
-  const kind = declared ?? OWNERS.get((card ?? models[0])?.owned_by) ?? kindOfHost(address.host);
-  const further = list.failure ? { abilities: {} } : await askKind(kind, ask);
+  const kind = declared ?? OWNERS.get((modelCard ?? models[0])?.owned_by) ?? guessKindByHost(address.host);
+  const kindMetadata = list.failure ? { abilities: {} } : await discoverByKind(kind, query);
   return {
     kind,
-    ...present({
-      contextTokens: card?.max_model_len ?? card?.meta?.n_ctx,
-      vocabularySize: card?.meta?.n_vocab,
+    ...omitNullish({
+      contextTokens: modelCard?.max_model_len ?? modelCard?.meta?.n_ctx,
+      vocabularySize: modelCard?.meta?.n_vocab,
       failure: list.failure,
     }),
-    ...further,
+    ...kindMetadata,
   };
 }
 
-const kindOfHost = (host: string): ServerKind =>
+const guessKindByHost = (host: string): ServerKind =>
   /(^|\.)openai\.(com|azure\.com)(:\d+)?$/.test(host) ? 'openai' : 'unknown';
 
-async function askKind(kind: ServerKind, ask: (path: string) => Promise<Told>): Promise<Omit<Found, 'kind'>> {
+async function discoverByKind(
+  kind: ServerKind,
+  query: (path: string) => Promise<QueryResult>,
+): Promise<Omit<UpstreamMetadata, 'kind'>> {
   switch (kind) {
     case 'llama-server': {
-      const { value, failure } = await ask('/props');
-      return { ...fromProps(Props.safeParse(value).data), ...present({ failure }) };
+      const { value, failure } = await query('/props');
+      return { ...parseProps(Props.safeParse(value).data), ...omitNullish({ failure }) };
     }
     case 'sglang': {
-      const newer = await ask('/model_info');
-      const { value, failure } = newer.value === undefined ? await ask('/get_model_info') : newer;
+      const currentRoute = await query('/model_info');
+      const { value, failure } = currentRoute.value === undefined ? await query('/get_model_info') : currentRoute;
       const info = ModelInfo.safeParse(value).data;
       const parser = info?.tool_call_parser;
-      const abilities = present({
+      const abilities = omitNullish({
         vision: info?.has_image_understanding,
         audio: info?.has_audio_understanding,
         tools: parser === undefined ? undefined : parser !== null,
         thinking: info?.reasoning_parser ? ('native' as const) : undefined,
       });
-      return { abilities, ...present({ failure }) };
+      return { abilities, ...omitNullish({ failure }) };
     }
     default:
       return { abilities: {} };
   }
 }
 
-function fromProps(props: z.output<typeof Props> | undefined): Omit<Found, 'kind'> {
+function parseProps(props: z.output<typeof Props> | undefined): Omit<UpstreamMetadata, 'kind'> {
   if (!props) return { abilities: {} };
   const template = props.chat_template ?? undefined;
   return {
-    ...present({
+    ...omitNullish({
       contextTokens: props.default_generation_settings?.n_ctx,
       choicesMax: props.total_slots,
       chatTemplate: template,
       bosToken: props.bos_token,
       eosToken: props.eos_token,
     }),
-    abilities: present({
+    abilities: omitNullish({
       vision: props.modalities?.vision,
       audio: props.modalities?.audio,
       tools:
         props.chat_template_caps?.supports_tools ?? (template === undefined ? undefined : /\btools\b/.test(template)),
-      // A template without a word of it may still belong to a model that thinks.
+      // A template without these words may still belong to a thinking model.
       thinking:
         template !== undefined && /enable_thinking|<think>|reasoning_effort/.test(template)
           ? ('native' as const)
@@ -156,38 +164,41 @@ function fromProps(props: z.output<typeof Props> | undefined): Omit<Found, 'kind
   };
 }
 
-interface Told {
-  /** Undefined: the server knows no such question. */
+interface QueryResult {
+  /** Undefined if the server does not support the query. */
   readonly value?: unknown;
   readonly failure?: ServiceError;
 }
 
-async function told(connection: Connection, address: Address, path: string): Promise<Told> {
+async function queryMetadata(client: UpstreamClient, address: ServerAddress, path: string): Promise<QueryResult> {
   try {
-    return { value: await answerTo(connection, path) };
+    return { value: await fetchJson(client, path) };
   } catch (thrown) {
-    if (shownBy(thrown) === 'unreachable') throw thrown;
-    return { failure: asking(address.of(path).pathname, ServiceError.from(thrown)) };
+    if (getUpstreamEvidence(thrown) === 'unreachable') throw thrown;
+    return { failure: addQueryPath(address.resolveUrl(path).pathname, ServiceError.from(thrown)) };
   }
 }
 
-/** The log is to know which question failed: people look for it among the answers. */
-function asking(pathname: string, { kind, message, retryAfterSeconds, cause }: ServiceError): ServiceError {
-  const why = cause instanceof Error ? cause.message : message;
-  return new ServiceError(kind, message, { retryAfterSeconds, cause: new UpstreamCause(`${why} (GET ${pathname})`) });
+/** Adds the path of the failed query to the cause, so that the log shows it. */
+function addQueryPath(pathname: string, { kind, message, retryAfterSeconds, cause }: ServiceError): ServiceError {
+  const causeMessage = cause instanceof Error ? cause.message : message;
+  return new ServiceError(kind, message, {
+    retryAfterSeconds,
+    cause: new UpstreamError(`${causeMessage} (GET ${pathname})`),
+  });
 }
 
-async function answerTo(connection: Connection, path: string): Promise<unknown> {
-  const call = await connection.get(path, { answerMs: UPSTREAM_ASK_MS });
-  const { response, watch, why } = call;
+async function fetchJson(client: UpstreamClient, path: string): Promise<unknown> {
+  const call = await client.get(path, { responseMs: UPSTREAM_QUERY_MS });
+  const { response, timer, mapError } = call;
   const status = response.statusCode ?? 0;
-  if (status === 429 || (status >= 500 && status !== 501)) throw await refusalOf(call, connection.faults);
+  if (status === 429 || (status >= 500 && status !== 501)) throw await readErrorResponse(call, client.errors);
   try {
-    const text = await bodyText(response, UPSTREAM_BODY_CHARACTERS_MAX);
-    return status === 200 && text !== undefined ? jsonOf(text) : undefined;
+    const text = await readBodyText(response, UPSTREAM_BODY_CHARS_MAX);
+    return status === 200 && text !== undefined ? tryParseJson(text) : undefined;
   } catch (thrown) {
-    throw why(thrown);
+    throw mapError(thrown);
   } finally {
-    watch.rest();
+    timer.stop();
   }
 }

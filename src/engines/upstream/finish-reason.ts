@@ -1,6 +1,6 @@
 import type { FinishReason } from '../../core/event.ts';
 
-/** The format's words, and those that servers of it are known to say instead. */
+/** Finish reasons of the format and their known variants. */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['stop', 'stop'],
   ['content_filter', 'stop'],
@@ -13,10 +13,10 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /**
- * Undefined for any other word (`abort`, `error`): an end that nobody knows is no natural end.
- * @param hasCalls A choice that called a tool ended for that, and one that did not ended by itself, whatever the server says.
+ * Returns undefined for any other reason (`abort`, `error`): an unknown end is not a regular end.
+ * @param hasCalls A choice with tool calls ended for them, and one without did not, whatever the server reports.
  */
-export function toFinishReason(word: string, hasCalls: boolean): FinishReason | undefined {
-  const reason = REASONS.get(word);
+export function parseFinishReason(wireReason: string, hasCalls: boolean): FinishReason | undefined {
+  const reason = REASONS.get(wireReason);
   return reason === undefined || reason === 'length' ? reason : hasCalls ? 'tool-calls' : 'stop';
 }

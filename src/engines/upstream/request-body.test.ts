@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OutputFormat, ThinkingWish, ToolUse } from '../../core/request.ts';
+import type { OutputFormat, ThinkingOptions, ToolUseOptions } from '../../core/request.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import type { EngineRequest } from '../engine.ts';
-import { REQUEST } from './__fixtures__/request.ts';
-import { requestBody } from './request-body.ts';
-import { SERVERS } from './servers.ts';
+import { REQUEST } from './__fixtures__/test-request.ts';
+import { encodeRequestBody } from './request-body.ts';
+import { SERVER_PROFILES } from './server-profiles.ts';
 
 const request = (change: Partial<EngineRequest> = {}): EngineRequest => ({ ...REQUEST, ...change });
 
-const AT = { model: 'm', server: SERVERS.unknown };
+const OPTIONS = { model: 'm', server: SERVER_PROFILES.unknown };
 
 const PLAIN = {
   model: 'm',
@@ -18,12 +18,12 @@ const PLAIN = {
   stream_options: { include_usage: true },
 };
 
-test('a plain request says only what was asked', () => {
-  assert.deepEqual(requestBody(request(), AT), PLAIN);
+test('sends only requested fields', () => {
+  assert.deepEqual(encodeRequestBody(request(), OPTIONS), PLAIN);
 });
 
-test('every field the format knows is in its words', () => {
-  const body = requestBody(
+test('encodes every field of the format', () => {
+  const body = encodeRequestBody(
     request({
       sampling: {
         temperature: 0,
@@ -41,7 +41,7 @@ test('every field the format knows is in its words', () => {
       maxTokens: 7,
       logprobs: { top: 2 },
     }),
-    AT,
+    OPTIONS,
   );
   assert.deepEqual(body, {
     ...PLAIN,
@@ -62,13 +62,16 @@ test('every field the format knows is in its words', () => {
   });
 });
 
-test('of two limits the smaller one is sent, alone', () => {
-  assert.deepEqual(requestBody(request({ maxTokens: 9, maxTotalTokens: 4 }), AT), { ...PLAIN, max_tokens: 4 });
-  assert.deepEqual(requestBody(request({ maxTotalTokens: 4 }), AT), { ...PLAIN, max_completion_tokens: 4 });
+test('sends only the smaller of two limits', () => {
+  assert.deepEqual(encodeRequestBody(request({ maxTokens: 9, maxTotalTokens: 4 }), OPTIONS), {
+    ...PLAIN,
+    max_tokens: 4,
+  });
+  assert.deepEqual(encodeRequestBody(request({ maxTotalTokens: 4 }), OPTIONS), { ...PLAIN, max_completion_tokens: 4 });
 });
 
-test('messages keep their roles, images, calls and answers to calls', () => {
-  const body = requestBody(
+test('keeps roles, images, calls and tool results of messages', () => {
+  const body = encodeRequestBody(
     request({
       input: {
         type: 'messages',
@@ -95,7 +98,7 @@ test('messages keep their roles, images, calls and answers to calls', () => {
         ],
       },
     }),
-    AT,
+    OPTIONS,
   );
   assert.deepEqual(body, {
     ...PLAIN,
@@ -120,14 +123,14 @@ test('messages keep their roles, images, calls and answers to calls', () => {
   });
 });
 
-test('earlier thoughts are sent only where they are to be kept', () => {
+test('sends earlier reasoning only if it is to be preserved', () => {
   const messages = [{ role: 'assistant', content: [{ type: 'text', text: 'so' }], reasoning: 'hm' }] as const;
   const sent = (preserveThinking?: boolean): unknown =>
-    requestBody(
+    encodeRequestBody(
       request({
         input: { type: 'messages', messages, ...(preserveThinking === undefined ? {} : { preserveThinking }) },
       }),
-      AT,
+      OPTIONS,
     );
   const plain = { role: 'assistant', content: 'so' };
   assert.deepEqual(sent(), { ...PLAIN, messages: [plain] });
@@ -135,24 +138,24 @@ test('earlier thoughts are sent only where they are to be kept', () => {
   assert.deepEqual(sent(true), { ...PLAIN, messages: [{ ...plain, reasoning_content: 'hm' }] });
 });
 
-test('tools, their choice and the form of the answer are in the words of the format', () => {
+test('encodes tools, their choice and the output format', () => {
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] as const;
   const parameters = { type: 'object', properties: { x: { type: 'number' } } };
-  const toolUse: ToolUse = {
+  const toolUse: ToolUseOptions = {
     tools: [
       { name: 'f', description: 'Finds', parameters, field: 'tools[0].function.parameters' },
       { name: 'g', description: '', parameters: undefined, field: 'tools[1].function.parameters' },
     ],
     choice: 'auto',
     isParallel: false,
-    streamsComplex: true,
+    streamsComplexArguments: true,
   };
   const tools = [
     { type: 'function', function: { name: 'f', description: 'Finds', parameters } },
     { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: {} } } },
   ];
-  const bodyOf = (more: { toolUse?: ToolUse; outputFormat?: OutputFormat }): object =>
-    requestBody(request({ input: { type: 'messages', messages, ...more } }), AT);
+  const bodyOf = (more: { toolUse?: ToolUseOptions; outputFormat?: OutputFormat }): object =>
+    encodeRequestBody(request({ input: { type: 'messages', messages, ...more } }), OPTIONS);
   assert.deepEqual(bodyOf({ toolUse }), { ...PLAIN, tools, parallel_tool_calls: false });
   assert.deepEqual(bodyOf({ toolUse: { ...toolUse, choice: 'required', isParallel: true } }), {
     ...PLAIN,
@@ -178,7 +181,7 @@ test('tools, their choice and the form of the answer are in the words of the for
   });
 });
 
-test('what the format cannot say is refused by name', () => {
+test('refuses unsupported fields by name', () => {
   const refusals: readonly [Partial<EngineRequest>, string | undefined][] = [
     [{ stop: { strings: [], tokens: [[1]] } }, 'stop'],
     [{ phases: [{ kind: 'answer' }] }, undefined],
@@ -188,7 +191,7 @@ test('what the format cannot say is refused by name', () => {
     ],
   ];
   for (const [change, param] of refusals) {
-    assert.throws(() => requestBody(request(change), AT), { kind: 'unsupported', param });
+    assert.throws(() => encodeRequestBody(request(change), OPTIONS), { kind: 'unsupported', param });
   }
 });
 
@@ -197,71 +200,74 @@ const chat = (more: object = {}): EngineRequest['input'] => ({
   messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
   ...more,
 });
-const at = (kind: ServerKind, change: Partial<EngineRequest>): unknown =>
-  requestBody(request(change), { model: 'm', server: SERVERS[kind] });
+const encodeFor = (kind: ServerKind, change: Partial<EngineRequest>): unknown =>
+  encodeRequestBody(request(change), { model: 'm', server: SERVER_PROFILES[kind] });
 
-test('each server hears the sampling wishes that it has a word for, in its word', () => {
+test('encodes sampling options with the field names of each server', () => {
   const sampling = { temperature: 1, topK: 5, minP: 0.1, repetitionPenalty: 1.1, seed: 3 };
   const all = { ...PLAIN, temperature: 1, top_k: 5, min_p: 0.1, seed: 3 };
-  assert.deepEqual(at('vllm', { sampling }), { ...all, repetition_penalty: 1.1 });
-  assert.deepEqual(at('sglang', { sampling }), { ...all, repetition_penalty: 1.1 });
-  assert.deepEqual(at('llama-server', { sampling }), { ...all, repeat_penalty: 1.1 });
-  assert.deepEqual(at('openai', { sampling }), { ...PLAIN, temperature: 1, seed: 3 });
+  assert.deepEqual(encodeFor('vllm', { sampling }), { ...all, repetition_penalty: 1.1 });
+  assert.deepEqual(encodeFor('sglang', { sampling }), { ...all, repetition_penalty: 1.1 });
+  assert.deepEqual(encodeFor('llama-server', { sampling }), { ...all, repeat_penalty: 1.1 });
+  assert.deepEqual(encodeFor('openai', { sampling }), { ...PLAIN, temperature: 1, seed: 3 });
 });
 
-test('thinking is switched as the server is told it', () => {
-  const told = (kind: ServerKind, thinking: ThinkingWish | false): object => {
+test('switches thinking in the way of each server', () => {
+  const encodeThinkingFor = (kind: ServerKind, thinking: ThinkingOptions | false): object => {
     const {
       messages: _,
       model: __,
       stream: ___,
       stream_options: ____,
       ...rest
-    } = Object.assign({ messages: 0, model: 0, stream: 0, stream_options: 0 }, at(kind, { input: chat({ thinking }) }));
+    } = Object.assign(
+      { messages: 0, model: 0, stream: 0, stream_options: 0 },
+      encodeFor(kind, { input: chat({ thinking }) }),
+    );
     return rest;
   };
   const kwargs = (is: boolean): object => ({ chat_template_kwargs: { enable_thinking: is, thinking: is } });
   for (const kind of ['vllm', 'sglang', 'llama-server'] as const) {
-    assert.deepEqual(told(kind, false), kwargs(false));
-    assert.deepEqual(told(kind, { effort: 'max' }), kwargs(true));
-    assert.deepEqual(told(kind, { effort: 'high' }), { ...kwargs(true), reasoning_effort: 'high' });
+    assert.deepEqual(encodeThinkingFor(kind, false), kwargs(false));
+    assert.deepEqual(encodeThinkingFor(kind, { effort: 'max' }), kwargs(true));
+    assert.deepEqual(encodeThinkingFor(kind, { effort: 'high' }), { ...kwargs(true), reasoning_effort: 'high' });
   }
-  assert.deepEqual(told('vllm', { budgetTokens: 9 }), kwargs(true));
-  assert.deepEqual(told('llama-server', { budgetTokens: 9, effort: 'high' }), {
+  assert.deepEqual(encodeThinkingFor('vllm', { budgetTokens: 9 }), kwargs(true));
+  assert.deepEqual(encodeThinkingFor('llama-server', { budgetTokens: 9, effort: 'high' }), {
     ...kwargs(true),
     thinking_budget_tokens: 9,
   });
-  assert.deepEqual(told('openai', false), { reasoning_effort: 'none' });
-  assert.deepEqual(told('openai', { budgetTokens: 9 }), { reasoning_effort: 'high' });
-  assert.deepEqual(told('unknown', false), {});
+  assert.deepEqual(encodeThinkingFor('openai', false), { reasoning_effort: 'none' });
+  assert.deepEqual(encodeThinkingFor('openai', { budgetTokens: 9 }), { reasoning_effort: 'high' });
+  assert.deepEqual(encodeThinkingFor('unknown', false), {});
 });
 
-test('what callers send for the server stands under what we say ourselves', () => {
+test('overwrites forwarded fields with those that Parley sets', () => {
   const forwarded = {
     model: 'theirs',
     stream: false,
     min_tokens: 3,
     chat_template_kwargs: { enable_thinking: true, style: 'terse' },
   };
-  assert.deepEqual(at('vllm', { input: chat({ forwarded, thinking: false }) }), {
+  assert.deepEqual(encodeFor('vllm', { input: chat({ forwarded, thinking: false }) }), {
     ...PLAIN,
     min_tokens: 3,
     chat_template_kwargs: { style: 'terse', enable_thinking: false, thinking: false },
   });
-  assert.deepEqual(at('vllm', { input: chat({ forwarded: { chat_template_kwargs: { a: 1 } } }) }), {
+  assert.deepEqual(encodeFor('vllm', { input: chat({ forwarded: { chat_template_kwargs: { a: 1 } } }) }), {
     ...PLAIN,
     chat_template_kwargs: { a: 1 },
   });
 });
 
-test('a server that is deaf to a tool by name is offered that one alone, and must call', () => {
-  const toolUse: ToolUse = {
+test('offers a server that cannot force a tool only that tool, and requires a call', () => {
+  const toolUse: ToolUseOptions = {
     tools: ['f', 'g'].map((name) => ({ name, description: '', parameters: undefined, field: 'tools' })),
     choice: { name: 'g' },
     isParallel: false,
-    streamsComplex: true,
+    streamsComplexArguments: true,
   };
-  assert.deepEqual(at('llama-server', { input: chat({ toolUse }) }), {
+  assert.deepEqual(encodeFor('llama-server', { input: chat({ toolUse }) }), {
     ...PLAIN,
     tools: [{ type: 'function', function: { name: 'g', parameters: { type: 'object', properties: {} } } }],
     tool_choice: 'required',
@@ -269,35 +275,38 @@ test('a server that is deaf to a tool by name is offered that one alone, and mus
   });
 });
 
-test('forms, limits, log probabilities and ends are said so that the server holds to them', () => {
+test('encodes formats, limits, log probabilities and stop tokens as each server enforces them', () => {
   const outputFormat = { type: 'json-object' } as const;
-  assert.deepEqual(at('llama-server', { input: chat({ outputFormat }), logprobs: { top: 0 } }), {
+  assert.deepEqual(encodeFor('llama-server', { input: chat({ outputFormat }), logprobs: { top: 0 } }), {
     ...PLAIN,
     response_format: { type: 'json_object', schema: { type: 'object' } },
     logprobs: true,
     top_logprobs: 1,
   });
-  assert.deepEqual(at('openai', { maxTokens: 5 }), { ...PLAIN, max_completion_tokens: 5 });
+  assert.deepEqual(encodeFor('openai', { maxTokens: 5 }), { ...PLAIN, max_completion_tokens: 5 });
   const stop = { strings: [], tokens: [[7], [9]] };
-  assert.deepEqual(at('vllm', { stop }), { ...PLAIN, stop_token_ids: [7, 9] });
-  assert.throws(() => at('vllm', { stop: { strings: [], tokens: [[7, 9]] } }), { kind: 'unsupported', param: 'stop' });
+  assert.deepEqual(encodeFor('vllm', { stop }), { ...PLAIN, stop_token_ids: [7, 9] });
+  assert.throws(() => encodeFor('vllm', { stop: { strings: [], tokens: [[7, 9]] } }), {
+    kind: 'unsupported',
+    param: 'stop',
+  });
   const input = chat({ messages: [{ role: 'assistant', content: [{ type: 'text', text: 'So' }], partial: true }] });
   const messages = [{ role: 'assistant', content: 'So' }];
-  assert.deepEqual(at('vllm', { input }), {
+  assert.deepEqual(encodeFor('vllm', { input }), {
     ...PLAIN,
     messages,
     continue_final_message: true,
     add_generation_prompt: false,
   });
-  assert.deepEqual(at('sglang', { input }), { ...PLAIN, messages, continue_final_message: true });
-  assert.throws(() => at('openai', { input }), {
+  assert.deepEqual(encodeFor('sglang', { input }), { ...PLAIN, messages, continue_final_message: true });
+  assert.throws(() => encodeFor('openai', { input }), {
     kind: 'unsupported',
-    message: 'The model of this request runs on a server that has no way to continue a message.',
+    message: 'The model of this request runs on a server that has no support for continuing a message.',
     param: 'messages[0].partial',
   });
 });
 
-test('images go as they came, and are refused by name where the server says that it has no eyes', () => {
+test('sends images unchanged, and refuses them by name for a model without vision', () => {
   const urls = ['https://example.com/a.png?x=1&y=%20', 'data:image/png;base64,iVBORw0KGgo='];
   const input = chat({
     messages: [
@@ -305,15 +314,15 @@ test('images go as they came, and are refused by name where the server says that
       { role: 'user', content: urls.map((url) => ({ type: 'image', url })) },
     ],
   });
-  const needs = { model: 'm', server: SERVERS.vllm };
+  const deps = { model: 'm', server: SERVER_PROFILES.vllm };
   for (const abilities of [undefined, {}, { vision: true }]) {
-    const body = requestBody(request({ input }), { ...needs, abilities });
+    const body = encodeRequestBody(request({ input }), { ...deps, abilities });
     assert.deepEqual(Object.entries(body).find(([name]) => name === 'messages')?.[1], [
       { role: 'user', content: 'Hi' },
       { role: 'user', content: urls.map((url) => ({ type: 'image_url', image_url: { url } })) },
     ]);
   }
-  assert.throws(() => requestBody(request({ input }), { ...needs, abilities: { vision: false } }), {
+  assert.throws(() => encodeRequestBody(request({ input }), { ...deps, abilities: { vision: false } }), {
     kind: 'unsupported',
     param: 'messages[1].content',
   });

@@ -1,20 +1,20 @@
 import type { Message } from '../../core/message.ts';
-import { textOf } from '../../core/message.ts';
-import { present } from '../../lib/present.ts';
+import { getMessageText } from '../../core/message.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 
-/** @param withThought Earlier thoughts are told. */
-export const toMessages = (messages: readonly Message[], withThought: boolean): object[] =>
-  messages.map((message) => toMessage(message, withThought));
+/** @param includesReasoning Sends the reasoning of earlier turns. */
+export const encodeMessages = (messages: readonly Message[], includesReasoning: boolean): object[] =>
+  messages.map((message) => encodeMessage(message, includesReasoning));
 
-function toMessage(message: Message, withThought: boolean): object {
+function encodeMessage(message: Message, includesReasoning: boolean): object {
   return {
-    // Every server knows `system`; `developer` is a word of one.
+    // Every server supports `system`; only OpenAI supports `developer`.
     role: message.role === 'developer' ? 'system' : message.role,
-    content: toContent(message),
-    ...present({
+    content: encodeContent(message),
+    ...omitNullish({
       name: message.name,
       tool_call_id: message.toolCallId,
-      reasoning_content: withThought ? message.reasoning : undefined,
+      reasoning_content: includesReasoning ? message.reasoning : undefined,
     }),
     ...(message.toolCalls && message.toolCalls.length > 0
       ? {
@@ -28,10 +28,10 @@ function toMessage(message: Message, withThought: boolean): object {
   };
 }
 
-/** Text alone goes as a string, which also the servers take that know no parts. */
-function toContent(message: Message): unknown {
+/** Sends text alone as a string, for servers that do not support content parts. */
+function encodeContent(message: Message): unknown {
   if (message.content.length === 0 && message.toolCalls && message.toolCalls.length > 0) return null;
-  if (message.content.every((part) => part.type === 'text')) return textOf(message);
+  if (message.content.every((part) => part.type === 'text')) return getMessageText(message);
   return message.content.flatMap((part): readonly object[] => {
     switch (part.type) {
       case 'text':
@@ -39,7 +39,7 @@ function toContent(message: Message): unknown {
       case 'image':
         return [{ type: 'image_url', image_url: { url: part.url } }];
       case 'document':
-        return []; // became text before
+        return []; // converted to text earlier
     }
   });
 }

@@ -9,10 +9,10 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
-import type { EngineRequest, EngineStart, TextEngine } from '../engine.ts';
-import { REQUEST } from './__fixtures__/request.ts';
+import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
+import { REQUEST } from './__fixtures__/test-request.ts';
 import { createUpstreamEngine } from './upstream-engine.ts';
-import type { UpstreamOptions } from './upstream-engine.ts';
+import type { UpstreamEngineOptions } from './upstream-engine.ts';
 
 const KEY = 'sk-upstream-0123456789';
 
@@ -27,56 +27,56 @@ const text = (of: string): EngineEvent => ({ type: 'text', choice: 0, text: of, 
 const CHOICE_END: EngineEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
 const END: EngineEvent = { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 2 } };
 
-async function drained({ batches }: EngineStart, into: EngineEvent[] = []): Promise<EngineEvent[]> {
+async function readEvents({ batches }: EngineRun, into: EngineEvent[] = []): Promise<EngineEvent[]> {
   for await (const batch of batches) into.push(...batch);
   return into;
 }
 
-/** The error a call rejects with; wherever it is looked at, the key is not in it. */
-async function rejectionOf(call: Promise<unknown>): Promise<ServiceError> {
+/** Returns the error that a call rejects with, and checks that it does not contain the key. */
+async function getRejection(call: Promise<unknown>): Promise<ServiceError> {
   const error = await call.then(
     () => assert.fail('did not reject'),
     (thrown: unknown) => thrown,
   );
   assert.ok(error instanceof ServiceError, String(error));
   assert.ok(error.cause === undefined || error.cause instanceof Error);
-  for (const said of [error.message, error.stack, error.cause?.message, error.cause?.stack]) {
-    assert.doesNotMatch(said ?? '', new RegExp(KEY));
+  for (const loggedText of [error.message, error.stack, error.cause?.message, error.cause?.stack]) {
+    assert.doesNotMatch(loggedText ?? '', new RegExp(KEY));
   }
   return error;
 }
 
-describe('an upstream as an engine', () => {
+describe('upstream engine', () => {
   type Play = (response: ServerResponse, request: IncomingMessage) => unknown;
   let play: Play;
-  let asked: IncomingMessage[] = [];
+  let requests: IncomingMessage[] = [];
   let server: Server;
   let base = '';
   const engines: TextEngine[] = [];
-  let heard: (request: IncomingMessage, response: ServerResponse) => unknown = () => undefined;
-  const onAsked = (listener: typeof heard): void => {
-    heard = (request, response) => {
-      heard = () => undefined;
+  let handleRequest: (request: IncomingMessage, response: ServerResponse) => unknown = () => undefined;
+  const onRequest = (listener: typeof handleRequest): void => {
+    handleRequest = (request, response) => {
+      handleRequest = () => undefined;
       listener(request, response);
     };
   };
   const never = new AbortController().signal;
 
-  const engineWith = (change: Partial<UpstreamOptions> = {}): TextEngine => {
+  const engineWith = (change: Partial<UpstreamEngineOptions> = {}): TextEngine => {
     const engine = createUpstreamEngine({
       url: `${base}/v1`,
       model: 'their-model',
       apiKey: KEY,
       contextTokens: 4096,
-      ids: { toolCall: () => 'call_made' },
+      ids: { createToolCallId: () => 'call_made' },
       ...change,
     });
     engines.push(engine);
     return engine;
   };
-  const start = (change: Partial<EngineRequest> = {}, engine = engineWith()): Promise<EngineStart> =>
+  const start = (change: Partial<EngineRequest> = {}, engine = engineWith()): Promise<EngineRun> =>
     engine.start({ ...REQUEST, ...change }, never);
-  const answerOf = async (): Promise<EngineEvent[]> => drained(await start());
+  const answerOf = async (): Promise<EngineEvent[]> => readEvents(await start());
 
   const stream =
     (...pieces: readonly (string | Uint8Array)[]): Play =>
@@ -94,10 +94,10 @@ describe('an upstream as an engine', () => {
 
   before(async () => {
     server = createServer((request, response) => {
-      // A server that says nothing of itself.
+      // A server without metadata.
       if (request.method === 'GET') return response.writeHead(404).end();
-      asked.push(request);
-      heard(request, response);
+      requests.push(request);
+      handleRequest(request, response);
       play(response, request);
     });
     server.listen(0, '127.0.0.1');
@@ -105,7 +105,7 @@ describe('an upstream as an engine', () => {
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   beforeEach(() => {
-    asked = [];
+    requests = [];
   });
   after(async () => {
     for (const engine of engines) await engine.close();
@@ -113,17 +113,17 @@ describe('an upstream as an engine', () => {
     server.close();
   });
 
-  it('asks in the format, with the key, and gives the events of the answer', async () => {
+  it('sends a request in the format, with the key, and emits the events of the response', async () => {
     let body: unknown;
     play = async (response, request) => {
       body = await readJson(request);
       stream(say('Hel'), say('lo'), FINISH, USAGE, DONE)(response, request);
     };
     assert.deepEqual(await answerOf(), [text('Hel'), text('lo'), CHOICE_END, END]);
-    assert.equal(asked[0]?.method, 'POST');
-    assert.equal(asked[0]?.url, '/v1/chat/completions');
-    assert.equal(asked[0]?.headers.authorization, `Bearer ${KEY}`);
-    assert.equal(asked[0]?.headers['x-request-id'], 'r1');
+    assert.equal(requests[0]?.method, 'POST');
+    assert.equal(requests[0]?.url, '/v1/chat/completions');
+    assert.equal(requests[0]?.headers.authorization, `Bearer ${KEY}`);
+    assert.equal(requests[0]?.headers['x-request-id'], 'r1');
     assert.deepEqual(body, {
       model: 'their-model',
       messages: [{ role: 'user', content: 'Hi' }],
@@ -134,9 +134,9 @@ describe('an upstream as an engine', () => {
 
   it('sends no authorization without a key, and keeps the query of its address', async () => {
     play = stream(FINISH, USAGE, DONE);
-    await drained(await start({}, engineWith({ apiKey: '', url: `${base}/v1/?api-version=2` })));
-    assert.equal(asked[0]?.headers.authorization, undefined);
-    assert.equal(asked[0]?.url, '/v1/chat/completions?api-version=2');
+    await readEvents(await start({}, engineWith({ apiKey: '', url: `${base}/v1/?api-version=2` })));
+    assert.equal(requests[0]?.headers.authorization, undefined);
+    assert.equal(requests[0]?.url, '/v1/chat/completions?api-version=2');
   });
 
   const whole = [': ping\n\n', say('naïve 漢字'), say('🙂\r\n'), FINISH.replaceAll('\n', '\r\n'), USAGE, DONE];
@@ -175,7 +175,7 @@ describe('an upstream as an engine', () => {
     },
   ];
   for (const { name, pieces, expected } of cuttings) {
-    it(`gives the same events however the bytes are cut: ${name}`, async () => {
+    it(`emits the same events however the bytes are cut: ${name}`, async () => {
       const bytes = Buffer.from(pieces.join(''));
       const engine = engineWith();
       await fc.assert(
@@ -185,15 +185,15 @@ describe('an upstream as an engine', () => {
             response.writeHead(200, { 'content-type': 'text/event-stream' });
             for (const [index, from] of at.entries()) {
               const piece = bytes.subarray(from, at[index + 1] ?? bytes.length);
-              // Each piece is on its way before the next: what arrives is really cut there.
+              // Each piece is sent before the next one, so that it also arrives separately.
               await new Promise<void>((written) => response.write(piece, () => setImmediate(written)));
             }
             response.end();
           };
           const events: EngineEvent[] = [];
-          const reading = drained(await start({}, engine), events);
+          const reading = readEvents(await start({}, engine), events);
           if (expected.at(-1)?.type === 'end') await reading;
-          else assert.equal((await rejectionOf(reading)).kind, 'upstream-failed');
+          else assert.equal((await getRejection(reading)).kind, 'upstream-failed');
           assert.deepEqual(events, expected);
         }),
         { numRuns: 50 },
@@ -201,7 +201,7 @@ describe('an upstream as an engine', () => {
     });
   }
 
-  it('uses a connection again after an answer', async () => {
+  it('reuses a connection after an answer', async () => {
     const engine = engineWith();
     const ports = new Set<number | undefined>();
     play = (response, request) => {
@@ -209,27 +209,27 @@ describe('an upstream as an engine', () => {
       stream(FINISH, USAGE, DONE)(response, request);
     };
     for (let turn = 0; turn < 3; turn++) {
-      await drained(await start({}, engine));
-      // The server has said its last byte by then; one more turn of the loop and the connection is free.
+      await readEvents(await start({}, engine));
+      // The server has sent its last byte; after one more turn of the event loop the connection is free.
       await new Promise((turned) => setImmediate(turned));
     }
     assert.equal(ports.size, 1);
   });
 
-  it('tries once more on a new connection when a kept one was closed in its face', async () => {
+  it('retries once on a new connection when the server closed the reused one', async () => {
     const engine = engineWith();
     play = stream(FINISH, USAGE, DONE);
-    await drained(await start({}, engine));
+    await readEvents(await start({}, engine));
     await new Promise((turned) => setImmediate(turned));
-    const first = asked[0]?.socket;
+    const first = requests[0]?.socket;
     play = (response, request) => {
       if (request.socket === first) request.socket.destroy();
       else stream(FINISH, USAGE, DONE)(response, request);
     };
-    assert.deepEqual(await drained(await start({}, engine)), [CHOICE_END, END]);
+    assert.deepEqual(await readEvents(await start({}, engine)), [CHOICE_END, END]);
   });
 
-  it('needs no end mark, nor a last empty line, where every choice has ended', async () => {
+  it('needs neither an end mark nor a last empty line if every choice has ended', async () => {
     for (const pieces of [
       [say('a'), FINISH, USAGE],
       [say('a'), FINISH, USAGE.trimEnd()],
@@ -246,7 +246,7 @@ describe('an upstream as an engine', () => {
     assert.deepEqual((await answerOf()).at(0), text('a'));
   });
 
-  it('makes events of an answer that was not streamed', async () => {
+  it('parses an answer that was not streamed', async () => {
     play = reply(200, {
       object: 'chat.completion',
       choices: [
@@ -317,14 +317,14 @@ describe('an upstream as an engine', () => {
       message: `${'🙂'.repeat(500)}…`,
     },
     {
-      name: 'our key',
+      name: 'a rejected key',
       status: 401,
       body: { error: { message: `Incorrect API key provided: ${KEY}` } },
       kind: 'upstream-failed',
       message: 'The upstream failed on this request.',
-      cause: /answered 401: it does not accept our key/,
+      cause: /answered 401: it rejects the API key/,
     },
-    { name: 'our key’s rights', status: 403, kind: 'upstream-failed', cause: /apiKeyEnv/ },
+    { name: 'missing rights of the key', status: 403, kind: 'upstream-failed', cause: /apiKeyEnv/ },
     {
       name: 'a model it does not have',
       status: 404,
@@ -339,7 +339,7 @@ describe('an upstream as an engine', () => {
     { name: 'with a failure', status: 500, body: { error: `boom ${KEY}` }, kind: 'upstream-failed', cause: /boom/ },
     { name: 'after its own time-out', status: 504, body: '<html>', kind: 'timeout' },
     { name: 'with nothing', status: 204, kind: 'upstream-failed', cause: /answered 204/ },
-    { name: 'with an empty 200', status: 200, body: '', kind: 'upstream-failed', cause: /nothing/ },
+    { name: 'with an empty 200', status: 200, body: '', kind: 'upstream-failed', cause: /an empty body/ },
     {
       name: 'with a page',
       status: 200,
@@ -358,7 +358,7 @@ describe('an upstream as an engine', () => {
   for (const { name, status, body = '', headers, ...expected } of refusals) {
     it(`refuses at the start what the upstream refuses: ${name} (${status})`, async () => {
       play = reply(status, body, headers);
-      const error = await rejectionOf(start());
+      const error = await getRejection(start());
       assert.equal(error.kind, expected.kind);
       if (typeof expected.message === 'string') assert.equal(error.message, expected.message);
       if (expected.cause) assert.match(error.cause instanceof Error ? error.cause.message : '', expected.cause);
@@ -366,28 +366,28 @@ describe('an upstream as an engine', () => {
     });
   }
 
-  it('follows no redirect: the key goes nowhere else', async () => {
+  it('follows no redirect, which would leak the key', async () => {
     play = reply(307, '', { location: `${base}/elsewhere` });
-    const error = await rejectionOf(start());
+    const error = await getRejection(start());
     assert.equal(error.kind, 'upstream-failed');
     assert.deepEqual(
-      asked.map(({ url }) => url),
+      requests.map(({ url }) => url),
       ['/v1/chat/completions'],
     );
   });
 
-  it('refuses a key that no header can carry without saying it', async () => {
-    const error = await rejectionOf((async () => engineWith({ apiKey: `${KEY}\n` }))());
+  it('refuses a key that no header can hold, without quoting it', async () => {
+    const error = await getRejection((async () => engineWith({ apiKey: `${KEY}\n` }))());
     assert.equal(error.kind, 'upstream-failed');
   });
 
-  it('fails when nobody listens', async () => {
+  it('fails when nothing listens', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
     closed.close();
     await once(closed, 'close');
-    const error = await rejectionOf(start({}, engineWith({ url: `http://127.0.0.1:${port}` })));
+    const error = await getRejection(start({}, engineWith({ url: `http://127.0.0.1:${port}` })));
     assert.equal(error.kind, 'upstream-failed');
     assert.match(error.cause instanceof Error ? error.cause.message : '', /ECONNREFUSED/);
   });
@@ -412,31 +412,31 @@ describe('an upstream as an engine', () => {
         before: [text('a')],
       },
     ];
-  for (const { name, pieces, before: said } of broken) {
-    it(`rejects an answer that breaks: ${name}`, async () => {
+  for (const { name, pieces, before: expectedEvents } of broken) {
+    it(`rejects a broken answer: ${name}`, async () => {
       play = stream(...pieces);
       const events: EngineEvent[] = [];
-      const error = await rejectionOf(drained(await start(), events));
+      const error = await getRejection(readEvents(await start(), events));
       assert.equal(error.kind, 'upstream-failed');
-      assert.deepEqual(events, said);
+      assert.deepEqual(events, expectedEvents);
     });
   }
 
   it('rejects when the upstream dies before its head, before its first event and after it', async () => {
     play = (_, request) => request.socket.destroy();
-    assert.equal((await rejectionOf(start())).kind, 'upstream-failed');
-    for (const said of ['', say('a')]) {
+    assert.equal((await getRejection(start())).kind, 'upstream-failed');
+    for (const sentBefore of ['', say('a')]) {
       play = (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.write(`: hello\n\n${said}`, () => response.destroy());
+        response.write(`: hello\n\n${sentBefore}`, () => response.destroy());
       };
-      const error = await rejectionOf(drained(await start()));
+      const error = await getRejection(readEvents(await start()));
       assert.equal(error.kind, 'upstream-failed');
       assert.match(error.cause instanceof Error ? error.cause.message : '', /ECONNRESET/);
     }
   });
 
-  it('rejects when the upstream dies in the middle of a character, and tells what came before', async () => {
+  it('rejects when the upstream dies inside a character, after the events before it', async () => {
     play = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const half = Buffer.from(say('漢')).subarray(0, say('').indexOf('""') + 3);
@@ -444,11 +444,11 @@ describe('an upstream as an engine', () => {
       response.write(half, () => response.destroy());
     };
     const events: EngineEvent[] = [];
-    assert.equal((await rejectionOf(drained(await start(), events))).kind, 'upstream-failed');
+    assert.equal((await getRejection(readEvents(await start(), events))).kind, 'upstream-failed');
     assert.deepEqual(events, [text('a')]);
   });
 
-  it('takes an error in mid-answer for what it says: a prompt that is too long, a rate, a failure', async () => {
+  it('maps an error inside an answer: too long a prompt, a rate limit, a failure', async () => {
     for (const [error, kind] of [
       [{ message: 'too long', code: 'context_length_exceeded' }, 'context-exceeded'],
       [{ message: 'too long', type: 'exceed_context_size_error', code: 500 }, 'context-exceeded'],
@@ -457,12 +457,12 @@ describe('an upstream as an engine', () => {
       ['boom', 'upstream-failed'],
     ] as const) {
       play = stream(frame({ error }), DONE);
-      assert.equal((await rejectionOf(drained(await start()))).kind, kind);
+      assert.equal((await getRejection(readEvents(await start()))).kind, kind);
     }
   });
 
-  it('gives up an upstream that hangs: without a head, with comments only, in mid-answer, in a refusal', async () => {
-    // A limit is short where it is the one that has to be reached: a stall of this process must not reach another first.
+  it('times out for an upstream that hangs: without a head, with comments only, inside an answer, in an error response', async () => {
+    // Only the limit under test is short: a stall of this process must not reach another limit first.
     const [noEvent, noMore] = [{ firstTokenMs: 40 }, { idleMs: 40 }];
     const hang =
       (head: string | undefined, status = 200): Play =>
@@ -479,26 +479,26 @@ describe('an upstream as an engine', () => {
       [hang('{"error"', 500), noEvent, /first event/],
     ] as const) {
       play = how;
-      const closed = new Promise((resolve) => onAsked((request) => request.socket.once('close', resolve)));
-      const error = await rejectionOf(start({}, engineWith({ timeouts })).then((started) => drained(started)));
+      const closed = new Promise((resolve) => onRequest((request) => request.socket.once('close', resolve)));
+      const error = await getRejection(start({}, engineWith({ timeouts })).then((started) => readEvents(started)));
       assert.equal(error.kind, 'timeout');
       assert.match(error.cause instanceof Error ? error.cause.message : '', step);
       await closed;
     }
   });
 
-  it('gives up an address that takes no connection', async () => {
+  it('times out for an address that accepts no connection', async () => {
     const mute = createTcpServer((socket) => socket.resume()).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const url = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`; // the handshake is part of connecting
-    const error = await rejectionOf(start({}, engineWith({ url, timeouts: { connectMs: 40 } })));
+    const error = await getRejection(start({}, engineWith({ url, timeouts: { connectMs: 40 } })));
     assert.equal(error.kind, 'timeout');
     assert.match(error.cause instanceof Error ? error.cause.message : '', /connecting/);
     mute.close();
     await once(mute, 'close');
   });
 
-  it('takes an answer that drips, byte by byte', async () => {
+  it('accepts an answer that arrives byte by byte', async () => {
     play = async (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const byte of Buffer.from(`${say('é')}${FINISH}${USAGE}`)) {
@@ -509,7 +509,7 @@ describe('an upstream as an engine', () => {
     assert.deepEqual(await answerOf(), [text('é'), CHOICE_END, END]);
   });
 
-  it('does not count the time a slow reader takes', async (t) => {
+  it('does not count the time of a slow reader', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     play = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -534,7 +534,7 @@ describe('an upstream as an engine', () => {
     response.write(say('a'));
   };
   const closedByUs = (): Promise<unknown> =>
-    new Promise((resolve) => onAsked((_, response) => response.once('close', resolve)));
+    new Promise((resolve) => onRequest((_, response) => response.once('close', resolve)));
 
   it('closes the connection when its reader leaves', async () => {
     play = forever;
@@ -546,14 +546,14 @@ describe('an upstream as an engine', () => {
     await closed;
   });
 
-  it('closes the connection when the signal aborts: before the head, unread, in mid-answer', async () => {
+  it('closes the connection when the signal aborts: before the head, unread, inside an answer', async () => {
     const reason = new ServiceError('timeout', 'deadline');
     for (const how of ['before the head', 'unread', 'reading'] as const) {
       const abort = new AbortController();
       const closed = closedByUs();
       play = how === 'before the head' ? () => abort.abort(reason) : forever;
       const started = engineWith().start(REQUEST, abort.signal);
-      if (how === 'before the head') assert.equal(await rejectionOf(started), reason);
+      if (how === 'before the head') assert.equal(await getRejection(started), reason);
       else {
         const { batches } = await started;
         if (how === 'unread') abort.abort(reason);
@@ -561,17 +561,17 @@ describe('an upstream as an engine', () => {
           const reading = (async () => {
             for await (const batch of batches) if (batch.length > 0) abort.abort(reason);
           })();
-          assert.equal(await rejectionOf(reading), reason);
+          assert.equal(await getRejection(reading), reason);
         }
       }
       await closed;
     }
   });
 
-  it('may be left with the last piece, read or not, and asked again', async () => {
-    const unheard: unknown[] = [];
-    const onUnheard = (error: unknown): void => void unheard.push(error);
-    process.on('uncaughtException', onUnheard);
+  it('can be left at the last batch, read or not, and called again', async () => {
+    const unhandledErrors: unknown[] = [];
+    const onUnhandledRejection = (error: unknown): void => void unhandledErrors.push(error);
+    process.on('uncaughtException', onUnhandledRejection);
     play = stream(say('a'), FINISH, USAGE, DONE);
     const engine = engineWith();
     for (const turns of [0, 1, 2, 3, 4]) {
@@ -583,34 +583,34 @@ describe('an upstream as an engine', () => {
         for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
         caller.abort();
         for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
-        assert.equal((await drained(await start({}, engine))).at(-1)?.type, 'end');
+        assert.equal((await readEvents(await start({}, engine))).at(-1)?.type, 'end');
       }
     }
-    process.off('uncaughtException', onUnheard);
-    assert.deepEqual(unheard, []);
+    process.off('uncaughtException', onUnhandledRejection);
+    assert.deepEqual(unhandledErrors, []);
   });
 
-  it('does not ask at all for a caller that has gone', async () => {
-    assert.equal((await rejectionOf(engineWith().start(REQUEST, AbortSignal.abort()))).kind, 'cancelled');
-    assert.equal(asked.length, 0);
+  it('sends nothing for an aborted signal', async () => {
+    assert.equal((await getRejection(engineWith().start(REQUEST, AbortSignal.abort()))).kind, 'cancelled');
+    assert.equal(requests.length, 0);
   });
 
-  it('breaks off what runs when it is closed', async () => {
+  it('aborts running calls when it is closed', async () => {
     play = forever;
     const engine = engineWith();
     const { batches } = await start({}, engine);
     const reading = (async () => {
       for await (const batch of batches) if (batch.length > 0) await engine.close();
     })();
-    assert.equal((await rejectionOf(reading)).kind, 'upstream-failed');
+    assert.equal((await getRejection(reading)).kind, 'upstream-failed');
   });
 
-  it('says what is known of the model, and does not guess at token counts', async () => {
+  it('returns the metadata of the model, and estimates no token counts', async () => {
     const engine = engineWith();
-    const model = await engine.model();
+    const model = await engine.loadModel();
     assert.equal(model.contextTokens, 4096);
     assert.equal(model.chatTemplate, undefined);
     assert.deepEqual(model.specialTokens, []);
-    assert.equal((await rejectionOf(engine.countTokens(REQUEST.input))).kind, 'unsupported');
+    assert.equal((await getRejection(engine.countTokens(REQUEST.input))).kind, 'unsupported');
   });
 });

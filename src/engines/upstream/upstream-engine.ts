@@ -1,118 +1,128 @@
 import { ServiceError } from '../../core/error.ts';
-import { systemIds } from '../../core/id.ts';
-import type { Ids } from '../../core/id.ts';
-import { TOKEN_ID_MAX, UPSTREAM_ASK_AGAIN_MS, UPSTREAM_ASK_MS, UPSTREAM_CONTEXT_TOKENS } from '../../core/limits.ts';
+import { systemIdGenerator } from '../../core/id.ts';
+import type { IdGenerator } from '../../core/id.ts';
+import {
+  TOKEN_ID_MAX,
+  UPSTREAM_QUERY_RETRY_MS,
+  UPSTREAM_QUERY_MS,
+  UPSTREAM_CONTEXT_TOKENS,
+} from '../../core/limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { present } from '../../lib/present.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineRequest, LoadedModel, RankingEngine, TextEngine } from '../engine.ts';
-import { createAddress } from '../remote/address.ts';
-import { unlessAborted } from '../unless-aborted.ts';
-import { batchesOf } from '../remote/batches-of.ts';
-import { createConnection } from '../remote/connection.ts';
-import type { CallOptions, ProxyEnvironment, RemoteTimeouts } from '../remote/connection.ts';
-import { createAnswer } from './answer.ts';
-import { capabilitiesOf } from './capabilities.ts';
-import { discover } from './discovery.ts';
-import type { Found } from './discovery.ts';
-import { createRemoteEmbeddings } from './embeddings.ts';
-import { probe } from './probe.ts';
-import { createRemoteRanking } from './ranking.ts';
-import { createRecount } from './recount.ts';
-import { requestBody } from './request-body.ts';
-import { SERVERS } from './servers.ts';
-import { createTokenizer } from './tokenizer.ts';
-import type { Tokenizer } from './tokenizer.ts';
+import { createServerAddress } from '../remote/server-address.ts';
+import { raceWithAbort } from '../race-with-abort.ts';
+import { openEventBatches } from '../remote/open-event-batches.ts';
+import { createUpstreamClient } from '../remote/upstream-client.ts';
+import type { UpstreamCallOptions, ProxyEnvironment, UpstreamTimeouts } from '../remote/upstream-client.ts';
+import { createChatResponseParser } from './chat-response-parser.ts';
+import { getUpstreamCapabilities } from './capabilities.ts';
+import { discoverUpstream } from './discovery.ts';
+import type { UpstreamMetadata } from './discovery.ts';
+import { createRemoteEmbeddings } from './remote-embeddings.ts';
+import { probeUpstream } from './probe-upstream.ts';
+import { createRemoteRanking } from './remote-ranking.ts';
+import { createUsageRecount } from './usage-recount.ts';
+import { encodeRequestBody } from './request-body.ts';
+import { SERVER_PROFILES } from './server-profiles.ts';
+import { createUpstreamTokenizer } from './upstream-tokenizer.ts';
+import type { UpstreamTokenizer } from './upstream-tokenizer.ts';
 
-export interface UpstreamOptions {
-  /** Base address (http or https) of the server; `/chat/completions` is put after its path. */
+export interface UpstreamEngineOptions {
+  /** Base address (http or https) of the server; `/chat/completions` is appended to its path. */
   readonly url: string;
-  /** The model's name there. */
+  /** Model name at the server. */
   readonly model: string;
-  /** Sent as a bearer token to this address and nowhere else. */
+  /** Bearer token, sent only to this address. */
   readonly apiKey?: string | undefined;
-  /** What the server is; absent: it is asked. */
+  /** Kind of the server; absent: discovered. */
   readonly kind?: ServerKind | undefined;
-  /** Tokens of prompt and answer together, as the catalogue declares them; absent: the server is asked. */
+  /** Tokens of prompt and answer together, as the catalogue declares them; absent: discovered. */
   readonly contextTokens?: number | undefined;
-  /** Fields of callers' bodies that the server knows, besides those that its kind is known for. */
+  /** Request fields to forward, besides those that the server's kind supports. */
   readonly forward?: readonly string[] | undefined;
-  readonly timeouts?: Partial<RemoteTimeouts> | undefined;
-  /** The variables that name proxies. Absent for servers of our own. */
+  readonly timeouts?: Partial<UpstreamTimeouts> | undefined;
+  /** Environment variables that name proxies. Absent for servers that Parley itself runs. */
   readonly proxies?: ProxyEnvironment | undefined;
-  readonly ids?: Pick<Ids, 'toolCall'>;
+  readonly ids?: Pick<IdGenerator, 'createToolCallId'>;
   readonly clock?: Pick<Clock, 'monotonic'>;
 }
 
 /**
- * One server that speaks the chat-completions format, as an engine: it renders prompts and parses outputs itself.
+ * Creates an engine for one server with a chat-completions API, which renders prompts and parses outputs itself.
  *
- * What it is and what its model can do is asked once, before the first answer; a server that is silent about it is taken
- * as declared. So is one that fails at that question: it is asked again later, and no request waits for that. `start` resolves with the head of the answer. An answer counts as finished when every choice has said why
- * it ended; anything less is a rejection, whatever the upstream's status or end mark.
- * @throws ServiceError `upstream-failed` when the key cannot stand in a header.
+ * The server's metadata is discovered once, before the first answer. If the server reports nothing or discovery fails,
+ * the declared values are used; a failed discovery is repeated later without delaying requests. `start` resolves with the
+ * head of the response. An answer is finished when every choice has a finish reason; anything less is a rejection,
+ * whatever the upstream's status or end mark.
+ * @throws ServiceError `upstream-failed` when the key contains characters that a header cannot hold.
  */
-export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
-  const { model, kind, contextTokens, forward = [], ids = systemIds, clock = systemClock } = options;
-  const connection = createConnection(options);
-  const { faults } = connection;
-  const address = createAddress(options.url);
-  const declared: Found = { kind: kind ?? 'unknown', abilities: {} };
-  let found = declared;
-  let capabilities = capabilitiesOf(found, forward);
-  let asking: Promise<Found> | undefined;
+export function createUpstreamEngine(options: UpstreamEngineOptions): TextEngine {
+  const { model, kind, contextTokens, forward = [], ids = systemIdGenerator, clock = systemClock } = options;
+  const client = createUpstreamClient(options);
+  const { errors } = client;
+  const address = createServerAddress(options.url);
+  const declaredMetadata: UpstreamMetadata = { kind: kind ?? 'unknown', abilities: {} };
+  let metadata = declaredMetadata;
+  let capabilities = getUpstreamCapabilities(metadata, forward);
+  let pendingDiscovery: Promise<UpstreamMetadata> | undefined;
 
-  let hasTold = false;
-  /** When it may be asked again, in ms of the clock. */
-  let againAt = 0;
+  let isDiscovered = false;
+  /** Earliest time of the next discovery, in monotonic milliseconds. */
+  let rediscoverAt = 0;
 
-  const discovered = async (): Promise<Found> => {
+  const runDiscovery = async (): Promise<UpstreamMetadata> => {
     try {
-      const told = await discover({ connection, address, model, kind });
-      found = told.failure ? moreOf(found, told) : told;
-      capabilities = capabilitiesOf(found, forward);
-      hasTold = true;
-      return found;
+      const latest = await discoverUpstream({ client, address, model, kind });
+      metadata = latest.failure ? mergeMetadata(metadata, latest) : latest;
+      capabilities = getUpstreamCapabilities(metadata, forward);
+      isDiscovered = true;
+      return metadata;
     } finally {
-      againAt = clock.monotonic() + UPSTREAM_ASK_AGAIN_MS;
-      asking = undefined;
+      rediscoverAt = clock.monotonic() + UPSTREAM_QUERY_RETRY_MS;
+      pendingDiscovery = undefined;
     }
   };
-  /** @throws ServiceError where nobody is there; the next call asks again. */
-  const ask = async (): Promise<Found> => {
-    if (!hasTold) return await (asking ??= discovered());
-    if (found.failure && !asking && clock.monotonic() >= againAt) {
-      asking = discovered();
-      // What is known so far stays.
-      asking.catch(() => undefined);
+  /** @throws ServiceError when nothing listens at the address; the next call tries again. */
+  const getMetadata = async (): Promise<UpstreamMetadata> => {
+    if (!isDiscovered) return await (pendingDiscovery ??= runDiscovery());
+    if (metadata.failure && !pendingDiscovery && clock.monotonic() >= rediscoverAt) {
+      pendingDiscovery = runDiscovery();
+      // The metadata discovered so far stays valid.
+      pendingDiscovery.catch(() => undefined);
     }
-    return found;
+    return metadata;
   };
-  /** A server that cannot say what it is now may still answer; where it does not, the call itself tells why. */
-  const known = (): Promise<Found> =>
-    ask().catch((thrown: unknown) => ({ ...declared, failure: ServiceError.from(thrown) }));
+  /** Never rejects: a server whose discovery fails may still answer, and otherwise the call itself reports the failure. */
+  const getMetadataOrDeclared = (): Promise<UpstreamMetadata> =>
+    getMetadata().catch((thrown: unknown) => ({ ...declaredMetadata, failure: ServiceError.from(thrown) }));
 
-  const tokenizerOf = ({ kind: of }: Found): Tokenizer | undefined =>
-    createTokenizer({ connection, server: SERVERS[of], model });
-  const tokenizer = async (what: string): Promise<Tokenizer> => {
-    const made = tokenizerOf(await known());
-    if (made) return made;
-    throw new ServiceError('unsupported', `The model of this request runs on a server that does not ${what}.`);
+  const createTokenizer = ({ kind: serverKind }: UpstreamMetadata): UpstreamTokenizer | undefined =>
+    createUpstreamTokenizer({ client, server: SERVER_PROFILES[serverKind], model });
+  const requireTokenizer = async (action: string): Promise<UpstreamTokenizer> => {
+    const created = createTokenizer(await getMetadataOrDeclared());
+    if (created) return created;
+    throw new ServiceError('unsupported', `The model of this request runs on a server that does not ${action}.`);
   };
-  const countTexts = async (texts: readonly string[], call: CallOptions): Promise<number | undefined> => {
-    const counter = tokenizerOf(found);
-    if (!counter) return undefined;
+  const countTextTokens = async (texts: readonly string[], call: UpstreamCallOptions): Promise<number | undefined> => {
+    const textTokenizer = createTokenizer(metadata);
+    if (!textTokenizer) return undefined;
     const segments = [{ text: texts.join('\n'), special: false }];
-    return counter.count({ type: 'segments', segments }, call).catch(() => undefined);
+    return textTokenizer.countTokens({ type: 'segments', segments }, call).catch(() => undefined);
   };
 
-  const pooling = { connection, model, countTexts };
-  const embeddings = createRemoteEmbeddings(pooling);
-  const ranking = createRemoteRanking({ ...pooling, areLogits: () => SERVERS[found.kind].scoresAreLogits });
-  const ranker: RankingEngine = {
+  const poolingDeps = { client, model, countTexts: countTextTokens };
+  const embeddings = createRemoteEmbeddings(poolingDeps);
+  const ranking = createRemoteRanking({
+    ...poolingDeps,
+    areLogits: () => SERVER_PROFILES[metadata.kind].hasLogitScores,
+  });
+  const rankingAfterDiscovery: RankingEngine = {
     async rank(request, signal) {
-      if (SERVERS[(await unlessAborted(known(), signal)).kind].ranks) return ranking.rank(request, signal);
+      if (SERVER_PROFILES[(await raceWithAbort(getMetadataOrDeclared(), signal)).kind].canRank)
+        return ranking.rank(request, signal);
       throw new ServiceError('unsupported', 'The model of this request runs on a server that does not rank documents.');
     },
   };
@@ -123,66 +133,72 @@ export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
       return capabilities;
     },
     embeddings: {
-      dimensions: () => embeddings.dimensions(),
+      getDimensions: () => embeddings.getDimensions(),
       async embed(request, signal) {
-        await unlessAborted(known(), signal);
+        await raceWithAbort(getMetadataOrDeclared(), signal);
         return embeddings.embed(request, signal);
       },
     },
-    ...(SERVERS[declared.kind].ranks ? { ranking: ranker } : {}),
+    ...(SERVER_PROFILES[declaredMetadata.kind].canRank ? { ranking: rankingAfterDiscovery } : {}),
     async start(request, signal) {
-      // Nobody waits for what is declared; only about images there is more to know.
-      const isAsked = kind === undefined || hasImages(request);
-      const { kind: is, abilities } = isAsked ? await unlessAborted(known(), signal) : found;
-      const server = SERVERS[is];
-      const body = JSON.stringify(requestBody(request, { model, server, abilities }));
-      const call = await connection.post('chat/completions', body, { requestId: request.id, signal });
-      const counter = tokenizerOf(found);
-      const answer = createAnswer(request, {
-        newCallId: () => ids.toolCall(),
-        faults,
-        hasUsagePerChoice: server.usagePerChoice,
-        recount: counter && createRecount(counter, request, { requestId: request.id, signal }),
+      // A declared kind needs no discovery, except to learn whether the model reads images.
+      const needsDiscovery = kind === undefined || hasImages(request);
+      const { kind: serverKind, abilities } = needsDiscovery
+        ? await raceWithAbort(getMetadataOrDeclared(), signal)
+        : metadata;
+      const server = SERVER_PROFILES[serverKind];
+      const body = JSON.stringify(encodeRequestBody(request, { model, server, abilities }));
+      const call = await client.post('chat/completions', body, { requestId: request.id, signal });
+      const requestTokenizer = createTokenizer(metadata);
+      const responseParser = createChatResponseParser(request, {
+        newCallId: () => ids.createToolCallId(),
+        errors,
+        hasUsagePerChoice: server.hasUsagePerChoice,
+        countMissing:
+          requestTokenizer && createUsageRecount(requestTokenizer, request, { requestId: request.id, signal }),
       });
-      return { batches: await batchesOf(call, answer, connection) };
+      return { batches: await openEventBatches(call, responseParser, client) };
     },
-    async model() {
-      return modelOf(contextTokens === undefined ? await ask() : await known(), contextTokens);
+    async loadModel() {
+      return toLoadedModel(
+        contextTokens === undefined ? await getMetadata() : await getMetadataOrDeclared(),
+        contextTokens,
+      );
     },
-    probe: (signal) => probe(connection, SERVERS[found.kind], signal),
+    probe: (signal) => probeUpstream(client, SERVER_PROFILES[metadata.kind], signal),
     async countTokens(input) {
-      return (await tokenizer('count tokens')).count(input, { answerMs: UPSTREAM_ASK_MS });
+      return (await requireTokenizer('count tokens')).countTokens(input, { responseMs: UPSTREAM_QUERY_MS });
     },
     async tokenize(input) {
-      return (await tokenizer('tell its tokens')).tokens(input, { answerMs: UPSTREAM_ASK_MS });
+      return (await requireTokenizer('report its tokens')).tokenize(input, { responseMs: UPSTREAM_QUERY_MS });
     },
-    close: async () => connection.close(),
+    close: async () => client.close(),
   };
 }
 
 const hasImages = ({ input }: EngineRequest): boolean =>
   input.type === 'messages' && input.messages.some(({ content }) => content.some(({ type }) => type === 'image'));
 
-/** A failure takes nothing away of what was told before. */
-const moreOf = (before: Found, told: Found): Found => ({
+/** Merges metadata: a failed discovery keeps earlier values. */
+const mergeMetadata = (before: UpstreamMetadata, latest: UpstreamMetadata): UpstreamMetadata => ({
   ...before,
-  ...told,
-  kind: told.kind === 'unknown' ? before.kind : told.kind,
-  abilities: { ...before.abilities, ...told.abilities },
+  ...latest,
+  kind: latest.kind === 'unknown' ? before.kind : latest.kind,
+  abilities: { ...before.abilities, ...latest.abilities },
 });
 
-/** What is declared goes before what is told. */
-function modelOf(found: Found, contextTokens: number | undefined): LoadedModel {
+/** The declared context length overrides the discovered one. */
+function toLoadedModel(metadata: UpstreamMetadata, contextTokens: number | undefined): LoadedModel {
   return {
-    contextTokens: contextTokens ?? found.contextTokens ?? UPSTREAM_CONTEXT_TOKENS,
-    // Otherwise which token ids there are is for the upstream to say.
-    vocabularySize: found.vocabularySize ?? TOKEN_ID_MAX + 1,
-    ...present({ chatTemplate: found.chatTemplate }),
-    // Callers' texts are for the upstream to keep apart from them.
+    contextTokens: contextTokens ?? metadata.contextTokens ?? UPSTREAM_CONTEXT_TOKENS,
+    // Unknown: the upstream itself checks token ids.
+    vocabularySize: metadata.vocabularySize ?? TOKEN_ID_MAX + 1,
+    ...omitNullish({ chatTemplate: metadata.chatTemplate }),
+    // The upstream itself keeps callers' texts from becoming special tokens.
     specialTokens: [],
-    bosToken: found.bosToken ?? '',
-    eosToken: found.eosToken ?? '',
-    abilities: found.abilities,
-    ...(found.failure ? { declaredOnly: { why: found.failure } } : {}),
+    bosToken: metadata.bosToken ?? '',
+    eosToken: metadata.eosToken ?? '',
+    abilities: metadata.abilities,
+    ...(metadata.failure ? { unverified: { reason: metadata.failure } } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import { createPassage } from './passage.ts';
-import type { Verdict } from './passage.ts';
+import type { PassageMatch } from './passage.ts';
 
-/** Whether a passage bears out a sentence. Of several sentences and one passage, take it apart once with `createPassage`. */
-export const checkCitation = (sentence: string, passage: string): Verdict => createPassage(passage).check(sentence);
+/** Compares a sentence with a passage. For several sentences and one passage, call `createPassage` once instead. */
+export const checkCitation = (sentence: string, passage: string): PassageMatch =>
+  createPassage(passage).compareSentence(sentence);

@@ -1,71 +1,75 @@
-/** What a text says that can be compared with what another one says. */
+/** The parts of a text that can be compared with another text. */
 export interface Claims {
-  /** In one notation: `1,200` and `1.200` are `1200`, `3,50` is `3.5`. */
+  /** Normalized numbers: `1,200` and `1.200` are `1200`, `3,50` is `3.5`. */
   readonly numbers: ReadonlySet<string>;
-  /** Stems of words that name something. */
+  /** Stems of names. */
   readonly names: ReadonlySet<string>;
-  /** Stems of the words that carry what is said, names among them; of writing without blanks, pairs of characters. */
+  /** Stems of content words, including names; pairs of characters for scripts without spaces. */
   readonly words: ReadonlySet<string>;
 }
 
-/** Of a sentence. Whether its first word is a name cannot be seen by its capital: it counts as one unless it is common there. */
-export const claimsOf = (sentence: string): Claims => read(sentence, { isWhole: false });
+/**
+ * Reads the claims of a sentence. Its first word, which is always capitalized, is a name unless it is a common word.
+ */
+export const readClaims = (sentence: string): Claims => parse(sentence, { isVocabulary: false });
 
-/** Of a text that sentences are compared with: any of its words may be what one of them takes for a name. */
-export const vocabularyOf = (text: string): Claims => read(text, { isWhole: true });
+/** Reads the vocabulary of a text that sentences are compared with: every word may match a name. */
+export const readVocabulary = (text: string): Claims => parse(text, { isVocabulary: true });
 
-function read(text: string, { isWhole }: { readonly isWhole: boolean }): Claims {
+function parse(text: string, { isVocabulary }: { readonly isVocabulary: boolean }): Claims {
   const numbers = new Set<string>();
   const names = new Set<string>();
   const words = new Set<string>();
   const normal = text.normalize('NFKC');
-  const hasCapitalNames = !isWhole && !CAPITAL_NOUNS.test(normal);
+  const hasCapitalNames = !isVocabulary && !GERMAN_FUNCTION_WORDS.test(normal);
   let isFirst = true;
   for (const { 0: token, index, groups } of normal.matchAll(TOKEN)) {
     if (groups?.number !== undefined) {
-      numbers.add(numberOf(token, normal.slice(Math.max(0, index - 2), index)));
+      numbers.add(normalizeNumber(token, normal.slice(Math.max(0, index - 2), index)));
     } else if (groups?.signs !== undefined) {
-      for (const pair of pairsOf(token)) words.add(pair);
+      for (const pair of splitIntoPairs(token)) words.add(pair);
     } else {
-      const stem = stemOf(token);
-      const isName = !isWhole && (isCoined(token) || (hasCapitalNames && isCapital(token) && mayName(token, isFirst)));
+      const stem = stemWord(token);
+      const isName =
+        !isVocabulary && (isCoinedName(token) || (hasCapitalNames && isCapital(token) && canBeName(token, isFirst)));
       if (isName) names.add(stem);
-      if (isWhole || isName || carries(token)) words.add(stem);
+      if (isVocabulary || isName || isContentWord(token)) words.add(stem);
     }
     isFirst = false;
   }
   return { numbers, names, words };
 }
 
-/** Such as `A380`, `NATO` or `iPhone`. */
-const isCoined = (token: string): boolean => /\p{N}|\p{L}\p{Lu}/u.test(token);
+/** Whether a word looks like a coined name, such as `A380`, `NATO` or `iPhone`. */
+const isCoinedName = (token: string): boolean => /\p{N}|\p{L}\p{Lu}/u.test(token);
 
-/** Whether most of a text is in a writing without blanks, where a word is no unit. */
+/** Whether most of a text is in a script without spaces, so that words cannot be told apart. */
 export const isUnspaced = (text: string): boolean => (text.match(SIGNS)?.join('').length ?? 0) * 2 > text.length;
 
-const SIGN = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー';
-const SIGNS = new RegExp(`[${SIGN}]+`, 'gu');
+const SIGN_CLASS = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー';
+const SIGNS = new RegExp(`[${SIGN_CLASS}]+`, 'gu');
 const TOKEN = new RegExp(
-  `(?<signs>[${SIGN}]+)|(?<number>\\p{Nd}+(?:[.,'’]\\p{Nd}+)*)|[\\p{L}--[${SIGN}]][[\\p{L}\\p{M}\\p{Nd}]--[${SIGN}]]*(?:['’]\\p{L}+)?`,
+  `(?<signs>[${SIGN_CLASS}]+)|(?<number>\\p{Nd}+(?:[.,'’]\\p{Nd}+)*)|[\\p{L}--[${SIGN_CLASS}]][[\\p{L}\\p{M}\\p{Nd}]--[${SIGN_CLASS}]]*(?:['’]\\p{L}+)?`,
   'gv',
 );
 
-/** Words that say which language this is: one that writes all its nouns with a capital. */
-const CAPITAL_NOUNS = /(?<![\p{L}])(?:der|die|das|und|ist|ein|eine|nicht|mit|von|den|dem|wird|wurde)(?![\p{L}])/u;
+/** Frequent German words: German capitalizes all nouns, so a capital does not mean a name. */
+const GERMAN_FUNCTION_WORDS =
+  /(?<![\p{L}])(?:der|die|das|und|ist|ein|eine|nicht|mit|von|den|dem|wird|wurde)(?![\p{L}])/u;
 
 const isCapital = (token: string): boolean => /^\p{Lu}/u.test(token);
 
-/** Openers of a sentence, and what only looks like a name because it opens one. */
-const mayName = (token: string, isFirst: boolean): boolean => {
+/** Whether a capitalized word can be a name; excludes common words and, at the start of a sentence, typical endings. */
+const canBeName = (token: string, isFirst: boolean): boolean => {
   const lower = token.toLowerCase();
-  if (COMMON.has(lower) || token.length < 2) return false;
+  if (COMMON_WORDS.has(lower) || token.length < 2) return false;
   return !isFirst || !/(?:ly|ing|tions?|ments?|ers|ists|ants)$/.test(lower);
 };
 
-const carries = (token: string): boolean => token.length > 3 && !COMMON.has(token.toLowerCase());
+const isContentWord = (token: string): boolean => token.length > 3 && !COMMON_WORDS.has(token.toLowerCase());
 
-/** Ours: words that are in any text, and those that sentences begin with. */
-const COMMON: ReadonlySet<string> = new Set(
+/** Words that occur in any text, and typical first words of sentences. Parley's own list. */
+const COMMON_WORDS: ReadonlySet<string> = new Set(
   (
     'a an the and or but if then than that this these those there here it its they them their he she his her hers him we us our you your i ' +
     'me my is are was were be been being am do does did done has have had having can could may might must shall should will would not no ' +
@@ -82,36 +86,36 @@ const COMMON: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Groups of three digits are one number; otherwise the separator is that of decimals. */
-function numberOf(token: string, before: string): string {
+/** Normalizes a number: separators between groups of three digits are removed, another separator is a decimal point. */
+function normalizeNumber(token: string, before: string): string {
   const digits = toAsciiDigits(token);
   const isGrouped = /^[1-9]\d{0,2}(?:[.,'’]\d{3})+$/.test(digits);
   const [whole = '', ...parts] = isGrouped ? [digits.replaceAll(/\D/g, '')] : digits.split(/\D/);
   const part = parts.join('.').replace(/0+$/, '');
-  // `.5` is a half, and not five.
+  // `.5` is one half, not five.
   if (/(?:^|[\s(])\.$/.test(before)) return `0.${digits}`;
   const isNegative = /(?:^|[\s(])[-−]$/.test(before);
-  const known = whole.replace(/^0+(?=\d)/, '') + (part === '' ? '' : `.${part}`);
-  return isNegative ? `-${known}` : known;
+  const normalizedNumber = whole.replace(/^0+(?=\d)/, '') + (part === '' ? '' : `.${part}`);
+  return isNegative ? `-${normalizedNumber}` : normalizedNumber;
 }
 
 const toAsciiDigits = (text: string): string =>
-  text.replaceAll(/[^\P{Nd}0-9]/gu, (digit) => String(digitOf(digit.codePointAt(0) ?? 0)));
+  text.replaceAll(/[^\P{Nd}0-9]/gu, (digit) => String(getDigitValue(digit.codePointAt(0) ?? 0)));
 
-/** Digits of a script stand in a row of ten that begins with zero. */
-function digitOf(code: number): number {
+/** Returns the value of a decimal digit; each script has its ten digits in a row that starts with zero. */
+function getDigitValue(code: number): number {
   let zero = code;
   while (code - zero < 9 && /^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero--;
   return code - zero;
 }
 
-function pairsOf(run: string): string[] {
+function splitIntoPairs(run: string): string[] {
   const signs = [...run];
   return signs.length === 1 ? signs : signs.slice(1).map((sign, i) => (signs[i] ?? '') + sign);
 }
 
-/** Light: endings of English inflection, and what other languages share of them. */
-function stemOf(token: string): string {
+/** Removes English inflections, some of which other languages share. */
+function stemWord(token: string): string {
   const lower = token.toLowerCase().replace(/['’]s?$|['’]s$/, '');
   if (lower.length < 4 || /\p{Nd}/u.test(lower)) return lower;
   const base = lower

@@ -1,101 +1,109 @@
 import { CITATION_QUOTE_CHARS_MAX, CITATION_SOURCE_CHARS_MAX } from '../../core/limits.ts';
-import { claimsOf, isUnspaced, vocabularyOf } from './claims.ts';
+import { readClaims, isUnspaced, readVocabulary } from './claims.ts';
 import type { Claims } from './claims.ts';
 
-/** Whether a passage says what a sentence says, as far as words can tell. */
-export interface Verdict {
-  /** Every number and name of the sentence is in the passage, and most of its words. */
-  readonly holds: boolean;
-  /** Of the sentence's words that carry meaning, 0 to 1; 0 where it has none. */
-  readonly share: number;
+/** How well a passage supports a sentence, judged by words, names and numbers. */
+export interface PassageMatch {
+  /** The passage has every number and name of the sentence, and most of its words. */
+  readonly isSupported: boolean;
+  /** Share of the sentence's content words that the passage has, 0 to 1; 0 for a sentence without any. */
+  readonly wordShare: number;
 }
 
-/** A text that sentences are compared with; it is taken apart once. */
+/** A text that sentences are compared with; it is analyzed once. */
 export interface Passage {
-  check(sentence: string): Verdict;
-  /** Stricter: the sentence may be ascribed to this passage though nobody has said so. */
-  bears(sentence: string): boolean;
-  /** The sentence of the passage that comes nearest, cut where it is long. */
-  nearest(sentence: string): string;
+  compareSentence(sentence: string): PassageMatch;
+  /** Whether the passage supports the sentence so clearly that it may be cited although the model did not cite it. */
+  clearlySupports(sentence: string): boolean;
+  /** Returns the most similar sentence of the passage, cut to CITATION_QUOTE_CHARS_MAX. */
+  findNearestSentence(sentence: string): string;
 }
 
-/** Ours: the part of a sentence's words that its source must have. */
+/** Share of a sentence's words that its source must have. Parley's threshold. */
 const SHARE_MIN = 0.6;
 
-/** Ours, for a sentence that names no source: the same, of the passage and of its nearest sentence; and words and numbers that it must have. */
-const BORNE_SHARE_MIN = 0.8;
-const BORNE_NEAR_SHARE_MIN = 0.6;
-const BORNE_WORDS_MIN = 4;
-/** Pairs of characters; more of them make a word. */
-const BORNE_PAIRS_MIN = 6;
+/** Thresholds for a sentence without a mark: shares of the passage and its nearest sentence; words and numbers. */
+const CLEAR_SHARE_MIN = 0.8;
+const CLEAR_SENTENCE_SHARE_MIN = 0.6;
+const CLEAR_WORDS_MIN = 4;
+/** Pairs of characters instead of words for scripts without spaces; several pairs make a word. */
+const CLEAR_PAIRS_MIN = 6;
 
 /**
- * Beyond CITATION_SOURCE_CHARS_MAX a text is not looked at.
+ * Creates a passage from the first CITATION_SOURCE_CHARS_MAX characters of a text.
  *
- * @param title What it is about: its words count, and it is never cited.
+ * @param title Its words support sentences too, but it is never quoted.
  */
 export function createPassage(text: string, title = ''): Passage {
-  const own = text.slice(0, CITATION_SOURCE_CHARS_MAX);
-  let whole: Claims | undefined;
-  let parts: readonly Part[] | undefined;
-  const claims = (): Claims => (whole ??= vocabularyOf(`${title}\n${own}`));
-  const sentences = (): readonly Part[] => (parts ??= partsOf(own, title));
+  const citedText = text.slice(0, CITATION_SOURCE_CHARS_MAX);
+  let cachedClaims: Claims | undefined;
+  let cachedSentences: readonly PassageSentence[] | undefined;
+  const claims = (): Claims => (cachedClaims ??= readVocabulary(`${title}\n${citedText}`));
+  const sentences = (): readonly PassageSentence[] => (cachedSentences ??= splitSentences(citedText, title));
 
-  const check = (sentence: string): Verdict => compare(claimsOf(sentence), claims());
-  const nearestTo = (asked: Claims): { readonly part: Part | undefined; readonly share: number } => {
-    let best: Part | undefined;
+  const compareSentence = (sentence: string): PassageMatch => compareClaims(readClaims(sentence), claims());
+  const findNearest = (
+    sentenceClaims: Claims,
+  ): { readonly part: PassageSentence | undefined; readonly share: number } => {
+    let best: PassageSentence | undefined;
     let most = 0;
     for (const part of sentences()) {
-      const common = weight(asked, part.claims);
+      const common = weighShared(sentenceClaims, part.claims);
       if (common > most) [best, most] = [part, common];
     }
-    return { part: best, share: most / Math.max(1, weight(asked, asked)) };
+    return { part: best, share: most / Math.max(1, weighShared(sentenceClaims, sentenceClaims)) };
   };
 
   return {
-    check,
-    bears(sentence) {
-      const asked = claimsOf(sentence);
-      const wordsMin = isUnspaced(sentence) ? BORNE_PAIRS_MIN : BORNE_WORDS_MIN;
-      if (asked.words.size + asked.numbers.size < wordsMin) return false;
-      const { holds, share } = compare(asked, claims());
-      return holds && share >= BORNE_SHARE_MIN && nearestTo(asked).share >= BORNE_NEAR_SHARE_MIN;
+    compareSentence,
+    clearlySupports(sentence) {
+      const sentenceClaims = readClaims(sentence);
+      const wordsMin = isUnspaced(sentence) ? CLEAR_PAIRS_MIN : CLEAR_WORDS_MIN;
+      if (sentenceClaims.words.size + sentenceClaims.numbers.size < wordsMin) return false;
+      const { isSupported, wordShare } = compareClaims(sentenceClaims, claims());
+      return (
+        isSupported && wordShare >= CLEAR_SHARE_MIN && findNearest(sentenceClaims).share >= CLEAR_SENTENCE_SHARE_MIN
+      );
     },
-    nearest(sentence) {
-      const { part } = nearestTo(claimsOf(sentence));
-      return (part?.text ?? own.trim()).slice(0, CITATION_QUOTE_CHARS_MAX);
+    findNearestSentence(sentence) {
+      const { part } = findNearest(readClaims(sentence));
+      return (part?.text ?? citedText.trim()).slice(0, CITATION_QUOTE_CHARS_MAX);
     },
   };
 }
 
-interface Part {
+interface PassageSentence {
   readonly text: string;
   readonly claims: Claims;
 }
 
-function compare(asked: Claims, known: Claims): Verdict {
-  const found = count(asked.words, known.words);
-  const share = asked.words.size === 0 ? 0 : found / asked.words.size;
+function compareClaims(sentenceClaims: Claims, vocabulary: Claims): PassageMatch {
+  const found = countShared(sentenceClaims.words, vocabulary.words);
+  const share = sentenceClaims.words.size === 0 ? 0 : found / sentenceClaims.words.size;
   const isWhole =
-    count(asked.numbers, known.numbers) === asked.numbers.size && count(asked.names, known.words) === asked.names.size;
-  // A number alone says nothing that could be looked up.
-  return { holds: isWhole && share >= SHARE_MIN, share };
+    countShared(sentenceClaims.numbers, vocabulary.numbers) === sentenceClaims.numbers.size &&
+    countShared(sentenceClaims.names, vocabulary.words) === sentenceClaims.names.size;
+  // A number alone does not support a sentence: the share of common words counts too.
+  return { isSupported: isWhole && share >= SHARE_MIN, wordShare: share };
 }
 
-const count = (asked: ReadonlySet<string>, known: ReadonlySet<string>): number => asked.intersection(known).size;
+const countShared = (sought: ReadonlySet<string>, available: ReadonlySet<string>): number =>
+  sought.intersection(available).size;
 
-/** Numbers and names tell sentences apart better than words do. */
-const weight = (asked: Claims, known: Claims): number =>
-  count(asked.words, known.words) + count(asked.names, known.words) + 2 * count(asked.numbers, known.numbers);
+/** Weighs common words, names and numbers; names and numbers distinguish sentences better than other words. */
+const weighShared = (sought: Claims, available: Claims): number =>
+  countShared(sought.words, available.words) +
+  countShared(sought.names, available.words) +
+  2 * countShared(sought.numbers, available.numbers);
 
-/** What a text is about stands in its title, and most of its sentences only say `it`. */
-function partsOf(text: string, title: string): readonly Part[] {
+/** Splits a text into sentences. The title's words count for each: a text often refers to its topic only by `it`. */
+function splitSentences(text: string, title: string): readonly PassageSentence[] {
   const segmenter = new Intl.Segmenter('und', { granularity: 'sentence' });
-  const parts: Part[] = [];
+  const parts: PassageSentence[] = [];
   for (const line of text.split('\n'))
     for (const { segment } of segmenter.segment(line)) {
       const sentence = segment.trim();
-      if (sentence !== '') parts.push({ text: sentence, claims: vocabularyOf(`${title}\n${sentence}`) });
+      if (sentence !== '') parts.push({ text: sentence, claims: readVocabulary(`${title}\n${sentence}`) });
     }
   return parts;
 }

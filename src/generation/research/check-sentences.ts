@@ -1,57 +1,69 @@
-import { MARK_OR_CODE, numbersOf } from '../citations/marks.ts';
+import { MARK_OR_CODE, parseMarkNumbers } from '../citations/citation-marks.ts';
 import { createPassage } from '../citations/passage.ts';
-import type { WrittenSentence } from './kept.ts';
-import { createSaidSentences } from './likeness.ts';
-import { plainLine } from './plain-blocks.ts';
-import { isReadable, leansBack } from './readable.ts';
-import { sentencesOf } from './sentences.ts';
-import type { HeldNote } from './state.ts';
-import { createTurnedMeaning } from './turned-meaning.ts';
+import type { ReportSentence } from './step-record.ts';
+import { createSentenceIndex } from './sentence-index.ts';
+import { markdownToLine } from './markdown-to-blocks.ts';
+import { isReportable, dependsOnPrevious } from './reportable-sentence.ts';
+import { splitSentences } from './sentences.ts';
+import type { CollectedNote } from './state.ts';
+import { createMeaningChangeCheck } from './meaning-change-check.ts';
 
-export interface CheckedSentences {
-  readonly kept: readonly (WrittenSentence & { readonly note: number })[];
-  /** What no note bears out, without marks. */
-  readonly refused: readonly string[];
+export interface SentenceCheckResult {
+  readonly accepted: readonly (ReportSentence & { readonly note: number })[];
+  /** Sentences that no note supports, without citation marks. */
+  readonly rejected: readonly string[];
 }
 
 /**
- * Of what a model wrote from notes, numbered from 1, the sentences that their source bears out: the one whose number stands
- * with them, else one that says the same almost in their words. What was said before is left out; so is what leans on a
- * sentence that is.
+ * Selects the sentences of a model's text that its numbered notes (from 1) support. A sentence is attributed to the
+ * note whose number it carries; without a supporting mark, to a note that says nearly the same. Sentences that the
+ * report already contains are dropped, and so is a sentence that depends on a dropped one.
  */
-export function checkSentences(text: string, notes: readonly HeldNote[], before: readonly string[]): CheckedSentences {
+export function checkSentences(
+  text: string,
+  notes: readonly CollectedNote[],
+  writtenBefore: readonly string[],
+): SentenceCheckResult {
   const passages = notes.map(({ context }) => {
     const passage = createPassage(context);
-    const isTurned = createTurnedMeaning(context);
-    return { ...passage, isTrue: (sentence: string): boolean => !isTurned(sentence, passage.nearest(sentence)) };
+    const changesMeaning = createMeaningChangeCheck(context);
+    return {
+      ...passage,
+      isTrue: (sentence: string): boolean => !changesMeaning(sentence, passage.findNearestSentence(sentence)),
+    };
   });
-  const said = createSaidSentences(before);
-  const kept: (WrittenSentence & { readonly note: number })[] = [];
-  const refused: string[] = [];
+  const writtenSentences = createSentenceIndex(writtenBefore);
+  const accepted: (ReportSentence & { readonly note: number })[] = [];
+  const rejected: string[] = [];
   for (const line of text.split('\n')) {
-    let isBehindKept = false;
-    for (const written of sentencesOf(line)) {
-      const parts = written.split(MARK_OR_CODE);
-      const marked = parts.flatMap((part, at) => (at % 2 === 1 ? numbersOf(part).map((number) => number - 1) : []));
-      const sentence = plainLine(
+    let isAfterAccepted = false;
+    for (const rawSentence of splitSentences(line)) {
+      const parts = rawSentence.split(MARK_OR_CODE);
+      const marked = parts.flatMap((part, at) =>
+        at % 2 === 1 ? parseMarkNumbers(part).map((number) => number - 1) : [],
+      );
+      const sentence = markdownToLine(
         parts
           .filter((_, at) => at % 2 === 0)
           .join('')
           .replaceAll(/\s+(?=[.,;:。，])/g, ''),
       );
       if (sentence === '') continue;
-      const own = marked.find((at) => passages[at]?.check(sentence).holds && passages[at].isTrue(sentence));
-      const at = own ?? passages.findIndex((passage) => passage.bears(sentence) && passage.isTrue(sentence));
+      const markedNote = marked.find(
+        (at) => passages[at]?.compareSentence(sentence).isSupported && passages[at].isTrue(sentence),
+      );
+      const at =
+        markedNote ?? passages.findIndex((passage) => passage.clearlySupports(sentence) && passage.isTrue(sentence));
       const note = notes[at];
-      const isLost = leansBack(sentence) && !isBehindKept;
-      isBehindKept = false;
-      if (!note || isLost || !isReadable(sentence)) refused.push(sentence);
-      else if (!said.hasLike(sentence)) {
-        said.add(sentence);
-        kept.push({ text: sentence, site: note.site, note: note.id });
-        isBehindKept = true;
+      const lacksContext = dependsOnPrevious(sentence) && !isAfterAccepted;
+      isAfterAccepted = false;
+      if (!note || lacksContext || !isReportable(sentence)) rejected.push(sentence);
+      else if (!writtenSentences.hasSimilar(sentence)) {
+        writtenSentences.add(sentence);
+        accepted.push({ text: sentence, site: note.site, note: note.id });
+        isAfterAccepted = true;
       }
     }
   }
-  return { kept, refused };
+  return { accepted, rejected };
 }

@@ -1,25 +1,31 @@
 import type { Message } from '../../core/message.ts';
-import { asDataLine } from '../server-tools/as-data.ts';
-import { says } from '../server-tools/decision-turns.ts';
-import type { OwnLanguage, Topic } from './topic.ts';
+import { neutralizeLine } from '../server-tools/neutralize-text.ts';
+import { createTextMessage } from '../server-tools/decision-messages.ts';
+import type { ReportLanguage, Topic } from './topic.ts';
 
-/** Ours, for the smallest model of the catalogue: it does as the last examples do, so a question stands last among them. */
-export const clarifyPrompt = ({ topic, language }: Topic): readonly Message[] => {
-  const { task, label, examples } = WORDS[language];
+/**
+ * Builds the prompt for a clarifying question. The smallest catalogue model imitates the last examples, so a question
+ * stands last.
+ */
+export const createClarifyPrompt = ({ topic, language }: Topic): readonly Message[] => {
+  const { task, label, examples } = PROMPT_TEXTS[language];
   return [
-    says('system', task),
-    ...examples.flatMap(([asked, question]) => [says('user', `${label}${asked}`), says('assistant', question)]),
-    says('user', `${label}${asDataLine(topic)}`),
+    createTextMessage('system', task),
+    ...examples.flatMap(([exampleTopic, question]) => [
+      createTextMessage('user', `${label}${exampleTopic}`),
+      createTextMessage('assistant', question),
+    ]),
+    createTextMessage('user', `${label}${neutralizeLine(topic)}`),
   ];
 };
 
-interface Words {
+interface ClarifyPromptTexts {
   readonly task: string;
   readonly label: string;
   readonly examples: readonly (readonly [topic: string, question: string])[];
 }
 
-const WORDS: Readonly<Record<OwnLanguage, Words>> = {
+const PROMPT_TEXTS: Readonly<Record<ReportLanguage, ClarifyPromptTexts>> = {
   en: {
     task: 'A user names a topic of a report. Do not answer. Ask the user one question, in the language of the topic: which aspects, which time or region, or for what purpose.',
     label: 'Topic: ',

@@ -4,64 +4,65 @@ import type { FinishReason, GenerationEvent } from '../../core/event.ts';
 import { RESEARCH_QUESTION_TOKENS_MAX } from '../../core/limits.ts';
 import type { ResearchEvent, ResearchRequest } from '../../core/research.ts';
 import type { Generate } from '../generation.ts';
-import { clarifyPrompt } from './clarify-prompt.ts';
-import { NOTHING_SPENT, sumOfSpent } from './kept.ts';
-import { requestOf } from './model-run.ts';
-import { topicOf } from './topic.ts';
+import { createClarifyPrompt } from './clarify-prompt.ts';
+import { NO_TOKEN_USAGE, addTokenUsage } from './step-record.ts';
+import { createGenerationRequest } from './run-model.ts';
+import { parseTopic } from './topic.ts';
 
 /**
- * The question that is asked back, as the model writes it. Nothing is searched.
+ * Streams the question that the model asks the user about the topic. Searches nothing. Resolves once the first text of
+ * the question has arrived.
  *
- * @throws ServiceError as a generation refuses; `engine-failed` where nothing came. Resolves with the first word.
+ * @throws ServiceError of any kind that a generation throws; `engine-failed` when the model generated no text.
  */
 export async function clarify(
   { model, messages }: ResearchRequest,
   generate: Generate,
   context: RequestContext,
 ): Promise<AsyncIterable<readonly ResearchEvent[]>> {
-  const asked = {
-    messages: clarifyPrompt(topicOf(messages)),
+  const prompt = {
+    messages: createClarifyPrompt(parseTopic(messages)),
     maxTokens: RESEARCH_QUESTION_TOKENS_MAX,
     temperature: 0,
   };
-  const generation = await generate(requestOf(model, asked), { interface: 'research' }, context);
-  const told = questionEvents(generation.batches);
-  const first = await told.next();
-  if (first.done) throw new ServiceError('engine-failed', 'The model asked nothing.');
-  return opened(first.value, told);
+  const generation = await generate(createGenerationRequest(model, prompt), { interface: 'research' }, context);
+  const events = streamQuestionEvents(generation.batches);
+  const first = await events.next();
+  if (first.done) throw new ServiceError('engine-failed', 'The model generated no question.');
+  return createEventStream(first.value, events);
 }
 
 type Events = readonly ResearchEvent[];
 
-/** Begins with the first word; none where there is none. */
-async function* questionEvents(batches: AsyncIterable<readonly GenerationEvent[]>): AsyncGenerator<Events, void> {
+/** Yields nothing before the first text, and nothing at all when the model generates none. */
+async function* streamQuestionEvents(batches: AsyncIterable<readonly GenerationEvent[]>): AsyncGenerator<Events, void> {
   let isText = false;
-  let hasBegun = false;
+  let hasText = false;
   let reason: FinishReason = 'stop';
-  let spent = NOTHING_SPENT;
+  let usage = NO_TOKEN_USAGE;
   for await (const batch of batches) {
     const pieces: string[] = [];
     let end: Extract<GenerationEvent, { type: 'end' }> | undefined;
     for (const event of batch) {
-      if (event.type === 'start') spent = { inputTokens: event.inputTokens, outputTokens: 0 };
+      if (event.type === 'start') usage = { inputTokens: event.inputTokens, outputTokens: 0 };
       if (event.type === 'block-start') isText = event.block.type === 'text';
       if (event.type === 'block-delta') {
-        spent = sumOfSpent(spent, { inputTokens: 0, outputTokens: event.tokens ?? 0 });
+        usage = addTokenUsage(usage, { inputTokens: 0, outputTokens: event.tokens ?? 0 });
         if (isText) pieces.push(event.text);
       }
       if (event.type === 'choice-end') ({ reason } = event);
       if (event.type === 'end') end = event;
     }
     const piece = pieces.join('');
-    const text: string = hasBegun ? piece : piece.trimStart();
-    hasBegun ||= text !== '';
+    const text: string = hasText ? piece : piece.trimStart();
+    hasText ||= text !== '';
     if (text !== '')
       yield [
-        { type: 'usage', ...spent },
+        { type: 'usage', ...usage },
         { type: 'question', text },
       ];
     if (!end) continue;
-    if (!hasBegun) return;
+    if (!hasText) return;
     const { promptTokens, completionTokens } = end.usage;
     yield [
       { type: 'usage', inputTokens: promptTokens, outputTokens: completionTokens },
@@ -69,18 +70,18 @@ async function* questionEvents(batches: AsyncIterable<readonly GenerationEvent[]
     ];
     return;
   }
-  throw new ServiceError('engine-failed', 'The answer broke off before its end.');
+  throw new ServiceError('engine-failed', 'The answer stopped before its end.');
 }
 
-/** What was taken already goes out first; giving up early ends the run, also before anything was read. */
-const opened = (first: Events, rest: AsyncGenerator<Events, void>): AsyncIterable<Events> => ({
+/** Yields `first`, then `rest`. `return` ends the run immediately, even before the first `next`. */
+const createEventStream = (first: Events, rest: AsyncGenerator<Events, void>): AsyncIterable<Events> => ({
   [Symbol.asyncIterator]() {
-    let waiting: Events | undefined = first;
+    let buffered: Events | undefined = first;
     return {
       async next() {
-        if (!waiting) return await rest.next();
-        const value = waiting;
-        waiting = undefined;
+        if (!buffered) return await rest.next();
+        const value = buffered;
+        buffered = undefined;
         return { done: false, value };
       },
       async return() {

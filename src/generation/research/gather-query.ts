@@ -9,100 +9,106 @@ import {
 } from '../../core/limits.ts';
 import type { ResearchEvent, ResearchSite, ResearchStep } from '../../core/research.ts';
 import type { ReadPage, Search, Source } from '../../core/server-tools.ts';
-import { pageOf } from '../server-tools/source-list.ts';
-import type { Kept } from './kept.ts';
-import { createSaidSentences } from './likeness.ts';
-import type { FetchedSite } from './page-fit.ts';
-import { plainBlocks, plainLine } from './plain-blocks.ts';
-import { isReadable } from './readable.ts';
-import { joined, sentencesOf } from './sentences.ts';
+import { removeFragment } from '../server-tools/source-list.ts';
+import type { StepRecord } from './step-record.ts';
+import { createSentenceIndex } from './sentence-index.ts';
+import type { FetchedSite } from './page-relevance.ts';
+import { markdownToBlocks, markdownToLine } from './markdown-to-blocks.ts';
+import { isReportable } from './reportable-sentence.ts';
+import { joinSentences, splitSentences } from './sentences.ts';
 import type { ResearchState } from './state.ts';
 import { takeNotes } from './take-notes.ts';
-import { withinTime } from './within-time.ts';
-import type { Wanted } from './wanted.ts';
+import { runWithTimeout } from './run-with-timeout.ts';
+import type { RelevanceTerms } from './relevance-terms.ts';
 
-export interface GatherNeeds {
+export interface GatherQueryDeps {
   readonly search: Search;
   readonly readPage: ReadPage;
 }
 
-export interface NextQuery {
-  /** Position in the plan. */
+export interface PlannedQuery {
+  /** Position of the section in the plan. */
   readonly section: number;
   readonly query: string;
   readonly goal: string;
-  readonly wanted: Wanted;
-  /** Of the budget, for this query. */
+  readonly relevanceTerms: RelevanceTerms;
+  /** Pages that this query may read. */
   readonly pagesMax: number;
 }
 
-type Result = Omit<Source, 'index'>;
+type SearchResult = Omit<Source, 'index'>;
 
-/** One query: searched, the best pages read, and what was learned from them. What fails of it is no failure of the run. */
+/**
+ * Runs one query: searches, reads the best pages, and takes notes from them. Failed searches and pages do not fail the
+ * run.
+ */
 export async function gatherQuery(
   state: ResearchState,
-  { section, query, goal, wanted, pagesMax }: NextQuery,
-  { search, readPage }: GatherNeeds,
+  { section, query, goal, relevanceTerms, pagesMax }: PlannedQuery,
+  { search, readPage }: GatherQueryDeps,
   context: RequestContext,
 ): Promise<ResearchStep> {
   const { workspace } = context.owner;
-  const failed = (what: string) => (error: unknown) => {
+  const logFailure = (message: string) => (error: unknown) => {
     if (context.signal.aborted) throw error;
-    context.log.warn(what, { error: ServiceError.from(error).message });
+    context.log.warn(message, { error: ServiceError.from(error).message });
     return undefined;
   };
-  const found = await withinTime(RESEARCH_SEARCH_MS_MAX, context.signal, (signal) =>
-    search({ text: query, workspace, breadth: 'all', resultsMax: RESEARCH_RESULTS_MAX, withDomains: false }, signal),
-  ).catch(failed('a search of a research failed'));
-  const results = differentPages(found?.results ?? []).slice(0, RESEARCH_RESULTS_MAX);
+  const found = await runWithTimeout(RESEARCH_SEARCH_MS_MAX, context.signal, (signal) =>
+    search(
+      { text: query, workspace, breadth: 'all', resultsMax: RESEARCH_RESULTS_MAX, usesDomainProviders: false },
+      signal,
+    ),
+  ).catch(logFailure('research search failed'));
+  const results = deduplicatePages(found?.results ?? []).slice(0, RESEARCH_RESULTS_MAX);
 
   const pages = results
-    .filter(({ url }) => !state.pages.has(pageOf(url)))
+    .filter(({ url }) => !state.pages.has(removeFragment(url)))
     .slice(0, Math.min(pagesMax, RESEARCH_QUERY_PAGES_MAX))
     .map(({ url }) => url);
-  // What another query has read may have more for this one; it is none of its pages.
-  const readBefore = results.flatMap(({ url }) =>
-    state.pages.has(pageOf(url)) && !state.unread.has(pageOf(url)) ? url : [],
+  // Pages that an earlier query read may also answer this one. They do not count against the page budget.
+  const reread = results.flatMap(({ url }) =>
+    state.pages.has(removeFragment(url)) && !state.unreadPages.has(removeFragment(url)) ? url : [],
   );
-  const asked = [...pages, ...readBefore];
+  const pagesToRead = [...pages, ...reread];
   const read = await Promise.all(
-    asked.map((url) =>
-      withinTime(RESEARCH_PAGE_MS_MAX, context.signal, (signal) => readPage({ url, workspace }, signal)).catch(
-        failed('a page of a research could not be read'),
+    pagesToRead.map((url) =>
+      runWithTimeout(RESEARCH_PAGE_MS_MAX, context.signal, (signal) => readPage({ url, workspace }, signal)).catch(
+        logFailure('research page could not be read'),
       ),
     ),
   );
-  const pageAt = (url: string): Result | undefined => read[asked.indexOf(url)];
+  const findReadPage = (url: string): SearchResult | undefined => read[pagesToRead.indexOf(url)];
 
-  const failedNow = pages.filter((_, at) => read[at] === undefined).map(pageOf);
-  const unread = state.unread.union(new Set(failedNow));
+  const unreadNow = pages.filter((_, at) => read[at] === undefined).map(removeFragment);
+  const unread = state.unreadPages.union(new Set(unreadNow));
 
-  const numbers = new Map(state.sites.map(({ url, number }) => [pageOf(url), number]));
+  const numbers = new Map(state.sites.map(({ url, number }) => [removeFragment(url), number]));
   const sites = results.map((result): ResearchSite => {
-    const known = state.sites.find(({ number }) => number === numbers.get(pageOf(result.url)));
+    const known = state.sites.find(({ number }) => number === numbers.get(removeFragment(result.url)));
     const number = known?.number ?? numbers.size + 1;
-    numbers.set(pageOf(result.url), number);
-    return known ?? siteOf(number, result, pageAt(result.url));
+    numbers.set(removeFragment(result.url), number);
+    return known ?? createSite(number, result, findReadPage(result.url));
   });
   const fetched = results.map((result, at): FetchedSite => {
-    const page = pageAt(result.url)?.passage ?? '';
-    // What a provider says of a page is not what the page says.
-    const said = result.isOwn && !unread.has(pageOf(result.url)) ? result.passage : '';
-    return { number: sites[at]?.number ?? 0, title: result.title, passage: page.trim() === '' ? said : page };
+    const page = findReadPage(result.url)?.passage ?? '';
+    // The search provider's description is not evidence of what the page says; a passage of the local index is.
+    const indexPassage = result.isOwn && !unread.has(removeFragment(result.url)) ? result.passage : '';
+    return { number: sites[at]?.number ?? 0, title: result.title, passage: page.trim() === '' ? indexPassage : page };
   });
-  const known = createSaidSentences(state.notes.flatMap(({ sentences }) => sentences));
-  const { notes, contexts } = await takeNotes(fetched, wanted, known);
+  const known = createSentenceIndex(state.notes.flatMap(({ sentences }) => sentences));
+  const { notes, contexts } = await takeNotes(fetched, relevanceTerms, known);
   const id = state.queries.length + 1;
-  const fresh = sites.filter(({ number }) => number > state.sites.length);
-  const keep: Kept = {
+  const newSites = sites.filter(({ number }) => number > state.sites.length);
+  const record: StepRecord = {
     type: 'query',
     id,
     section,
     query,
     isFailed: found === undefined,
-    sites: fresh,
+    sites: newSites,
     pages,
-    unread: failedNow,
+    unread: unreadNow,
     contexts,
     notes,
   };
@@ -111,36 +117,36 @@ export async function gatherQuery(
     notes.filter((note) => best.has(note)),
     ({ site }) => site,
   );
-  const tell: ResearchEvent[] = [
+  const events: ResearchEvent[] = [
     { type: 'query', id, query, goal },
     { type: 'sites', id, sites },
-    ...[...learned].map(([site, each]): ResearchEvent => ({
+    ...[...learned].map(([site, siteNotes]): ResearchEvent => ({
       type: 'learned',
       id,
       site,
-      text: joined(each.flatMap(({ sentences }) => sentences)),
+      text: joinSentences(siteNotes.flatMap(({ sentences }) => sentences)),
     })),
     { type: 'query-end', id },
   ];
-  return { tell, keep };
+  return { events: events, state: record };
 }
 
-function differentPages(results: readonly Result[]): readonly Result[] {
-  return [...new Map(results.toReversed().map((result) => [pageOf(result.url), result])).values()].toReversed();
+function deduplicatePages(results: readonly SearchResult[]): readonly SearchResult[] {
+  return [...new Map(results.toReversed().map((result) => [removeFragment(result.url), result])).values()].toReversed();
 }
 
-/** Ours: characters of a description. Beyond: cut; fewer say nothing. */
+/** Characters of a description: longer ones are cut, shorter ones carry no information. */
 const DESCRIPTION_CHARS_MAX = 200;
 const DESCRIPTION_CHARS_MIN = 30;
 const MARKUP = /[[\]{}<>|=$\\]|https?:|\/\//;
 
-function siteOf(number: number, result: Result, page: Result | undefined): ResearchSite {
+function createSite(number: number, result: SearchResult, page: SearchResult | undefined): ResearchSite {
   const { url } = result;
-  const title = [result.title, page?.title ?? '', hostOf(url)].map(plainLine).find((text) => text !== '');
-  const blocks = plainBlocks(result.passage.slice(0, 8 * DESCRIPTION_CHARS_MAX));
-  const readable = blocks.find((block) => sentencesOf(block).some(isReadable));
+  const title = [result.title, page?.title ?? '', parseHostname(url)].map(markdownToLine).find((text) => text !== '');
+  const blocks = markdownToBlocks(result.passage.slice(0, 8 * DESCRIPTION_CHARS_MAX));
+  const reportableBlock = blocks.find((block) => splitSentences(block).some(isReportable));
   const description =
-    readable ?? blocks.find((block) => block.length >= DESCRIPTION_CHARS_MIN && !MARKUP.test(block)) ?? '';
+    reportableBlock ?? blocks.find((block) => block.length >= DESCRIPTION_CHARS_MIN && !MARKUP.test(block)) ?? '';
   return {
     number,
     title: title ?? '',
@@ -150,4 +156,4 @@ function siteOf(number: number, result: Result, page: Result | undefined): Resea
   };
 }
 
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
+const parseHostname = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');

@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { RESEARCH_PLAN_QUERIES_MAX } from '../../core/limits.ts';
-import { LIGHTHOUSES } from './__fixtures__/pages.ts';
-import { createStudy } from './__fixtures__/study.ts';
-import { keptOf } from './kept.ts';
-import type { Plan } from './kept.ts';
+import { LIGHTHOUSES } from './__fixtures__/test-pages.ts';
+import { createTestResearch } from './__fixtures__/test-research.ts';
+import { parseStepRecord } from './step-record.ts';
+import type { Plan } from './step-record.ts';
 
 const TURNS = ['The history of lighthouses in Scotland', 'Which time?', 'The nineteenth century and its keepers'];
 
-async function planOf(answer: string, turns: readonly string[] = TURNS): Promise<Plan> {
-  const study = createStudy({ pages: LIGHTHOUSES, answer: () => answer });
-  const [step] = await study.run(turns, { stepsMax: 1 });
-  const kept = step && keptOf(step);
-  assert.ok(kept?.type === 'plan');
-  return kept.plan;
+async function createPlan(answer: string, turns: readonly string[] = TURNS): Promise<Plan> {
+  const research = createTestResearch({ pages: LIGHTHOUSES, answer: () => answer });
+  const [step] = await research.run(turns, { stepsMax: 1 });
+  const record = step && parseStepRecord(step);
+  assert.ok(record?.type === 'plan');
+  return record.plan;
 }
 
 const section = (heading: string, query: string) => ({ heading, goal: `Find ${heading}`, query });
 
-describe('a plan', () => {
-  it('is read out of an answer that was cut, or that words stand around', async () => {
+describe('makePlan', () => {
+  it('reads truncated JSON and JSON inside other text', async () => {
     const whole = JSON.stringify({
       title: 'Scottish lighthouses',
       sections: [section('Builders', 'Stevenson lighthouses'), section('Keepers', 'keepers of Scotland')],
     });
     for (const answer of [`Here it is:\n${whole}\nDone.`, `${whole.slice(0, -2)},{"heading":"Lam`]) {
-      const { title, sections } = await planOf(answer);
+      const { title, sections } = await createPlan(answer);
       assert.equal(title, 'Scottish lighthouses');
       assert.deepEqual(
         sections.slice(0, 3).map(({ heading, query }) => [heading, query]),
@@ -38,8 +38,8 @@ describe('a plan', () => {
     }
   });
 
-  it('has phrases for headings, and each query once', async () => {
-    const { title, sections } = await planOf(
+  it('cleans headings and removes duplicate queries', async () => {
+    const { title, sections } = await createPlan(
       JSON.stringify({
         title: '# "The towers"\n[[1]] of Scotland.',
         sections: [section('**1. builders:**', 'Stevenson'), section('Others', 'stevenson!'), section('', 'lamps')],
@@ -50,13 +50,13 @@ describe('a plan', () => {
     assert.ok(!sections.some(({ heading, query }) => heading === 'Others' || query === 'lamps'));
   });
 
-  it('is made of the words of the user where there is none', async () => {
-    const { title, sections } = await planOf('I cannot.');
+  it('falls back to the words of the user', async () => {
+    const { title, sections } = await createPlan('I cannot.');
     assert.equal(title, 'The history of lighthouses in Scotland');
     assert.ok(sections.length >= 3 && sections.length <= RESEARCH_PLAN_QUERIES_MAX.summary);
     assert.equal(sections[0]?.query, 'The history of lighthouses in Scotland');
     assert.equal(sections[1]?.query, 'The nineteenth century and its keepers');
-    const chinese = await planOf('不行', ['苏格兰灯塔的历史', '哪个时期？', '十九世纪']);
+    const chinese = await createPlan('不行', ['苏格兰灯塔的历史', '哪个时期？', '十九世纪']);
     assert.equal(chinese.sections[0]?.heading, '概述');
   });
 });

@@ -5,91 +5,93 @@ import {
   RESEARCH_PLAN_TOKENS_MAX,
   RESEARCH_TITLE_CHARS_MAX,
 } from '../../core/limits.ts';
-import { parseLoosely } from '../server-tools/ask-form.ts';
-import { asDataLine } from '../server-tools/as-data.ts';
-import { queryKey, usableQuery } from '../server-tools/usable-query.ts';
-import { headingOf } from './heading.ts';
-import { queryAbout } from './key-terms.ts';
-import type { Plan, PlanSection, Spent } from './kept.ts';
-import type { AskModel } from './model-run.ts';
-import { titleOf, withOwnSections } from './own-plan.ts';
-import { planPrompt, planSchema } from './plan-prompt.ts';
+import { parseEmbeddedJson } from '../server-tools/generate-object.ts';
+import { neutralizeLine } from '../server-tools/neutralize-text.ts';
+import { toQueryKey, normalizeQuery } from '../server-tools/normalize-query.ts';
+import { cleanHeading } from './clean-heading.ts';
+import { addTopicTerms } from './key-terms.ts';
+import type { Plan, PlanSection, TokenUsage } from './step-record.ts';
+import type { RunModel } from './run-model.ts';
+import { createTitle, addFallbackSections } from './fallback-plan.ts';
+import { createPlanPrompt, createPlanSchema } from './plan-prompt.ts';
 import type { Topic } from './topic.ts';
 
 /**
- * What the report is to be about, part by part. What the model gives no use is made of the user's own words.
+ * Creates the plan of a report with the model. Sections that the model does not provide come from the user's own words.
  *
- * @throws ServiceError as a generation refuses.
+ * @throws ServiceError of any kind that a generation throws.
  */
 export async function makePlan(
   topic: Topic,
   sectionsMax: number,
-  ask: AskModel,
+  runModel: RunModel,
   context: RequestContext,
-): Promise<{ readonly plan: Plan; readonly spent: Spent }> {
-  const { text, spent } = await ask(
+): Promise<{ readonly plan: Plan; readonly usage: TokenUsage }> {
+  const { text, usage } = await runModel(
     {
-      messages: planPrompt(topic, sectionsMax),
+      messages: createPlanPrompt(topic, sectionsMax),
       maxTokens: RESEARCH_PLAN_TOKENS_MAX,
       temperature: 0,
-      outputFormat: { type: 'json-schema', name: 'plan', schema: planSchema(sectionsMax), field: 'messages' },
+      outputFormat: { type: 'json-schema', name: 'plan', schema: createPlanSchema(sectionsMax), field: 'messages' },
     },
     context,
   );
-  const { title, sections } = readPlan(text, topic);
+  const { title, sections } = parsePlan(text, topic);
   return {
     plan: {
-      title: title ?? titleOf(topic),
-      sections: withOwnSections(
-        different(sections).slice(0, sectionsMax),
+      title: title ?? createTitle(topic),
+      sections: addFallbackSections(
+        deduplicateSections(sections).slice(0, sectionsMax),
         topic,
         Math.ceil(sectionsMax * SECTIONS_SHARE_MIN),
       ),
     },
-    spent,
+    usage,
   };
 }
 
-/** Ours: of the parts that a plan may have, those that it has at least. */
+/** Minimum share of the requested sections that the plan gets, filled up from the user's words. */
 const SECTIONS_SHARE_MIN = 0.75;
 
-/** Also of an answer that was cut, or that words stand around: every whole section counts. */
-function readPlan(
+/** Also reads a truncated answer or JSON inside other text: every complete section counts. */
+function parsePlan(
   text: string,
   topic: Topic,
 ): { readonly title: string | undefined; readonly sections: readonly PlanSection[] } {
-  const whole = fieldsOf(parseLoosely(text));
+  const whole = toRecord(parseEmbeddedJson(text));
   const parts = Array.isArray(whole['sections'])
     ? whole['sections']
-    : (text.match(/\{[^{}]*\}/g) ?? []).map((part) => parseLoosely(part));
+    : (text.match(/\{[^{}]*\}/g) ?? []).map((part) => parseEmbeddedJson(part));
   const quoted = /"title"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
-  const title = whole['title'] ?? (quoted === undefined ? undefined : parseLoosely(quoted));
+  const title = whole['title'] ?? (quoted === undefined ? undefined : parseEmbeddedJson(quoted));
   return {
-    title: typeof title === 'string' ? headingOf(asDataLine(title), RESEARCH_TITLE_CHARS_MAX) : undefined,
-    sections: parts.flatMap((part) => readSection(part, topic) ?? []),
+    title: typeof title === 'string' ? cleanHeading(neutralizeLine(title), RESEARCH_TITLE_CHARS_MAX) : undefined,
+    sections: parts.flatMap((part) => parseSection(part, topic) ?? []),
   };
 }
 
-function readSection(value: unknown, topic: Topic): PlanSection | undefined {
-  const { heading, goal, query } = fieldsOf(value);
+function parseSection(value: unknown, topic: Topic): PlanSection | undefined {
+  const { heading, goal, query } = toRecord(value);
   if (typeof heading !== 'string') return undefined;
-  const named = headingOf(asDataLine(heading), RESEARCH_HEADING_CHARS_MAX);
-  const usable = typeof query === 'string' ? usableQuery(queryAbout(topic, asDataLine(query))) : undefined;
-  if (named === undefined || usable === undefined) return undefined;
-  const aim = typeof goal === 'string' ? asDataLine(goal).slice(0, RESEARCH_GOAL_CHARS_MAX).toWellFormed() : '';
-  return { heading: named, goal: aim, query: usable };
+  const validHeading = cleanHeading(neutralizeLine(heading), RESEARCH_HEADING_CHARS_MAX);
+  const validQuery =
+    typeof query === 'string' ? normalizeQuery(addTopicTerms(topic, neutralizeLine(query))) : undefined;
+  if (validHeading === undefined || validQuery === undefined) return undefined;
+  const validGoal =
+    typeof goal === 'string' ? neutralizeLine(goal).slice(0, RESEARCH_GOAL_CHARS_MAX).toWellFormed() : '';
+  return { heading: validHeading, goal: validGoal, query: validQuery };
 }
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+const toRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {};
 
-/** Each heading and each query once. */
-function different(sections: readonly PlanSection[]): readonly PlanSection[] {
-  const known = new Set<string>();
+/** Keeps the first section of each heading and each query. */
+function deduplicateSections(sections: readonly PlanSection[]): readonly PlanSection[] {
+  const seen = new Set<string>();
   return sections.filter(({ heading, query }) => {
-    const keys = [`h ${queryKey(heading)}`, `q ${queryKey(query)}`];
-    const isKnown = keys.some((key) => known.has(key));
-    for (const key of keys) known.add(key);
-    return !isKnown;
+    const keys = [`h ${toQueryKey(heading)}`, `q ${toQueryKey(query)}`];
+    const isRepeated = keys.some((key) => seen.has(key));
+    for (const key of keys) seen.add(key);
+    return !isRepeated;
   });
 }

@@ -1,49 +1,51 @@
 import type { JsonSchema } from '../../core/grammar.ts';
 import { RESEARCH_GOAL_CHARS_MAX, RESEARCH_HEADING_CHARS_MAX, RESEARCH_TITLE_CHARS_MAX } from '../../core/limits.ts';
 import type { Message } from '../../core/message.ts';
-import { asDataLine } from '../server-tools/as-data.ts';
-import { exchange, says } from '../server-tools/decision-turns.ts';
-import type { Plan } from './kept.ts';
-import type { OwnLanguage, Topic } from './topic.ts';
+import { neutralizeLine } from '../server-tools/neutralize-text.ts';
+import { createExampleExchange, createTextMessage } from '../server-tools/decision-messages.ts';
+import type { Plan } from './step-record.ts';
+import type { ReportLanguage, Topic } from './topic.ts';
 
-/** Ours, for the smallest model of the catalogue: it plans as many parts as the examples have. */
-export const planPrompt = (topic: Topic, sections: number): readonly Message[] => [
-  says('system', TASKS[topic.language](sections)),
-  ...EXAMPLES[topic.language].flatMap((example) => exchange(askOf(example.topic), planOf(example, sections))),
-  says('user', askOf(topic)),
+/** Builds the prompt for a plan. The smallest catalogue model plans as many sections as the examples have. */
+export const createPlanPrompt = (topic: Topic, sections: number): readonly Message[] => [
+  createTextMessage('system', TASKS[topic.language](sections)),
+  ...EXAMPLES[topic.language].flatMap((example) =>
+    createExampleExchange(formatTopic(example.topic), createExamplePlan(example, sections)),
+  ),
+  createTextMessage('user', formatTopic(topic)),
 ];
 
-type AskedTopic = Pick<Topic, 'topic' | 'asked' | 'answer' | 'language'>;
+type PromptTopic = Pick<Topic, 'topic' | 'question' | 'answer' | 'language'>;
 
-const askOf = ({ topic, asked, answer, language }: AskedTopic): string => {
+const formatTopic = ({ topic, question, answer, language }: PromptTopic): string => {
   const [first, second, third] = language === 'zh' ? ['主题', '反问', '回答'] : ['Topic', 'Asked back', 'Answer'];
   return [
-    `${first}: ${asDataLine(topic)}`,
-    ...(asked === '' ? [] : [`${second}: ${asDataLine(asked)}`]),
-    ...(answer === '' ? [] : [`${third}: ${asDataLine(answer)}`]),
+    `${first}: ${neutralizeLine(topic)}`,
+    ...(question === '' ? [] : [`${second}: ${neutralizeLine(question)}`]),
+    ...(answer === '' ? [] : [`${third}: ${neutralizeLine(answer)}`]),
   ].join('\n');
 };
 
-const TASKS: Readonly<Record<OwnLanguage, (sections: number) => string>> = {
+const TASKS: Readonly<Record<ReportLanguage, (sections: number) => string>> = {
   en: (sections) =>
     `You plan a research report in the language of the user: a title and ${sections} different sections. A heading is a short noun phrase and states nothing. Each section has a goal and one web search query with the key words of the topic. Answer with JSON only.`,
   zh: (sections) =>
     `你为调研报告拟定计划：一个标题和 ${sections} 个不同的章节。小标题是简短的名词短语，不作任何论断。每个章节有一个目标和一条包含主题关键词的网络检索词。使用用户的语言。只输出 JSON。`,
 };
 
-interface Example {
-  readonly topic: AskedTopic;
+interface PlanExample {
+  readonly topic: PromptTopic;
   readonly title: string;
-  /** As many as a plan may have; fewer are shown where fewer are asked for. */
+  /** As many as a plan may have. Cut to the requested number. */
   readonly sections: readonly (readonly [heading: string, goal: string, query: string])[];
 }
 
-const EXAMPLES: Readonly<Record<OwnLanguage, readonly Example[]>> = {
+const EXAMPLES: Readonly<Record<ReportLanguage, readonly PlanExample[]>> = {
   en: [
     {
       topic: {
         topic: 'Wooden high-rise buildings',
-        asked: 'Which side matters most to you: costs, safety or experience of builders?',
+        question: 'Which side matters most to you: costs, safety or experience of builders?',
         answer: 'Costs and fire safety, in Europe.',
         language: 'en',
       },
@@ -72,7 +74,7 @@ const EXAMPLES: Readonly<Record<OwnLanguage, readonly Example[]>> = {
     {
       topic: {
         topic: 'Testing code with Mockito',
-        asked: 'Which part do you need: first steps, its features, or its limits?',
+        question: 'Which part do you need: first steps, its features, or its limits?',
         answer: 'No preference.',
         language: 'en',
       },
@@ -93,7 +95,7 @@ const EXAMPLES: Readonly<Record<OwnLanguage, readonly Example[]>> = {
     {
       topic: {
         topic: 'How were lighthouses lit, and who kept them?',
-        asked: 'Which time interests you most: antiquity, the nineteenth century or today?',
+        question: 'Which time interests you most: antiquity, the nineteenth century or today?',
         answer: 'No preference.',
         language: 'en',
       },
@@ -116,7 +118,7 @@ const EXAMPLES: Readonly<Record<OwnLanguage, readonly Example[]>> = {
     {
       topic: {
         topic: '木结构高层建筑',
-        asked: '您最关心哪个方面：成本、安全还是建造经验？',
+        question: '您最关心哪个方面：成本、安全还是建造经验？',
         answer: '成本和防火，欧洲的情况。',
         language: 'zh',
       },
@@ -133,12 +135,12 @@ const EXAMPLES: Readonly<Record<OwnLanguage, readonly Example[]>> = {
   ],
 };
 
-const planOf = ({ title, sections }: Example, count: number): Plan => ({
+const createExamplePlan = ({ title, sections }: PlanExample, count: number): Plan => ({
   title,
   sections: sections.slice(0, count).map(([heading, goal, query]) => ({ heading, goal, query })),
 });
 
-export function planSchema(sections: number): JsonSchema {
+export function createPlanSchema(sections: number): JsonSchema {
   const text = (maxLength: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength });
   return {
     type: 'object',

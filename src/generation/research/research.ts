@@ -1,39 +1,45 @@
-import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { Research, ResearchBudget, ResearchContext, ResearchRequest, ResearchStep } from '../../core/research.ts';
+import type {
+  ResearchPipeline,
+  ResearchBudget,
+  ResearchContext,
+  ResearchRequest,
+  ResearchStep,
+} from '../../core/research.ts';
 import { RESEARCH_PLAN_QUERIES_MAX } from '../../core/limits.ts';
 import type { ReadPage, Search } from '../../core/server-tools.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Generate } from '../generation.ts';
-import type { Examine } from '../server-tools/examine.ts';
+import type { ExamineRequest } from '../server-tools/examine-request.ts';
 import type { Tokenize } from '../tokenize.ts';
-import { summedLog } from '../translation/summed-log.ts';
+import { createSummingLog } from '../translation/summing-log.ts';
 import { clarify } from './clarify.ts';
-import { createCountTokens } from './count-tokens.ts';
-import type { CountTokens } from './count-tokens.ts';
+import { createTokenCounter } from './token-counter.ts';
+import type { TokenCounter } from './token-counter.ts';
 import { gatherQuery } from './gather-query.ts';
-import { keptOf, NOTHING_SPENT } from './kept.ts';
-import type { Kept } from './kept.ts';
+import { parseStepRecord, NO_TOKEN_USAGE } from './step-record.ts';
+import type { StepRecord } from './step-record.ts';
 import { makePlan } from './make-plan.ts';
-import { createAskModel, requestOf } from './model-run.ts';
-import type { AskModel } from './model-run.ts';
-import { nextQuery } from './next-query.ts';
-import { ownPlan } from './own-plan.ts';
-import { createRememberedPages } from './remembered-pages.ts';
-import { endReport, nextParagraph, openReport } from './report-step.ts';
-import { after, BEGINNING } from './state.ts';
+import { createRunModel, createGenerationRequest } from './run-model.ts';
+import type { RunModel } from './run-model.ts';
+import { chooseNextQuery } from './choose-next-query.ts';
+import { createFallbackPlan } from './fallback-plan.ts';
+import { createCachedPageReader } from './cached-page-reader.ts';
+import { finishReport, createNextParagraph, startReport } from './report-steps.ts';
+import { applyStep, INITIAL_STATE } from './state.ts';
 import type { ResearchState } from './state.ts';
-import { topicOf } from './topic.ts';
+import { parseTopic } from './topic.ts';
 import type { Topic } from './topic.ts';
 
-/** Who writes: the model, held to its sources; or nobody, and the report is made of sentences of the sources. */
+/** `model`: the model writes paragraphs, checked against their sources. `extractive`: the report quotes its sources. */
 export type ResearchWriter = 'model' | 'extractive';
 
-export interface ResearchNeeds {
+export interface ResearchDeps {
   readonly generate: Generate;
-  readonly examine: Examine;
+  readonly examine: ExamineRequest;
   readonly tokenize: Tokenize;
   readonly search: Search;
   readonly readPage: ReadPage;
@@ -44,157 +50,161 @@ export interface ResearchNeeds {
 
 const MINUTE_MS = 60_000;
 
-/** Ours: of the minutes of a run, those in which a plan is waited for. Beyond: it is made of what came, and of the user's words. */
-const PLAN_SHARE = 0.25;
+/** Share of a run's minutes for the plan. After that, the plan consists of the received part and the user's words. */
+const PLAN_TIME_SHARE = 0.25;
 
 /**
- * Deep research over the one pipeline, search and pages. A run is the fold of its steps: what is done next follows from what
- * earlier steps have kept, so that a run that was cut off goes on where it was.
+ * Creates the research pipeline from generation, search and page reading. The state of a run is a fold over its stored
+ * steps, so an interrupted run continues where it stopped.
  */
-export function createResearch(needs: ResearchNeeds): Research {
-  const { generate, examine, tokenize, clock, budget } = needs;
+export function createResearch(deps: ResearchDeps): ResearchPipeline {
+  const { generate, examine, tokenize, clock, budget } = deps;
   return {
     async clarify(request, context) {
-      return await clarify(request, generate, withSummedLog(context));
+      return await clarify(request, generate, withSummingLog(context));
     },
 
-    async check({ model, messages }, context) {
-      topicOf(messages);
-      await examine(requestOf(model, { messages, temperature: 0 }), { interface: 'research' }, context);
+    async checkRequest({ model, messages }, context) {
+      parseTopic(messages);
+      await examine(createGenerationRequest(model, { messages, temperature: 0 }), { interface: 'research' }, context);
     },
 
     async *run(request, past, context) {
-      const own = { ...context, ...withSummedLog(context) };
-      let state = past.reduce((folded, step) => after(folded, keptOf(step)), BEGINNING);
-      const minutes = (): number => (clock.now() - context.startedAt) / MINUTE_MS;
-      const work: Work = {
-        needs: { ...needs, readPage: createRememberedPages(needs.readPage) },
+      const runContext = { ...context, ...withSummingLog(context) };
+      let state = past.reduce((current, step) => applyStep(current, parseStepRecord(step)), INITIAL_STATE);
+      const getMinutes = (): number => (clock.now() - context.startedAt) / MINUTE_MS;
+      const run: RunContext = {
+        deps: { ...deps, readPage: createCachedPageReader(deps.readPage) },
         request,
-        topic: topicOf(request.messages),
-        ask: createAskModel(generate, request.model, () => {
-          const share = state.plan ? 1 : PLAN_SHARE;
-          return (share * budget.minutes - minutes()) * MINUTE_MS;
+        topic: parseTopic(request.messages),
+        runModel: createRunModel(generate, request.model, () => {
+          const share = state.plan ? 1 : PLAN_TIME_SHARE;
+          return (share * budget.minutes - getMinutes()) * MINUTE_MS;
         }),
-        count: createCountTokens(tokenize, request.model),
-        minutes,
+        countTokens: createTokenCounter(tokenize, request.model),
+        getMinutes,
       };
       try {
-        while (!state.isEnded) {
+        while (!state.isFinished) {
           context.signal.throwIfAborted();
-          const step = await nextStep(state, work, own);
-          // Counted also where whoever takes it asks for no other.
-          state = after(state, keptOf(step));
+          const step = await runNextStep(state, run, runContext);
+          // Applied before the yield: the caller may not request another step, and the log must include this one.
+          state = applyStep(state, parseStepRecord(step));
           yield step;
-          // Without a model that is waited for, steps are work from end to end: what is told of one goes out before the next.
-          await turnOfOthers();
+          // Steps without a model call are synchronous; the yield lets the events of this step be sent first.
+          await yieldToEventLoop();
         }
       } finally {
-        logSpent(state, { budget, minutes: minutes() }, context);
+        logUsage(state, { budget, minutes: getMinutes() }, context);
       }
     },
   };
 }
 
-const withSummedLog = (context: RequestContext): RequestContext => ({ ...context, log: summedLog(context.log) });
+const withSummingLog = (context: RequestContext): RequestContext => ({
+  ...context,
+  log: createSummingLog(context.log),
+});
 
-/** What all steps of one run share. */
-interface Work {
-  readonly needs: ResearchNeeds;
+/** Collaborators and settings that all steps of one run share. */
+interface RunContext {
+  readonly deps: ResearchDeps;
   readonly request: ResearchRequest;
   readonly topic: Topic;
-  readonly ask: AskModel;
-  readonly count: CountTokens;
-  readonly minutes: () => number;
+  readonly runModel: RunModel;
+  readonly countTokens: TokenCounter;
+  readonly getMinutes: () => number;
 }
 
-async function nextStep(state: ResearchState, work: Work, context: ResearchContext): Promise<ResearchStep> {
-  const { needs, request, topic, ask, count, minutes } = work;
-  const { budget, writer } = needs;
+async function runNextStep(state: ResearchState, run: RunContext, context: ResearchContext): Promise<ResearchStep> {
+  const { deps, request, topic, runModel, countTokens, getMinutes } = run;
+  const { budget, writer } = deps;
   const size = request.reportSize;
-  const mayAsk = !isSpent(state, budget) && minutes() < budget.minutes;
-  if (!state.plan) return await planStep(work, mayAsk ? ask : undefined, context);
-  const place = {
+  const canRunModel = !isTokenBudgetUsed(state, budget) && getMinutes() < budget.minutes;
+  if (!state.plan) return await createPlanStep(run, canRunModel ? runModel : undefined, context);
+  const report = {
     state,
     size,
     language: topic.language,
-    count,
-    ask: mayAsk && writer === 'model' ? ask : undefined,
+    countTokens,
+    runModel: canRunModel && writer === 'model' ? runModel : undefined,
     isOutOfPages: state.pages.size >= budget.pages,
   };
-  if (state.searchEnd === undefined) {
-    const nextOf = (at: ResearchState): ReturnType<typeof nextQuery> =>
-      nextQuery({ state: at, topic, size, budget, minutes: minutes() });
-    const next = nextOf(state);
+  if (state.searchEndReason === undefined) {
+    const chooseNext = (current: ResearchState): ReturnType<typeof chooseNextQuery> =>
+      chooseNextQuery({ state: current, topic, size, budget, minutes: getMinutes() });
+    const next = chooseNext(state);
     if (typeof next === 'object') {
-      const step = await gatherQuery(state, next, needs, context);
-      const reached = after(state, keptOf(step));
-      // What nobody was asked about is no report that found nothing; who tries again asks the last query once more.
-      if (reached.queries.every(({ isFailed }) => isFailed) && typeof nextOf(reached) !== 'object')
-        throw noneAnswered(reached.queries.length);
+      const step = await gatherQuery(state, next, deps, context);
+      const nextState = applyStep(state, parseStepRecord(step));
+      // When all searches failed, the run fails instead of reporting that nothing exists. A retry repeats the last
+      // query.
+      if (nextState.queries.every(({ isFailed }) => isFailed) && typeof chooseNext(nextState) !== 'object')
+        throw createSearchFailedError(nextState.queries.length);
       return step;
     }
-    return await openReport(place, next, context);
+    return await startReport(report, next, context);
   }
-  return (await nextParagraph(place, context)) ?? endReport(place);
+  return (await createNextParagraph(report, context)) ?? finishReport(report);
 }
 
-async function planStep(
-  { needs, request, topic }: Work,
-  ask: AskModel | undefined,
+async function createPlanStep(
+  { deps, request, topic }: RunContext,
+  runModel: RunModel | undefined,
   context: ResearchContext,
 ): Promise<ResearchStep> {
-  const sections = Math.max(1, Math.min(needs.budget.queries, RESEARCH_PLAN_QUERIES_MAX[request.reportSize]));
-  const models = ask && (await makePlan(topic, sections, ask, context).catch(unlessLate(context)));
-  const { plan, spent } = models ?? { plan: ownPlan(topic, sections), spent: NOTHING_SPENT };
+  const sections = Math.max(1, Math.min(deps.budget.queries, RESEARCH_PLAN_QUERIES_MAX[request.reportSize]));
+  const modelPlan = runModel && (await makePlan(topic, sections, runModel, context).catch(ignoreTimeout(context)));
+  const { plan, usage } = modelPlan ?? { plan: createFallbackPlan(topic, sections), usage: NO_TOKEN_USAGE };
   assert(plan.sections.length > 0, 'a plan has a section: the topic itself');
   const lines = plan.sections.map(
     ({ heading, goal }, at) => `${at + 1}. ${heading}${goal === '' ? '' : `: ${goal}`}\n`,
   );
-  const keep: Kept = { type: 'plan', plan, spent };
+  const record: StepRecord = { type: 'plan', plan, spent: usage };
   return {
-    tell: [
-      { type: 'usage', ...spent },
+    events: [
+      { type: 'usage', ...usage },
       ...[`${plan.title}\n`, ...lines].map((text) => ({ type: 'plan', text }) as const),
       { type: 'plan-end' },
     ],
-    keep,
+    state: record,
   };
 }
 
-/** A plan that nobody may wait for any longer is made of the user's words. */
-const unlessLate =
+/** Maps a timeout to undefined: the plan then comes from the user's words. */
+const ignoreTimeout =
   ({ signal }: RequestContext) =>
   (error: unknown): undefined => {
     if (signal.aborted || ServiceError.from(error).kind !== 'timeout') throw error;
     return undefined;
   };
 
-const noneAnswered = (searches: number): ServiceError =>
+const createSearchFailedError = (searches: number): ServiceError =>
   new ServiceError(
     'upstream-failed',
-    `None of the ${searches} searches of this research was answered. Please try again later.`,
+    `None of the ${searches} searches of this research succeeded. Please try again later.`,
   );
 
-const isSpent = ({ spent }: ResearchState, { tokens }: ResearchBudget): boolean =>
-  spent.inputTokens + spent.outputTokens >= tokens;
+const isTokenBudgetUsed = ({ usage }: ResearchState, { tokens }: ResearchBudget): boolean =>
+  usage.inputTokens + usage.outputTokens >= tokens;
 
-function logSpent(
+function logUsage(
   state: ResearchState,
   { budget, minutes }: { readonly budget: ResearchBudget; readonly minutes: number },
   { log }: RequestContext,
 ): void {
-  const ended = [
-    ...(state.searchEnd === 'queries' ? ['queries'] : []),
+  const usedUp = [
+    ...(state.searchEndReason === 'queries' ? ['queries'] : []),
     ...(state.pages.size >= budget.pages ? ['pages'] : []),
-    ...(isSpent(state, budget) ? ['tokens'] : []),
-    ...(state.searchEnd === 'minutes' || minutes >= budget.minutes ? ['minutes'] : []),
+    ...(isTokenBudgetUsed(state, budget) ? ['tokens'] : []),
+    ...(state.searchEndReason === 'minutes' || minutes >= budget.minutes ? ['minutes'] : []),
   ];
   log.add({
     researchQueries: state.queries.length,
     researchPages: state.pages.size,
-    researchTokens: state.spent.inputTokens + state.spent.outputTokens,
+    researchTokens: state.usage.inputTokens + state.usage.outputTokens,
     researchSeconds: Math.round(minutes * 60),
     researchReportTokens: state.tokens,
-    ...(ended.length > 0 ? { researchBudgetsEnded: ended.join(',') } : {}),
+    ...(usedUp.length > 0 ? { researchBudgetsEnded: usedUp.join(',') } : {}),
   });
 }

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { joined, sentencesOf, withMark } from './sentences.ts';
+import { joinSentences, splitSentences, addCitationMark } from './sentences.ts';
 
-describe('the mark of a sentence', () => {
-  it('stands before what ends the sentence', () => {
-    assert.equal(withMark('Fires were lit.', 2), 'Fires were lit [[2]].');
-    assert.equal(withMark('灯塔很高。', 2), '灯塔很高[[2]]。');
+describe('addCitationMark', () => {
+  it('inserts the mark before the final punctuation', () => {
+    assert.equal(addCitationMark('Fires were lit.', 2), 'Fires were lit [[2]].');
+    assert.equal(addCitationMark('灯塔很高。', 2), '灯塔很高[[2]]。');
   });
 
-  it('stands behind what is quoted to its end', () => {
-    const marked = withMark('It is called the "encapsulation context."', 4);
+  it('inserts the mark after a closing quote', () => {
+    const marked = addCitationMark('It is called the "encapsulation context."', 4);
     assert.equal(marked, 'It is called the "encapsulation context" [[4]].');
-    assert.equal(withMark('(Fires were lit.)', 2), '(Fires were lit) [[2]].');
-    const chinese = withMark('人们称之为“灯塔。”', 1);
+    assert.equal(addCitationMark('(Fires were lit.)', 2), '(Fires were lit) [[2]].');
+    const chinese = addCitationMark('人们称之为“灯塔。”', 1);
     assert.equal(chinese, '人们称之为“灯塔”[[1]]。');
     for (const [first, second] of [
       [marked, 'It governs plugins [[4]].'],
       [chinese, '灯塔很高[[1]]。'],
     ] as const)
-      assert.deepEqual(sentencesOf(joined([first, second])), [first, second]);
+      assert.deepEqual(splitSentences(joinSentences([first, second])), [first, second]);
   });
 });

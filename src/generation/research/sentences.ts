@@ -1,11 +1,11 @@
-import { endOfStop, sentenceEnd } from '../citations/sentence-end.ts';
+import { findStopStart, findSentenceEnd } from '../citations/sentence-end.ts';
 
-/** A line of prose in its sentences, each with the marks behind it and no blanks around. */
-export function sentencesOf(line: string): readonly string[] {
+/** Splits a line of prose into sentences, each trimmed and with the citation marks after it. */
+export function splitSentences(line: string): readonly string[] {
   const sentences: string[] = [];
   let rest = line;
   while (rest !== '') {
-    const end = sentenceEnd(rest, { isLast: true, isFenced: false }) ?? rest.length;
+    const end = findSentenceEnd(rest, { isLast: true, isFenced: false }) ?? rest.length;
     const sentence = rest.slice(0, end).trim();
     if (sentence !== '') sentences.push(sentence);
     rest = rest.slice(end);
@@ -13,17 +13,17 @@ export function sentencesOf(line: string): readonly string[] {
   return sentences;
 }
 
-/** The mark of a report, as `[[3]]`, before what ends the sentence; what closes there closes before the mark. */
-export function withMark(sentence: string, index: number): string {
-  const end = endOfStop(sentence);
+/** Inserts a citation mark such as `[[3]]` before the final punctuation, after closing quotes and brackets. */
+export function addCitationMark(sentence: string, index: number): string {
+  const end = findStopStart(sentence);
   const stop = sentence.slice(end);
   const before = sentence.slice(0, end) + stop.replaceAll(NO_CLOSING, '');
   const gap = UNSPACED_END.test(before) ? '' : ' ';
   return `${before}${gap}[[${index}]]${stop.replaceAll(CLOSING, '')}`;
 }
 
-/** Sentences in a row: writing that needs no blank behind a full stop gets none. */
-export const joined = (sentences: readonly string[]): string =>
+/** Joins sentences, with a space between them unless the script needs none after a full stop. */
+export const joinSentences = (sentences: readonly string[]): string =>
   sentences.map((sentence, at) => (at === 0 || FULL_END.test(sentences[at - 1] ?? '') ? '' : ' ') + sentence).join('');
 
 const UNSPACED_END = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}）」』”》]$/u;

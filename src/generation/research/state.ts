@@ -1,109 +1,110 @@
 import type { ResearchSite } from '../../core/research.ts';
-import { pageOf } from '../server-tools/source-list.ts';
-import { NOTHING_SPENT, sumOfSpent } from './kept.ts';
-import type { Kept, Note, Plan, SearchEnd, Spent, WrittenSentence } from './kept.ts';
+import { removeFragment } from '../server-tools/source-list.ts';
+import { NO_TOKEN_USAGE, addTokenUsage } from './step-record.ts';
+import type { StepRecord, Note, Plan, SearchEndReason, TokenUsage, ReportSentence } from './step-record.ts';
 
-export interface HeldNote extends Omit<Note, 'context'> {
-  /** Position among all notes of the run. */
+export interface CollectedNote extends Omit<Note, 'context'> {
+  /** Index among all notes of the run. */
   readonly id: number;
-  /** Id of the query that brought it. */
+  /** Id of the query that found the note. */
   readonly query: number;
-  /** Position in the plan of what it was looked for. */
+  /** Position in the plan of the section that the query searched for. */
   readonly section: number;
-  /** The paragraph of the source that it stands in. */
+  /** The paragraph of the source that contains the note. */
   readonly context: string;
 }
 
-type Query = Pick<Extract<Kept, { type: 'query' }>, 'id' | 'section' | 'query' | 'isFailed'>;
+type QueryStatus = Pick<Extract<StepRecord, { type: 'query' }>, 'id' | 'section' | 'query' | 'isFailed'>;
 
-/** What all steps so far have come to. Everything that is done next follows from it. */
+/** State of a run after its steps so far. Determines every later step. */
 export interface ResearchState {
   readonly plan: Plan | undefined;
-  readonly queries: readonly Query[];
+  readonly queries: readonly QueryStatus[];
   readonly sites: readonly ResearchSite[];
-  /** Addresses of pages that were asked for. */
+  /** URLs of requested pages. */
   readonly pages: ReadonlySet<string>;
-  /** Those of them that could not be read. */
-  readonly unread: ReadonlySet<string>;
-  readonly notes: readonly HeldNote[];
-  /** Absent: the report has not begun. */
-  readonly searchEnd: SearchEnd | undefined;
-  /** Of the paragraph written last. */
+  /** URLs of the requested pages that could not be read. */
+  readonly unreadPages: ReadonlySet<string>;
+  readonly notes: readonly CollectedNote[];
+  /** Undefined until the report starts. */
+  readonly searchEndReason: SearchEndReason | undefined;
+  /** Position in the plan of the section of the last paragraph. */
   readonly section: number;
-  readonly sentences: readonly WrittenSentence[];
-  /** Numbers of sites, in the order in which the report cites them. */
-  readonly cited: readonly number[];
-  readonly used: ReadonlySet<number>;
-  readonly shown: ReadonlySet<number>;
-  /** Of the report so far, and of its current part. */
+  readonly sentences: readonly ReportSentence[];
+  /** Numbers of sites in order of first citation. */
+  readonly citedSites: readonly number[];
+  readonly usedNotes: ReadonlySet<number>;
+  readonly shownNotes: ReadonlySet<number>;
+  /** Tokens of the report so far. */
   readonly tokens: number;
+  /** Tokens of the current section so far. */
   readonly sectionTokens: number;
-  /** Paragraphs that the model could not be asked for. */
+  /** Paragraphs for which the model call failed. */
   readonly writerFailures: number;
-  readonly spent: Spent;
-  readonly isEnded: boolean;
+  readonly usage: TokenUsage;
+  readonly isFinished: boolean;
 }
 
-export const BEGINNING: ResearchState = {
+export const INITIAL_STATE: ResearchState = {
   plan: undefined,
   queries: [],
   sites: [],
   pages: new Set(),
-  unread: new Set(),
+  unreadPages: new Set(),
   notes: [],
-  searchEnd: undefined,
+  searchEndReason: undefined,
   section: 0,
   sentences: [],
-  cited: [],
-  used: new Set(),
-  shown: new Set(),
+  citedSites: [],
+  usedNotes: new Set(),
+  shownNotes: new Set(),
   tokens: 0,
   sectionTokens: 0,
   writerFailures: 0,
-  spent: NOTHING_SPENT,
-  isEnded: false,
+  usage: NO_TOKEN_USAGE,
+  isFinished: false,
 };
 
-export function after(state: ResearchState, kept: Kept): ResearchState {
-  switch (kept.type) {
+export function applyStep(state: ResearchState, record: StepRecord): ResearchState {
+  switch (record.type) {
     case 'plan':
-      return { ...state, plan: kept.plan, spent: sumOfSpent(state.spent, kept.spent) };
+      return { ...state, plan: record.plan, usage: addTokenUsage(state.usage, record.spent) };
     case 'query':
       return {
         ...state,
-        queries: [...state.queries, kept],
-        sites: [...state.sites, ...kept.sites],
-        pages: state.pages.union(new Set(kept.pages.map(pageOf))),
-        unread: state.unread.union(new Set(kept.unread)),
+        queries: [...state.queries, record],
+        sites: [...state.sites, ...record.sites],
+        pages: state.pages.union(new Set(record.pages.map(removeFragment))),
+        unreadPages: state.unreadPages.union(new Set(record.unread)),
         notes: [
           ...state.notes,
-          ...kept.notes.map((note, at) => ({
+          ...record.notes.map((note, at) => ({
             ...note,
             id: state.notes.length + at,
-            query: kept.id,
-            section: kept.section,
-            context: kept.contexts[note.context] ?? '',
+            query: record.id,
+            section: record.section,
+            context: record.contexts[note.context] ?? '',
           })),
         ],
       };
     case 'opening':
-      return { ...state, searchEnd: kept.searchEnd, tokens: kept.tokens };
+      return { ...state, searchEndReason: record.searchEnd, tokens: record.tokens };
     case 'paragraph': {
-      const before = kept.section === state.section ? state.sectionTokens : 0;
+      const before = record.section === state.section ? state.sectionTokens : 0;
       return {
         ...state,
-        section: kept.section,
-        sentences: [...state.sentences, ...kept.sentences],
-        cited: [...new Set([...state.cited, ...kept.sentences.map(({ site }) => site)])],
-        used: state.used.union(new Set(kept.used)),
-        shown: state.shown.union(new Set(kept.shown)),
-        tokens: state.tokens + kept.tokens,
-        sectionTokens: before + kept.tokens,
-        writerFailures: state.writerFailures + (kept.isFailed ? 1 : 0),
-        spent: sumOfSpent(state.spent, kept.spent),
+        section: record.section,
+        sentences: [...state.sentences, ...record.sentences],
+        citedSites: [...new Set([...state.citedSites, ...record.sentences.map(({ site }) => site)])],
+        usedNotes: state.usedNotes.union(new Set(record.used)),
+        shownNotes: state.shownNotes.union(new Set(record.shown)),
+        tokens: state.tokens + record.tokens,
+        sectionTokens: before + record.tokens,
+        writerFailures: state.writerFailures + (record.isFailed ? 1 : 0),
+        usage: addTokenUsage(state.usage, record.spent),
       };
     }
     case 'end':
-      return { ...state, isEnded: true };
+      return { ...state, isFinished: true };
   }
 }

@@ -1,43 +1,43 @@
-import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { RESEARCH_QUERY_NOTES_MAX, RESEARCH_SITE_NOTES_MAX } from '../../core/limits.ts';
 import { createPassage } from '../citations/passage.ts';
-import type { Note } from './kept.ts';
-import type { SaidSentences } from './likeness.ts';
-import { pageUnits } from './page-units.ts';
-import { pageFits, wordsOf } from './page-fit.ts';
-import type { FetchedSite } from './page-fit.ts';
-import { scoreBy } from './score-units.ts';
-import type { Candidate } from './score-units.ts';
-import type { Wanted } from './wanted.ts';
+import type { Note } from './step-record.ts';
+import type { SentenceIndex } from './sentence-index.ts';
+import { extractStatements } from './page-statements.ts';
+import { scorePages, extractWords } from './page-relevance.ts';
+import type { FetchedSite } from './page-relevance.ts';
+import { createStatementScorer } from './statement-scorer.ts';
+import type { NoteCandidate } from './statement-scorer.ts';
+import type { RelevanceTerms } from './relevance-terms.ts';
 
-export interface TakenNotes {
-  /** By site and place. */
+export interface NoteSelection {
+  /** Ordered by site and position. */
   readonly notes: readonly Note[];
   readonly contexts: readonly string[];
 }
 
 /**
- * Sentences of the sites that fit best what is wanted, word by word. Each holds by the citation check against the whole of
- * what was fetched. A long page takes some ten milliseconds; others have their turn behind each.
+ * Takes the most relevant statements of the sites as notes, verbatim. Each statement passes the citation check against
+ * the fetched text. Yields to the event loop between pages, because a long page takes some ten milliseconds.
  *
  * @param sites Best first.
- * @param known What was noted before; it learns what is noted now.
+ * @param sentenceIndex Sentences of earlier notes. The new ones are added.
  */
 export async function takeNotes(
   sites: readonly FetchedSite[],
-  wanted: Wanted,
-  known: SaidSentences,
-): Promise<TakenNotes> {
-  const fits = pageFits(sites, wanted.about);
-  const candidates: Candidate[] = [];
+  relevanceTerms: RelevanceTerms,
+  sentenceIndex: SentenceIndex,
+): Promise<NoteSelection> {
+  const relevances = scorePages(sites, relevanceTerms.subject);
+  const candidates: NoteCandidate[] = [];
   for (const [rank, site] of sites.entries()) {
-    const fit = fits.get(site.number);
-    if (!fit) continue;
-    for (const unit of pageUnits(site.passage))
-      candidates.push({ ...unit, site, rank, fit, words: wordsOf(unit.sentences.join(' ')) });
-    await turnOfOthers();
+    const relevance = relevances.get(site.number);
+    if (!relevance) continue;
+    for (const unit of extractStatements(site.passage))
+      candidates.push({ ...unit, site, rank, relevance, words: extractWords(unit.sentences.join(' ')) });
+    await yieldToEventLoop();
   }
-  const score = scoreBy(wanted.words, candidates);
+  const score = createStatementScorer(relevanceTerms.weights, candidates);
   const ranked = candidates
     .map((unit) => ({ unit, score: score(unit) }))
     .filter((each) => each.score > 0)
@@ -54,23 +54,26 @@ export async function takeNotes(
     if (count >= RESEARCH_SITE_NOTES_MAX) continue;
     let source = passages.get(number);
     if (!source) {
-      await turnOfOthers();
+      await yieldToEventLoop();
       source = createPassage(passage);
       passages.set(number, source);
     }
-    const sentences = firstOnes(unit.sentences, (each) => !known.hasLike(each) && source.check(each).holds);
+    const sentences = takeWhile(
+      unit.sentences,
+      (each) => !sentenceIndex.hasSimilar(each) && source.compareSentence(each).isSupported,
+    );
     if (sentences.length === 0) continue;
-    for (const sentence of sentences) known.add(sentence);
+    for (const sentence of sentences) sentenceIndex.add(sentence);
     counts.set(number, count + 1);
     if (!contexts.includes(unit.context)) contexts.push(unit.context);
     const context = contexts.indexOf(unit.context);
-    const { isAside } = unit.fit;
+    const { isAside } = unit.relevance;
     notes.push({ site: number, at: unit.at, sentences, context, score: Number(points.toFixed(4)), isAside });
   }
   return { notes: notes.toSorted((a, b) => a.site - b.site || a.at - b.at), contexts };
 }
 
-function firstOnes<Item>(items: readonly Item[], isGood: (item: Item) => boolean): readonly Item[] {
+function takeWhile<Item>(items: readonly Item[], isGood: (item: Item) => boolean): readonly Item[] {
   const end = items.findIndex((item) => !isGood(item));
   return end < 0 ? items : items.slice(0, end);
 }

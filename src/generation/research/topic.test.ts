@@ -1,18 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { says } from '../server-tools/decision-turns.ts';
-import { topicOf, type Topic } from './topic.ts';
+import { createTextMessage } from '../server-tools/decision-messages.ts';
+import { parseTopic, type Topic } from './topic.ts';
 
-const topicAfter = (topic: string, answer: string): Topic =>
-  topicOf([says('user', topic), says('assistant', 'Which?'), says('user', answer)]);
+const parseTopicWithAnswer = (topic: string, answer: string): Topic =>
+  parseTopic([
+    createTextMessage('user', topic),
+    createTextMessage('assistant', 'Which?'),
+    createTextMessage('user', answer),
+  ]);
 
-describe('what is to be looked into', () => {
-  it('has what an answer asks for as its focus', () => {
+describe('parseTopic', () => {
+  it('takes the answer as focus', () => {
     for (const answer of ['Costs.', 'None of the old ones', 'All of Asia', 'Nothing about politics', '成本和充电'])
-      assert.deepEqual([topicAfter('Buses', answer).focus, topicAfter('Buses', answer).answer], [answer, answer]);
+      assert.deepEqual(
+        [parseTopicWithAnswer('Buses', answer).focus, parseTopicWithAnswer('Buses', answer).answer],
+        [answer, answer],
+      );
   });
 
-  it('has no focus where the answer leaves all open', () => {
+  it('has no focus when the answer leaves all open', () => {
     for (const answer of [
       'No preference.',
       'no particular preference',
@@ -23,13 +30,16 @@ describe('what is to be looked into', () => {
       '没有特别的要求。',
       '都可以',
     ])
-      assert.deepEqual([topicAfter('Buses', answer).focus, topicAfter('Buses', answer).answer], ['', answer]);
+      assert.deepEqual(
+        [parseTopicWithAnswer('Buses', answer).focus, parseTopicWithAnswer('Buses', answer).answer],
+        ['', answer],
+      );
   });
 
-  it('is in the language of what is asked for', () => {
-    assert.equal(topicAfter('灯塔', 'No preference.').language, 'zh');
-    assert.equal(topicAfter('灯塔', 'In English please, about lenses and their makers').language, 'en');
-    assert.equal(topicAfter('Lighthouses', '没有特别的要求。').language, 'en');
-    assert.equal(topicAfter('ライトハウスの歴史', 'どれでも').language, 'en');
+  it('detects the language of the request', () => {
+    assert.equal(parseTopicWithAnswer('灯塔', 'No preference.').language, 'zh');
+    assert.equal(parseTopicWithAnswer('灯塔', 'In English please, about lenses and their makers').language, 'en');
+    assert.equal(parseTopicWithAnswer('Lighthouses', '没有特别的要求。').language, 'en');
+    assert.equal(parseTopicWithAnswer('ライトハウスの歴史', 'どれでも').language, 'en');
   });
 });

@@ -1,60 +1,66 @@
 import { ServiceError } from '../../core/error.ts';
 import { RESEARCH_TOPIC_CHARS_MAX } from '../../core/limits.ts';
-import { textOf } from '../../core/message.ts';
+import { getMessageText } from '../../core/message.ts';
 import type { Message } from '../../core/message.ts';
-import { cutMiddle } from '../server-tools/conversation-digest.ts';
+import { truncateMiddle } from '../server-tools/conversation-digest.ts';
 
-/** The languages that we have words of our own in. A model's words are in the user's language, whichever that is. */
-export type OwnLanguage = 'en' | 'zh';
+/** Languages in which Parley's own prompts and report texts exist. The model writes in the user's language. */
+export type ReportLanguage = 'en' | 'zh';
 
-/** What is to be looked into, as the conversation says it. */
+/** The subject of a research run, parsed from the conversation. */
 export interface Topic {
-  /** What the user said first. */
+  /** The first user message. */
   readonly topic: string;
-  /** What was asked back last; '' where nothing was. */
-  readonly asked: string;
-  /** What the user said after that; '' in a conversation of one turn. */
+  /** The last clarifying question; empty when none was asked. */
+  readonly question: string;
+  /** The user's later messages; empty in a conversation of one message. */
   readonly answer: string;
-  /** Of the answer, what may be looked for: '' where it leaves all open. */
+  /** The part of the answer to search for; empty when the answer leaves all open. */
   readonly focus: string;
-  readonly language: OwnLanguage;
+  readonly language: ReportLanguage;
 }
 
-/** @throws ServiceError `invalid-request` where these are not turns of user and assistant, of which the user has first and last. */
-export function topicOf(messages: readonly Message[]): Topic {
-  const isInTurns =
+/**
+ * @throws ServiceError `invalid-request` unless user and assistant messages alternate, and the first and last are the
+ * user's.
+ */
+export function parseTopic(messages: readonly Message[]): Topic {
+  const isAlternating =
     messages.length % 2 === 1 && messages.every(({ role }, at) => role === (at % 2 === 0 ? 'user' : 'assistant'));
-  if (!isInTurns)
+  if (!isAlternating)
     throw new ServiceError(
       'invalid-request',
-      'messages must be of user and assistant in turns, the first and the last of the user.',
+      'messages must alternate between user and assistant, and the first and last must be user messages.',
       { param: 'messages' },
     );
-  const texts = messages.map((message) => oneLine(textOf(message)));
+  const texts = messages.map((message) => toOneLine(getMessageText(message)));
   const [topic = '', ...others] = texts;
   if (topic === '')
-    throw new ServiceError('invalid-request', 'messages[0].content must say what is to be looked into.', {
+    throw new ServiceError('invalid-request', 'messages[0].content must be a topic to research, not empty.', {
       param: 'messages[0].content',
     });
   const answers = others.filter((text, at) => at % 2 === 1 && text !== '');
-  const wishes = answers.filter((answer) => !LEAVES_OPEN.test(answer));
+  const specificAnswers = answers.filter((answer) => !OPEN_ANSWER.test(answer));
   return {
-    topic: cutMiddle(topic, RESEARCH_TOPIC_CHARS_MAX),
-    asked: cutMiddle(others.at(-2) ?? '', RESEARCH_TOPIC_CHARS_MAX / 2),
-    answer: cutMiddle(answers.join(' '), RESEARCH_TOPIC_CHARS_MAX),
-    focus: cutMiddle(wishes.join(' '), RESEARCH_TOPIC_CHARS_MAX),
-    language: ownLanguageOf([topic, ...wishes].join(' ')),
+    topic: truncateMiddle(topic, RESEARCH_TOPIC_CHARS_MAX),
+    question: truncateMiddle(others.at(-2) ?? '', RESEARCH_TOPIC_CHARS_MAX / 2),
+    answer: truncateMiddle(answers.join(' '), RESEARCH_TOPIC_CHARS_MAX),
+    focus: truncateMiddle(specificAnswers.join(' '), RESEARCH_TOPIC_CHARS_MAX),
+    language: detectReportLanguage([topic, ...specificAnswers].join(' ')),
   };
 }
 
-const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
+const toOneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
 
-/** Answers such as `No preference.`: to look for their words would bring pages about preferences. */
-const LEAVES_OPEN =
+/** Matches answers such as `No preference.`, whose words would find pages about preferences. */
+const OPEN_ANSWER =
   /^(?:(?:i have |i've )?no(?: (?:special|particular|specific))? (?:preferences?|wishes|idea)|no|none|nothing(?: (?:special|particular|specific|else))?|any(?:thing)?|everything|all(?: of (?:it|them|these|this))?|whatever|(?:i )?do(?:n't|n’t| not) (?:know|care|mind)|(?:it'?s )?up to you|you (?:choose|decide)|n\/?a|[无没](?:有)?(?:什么|特别|特殊)?(?:的)?(?:偏好|要求|限制)?|都可以|都行|都要|随便|任意|全部|所有|不限|不知道|你(?:来)?(?:决定|定))[\s.!。！]*$/iu;
 
-/** Of what a text is written in. One Chinese character says as much as a few letters. */
-export function ownLanguageOf(text: string): OwnLanguage {
+/**
+ * Detects Chinese by its share of Han characters, each of which counts like a few letters. Text with kana is not
+ * Chinese.
+ */
+export function detectReportLanguage(text: string): ReportLanguage {
   const signs = text.match(/\p{Script=Han}/gu)?.length ?? 0;
   const kana = text.match(/[\p{Script=Hiragana}\p{Script=Katakana}]/gu)?.length ?? 0;
   const letters = text.match(/\p{L}/gu)?.length ?? 0;

@@ -2,55 +2,58 @@ import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { RESEARCH_PARAGRAPH_TOKENS_MAX } from '../../core/limits.ts';
 import { checkSentences } from './check-sentences.ts';
-import { NOTHING_SPENT, sumOfSpent } from './kept.ts';
-import type { Spent, WrittenSentence } from './kept.ts';
-import type { AskModel } from './model-run.ts';
-import { paragraphPrompt } from './paragraph-prompt.ts';
+import { NO_TOKEN_USAGE, addTokenUsage } from './step-record.ts';
+import type { TokenUsage, ReportSentence } from './step-record.ts';
+import type { RunModel } from './run-model.ts';
+import { createParagraphPrompt } from './paragraph-prompt.ts';
 import type { ParagraphTask } from './paragraph-prompt.ts';
 
 export interface Paragraph {
-  readonly sentences: readonly WrittenSentence[];
-  /** Notes that it says. */
-  readonly used: readonly number[];
-  readonly spent: Spent;
-  /** The model could not be asked. */
+  readonly sentences: readonly ReportSentence[];
+  /** Ids of the notes that the paragraph uses. */
+  readonly usedNotes: readonly number[];
+  readonly usage: TokenUsage;
+  /** The model call failed. */
   readonly isFailed: boolean;
 }
 
-/** A paragraph in the model's words, of sentences that their sources bear out; what they do not is asked for once more. */
+/**
+ * Writes a paragraph with the model from sentences that their sources support. Rejected sentences are requested once
+ * more.
+ */
 export async function writeParagraph(
-  task: Omit<ParagraphTask, 'refused'>,
-  said: readonly string[],
-  ask: AskModel,
+  task: Omit<ParagraphTask, 'rejected'>,
+  writtenSentences: readonly string[],
+  runModel: RunModel,
   context: RequestContext,
 ): Promise<Paragraph> {
-  const kept: ReturnType<typeof checkSentences>['kept'][number][] = [];
-  let refused: readonly string[] = [];
-  let spent = NOTHING_SPENT;
+  const accepted: ReturnType<typeof checkSentences>['accepted'][number][] = [];
+  let rejected: readonly string[] = [];
+  let usage = NO_TOKEN_USAGE;
   let isFailed = false;
-  for (let time = 0; time < TRIES && !isFailed; time++) {
-    const notes = task.notes.filter(({ id }) => !kept.some(({ note }) => note === id));
-    if (notes.length === 0 || (time > 0 && refused.length === 0)) break;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && !isFailed; attempt++) {
+    const notes = task.notes.filter(({ id }) => !accepted.some(({ note }) => note === id));
+    if (notes.length === 0 || (attempt > 0 && rejected.length === 0)) break;
     try {
-      const messages = paragraphPrompt({ ...task, notes, refused });
-      const answer = await ask({ messages, maxTokens: RESEARCH_PARAGRAPH_TOKENS_MAX, temperature: 0 }, context);
-      spent = sumOfSpent(spent, answer.spent);
-      const checked = checkSentences(answer.text, notes, [...said, ...kept.map(({ text }) => text)]);
-      kept.push(...checked.kept);
-      ({ refused } = checked);
+      const messages = createParagraphPrompt({ ...task, notes, rejected });
+      const answer = await runModel({ messages, maxTokens: RESEARCH_PARAGRAPH_TOKENS_MAX, temperature: 0 }, context);
+      usage = addTokenUsage(usage, answer.usage);
+      const checked = checkSentences(answer.text, notes, [...writtenSentences, ...accepted.map(({ text }) => text)]);
+      accepted.push(...checked.accepted);
+      ({ rejected } = checked);
     } catch (error) {
       if (context.signal.aborted) throw error;
-      context.log.warn('a paragraph of a research could not be asked for', { error: ServiceError.from(error).message });
+      context.log.warn('model call for a research paragraph failed', { error: ServiceError.from(error).message });
       isFailed = true;
     }
   }
   return {
-    sentences: kept.map(({ text, site }) => ({ text, site })),
-    used: [...new Set(kept.map(({ note }) => note))],
-    spent,
+    sentences: accepted.map(({ text, site }) => ({ text, site })),
+    usedNotes: [...new Set(accepted.map(({ note }) => note))],
+    usage,
     isFailed,
   };
 }
 
-/** Ours: the second one is told what of the first was refused. */
-const TRIES = 2;
+/** Model calls per paragraph. The second prompt lists the sentences rejected from the first. */
+const ATTEMPTS_MAX = 2;

@@ -1,103 +1,123 @@
 import { ServiceError } from '../../core/error.ts';
-import { PROGRAM_TOLD_CHARS_MAX, PROGRAM_TOLD_CHARS_MIN } from '../../core/limits.ts';
+import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX, PROMPT_PROGRAM_OUTPUT_CHARS_MIN } from '../../core/limits.ts';
 import type { Message, Tool } from '../../core/message.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { Generation } from '../generation.ts';
-import { withResultsTold } from '../repeated-calls.ts';
-import type { WithCitations } from '../citations/with-citations.ts';
+import { inlineToolResults } from '../repeated-calls.ts';
+import type { CitationFilter } from '../citations/citation-filter.ts';
 import type { CodeSession } from './code-session.ts';
-import { toldResult, withCodeTool } from './code-tool.ts';
-import { tellRun } from './tell-run.ts';
-import type { Told } from './tell-run.ts';
-import type { Batch, Turn } from './turn.ts';
+import { formatCodeResult, addCodeTool } from './code-tool.ts';
+import { relayRun } from './relay-run.ts';
+import type { RelayResult } from './relay-run.ts';
+import type { EventBatch, AnswerSession } from './answer-session.ts';
 
-interface Needs {
-  /** Started, with the tool offered. */
+interface ProgramLoopOptions {
+  /** The first model run, started with the code tool. */
   readonly first: Generation;
-  /** What it was started with, but for our tool. */
+  /** The request of the first run, without the code tool. */
   readonly request: GenerationRequest;
   readonly session: CodeSession;
   readonly tool: Tool;
-  /** The model would go on calling: once a program has come to its end, none is offered any more. */
+  /** The model tends to repeat calls: the tool is withdrawn once a program has succeeded. */
   readonly repeatsCalls: boolean;
-  readonly citing: WithCitations | undefined;
+  readonly citationFilter: CitationFilter | undefined;
 }
 
 /**
- * Runs of the model until it calls no more programs: what they gave is put to it, and it goes on. At the bound there is a last
- * run that may call none. Ends as usual where it calls a tool of the caller's, and with `length` where the context or the caller's
- * limit is used up.
+ * Runs the model until it calls no more programs, adding the results of its calls to the conversation after each run.
+ * When the program limit is reached, a last run gets no tool. Ends with `tool-calls` when the model calls a tool of the
+ * caller, and with `length` when the context or the caller's token limit is used up.
  */
 export async function* answerWithPrograms(
-  turn: Turn,
-  { first, request, session, tool, repeatsCalls, citing }: Needs,
-): AsyncGenerator<Batch> {
+  answer: AnswerSession,
+  { first, request, session, tool, repeatsCalls, citationFilter }: ProgramLoopOptions,
+): AsyncGenerator<EventBatch> {
   const code = { session, name: tool.name };
   let generation: Generation | undefined = first;
-  let asked = request;
-  let end: NonNullable<Told['end']> = { reason: 'length' };
+  let currentRequest = request;
+  let termination: NonNullable<RelayResult['end']> = { reason: 'length' };
   while (generation) {
-    const told: Told = yield* tellRun(turn, generation, { code, citing });
-    if (told.end) ({ end } = told);
-    if (told.calls.length === 0 || told.callsCaller || told.end?.reason !== 'tool-calls') break;
-    const limits = lessSpent(asked, told.spent);
-    end = { reason: 'length' };
+    const result: RelayResult = yield* relayRun(answer, generation, { code, citationFilter });
+    if (result.end) ({ end: termination } = result);
+    if (result.calls.length === 0 || result.callsCallerTool || result.end?.reason !== 'tool-calls') break;
+    const limits = getRemainingLimits(currentRequest, result.tokens);
+    termination = { reason: 'length' };
     if (!limits) break;
-    const { maxTokens: _tokens, maxTotalTokens: _total, ...plain } = asked;
-    ({ generation, asked } = await goOn(turn, { ...plain, ...limits }, told, { session, tool, repeatsCalls }));
+    const { maxTokens: _tokens, maxTotalTokens: _total, ...plain } = currentRequest;
+    ({ generation, continuedRequest: currentRequest } = await continueAnswer(answer, { ...plain, ...limits }, result, {
+      session,
+      tool,
+      repeatsCalls,
+    }));
   }
-  turn.over();
+  answer.close();
   yield [
-    { type: 'choice-end', choice: 0, reason: end.reason, ...(end.stop === undefined ? {} : { stop: end.stop }) },
-    { type: 'end', usage: turn.usage() },
+    {
+      type: 'choice-end',
+      choice: 0,
+      reason: termination.reason,
+      ...(termination.stop === undefined ? {} : { stop: termination.stop }),
+    },
+    { type: 'end', usage: answer.usage() },
   ];
 }
 
-/** @returns no generation where the context has no room for what the programs gave. */
-async function goOn(
-  turn: Turn,
+/** @returns No generation when the context has no capacity for the results. */
+async function continueAnswer(
+  answer: AnswerSession,
   request: GenerationRequest,
-  told: Told,
-  { session, tool, repeatsCalls }: Pick<Needs, 'session' | 'tool' | 'repeatsCalls'>,
-): Promise<{ readonly generation: Generation | undefined; readonly asked: GenerationRequest }> {
+  runResult: RelayResult,
+  { session, tool, repeatsCalls }: Pick<ProgramLoopOptions, 'session' | 'tool' | 'repeatsCalls'>,
+): Promise<{ readonly generation: Generation | undefined; readonly continuedRequest: GenerationRequest }> {
   const { toolUse: _, ...plain } = request;
-  const hasResult = told.calls.some(({ result }) => result.output && !result.output.error);
-  const isOffered = session.hasUses() && !(repeatsCalls && hasResult);
-  for (const charactersMax of [PROGRAM_TOLD_CHARS_MAX, PROGRAM_TOLD_CHARS_MIN]) {
-    const asked = { ...request, messages: continued(request.messages, told, charactersMax) };
-    const toolUse = isOffered ? withCodeTool(request.toolUse, tool) : request.toolUse;
-    // With no tool left to call, calls in the conversation would only be imitated.
-    const messages = toolUse ? asked.messages : withResultsTold(asked.messages);
+  const hasResult = runResult.calls.some(({ result }) => result.output && !result.output.error);
+  const offersTool = session.hasRunsLeft() && !(repeatsCalls && hasResult);
+  for (const charactersMax of [PROMPT_PROGRAM_OUTPUT_CHARS_MAX, PROMPT_PROGRAM_OUTPUT_CHARS_MIN]) {
+    const extended = { ...request, messages: appendResults(request.messages, runResult, charactersMax) };
+    const toolUse = offersTool ? addCodeTool(request.toolUse, tool) : request.toolUse;
+    // Calls in the conversation lead the model to imitate them when it has no tool.
+    const messages = toolUse ? extended.messages : inlineToolResults(extended.messages);
     try {
-      return { generation: await turn.run({ ...plain, messages, ...(toolUse ? { toolUse } : {}) }), asked };
+      return {
+        generation: await answer.runModel({ ...plain, messages, ...(toolUse ? { toolUse } : {}) }),
+        continuedRequest: extended,
+      };
     } catch (error) {
       if (!(error instanceof ServiceError) || error.kind !== 'context-exceeded') throw error;
     }
   }
-  return { generation: undefined, asked: request };
+  return { generation: undefined, continuedRequest: request };
 }
 
-/** With what the model said, its calls, and what came of them. */
-function continued(messages: readonly Message[], { said, calls }: Told, charactersMax: number): readonly Message[] {
+/** Appends the assistant message with its calls and their results. */
+function appendResults(
+  messages: readonly Message[],
+  { assistantMessage, calls }: RelayResult,
+  charactersMax: number,
+): readonly Message[] {
   const last = messages.at(-1);
   const results = calls.map(({ call, result }): Message => ({
     role: 'tool',
-    content: [{ type: 'text', text: toldResult(result, charactersMax) }],
+    content: [{ type: 'text', text: formatCodeResult(result, charactersMax) }],
     toolCallId: call.id,
     name: call.name,
   }));
-  if (last?.role !== 'assistant' || last.partial !== true) return [...messages, said, ...results];
-  const { partial: _, ...begun } = last;
-  return [...messages.slice(0, -1), { ...said, ...begun, content: [...begun.content, ...said.content] }, ...results];
+  if (last?.role !== 'assistant' || last.partial !== true) return [...messages, assistantMessage, ...results];
+  const { partial: _, ...partialMessage } = last;
+  return [
+    ...messages.slice(0, -1),
+    { ...assistantMessage, ...partialMessage, content: [...partialMessage.content, ...assistantMessage.content] },
+    ...results,
+  ];
 }
 
-/** What is left of the caller's limits; undefined where nothing is. */
-function lessSpent(
+/** Subtracts used tokens from the caller's limits. Returns undefined when a limit is used up. */
+function getRemainingLimits(
   { maxTokens, maxTotalTokens }: GenerationRequest,
-  { answer, total: all }: Told['spent'],
+  { answerTokens, total: totalTokens }: RelayResult['tokens'],
 ): Pick<GenerationRequest, 'maxTokens' | 'maxTotalTokens'> | undefined {
-  const tokens = maxTokens === undefined ? undefined : maxTokens - answer;
-  const total = maxTotalTokens === undefined ? undefined : maxTotalTokens - all;
+  const tokens = maxTokens === undefined ? undefined : maxTokens - answerTokens;
+  const total = maxTotalTokens === undefined ? undefined : maxTotalTokens - totalTokens;
   if ((tokens ?? 1) <= 0 || (total ?? 1) <= 0) return undefined;
   return {
     ...(tokens === undefined ? {} : { maxTokens: tokens }),

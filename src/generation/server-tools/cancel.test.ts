@@ -2,21 +2,27 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../../test/until.ts';
 import type { CodeInterpreter } from '../../core/server-tools.ts';
-import { createHands, createInterpreter, eventsOf, found, SEARCH } from './__fixtures__/hands.ts';
-import type { HandsOptions } from './__fixtures__/hands.ts';
+import {
+  createTestServerTools,
+  createFakeInterpreter,
+  collectEvents,
+  createSearchResult,
+  SEARCH,
+} from './__fixtures__/test-server-tools.ts';
+import type { TestServerToolsOptions } from './__fixtures__/test-server-tools.ts';
 
-const QUERY = ['{"message": "asks for facts", "search": "Orsay"}'];
+const DECISION = ['{"message": "asks for facts", "search": "Orsay"}'];
 const HANG = { type: 'hang' } as const;
-const soon = (look: () => boolean): Promise<true> =>
-  until('what is to happen', { withinMs: 30_000 }, async () => look() || undefined);
+const waitUntil = (look: () => boolean): Promise<true> =>
+  until('what is to happen', { timeoutMs: 30_000 }, async () => look() || undefined);
 
 const CALL = '<tool_call>\n{"name": "code_interpreter", "arguments": {"code": "while True: pass"}}\n</tool_call>';
 
-/** Work that never ends by itself, and what became of it. */
+/** Work that never finishes, with counts of starts and aborts. */
 function createEndless() {
-  const state = { begun: 0, aborted: 0 };
+  const state = { started: 0, aborted: 0 };
   const endless = (_: unknown, signal: AbortSignal): Promise<never> => {
-    state.begun++;
+    state.started++;
     signal.addEventListener('abort', () => void state.aborted++);
     return new Promise(() => undefined);
   };
@@ -24,92 +30,92 @@ function createEndless() {
 }
 
 interface Case {
-  readonly options: HandsOptions;
-  readonly tools: Parameters<ReturnType<typeof createHands>['generate']>[0];
-  readonly isOn: () => boolean;
-  readonly isOver: () => boolean;
+  readonly options: TestServerToolsOptions;
+  readonly tools: Parameters<ReturnType<typeof createTestServerTools>['generate']>[0];
+  readonly isRunning: () => boolean;
+  readonly isAborted: () => boolean;
 }
 
 const CASES: Record<string, () => Case> = {
   'a search': () => {
     const { state, endless } = createEndless();
     return {
-      options: { script: [QUERY], search: endless },
+      options: { script: [DECISION], search: endless },
       tools: { search: SEARCH },
-      isOn: () => state.begun === 1,
-      isOver: () => state.aborted === 1,
+      isRunning: () => state.started === 1,
+      isAborted: () => state.aborted === 1,
     };
   },
   'a page': () => {
     const { state, endless } = createEndless();
     return {
       options: {
-        script: [QUERY, ['{"next": "read", "page": 1}']],
-        results: () => [found('Orsay', 'A museum.')],
+        script: [DECISION, ['{"next": "read", "page": 1}']],
+        results: () => [createSearchResult('Orsay', 'A museum.')],
         readPage: endless,
       },
       tools: { search: { ...SEARCH, strategy: 'agent-max' } },
-      isOn: () => state.begun === 1,
-      isOver: () => state.aborted === 1,
+      isRunning: () => state.started === 1,
+      isAborted: () => state.aborted === 1,
     };
   },
   'a program': () => {
     const { state, endless } = createEndless();
-    const { code, books } = createInterpreter(endless);
+    const { code, record } = createFakeInterpreter(endless);
     return {
       options: { script: [[CALL]], code },
       tools: { code: { fileIds: [] } },
-      isOn: () => state.begun === 1,
-      isOver: () => state.aborted === 1 && books.released === 1,
+      isRunning: () => state.started === 1,
+      isAborted: () => state.aborted === 1 && record.released === 1,
     };
   },
 };
 
-describe('a caller who goes', () => {
+describe('cancellation', () => {
   for (const [what, create] of Object.entries(CASES)) {
-    it(`ends ${what} at once, while it is waited for`, async () => {
-      const { options, tools, isOn, isOver } = create();
-      const hands = createHands(options);
-      const reading = hands.generate(tools).then(eventsOf);
-      await soon(isOn);
-      hands.caller.abort(new Error('gone'));
+    it(`aborts ${what} at once when the caller disconnects`, async () => {
+      const { options, tools, isRunning, isAborted } = create();
+      const harness = createTestServerTools(options);
+      const reading = harness.generate(tools).then(collectEvents);
+      await waitUntil(isRunning);
+      harness.caller.abort(new Error('gone'));
       await assert.rejects(reading, { message: 'gone' });
-      assert.ok(isOver());
-      assert.equal(hands.books.releases, hands.books.permits);
+      assert.ok(isAborted());
+      assert.equal(harness.records.releases, harness.records.permits);
     });
 
-    it(`ends ${what} at once by returning, and the reader gets its answer`, async () => {
-      const { options, tools, isOn, isOver } = create();
-      const hands = createHands(options);
-      const reader = (await hands.generate(tools)).batches[Symbol.asyncIterator]();
+    it(`aborts ${what} at once on return, and rejects the pending read`, async () => {
+      const { options, tools, isRunning, isAborted } = create();
+      const harness = createTestServerTools(options);
+      const reader = (await harness.generate(tools)).batches[Symbol.asyncIterator]();
       const reading = (async () => {
         for (;;) if ((await reader.next()).done) return;
       })();
       reading.catch(() => undefined);
-      await soon(isOn);
+      await waitUntil(isRunning);
       await reader.return?.();
       await assert.rejects(reading, { kind: 'cancelled' });
-      assert.ok(isOver());
+      assert.ok(isAborted());
     });
   }
 
-  it('ends the run of the model, also while none is reading', async () => {
-    for (const script of [[QUERY, ['It ', HANG]], [[HANG]]]) {
-      const hands = createHands({ script, results: () => [found('Orsay', 'A museum.')] });
-      const begun = hands.generate({ search: SEARCH });
-      begun.catch(() => undefined);
+  it('cancels the model run, even without a reader', async () => {
+    for (const script of [[DECISION, ['It ', HANG]], [[HANG]]]) {
+      const harness = createTestServerTools({ script, results: () => [createSearchResult('Orsay', 'A museum.')] });
+      const pending = harness.generate({ search: SEARCH });
+      pending.catch(() => undefined);
       if (script.length === 2) {
-        const reader = (await begun).batches[Symbol.asyncIterator]();
+        const reader = (await pending).batches[Symbol.asyncIterator]();
         for (let i = 0; i < 3; i++) await reader.next();
-        await soon(() => hands.asked.length === 2);
-      } else await soon(() => hands.asked.length === 1);
-      hands.caller.abort(new Error('gone'));
-      await soon(() => hands.ended.at(-1) === true);
-      assert.equal(hands.books.releases, hands.books.permits);
+        await waitUntil(() => harness.engineRequests.length === 2);
+      } else await waitUntil(() => harness.engineRequests.length === 1);
+      harness.caller.abort(new Error('gone'));
+      await waitUntil(() => harness.runsCancelled.at(-1) === true);
+      assert.equal(harness.records.releases, harness.records.permits);
     }
   });
 
-  it('gives a container back that opens too late', async () => {
+  it('releases a container that opens after the disconnect', async () => {
     const opening = Promise.withResolvers<void>();
     let released = 0;
     const code: CodeInterpreter = {
@@ -118,22 +124,22 @@ describe('a caller who goes', () => {
         return { id: 'c', run: () => Promise.reject(new Error('never')), release: () => void released++ };
       },
     };
-    const hands = createHands({ script: [['x']], code });
-    const begun = hands.generate({ code: { fileIds: [] } });
-    begun.catch(() => undefined);
-    await soon(() => hands.books.leases > 0);
-    hands.caller.abort(new Error('gone'));
+    const harness = createTestServerTools({ script: [['x']], code });
+    const pending = harness.generate({ code: { fileIds: [] } });
+    pending.catch(() => undefined);
+    await waitUntil(() => harness.records.leases > 0);
+    harness.caller.abort(new Error('gone'));
     opening.resolve();
-    await assert.rejects(begun);
-    await soon(() => released === 1);
+    await assert.rejects(pending);
+    await waitUntil(() => released === 1);
   });
 
-  it('before the first event is read holds nothing', async () => {
-    const { code, books } = createInterpreter(async () => ({}));
-    const hands = createHands({ script: [['a', HANG]], code });
-    const { batches } = await hands.generate({ code: { fileIds: [] } });
+  it('releases everything before the first event is read', async () => {
+    const { code, record } = createFakeInterpreter(async () => ({}));
+    const harness = createTestServerTools({ script: [['a', HANG]], code });
+    const { batches } = await harness.generate({ code: { fileIds: [] } });
     await batches[Symbol.asyncIterator]().return?.();
-    assert.equal(books.released, 1);
-    await soon(() => hands.ended.length === 1);
+    assert.equal(record.released, 1);
+    await waitUntil(() => harness.runsCancelled.length === 1);
   });
 });

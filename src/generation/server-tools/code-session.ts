@@ -1,104 +1,108 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { ANSWER_PROGRAMS_MAX, ANSWER_TOOLS_MS_MAX, PROGRAM_BYTES_MAX } from '../../core/limits.ts';
-import type { CodeFile, CodeInterpreter, CodeWish, ServerCallResult } from '../../core/server-tools.ts';
-import { failureOf } from './failure.ts';
-import type { Batch, Turn } from './turn.ts';
+import type { CodeFile, CodeInterpreter, CodeToolOptions, ServerCallResult } from '../../core/server-tools.ts';
+import { errorToFailure } from './error-to-failure.ts';
+import type { EventBatch, AnswerSession } from './answer-session.ts';
 
-/** Files of a caller's, as they lie for a program to read, until they are let go of. */
-export interface OpenedFiles {
+/** Files of the caller, placed where programs can read them until `release`. */
+export interface ProgramFiles {
   readonly files: readonly { readonly name: string; readonly path: string }[];
   release(): void;
 }
 
-/** @throws ServiceError `file-not-found` for one that is not this owner's. */
-export type OpenCallerFiles = (ids: readonly string[], owner: Owner) => Promise<OpenedFiles>;
+/** @throws ServiceError `file-not-found` for a file that the owner does not have. */
+export type OpenCallerFiles = (ids: readonly string[], owner: Owner) => Promise<ProgramFiles>;
 
-/** Keeps what a program wrote, for the caller to fetch. */
-export type KeepFile = (file: CodeFile, owner: Owner) => Promise<{ readonly fileId: string; readonly url: string }>;
+/** Stores a file that a program wrote, so that the caller can download it. */
+export type StoreFile = (file: CodeFile, owner: Owner) => Promise<{ readonly fileId: string; readonly url: string }>;
 
-export interface CodeNeeds {
+export interface CodeSessionDeps {
   readonly code: CodeInterpreter | undefined;
   readonly openCallerFiles: OpenCallerFiles | undefined;
-  readonly keepFile: KeepFile | undefined;
+  readonly storeFile: StoreFile | undefined;
 }
 
 type CodeResult = ServerCallResult & { readonly type: 'code' };
 
-/** Programs of one answer, in one container. */
+/** Runs the programs of one answer in one container. */
 export interface CodeSession {
-  /** A further program may run. Calls that held none count as well. */
-  hasUses(): boolean;
-  /** Runs it and tells of it; what came of it is handed to `then`. `undefined`: the call held none. */
-  run(program: string | undefined, then: (result: CodeResult) => void): AsyncGenerator<Batch>;
+  /** Whether another program may run. Calls without a program count, too. */
+  hasRunsLeft(): boolean;
+  /**
+   * Runs a program and yields its events. `undefined`: the call contained no program. `onResult` receives the result.
+   */
+  run(program: string | undefined, then: (result: CodeResult) => void): AsyncGenerator<EventBatch>;
 }
 
 /**
- * Opens the container before anything is told, so that a refusal has its real status; it is let go of when the turn is over.
- * @throws ServiceError `unsupported` where nothing runs programs, `overloaded`, `file-not-found`.
+ * Opens the container before the stream starts, so that a refusal gets its HTTP status. Closing the answer session
+ * releases it.
+ * @throws ServiceError `unsupported` when no code interpreter is configured, `overloaded`, `file-not-found`.
  */
-export async function openCode(
-  turn: Turn,
-  wish: CodeWish,
-  { code, openCallerFiles, keepFile }: CodeNeeds,
+export async function openCodeSession(
+  answer: AnswerSession,
+  options: CodeToolOptions,
+  { code, openCallerFiles, storeFile }: CodeSessionDeps,
 ): Promise<CodeSession> {
-  const { context } = turn;
+  const { context } = answer;
   const { owner, signal } = context;
-  if (!code) throw new ServiceError('unsupported', 'The code interpreter is switched off.');
-  const usesMax = Math.min(wish.usesMax ?? Infinity, ANSWER_PROGRAMS_MAX);
-  let opened: OpenedFiles | undefined;
-  if (wish.fileIds.length > 0) {
-    if (!openCallerFiles) throw new ServiceError('unsupported', 'Programs cannot be given files here.');
-    opened = await openCallerFiles(wish.fileIds, owner);
-    turn.onOver(opened.release);
+  if (!code) throw new ServiceError('unsupported', 'The code interpreter is disabled on this server.');
+  const usesMax = Math.min(options.usesMax ?? Infinity, ANSWER_PROGRAMS_MAX);
+  let callerFiles: ProgramFiles | undefined;
+  if (options.fileIds.length > 0) {
+    if (!openCallerFiles)
+      throw new ServiceError('unsupported', 'Input files for programs are not supported on this server.');
+    callerFiles = await openCallerFiles(options.fileIds, owner);
+    answer.onClose(callerFiles.release);
   }
   const container = await code.open(
-    { workspace: owner.workspace, containerId: wish.containerId, files: opened?.files ?? [] },
+    { workspace: owner.workspace, containerId: options.containerId, files: callerFiles?.files ?? [] },
     signal,
   );
-  turn.onOver(() => container.release());
-  let uses = 0;
+  answer.onClose(() => container.release());
+  let runs = 0;
 
   const runOnce = async (program: string | undefined): Promise<CodeResult> => {
-    const isSpent = uses >= usesMax;
-    uses++;
-    if (program === undefined) return failed('invalid-input', 'The call held no program.');
-    if (isSpent) return failed('too-many-uses', `An answer may run ${usesMax} programs.`);
+    const isLimitReached = runs >= usesMax;
+    runs++;
+    if (program === undefined) return createFailure('invalid-input', 'The call contains no program.');
+    if (isLimitReached) return createFailure('too-many-uses', `An answer may run at most ${usesMax} programs.`);
     if (Buffer.byteLength(program) > PROGRAM_BYTES_MAX)
-      return failed('too-long', `A program may have ${PROGRAM_BYTES_MAX} bytes.`);
+      return createFailure('too-long', `A program may have at most ${PROGRAM_BYTES_MAX} bytes.`);
     try {
-      const output = await turn.limited(ANSWER_TOOLS_MS_MAX, (limit) => container.run(program, limit));
-      turn.count('programs');
-      return { type: 'code', output: { ...output, files: await keptFiles(output.files) } };
+      const output = await answer.runWithTimeout(ANSWER_TOOLS_MS_MAX, (limit) => container.run(program, limit));
+      answer.countUse('programs');
+      return { type: 'code', output: { ...output, files: await storeFiles(output.files) } };
     } catch (error) {
       if (signal.aborted) throw error;
-      return { type: 'code', failure: failureOf(error) };
+      return { type: 'code', failure: errorToFailure(error) };
     }
   };
 
-  const keptFiles = async (files: readonly CodeFile[]): Promise<readonly CodeFile[]> => {
-    if (!keepFile) return files;
-    const kept: CodeFile[] = [];
+  const storeFiles = async (files: readonly CodeFile[]): Promise<readonly CodeFile[]> => {
+    if (!storeFile) return files;
+    const withStorage: CodeFile[] = [];
     for (const file of files)
-      kept.push(
-        await keepFile(file, owner).then(
-          (where) => ({ ...file, kept: where }),
+      withStorage.push(
+        await storeFile(file, owner).then(
+          (storedFile) => ({ ...file, stored: storedFile }),
           (error: unknown) => {
-            context.log.warn('a file that a program wrote could not be kept', {
+            context.log.warn('storing a program output file failed', {
               error: ServiceError.from(error).message,
             });
             return file;
           },
         ),
       );
-    return kept;
+    return withStorage;
   };
 
   return {
-    hasUses: () => uses < usesMax && turn.hasTime(),
+    hasRunsLeft: () => runs < usesMax && answer.hasToolTime(),
     async *run(program, then) {
-      const call = turn.begin({ type: 'code', code: program ?? '', containerId: container.id });
-      yield turn.opened(call.events);
+      const call = answer.startCall({ type: 'code', code: program ?? '', containerId: container.id });
+      yield answer.prependStart(call.events);
       const result = await runOnce(program);
       then(result);
       yield call.end(result);
@@ -106,7 +110,7 @@ export async function openCode(
   };
 }
 
-const failed = (code: 'invalid-input' | 'too-many-uses' | 'too-long', message: string): CodeResult => ({
+const createFailure = (code: 'invalid-input' | 'too-many-uses' | 'too-long', message: string): CodeResult => ({
   type: 'code',
   failure: { code, message },
 });

@@ -1,14 +1,14 @@
-import { PROGRAM_TOLD_CHARS_MAX } from '../../core/limits.ts';
+import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX } from '../../core/limits.ts';
 import type { Tool } from '../../core/message.ts';
-import type { ToolUse } from '../../core/request.ts';
+import type { ToolUseOptions } from '../../core/request.ts';
 import type { CodeOutput, ServerCallResult } from '../../core/server-tools.ts';
-import { asData, asOutput } from './as-data.ts';
-import { parseLoosely } from './ask-form.ts';
-import { cutMiddle } from './conversation-digest.ts';
+import { neutralizeText, neutralizeProgramOutput } from './neutralize-text.ts';
+import { parseEmbeddedJson } from './generate-object.ts';
+import { truncateMiddle } from './conversation-digest.ts';
 
-/** What the model calls to run a program; a caller's tool of that name keeps it. */
-export function codeTool(callers: readonly Tool[]): Tool {
-  const names = new Set(callers.map(({ name }) => name));
+/** Creates the tool with which the model runs programs. Its name differs from the names of the caller's tools. */
+export function createCodeTool(callerTools: readonly Tool[]): Tool {
+  const names = new Set(callerTools.map(({ name }) => name));
   let name = 'code_interpreter';
   for (let number = 2; names.has(name); number++) name = `code_interpreter_${number}`;
   return {
@@ -25,47 +25,54 @@ export function codeTool(callers: readonly Tool[]): Tool {
   };
 }
 
-/** The caller's tools with ours. A call that the caller demands is one of the caller's own: ours is no answer to that. */
-export function withCodeTool(toolUse: ToolUse | undefined, tool: Tool): ToolUse | undefined {
-  if (!toolUse) return { tools: [tool], choice: 'auto', isParallel: false, streamsComplex: false };
+/**
+ * Adds the code tool to the caller's tools. Undefined when the caller forces a call: it must be one of the caller's
+ * tools.
+ */
+export function addCodeTool(toolUse: ToolUseOptions | undefined, tool: Tool): ToolUseOptions | undefined {
+  if (!toolUse) return { tools: [tool], choice: 'auto', isParallel: false, streamsComplexArguments: false };
   return toolUse.choice === 'auto' ? { ...toolUse, tools: [...toolUse.tools, tool] } : undefined;
 }
 
-/** The program in a call's arguments; undefined where there is none. Without a grammar some models write it bare. */
-export function programOf(argumentsText: string): string | undefined {
-  const value = parseLoosely(argumentsText);
+/**
+ * Reads the program from a call's arguments; undefined when there is none. Without a grammar some models write it
+ * without JSON.
+ */
+export function parseProgram(argumentsText: string): string | undefined {
+  const value = parseEmbeddedJson(argumentsText);
   if (typeof value === 'object' && value !== null) {
     const texts = Object.values(value).filter((each) => typeof each === 'string');
     const { code } = { code: undefined, ...value } as Record<string, unknown>;
     const program = typeof code === 'string' ? code : texts.length === 1 ? texts[0] : undefined;
-    return program?.trim() ? withoutFence(program) : undefined;
+    return program?.trim() ? removeFence(program) : undefined;
   }
   const text = argumentsText.trim();
-  return text === '' || text.startsWith('{') ? undefined : withoutFence(text);
+  return text === '' || text.startsWith('{') ? undefined : removeFence(text);
 }
 
-const withoutFence = (text: string): string => /^\s*```\w*\n(.*?)\n?```\s*$/s.exec(text)?.[1] ?? text;
+const removeFence = (text: string): string => /^\s*```\w*\n(.*?)\n?```\s*$/s.exec(text)?.[1] ?? text;
 
-/** What the model is told of a program that ran, or did not. */
-export function toldResult(result: ServerCallResult & { readonly type: 'code' }, charactersMax: number): string {
+/** Formats the result of a program for the model. */
+export function formatCodeResult(result: ServerCallResult & { readonly type: 'code' }, charactersMax: number): string {
   const { output, failure } = result;
-  if (failure) return `The program was not run: ${asData(failure.message)}`;
+  if (failure) return `The program was not run: ${neutralizeText(failure.message)}`;
   if (!output) return NO_OUTPUT;
-  const told = linesOf(output).join('\n');
-  return told === '' ? NO_OUTPUT : cutMiddle(told, charactersMax);
+  const lines = formatOutputLines(output).join('\n');
+  return lines === '' ? NO_OUTPUT : truncateMiddle(lines, charactersMax);
 }
 
 const NO_OUTPUT = '(The program ended and printed nothing.)';
 
-/** What a program prints may come from anywhere. */
-function linesOf({ stdout, stderr, value, error, files, isCut }: CodeOutput): string[] {
-  const said = (text: string): string => asOutput(cutMiddle(text, PROGRAM_TOLD_CHARS_MAX)).trimEnd();
+/** Program output may contain text of any origin, so it is neutralized. */
+function formatOutputLines({ stdout, stderr, value, error, files, isTruncated }: CodeOutput): string[] {
+  const neutralize = (text: string): string =>
+    neutralizeProgramOutput(truncateMiddle(text, PROMPT_PROGRAM_OUTPUT_CHARS_MAX)).trimEnd();
   return [
-    said(stdout),
-    ...(value === undefined ? [] : [said(value)]),
-    ...(stderr.trim() === '' ? [] : [`stderr: ${said(stderr)}`]),
-    ...(error ? [`error: ${said(error.message)}`] : []),
-    ...(files.length === 0 ? [] : [`files written: ${files.map(({ name }) => said(name)).join(', ')}`]),
-    ...(isCut ? ['(some of it was left out)'] : []),
+    neutralize(stdout),
+    ...(value === undefined ? [] : [neutralize(value)]),
+    ...(stderr.trim() === '' ? [] : [`stderr: ${neutralize(stderr)}`]),
+    ...(error ? [`error: ${neutralize(error.message)}`] : []),
+    ...(files.length === 0 ? [] : [`files written: ${files.map(({ name }) => neutralize(name)).join(', ')}`]),
+    ...(isTruncated ? ['(some of it was left out)'] : []),
   ].filter((line) => line !== '');
 }

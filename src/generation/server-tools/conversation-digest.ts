@@ -1,37 +1,39 @@
 import { DECISION_HISTORY_CHARS_MAX, DECISION_QUESTION_CHARS_MAX } from '../../core/limits.ts';
-import { textOf } from '../../core/message.ts';
+import { getMessageText } from '../../core/message.ts';
 import type { Message } from '../../core/message.ts';
 
-/** What a decision about tools is made on: not more of a conversation than it takes. */
-export interface Digest {
-  /** What the user said last, cut in the middle where it is long; '' where no user said anything. */
+/** Short form of a conversation for decisions about server tools. */
+export interface ConversationDigest {
+  /** The last user message, truncated in the middle; empty without a user message. */
   readonly question: string;
-  /** The question with a little of what was said before it. */
-  readonly told: string;
+  /** The question with a few earlier messages. */
+  readonly promptText: string;
 }
 
-/** Only what users and the model said: tools' results are others' words. */
-export function digestOf(messages: readonly Message[]): Digest {
+/** Uses user and assistant messages only: tool results are third-party text. */
+export function createDigest(messages: readonly Message[]): ConversationDigest {
   const at = messages.findLastIndex(({ role }) => role === 'user');
-  const asked = messages[at];
-  if (!asked) return { question: '', told: '' };
-  const question = cutMiddle(textOf(asked).trim(), DECISION_QUESTION_CHARS_MAX);
-  const before = messages
+  const lastUserMessage = messages[at];
+  if (!lastUserMessage) return { question: '', promptText: '' };
+  const question = truncateMiddle(getMessageText(lastUserMessage).trim(), DECISION_QUESTION_CHARS_MAX);
+  const earlierMessages = messages
     .slice(0, at)
-    .filter((message) => (message.role === 'user' || message.role === 'assistant') && textOf(message).trim() !== '')
-    .slice(-TURNS_MAX)
+    .filter(
+      (message) => (message.role === 'user' || message.role === 'assistant') && getMessageText(message).trim() !== '',
+    )
+    .slice(-EARLIER_MESSAGES_MAX)
     .map((message) => {
-      const who = message.role === 'user' ? 'User' : 'Assistant';
-      return `${who}: ${cutMiddle(textOf(message).trim(), DECISION_HISTORY_CHARS_MAX / TURNS_MAX)}`;
+      const speaker = message.role === 'user' ? 'User' : 'Assistant';
+      return `${speaker}: ${truncateMiddle(getMessageText(message).trim(), DECISION_HISTORY_CHARS_MAX / EARLIER_MESSAGES_MAX)}`;
     });
-  const earlier = before.length === 0 ? '' : `Earlier in the conversation:\n${before.join('\n')}\n\n`;
-  return { question, told: `${earlier}Message: ${question}` };
+  const earlier = earlierMessages.length === 0 ? '' : `Earlier in the conversation:\n${earlierMessages.join('\n')}\n\n`;
+  return { question, promptText: `${earlier}Message: ${question}` };
 }
 
-const TURNS_MAX = 4;
+const EARLIER_MESSAGES_MAX = 4;
 
-/** Questions stand at the beginning or at the end of what is said with them. */
-export function cutMiddle(text: string, charactersMax: number): string {
+/** Truncates the middle, because a question stands at the start or the end of its message. */
+export function truncateMiddle(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
   const half = Math.floor((charactersMax - GAP.length) / 2);
   return text.slice(0, half).toWellFormed() + GAP + text.slice(-half).toWellFormed();

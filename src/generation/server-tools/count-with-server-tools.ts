@@ -1,13 +1,15 @@
 import type { CountPrompt } from '../count-prompt.ts';
-import { codeTool } from './code-tool.ts';
-import { offering, unofferedIn } from './offered-request.ts';
+import { createCodeTool } from './code-tool.ts';
+import { toModelRequest, findIgnoredServerTools } from './model-request.ts';
 
-/** The same count for requests that let the model use something here, before anything is found: with the tool that runs programs. */
+/**
+ * Wraps `countPrompt` for requests with server tools: counts the prompt with the code tool and without search results.
+ */
 export const createCountWithServerTools =
   (countPrompt: CountPrompt): CountPrompt =>
   async (request, on, context) => {
     if (!request.serverTools) return await countPrompt(request, on, context);
-    const tool = request.serverTools.code ? codeTool(request.toolUse?.tools ?? []) : undefined;
-    const { tokens, ignored } = await countPrompt(offering(request, tool), on, context);
-    return { tokens, ignored: [...ignored, ...unofferedIn(request)] };
+    const tool = request.serverTools.code ? createCodeTool(request.toolUse?.tools ?? []) : undefined;
+    const { tokens, ignored } = await countPrompt(toModelRequest(request, tool), on, context);
+    return { tokens, ignored: [...ignored, ...findIgnoredServerTools(request)] };
   };

@@ -1,81 +1,82 @@
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { ReadPage, Search, ServerTools } from '../../core/server-tools.ts';
+import type { ReadPage, Search, ServerToolOptions } from '../../core/server-tools.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createWithCitations } from '../citations/with-citations.ts';
+import { createCitationFilter } from '../citations/citation-filter.ts';
 import type { Generate, Generation } from '../generation.ts';
 import { answerWithPrograms } from './answer-with-programs.ts';
-import { openCode } from './code-session.ts';
-import type { CodeNeeds } from './code-session.ts';
-import { codeTool, withCodeTool } from './code-tool.ts';
-import { offering, unofferedIn } from './offered-request.ts';
-import { digestOf } from './conversation-digest.ts';
-import type { Examine, Examined } from './examine.ts';
-import { gather } from './gather.ts';
-import { materialRoom } from './material-room.ts';
-import { withMaterial } from './source-prompt.ts';
+import { openCodeSession } from './code-session.ts';
+import type { CodeSessionDeps } from './code-session.ts';
+import { createCodeTool, addCodeTool } from './code-tool.ts';
+import { toModelRequest, findIgnoredServerTools } from './model-request.ts';
+import { createDigest } from './conversation-digest.ts';
+import type { ExamineRequest, RequestExamination } from './examine-request.ts';
+import { gatherMaterial } from './gather-material.ts';
+import { getMaterialCharsMax } from './material-budget.ts';
+import { addMaterial } from './source-prompt.ts';
 import type { Material } from './source-prompt.ts';
-import { tellRun } from './tell-run.ts';
-import { createTurn } from './turn.ts';
-import type { Batch, Turn } from './turn.ts';
+import { relayRun } from './relay-run.ts';
+import { createAnswerSession } from './answer-session.ts';
+import type { EventBatch, AnswerSession } from './answer-session.ts';
 
-export interface ServerToolNeeds extends CodeNeeds {
+export interface ServerToolDeps extends CodeSessionDeps {
   readonly generate: Generate;
-  readonly examine: Examine;
-  /** Absent: nothing can be searched, and a wish for it is refused. */
+  readonly examine: ExamineRequest;
+  /** Undefined: requests with web search are refused. */
   readonly search: Search | undefined;
-  /** Absent: a wish for pages is refused; searches that would read some do without. */
+  /** Undefined: requests with page reading are refused, and searches that would read pages skip that. */
   readonly readPage: ReadPage | undefined;
   readonly clock: Clock;
-  /** Of calls on our side. */
+  /** Creates the id of a server call. */
   readonly newId: () => string;
 }
 
 /**
- * The same generation for requests that let the model search, read pages and run programs while it answers: one stream of
- * several runs of the model, with the work between them told in its place. A request without such wishes is none of its business.
+ * Wraps `generate` for requests whose model may search, read pages and run programs: one stream of several model runs,
+ * with the server calls between them. Other requests pass through.
  *
- * This resolves when there is something to tell, so that what refuses a request before has its real status; what fails later
- * breaks the stream off, but for tools: their failures are told, and the answer goes on.
+ * Resolves when the first events exist, so that an earlier refusal gets its HTTP status. Later failures end the stream,
+ * except failures of tools, which become results.
  *
- * @throws ServiceError as a generation; `unsupported` for a wish that nothing here can fulfil; `invalid-request` for several
- *   answers (n) of which each would run programs.
+ * @throws ServiceError as a generation does; `unsupported` for a server tool that is not configured; `invalid-request`
+ * for several answers (n) with the code interpreter.
  */
-export function createGenerateWithServerTools(needs: ServerToolNeeds): Generate {
-  const { generate, examine } = needs;
+export function createGenerateWithServerTools(deps: ServerToolDeps): Generate {
+  const { generate, examine } = deps;
   return async (request, on, context) => {
     const { serverTools } = request;
     if (!serverTools) return await generate(request, on, context);
-    checkWishes(serverTools, request, needs);
-    const turn = createTurn({ ...needs, request, on, context });
+    checkToolsAvailable(serverTools, request, deps);
+    const answer = createAnswerSession({ ...deps, request, on, context });
     try {
-      const tool = serverTools.code ? codeTool(request.toolUse?.tools ?? []) : undefined;
-      const examined = await examine(offering(request, tool), on, turn.context);
+      const tool = serverTools.code ? createCodeTool(request.toolUse?.tools ?? []) : undefined;
+      const examination = await examine(toModelRequest(request, tool), on, answer.context);
       const ignored = [
-        ...examined.ignored,
-        ...(hasUnwrittenMarks(request) ? ['search_options.enable_citation'] : []),
-        ...unofferedIn(request),
+        ...examination.ignored,
+        ...(ignoresCitations(request) ? ['search_options.enable_citation'] : []),
+        ...findIgnoredServerTools(request),
       ];
-      const source = answered(turn, examined, needs);
-      const first = await source.next();
-      if (first.done) throw new ServiceError('internal', 'An answer without a beginning.');
-      return { batches: stream(first.value, source, turn), ignored };
+      const events = runAnswer(answer, examination, deps);
+      const first = await events.next();
+      if (first.done) throw new ServiceError('internal', 'An answer produced no events.');
+      return { batches: createEventStream(first.value, events, answer), ignored };
     } catch (error) {
-      turn.abort();
+      answer.abort();
       throw error;
     }
   };
 }
 
-/** @throws ServiceError for what cannot be fulfilled, before any work. */
-function checkWishes(
-  { search: searchWish, pages, code }: ServerTools,
+/** @throws ServiceError when a requested tool is not configured or cannot be combined with the request. */
+function checkToolsAvailable(
+  { search: searchOptions, pages, code }: ServerToolOptions,
   { choices }: GenerationRequest,
-  { search, readPage }: ServerToolNeeds,
+  { search, readPage }: ServerToolDeps,
 ): void {
-  if (searchWish && !search)
-    throw new ServiceError('unsupported', 'Web search is not set up here.', { param: 'enable_search' });
-  if (pages && !readPage) throw new ServiceError('unsupported', 'Pages cannot be read here.', { param: 'tools' });
+  if (searchOptions && !search)
+    throw new ServiceError('unsupported', 'Web search is not configured on this server.', { param: 'enable_search' });
+  if (pages && !readPage)
+    throw new ServiceError('unsupported', 'Page reading is not configured on this server.', { param: 'tools' });
   if (code && choices > 1)
     throw new ServiceError(
       'invalid-request',
@@ -86,87 +87,104 @@ function checkWishes(
     );
 }
 
-/** In JSON a mark would be an error, and what looks like one is a list. */
-function hasUnwrittenMarks({ outputFormat, serverTools }: GenerationRequest): boolean {
+/** Reports that citation marks are left out: in JSON they would be syntax errors, and number lists look like marks. */
+function ignoresCitations({ outputFormat, serverTools }: GenerationRequest): boolean {
   const form = serverTools?.search?.citations;
   return outputFormat !== undefined && form !== undefined && form !== 'attached';
 }
 
-async function* answered(turn: Turn, examined: Examined, needs: ServerToolNeeds): AsyncGenerator<Batch> {
-  const { request } = turn;
+async function* runAnswer(
+  answer: AnswerSession,
+  examination: RequestExamination,
+  deps: ServerToolDeps,
+): AsyncGenerator<EventBatch> {
+  const { request } = answer;
   const { search, code } = request.serverTools ?? {};
-  const session = code ? await openCode(turn, code, needs) : undefined;
-  const material = yield* gather(turn, needs);
-  const citing =
-    material.isSearched && !request.outputFormat ? createWithCitations(material.sources, search?.citations) : undefined;
-  const tool = session ? codeTool(request.toolUse?.tools ?? []) : undefined;
-  const { generation, asked } = await startAnswer(turn, { material, examined, tool });
-  if (session && tool && withCodeTool(request.toolUse, tool)) {
-    const { repeatsCalls } = examined;
-    yield* answerWithPrograms(turn, { first: generation, request: asked, session, tool, repeatsCalls, citing });
+  const codeSession = code ? await openCodeSession(answer, code, deps) : undefined;
+  const material = yield* gatherMaterial(answer, deps);
+  const citationFilter =
+    material.isSearched && !request.outputFormat
+      ? createCitationFilter(material.sources, search?.citations)
+      : undefined;
+  const tool = codeSession ? createCodeTool(request.toolUse?.tools ?? []) : undefined;
+  const { generation, answerRequest } = await startAnswer(answer, { material, examined: examination, tool });
+  if (codeSession && tool && addCodeTool(request.toolUse, tool)) {
+    const { repeatsCalls } = examination;
+    yield* answerWithPrograms(answer, {
+      first: generation,
+      request: answerRequest,
+      session: codeSession,
+      tool,
+      repeatsCalls,
+      citationFilter,
+    });
     return;
   }
-  yield* tellRun(turn, generation, { code: undefined, citing });
-  turn.over();
-  yield [{ type: 'end', usage: turn.usage() }];
+  yield* relayRun(answer, generation, { code: undefined, citationFilter });
+  answer.close();
+  yield [{ type: 'end', usage: answer.usage() }];
 }
 
-interface Start {
+interface AnswerStart {
   readonly material: Material;
-  readonly examined: Examined;
-  readonly tool: ReturnType<typeof codeTool> | undefined;
+  readonly examined: RequestExamination;
+  readonly tool: ReturnType<typeof createCodeTool> | undefined;
 }
 
-/** With as much of what was found as there is room for: no caller is refused for the length of what we have added. */
+/** Starts the answer with as much material as fits: added material must never make a request exceed the context. */
 async function startAnswer(
-  turn: Turn,
-  { material, examined, tool }: Start,
-): Promise<{ readonly generation: Generation; readonly asked: GenerationRequest }> {
-  const { request } = turn;
-  const { question } = digestOf(request.messages);
+  answer: AnswerSession,
+  { material, examined, tool }: AnswerStart,
+): Promise<{ readonly generation: Generation; readonly answerRequest: GenerationRequest }> {
+  const { request } = answer;
+  const { question } = createDigest(request.messages);
   const form = request.outputFormat ? undefined : request.serverTools?.search?.citations;
   const sample = material.sources.map(({ passage }) => passage.slice(0, SAMPLE_CHARS)).join('');
-  let charactersMax = material.isSearched ? materialRoom(request, examined, sample) : 0;
+  let charactersMax = material.isSearched ? getMaterialCharsMax(request, examined, sample) : 0;
   for (;;) {
-    const messages = withMaterial(request.messages, material, { question, form, charactersMax });
-    const asked = { ...request, messages };
+    const messages = addMaterial(request.messages, material, { question, form, charactersMax });
+    const answerRequest = { ...request, messages };
     try {
-      return { generation: await turn.run(offering(asked, tool)), asked };
+      return { generation: await answer.runModel(toModelRequest(answerRequest, tool)), answerRequest };
     } catch (error) {
       const isTooLong = error instanceof ServiceError && error.kind === 'context-exceeded';
       if (!isTooLong || charactersMax === 0) throw error;
-      charactersMax = charactersMax < ROOM_CHARS_MIN ? 0 : Math.floor(charactersMax / 2);
+      charactersMax = charactersMax < MATERIAL_CHARS_MIN ? 0 : Math.floor(charactersMax / 2);
     }
   }
 }
 
 const SAMPLE_CHARS = 200;
 
-/** Ours: less room is none. */
-const ROOM_CHARS_MIN = 600;
+/** Below this capacity, no material is added. */
+const MATERIAL_CHARS_MIN = 600;
 
-/** By hand, as the runs themselves: `return` has to work at once, while a `next` waits and before the first one. */
-const stream = (first: Batch, source: AsyncGenerator<Batch>, turn: Turn): Generation['batches'] => ({
+/** Iterates by hand: `return` must abort at once, even while `next` is pending or before the first `next`. */
+const createEventStream = (
+  first: EventBatch,
+  events: AsyncGenerator<EventBatch>,
+  answer: AnswerSession,
+): Generation['batches'] => ({
   [Symbol.asyncIterator]() {
-    let waiting: Batch | undefined = first;
+    let buffered: EventBatch | undefined = first;
     return {
       async next() {
-        if (waiting) {
-          const value = waiting;
-          waiting = undefined;
+        if (buffered) {
+          const value = buffered;
+          buffered = undefined;
           return { done: false, value };
         }
         try {
-          const step = await source.next();
-          if (step.done === true) turn.over();
+          const step = await events.next();
+          if (step.done === true) answer.close();
           return step.done === true ? { done: true, value: undefined } : step;
         } catch (error) {
-          turn.abort();
+          answer.abort();
           throw error;
         }
       },
       async return() {
-        turn.abort();
+        answer.abort();
         return { done: true, value: undefined };
       },
     };

@@ -1,110 +1,121 @@
 import { REPEATED_LINE_CHARS_MAX } from '../../core/limits.ts';
-import { lookFor } from './line-pattern.ts';
-import type { LinePattern, Look, Verdict } from './line-pattern.ts';
-import { createOpenText } from './open-text.ts';
-import type { Seen } from './seen-text.ts';
+import { matchLinePattern } from './line-pattern.ts';
+import type { LinePattern, EndDetector, MatchState } from './line-pattern.ts';
+import { createMultilineStringTracker } from './multiline-string-tracker.ts';
+import type { TextWindow } from './text-window.ts';
 
-/** What surrounds a gap. */
+/** The text around a gap that the model fills. */
 interface Gap {
   readonly prefix: string;
   readonly suffix: string;
 }
 
-/** Lines that go on with what was begun before the block, or stand at the left wherever they are, in whatever language. */
-const GOES_ON =
+/** Matches lines that continue a statement begun before the block, or stand unindented anywhere, in any language. */
+const CONTINUATION =
   /^(?:[)\]}#]|<\/|\/\/|(?:end|else|elif|elsif|elseif|except|finally|catch|rescue|ensure|case|default|fi|done|esac)\b)/;
 
-/** No word of those above is longer. */
-const WORD_CHARS_MAX = 9;
+/** Length of the longest word in CONTINUATION. */
+const CONTINUATION_WORD_CHARS_MAX = 9;
 
-/** A line that only says what it is called. */
+/** Matches a line that is only a label. */
 const LABEL = /^\w+:\s*$/;
 
-/** What may become one. Names are shorter. */
-const LABEL_BEGUN = /^\w{1,80}(?::\s{0,80})?$/;
+/** Matches text that may become a label; names are assumed to have at most 80 characters. */
+const LABEL_PREFIX = /^\w{1,80}(?::\s{0,80})?$/;
 
 /**
- * Finds where a filling leaves the block that the gap lies in, because the text after the gap does so itself: a line indented
- * no further than the next one there, unless it closes what the block belongs to, or is part of a string of several lines.
- * Undefined where no line comes after.
+ * Detects where a filling leaves the block that contains the gap: at a line indented no further than the next line
+ * after the gap, which leaves the block too. Lines that close a statement of the block, or are inside a multiline
+ * string, do not count.
  *
- * For one choice: on an empty line it is the first line of the filling that says how far the block is indented.
+ * The detector serves one choice: for a gap on an empty line, the filling's first line determines the indentation.
+ *
+ * @returns undefined when no line follows the gap.
  */
-export function createBlockEnd({ prefix, suffix }: Gap): Look | undefined {
+export function createBlockEndDetector({ prefix, suffix }: Gap): EndDetector | undefined {
   const line = prefix.slice(prefix.lastIndexOf('\n') + 1);
-  const next = nextLine(line, suffix);
+  const next = findNextLine(line, suffix);
   if (next === undefined) return undefined;
-  const outside = indentOf(next).length;
+  const indentOutside = getIndent(next).length;
   const closing = next.trim().slice(0, REPEATED_LINE_CHARS_MAX);
   const isLong = closing.length < next.trim().length;
-  let inside = line === '' ? undefined : indentOf(line).length;
+  let indentInside = line === '' ? undefined : getIndent(line).length;
 
-  const open = createOpenText();
-  for (const character of prefix) open.take(character);
-  let taken = 0;
-  // Of a text that was seen before, the last character may not have been taken: nothing was looked for behind it.
-  const takeUpTo = ({ text, from, before }: Seen, at: number): void => {
-    for (; taken < from + at; taken++) open.take(text[taken - from] ?? before);
+  const multilineString = createMultilineStringTracker();
+  for (const character of prefix) multilineString.push(character);
+  let readCount = 0;
+  // The last character of an earlier window may be unread: no detection started after it.
+  const readUpTo = ({ text, start, previousCharacter }: TextWindow, at: number): void => {
+    for (; readCount < start + at; readCount++) multilineString.push(text[readCount - start] ?? previousCharacter);
   };
 
-  const leaves = ({ text, isLast }: Seen, from: number): Verdict => {
-    // What is longer than anything compared says no more.
-    const behind = text.slice(from, from + 2 * REPEATED_LINE_CHARS_MAX);
-    const end = behind.indexOf('\n');
-    const isWhole = end >= 0 || isLast;
-    const said = end < 0 ? behind : behind.slice(0, end);
-    if (!isWhole && said.length <= WORD_CHARS_MAX) return 'open';
-    if (!GOES_ON.test(said)) {
-      if (!isWhole && LABEL_BEGUN.test(said)) return 'open';
-      return LABEL.test(said) ? 'no' : 'found';
+  const detectBlockEnd = ({ text, isComplete }: TextWindow, from: number): MatchState => {
+    // Compared texts are never longer than this.
+    const ahead = text.slice(from, from + 2 * REPEATED_LINE_CHARS_MAX);
+    const end = ahead.indexOf('\n');
+    const isWhole = end >= 0 || isComplete;
+    const lineText = end < 0 ? ahead : ahead.slice(0, end);
+    if (!isWhole && lineText.length <= CONTINUATION_WORD_CHARS_MAX) return 'open';
+    if (!CONTINUATION.test(lineText)) {
+      if (!isWhole && LABEL_PREFIX.test(lineText)) return 'open';
+      return LABEL.test(lineText) ? 'no' : 'found';
     }
-    if (isLong && said.startsWith(closing)) return 'found';
-    if (!isLong && said.trimEnd() === closing) return isWhole ? 'found' : 'open';
-    return !isWhole && closing.startsWith(said) ? 'open' : 'no';
+    if (isLong && lineText.startsWith(closing)) return 'found';
+    if (!isLong && lineText.trimEnd() === closing) return isWhole ? 'found' : 'open';
+    return !isWhole && closing.startsWith(lineText) ? 'open' : 'no';
   };
 
   return (seen, at) => {
-    takeUpTo(seen, at);
-    const { text, before, isLast } = seen;
-    const isStart = before === '' && at === 0;
-    const first = seen.blankEnd(at);
+    readUpTo(seen, at);
+    const { text, previousCharacter, isComplete } = seen;
+    const isStart = previousCharacter === '' && at === 0;
+    const first = seen.getBlankEnd(at);
     if (!isStart && first === at) return 'no';
-    if (first === text.length) return isLast ? 'no' : 'open';
-    const from = seen.lineStart(at);
-    if (isStart) inside ??= first - (from ?? 0);
-    if (from === undefined || inside === undefined || inside <= outside || first - from > outside) return 'no';
-    return open.isOpen() ? 'no' : leaves(seen, first);
+    if (first === text.length) return isComplete ? 'no' : 'open';
+    const from = seen.getLineStart(at);
+    if (isStart) indentInside ??= first - (from ?? 0);
+    if (
+      from === undefined ||
+      indentInside === undefined ||
+      indentInside <= indentOutside ||
+      first - from > indentOutside
+    )
+      return 'no';
+    return multilineString.isInside() ? 'no' : detectBlockEnd(seen, first);
   };
 }
 
 /**
- * Finds the rest of the gap's line and the next one, however short: `;` and `}` are a repetition where they end the block.
- * Undefined where the line has no rest, or the next one does not leave the block.
+ * Detects the rest of the gap's line followed by the next line, however short: `;` and `}` are a repetition when they
+ * end the block.
+ * @returns undefined when the line has no rest, or the next line does not leave the block.
  */
-export function closingOf({ prefix, suffix }: Gap): Look | undefined {
+export function createClosingDetector({ prefix, suffix }: Gap): EndDetector | undefined {
   const line = prefix.slice(prefix.lastIndexOf('\n') + 1);
   const rest = /^[^\n]*/.exec(suffix)?.[0].trimEnd() ?? '';
-  const next = nextLine(line, suffix);
+  const next = findNextLine(line, suffix);
   if (line === '' || rest === '' || next === undefined) return undefined;
-  const indent = indentOf(next);
-  if (indent.length >= indentOf(line).length) return undefined;
-  const pattern = closingPattern(rest, indent, next.trim());
-  return (seen, at) => lookFor(pattern, seen, at);
+  const indent = getIndent(next);
+  if (indent.length >= getIndent(line).length) return undefined;
+  const pattern = createClosingPattern(rest, indent, next.trim());
+  return (seen, at) => matchLinePattern(pattern, seen, at);
 }
 
-/** What is too long to be written by chance says enough by its beginning. */
-function closingPattern(rest: string, indent: string, next: string): LinePattern {
+/** A rest that is too long to occur by chance is compared only up to the maximum length. */
+function createClosingPattern(rest: string, indent: string, next: string): LinePattern {
   const [first, last] = [rest, next].map((each) => each.slice(0, REPEATED_LINE_CHARS_MAX));
   if (first === undefined || last === undefined || first !== rest)
     return { parts: [rest.slice(0, REPEATED_LINE_CHARS_MAX)], endsLine: false, partsAtEnd: Infinity };
   return { parts: [rest, { indent }, last], endsLine: last === next, partsAtEnd: 3 };
 }
 
-/** The first line after the gap that says something. On an empty line it may begin in the gap itself. */
-const nextLine = (line: string, suffix: string): string | undefined =>
+/**
+ * Returns the first line after the gap that is not blank. When the gap is on an empty line, its own line counts too.
+ */
+const findNextLine = (line: string, suffix: string): string | undefined =>
   suffix
     .split('\n')
     .slice(line === '' ? 0 : 1)
     .find((each) => each.trim() !== '');
 
-const indentOf = (line: string): string => /^\s*/.exec(line)?.[0] ?? '';
+const getIndent = (line: string): string => /^\s*/.exec(line)?.[0] ?? '';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent, FinishReason } from '../../core/event.ts';
-import { createCallArguments } from './call-arguments.ts';
-import type { CallArgumentsNeeds } from './call-arguments.ts';
+import { createCallArgumentsStage } from './call-arguments.ts';
+import type { CallArgumentsOptions } from './call-arguments.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
@@ -17,23 +17,23 @@ const call = (index: number, name: string): ChoiceEvent => ({
 const args = (index: number, text: string): ChoiceEvent => ({ type: 'tool-arguments', choice: 0, index, text });
 const end = (reason: FinishReason): ChoiceEvent => ({ type: 'choice-end', choice: 0, reason });
 
-const PLAIN: CallArgumentsNeeds = {
-  isHeld: () => false,
-  isLoose: false,
-  isFree: () => false,
-  problemOf: () => undefined,
-  verify: () => assert.fail('there is nothing to wait for'),
+const PLAIN: CallArgumentsOptions = {
+  isBuffered: () => false,
+  lacksGrammar: false,
+  isUnconstrained: () => false,
+  checkArguments: () => undefined,
+  holdBatch: () => assert.fail('there is nothing to wait for'),
 };
 
-const run = (events: readonly ChoiceEvent[], needs: Partial<CallArgumentsNeeds> = {}): ChoiceEvent[] => {
+const run = (events: readonly ChoiceEvent[], needs: Partial<CallArgumentsOptions> = {}): ChoiceEvent[] => {
   const out: ChoiceEvent[] = [];
-  const stage = createCallArguments({ ...PLAIN, ...needs });
+  const stage = createCallArgumentsStage({ ...PLAIN, ...needs });
   for (const event of events) stage.push(event, (passed) => out.push(passed));
   stage.end((passed) => out.push(passed));
   return out;
 };
 
-describe('arguments of calls', () => {
+describe('createCallArgumentsStage', () => {
   const two = [
     call(0, 'f'),
     args(0, '{"a"'),
@@ -44,25 +44,28 @@ describe('arguments of calls', () => {
     end('tool-calls'),
   ];
 
-  it('are told as they come', () => {
+  it('emits arguments as they arrive', () => {
     assert.deepEqual(run(two), two);
   });
 
-  it('of a held tool are told at once, before what follows', () => {
-    const out = run(two, { isHeld: (name) => name === 'f' });
+  it('emits buffered arguments in one piece before the next event', () => {
+    const out = run(two, { isBuffered: (name) => name === 'f' });
     assert.deepEqual(out.slice(0, 3), [call(0, 'f'), args(0, '{"a":1}'), call(1, 'g')]);
     assert.deepEqual(out.slice(3), two.slice(4));
   });
 
-  it('of a held tool that a limit cuts are told as far as they got', () => {
-    const out = run([call(0, 'f'), args(0, '{"a'), end('length')], { isHeld: () => true, problemOf: () => 'cut' });
+  it('emits buffered arguments that a token limit cut', () => {
+    const out = run([call(0, 'f'), args(0, '{"a'), end('length')], {
+      isBuffered: () => true,
+      checkArguments: () => 'cut',
+    });
     assert.deepEqual(out, [call(0, 'f'), args(0, '{"a'), end('length')]);
   });
 
-  it('that break their schema end the answer, held ones before a word of them', () => {
-    const problemOf = (_: string, text: string) => (text === '{}' ? '$.a is missing' : undefined);
+  it('throws for arguments that violate their schema and emits nothing of buffered ones', () => {
+    const checkArguments = (_: string, text: string) => (text === '{}' ? '$.a is missing' : undefined);
     const out: ChoiceEvent[] = [];
-    const stage = createCallArguments({ ...PLAIN, isHeld: () => true, problemOf });
+    const stage = createCallArgumentsStage({ ...PLAIN, isBuffered: () => true, checkArguments });
     assert.throws(
       () =>
         [call(0, 'f'), args(0, '{}'), end('tool-calls')].forEach((event) => stage.push(event, (one) => out.push(one))),
@@ -72,7 +75,7 @@ describe('arguments of calls', () => {
     assert.deepEqual(out, [call(0, 'f')]);
   });
 
-  it('that nothing holds to a form are told as the object that they are or that they say, at once', () => {
+  it('emits arguments without a grammar as the object that they are or contain', () => {
     const object = '{"a":{}}';
     for (const [pieces, expected] of [
       [['{"a"', ':{}}'], object],
@@ -81,38 +84,38 @@ describe('arguments of calls', () => {
       [['""'], '{}'],
       [[], '{}'],
     ] as const) {
-      const asked = [call(0, 'f'), ...pieces.map((piece) => args(0, piece)), end('tool-calls')];
-      assert.deepEqual(run(asked, { isLoose: true }), [call(0, 'f'), args(0, expected), end('tool-calls')]);
+      const callEvents = [call(0, 'f'), ...pieces.map((piece) => args(0, piece)), end('tool-calls')];
+      assert.deepEqual(run(callEvents, { lacksGrammar: true }), [call(0, 'f'), args(0, expected), end('tool-calls')]);
     }
   });
 
-  it('that are no object end the answer, before a word of them', () => {
+  it('throws for arguments that are not an object and emits nothing of them', () => {
     for (const text of ['[1]', '"x"', '{"a": ', '{"a": "x\n</tool_call>', '7', '"[1]"', 'nonsense']) {
       const out: ChoiceEvent[] = [];
-      const stage = createCallArguments({ ...PLAIN, isLoose: true });
+      const stage = createCallArgumentsStage({ ...PLAIN, lacksGrammar: true });
       assert.throws(
         () => [call(0, 'f'), args(0, text), end('tool-calls')].forEach((one) => stage.push(one, (e) => out.push(e))),
         (error) =>
-          error instanceof ServiceError && error.kind === 'engine-failed' && /no JSON object/.test(error.message),
+          error instanceof ServiceError && error.kind === 'engine-failed' && /not a JSON object/.test(error.message),
       );
       assert.deepEqual(out, [call(0, 'f')]);
     }
   });
 
-  it('are complete when text with words follows, not when markup is only counted', () => {
+  it('completes arguments when text follows, not at an event that only counts tokens', () => {
     const counted: ChoiceEvent = { type: 'text', choice: 0, text: '', tokens: 3, phase: 0 };
-    const seen: string[] = [];
-    const problemOf = (_: string, text: string): undefined => void seen.push(text);
+    const checkedTexts: string[] = [];
+    const checkArguments = (_: string, text: string): undefined => void checkedTexts.push(text);
     run([call(0, 'f'), args(0, '{'), counted, args(0, '}'), { ...counted, text: 'Done' }, end('tool-calls')], {
-      problemOf,
+      checkArguments,
     });
-    assert.deepEqual(seen, ['{}']);
+    assert.deepEqual(checkedTexts, ['{}']);
   });
 
-  it('are told before somebody else has looked at them, and what comes of that is for who waits', async () => {
+  it('emits arguments before an asynchronous check ends and leaves its result to holdBatch', async () => {
     const waiting: Promise<void>[] = [];
-    const problemOf = async (name: string) => (name === 'g' ? '$.a is missing' : undefined);
-    const out = run(two, { problemOf, verify: (seen) => void waiting.push(seen) });
+    const checkArguments = async (name: string) => (name === 'g' ? '$.a is missing' : undefined);
+    const out = run(two, { checkArguments, holdBatch: (check) => void waiting.push(check) });
     assert.deepEqual(out, two);
     const [f, g] = waiting;
     await f;
@@ -121,13 +124,13 @@ describe('arguments of calls', () => {
     });
   });
 
-  it('count as free where a part of them is', () => {
+  it('treats arguments as unconstrained when any part of them is', () => {
     let isFree = false;
-    const seen: [string, boolean][] = [];
-    const stage = createCallArguments({
+    const checked: [string, boolean][] = [];
+    const stage = createCallArgumentsStage({
       ...PLAIN,
-      isFree: () => isFree,
-      problemOf: (_, text, wasFree) => void seen.push([text, wasFree]),
+      isUnconstrained: () => isFree,
+      checkArguments: (_, text, wasFree) => void checked.push([text, wasFree]),
     });
     for (const [event, nowFree] of [
       [call(0, 'f'), true],
@@ -140,7 +143,7 @@ describe('arguments of calls', () => {
       isFree = nowFree;
       stage.push(event, () => undefined);
     }
-    assert.deepEqual(seen, [
+    assert.deepEqual(checked, [
       ['{}', true],
       ['{}', false],
     ]);

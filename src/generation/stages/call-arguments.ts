@@ -1,49 +1,51 @@
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
-import { heed } from './verdict.ts';
-import type { Verdict, Verify } from './verdict.ts';
+import { handleCheckResult } from './check-result.ts';
+import type { CheckResult, HoldBatch } from './check-result.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
-export interface CallArgumentsNeeds {
-  /** Arguments of this tool are told when they are complete, in one piece. */
-  readonly isHeld: (tool: string) => boolean;
-  /** Nothing holds arguments to be an object: they are looked at, and told, when they are complete. */
-  readonly isLoose: boolean;
-  /** No grammar of a tool held the text of the event that is just pushed. */
-  readonly isFree: () => boolean;
-  /** What is wrong with a call's arguments, some of which may be free; undefined when nothing is. */
-  readonly problemOf: (tool: string, argumentsText: string, isFree: boolean) => Verdict;
-  readonly verify: Verify;
+export interface CallArgumentsOptions {
+  /** Whether arguments of this tool are emitted in one piece when they are complete. */
+  readonly isBuffered: (tool: string) => boolean;
+  /** No grammar guarantees that arguments are an object, so they are checked before they are emitted. */
+  readonly lacksGrammar: boolean;
+  /** Whether the text of the current event was generated without a tool's grammar. */
+  readonly isUnconstrained: () => boolean;
+  /** Describes what is wrong with a call's arguments; undefined when nothing is. */
+  readonly checkArguments: (tool: string, argumentsText: string, isFree: boolean) => CheckResult;
+  readonly holdBatch: HoldBatch;
 }
 
 /**
- * Looks at the arguments of each call when they are complete.
+ * Checks the arguments of each call when they are complete.
  *
- * @throws ServiceError `engine-failed`, here or from what `verify` is given, when they are not what the tool declares:
- *   nobody should run a tool on them.
+ * @throws ServiceError `engine-failed`, directly or through `holdBatch`, when they do not match the tool's schema:
+ *   callers must not run a tool with them.
  */
-export function createCallArguments(needs: CallArgumentsNeeds): Stage<ChoiceEvent, ChoiceEvent> {
-  const { isLoose, isFree, problemOf, verify } = needs;
-  const isHeld = (tool: string): boolean => isLoose || needs.isHeld(tool);
-  let open: { readonly name: string; readonly isHeld: boolean; text: string; isFree: boolean } | undefined;
+export function createCallArgumentsStage(options: CallArgumentsOptions): Stage<ChoiceEvent, ChoiceEvent> {
+  const { lacksGrammar, isUnconstrained, checkArguments, holdBatch } = options;
+  const isHeld = (tool: string): boolean => lacksGrammar || options.isBuffered(tool);
+  let open: { readonly name: string; readonly isBuffered: boolean; text: string; isUnconstrained: boolean } | undefined;
 
-  const release = (choice: number, index: number, emit: (event: ChoiceEvent) => void): void => {
-    if (open?.isHeld && open.text !== '') emit({ type: 'tool-arguments', choice, index, text: open.text });
+  const emitBuffered = (choice: number, index: number, emit: (event: ChoiceEvent) => void): void => {
+    if (open?.isBuffered && open.text !== '') emit({ type: 'tool-arguments', choice, index, text: open.text });
   };
-  let place = { choice: 0, index: 0 };
+  let position = { choice: 0, index: 0 };
 
   const complete = (emit: (event: ChoiceEvent) => void): void => {
     if (!open) return;
     const { name } = open;
-    if (isLoose) {
-      const object = objectIn(open.text);
-      if (object === undefined) throw invalidArguments(name, 'they are no JSON object');
+    if (lacksGrammar) {
+      const object = toObjectText(open.text);
+      if (object === undefined) throw createArgumentsError(name, 'they are not a JSON object');
       open.text = object;
     }
-    heed(problemOf(name, open.text, open.isFree), verify, (problem) => invalidArguments(name, problem));
-    release(place.choice, place.index, emit);
+    handleCheckResult(checkArguments(name, open.text, open.isUnconstrained), holdBatch, (problem) =>
+      createArgumentsError(name, problem),
+    );
+    emitBuffered(position.choice, position.index, emit);
     open = undefined;
   };
 
@@ -52,24 +54,24 @@ export function createCallArguments(needs: CallArgumentsNeeds): Stage<ChoiceEven
       switch (event.type) {
         case 'tool-call':
           complete(emit);
-          open = { name: event.name, isHeld: isHeld(event.name), text: '', isFree: false };
-          place = event;
+          open = { name: event.name, isBuffered: isHeld(event.name), text: '', isUnconstrained: false };
+          position = event;
           return emit(event);
         case 'tool-arguments':
           if (open) {
             open.text += event.text;
-            open.isFree ||= isFree();
+            open.isUnconstrained ||= isUnconstrained();
           }
-          if (!open?.isHeld) emit(event);
+          if (!open?.isBuffered) emit(event);
           return;
         case 'text':
         case 'reasoning':
-          // Text without text only counts the tokens of markup.
+          // An event with empty text only counts the tokens of markup.
           if (event.text !== '') complete(emit);
           return emit(event);
         case 'choice-end':
-          // Cut by a limit: what there is of the arguments is told as it is.
-          if (event.reason === 'length') release(place.choice, place.index, emit);
+          // A token limit cut the answer: incomplete arguments are emitted without a check.
+          if (event.reason === 'length') emitBuffered(position.choice, position.index, emit);
           else complete(emit);
           open = undefined;
           emit(event);
@@ -82,22 +84,22 @@ export function createCallArguments(needs: CallArgumentsNeeds): Stage<ChoiceEven
 }
 
 /**
- * Arguments as the object that they are, or that they are a string of: models write both. Of nothing it is one without
- * members. Undefined for all else.
+ * Returns the text of an arguments object. Models write an object or a string that contains one; blank text, `null`
+ * and a blank string are the empty object. Undefined for everything else.
  */
-function objectIn(text: string): string | undefined {
+function toObjectText(text: string): string | undefined {
   if (text.trim() === '') return '{}';
-  const value = valueOf(text);
+  const value = parseJson(text);
   if (value === null) return '{}';
   if (typeof value !== 'string') return isObject(value) ? text : undefined;
   if (value.trim() === '') return '{}';
-  return isObject(valueOf(value)) ? value : undefined;
+  return isObject(parseJson(value)) ? value : undefined;
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Undefined for what is no JSON. */
-function valueOf(text: string): unknown {
+/** Returns undefined for text that is not JSON. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -105,5 +107,5 @@ function valueOf(text: string): unknown {
   }
 }
 
-const invalidArguments = (name: string, problem: string): ServiceError =>
+const createArgumentsError = (name: string, problem: string): ServiceError =>
   new ServiceError('engine-failed', `The model called ${name} with arguments that are not valid: ${problem}.`);

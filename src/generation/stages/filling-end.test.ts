@@ -2,40 +2,40 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { EngineEvent, FinishReason } from '../../core/event.ts';
-import { createFillingEnd } from './filling-end.ts';
-import { createBlockEnd } from './block-end.ts';
-import { beginningOf, FENCE, lookFor } from './line-pattern.ts';
-import type { Look } from './line-pattern.ts';
+import { createFillingEndStage } from './filling-end.ts';
+import { createBlockEndDetector } from './block-end.ts';
+import { createBeginningPattern, FENCE_PATTERN, matchLinePattern } from './line-pattern.ts';
+import type { EndDetector } from './line-pattern.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const SUFFIX = '\n    return total_of(rows)\n\nprint(total)\n';
 
-/** On an empty line of a block. */
+/** The gap is on an empty line of a block. */
 const PREFIX = 'def total_of(rows):\n';
 
-const endsOf = (suffix: string): readonly Look[] => {
-  const beginning = beginningOf(suffix);
-  const patterns = [...(beginning ? [beginning] : []), FENCE];
-  const blockEnd = createBlockEnd({ prefix: PREFIX, suffix });
+const createDetectors = (suffix: string): readonly EndDetector[] => {
+  const beginning = createBeginningPattern(suffix);
+  const patterns = [...(beginning ? [beginning] : []), FENCE_PATTERN];
+  const blockEnd = createBlockEndDetector({ prefix: PREFIX, suffix });
   return [
     ...patterns.map(
-      (pattern): Look =>
+      (pattern): EndDetector =>
         (seen, at) =>
-          lookFor(pattern, seen, at),
+          matchLinePattern(pattern, seen, at),
     ),
     ...(blockEnd ? [blockEnd] : []),
   ];
 };
 
-interface Told {
+interface FillingResult {
   readonly text: string;
   readonly tokens: number;
   readonly ends: readonly FinishReason[];
 }
 
-function run(pieces: readonly string[], reason: FinishReason = 'length', suffix = SUFFIX): Told {
-  const stage = createFillingEnd(endsOf(suffix));
+function run(pieces: readonly string[], reason: FinishReason = 'length', suffix = SUFFIX): FillingResult {
+  const stage = createFillingEndStage(createDetectors(suffix));
   const events: ChoiceEvent[] = [];
   const emit = (event: ChoiceEvent): void => void events.push(event);
   for (const text of pieces) stage.push({ type: 'text', choice: 0, text, tokens: 1, phase: 0 }, emit);
@@ -48,18 +48,18 @@ function run(pieces: readonly string[], reason: FinishReason = 'length', suffix 
   };
 }
 
-describe('what fills a gap', () => {
-  it('ends where it starts to repeat what comes after, once, whatever is said then', () => {
-    const told = run(['for r in rows:', '\n        x += r', SUFFIX, 'def more():\n', SUFFIX]);
-    assert.deepEqual(told, { text: 'for r in rows:\n        x += r', tokens: 3, ends: ['stop'] });
+describe('createFillingEndStage', () => {
+  it('ends a filling once, where it starts to repeat the text after the gap', () => {
+    const result = run(['for r in rows:', '\n        x += r', SUFFIX, 'def more():\n', SUFFIX]);
+    assert.deepEqual(result, { text: 'for r in rows:\n        x += r', tokens: 3, ends: ['stop'] });
   });
 
-  it('ends at a fence, and before it where it begins with one', () => {
+  it('ends a filling at a fence, also when it starts with one', () => {
     assert.equal(run(['return 1', '\n``', '`\nSure']).text, 'return 1');
     assert.equal(run(['```python\nreturn 1']).text, '');
   });
 
-  it('is told as it is otherwise, with its own end', () => {
+  it('passes another filling on unchanged with its own end', () => {
     assert.deepEqual(run(['a\n    return tot', 'als'], 'length'), {
       text: 'a\n    return totals',
       tokens: 2,
@@ -68,8 +68,8 @@ describe('what fills a gap', () => {
     assert.deepEqual(run(['a\n    return'], 'stop').ends, ['stop']);
   });
 
-  it('holds back only what may still become a repetition', () => {
-    const stage = createFillingEnd(endsOf(SUFFIX));
+  it('holds back only text that may become a repetition', () => {
+    const stage = createFillingEndStage(createDetectors(SUFFIX));
     const out: string[] = [];
     const emit = (event: ChoiceEvent): void => void (event.type === 'text' && out.push(event.text));
     for (const text of ['a', '\n', '    ret', 'ry', ' x\n'])
@@ -78,7 +78,7 @@ describe('what fills a gap', () => {
     assert.equal(out[0], 'a');
   });
 
-  it('is looked at in time linear in it, whatever it is made of and however it comes', () => {
+  it('takes linear time, whatever the text is and however it is split', () => {
     const msOf = (pieces: readonly string[], suffix: string): number => {
       const before = process.threadCpuUsage();
       run(pieces, 'stop', suffix);
@@ -92,7 +92,7 @@ describe('what fills a gap', () => {
         for (const make of [pieces, (count: number) => [pieces(count).join('')]]) {
           const small = msOf(make(1 << 9), SUFFIX);
           const large = msOf(make(1 << 13), SUFFIX);
-          // Sixteen times the text; a square would be 256 times the work.
+          // The text grows by a factor of 16; quadratic time would grow by 256.
           assert.ok(large < Math.max(small, 5) * 64, `${JSON.stringify(begin + blank)}: ${small} ms and ${large} ms`);
         }
       }
@@ -100,12 +100,12 @@ describe('what fills a gap', () => {
     assert.ok(msOf(['x'], wide) < 1_000, 'a suffix of blanks');
   });
 
-  it('knows a string of several lines by its marks, also where they come one by one', () => {
+  it('recognizes a multiline string, also when its quotes arrive one by one', () => {
     for (const pieces of [[' """\n}'], [' ', '"', '"', '"', '\n', '}']])
       assert.equal(run(pieces, 'stop', '\n}\n').text, ' """\n}');
   });
 
-  it('is the same however it is cut', () => {
+  it('returns the same text however it is split', () => {
     const part = fc.constantFrom(
       'x',
       '\n',
@@ -138,15 +138,15 @@ describe('what fills a gap', () => {
       ' x `` return  \n\n x',
     );
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 14 }), fc.array(fc.nat()), suffix, (parts, cuts, behind) => {
+      fc.property(fc.array(part, { maxLength: 14 }), fc.array(fc.nat()), suffix, (parts, cuts, suffixText) => {
         const whole = parts.join('');
-        const places = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].toSorted((a, b) => a - b);
-        const pieces = [0, ...places].map((from, i) => whole.slice(from, places[i] ?? whole.length));
-        const told = run(pieces, 'stop', behind);
-        const once = run([whole], 'stop', behind);
-        assert.equal(told.text, once.text);
-        assert.ok(whole.startsWith(told.text));
-        assert.deepEqual(told.ends, ['stop']);
+        const cutPositions = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].toSorted((a, b) => a - b);
+        const pieces = [0, ...cutPositions].map((from, i) => whole.slice(from, cutPositions[i] ?? whole.length));
+        const result = run(pieces, 'stop', suffixText);
+        const once = run([whole], 'stop', suffixText);
+        assert.equal(result.text, once.text);
+        assert.ok(whole.startsWith(result.text));
+        assert.deepEqual(result.ends, ['stop']);
       }),
     );
   });

@@ -1,69 +1,74 @@
 import type { EngineEvent } from '../../core/event.ts';
-import { createHeldText } from './held-text.ts';
-import type { Look } from './line-pattern.ts';
-import { seeText } from './seen-text.ts';
+import { createTextBuffer } from './text-buffer.ts';
+import type { EndDetector } from './line-pattern.ts';
+import { createTextWindow } from './text-window.ts';
 import type { Stage } from './stage.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 type Emit = (event: ChoiceEvent) => void;
 
 /**
- * Ends what fills a gap where the first of these stands in it, the end of the line before included. What may become one is
- * held back, so that a stream never tells what the whole answer has not.
+ * Ends the filling of a gap where the first of these detectors finds an end. Text that may become an end is held back,
+ * so that a stream never contains text that the complete answer lacks.
  *
- * Models do not always end where the gap does: they go on with what stands behind it, or with something like it.
+ * Models often do not stop at the end of the gap: they repeat the text after it, or write something like it.
  */
-export function createFillingEnd(ends: readonly Look[]): Stage<ChoiceEvent, ChoiceEvent> {
-  const held = createHeldText();
-  /** Text before this position is said. */
-  let said = 0;
-  /** The character before it; empty at the beginning. */
-  let before = '';
-  let isOver = false;
-  /** What begins at `said` may become an end, and blanks are the last of it. */
-  let isOpenBehindBlank = false;
+export function createFillingEndStage(detectors: readonly EndDetector[]): Stage<ChoiceEvent, ChoiceEvent> {
+  const buffer = createTextBuffer();
+  /** Text before this position was emitted. */
+  let emittedEnd = 0;
+  /** The character before `emittedEnd`; empty at the start. */
+  let previousCharacter = '';
+  let isEnded = false;
+  /** The text at `emittedEnd` may become an end, and it ends with blanks. */
+  let isUndecidedAfterBlank = false;
 
   /** @returns whether the filling has ended. */
-  const release = (emit: Emit, isLast: boolean): boolean => {
-    const text = held.slice(said, held.end);
-    const seen = seeText({ text, from: said, before, isLast });
+  const emitDecided = (emit: Emit, isLast: boolean): boolean => {
+    const text = buffer.slice(emittedEnd, buffer.end);
+    const window = createTextWindow({
+      text,
+      start: emittedEnd,
+      previousCharacter,
+      isComplete: isLast,
+    });
     let at = 0;
     let isFound = false;
     for (; at < text.length; at++) {
-      const verdicts = ends.map((look) => look(seen, at));
-      isFound = verdicts.includes('found');
-      if (isFound || verdicts.includes('open')) break;
+      const states = detectors.map((detect) => detect(window, at));
+      isFound = states.includes('found');
+      if (isFound || states.includes('open')) break;
     }
-    said += at;
-    isOpenBehindBlank = at < text.length && text.trimEnd() !== text;
-    before = text[at - 1] ?? before;
-    held.say(said, emit);
+    emittedEnd += at;
+    isUndecidedAfterBlank = at < text.length && text.trimEnd() !== text;
+    previousCharacter = text[at - 1] ?? previousCharacter;
+    buffer.emitUntil(emittedEnd, emit);
     return isFound;
   };
 
-  const endHere = (choice: number, emit: Emit): void => {
-    isOver = true;
-    held.drop(held.end);
-    held.settle(emit);
+  const endChoice = (choice: number, emit: Emit): void => {
+    isEnded = true;
+    buffer.dropUntil(buffer.end);
+    buffer.emitOwedTokens(emit);
     emit({ type: 'choice-end', choice, reason: 'stop' });
   };
 
   return {
     push(event, emit) {
-      if (isOver) return;
+      if (isEnded) return;
       if (event.type === 'text') {
-        held.push(event);
-        // More blanks decide nothing: to look again at each would take time in the square of their number.
-        if (isOpenBehindBlank && event.text.trim() === '') return;
-        if (release(emit, false)) endHere(event.choice, emit);
+        buffer.push(event);
+        // Further blanks decide nothing; checking again for each would take quadratic time.
+        if (isUndecidedAfterBlank && event.text.trim() === '') return;
+        if (emitDecided(emit, false)) endChoice(event.choice, emit);
         return;
       }
-      if (release(emit, true)) return endHere(event.choice, emit);
-      held.settle(emit);
+      if (emitDecided(emit, true)) return endChoice(event.choice, emit);
+      buffer.emitOwedTokens(emit);
       emit(event);
     },
     end() {
-      // Every choice ends with an event of its own, which released all.
+      // The choice-end event has released everything.
     },
   };
 }

@@ -1,32 +1,37 @@
 import { REPEATED_CHARS_ALONE_MIN, REPEATED_CHARS_MIN, REPEATED_LINE_CHARS_MAX } from '../../core/limits.ts';
-import type { Seen } from './seen-text.ts';
+import type { TextWindow } from './text-window.ts';
 
-/** `open`: what comes will tell. */
-export type Verdict = 'found' | 'open' | 'no';
+/** Result of a match at a position; `open`: more text is needed to decide. */
+export type MatchState = 'found' | 'open' | 'no';
 
-/** Whether something that ends a text stands at a place of it. Places are looked at in their order, open ones again. */
-export type Look = (seen: Seen, at: number) => Verdict;
+/** Whether an end of the text starts at a position. Called with ascending positions, again for those that were open. */
+export type EndDetector = (seen: TextWindow, at: number) => MatchState;
 
 /**
- * Lines to be found again in a text that grows. Between lines only the indentation of the next one counts, not how many
- * line ends or blanks there are: models vary them.
+ * Lines to find again in a growing text. Between lines only the indentation of the next line is compared: models vary
+ * the number of line breaks and trailing blanks.
  */
 export interface LinePattern {
-  /** A string: these characters. An object: the end of a line and the indentation of the next; `undefined` is any. */
+  /** A string matches these characters. An object matches a line end and the next line's indentation, if defined. */
   readonly parts: readonly (string | { readonly indent: string | undefined })[];
-  /** Nothing but a blank may follow. */
+  /** Only a blank or the end of the text may follow. */
   readonly endsLine: boolean;
-  /** So many parts are enough where the text ends with them. Infinity: never. */
+  /** This many parts suffice at the end of the text. Infinity: never. */
   readonly partsAtEnd: number;
 }
 
-/** Code is put between fences by models that take the request for a conversation. */
-export const FENCE: LinePattern = { parts: [{ indent: undefined }, '```'], endsLine: false, partsAtEnd: Infinity };
+/** The fence that models write around code when they take the request for a conversation. */
+export const FENCE_PATTERN: LinePattern = {
+  parts: [{ indent: undefined }, '```'],
+  endsLine: false,
+  partsAtEnd: Infinity,
+};
 
 /**
- * The lines that a text begins with: so many that nobody writes them twice by chance. Undefined where it has not enough.
+ * Creates a pattern from the first lines of a text, enough of them that a repetition is not chance. Undefined when the
+ * text is too short.
  */
-export function beginningOf(text: string): LinePattern | undefined {
+export function createBeginningPattern(text: string): LinePattern | undefined {
   const parts: (string | { readonly indent: string })[] = [];
   let chars = 0;
   let partsAtEnd = Infinity;
@@ -34,56 +39,67 @@ export function beginningOf(text: string): LinePattern | undefined {
     if (line.trim() === '') continue;
     const indent = index === 0 ? '' : line.slice(0, line.length - line.trimStart().length);
     if (index > 0) parts.push({ indent });
-    const whole = line.slice(indent.length).trimEnd();
-    const compared = whole.slice(0, REPEATED_LINE_CHARS_MAX);
+    const lineText = line.slice(indent.length).trimEnd();
+    const compared = lineText.slice(0, REPEATED_LINE_CHARS_MAX);
     parts.push(compared);
     chars += compared.replaceAll(/\s/g, '').length;
     if (chars >= REPEATED_CHARS_ALONE_MIN) partsAtEnd = Math.min(partsAtEnd, parts.length);
-    if (chars >= REPEATED_CHARS_MIN) return { parts, endsLine: compared === whole, partsAtEnd };
+    if (chars >= REPEATED_CHARS_MIN) return { parts, endsLine: compared === lineText, partsAtEnd };
   }
   return chars >= REPEATED_CHARS_ALONE_MIN ? { parts, endsLine: true, partsAtEnd } : undefined;
 }
 
-/** Whether the pattern stands at a place. */
-export function lookFor(pattern: LinePattern, seen: Seen, at: number): Verdict {
-  const { text, before } = seen;
+/** Matches a pattern at a position. */
+export function matchLinePattern(pattern: LinePattern, window: TextWindow, at: number): MatchState {
+  const { text, previousCharacter } = window;
   const [first] = pattern.parts;
-  // At the very beginning of a text, the end of the line before it stands in what comes before.
-  if (typeof first === 'object' && before === '' && at === 0) {
-    const verdict = match(pattern, seen, { from: seen.blankEnd(0), skipped: 1 });
+  // At the start of the text, the line end that the pattern starts with stands in the prompt.
+  if (typeof first === 'object' && previousCharacter === '' && at === 0) {
+    const verdict = match(pattern, window, { from: window.getBlankEnd(0), skipped: 1 });
     if (verdict !== 'no') return verdict;
   }
-  if (typeof first === 'string' && isWord(first[0]) && isWord(text[at - 1] ?? before.at(-1))) return 'no';
-  return match(pattern, seen, { from: at, skipped: 0 });
+  if (
+    typeof first === 'string' &&
+    isWordCharacter(first[0]) &&
+    isWordCharacter(text[at - 1] ?? previousCharacter.at(-1))
+  )
+    return 'no';
+  return match(pattern, window, { from: at, skipped: 0 });
 }
 
-interface Tried {
+interface MatchStart {
   readonly from: number;
-  /** Parts that need not be there. */
+  /** Number of leading parts that are not compared. */
   readonly skipped: number;
 }
 
-function match({ parts, endsLine, partsAtEnd }: LinePattern, seen: Seen, { from, skipped }: Tried): Verdict {
-  const { text, isLast } = seen;
-  const unfinished = (matched: number): Verdict => (isLast ? (matched >= partsAtEnd ? 'found' : 'no') : 'open');
+function match(
+  { parts, endsLine, partsAtEnd }: LinePattern,
+  window: TextWindow,
+  { from, skipped }: MatchStart,
+): MatchState {
+  const { text, isComplete } = window;
+  const getStateAtEnd = (matched: number): MatchState =>
+    isComplete ? (matched >= partsAtEnd ? 'found' : 'no') : 'open';
   let at = from;
   for (let index = skipped; index < parts.length; index++) {
     const part = parts[index] ?? '';
     if (typeof part === 'string') {
-      const there = text.slice(at, at + part.length);
-      if (there !== part) return there.length < part.length && part.startsWith(there) ? unfinished(index) : 'no';
+      const actual = text.slice(at, at + part.length);
+      if (actual !== part) return actual.length < part.length && part.startsWith(actual) ? getStateAtEnd(index) : 'no';
       at += part.length;
       continue;
     }
-    const end = seen.blankEnd(at);
-    if (end === text.length) return unfinished(index);
-    const line = seen.lineStart(at);
+    const end = window.getBlankEnd(at);
+    if (end === text.length) return getStateAtEnd(index);
+    const line = window.getLineStart(at);
     if (line === undefined || (part.indent !== undefined && text.slice(line, end) !== part.indent)) return 'no';
     at = end;
   }
   if (!endsLine) return 'found';
-  if (at === text.length) return isLast ? 'found' : 'open';
-  return seen.blankEnd(at) > at ? 'found' : 'no';
+  if (at === text.length) return isComplete ? 'found' : 'open';
+  return window.getBlankEnd(at) > at ? 'found' : 'no';
 }
 
-const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
+const isWordCharacter = (character: string | undefined): boolean =>
+  character !== undefined && /[\p{L}\p{N}_]/u.test(character);

@@ -4,30 +4,30 @@ import type { Stage } from './stage.ts';
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
- * Holds an answer's first call back as long as it may become one whose result is known. When it does, the call and all that
- * follows it are dropped, and `onRepeated` is told: somebody else then goes on.
+ * Holds back an answer's first call while it may become one whose result is known. When it does, the stage drops the
+ * call and everything after it and calls `onRepeated`, which continues the answer with another run.
  */
-export function createRepeatedCall(
-  answered: {
+export function createRepeatedCallStage(
+  knownCalls: {
     readonly has: (tool: string, argumentsText: string) => boolean;
-    readonly hasBeginning: (tool: string, argumentsText: string) => boolean;
+    readonly hasPrefix: (tool: string, argumentsText: string) => boolean;
   },
   onRepeated: () => void,
 ): Stage<ChoiceEvent, ChoiceEvent> {
   let state: 'before' | 'holding' | 'passing' | 'dropping' = 'before';
-  let held: ChoiceEvent[] = [];
+  let heldEvents: ChoiceEvent[] = [];
   let call = { name: '', text: '' };
 
-  const pass = (emit: (event: ChoiceEvent) => void): void => {
+  const releaseHeld = (emit: (event: ChoiceEvent) => void): void => {
     state = 'passing';
-    for (const event of held) emit(event);
-    held = [];
+    for (const event of heldEvents) emit(event);
+    heldEvents = [];
   };
 
   const decide = (emit: (event: ChoiceEvent) => void): void => {
-    if (!answered.has(call.name, call.text)) return pass(emit);
+    if (!knownCalls.has(call.name, call.text)) return releaseHeld(emit);
     state = 'dropping';
-    held = [];
+    heldEvents = [];
     onRepeated();
   };
 
@@ -36,26 +36,26 @@ export function createRepeatedCall(
       if (state === 'before' && event.type === 'tool-call') {
         state = 'holding';
         call = { name: event.name, text: '' };
-        held.push(event);
-        if (!answered.hasBeginning(call.name, '')) pass(emit);
+        heldEvents.push(event);
+        if (!knownCalls.hasPrefix(call.name, '')) releaseHeld(emit);
         return;
       }
       if (state === 'holding') {
         if (event.type === 'tool-arguments') call.text += event.text;
-        // Text without text only counts the tokens of markup.
+        // An event with empty text only counts the tokens of markup.
         if (event.type === 'tool-arguments' || (event.type === 'text' && event.text === '')) {
-          held.push(event);
-          if (!answered.hasBeginning(call.name, call.text)) pass(emit);
+          heldEvents.push(event);
+          if (!knownCalls.hasPrefix(call.name, call.text)) releaseHeld(emit);
           return;
         }
-        // A call that a limit cut is none that could be repeated.
+        // A call that was cut by a token limit does not count as repeated.
         if (event.type === 'choice-end' && event.reason === 'length') call.name = '';
         decide(emit);
       }
       if (state !== 'dropping') emit(event);
     },
     end() {
-      held = [];
+      heldEvents = [];
     },
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EngineEvent } from '../../core/event.ts';
-import { createRequiredCall } from './required-call.ts';
+import { createRequiredCallStage } from './required-call.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
@@ -10,13 +10,13 @@ const CALL: ChoiceEvent = { type: 'tool-call', choice: 0, index: 0, id: 'c', nam
 const ended = (reason: 'stop' | 'length' | 'tool-calls'): ChoiceEvent => ({ type: 'choice-end', choice: 0, reason });
 
 function passed(...events: readonly ChoiceEvent[]): readonly ChoiceEvent[] {
-  const stage = createRequiredCall();
+  const stage = createRequiredCallStage();
   const out: ChoiceEvent[] = [];
   for (const event of events) stage.push(event, (each) => out.push(each));
   return out;
 }
 
-test('an answer with its call passes, also one that a limit cut off before it', () => {
+test('createRequiredCallStage passes on an answer with a call, and one that a token limit cut', () => {
   for (const events of [
     [TEXT, CALL, ended('tool-calls')],
     [TEXT, ended('length')],
@@ -24,7 +24,7 @@ test('an answer with its call passes, also one that a limit cut off before it', 
     assert.deepEqual(passed(...events), events);
 });
 
-test('words alone are a failure, and never a success without the call', () => {
+test('createRequiredCallStage throws for an answer without a call', () => {
   assert.throws(() => passed(TEXT, ended('stop')), { kind: 'upstream-failed' });
   assert.throws(() => passed(ended('stop')), { kind: 'upstream-failed' });
 });

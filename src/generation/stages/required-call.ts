@@ -5,26 +5,22 @@ import type { Stage } from './stage.ts';
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
- * Holds a server to the call that was required of it: some servers take the wish and answer in words all the same. An
- * answer that a token limit cut off may lack it.
+ * Rejects an answer without the required call: some servers accept `tool_choice` and answer with text anyway. An answer
+ * that a token limit cut may lack the call.
  */
-export function createRequiredCall(): Stage<ChoiceEvent, ChoiceEvent> {
+export function createRequiredCallStage(): Stage<ChoiceEvent, ChoiceEvent> {
   let hasCall = false;
   return {
     push(event, emit) {
       if (event.type === 'tool-call') hasCall = true;
       if (event.type === 'choice-end' && !hasCall && event.reason !== 'length')
-        throw new ServiceError(
-          'upstream-failed',
-          'The server of this model answered without the call that was required.',
-          {
-            cause: new Error('an answer without its required call'),
-          },
-        );
+        throw new ServiceError('upstream-failed', 'The server of this model answered without the required tool call.', {
+          cause: new Error('the answer has no tool call although one was required'),
+        });
       emit(event);
     },
     end() {
-      // Nothing is held.
+      // This stage holds nothing back.
     },
   };
 }

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { EngineEvent } from '../../core/event.ts';
-import { createThought } from './thought.ts';
+import { createThoughtStage } from './thought.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const pieces = (text: string, cuts: readonly number[]): string[] => {
-  const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].toSorted((a, b) => a - b);
-  return [0, ...places].map((from, i) => text.slice(from, places[i] ?? text.length));
+  const cutPositions = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].toSorted((a, b) => a - b);
+  return [0, ...cutPositions].map((from, i) => text.slice(from, cutPositions[i] ?? text.length));
 };
 
 const run = (events: readonly ChoiceEvent[]): ChoiceEvent[] => {
   const out: ChoiceEvent[] = [];
-  const stage = createThought([{ kind: 'thought' }, { kind: 'answer' }]);
+  const stage = createThoughtStage([{ kind: 'thought' }, { kind: 'answer' }]);
   for (const event of events) stage.push(event, (passed) => out.push(passed));
   stage.end((passed) => out.push(passed));
   return out;
@@ -23,8 +23,8 @@ const textIn =
   (phase: number) =>
   (text: string): ChoiceEvent => ({ type: 'text', choice: 0, text, tokens: 1, phase });
 
-describe('text of a thought phase', () => {
-  it('is thought, without the blanks at its end, and the answer stays as it is, however both are cut', () => {
+describe('createThoughtStage', () => {
+  it('converts thought text to reasoning without trailing blanks and leaves the answer unchanged, however both are split', () => {
     fc.assert(
       fc.property(fc.array(fc.nat()), fc.array(fc.nat()), (one, two) => {
         const thought = ' so \n\nwhat is 2+2?  four \n ';
@@ -41,7 +41,7 @@ describe('text of a thought phase', () => {
     );
   });
 
-  it('has no log probabilities', () => {
+  it('removes log probabilities', () => {
     const logprobs = [{ token: 'a', bytes: [97], logprob: -1, top: [] }];
     const [event] = run([{ type: 'text', choice: 0, text: 'a', tokens: 1, phase: 0, logprobs }]);
     assert.ok(event && !('logprobs' in event));

@@ -1,27 +1,26 @@
 import type { EngineEvent } from '../../core/event.ts';
-import type { Phase } from '../../core/prompt.ts';
+import type { GenerationPhase } from '../../core/prompt.ts';
 import type { Stage } from './stage.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
- * Text of a thought phase is thought.
- *
- * Blanks at its end, which only separate it from its mark, are held back until more of it comes.
+ * Converts text of a thought phase to reasoning events. Blanks at the end, which only separate the thought from its
+ * mark, are held back until more text follows.
  */
-export function createThought(phases: readonly Pick<Phase, 'kind'>[]): Stage<ChoiceEvent, ChoiceEvent> {
-  let held = '';
+export function createThoughtStage(phases: readonly Pick<GenerationPhase, 'kind'>[]): Stage<ChoiceEvent, ChoiceEvent> {
+  let heldBlanks = '';
   return {
     push(event, emit) {
       if (event.type !== 'text' || phases[event.phase]?.kind !== 'thought') return emit(event);
-      const text = held + event.text;
-      const said = text.trimEnd();
-      held = text.slice(said.length);
-      // Also without text: its tokens count.
-      emit({ type: 'reasoning', choice: event.choice, text: said, tokens: event.tokens });
+      const text = heldBlanks + event.text;
+      const trimmed = text.trimEnd();
+      heldBlanks = text.slice(trimmed.length);
+      // Emitted also with empty text, because its tokens count.
+      emit({ type: 'reasoning', choice: event.choice, text: trimmed, tokens: event.tokens });
     },
     end() {
-      held = '';
+      heldBlanks = '';
     },
   };
 }

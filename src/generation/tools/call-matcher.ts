@@ -1,28 +1,28 @@
 import type { CallProgram } from './call-program.ts';
-import type { Match } from './call-pattern.ts';
+import type { MarkupToken } from './call-pattern.ts';
 import type { ToolNames } from './tool-names.ts';
 
-/** What was recognised, from where, and the name in it. */
-export interface Found {
-  readonly match: Match;
+/** A recognized token, the position where it starts, and the tool name in it. */
+export interface TokenMatch {
+  readonly token: MarkupToken;
   readonly start: number;
   readonly name: string;
 }
 
 /**
- * Follows all ways in which text could still become markup at the same time, a character at a time: nothing is looked at
- * twice, and what cannot become markup any more is known at once.
+ * Follows all ways in which text can become markup in parallel, one character at a time: no character is read twice,
+ * and text that cannot become markup is known at once.
  */
 export interface CallMatcher {
-  /** Markup may begin with the next character; `start` is what its match will tell. @returns what is found already. */
-  begin(steps: readonly number[], start: number): Found | undefined;
-  /** Could markup begin with this character? */
-  canBegin(steps: readonly number[], code: number): boolean;
-  /** Takes a character. Of several matches the one with the earliest start counts. */
-  take(code: number): Found | undefined;
-  /** Start of the earliest that is still possible; undefined when nothing is. */
-  start(): number | undefined;
-  clear(): void;
+  /** Starts a match at the next character, whose position is `start`. @returns a token that is recognized already. */
+  startAt(steps: readonly number[], start: number): TokenMatch | undefined;
+  /** Whether markup can start with this character. */
+  canStart(steps: readonly number[], code: number): boolean;
+  /** Takes a character. Of several matches, returns the one that starts earliest. */
+  take(code: number): TokenMatch | undefined;
+  /** Returns the start of the earliest possible match; undefined when there is none. */
+  getEarliestStart(): number | undefined;
+  reset(): void;
 }
 
 interface Thread {
@@ -34,57 +34,57 @@ interface Thread {
 export function createCallMatcher({ steps }: Pick<CallProgram, 'steps'>, names: ToolNames): CallMatcher {
   let threads: Thread[] = [];
   let next: Thread[] = [];
-  let found: Found | undefined;
-  /** By step: the round in which a thread came to it. Two threads at one step have the same future. */
-  const seen = new Uint32Array(steps.length);
+  let found: TokenMatch | undefined;
+  /** For each step the round in which a thread reached it. Two threads at one step have the same future. */
+  const visitedInRound = new Uint32Array(steps.length);
   let round = 0;
-  const firsts = new Map<readonly number[], ReadonlySet<number>>();
+  const firstCodesByEntries = new Map<readonly number[], ReadonlySet<number>>();
 
-  const reach = (into: Thread[], at: number, start: number, name: string): void => {
+  const addThreads = (into: Thread[], at: number, start: number, name: string): void => {
     const step = steps[at];
-    if (!step || seen[at] === round) return;
-    seen[at] = round;
-    if (step.type === 'fork') for (const way of step.next) reach(into, way, start, name);
+    if (!step || visitedInRound[at] === round) return;
+    visitedInRound[at] = round;
+    if (step.type === 'fork') for (const way of step.next) addThreads(into, way, start, name);
     else if (step.type !== 'match') into.push({ step: at, start, name });
-    else found ??= { match: step.match, start, name };
+    else found ??= { token: step.match, start, name };
   };
 
   const advance = ({ step: at, start, name }: Thread, code: number): void => {
     const step = steps[at];
     if (step?.type === 'character') {
-      if (step.code === code) reach(next, step.next, start, name);
+      if (step.code === code) addThreads(next, step.next, start, name);
     } else if (step?.type === 'class') {
-      if (step.has(code)) reach(next, step.next, start, name);
+      if (step.has(code)) addThreads(next, step.next, start, name);
     } else if (step?.type === 'name') {
       const longer = name + String.fromCharCode(code);
-      if (!names.isBeginning(longer)) return;
+      if (!names.isPrefix(longer)) return;
       next.push({ step: at, start, name: longer });
-      if (names.has(longer)) reach(next, step.next, start, longer);
+      if (names.has(longer)) addThreads(next, step.next, start, longer);
     }
   };
 
-  const firstsOf = (entries: readonly number[]): ReadonlySet<number> => {
-    const known = firsts.get(entries);
+  const getFirstCodes = (entries: readonly number[]): ReadonlySet<number> => {
+    const known = firstCodesByEntries.get(entries);
     if (known) return known;
     const codes = new Set<number>();
-    const waiting = [...entries];
-    for (const at of waiting) {
+    const pending = [...entries];
+    for (const at of pending) {
       const step = steps[at];
-      if (step?.type === 'fork') waiting.push(...step.next);
+      if (step?.type === 'fork') pending.push(...step.next);
       if (step?.type === 'character') codes.add(step.code);
     }
-    firsts.set(entries, codes);
+    firstCodesByEntries.set(entries, codes);
     return codes;
   };
 
   return {
-    start: () => threads[0]?.start,
-    canBegin: (entries, code) => firstsOf(entries).has(code),
-    begin(entries, start) {
+    getEarliestStart: () => threads[0]?.start,
+    canStart: (entries, code) => getFirstCodes(entries).has(code),
+    startAt(entries, start) {
       found = undefined;
-      // Threads that live already stay in front: theirs is the earlier start.
+      // Running threads stay in front, because they started earlier.
       if (threads.length === 0) round++;
-      for (const entry of entries) reach(threads, entry, start, '');
+      for (const entry of entries) addThreads(threads, entry, start, '');
       return found;
     },
     take(code) {
@@ -95,7 +95,7 @@ export function createCallMatcher({ steps }: Pick<CallProgram, 'steps'>, names: 
       [threads, next] = [next, threads];
       return found;
     },
-    clear() {
+    reset() {
       threads.length = 0;
     },
   };

@@ -1,25 +1,25 @@
-/** What the markup of a call looks like. */
+/** A pattern of call markup. */
 export type CallPattern =
-  /** These characters. */
+  /** Exactly these characters. */
   | string
-  /** White space, also none. */
+  /** White space, possibly none. */
   | { readonly type: 'blank' }
-  /** A declared name. */
+  /** A declared tool name. */
   | { readonly type: 'name' }
-  /** Characters of an id, also none. */
+  /** Characters of an id, possibly none. */
   | { readonly type: 'id' }
   | { readonly type: 'sequence'; readonly parts: readonly CallPattern[] }
   | { readonly type: 'any-of'; readonly options: readonly CallPattern[] }
-  /** Any number of times. */
+  /** Any number of repetitions. */
   | { readonly type: 'repeat'; readonly of: CallPattern }
-  /** The markup is recognised. */
-  | { readonly type: 'match'; readonly match: Match };
+  /** Recognizes a token here. */
+  | { readonly type: 'match'; readonly match: MarkupToken };
 
-/** What recognised markup means. */
-export type Match =
+/** The meaning of recognized markup. */
+export type MarkupToken =
   /**
-   * A call begins. `members`: more of its object follows. `value`: its arguments follow, in an object (`isObject`) or not.
-   * `closed`: it has none. `tail`: which of the program's tails follows it.
+   * A call starts. `members`: more of its object follows. `value`: its arguments follow, inside an object (`isObject`)
+   * or not. `closed`: it has no arguments. `tail`: index of the program's tail that follows the call.
    */
   | {
       readonly type: 'call';
@@ -27,7 +27,7 @@ export type Match =
       readonly isObject: boolean;
       readonly tail: number;
     }
-  /** The markup of a call ends here, or later. */
+  /** The markup of a call may end here. */
   | { readonly type: 'end' };
 
 export const BLANK: CallPattern = { type: 'blank' };
@@ -37,35 +37,35 @@ export const sequence = (...parts: readonly CallPattern[]): CallPattern => ({ ty
 export const anyOf = (...options: readonly CallPattern[]): CallPattern => ({ type: 'any-of', options });
 export const repeat = (of: CallPattern): CallPattern => ({ type: 'repeat', of });
 export const optional = (of: CallPattern): CallPattern => anyOf(of, '');
-export const match = (found: Match): CallPattern => ({ type: 'match', match: found });
+export const match = (token: MarkupToken): CallPattern => ({ type: 'match', match: token });
 
-/** White space as JSON has it. */
+/** Whether a character is white space: tab, line breaks and space. */
 export const isBlank = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d);
 
 const isIdCharacter = (code: number): boolean => /[\w-]/.test(String.fromCharCode(code));
 
-/** A step of a compiled pattern: takes a character and leads on, or leads on at once. */
-export type Step =
+/** A step of a compiled pattern: takes a character and continues at `next`, or continues at once. */
+export type PatternStep =
   | { readonly type: 'character'; readonly code: number; readonly next: number }
   | { readonly type: 'class'; readonly has: (code: number) => boolean; readonly next: number }
   | { readonly type: 'name'; readonly next: number }
   | { readonly type: 'fork'; readonly next: readonly number[] }
-  | { readonly type: 'match'; readonly match: Match };
+  | { readonly type: 'match'; readonly match: MarkupToken };
 
-/** Patterns become steps of one program; a pattern is known by its first step. */
+/** Compiles patterns into steps of one program; a pattern is identified by its first step. */
 export interface PatternCompiler {
-  readonly steps: readonly Step[];
+  readonly steps: readonly PatternStep[];
   /** @returns the first step. */
   add(pattern: CallPattern): number;
 }
 
 export function createPatternCompiler(): PatternCompiler {
-  const steps: Step[] = [];
-  const put = (step: Step): number => steps.push(step) - 1;
+  const steps: PatternStep[] = [];
+  const addStep = (step: PatternStep): number => steps.push(step) - 1;
 
-  const loop = (body: (back: number) => number, next: number): number => {
+  const addLoop = (body: (back: number) => number, next: number): number => {
     const ways: number[] = [];
-    const fork = put({ type: 'fork', next: ways });
+    const fork = addStep({ type: 'fork', next: ways });
     ways.push(body(fork), next);
     return fork;
   };
@@ -73,27 +73,27 @@ export function createPatternCompiler(): PatternCompiler {
   const compile = (pattern: CallPattern, next: number): number => {
     if (typeof pattern === 'string')
       return [...Array(pattern.length).keys()].reduceRight(
-        (after, at) => put({ type: 'character', code: pattern.charCodeAt(at), next: after }),
+        (after, at) => addStep({ type: 'character', code: pattern.charCodeAt(at), next: after }),
         next,
       );
     switch (pattern.type) {
       case 'blank':
-        return loop((back) => put({ type: 'class', has: isBlank, next: back }), next);
+        return addLoop((back) => addStep({ type: 'class', has: isBlank, next: back }), next);
       case 'id':
-        return loop((back) => put({ type: 'class', has: isIdCharacter, next: back }), next);
+        return addLoop((back) => addStep({ type: 'class', has: isIdCharacter, next: back }), next);
       case 'name':
-        return put({ type: 'name', next });
+        return addStep({ type: 'name', next });
       case 'sequence':
         return pattern.parts.reduceRight((after, part) => compile(part, after), next);
       case 'any-of':
-        return put({ type: 'fork', next: pattern.options.map((option) => compile(option, next)) });
+        return addStep({ type: 'fork', next: pattern.options.map((option) => compile(option, next)) });
       case 'repeat':
-        return loop((back) => compile(pattern.of, back), next);
+        return addLoop((back) => compile(pattern.of, back), next);
       case 'match':
-        return put({ type: 'match', match: pattern.match });
+        return addStep({ type: 'match', match: pattern.match });
     }
   };
 
-  const nowhere = put({ type: 'fork', next: [] });
-  return { steps, add: (pattern) => compile(pattern, nowhere) };
+  const deadEnd = addStep({ type: 'fork', next: [] });
+  return { steps, add: (pattern) => compile(pattern, deadEnd) };
 }

@@ -1,78 +1,78 @@
 import { anyOf, BLANK, createPatternCompiler, ID, match, NAME, optional, repeat, sequence } from './call-pattern.ts';
-import type { CallPattern, Match, Step } from './call-pattern.ts';
-import { isObjectFormat } from './formats.ts';
-import type { ToolFormat } from './formats.ts';
+import type { CallPattern, MarkupToken, PatternStep } from './call-pattern.ts';
+import { isObjectFormat } from './tool-formats.ts';
+import type { ToolFormat } from './tool-formats.ts';
 
-/** Everything a format's calls can look like, ready to be run by a matcher. */
+/** All texts that calls of a format can consist of, compiled for a matcher. */
 export interface CallProgram {
-  readonly steps: readonly Step[];
-  /** First steps of what begins a call anywhere. */
+  readonly steps: readonly PatternStep[];
+  /** First steps of markup that starts a call anywhere. */
   readonly anywhere: readonly number[];
-  /** First steps of what begins a call only at the start of a line. */
+  /** First steps of markup that starts a call only at the start of a line. */
   readonly atLineStart: readonly number[];
-  /** First steps of what may follow a call. */
+  /** First steps of the text that may follow a call. */
   readonly tails: readonly number[];
 }
 
-type CallMatch = Extract<Match, { type: 'call' }>;
+type CallStart = Extract<MarkupToken, { type: 'call' }>;
 
 const END = match({ type: 'end' });
 
-/** What small models put before the name. */
-const EARLIER_MEMBER = sequence(
+/** A member that small models write before the name. */
+const MEMBER_BEFORE_NAME = sequence(
   anyOf(sequence('"type"', BLANK, ':', BLANK, '"function"'), sequence('"id"', BLANK, ':', BLANK, '"', ID, '"')),
   BLANK,
   ',',
   BLANK,
 );
 
-/** A call's object up to its name. */
-const OBJECT_HEAD = sequence('{', BLANK, repeat(EARLIER_MEMBER), '"name"', BLANK, ':', BLANK, '"', NAME, '"');
+/** The object of a call up to its name. */
+const OBJECT_HEAD = sequence('{', BLANK, repeat(MEMBER_BEFORE_NAME), '"name"', BLANK, ':', BLANK, '"', NAME, '"');
 
 /**
- * A format's own markup, and the two shapes that small models write whatever they were told: an object in a fence, and one
- * at the start of a line; each also as a list of objects.
+ * Compiles a format's own markup, and two shapes that small models write whatever the prompt says: an object in a
+ * fence, and an object at the start of a line; each also as a list of objects.
  */
 export function createCallProgram(format: ToolFormat): CallProgram {
   const compiler = createPatternCompiler();
   const tails: number[] = [];
 
-  /** An object's head, and what follows it, in which further objects may follow each other. */
+  /** Adds the start of an object and the tail after it, in which further objects may follow. */
   const objects = (closings: readonly CallPattern[], head: (tail: number) => CallPattern): CallPattern => {
     const tail = tails.length;
     tails.push(-1);
     const ends = sequence(BLANK, ...closings.map((closing) => optional(sequence(closing, BLANK))), END);
-    const goesOn = sequence(BLANK, optional(sequence(anyOf(',', ';'), BLANK)), head(tail));
-    tails[tail] = compiler.add(anyOf(ends, goesOn));
+    const continuation = sequence(BLANK, optional(sequence(anyOf(',', ';'), BLANK)), head(tail));
+    tails[tail] = compiler.add(anyOf(ends, continuation));
     return head(tail);
   };
-  const shapes = (opening: CallPattern, closings: readonly CallPattern[], head: (tail: number) => CallPattern) =>
+  const compileShapes = (opening: CallPattern, closings: readonly CallPattern[], head: (tail: number) => CallPattern) =>
     compiler.add(
       sequence(opening, anyOf(objects(closings, head), sequence('[', BLANK, objects([']', ...closings], head)))),
     );
 
-  const own = isObjectFormat(format)
-    ? format.openings.map((opening) => shapes(sequence(opening, BLANK), format.closings, declaredObject))
-    : [compiler.add(partsOf(format, tails, compiler.add))];
+  const formatEntries = isObjectFormat(format)
+    ? format.openings.map((opening) => compileShapes(sequence(opening, BLANK), format.closings, markedObject))
+    : [compiler.add(compileSeparateParts(format, tails, compiler.add))];
   return {
-    anywhere: [...own, shapes(sequence('```', optional(LANGUAGE), BLANK), ['```'], guessedObject)],
-    atLineStart: [shapes('', [], guessedObject)],
+    anywhere: [...formatEntries, compileShapes(sequence('```', optional(LANGUAGE), BLANK), ['```'], unmarkedObject)],
+    atLineStart: [compileShapes('', [], unmarkedObject)],
     steps: compiler.steps,
     tails,
   };
 }
 
-/** Names that models give to the language of a call. */
+/** Language names that models write on the fence of a call. */
 const LANGUAGE = anyOf('json', 'JSON', 'tool_call');
 
-const call = (body: CallMatch['body'], tail: number, isObject = true): CallPattern =>
+const call = (body: CallStart['body'], tail: number, isObject = true): CallPattern =>
   match({ type: 'call', body, isObject, tail });
 
-/** Behind a mark: it is a call as soon as its name is known. */
-const declaredObject = (tail: number): CallPattern => sequence(OBJECT_HEAD, call('members', tail));
+/** An object after a mark: it is a call as soon as its name is known. */
+const markedObject = (tail: number): CallPattern => sequence(OBJECT_HEAD, call('members', tail));
 
-/** Without a mark: an object that goes on otherwise is none. */
-const guessedObject = (tail: number): CallPattern =>
+/** An object without a mark: it is a call only if its arguments or its end follow the name. */
+const unmarkedObject = (tail: number): CallPattern =>
   sequence(
     OBJECT_HEAD,
     BLANK,
@@ -82,14 +82,20 @@ const guessedObject = (tail: number): CallPattern =>
     ),
   );
 
-/** Name and arguments between marks. */
-function partsOf(format: ToolFormat, tails: number[], add: (pattern: CallPattern) => number): CallPattern {
+/** Compiles a format in which name and arguments stand between marks. */
+function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern: CallPattern) => number): CallPattern {
   const closings = format.closings.map((closing) => optional(sequence(closing, BLANK)));
   const tail = tails.push(add(sequence(BLANK, ...closings, END))) - 1;
-  const head = sequence(loose(format.before), NAME, BLANK, loose(format.between), call('value', tail, false));
-  return format.begin === '' ? head : sequence(optional(loose(format.begin)), head);
+  const head = sequence(
+    withFlexibleBlanks(format.before),
+    NAME,
+    BLANK,
+    withFlexibleBlanks(format.between),
+    call('value', tail, false),
+  );
+  return format.begin === '' ? head : sequence(optional(withFlexibleBlanks(format.begin)), head);
 }
 
-/** Text in which blanks may differ, with more of them behind it. */
-const loose = (text: string): CallPattern =>
+/** Matches a text with any number of blanks where it has some, and at its end. */
+const withFlexibleBlanks = (text: string): CallPattern =>
   sequence(...text.split(/\s+/).flatMap((word): CallPattern[] => (word === '' ? [] : [word, BLANK])));

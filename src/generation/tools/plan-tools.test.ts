@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuMsOf } from '../../../test/cpu-ms.ts';
+import { measureCpuMs } from '../../../test/measure-cpu-ms.ts';
 import type { JsonSchema } from '../../core/grammar.ts';
 import type { Tool } from '../../core/message.ts';
-import type { OutputFormat, ToolUse } from '../../core/request.ts';
+import type { OutputFormat, ToolUseOptions } from '../../core/request.ts';
 import { followPhases } from './__fixtures__/follow-phases.ts';
-import { TOOL_FORMATS } from './formats.ts';
-import type { ToolFormatName } from './formats.ts';
-import { planTools, shiftPhases, steerToAnswer } from './plan-tools.ts';
+import { TOOL_FORMATS } from './tool-formats.ts';
+import type { ToolFormatName } from './tool-formats.ts';
+import { planTools, shiftPhases, createAnswerOnlyPhases } from './plan-tools.ts';
 
 const JSON_TEXT = '{"city": "Ulm"}';
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
@@ -18,11 +18,11 @@ const tool = (name: string, at: number, parameters: JsonSchema | undefined = SCH
   field: `tools[${at}].function.parameters`,
 });
 const TOOLS = [tool('f', 0), tool('foo', 1), tool('get-weather', 2)];
-const use = (more: Partial<ToolUse> = {}): ToolUse => ({
+const use = (more: Partial<ToolUseOptions> = {}): ToolUseOptions => ({
   tools: TOOLS,
   choice: 'auto',
   isParallel: false,
-  streamsComplex: false,
+  streamsComplexArguments: false,
   ...more,
 });
 const FORM: OutputFormat = {
@@ -31,7 +31,7 @@ const FORM: OutputFormat = {
   schema: SCHEMA,
   field: 'response_format.json_schema.schema',
 };
-const plan = (toolUse?: ToolUse, format: ToolFormatName = 'hermes', outputFormat?: OutputFormat) =>
+const plan = (toolUse?: ToolUseOptions, format: ToolFormatName = 'hermes', outputFormat?: OutputFormat) =>
   planTools({ toolUse, outputFormat, format, specialTokens: ['<tool_call>', '</tool_call>', '[TOOL_CALLS]'] });
 
 const isFormat = (name: string): name is ToolFormatName => Object.hasOwn(TOOL_FORMATS, name);
@@ -41,7 +41,7 @@ const written = (name: ToolFormatName, calls: readonly string[]): string => {
   return begin + calls.map((called) => before + called + between + JSON_TEXT + after).join(separator) + end;
 };
 
-/** Tools whose phases an answer comes through. */
+/** Follows the phases for an answer and returns the tools whose phases it passes. */
 const called = ({ phases }: ReturnType<typeof plan>, answer: string): { names: string[]; rest: string } => {
   const { phases: path, rest } = followPhases(phases, answer, JSON_TEXT);
   const byField = new Map(TOOLS.map(({ name, field }) => [field, name]));
@@ -53,17 +53,17 @@ const called = ({ phases }: ReturnType<typeof plan>, answer: string): { names: s
   return { names, rest };
 };
 
-describe('the phases of an answer with tools', () => {
+describe('planTools', () => {
   for (const format of FORMATS) {
-    it(`come to the tool that ${format} names, in the middle of free text too`, () => {
+    it(`leads to the phase of the tool that ${format} names, also in the middle of free text`, () => {
       const text = `Let me see.\n${written(format, ['foo'])}`;
       const { names, rest } = called(plan(use(), format), text);
       assert.deepEqual(names, ['foo']);
-      // The call is over with its arguments, and the answer with it.
+      // The call ends with its arguments, and the answer with the call.
       assert.ok(text.endsWith(JSON_TEXT + rest));
     });
 
-    it(`come to one tool after the other where several calls are allowed, as ${format} writes them`, () => {
+    it(`leads from call to call as ${format} writes them when several are allowed`, () => {
       const several = ['get-weather', 'f', 'foo'];
       for (const outputFormat of [undefined, FORM])
         assert.deepEqual(called(plan(use({ isParallel: true }), format, outputFormat), written(format, several)), {
@@ -72,7 +72,7 @@ describe('the phases of an answer with tools', () => {
         });
     });
 
-    it(`begin with a call in ${format} where one is required`, () => {
+    it(`starts with a call in ${format} when one is required`, () => {
       for (const isParallel of [false, true]) {
         const required = plan(use({ choice: 'required', isParallel }), format);
         const text = written(format, isParallel ? ['foo', 'f'] : ['foo']);
@@ -84,7 +84,7 @@ describe('the phases of an answer with tools', () => {
       }
     });
 
-    it(`are one for a tool that the caller names, in ${format} up to its arguments`, () => {
+    it(`has a single phase for a tool that the caller names, in ${format} up to its arguments`, () => {
       const named = plan(use({ choice: { name: 'foo' }, isParallel: true }), format);
       assert.ok(written(format, ['foo']).startsWith(named.preface + JSON_TEXT));
       assert.deepEqual(named.phases, [
@@ -92,7 +92,7 @@ describe('the phases of an answer with tools', () => {
       ]);
     });
 
-    it(`see a call in ${format} as small models write them`, () => {
+    it(`detects a call in ${format} as small models write it`, () => {
       const key = 'arguments';
       for (const text of [
         `{"name": "foo", "${key}": `,
@@ -113,7 +113,7 @@ describe('the phases of an answer with tools', () => {
     });
   }
 
-  it('leave an answer its form, or lead to a call', () => {
+  it('allows a formatted answer or a call', () => {
     const formed = plan(use(), 'hermes', FORM);
     assert.deepEqual(followPhases(formed.phases, JSON_TEXT, JSON_TEXT), { phases: [0], rest: '' });
     assert.deepEqual(called(formed, written('hermes', ['f'])).names, ['', 'f'].slice(1));
@@ -135,7 +135,7 @@ describe('the phases of an answer with tools', () => {
     assert.deepEqual(plan().phases, []);
   });
 
-  it('allow an object for arguments and nothing else', () => {
+  it('allows only an object as arguments', () => {
     const grammarOf = (parameters: JsonSchema | undefined): unknown =>
       plan(use({ tools: [{ ...tool('f', 0), parameters }], choice: { name: 'f' } })).phases[0]?.grammar;
     const schemaOf = (parameters: JsonSchema): unknown => {
@@ -149,7 +149,7 @@ describe('the phases of an answer with tools', () => {
     assert.deepEqual(schemaOf({ $ref: '#/$defs/a', $defs: {} }), { $ref: '#/$defs/a', $defs: {}, type: 'object' });
   });
 
-  it('are refused where their schema says that they are no object', () => {
+  it('rejects a schema whose arguments are not an object', () => {
     const { field } = tool('f', 0);
     for (const [type, shown] of [
       ['strin', '"strin"'],
@@ -160,11 +160,11 @@ describe('the phases of an answer with tools', () => {
         name: 'ServiceError',
         kind: 'invalid-request',
         param: field,
-        message: `type must be "object", as arguments are one, got ${shown} (${field}, at #).`,
+        message: `type must be "object", because arguments are an object, got ${shown} (${field}, at #).`,
       });
   });
 
-  it('have each schema once, and grow with the number of tools and no faster', () => {
+  it('contains each schema once and grows linearly with the number of tools', () => {
     const many = Array.from({ length: 500 }, (_, i) => tool(`tool_${i}`, i));
     const sizeOf = (count: number): number =>
       JSON.stringify(plan(use({ tools: many.slice(0, count), isParallel: true, choice: 'required' })).phases).length;
@@ -173,18 +173,18 @@ describe('the phases of an answer with tools', () => {
     assert.equal(all.split('"city"').length - 1, 500);
   });
 
-  it('look for a name in text full of blanks in no time', () => {
+  it('finds a name in text full of blanks quickly', () => {
     const many = Array.from({ length: 500 }, (_, i) => tool(`tool_${i}`, i));
     const { phases } = plan(use({ tools: many }));
     const text = `x${' '.repeat(480)}{"name": "nobody"`;
-    const ms = cpuMsOf(() => {
+    const ms = measureCpuMs(() => {
       assert.deepEqual(followPhases(phases, text.repeat(4), JSON_TEXT).phases, [0]);
       assert.deepEqual(followPhases(phases, `${'\n'.repeat(400)}${text}`, JSON_TEXT).phases, [0]);
     });
     assert.ok(ms < 2_000, `${ms} ms`);
   });
 
-  it('have marks as special tokens where the vocabulary has such, and only these', () => {
+  it('uses only marks of the vocabulary as special tokens', () => {
     const required = plan(use({ choice: 'required' }));
     assert.deepEqual(required.opening, [
       { text: '<tool_call>', special: true },
@@ -196,15 +196,17 @@ describe('the phases of an answer with tools', () => {
     assert.deepEqual(plan(use(), 'mistral-args').markers, ['[TOOL_CALLS]']);
   });
 
-  it('can stand behind others', () => {
+  it('can be shifted behind other phases', () => {
     const { phases } = plan(use({ isParallel: true }));
     const shifted = shiftPhases(phases, 3);
     assert.deepEqual(shiftPhases(shifted, -3), phases);
     assert.ok(
-      shifted.every(({ next, triggers = [] }) => (next ?? 3) >= 3 && triggers.every(({ phase }) => phase >= 3)),
+      shifted.every(
+        ({ nextPhase, triggers = [] }) => (nextPhase ?? 3) >= 3 && triggers.every(({ phase }) => phase >= 3),
+      ),
     );
     assert.deepEqual(
-      shiftPhases(steerToAnswer(), 1).map(({ next }) => next),
+      shiftPhases(createAnswerOnlyPhases(), 1).map(({ nextPhase }) => nextPhase),
       [2, undefined],
     );
   });

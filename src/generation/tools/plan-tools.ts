@@ -1,189 +1,217 @@
 import { ServiceError } from '../../core/error.ts';
 import type { Grammar, JsonSchema } from '../../core/grammar.ts';
 import type { Tool } from '../../core/message.ts';
-import type { Phase, PromptSegment, Trigger } from '../../core/prompt.ts';
-import type { OutputFormat, ToolUse } from '../../core/request.ts';
-import { shown } from '../../grammar/schema-document.ts';
-import { callMarkup, escapePattern, oneOf } from './call-markup.ts';
+import type { GenerationPhase, PromptSegment, PhaseTrigger } from '../../core/prompt.ts';
+import type { OutputFormat, ToolUseOptions } from '../../core/request.ts';
+import { describeValue } from '../../grammar/schema-document.ts';
+import { getCallMarkup, escapePattern, toChoiceGrammar } from './call-markup.ts';
 import type { CallMarkup } from './call-markup.ts';
-import { TOOL_FORMATS } from './formats.ts';
-import type { ToolFormat, ToolFormatName } from './formats.ts';
+import { TOOL_FORMATS } from './tool-formats.ts';
+import type { ToolFormat, ToolFormatName } from './tool-formats.ts';
 
-/** How a request's calls and the form of its answer are put to an engine that runs phases. */
+/** How calls and the format of an answer are requested from an engine that supports phases. */
 export interface ToolPlan {
-  /** Goes behind the prompt: a call has begun. */
+  /** Segments after the prompt that start a forced call. */
   readonly opening: readonly PromptSegment[];
-  /** The same as text, for whoever reads the answer. */
+  /** The opening as text, for the parser of the answer. */
   readonly preface: string;
-  /** Empty: one free answer. */
-  readonly phases: readonly Phase[];
+  /** Empty for an unconstrained answer. */
+  readonly phases: readonly GenerationPhase[];
   readonly markers: readonly string[];
 }
 
-export interface ToolPlanNeeds {
-  readonly toolUse: ToolUse | undefined;
+export interface ToolPlanOptions {
+  readonly toolUse: ToolUseOptions | undefined;
   readonly outputFormat: OutputFormat | undefined;
   readonly format: ToolFormatName;
-  /** Of the model's vocabulary. */
+  /** Special tokens of the model's vocabulary. */
   readonly specialTokens: readonly string[];
 }
 
 /**
- * Required calls, and an answer that has a form, begin under a grammar; a free one is watched by triggers.
+ * Plans phases: required calls and formatted answers start with a grammar; triggers detect calls in a free answer.
  *
  * @throws ServiceError `invalid-request` for a tool whose arguments cannot be an object.
  */
-export function planTools({ toolUse, outputFormat, format: name, specialTokens }: ToolPlanNeeds): ToolPlan {
-  const form = outputFormat ? formGrammar(outputFormat) : undefined;
+export function planTools({ toolUse, outputFormat, format: name, specialTokens }: ToolPlanOptions): ToolPlan {
+  const form = outputFormat ? createFormatGrammar(outputFormat) : undefined;
   if (!toolUse)
     return { opening: [], preface: '', phases: form ? [{ kind: 'answer', grammar: form }] : [], markers: [] };
   const format = TOOL_FORMATS[name];
   const markers = format.markers.filter((marker) => specialTokens.includes(marker));
-  const preface = prefaceOf(toolUse, format);
-  return { opening: toSegments(preface, markers), preface, phases: phasesOf(toolUse, format, form), markers };
+  const preface = createPreface(toolUse, format);
+  return { opening: toSegments(preface, markers), preface, phases: createPhases(toolUse, format, form), markers };
 }
 
-/** The same phases behind `by` others. */
-export const shiftPhases = (phases: readonly Phase[], by: number): Phase[] =>
+/** Returns the phases for a position after `by` other phases. */
+export const shiftPhases = (phases: readonly GenerationPhase[], by: number): GenerationPhase[] =>
   phases.map((phase) => ({
     ...phase,
     ...(phase.triggers ? { triggers: phase.triggers.map((one) => ({ ...one, phase: one.phase + by })) } : {}),
-    ...(phase.next === undefined ? {} : { next: phase.next + by }),
+    ...(phase.nextPhase === undefined ? {} : { nextPhase: phase.nextPhase + by }),
   }));
 
-/** Phases of an answer that does not begin as a call does: with an object, a list, a fence, a mark, or an empty line. */
-export const steerToAnswer = (): Phase[] => [
-  { kind: 'answer', grammar: { type: 'without', characters: '{`<[\n\r\t' }, until: { tokens: 1 }, next: 1 },
+/** Phases of an answer that must not start like a call: with an object, list, fence, mark or empty line. */
+export const createAnswerOnlyPhases = (): GenerationPhase[] => [
+  { kind: 'answer', grammar: { type: 'without', characters: '{`<[\n\r\t' }, until: { tokens: 1 }, nextPhase: 1 },
   { kind: 'answer' },
 ];
 
-function prefaceOf({ choice }: ToolUse, { begin, before, between }: ToolFormat): string {
+function createPreface({ choice }: ToolUseOptions, { begin, before, between }: ToolFormat): string {
   if (choice === 'auto') return '';
   return begin + before + (choice === 'required' ? '' : choice.name + between);
 }
 
-/** Where a tool's own phase stands: behind the one that the answer begins in. */
-const CALLS_AT = 1;
+/** Position of the first tool's phase: after the phase in which the answer starts. */
+const FIRST_CALL_PHASE = 1;
 
 /**
- * Position 0 is where the answer begins, then comes a phase for each tool, which holds its schema, then what else is
- * needed to get there.
+ * Creates the phases: at position 0 the start of the answer, then one phase per tool with its schema, then the phases
+ * that lead there.
  */
-function phasesOf({ tools, choice, isParallel }: ToolUse, format: ToolFormat, form: Grammar | undefined): Phase[] {
+function createPhases(
+  { tools, choice, isParallel }: ToolUseOptions,
+  format: ToolFormat,
+  formatGrammar: Grammar | undefined,
+): GenerationPhase[] {
   if (typeof choice === 'object') {
     const tool = tools.find(({ name }) => name === choice.name);
-    return [{ kind: 'call', grammar: tool ? argumentsGrammar(tool) : NO_ARGUMENTS }];
+    return [{ kind: 'call', grammar: tool ? createArgumentsGrammar(tool) : NO_ARGUMENTS }];
   }
-  const markup = callMarkup(format);
-  const behind = CALLS_AT + tools.length;
-  const calls = (next?: number): Phase[] => tools.map((tool) => callPhase(tool, markup, isParallel ? next : undefined));
+  const markup = getCallMarkup(format);
+  const phaseAfterCalls = FIRST_CALL_PHASE + tools.length;
+  const calls = (next?: number): GenerationPhase[] =>
+    tools.map((tool) => createCallPhase(tool, markup, isParallel ? next : undefined));
 
-  if (choice === 'auto' && !form)
-    return [freePhase(tools, markup, behind), ...calls(0), ...openedPhases(tools, markup)];
-  const first = form && choice === 'auto' ? formPhase(form, tools, markup) : namePhase('call', [''], tools, markup);
+  if (choice === 'auto' && !formatGrammar)
+    return [createFreePhase(tools, markup, phaseAfterCalls), ...calls(0), ...createNamePhases(tools, markup)];
+  const first =
+    formatGrammar && choice === 'auto'
+      ? createFormatPhase(formatGrammar, tools, markup)
+      : createNamePhase('call', [''], tools, markup);
   if (!isParallel) return [first, ...calls()];
-  const further = form
-    ? [furtherPhase(tools, markup, format)]
-    : [freePhase(tools, markup, behind + 1), ...openedPhases(tools, markup)];
-  return [first, ...calls(behind), ...further];
+  const laterPhases = formatGrammar
+    ? [createNextCallPhase(tools, markup, format)]
+    : [createFreePhase(tools, markup, phaseAfterCalls + 1), ...createNamePhases(tools, markup)];
+  return [first, ...calls(phaseAfterCalls), ...laterPhases];
 }
 
-/** Anything, until a call begins: by a mark, which leads to a phase at `openedAt` or behind it, or without. */
-const freePhase = (tools: readonly Tool[], { opened, barePattern }: CallMarkup, openedAt: number): Phase => ({
+/** A free phase until a call starts, with a mark (phases from `firstNamePhase` on) or without. */
+const createFreePhase = (
+  tools: readonly Tool[],
+  { openings, createUnmarkedPattern }: CallMarkup,
+  firstNamePhase: number,
+): GenerationPhase => ({
   kind: 'answer',
   triggers: [
-    ...opened.map(({ opening }, i) => ({ pattern: escapePattern(opening), phase: openedAt + i })),
-    ...triggersTo(tools, barePattern),
+    ...openings.map(({ opening }, i) => ({ pattern: escapePattern(opening), phase: firstNamePhase + i })),
+    ...createTriggers(tools, createUnmarkedPattern),
   ],
 });
 
-/** Behind a mark: a declared name. */
-const openedPhases = (tools: readonly Tool[], markup: CallMarkup): Phase[] =>
-  markup.opened.map(({ heads }) => namePhase('call', heads, tools, markup));
+/** Phases after a mark: they accept a declared name. */
+const createNamePhases = (tools: readonly Tool[], markup: CallMarkup): GenerationPhase[] =>
+  markup.openings.map(({ heads }) => createNamePhase('call', heads, tools, markup));
 
-/** One of the heads and a declared name, which leads to the tool's phase. */
-function namePhase(kind: Phase['kind'], heads: readonly string[], tools: readonly Tool[], markup: CallMarkup): Phase {
+/** A phase for one of the heads and a declared name, which leads to the tool's phase. */
+function createNamePhase(
+  kind: GenerationPhase['kind'],
+  heads: readonly string[],
+  tools: readonly Tool[],
+  markup: CallMarkup,
+): GenerationPhase {
   const isBare = heads.every((head) => head === '');
-  const names = namesGrammar(tools, markup);
+  const names = createNamesGrammar(tools, markup);
   return {
     kind,
-    grammar: isBare ? names : { type: 'sequence', parts: [oneOf(heads), names] },
-    triggers: nameTriggers(heads, tools, markup),
+    grammar: isBare ? names : { type: 'sequence', parts: [toChoiceGrammar(heads), names] },
+    triggers: createNameTriggers(heads, tools, markup),
   };
 }
 
-/** The answer in its form, or a call. */
-const formPhase = (form: Grammar, tools: readonly Tool[], markup: CallMarkup): Phase => ({
+/** A phase for the formatted answer or a call. */
+const createFormatPhase = (form: Grammar, tools: readonly Tool[], markup: CallMarkup): GenerationPhase => ({
   kind: 'answer',
-  grammar: { type: 'choice', options: [form, behindText(markup.head, namesGrammar(tools, markup))] },
-  triggers: nameTriggers([markup.head], tools, markup),
+  grammar: { type: 'choice', options: [form, prependText(markup.head, createNamesGrammar(tools, markup))] },
+  triggers: createNameTriggers([markup.head], tools, markup),
 });
 
-/** Behind a call: the end of all, or another one. */
-function furtherPhase(tools: readonly Tool[], markup: CallMarkup, { separator, before, end }: ToolFormat): Phase {
+/** A phase after a call: for the end of the answer or another call. */
+function createNextCallPhase(
+  tools: readonly Tool[],
+  markup: CallMarkup,
+  { separator, before, end }: ToolFormat,
+): GenerationPhase {
   const head = markup.after + separator + before;
   const options: Grammar[] = [
     { type: 'text', text: markup.after + end },
-    behindText(head, namesGrammar(tools, markup)),
+    prependText(head, createNamesGrammar(tools, markup)),
   ];
   return {
     kind: 'answer',
     grammar: { type: 'choice', options },
-    triggers: nameTriggers([head], tools, markup),
+    triggers: createNameTriggers([head], tools, markup),
   };
 }
 
-function callPhase(tool: Tool, { toArguments, objectEnd }: CallMarkup, next: number | undefined): Phase {
-  const parts = [...toArguments, argumentsGrammar(tool)];
+function createCallPhase(
+  tool: Tool,
+  { beforeArguments, objectEnd }: CallMarkup,
+  next: number | undefined,
+): GenerationPhase {
+  const parts = [...beforeArguments, createArgumentsGrammar(tool)];
   if (next === undefined) return { kind: 'call', grammar: { type: 'sequence', parts } };
   const end: Grammar[] = objectEnd === '' ? [] : [{ type: 'text', text: objectEnd }];
-  return { kind: 'call', grammar: { type: 'sequence', parts: [...parts, ...end] }, next };
+  return { kind: 'call', grammar: { type: 'sequence', parts: [...parts, ...end] }, nextPhase: next };
 }
 
-const namesGrammar = (tools: readonly Tool[], { nameEnd }: CallMarkup): Grammar =>
-  oneOf(tools.map(({ name }) => name + nameEnd));
+const createNamesGrammar = (tools: readonly Tool[], { nameEnd }: CallMarkup): Grammar =>
+  toChoiceGrammar(tools.map(({ name }) => name + nameEnd));
 
-const behindText = (text: string, grammar: Grammar): Grammar => ({
+const prependText = (text: string, grammar: Grammar): Grammar => ({
   type: 'sequence',
   parts: [{ type: 'text', text }, grammar],
 });
 
-function nameTriggers(heads: readonly string[], tools: readonly Tool[], { nameEnd }: CallMarkup): Trigger[] {
+function createNameTriggers(heads: readonly string[], tools: readonly Tool[], { nameEnd }: CallMarkup): PhaseTrigger[] {
   const head = `^(?:${heads.map(escapePattern).join('|')})`;
-  return triggersTo(tools, (name) => head + escapePattern(name + nameEnd));
+  return createTriggers(tools, (name) => head + escapePattern(name + nameEnd));
 }
 
-const triggersTo = (tools: readonly Tool[], pattern: (name: string) => string): Trigger[] =>
-  tools.map(({ name }, i) => ({ pattern: pattern(name), phase: CALLS_AT + i }));
+const createTriggers = (tools: readonly Tool[], pattern: (name: string) => string): PhaseTrigger[] =>
+  tools.map(({ name }, i) => ({ pattern: pattern(name), phase: FIRST_CALL_PHASE + i }));
 
 const NO_ARGUMENTS: Grammar = { type: 'text', text: '{}' };
 
-function argumentsGrammar({ parameters, field }: Tool): Grammar {
-  const isNone = parameters === undefined || (typeof parameters === 'object' && Object.keys(parameters).length === 0);
-  if (isNone) return NO_ARGUMENTS;
-  return { type: 'schema', schema: objectSchema(parameters, field), field };
+function createArgumentsGrammar({ parameters, field }: Tool): Grammar {
+  const hasNoParameters =
+    parameters === undefined || (typeof parameters === 'object' && Object.keys(parameters).length === 0);
+  if (hasNoParameters) return NO_ARGUMENTS;
+  return { type: 'schema', schema: toObjectSchema(parameters, field), field };
 }
 
-/** Arguments are an object, whether their schema says so or not. A schema that says otherwise is refused where it does. */
-function objectSchema(schema: JsonSchema, field: string): JsonSchema {
+/** Adds `type: object` to a schema of arguments that has no type; rejects one with another type. */
+function toObjectSchema(schema: JsonSchema, field: string): JsonSchema {
   if (schema === true) return { type: 'object' };
   if (schema === false || schema.type === 'object') return schema;
   const { type } = schema;
-  // In place, so that references into the schema still lead where they did.
+  // The schema itself is extended, so that references into it stay valid.
   if (type === undefined || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' };
   throw new ServiceError(
     'invalid-request',
-    `type must be "object", as arguments are one, got ${shown(type)} (${field}, at #).`,
+    `type must be "object", because arguments are an object, got ${describeValue(type)} (${field}, at #).`,
     { param: field },
   );
 }
 
-const formGrammar = (format: OutputFormat): Grammar =>
+const createFormatGrammar = (format: OutputFormat): Grammar =>
   format.type === 'json-object'
     ? { type: 'schema', schema: { type: 'object' }, field: 'response_format' }
     : { type: 'schema', schema: format.schema, field: format.field };
 
-/** Only markers are special tokens; what else reads like one, in a tool's name, is text. */
+/**
+ * Splits a text into segments. Only the format's markers become special tokens; other texts that look like one do not.
+ */
 function toSegments(text: string, markers: readonly string[]): PromptSegment[] {
   if (text === '') return [];
   if (markers.length === 0) return [{ text, special: false }];

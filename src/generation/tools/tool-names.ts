@@ -1,16 +1,16 @@
-/** The declared names, and what could still become one of them. */
+/** The declared tool names. */
 export interface ToolNames {
   has(name: string): boolean;
-  isBeginning(text: string): boolean;
+  isPrefix(text: string): boolean;
 }
 
 export function createToolNames(names: readonly string[]): ToolNames {
-  const known = new Set(names);
-  const sorted = [...known].toSorted((a, b) => (a < b ? -1 : 1));
+  const nameSet = new Set(names);
+  const sorted = [...nameSet].toSorted((a, b) => (a < b ? -1 : 1));
   return {
-    has: (name) => known.has(name),
-    isBeginning(text) {
-      // The first name that does not come before the text begins with it, if any does.
+    has: (name) => nameSet.has(name),
+    isPrefix(text) {
+      // If a name starts with the text, the first name that does not sort before the text does.
       let low = 0;
       let high = sorted.length;
       while (low < high) {

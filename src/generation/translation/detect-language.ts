@@ -1,22 +1,27 @@
 import { findLanguage } from './languages.ts';
 import type { Language } from './languages.ts';
-import { wordsOf } from './words-of.ts';
+import { extractProse } from './extract-prose.ts';
 
-/** The language of a text; undefined where that is not clear, and then a prompt names none. */
+/**
+ * Detects the language of a text. Resolves with undefined when the result is unreliable; the prompt then names no
+ * source language.
+ */
 export type DetectLanguage = (text: string) => Promise<Language | undefined>;
 
-/** Ours: characters of a text's words that are looked at. */
-const LOOKED_AT_CHARACTERS_MAX = 2_000;
+/** Characters of the text's words that are examined. */
+const SAMPLE_CHARACTERS_MAX = 2_000;
 
-/** It knows one Norwegian; most is written in this. */
+/** The detector has one Norwegian; Bokmål is the more common written form. */
 const BOKMAL = 'nb';
 
 /**
- * By the words alone: tags, addresses and code are English to it, or Portuguese. Its data take a third of a second and
- * 24 MB: they are loaded when somebody asks for the first time.
+ * Examines words only, because tags, URLs and code look like English or Portuguese to the detector. Its data takes a
+ * third of a second to load and 24 MB of memory, so it is loaded on first use.
  */
 export const detectLanguage: DetectLanguage = async (text) => {
   const { eld } = await import('eld/extrasmall');
-  const found = eld.detect(wordsOf(text).slice(0, LOOKED_AT_CHARACTERS_MAX));
-  return found.isReliable() ? findLanguage(found.language === 'no' ? BOKMAL : found.language, 'all') : undefined;
+  const detection = eld.detect(extractProse(text).slice(0, SAMPLE_CHARACTERS_MAX));
+  return detection.isReliable()
+    ? findLanguage(detection.language === 'no' ? BOKMAL : detection.language, 'all')
+    : undefined;
 };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { detectLanguage } from './detect-language.ts';
-import { findLanguage, LANGUAGES, nearLanguages } from './languages.ts';
+import { findLanguage, LANGUAGES, suggestLanguages } from './languages.ts';
 
 describe('languages', () => {
-  it('are 92 with different names and codes, of which the smallest model takes 31', () => {
+  it('are 92 with distinct names and codes, and the smallest model accepts 31', () => {
     assert.equal(LANGUAGES.length, 92);
     assert.equal(new Set(LANGUAGES.map(({ name }) => name)).size, 92);
     assert.equal(new Set(LANGUAGES.map(({ code }) => code)).size, 92);
@@ -12,8 +12,7 @@ describe('languages', () => {
   });
 
   it('are found by name or code in any case', () => {
-    for (const asked of ['English', 'ENGLISH', 'en', ' En '])
-      assert.equal(findLanguage(asked, 'all')?.code, 'en', asked);
+    for (const name of ['English', 'ENGLISH', 'en', ' En ']) assert.equal(findLanguage(name, 'all')?.code, 'en', name);
     assert.equal(findLanguage('zh-TW', 'all')?.name, 'Traditional Chinese');
     assert.equal(findLanguage("ta'izzi-adeni arabic", 'all')?.code, 'acq');
     assert.equal(findLanguage('auto', 'all'), undefined);
@@ -28,16 +27,16 @@ describe('languages', () => {
     );
   });
 
-  it('that are not there have near ones', () => {
-    assert.deepEqual(nearLanguages('Frensh', 'all'), ['French']);
-    assert.deepEqual(nearLanguages('Norwegian', 'all'), ['Norwegian Bokmal', 'Norwegian Nynorsk']);
-    assert.deepEqual(nearLanguages('en-US', 'all').slice(0, 1), ['English']);
-    assert.deepEqual(nearLanguages('Klingon', 'all'), []);
-    assert.deepEqual(nearLanguages('', 'all'), []);
-    assert.deepEqual(nearLanguages('x'.repeat(100_000), 'all'), []);
+  it('that are unknown get suggestions', () => {
+    assert.deepEqual(suggestLanguages('Frensh', 'all'), ['French']);
+    assert.deepEqual(suggestLanguages('Norwegian', 'all'), ['Norwegian Bokmal', 'Norwegian Nynorsk']);
+    assert.deepEqual(suggestLanguages('en-US', 'all').slice(0, 1), ['English']);
+    assert.deepEqual(suggestLanguages('Klingon', 'all'), []);
+    assert.deepEqual(suggestLanguages('', 'all'), []);
+    assert.deepEqual(suggestLanguages('x'.repeat(100_000), 'all'), []);
   });
 
-  it('are detected, or nobody says which', async () => {
+  it('are detected, with undefined for an unclear text', async () => {
     for (const [text, code] of [
       ['The engineer repaired the bridge before the storm came.', 'en'],
       ['Der Ingenieur hat die Brücke vor dem Sturm repariert.', 'de'],
@@ -50,7 +49,7 @@ describe('languages', () => {
       assert.equal((await detectLanguage(text))?.code, code, text);
   });
 
-  it('are detected by what somebody said, not by markup, addresses and code around it', async () => {
+  it('are detected from prose, not from markup, URLs and code', async () => {
     for (const [text, code] of [
       ['<div class="container"><p>Hallo Welt</p></div>', 'de'],
       ['Lauf `npm install --save-dev typescript` jetzt', 'de'],

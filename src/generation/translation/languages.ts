@@ -1,17 +1,19 @@
-/** A language as callers name it. */
+/** A supported language. */
 export interface Language {
-  /** In English, as prompts say it. */
+  /** English name, used in prompts. */
   readonly name: string;
   readonly code: string;
-  /** Its writing puts spaces between words. */
+  /** Its script puts spaces between words. */
   readonly hasSpaces: boolean;
 }
 
-/** Which languages a model takes: `lite` is the smallest one's list. */
+/** Set of languages that a model accepts: `lite` is the smallest model's list. */
 export type LanguageSet = 'all' | 'lite';
 
-/** wire.md E2.4: the platform's list for its three larger models, in its order. */
-const TABLE: readonly (readonly [name: string, code: string])[] = [
+/**
+ * Languages of the platform's three larger models, in its order (docs/wire/dashscope-native.md#translation-languages).
+ */
+const LANGUAGE_TABLE: readonly (readonly [name: string, code: string])[] = [
   ['English', 'en'],
   ['Chinese', 'zh'],
   ['Traditional Chinese', 'zh_tw'],
@@ -106,7 +108,10 @@ const TABLE: readonly (readonly [name: string, code: string])[] = [
   ['Western Persian', 'fa'],
 ];
 
-/** wire.md E2.4: codes of the platform's list for its smallest model, whose Persian has a name of its own. */
+/**
+ * Codes of the platform's list for its smallest model, which has its own name for Persian
+ * (docs/wire/dashscope-native.md#translation-languages).
+ */
 const LITE_CODES: ReadonlySet<string> = new Set([
   'en',
   'zh',
@@ -149,47 +154,47 @@ const toLanguage = ([name, code]: readonly [name: string, code: string]): Langua
   hasSpaces: !WITHOUT_SPACES.has(code),
 });
 
-export const LANGUAGES: readonly Language[] = TABLE.map(toLanguage);
+export const LANGUAGES: readonly Language[] = LANGUAGE_TABLE.map(toLanguage);
 
 const LITE_LANGUAGES: readonly Language[] = LANGUAGES.filter(({ code }) => LITE_CODES.has(code)).map((language) =>
   language.code === 'fa' ? { ...language, name: 'Persian' } : language,
 );
 
-const languagesOf = (set: LanguageSet): readonly Language[] => (set === 'lite' ? LITE_LANGUAGES : LANGUAGES);
+const getLanguages = (set: LanguageSet): readonly Language[] => (set === 'lite' ? LITE_LANGUAGES : LANGUAGES);
 
-/** By name or code in any case, `-` and `_` alike. Undefined for one that is not in the list. */
-export function findLanguage(asked: string, set: LanguageSet): Language | undefined {
-  const wanted = fold(asked);
-  return languagesOf(set).find(({ name, code }) => fold(name) === wanted || fold(code) === wanted);
+/** Finds a language by name or code in any case, with `-` or `_`. Returns undefined for an unknown language. */
+export function findLanguage(nameOrCode: string, set: LanguageSet): Language | undefined {
+  const wanted = fold(nameOrCode);
+  return getLanguages(set).find(({ name, code }) => fold(name) === wanted || fold(code) === wanted);
 }
 
-/** Ours: names that a refusal suggests at most. */
-const NEAR_NAMES_MAX = 3;
+/** Names that an error message suggests. */
+const SUGGESTIONS_MAX = 3;
 
-/** Ours: characters of an unknown name that are compared; the longest name has 24. */
+/** Characters of an unknown name that are compared. The longest name has 24. */
 const COMPARED_CHARACTERS_MAX = 40;
 
-/** Names that the caller may have meant, nearest first: those that contain it, and those a few letters away. */
-export function nearLanguages(asked: string, set: LanguageSet): readonly string[] {
-  const wanted = fold(asked).slice(0, COMPARED_CHARACTERS_MAX);
+/** Suggests names for an unknown language, nearest first: names that contain it, and names within a few letters. */
+export function suggestLanguages(unknownName: string, set: LanguageSet): readonly string[] {
+  const wanted = fold(unknownName).slice(0, COMPARED_CHARACTERS_MAX);
   if (wanted === '') return [];
-  return languagesOf(set)
-    .map((language) => ({ name: language.name, far: distance(wanted, language) }))
-    .filter(({ far }) => far <= Math.max(1, Math.floor(wanted.length / 3)))
-    .toSorted((one, other) => one.far - other.far)
-    .slice(0, NEAR_NAMES_MAX)
+  return getLanguages(set)
+    .map((language) => ({ name: language.name, distance: computeDistance(wanted, language) }))
+    .filter(({ distance }) => distance <= Math.max(1, Math.floor(wanted.length / 3)))
+    .toSorted((one, other) => one.distance - other.distance)
+    .slice(0, SUGGESTIONS_MAX)
     .map(({ name }) => name);
 }
 
 const fold = (text: string): string => text.trim().toLowerCase().replaceAll('-', '_');
 
-function distance(wanted: string, { name, code }: Language): number {
+function computeDistance(wanted: string, { name, code }: Language): number {
   const folded = fold(name);
   const isPart = wanted.length > 2 && (folded.includes(wanted) || wanted.startsWith(`${fold(code)}_`));
   return isPart ? 0 : editDistance(wanted, folded);
 }
 
-/** Letters put in, left out or changed. */
+/** Levenshtein distance. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (let i = 0; i < one.length; i++) {

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { cpuMsOf } from '../../../test/cpu-ms.ts';
+import { measureCpuMs } from '../../../test/measure-cpu-ms.ts';
 import { mixedText } from './__fixtures__/mixed-text.ts';
-import { mark, unmark, unmarkWhatIsThere } from './marks.ts';
-import { protectedSpans } from './protected-spans.ts';
+import { markProtected, restoreMarks, restoreAvailableMarks } from './marks.ts';
+import { findProtectedSpans } from './protected-spans.ts';
 
-const spansOf = (text: string): string[] => protectedSpans(text).map(({ start, end }) => text.slice(start, end));
+const listProtected = (text: string): string[] =>
+  findProtectedSpans(text).map(({ start, end }) => text.slice(start, end));
 
-describe('protected parts', () => {
+describe('findProtectedSpans', () => {
   for (const [text, spans] of [
     ['Run `npm install` and ``no``.', ['`npm install`', '`no`']],
     [
@@ -42,55 +43,58 @@ describe('protected parts', () => {
     ],
     ['It costs $5 and $6, 50% off @home.', []],
   ] as const)
-    it(`of ${JSON.stringify(text)}`, () => assert.deepEqual(spansOf(text), [...spans]));
+    it(`finds the protected parts of ${JSON.stringify(text)}`, () => assert.deepEqual(listProtected(text), [...spans]));
 
-  it('take time that grows with the text', () => {
+  it('takes linear time', () => {
     for (const unit of ['<a ', '<a "', '<a "" \'', '{', '%(', '`', 'a@', 'http://', '&', '<!--', '[1']) {
       const text = unit.repeat(20_000);
-      assert.ok(cpuMsOf(() => protectedSpans(text)) < 2_000, unit);
+      assert.ok(measureCpuMs(() => findProtectedSpans(text)) < 2_000, unit);
     }
   });
 });
 
 describe('marks', () => {
-  it('stand for protected parts, equal ones for equal ones, and the text’s own marks are protected too', () => {
-    const marked = mark('{a} and %s, {a} as in [1]');
+  it('replace protected parts, equal parts by equal marks, and protect brackets of the same form', () => {
+    const marked = markProtected('{a} and %s, {a} as in [1]');
     assert.equal(marked.text, '[1] and [2], [1] as in [3]');
     assert.deepEqual(marked.originals, ['{a}', '%s', '[1]']);
-    assert.equal(unmark('[3] [2] [1] [1]', marked), '[1] %s {a} {a}');
+    assert.equal(restoreMarks('[3] [2] [1] [1]', marked), '[1] %s {a} {a}');
   });
 
-  it('have to be there as often as before', () => {
-    const marked = mark('{a} and {a} and {b}');
+  it('must occur as often as before', () => {
+    const marked = markProtected('{a} and {a} and {b}');
     for (const broken of ['[1] [2]', '[1] [1] [1] [2]', '[1] [1] [2] [3]', '', '1 1 2'])
-      assert.equal(unmark(broken, marked), undefined, broken);
-    assert.equal(unmarkWhatIsThere('[1] [7]', marked), '{a} [7]');
+      assert.equal(restoreMarks(broken, marked), undefined, broken);
+    assert.equal(restoreAvailableMarks('[1] [7]', marked), '{a} [7]');
   });
 
-  it('of tags have to be closed after they are opened', () => {
-    const marked = mark('<b>a</b> <i>c</i><br>');
+  it('of closing tags must follow their opening tags', () => {
+    const marked = markProtected('<b>a</b> <i>c</i><br>');
     for (const broken of ['[2]a[1] [3]c[4][5]', '[1]a[3]c[2][4][5]'])
-      assert.equal(unmark(broken, marked), undefined, broken);
-    assert.equal(unmark('[5][3]c[4] [1]a[2]', marked), '<br><i>c</i> <b>a</b>');
+      assert.equal(restoreMarks(broken, marked), undefined, broken);
+    assert.equal(restoreMarks('[5][3]c[4] [1]a[2]', marked), '<br><i>c</i> <b>a</b>');
   });
 
-  it('of tags lose the blanks that the model put between them and what they enclose', () => {
-    const marked = mark('Click <b>Save</b> now.');
-    assert.equal(unmark('点击 [1] 保存 [2]。', marked), '点击 <b>保存</b>。');
-    assert.equal(unmark('[1] a [2]', mark('<i> a </i>')), '<i> a </i>');
+  it('of tags lose spaces that the model inserted next to them', () => {
+    const marked = markProtected('Click <b>Save</b> now.');
+    assert.equal(restoreMarks('点击 [1] 保存 [2]。', marked), '点击 <b>保存</b>。');
+    assert.equal(restoreMarks('[1] a [2]', markProtected('<i> a </i>')), '<i> a </i>');
   });
 
-  it('bring the text back, and survive whatever a translation does around them', () => {
+  it('restore the text, with any translation around them', () => {
     fc.assert(
       fc.property(mixedText, fc.func(fc.stringMatching(/^[a-z ]{0,8}$/)), fc.boolean(), (text, other, isReversed) => {
-        const marked = mark(text);
+        const marked = markProtected(text);
         assert.equal(marked.parts.map((part) => part.text).join(''), text);
         const words = marked.text.split(/(\[\d+\])/).map((word) => (/^\[\d+\]$/.test(word) ? word : other(word)));
-        const restored = unmark((isReversed && !text.includes('</') ? words.toReversed() : words).join(''), marked);
+        const restored = restoreMarks(
+          (isReversed && !text.includes('</') ? words.toReversed() : words).join(''),
+          marked,
+        );
         assert.ok(restored !== undefined);
-        const kept = marked.parts.filter((part) => part.isProtected).map((part) => part.text);
-        assert.ok(restored.length >= kept.join('').length);
-        for (const part of kept) assert.ok(restored.includes(part), part);
+        const protectedParts = marked.parts.filter((part) => part.isProtected).map((part) => part.text);
+        assert.ok(restored.length >= protectedParts.join('').length);
+        for (const part of protectedParts) assert.ok(restored.includes(part), part);
       }),
       { numRuns: 300 },
     );

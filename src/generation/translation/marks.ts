@@ -1,24 +1,24 @@
-import { protectedSpans } from './protected-spans.ts';
+import { findProtectedSpans } from './protected-spans.ts';
 
-/** A text in which every protected part is a numbered mark. */
-export interface Marked {
+/** A text whose protected parts are replaced by numbered marks. */
+export interface ProtectedText {
   readonly text: string;
-  /** What stands for mark 1, 2, …; parts that are equal share a number. */
+  /** Original of mark 1, 2, …; equal parts share a number. */
   readonly originals: readonly string[];
-  /** The text as it was, part by part: what is translated and what is not. */
-  readonly parts: readonly Part[];
+  /** The original text, divided into protected and translatable parts. */
+  readonly parts: readonly TextPart[];
 }
 
-export interface Part {
+export interface TextPart {
   readonly text: string;
   readonly isProtected: boolean;
 }
 
 /**
- * Puts a mark, `[1]`, in the place of every protected part. Where the text has such brackets of its own, these are
- * protected too, so that none is taken for another. What is not protected is composed (NFC), as terms are.
+ * Replaces every protected part by a mark such as `[1]`. Brackets of the same form in the text are protected too, so
+ * that they are not mistaken for marks. Unprotected text is NFC-normalized, as terms are.
  */
-export function mark(text: string): Marked {
+export function markProtected(text: string): ProtectedText {
   const parts = splitAtProtected(text);
   const numbers = new Map<string, number>();
   let marked = '';
@@ -29,21 +29,21 @@ export function mark(text: string): Marked {
     }
     const number = numbers.get(part.text) ?? numbers.size + 1;
     numbers.set(part.text, number);
-    marked += markOf(number);
+    marked += formatNumberMark(number);
   }
   return { text: marked, originals: [...numbers.keys()], parts };
 }
 
-export const markOf = (number: number): string => `[${number}]`;
+export const formatNumberMark = (number: number): string => `[${number}]`;
 
 export const MARK = /\[ ?(\d{1,4}) ?\]/g;
 
-function splitAtProtected(text: string): readonly Part[] {
+function splitAtProtected(text: string): readonly TextPart[] {
   const spans = [
-    ...protectedSpans(text),
+    ...findProtectedSpans(text),
     ...Array.from(text.matchAll(MARK), (match) => ({ start: match.index, end: match.index + match[0].length })),
   ].toSorted((one, other) => one.start - other.start);
-  const parts: Part[] = [];
+  const parts: TextPart[] = [];
   let at = 0;
   for (const { start, end } of spans) {
     if (start < at) continue;
@@ -55,22 +55,25 @@ function splitAtProtected(text: string): readonly Part[] {
   return parts;
 }
 
-/** The marked text with every mark back as what it stands for; undefined unless each is there exactly as often as before, and no tag is closed before it is opened. */
-export function unmark(translated: string, { text, originals }: Marked): string | undefined {
+/**
+ * Replaces marks by their originals. Returns undefined unless each mark occurs as often as before and no tag closes
+ * before it opens.
+ */
+export function restoreMarks(translated: string, { text, originals }: ProtectedText): string | undefined {
   if (originals.length === 0) return translated;
-  const wanted = countsOf(text);
-  const found = countsOf(translated);
+  const wanted = countMarks(text);
+  const found = countMarks(translated);
   if (wanted.size !== found.size) return undefined;
   for (const [number, count] of wanted) if (found.get(number) !== count) return undefined;
-  if (isNested(text, originals) && !isNested(translated, originals)) return undefined;
-  return withTagsClose(translated, text, originals).replaceAll(
+  if (hasValidTagOrder(text, originals) && !hasValidTagOrder(translated, originals)) return undefined;
+  return removeTagGaps(translated, text, originals).replaceAll(
     MARK,
     (_, number: string) => originals[Number(number) - 1] ?? '',
   );
 }
 
-/** Each tag that is closed is the one that was opened last. Tags that are only opened, such as `<br>`, may be. */
-function isNested(marked: string, originals: readonly string[]): boolean {
+/** Each closing tag must match an open tag. Tags that never close, such as `<br>`, are allowed. */
+function hasValidTagOrder(marked: string, originals: readonly string[]): boolean {
   const open: string[] = [];
   for (const [, number] of marked.matchAll(MARK)) {
     const [, slash, name = ''] = /^<(\/?)([A-Za-z][\w:.-]*)/.exec(originals[Number(number) - 1] ?? '') ?? [];
@@ -83,11 +86,11 @@ function isNested(marked: string, originals: readonly string[]): boolean {
   return true;
 }
 
-/** Blanks that a model put between a tag and what it encloses are taken out, where the source has none. */
-function withTagsClose(translated: string, source: string, originals: readonly string[]): string {
+/** Removes spaces that the model inserted between a tag and its content, unless the source has them. */
+function removeTagGaps(translated: string, source: string, originals: readonly string[]): string {
   let text = translated;
   for (const [at, original] of originals.entries()) {
-    const mark = RegExp.escape(markOf(at + 1));
+    const mark = RegExp.escape(formatNumberMark(at + 1));
     if (/^<[A-Za-z]/.test(original) && !new RegExp(`${mark}\\s`).test(source))
       text = text.replaceAll(new RegExp(`(${mark}) +`, 'g'), '$1');
     if (original.startsWith('</') && !new RegExp(`\\s${mark}`).test(source))
@@ -96,12 +99,12 @@ function withTagsClose(translated: string, source: string, originals: readonly s
   return text;
 }
 
-function countsOf(text: string): ReadonlyMap<number, number> {
+function countMarks(text: string): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   for (const match of text.matchAll(MARK)) counts.set(Number(match[1]), (counts.get(Number(match[1])) ?? 0) + 1);
   return counts;
 }
 
-/** The same for a text in which some are missing: what marks there are become what they stand for. */
-export const unmarkWhatIsThere = (translated: string, { originals }: Marked): string =>
+/** Replaces the marks that are present, for a text in which some are missing. */
+export const restoreAvailableMarks = (translated: string, { originals }: ProtectedText): string =>
   translated.replaceAll(MARK, (mark, number: string) => originals[Number(number) - 1] ?? mark);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { cpuMsOf } from '../../../test/cpu-ms.ts';
+import { measureCpuMs } from '../../../test/measure-cpu-ms.ts';
 import { mixedText } from './__fixtures__/mixed-text.ts';
-import { withKnownRuns } from './known-runs.ts';
-import { pack } from './pack.ts';
-import { protectedSpans } from './protected-spans.ts';
+import { substituteKnownPieces } from './known-pieces.ts';
+import { packSegments } from './pack-segments.ts';
+import { findProtectedSpans } from './protected-spans.ts';
 import { splitText } from './split-text.ts';
 
 const split = (text: string, charactersMax = 400) => splitText(text, { locale: 'en', charactersMax });
@@ -15,19 +15,19 @@ const sentences = (text: string, charactersMax?: number): string[] =>
     .map((piece) => piece.text);
 const joined = (pieces: readonly { readonly text: string }[]): string => pieces.map(({ text }) => text).join('');
 
-describe('a text in sentences', () => {
-  it('is the text again when they are put together, whatever it is', () => {
+describe('splitText', () => {
+  it('returns pieces that join to the original text', () => {
     fc.assert(
       fc.property(mixedText, fc.integer({ min: 1, max: 80 }), (text, charactersMax) => {
         const pieces = split(text, charactersMax);
         assert.equal(joined(pieces), text);
-        assert.equal(joined(pack(pieces, { charactersMax })), text);
+        assert.equal(joined(packSegments(pieces, { charactersMax })), text);
       }),
       { numRuns: 500 },
     );
   });
 
-  it('has no line break in a sentence, and no blank at its ends', () => {
+  it('returns trimmed sentences without line breaks', () => {
     fc.assert(
       fc.property(mixedText, (text) => {
         for (const sentence of sentences(text)) {
@@ -38,7 +38,7 @@ describe('a text in sentences', () => {
     );
   });
 
-  it('ends sentences where the language does, and never inside an address or code', () => {
+  it('splits by the rules of the language, and never inside a URL or code', () => {
     assert.deepEqual(sentences('One is here. Two is not! 「三」です。四です。'), [
       'One is here.',
       'Two is not!',
@@ -53,7 +53,7 @@ describe('a text in sentences', () => {
     assert.deepEqual(sentences('Run `one. Two. Three` now.'), ['Run `one. Two. Three` now.']);
   });
 
-  it('keeps lists, headings, quotations and their indents as they are', () => {
+  it('keeps marks and indentation of lists, headings and quotations', () => {
     assert.deepEqual(
       split('# Title\n\n  - one\n  2) two\n> three\t\n').map(({ type, text }) => [type, text]),
       [
@@ -70,27 +70,27 @@ describe('a text in sentences', () => {
     );
   });
 
-  it('keeps fenced code, also where the fence is never closed, and lines without a word', () => {
+  it('keeps fenced code, even unclosed, and lines without words', () => {
     assert.deepEqual(sentences('A.\n```js\nlet b = "C.";\n```\nD.\n---\n12:30\n~~~\nE.'), ['A.', 'D.']);
     assert.deepEqual(sentences('```\n~~~\n``` x\n````\nA.'), ['A.']);
     assert.deepEqual(sentences('https://a.example/b?c=d\n{name} %s <br/>\n`only code`'), []);
   });
 
-  it('keeps fenced code of a quotation and of a list item, and a line that only begins with code', () => {
+  it('keeps fenced code in quotations and list items, but not a line that starts with inline code', () => {
     assert.deepEqual(sentences('> ```\n> B c.\n> ```\n> D.'), ['D.']);
     assert.deepEqual(sentences('- ```js\n  B c.\n  ```\n- D.'), ['D.']);
     assert.deepEqual(sentences('> ~~~\n> B c.\nD.'), ['D.']);
     assert.deepEqual(sentences('```a``` is code.\nD.'), ['```a``` is code.', 'D.']);
   });
 
-  it('keeps tabs and runs of blanks inside a line, those of a protected part excepted', () => {
+  it('keeps tabs and runs of spaces outside protected parts', () => {
     assert.deepEqual(
       split('Name\tTown  of it\nA `b  c` d').map(({ text }) => text),
       ['Name', '\t', 'Town', '  ', 'of it', '\n', 'A `b  c` d'],
     );
   });
 
-  it('tells where a word or a number was cut, and cuts none at its own comma or colon', () => {
+  it('marks cuts inside words and numbers, and does not cut a number at its comma or colon', () => {
     const cuts = (text: string, charactersMax: number): (string | true)[] =>
       split(text, charactersMax).flatMap((piece) =>
         piece.type === 'sentence' && piece.continues ? [piece.text, true] : [piece.text],
@@ -101,7 +101,7 @@ describe('a text in sentences', () => {
     assert.deepEqual(cuts('猫在睡觉狗在睡觉', 5), ['猫在睡觉狗', '在睡觉']);
   });
 
-  it('cuts a sentence that is too long at a clause, else at a word, never in a protected part', () => {
+  it('cuts a long sentence at a clause or a word, never in a protected part', () => {
     assert.deepEqual(sentences('one two, three four five', 12), ['one two,', 'three four', 'five']);
     assert.deepEqual(sentences('see https://a.example/long/path here', 10), ['see', 'here']);
     assert.deepEqual(sentences('𝒂𝒃𝒄𝒅', 3), ['𝒂𝒃', '𝒄𝒅']);
@@ -111,7 +111,7 @@ describe('a text in sentences', () => {
       fc.property(mixedText, fc.integer({ min: 1, max: 40 }), (text, charactersMax) => {
         for (const line of text.split(/[\r\n]+/)) {
           const pieces = split(line, charactersMax);
-          for (const { start, end } of protectedSpans(line)) {
+          for (const { start, end } of findProtectedSpans(line)) {
             let at = 0;
             for (const piece of pieces) {
               at += piece.text.length;
@@ -124,14 +124,14 @@ describe('a text in sentences', () => {
   });
 });
 
-describe('sentences packed', () => {
+describe('packed segments', () => {
   const packed = (text: string, charactersMax: number, known: Record<string, string> = {}): string[] =>
-    pack(
-      withKnownRuns(split(text), (each) => known[each]),
+    packSegments(
+      substituteKnownPieces(split(text), (each) => known[each]),
       { charactersMax },
     ).map(({ type, text: each }) => `${type}:${each}`);
 
-  it('go together while one blank or none is between them, up to the limit', () => {
+  it('join sentences separated by at most one space, up to the limit', () => {
     assert.deepEqual(packed('A b. C d. E f.', 9), ['segment:A b. C d.', 'kept: ', 'segment:E f.']);
     assert.deepEqual(packed('一。二。', 9), ['segment:一。二。']);
     assert.deepEqual(packed('A b.  C d.\nE f.', 99), [
@@ -143,7 +143,7 @@ describe('sentences packed', () => {
     ]);
   });
 
-  it('leave out the longest runs of a line that are known, with its beginning or without', () => {
+  it('leave out the longest known sequences of a line, with or without its marks', () => {
     const known = { 'A b. C d.': 'x', 'A b.': 'y', '- A b. E f.': 'z', 'G h. A b. C d.': 'w' };
     assert.deepEqual(packed('- A b. C d. E f.\n- A b. E f.\n> A b. C d.\t\nG h. A b. C d.', 99, known), [
       'kept:- ',
@@ -160,12 +160,12 @@ describe('sentences packed', () => {
     ]);
   });
 
-  it('are looked up in time that grows with the text', () => {
-    const look = () => assert.ok(packed('A b. '.repeat(4_000), 20, { 'Z z.': 'x' }).length > 1_000);
-    assert.ok(cpuMsOf(look) < 3_000);
+  it('take linear time to look up', () => {
+    const packText = () => assert.ok(packed('A b. '.repeat(4_000), 20, { 'Z z.': 'x' }).length > 1_000);
+    assert.ok(measureCpuMs(packText) < 3_000);
   });
 
-  it('leave out what is known', () => {
+  it('leave out known sentences', () => {
     assert.deepEqual(packed('A b. C d. E f.', 99, { 'C d.': 'x' }), [
       'segment:A b.',
       'kept: ',

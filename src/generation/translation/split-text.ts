@@ -1,26 +1,26 @@
-import { protectedSpans } from './protected-spans.ts';
-import type { Span } from './protected-spans.ts';
+import { findProtectedSpans } from './protected-spans.ts';
+import type { ProtectedSpan } from './protected-spans.ts';
 
-/** A part of a text: what is translated, or what stays as it is. All parts in a row are the text. */
+/** A part of a text: a sentence to translate, or text that stays unchanged. Joined in order, the parts are the text. */
 export type Piece =
   | { readonly type: 'kept'; readonly text: string }
   | {
       readonly type: 'sentence';
       readonly text: string;
-      /** It goes on with a word or number that was cut: nothing may come between it and the piece before. */
+      /** The sentence was cut inside a word or number: nothing may be inserted before this piece. */
       readonly continues?: true;
     };
 
 export interface SplitOptions {
-  /** Of the text's language, for the ends of sentences. */
+  /** Locale of the text, for sentence boundaries. */
   readonly locale: string;
-  /** UTF-16 units of one sentence. A longer one is cut, where it can be at the end of a clause or a word. */
+  /** Length limit of a sentence in UTF-16 units. A longer one is cut, preferably at the end of a clause or word. */
   readonly charactersMax: number;
 }
 
 /**
- * A text in sentences, with everything between them as it is: line breaks and blanks, marks of lists and headings, fenced
- * code, and lines without a word. A sentence has no blank at its ends and no line break in it.
+ * Splits a text into sentences and the text between them: line breaks, spaces, list and heading marks, fenced code, and
+ * lines without words. A sentence is trimmed and contains no line break.
  */
 export function splitText(text: string, { locale, charactersMax }: SplitOptions): readonly Piece[] {
   const segmenter = new Intl.Segmenter(locale, { granularity: 'sentence' });
@@ -40,18 +40,18 @@ export function splitText(text: string, { locale, charactersMax }: SplitOptions)
     keep(piece.slice(start + core.length));
   };
 
-  const isCode = createFence();
-  for (const [line, ending] of linesOf(text)) {
+  const isCode = createFenceDetector();
+  for (const [line, ending] of splitLines(text)) {
     if (isCode(line) || !hasWords(line)) {
       keep(line + ending);
       continue;
     }
-    const lead = LEAD.exec(line)?.[0] ?? '';
-    keep(lead);
-    for (const [column, gap] of columnsOf(line.slice(lead.length))) {
-      for (const sentence of sentencesOf(column, segmenter)) {
+    const prefix = LINE_PREFIX.exec(line)?.[0] ?? '';
+    keep(prefix);
+    for (const [column, gap] of splitColumns(line.slice(prefix.length))) {
+      for (const sentence of splitSentences(column, segmenter)) {
         let before = '';
-        for (const part of cut(sentence, charactersMax)) {
+        for (const part of cutSentence(sentence, charactersMax)) {
           addTrimmed(part, isInsideWord(before, part));
           before = part;
         }
@@ -63,13 +63,13 @@ export function splitText(text: string, { locale, charactersMax }: SplitOptions)
   return pieces;
 }
 
-/** Blanks, and the marks of lists, quotations and headings. */
-const LEAD = /^\s*(?:(?:[-*+•·>]|#{1,6}|\d{1,4}[.)])[ \t]+)*/;
+/** Indentation and marks of lists, quotations and headings. */
+const LINE_PREFIX = /^\s*(?:(?:[-*+•·>]|#{1,6}|\d{1,4}[.)])[ \t]+)*/;
 
 const LINE_END = /\r\n|[\n\r]/g;
 
-/** Each line with what ends it. */
-function* linesOf(text: string): Generator<readonly [line: string, ending: string]> {
+/** Splits into lines with their line breaks. */
+function* splitLines(text: string): Generator<readonly [line: string, ending: string]> {
   let at = 0;
   for (const match of text.matchAll(LINE_END)) {
     yield [text.slice(at, match.index), match[0]];
@@ -78,9 +78,9 @@ function* linesOf(text: string): Generator<readonly [line: string, ending: strin
   if (at < text.length) yield [text.slice(at), ''];
 }
 
-/** What tabs and runs of blanks part, each with the gap behind it; those in a protected part do not. */
-function* columnsOf(line: string): Generator<readonly [column: string, gap: string]> {
-  const spans = protectedSpans(line);
+/** Splits at tabs and runs of spaces outside protected parts, each column with the gap after it. */
+function* splitColumns(line: string): Generator<readonly [column: string, gap: string]> {
+  const spans = findProtectedSpans(line);
   let at = 0;
   let start = 0;
   for (const { index, 0: gap } of line.matchAll(/\s+/g)) {
@@ -93,32 +93,32 @@ function* columnsOf(line: string): Generator<readonly [column: string, gap: stri
   yield [line.slice(start), ''];
 }
 
-/** What may stand before a fence: marks of quotations and list items. */
+/** A fence may follow marks of quotations and list items. */
 const FENCE = /^(?<lead>\s*(?:(?:[-*+•·]|\d{1,4}[.)])[ \t]+|>[ \t]*)*)(?<fence>`{3,}(?=[^`]*$)|~{3,})/;
 const QUOTATION = /^\s*>/;
 
 /**
- * Tells of each line in turn whether it belongs to fenced code, the fences included. A fence nobody closes goes to the end,
- * that of a quotation to the end of the quotation.
+ * Creates a function that reports for each successive line whether it belongs to fenced code, fences included. An
+ * unclosed fence extends to the end of the text, or to the end of its quotation.
  */
-function createFence(): (line: string) => boolean {
-  let open: { readonly fence: string; readonly isQuoted: boolean } | undefined;
+function createFenceDetector(): (line: string) => boolean {
+  let openFence: { readonly fence: string; readonly isQuoted: boolean } | undefined;
   return (line) => {
     const { lead = '', fence } = FENCE.exec(line)?.groups ?? {};
-    if (open?.isQuoted && !QUOTATION.test(line)) open = undefined;
-    if (!open) {
-      if (fence !== undefined) open = { fence, isQuoted: lead.includes('>') };
+    if (openFence?.isQuoted && !QUOTATION.test(line)) openFence = undefined;
+    if (!openFence) {
+      if (fence !== undefined) openFence = { fence, isQuoted: lead.includes('>') };
       return fence !== undefined;
     }
-    if (fence?.startsWith(open.fence) && line.trimEnd() === lead + fence) open = undefined;
+    if (fence?.startsWith(openFence.fence) && line.trimEnd() === lead + fence) openFence = undefined;
     return true;
   };
 }
 
-/** Something to translate is left when the protected parts are taken out. */
+/** Whether letters remain without the protected parts. */
 function hasWords(text: string): boolean {
   let at = 0;
-  for (const { start, end } of protectedSpans(text)) {
+  for (const { start, end } of findProtectedSpans(text)) {
     if (LETTER.test(text.slice(at, start))) return true;
     at = end;
   }
@@ -127,9 +127,9 @@ function hasWords(text: string): boolean {
 
 const LETTER = /\p{L}/u;
 
-/** An end of a sentence inside a protected part is none. */
-function* sentencesOf(line: string, segmenter: Intl.Segmenter): Generator<string> {
-  const spans = protectedSpans(line);
+/** Splits into sentences, ignoring sentence ends inside protected parts. */
+function* splitSentences(line: string, segmenter: Intl.Segmenter): Generator<string> {
+  const spans = findProtectedSpans(line);
   let at = 0;
   let start = 0;
   for (const { index, segment } of segmenter.segment(line)) {
@@ -142,45 +142,45 @@ function* sentencesOf(line: string, segmenter: Intl.Segmenter): Generator<string
   if (start < line.length) yield line.slice(start);
 }
 
-/** Ends of clauses, then of words; behind them a sentence that is too long may be cut. `1,000`, `20:30` and `1：2` have none. */
-const CUTS = [/[,;:]\s+|[，；：、،؛](?!\d)\s*/g, /\s+/g] as const;
+/** Positions for cuts: ends of clauses, then of words. Punctuation inside `1,000`, `20:30` and `1：2` does not count. */
+const CUT_PATTERNS = [/[,;:]\s+|[，；：、،؛](?!\d)\s*/g, /\s+/g] as const;
 
-/** Of two parts with no blank between them: a word or a number was cut, in writing that has blanks between words. */
-const isInsideWord = (before: string, behind: string): boolean =>
-  INSIDE_BEFORE.test(before) && INSIDE_BEHIND.test(behind);
+/** Whether a cut divides a word or number, in scripts with spaces between words. */
+const isInsideWord = (before: string, after: string): boolean => INSIDE_BEFORE.test(before) && INSIDE_AFTER.test(after);
 
 const INSIDE_BEFORE =
   /[\S--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}，；：、،؛]]$/v;
-const INSIDE_BEHIND =
+const INSIDE_AFTER =
   /^[\S--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]]/v;
 
-function* cut(sentence: string, charactersMax: number): Generator<string> {
-  // Of the whole sentence: behind a cut `www.` would begin an address that it did not begin in the middle of a word.
-  const spans = protectedSpans(sentence);
-  let from = 0;
-  while (sentence.length - from > charactersMax) {
-    const behind = spans.map(({ start, end }) => ({ start: start - from, end: end - from }));
-    const at = cutPlace(sentence.slice(from), charactersMax, behind);
-    yield sentence.slice(from, from + at);
-    from += at;
+function* cutSentence(sentence: string, charactersMax: number): Generator<string> {
+  // Spans of the whole sentence: after a cut, `www.` would look like a URL although it stood inside a word.
+  const spans = findProtectedSpans(sentence);
+  let start = 0;
+  while (sentence.length - start > charactersMax) {
+    const remainingSpans = spans.map((span) => ({ start: span.start - start, end: span.end - start }));
+    const at = findCutPosition(sentence.slice(start), charactersMax, remainingSpans);
+    yield sentence.slice(start, start + at);
+    start += at;
   }
-  yield sentence.slice(from);
+  yield sentence.slice(start);
 }
 
-/** Never inside a protected part, which may be longer than what is allowed. */
-function cutPlace(text: string, charactersMax: number, spans: readonly Span[]): number {
-  const isFree = (place: number): boolean => !spans.some(({ start, end }) => start < place && place < end);
-  for (const pattern of CUTS) {
-    const places = Array.from(
+/** Never cuts inside a protected part, even if it exceeds the limit. */
+function findCutPosition(text: string, charactersMax: number, spans: readonly ProtectedSpan[]): number {
+  const isUnprotected = (position: number): boolean =>
+    !spans.some(({ start, end }) => start < position && position < end);
+  for (const pattern of CUT_PATTERNS) {
+    const positions = Array.from(
       text.slice(0, charactersMax).matchAll(pattern),
       ({ index, 0: { length } }) => index + length,
     );
-    const last = places.findLast((place) => place > 0 && isFree(place));
+    const last = positions.findLast((position) => position > 0 && isUnprotected(position));
     if (last !== undefined) return last;
   }
   const crossed = spans.find(({ start, end }) => start < charactersMax && charactersMax < end);
   if (crossed) return crossed.start > 0 ? crossed.start : crossed.end;
-  // Not between the halves of a character.
+  // Do not divide a surrogate pair.
   const code = text.charCodeAt(charactersMax);
   const isLowHalf = code >= 0xdc00 && code <= 0xdfff;
   return isLowHalf ? charactersMax + 1 : charactersMax;

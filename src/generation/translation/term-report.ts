@@ -1,32 +1,32 @@
 import type { SegmentResult } from './translate-segment.ts';
 
-/** Which terms a text has, which of them lack their wording somewhere, and what of it nobody translated. */
+/** Counts the terms found in a text, those always shown in their required wording, and untranslated segments. */
 export interface TermReport {
-  add(segment: Pick<SegmentResult, 'found' | 'missed' | 'isUntranslated'>): void;
+  add(segment: Pick<SegmentResult, 'terms' | 'missingTerms' | 'isUntranslated'>): void;
   readonly found: number;
-  readonly kept: number;
-  /** Segments. */
-  readonly untranslated: number;
+  /** Terms whose required wording is shown in every segment that contains them. */
+  readonly shown: number;
+  readonly untranslatedSegments: number;
 }
 
-/** A term counts once, however often it stands in a text; it is kept when it shows its wording in every segment. */
+/** A term counts once per text, however often it occurs. */
 export function createTermReport(): TermReport {
   const found = new Set<string>();
   const missing = new Set<string>();
   let untranslated = 0;
   return {
-    add({ found: all, missed, isUntranslated }) {
+    add({ terms: segmentTerms, missingTerms, isUntranslated }) {
       if (isUntranslated) untranslated++;
-      for (const { source } of all) found.add(source.toLowerCase());
-      for (const { source } of missed) missing.add(source.toLowerCase());
+      for (const { source } of segmentTerms) found.add(source.toLowerCase());
+      for (const { source } of missingTerms) missing.add(source.toLowerCase());
     },
     get found() {
       return found.size;
     },
-    get untranslated() {
+    get untranslatedSegments() {
       return untranslated;
     },
-    get kept() {
+    get shown() {
       return found.size - missing.size;
     },
   };

@@ -1,120 +1,119 @@
 import { MARK } from './marks.ts';
-import { foldedWording, searchIn } from './wording-search.ts';
-import type { Place } from './wording-search.ts';
+import { normalizeWording, createWordingSearch } from './wording-search.ts';
+import type { TextRange } from './wording-search.ts';
 
-/** A wording that is wanted for a wording of the source. */
+/** A source wording and the required wording of its translation. */
 export interface Term {
   readonly source: string;
   readonly target: string;
 }
 
-/** A term that a text has, and where. */
-export interface FoundTerm extends Term {
-  readonly places: readonly Place[];
+/** A term with its occurrences in a text. */
+export interface TermOccurrence extends Term {
+  readonly ranges: readonly TextRange[];
 }
 
-/** Finds terms in composed (NFC) texts. Of two that overlap the longer one counts; marks are no part of a text. */
-export function createTermFinder(terms: readonly Term[]): (text: string) => readonly FoundTerm[] {
+/** Creates a function that finds terms in NFC texts. Of overlapping terms the longer counts; marks are not searched. */
+export function createTermFinder(terms: readonly Term[]): (text: string) => readonly TermOccurrence[] {
   const ready = new Map<string, Term>();
   for (const { source, target } of terms) {
-    const key = foldedWording(source);
+    const key = normalizeWording(source);
     if (key === '' || target.trim() === '' || ready.has(key)) continue;
-    ready.set(key, { source: tidy(source), target: tidy(target) });
+    ready.set(key, { source: normalizeWordingSpaces(source), target: normalizeWordingSpaces(target) });
   }
   const longestFirst = [...ready.values()].toSorted((one, other) => other.source.length - one.source.length);
   return (text) => {
-    const search = searchIn(text);
-    const taken: Place[] = marksIn(text);
-    const found: FoundTerm[] = [];
+    const search = createWordingSearch(text);
+    const taken: TextRange[] = findMarkRanges(text);
+    const found: TermOccurrence[] = [];
     for (const term of longestFirst) {
-      const places = search.places(term.source).filter((place) => isFree(place, taken));
-      if (places.length === 0) continue;
-      taken.push(...places);
-      found.push({ ...term, places });
+      const ranges = search.find(term.source).filter((range) => isUntaken(range, taken));
+      if (ranges.length === 0) continue;
+      taken.push(...ranges);
+      found.push({ ...term, ranges });
     }
     return found;
   };
 }
 
-/** What a translation lacks of the wordings that it is to show. */
-export interface Lack {
-  /** Terms whose wording stands there less often than they, and others of the same wording, stand in the source. */
-  readonly missed: readonly FoundTerm[];
-  /** Places that are lacking, of all terms. */
-  readonly places: number;
+/** Required wordings that a translation lacks. */
+export interface MissingWordings {
+  /** Terms whose wording occurs less often than all terms with that wording occur in the source. */
+  readonly terms: readonly TermOccurrence[];
+  /** Number of missing occurrences, of all terms. */
+  readonly count: number;
 }
 
-/** @param line A translation with the marks of its protected parts; what stands in a mark shows nothing. */
-export function lackOf(line: string, terms: readonly FoundTerm[]): Lack {
-  const shown = wordingPlaces(line, terms);
-  const lacking = new Set<string>();
-  let places = 0;
-  for (const [wording, sharing] of Map.groupBy(terms, ({ target }) => target)) {
-    const wanted = sharing.reduce((sum, term) => sum + term.places.length, 0);
-    const less = wanted - (shown.get(wording)?.length ?? 0);
-    if (less <= 0) continue;
-    lacking.add(wording);
-    places += less;
+/** @param line A translation that still has the marks of protected parts. Marks show no wording. */
+export function findMissingWordings(line: string, terms: readonly TermOccurrence[]): MissingWordings {
+  const shownRanges = findWordingRanges(line, terms);
+  const missingWordings = new Set<string>();
+  let count = 0;
+  for (const [wording, sameWording] of Map.groupBy(terms, ({ target }) => target)) {
+    const wanted = sameWording.reduce((sum, term) => sum + term.ranges.length, 0);
+    const missing = wanted - (shownRanges.get(wording)?.length ?? 0);
+    if (missing <= 0) continue;
+    missingWordings.add(wording);
+    count += missing;
   }
-  return { missed: terms.filter(({ target }) => lacking.has(target)), places };
+  return { terms: terms.filter(({ target }) => missingWordings.has(target)), count };
 }
 
 /**
- * Where each wording is shown, the last word with a short ending if it is not short itself. Of two that overlap the longer
- * one has the place; a wording with capitals of its own has only places that are written so, or begin with one more.
+ * Finds the ranges that show each wording. A long last word may have a short ending. Of overlapping wordings the longer
+ * counts. A wording with capitals matches only text with the same capitals, or with a capital first letter in addition.
  */
-export function wordingPlaces(
+export function findWordingRanges(
   text: string,
   terms: readonly Pick<Term, 'target'>[],
-): ReadonlyMap<string, readonly Place[]> {
+): ReadonlyMap<string, readonly TextRange[]> {
   const composed = text.normalize('NFC');
-  const search = searchIn(composed);
-  const taken: Place[] = marksIn(composed);
-  const shown = new Map<string, readonly Place[]>();
+  const search = createWordingSearch(composed);
+  const taken: TextRange[] = findMarkRanges(composed);
+  const shown = new Map<string, readonly TextRange[]>();
   const wordings = [...new Set(terms.map(({ target }) => target))].toSorted(
     (one, other) => other.length - one.length || Number(hasCapital(other)) - Number(hasCapital(one)),
   );
   for (const wording of wordings) {
-    const places = search
-      .places(wording, { mayInflect: true })
-      .filter((place) => isFree(place, taken) && isWritten(composed.slice(place.start, place.end), wording));
-    taken.push(...places);
-    shown.set(wording, places);
+    const ranges = search
+      .find(wording, { mayInflect: true })
+      .filter((range) => isUntaken(range, taken) && hasWantedCase(composed.slice(range.start, range.end), wording));
+    taken.push(...ranges);
+    shown.set(wording, ranges);
   }
   return shown;
 }
 
-const isFree = ({ start, end }: Place, taken: readonly Place[]): boolean =>
+const isUntaken = ({ start, end }: TextRange, taken: readonly TextRange[]): boolean =>
   taken.every((other) => end <= other.start || other.end <= start);
 
-const marksIn = (text: string): Place[] =>
+const findMarkRanges = (text: string): TextRange[] =>
   Array.from(text.matchAll(MARK), ({ index, 0: { length } }) => ({ start: index, end: index + length }));
 
 const hasCapital = (text: string): boolean => text !== text.toLowerCase();
 
-/** Over any blanks; `us` is not `US`, and `City Green` is not shown by CITY GREEN. */
-function isWritten(shown: string, wording: string): boolean {
+/** Compares with normalized spaces: `us` does not match `US`, nor `CITY GREEN` the wording `City Green`. */
+function hasWantedCase(shown: string, wording: string): boolean {
   if (!hasCapital(wording)) return true;
-  const single = tidy(shown);
+  const single = normalizeWordingSpaces(shown);
   return single.startsWith(wording) || single.startsWith(wording.charAt(0).toUpperCase() + wording.slice(1));
 }
 
 /**
- * Wordings of several words as they were wanted, `City Green` where `city green` is; the first letter stays a capital where
- * the text has one, as a sentence may begin with it. A single word may be another one in another case, an ending shows that
- * it is used in a way of its own, and what is all in capitals is so for its own reason: these stay, and so does everything
- * where the wording stands as it was wanted already.
+ * Corrects the case of wordings with several words: `city green` becomes `City Green`. A capital first letter stays,
+ * because a sentence may begin with it. Unchanged are single words, which may be different words in another case; words
+ * with an ending; text in capitals; and every occurrence when the wording already occurs in its required case.
  */
-export function withWantedCase(text: string, terms: readonly Pick<Term, 'target'>[]): string {
+export function restoreWordingCase(text: string, terms: readonly Pick<Term, 'target'>[]): string {
   let result = text.normalize('NFC');
   for (const { target } of terms) {
     if (!target.includes(' ')) continue;
-    const places = searchIn(result).places(target);
-    const written = places.map(({ start, end }) => result.slice(start, end));
-    if (written.some((shown) => tidy(shown) === target)) continue;
-    for (const [at, { start, end }] of [...places.entries()].toReversed()) {
+    const ranges = createWordingSearch(result).find(target);
+    const written = ranges.map(({ start, end }) => result.slice(start, end));
+    if (written.some((shown) => normalizeWordingSpaces(shown) === target)) continue;
+    for (const [at, { start, end }] of [...ranges.entries()].toReversed()) {
       const shown = written[at] ?? '';
-      if (shown === shown.toUpperCase() || tidy(shown).length !== target.length) continue;
+      if (shown === shown.toUpperCase() || normalizeWordingSpaces(shown).length !== target.length) continue;
       const first = hasCapital(shown.charAt(0)) ? shown.charAt(0) : target.charAt(0);
       result = result.slice(0, start) + first + target.slice(1) + result.slice(end);
     }
@@ -122,5 +121,5 @@ export function withWantedCase(text: string, terms: readonly Pick<Term, 'target'
   return result;
 }
 
-/** Composed characters, single blanks. */
-const tidy = (wording: string): string => wording.normalize('NFC').trim().replaceAll(/\s+/g, ' ');
+/** Normalizes to NFC and single spaces. */
+const normalizeWordingSpaces = (wording: string): string => wording.normalize('NFC').trim().replaceAll(/\s+/g, ' ');

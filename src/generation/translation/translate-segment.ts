@@ -1,186 +1,213 @@
 import type { Language } from './languages.ts';
-import { mark, MARK, unmark, unmarkWhatIsThere } from './marks.ts';
-import type { Marked } from './marks.ts';
-import type { RunText } from './run-text.ts';
-import { withMarksWorded, withTermsMarked, withTermsReplaced, withWordings, withoutDoubling } from './term-marks.ts';
-import { lackOf, withWantedCase } from './terms.ts';
-import type { FoundTerm } from './terms.ts';
-import { tidyAnswer } from './tidy-answer.ts';
+import { markProtected, MARK, restoreMarks, restoreAvailableMarks } from './marks.ts';
+import type { ProtectedText } from './marks.ts';
+import type { TextResult } from './collect-text.ts';
+import { restoreTermMarks, markTerms, replaceTerms, appendWordings, removeDuplicateWordings } from './rewrite-terms.ts';
+import { findMissingWordings, restoreWordingCase } from './terms.ts';
+import type { TermOccurrence } from './terms.ts';
+import { extractTranslation } from './extract-translation.ts';
 
-/** What is put to the model for one segment. */
-export interface Attempt {
+/** Input of one model run for a segment. */
+export interface SegmentAttempt {
   readonly text: string;
   readonly hasMarks: boolean;
-  readonly terms: readonly FoundTerm[];
+  readonly terms: readonly TermOccurrence[];
   readonly hasWordings: boolean;
-  readonly kept: readonly string[];
-  /** An answer was empty or the text itself. */
-  readonly isRepeated: boolean;
+  readonly keptWords: readonly string[];
+  /** An earlier answer was empty or repeated the text. */
+  readonly isRetry: boolean;
 }
 
-export interface SegmentNeeds {
+export interface SegmentDeps {
   readonly target: Language;
-  readonly findTerms: (text: string) => readonly FoundTerm[];
-  /** The text's; absent: nobody knows. */
+  readonly findTerms: (text: string) => readonly TermOccurrence[];
+  /** Source language; undefined when unknown. */
   readonly source: Language | undefined;
-  /** @param spent Tokens of the caller's limit that parts before this took. */
-  readonly run: (attempt: Attempt, spent: number) => Promise<RunText>;
+  /** @param usedTokens Tokens of the caller's limit that earlier parts of the segment used. */
+  readonly run: (attempt: SegmentAttempt, usedTokens: number) => Promise<TextResult>;
 }
 
 export interface SegmentResult {
   readonly text: string;
-  readonly found: readonly FoundTerm[];
-  /** Of these, those whose wording it does not show. */
-  readonly missed: readonly FoundTerm[];
-  /** A token limit ended it. */
+  readonly terms: readonly TermOccurrence[];
+  /** Terms whose required wording the translation does not show. */
+  readonly missingTerms: readonly TermOccurrence[];
+  /** A token limit cut the translation. */
   readonly isCut: boolean;
-  /** Tokens of the answers that it is made of, without those of attempts that were not taken. */
+  /** Tokens of the accepted answers, without rejected attempts. */
   readonly tokens: number;
-  /** No answer said anything: the text is the source's. */
+  /** No answer was usable: the text is the source. */
   readonly isUntranslated: boolean;
 }
 
-interface Candidate extends SegmentResult {
-  /** It is neither empty nor what was asked. */
-  readonly isSaid: boolean;
-  /** Places of terms that lack their wording. */
-  readonly lacking: number;
-  /** Every protected part is there as often as before. */
-  readonly isWhole: boolean;
+interface SegmentCandidate extends SegmentResult {
+  /** The answer is neither empty nor a repetition of the source. */
+  readonly isTranslated: boolean;
+  /** Number of missing required wordings. */
+  readonly missingWordings: number;
+  /** Every protected part occurs as often as in the source. */
+  readonly hasAllMarks: boolean;
 }
 
 /**
- * One segment, verified: protected parts are there exactly, terms show their wordings. What the model leaves out is tried
- * again: the wanted wordings in brackets behind their terms, then in their place, then as marks. Protected parts that it still drops are
- * kept by translating what stands between them part by part. Of the attempts the best is taken.
+ * Translates and checks one segment: protected parts must be intact, and terms must show their wordings. Missing
+ * wordings are retried: as brackets after their terms, then in place of the terms, then as marks. If the model still
+ * drops protected parts, the text between them is translated part by part. Returns the best attempt.
  */
-export async function translateSegment(text: string, needs: SegmentNeeds): Promise<SegmentResult> {
-  const marked = mark(text);
+export async function translateSegment(text: string, deps: SegmentDeps): Promise<SegmentResult> {
+  const marked = markProtected(text);
   const source = marked.text;
-  const found = needs.findTerms(source);
+  const occurrences = deps.findTerms(source);
   const hasMarks = marked.originals.length > 0;
-  const isForeign = needs.source?.code !== needs.target.code;
-  const attempt = async ({ tidied = asItIs, ...asked }: Again): Promise<Candidate> => {
-    const put = { text: source, hasMarks, terms: found, hasWordings: false, kept: [], isRepeated: false, ...asked };
-    const answer = await needs.run(put, 0);
-    const said = tidyAnswer(answer.text, source);
+  const isForeign = deps.source?.code !== deps.target.code;
+  const attempt = async ({ cleanUp = keepLine, ...retryOptions }: RetryOptions): Promise<SegmentCandidate> => {
+    const fullAttempt = {
+      text: source,
+      hasMarks,
+      terms: occurrences,
+      hasWordings: false,
+      keptWords: [],
+      isRetry: false,
+      ...retryOptions,
+    };
+    const answer = await deps.run(fullAttempt, 0);
+    const translation = extractTranslation(answer.text, source);
     return {
-      ...judge(withWantedCase(tidied(said), found), marked, found),
-      isSaid: said !== '' && !(isForeign && isEcho(said, put, source)),
+      ...evaluateAnswer(restoreWordingCase(cleanUp(translation), occurrences), marked, occurrences),
+      isTranslated: translation !== '' && !(isForeign && isEcho(translation, fullAttempt, source)),
       isCut: answer.reason === 'length',
       tokens: answer.usage.completionTokens,
     };
   };
 
   let best = await attempt({});
-  const retry = async (asked: Again): Promise<void> => {
-    const other = await attempt(asked);
+  const retry = async (retryOptions: RetryOptions): Promise<void> => {
+    const other = await attempt(retryOptions);
     if (isBetter(other, best)) best = other;
   };
-  if (!best.isSaid && !best.isCut) await retry({ isRepeated: true });
-  for (const again of AGAIN) {
-    // What a limit cut off would be cut off again.
-    if (best.missed.length === 0 || best.isCut) break;
-    await retry(again(best.missed, { found, marked, target: needs.target }));
+  if (!best.isTranslated && !best.isCut) await retry({ isRetry: true });
+  for (const createRetry of RETRIES) {
+    // A token limit would cut the retry as well.
+    if (best.missingTerms.length === 0 || best.isCut) break;
+    await retry(createRetry(best.missingTerms, { found: occurrences, marked, target: deps.target }));
   }
-  if (hasMarks && !(best.isWhole && best.isSaid) && !best.isCut) {
-    const other = await byParts(marked, found, needs);
+  if (hasMarks && !(best.hasAllMarks && best.isTranslated) && !best.isCut) {
+    const other = await translateParts(marked, occurrences, deps);
     if (isBetter(other, best)) best = other;
   }
   if (best.text !== '' || best.isCut) return best;
-  return { ...best, ...judge(source, marked, found), isUntranslated: true };
+  return { ...best, ...evaluateAnswer(source, marked, occurrences), isUntranslated: true };
 }
 
-const asItIs = (line: string): string => line;
+const keepLine = (line: string): string => line;
 
-/** An answer that is what was asked, though that has words of its own beside what was to stay. */
-function isEcho(said: string, { text, terms, kept }: Attempt, source: string): boolean {
-  if (tidyBlanks(said) !== tidyBlanks(text) && tidyBlanks(said) !== tidyBlanks(source)) return false;
+/** Whether the answer repeats the source, although the source has words to translate. */
+function isEcho(candidate: string, { text, terms, keptWords }: SegmentAttempt, source: string): boolean {
+  if (normalizeSpaces(candidate) !== normalizeSpaces(text) && normalizeSpaces(candidate) !== normalizeSpaces(source))
+    return false;
   let rest = text.replaceAll(MARK, '');
-  for (const word of [...kept, ...terms.map(({ target }) => target)]) rest = rest.replaceAll(word, '');
+  for (const word of [...keptWords, ...terms.map(({ target }) => target)]) rest = rest.replaceAll(word, '');
   return /\p{L}/u.test(rest);
 }
 
-const tidyBlanks = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
+const normalizeSpaces = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
 
-interface Again extends Partial<Attempt> {
-  /** What is taken out of the answer again. */
-  readonly tidied?: (line: string) => string;
+interface RetryOptions extends Partial<SegmentAttempt> {
+  /** Removes the additions of the retry from its answer. */
+  readonly cleanUp?: (line: string) => string;
 }
 
-type AskAgain = (
-  missed: readonly FoundTerm[],
-  segment: { readonly found: readonly FoundTerm[]; readonly marked: Marked; readonly target: Language },
-) => Again;
+type CreateRetry = (
+  missing: readonly TermOccurrence[],
+  segment: { readonly found: readonly TermOccurrence[]; readonly marked: ProtectedText; readonly target: Language },
+) => RetryOptions;
 
-/** Ways to ask for wordings that were missed, from the one that leaves the model most to the one that leaves it least. */
-const AGAIN: readonly AskAgain[] = [
+/**
+ * Retries for missing wordings, from the one that leaves the model the most freedom to the one that leaves it the
+ * least.
+ */
+const RETRIES: readonly CreateRetry[] = [
   (missed, { marked, target }) => ({
-    text: withWordings(marked.text, missed),
+    text: appendWordings(marked.text, missed),
     hasWordings: true,
-    tidied: (line) => withoutDoubling(line, missed, target),
+    cleanUp: (line) => removeDuplicateWordings(line, missed, target),
   }),
   (missed, { found, marked }) => ({
-    text: withTermsReplaced(marked.text, missed),
+    text: replaceTerms(marked.text, missed),
     terms: found.filter((term) => !missed.includes(term)),
-    kept: missed.map((term) => term.target),
+    keptWords: missed.map((term) => term.target),
   }),
-  // All of them: told of some terms, a small model forgets the marks of the others.
+  // Marks all terms: with an instruction for only some, a small model forgets the marks of the others.
   (_, { found, marked }) => ({
-    text: withTermsMarked(marked.text, found, marked.originals.length),
+    text: markTerms(marked.text, found, marked.originals.length),
     hasMarks: true,
     terms: [],
-    tidied: (line) => withMarksWorded(line, found, marked.originals.length),
+    cleanUp: (line) => restoreTermMarks(line, found, marked.originals.length),
   }),
 ];
 
-function judge(
+function evaluateAnswer(
   text: string,
-  marked: Marked,
-  found: readonly FoundTerm[],
-): Omit<Candidate, 'isSaid' | 'isCut' | 'tokens'> {
-  const restored = unmark(text, marked);
-  const { missed, places } = lackOf(text, found);
+  marked: ProtectedText,
+  found: readonly TermOccurrence[],
+): Omit<SegmentCandidate, 'isTranslated' | 'isCut' | 'tokens'> {
+  const restored = restoreMarks(text, marked);
+  const { terms, count } = findMissingWordings(text, found);
   return {
-    text: restored ?? unmarkWhatIsThere(text, marked),
-    isWhole: restored !== undefined && text !== '',
-    found,
-    missed,
-    lacking: places,
+    text: restored ?? restoreAvailableMarks(text, marked),
+    hasAllMarks: restored !== undefined && text !== '',
+    terms: found,
+    missingTerms: terms,
+    missingWordings: count,
     isUntranslated: false,
   };
 }
 
-function isBetter(one: Candidate, other: Candidate): boolean {
+function isBetter(one: SegmentCandidate, other: SegmentCandidate): boolean {
   if (one.isCut !== other.isCut) return other.isCut;
-  if (one.isWhole !== other.isWhole) return one.isWhole;
-  if (one.isSaid !== other.isSaid) return one.isSaid;
-  if (one.missed.length !== other.missed.length) return one.missed.length < other.missed.length;
-  return one.lacking < other.lacking;
+  if (one.hasAllMarks !== other.hasAllMarks) return one.hasAllMarks;
+  if (one.isTranslated !== other.isTranslated) return one.isTranslated;
+  if (one.missingTerms.length !== other.missingTerms.length) return one.missingTerms.length < other.missingTerms.length;
+  return one.missingWordings < other.missingWordings;
 }
 
-/** What stands between the protected parts, each translated by itself, and the protected parts as they are. */
-async function byParts({ parts }: Marked, found: readonly FoundTerm[], needs: SegmentNeeds): Promise<Candidate> {
+/** Translates the text between protected parts part by part, and copies the protected parts. */
+async function translateParts(
+  { parts }: ProtectedText,
+  found: readonly TermOccurrence[],
+  deps: SegmentDeps,
+): Promise<SegmentCandidate> {
   let text = '';
-  let said = '';
+  let translatedText = '';
   let isCut = false;
-  let isSaid = false;
+  let hasOutput = false;
   let tokens = 0;
-  const run = (attempt: Attempt, spent: number): Promise<RunText> => needs.run(attempt, spent + tokens);
+  const run = (attempt: SegmentAttempt, usedTokens: number): Promise<TextResult> =>
+    deps.run(attempt, usedTokens + tokens);
   for (const part of parts) {
     const core = part.text.trim();
     if (part.isProtected || isCut || !/\p{L}/u.test(core)) {
       text += part.text;
       continue;
     }
-    const translated = await translateSegment(core, { ...needs, run });
+    const translated = await translateSegment(core, { ...deps, run });
     const start = part.text.indexOf(core);
     text += part.text.slice(0, start) + translated.text + part.text.slice(start + core.length);
-    said += `${translated.text}\n`;
+    translatedText += `${translated.text}\n`;
     isCut = translated.isCut;
-    isSaid ||= translated.text !== core;
+    hasOutput ||= translated.text !== core;
     tokens += translated.tokens;
   }
-  const { missed, places } = lackOf(said, found);
-  return { text, found, missed, lacking: places, isCut, isSaid, isWhole: !isCut, tokens, isUntranslated: !isSaid };
+  const { terms, count } = findMissingWordings(translatedText, found);
+  return {
+    text,
+    terms: found,
+    missingTerms: terms,
+    missingWordings: count,
+    isCut,
+    isTranslated: hasOutput,
+    hasAllMarks: !isCut,
+    tokens,
+    isUntranslated: !hasOutput,
+  };
 }

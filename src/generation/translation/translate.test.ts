@@ -2,41 +2,54 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
-import { createHouse } from '../__fixtures__/house.ts';
+import { createTestGeneration } from '../__fixtures__/test-generation.ts';
 import { mixedText } from './__fixtures__/mixed-text.ts';
-import { CONTEXT, createTranslator, language, wishFor } from './__fixtures__/translator.ts';
-import { protectedSpans } from './protected-spans.ts';
+import {
+  TRANSLATION_CONTEXT,
+  createTestTranslator,
+  getLanguage,
+  createTranslationRequest,
+} from './__fixtures__/test-translator.ts';
+import { findProtectedSpans } from './protected-spans.ts';
 import { createTranslate } from './translate.ts';
 
-const upper = ({ text }: { readonly text: string }): string => text.toUpperCase();
+const toUpperCase = ({ text }: { readonly text: string }): string => text.toUpperCase();
 const park = [{ source: 'park', target: 'Stadtgarten' }];
 
-describe('a translation', () => {
-  it('asks for each line by itself, and keeps what is between', async () => {
-    const { whole, asked } = createTranslator(upper);
-    const { text } = await whole(wishFor('# One.\n\n- two. Three!\n```\ncode\n```\n'));
+describe('translate', () => {
+  it('translates each line separately, and keeps the text between lines', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
+    const { text } = await translateAll(createTranslationRequest('# One.\n\n- two. Three!\n```\ncode\n```\n'));
     assert.equal(text, '# ONE.\n\n- TWO. THREE!\n```\ncode\n```\n');
     assert.deepEqual(
-      asked.map((run) => run.text),
+      modelCalls.map((run) => run.text),
       ['One.', 'two. Three!'],
     );
-    assert.match(asked[0]?.instruction ?? '', /from English into German/);
+    assert.match(modelCalls[0]?.instruction ?? '', /from English into German/);
   });
 
-  it('finds out the language where nobody says it, and passes on what else was asked for', async () => {
-    const { whole, asked } = createTranslator(upper);
-    const wish = wishFor('Salut.', { domains: 'Be brief.' }, { sampling: { temperature: 0.3, seed: 7 } });
-    const { source: _, ...options } = wish.options ?? assert.fail();
-    const { ignored } = await whole({ ...wish, options });
-    assert.match(asked[0]?.instruction ?? '', /from French into German/);
-    assert.match(asked[0]?.instruction ?? '', /Be brief\./);
-    assert.deepEqual(asked[0]?.request.sampling, { temperature: 0.3, seed: 7 });
+  it('detects a missing source language, and passes on other request fields', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
+    const request = createTranslationRequest(
+      'Salut.',
+      { domains: 'Be brief.' },
+      { sampling: { temperature: 0.3, seed: 7 } },
+    );
+    const { source: _, ...options } = request.options ?? assert.fail();
+    const { ignored } = await translateAll({ ...request, options });
+    assert.match(modelCalls[0]?.instruction ?? '', /from French into German/);
+    assert.match(modelCalls[0]?.instruction ?? '', /Be brief\./);
+    assert.deepEqual(modelCalls[0]?.request.sampling, { temperature: 0.3, seed: 7 });
     assert.deepEqual(ignored, ['top_k']);
   });
 
-  it('tells a segment in a delta when it is done, and at the end what all runs took', async () => {
-    const { translate } = createTranslator(upper);
-    const { batches } = await translate(wishFor('One.\nTwo.\n'), { interface: 'chat' }, CONTEXT);
+  it('emits a delta per finished segment, and the total usage at the end', async () => {
+    const { translate } = createTestTranslator(toUpperCase);
+    const { batches } = await translate(
+      createTranslationRequest('One.\nTwo.\n'),
+      { interface: 'chat' },
+      TRANSLATION_CONTEXT,
+    );
     const all = await Array.fromAsync(batches);
     assert.deepEqual(
       all.map((batch) => batch.map((event) => (event.type === 'block-delta' ? event.text : event.type))),
@@ -46,113 +59,132 @@ describe('a translation', () => {
     assert.deepEqual(end?.type === 'end' && end.usage, { promptTokens: 20, cachedTokens: 4, completionTokens: 2 });
   });
 
-  it('puts a blank between sentences that had none where the target’s writing has them', async () => {
+  it('inserts spaces between sentences when the target script uses spaces', async () => {
     const known = [
       { source: '一。', target: 'One.' },
       { source: '二。', target: 'Two.' },
     ];
-    const { whole, asked } = createTranslator(upper);
-    const { text } = await whole(wishFor('一。二。', { source: language('Chinese'), memory: known }));
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
+    const { text } = await translateAll(
+      createTranslationRequest('一。二。', { source: getLanguage('Chinese'), memory: known }),
+    );
     assert.equal(text, 'One. Two.');
-    assert.equal((await whole(wishFor('一。二。', { target: language('Japanese'), memory: known }))).text, 'One.Two.');
-    assert.equal(asked.length, 0);
+    assert.equal(
+      (await translateAll(createTranslationRequest('一。二。', { target: getLanguage('Japanese'), memory: known })))
+        .text,
+      'One.Two.',
+    );
+    assert.equal(modelCalls.length, 0);
   });
 
-  it('works on the next segment while one is told, unless the caller has a limit', async () => {
-    for (const [limit, begun] of [
+  it('translates the next segment in advance, unless the caller set a token limit', async () => {
+    for (const [limit, started] of [
       [{}, ['One.', 'Two.']],
       [{ maxTokens: 9 }, ['One.']],
     ] as const) {
-      const { translate, asked } = createTranslator(upper);
-      const { batches } = await translate(wishFor('One.\nTwo.\nThree.', {}, limit), { interface: 'chat' }, CONTEXT);
+      const { translate, modelCalls } = createTestTranslator(toUpperCase);
+      const { batches } = await translate(
+        createTranslationRequest('One.\nTwo.\nThree.', {}, limit),
+        { interface: 'chat' },
+        TRANSLATION_CONTEXT,
+      );
       await batches[Symbol.asyncIterator]().next();
       assert.deepEqual(
-        asked.map(({ text }) => text),
-        [...begun],
+        modelCalls.map(({ text }) => text),
+        [...started],
       );
     }
   });
 
-  it('takes exact hits of the memory as they are, and shows near ones as examples', async () => {
-    const { whole, asked } = createTranslator(upper);
+  it('uses exact matches of the memory, and shows similar ones as examples', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
     const memory = [
       { source: 'The red park is open today.', target: 'A' },
       { source: 'Nothing of the kind', target: 'B' },
       { source: 'We  go.', target: 'Gehen wir.' },
     ];
-    const { text } = await whole(wishFor('We go. The blue park is open today.', { memory }));
+    const { text } = await translateAll(createTranslationRequest('We go. The blue park is open today.', { memory }));
     assert.equal(text, 'Gehen wir. THE BLUE PARK IS OPEN TODAY.');
-    assert.deepEqual(asked[0]?.examples, ['The red park is open today.', 'A']);
+    assert.deepEqual(modelCalls[0]?.examples, ['The red park is open today.', 'A']);
   });
 
-  it('shows the three nearest of the memory, the nearest first', async () => {
-    const { whole, asked } = createTranslator(upper);
+  it('shows the three most similar pairs of the memory, the best first', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
     const sources = ['The park was shut.', 'The park is open.', 'The park is shut.', 'The park is open now.'];
-    await whole(wishFor('The park is open today.', { memory: sources.map((source) => ({ source, target: 'x' })) }));
-    const shown = asked[0]?.examples.filter((each) => each !== 'x');
+    await translateAll(
+      createTranslationRequest('The park is open today.', {
+        memory: sources.map((source) => ({ source, target: 'x' })),
+      }),
+    );
+    const shown = modelCalls[0]?.examples.filter((each) => each !== 'x');
     assert.deepEqual(shown, ['The park is open.', 'The park is open now.', 'The park is shut.']);
   });
 
-  it('has the caller’s token limit for all segments together', async () => {
-    const { whole, asked } = createTranslator(upper);
-    const limited = await whole(wishFor('One.\nTwo.\nThree.', {}, { maxTokens: 2 }));
+  it('applies the caller’s token limit to all segments together', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
+    const limited = await translateAll(createTranslationRequest('One.\nTwo.\nThree.', {}, { maxTokens: 2 }));
     assert.deepEqual([limited.text, limited.reason], ['ONE.\nTWO.\n', 'length']);
     assert.deepEqual(
-      asked.map(({ request }) => request.maxTokens),
+      modelCalls.map(({ request }) => request.maxTokens),
       [2, 1],
     );
-    const cut = await createTranslator(() => ({ text: 'ON', reason: 'length' })).whole(wishFor('One.'));
+    const cut = await createTestTranslator(() => ({ text: 'ON', reason: 'length' })).translateAll(
+      createTranslationRequest('One.'),
+    );
     assert.deepEqual([cut.text, cut.reason], ['ON', 'length']);
   });
 
-  it('has the caller’s limit of all tokens in the same way', async () => {
-    const { whole } = createTranslator(upper);
-    const limited = await whole(wishFor('One.\nTwo.\nThree.', {}, { maxTotalTokens: 2 }));
+  it('applies the caller’s total token limit in the same way', async () => {
+    const { translateAll } = createTestTranslator(toUpperCase);
+    const limited = await translateAll(createTranslationRequest('One.\nTwo.\nThree.', {}, { maxTotalTokens: 2 }));
     assert.deepEqual([limited.text, limited.reason], ['ONE.\nTWO.\n', 'length']);
   });
 
-  it('has that limit also over the parts of a sentence between protected ones', async () => {
-    const { whole, asked } = createTranslator(({ text }) => ({
+  it('applies the limit to the parts between protected parts as well', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) => ({
       text: text.replaceAll(/\[\d+\]/g, '').toUpperCase(),
       reason: 'stop',
       tokens: 3,
     }));
-    await whole(wishFor('Dear {name}, come to `x.y` now.', {}, { maxTokens: 7 }));
+    await translateAll(createTranslationRequest('Dear {name}, come to `x.y` now.', {}, { maxTokens: 7 }));
     assert.deepEqual(
-      asked.map(({ request }) => request.maxTokens),
+      modelCalls.map(({ request }) => request.maxTokens),
       [7, 7, 4, 1],
     );
   });
 
-  it('says that it was cut when any of its parts was', async () => {
-    const { whole } = createTranslator(({ text }) => ({
+  it('ends with length when any part was cut', async () => {
+    const { translateAll } = createTestTranslator(({ text }) => ({
       text: text.toUpperCase(),
       reason: text === 'One.' ? 'length' : 'stop',
     }));
-    const { text, reason } = await whole(wishFor('One.\nTwo.'));
+    const { text, reason } = await translateAll(createTranslationRequest('One.\nTwo.'));
     assert.deepEqual([text, reason], ['ONE.\nTWO.', 'length']);
   });
 
-  it('has a limit of ours for answers that do not end, a larger one once, and neither is told as the caller’s', async () => {
-    const { whole, asked } = createTranslator(({ request }) => ({
+  it('limits endless answers, retries once with a larger limit, and ends with stop', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ request }) => ({
       text: 'so so',
       reason: 'length',
       tokens: request.maxTokens ?? 0,
     }));
-    const { text, reason } = await whole(wishFor('Twelve lines'));
+    const { text, reason } = await translateAll(createTranslationRequest('Twelve lines'));
     assert.deepEqual([text, reason], ['so so', 'stop']);
     assert.deepEqual(
-      asked.map(({ request }) => request.maxTokens),
+      modelCalls.map(({ request }) => request.maxTokens),
       [88, 352],
     );
-    assert.equal((await whole(wishFor('Twelve lines', {}, { maxTokens: 100 }))).reason, 'length');
+    assert.equal(
+      (await translateAll(createTranslationRequest('Twelve lines', {}, { maxTokens: 100 }))).reason,
+      'length',
+    );
     assert.deepEqual(
-      asked.slice(2).map(({ request }) => request.maxTokens),
+      modelCalls.slice(2).map(({ request }) => request.maxTokens),
       [88, 100],
     );
   });
 
-  it('has room for writing of many tokens, and for text of many words a character', async () => {
+  it('sets higher limits for token-heavy scripts and dense characters', async () => {
     for (const [text, target, limit] of [
       ['abcdefghij', 'Burmese', 144],
       ['abcdefghij', 'Kannada', 144],
@@ -160,54 +192,54 @@ describe('a translation', () => {
       ['猫在睡觉猫在睡觉猫在', 'German', 144],
       ['猫在睡觉猫在睡觉猫在', 'Tamil', 384],
     ] as const) {
-      const { whole, asked } = createTranslator(() => 'x');
-      await whole(wishFor(text, { target: language(target) }));
-      assert.equal(asked[0]?.request.maxTokens, limit);
+      const { translateAll, modelCalls } = createTestTranslator(() => 'x');
+      await translateAll(createTranslationRequest(text, { target: getLanguage(target) }));
+      assert.equal(modelCalls[0]?.request.maxTokens, limit);
     }
   });
 
-  it('does not ask again where a limit cut the answer', async () => {
-    const { whole, asked } = createTranslator(() => ({ text: 'Der', reason: 'length' }));
-    const cut = await whole(wishFor('The park.', { terms: park }, { maxTokens: 1 }));
-    assert.deepEqual([cut.text, cut.reason, cut.terms, asked.length], ['Der', 'length', '0/1', 1]);
+  it('does not retry an answer that the caller’s limit cut', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(() => ({ text: 'Der', reason: 'length' }));
+    const cut = await translateAll(createTranslationRequest('The park.', { terms: park }, { maxTokens: 1 }));
+    assert.deepEqual([cut.text, cut.reason, cut.termScore, modelCalls.length], ['Der', 'length', '0/1', 1]);
   });
 
-  it('says of wishes that have no place in it that they are not heard', async () => {
-    const { whole, asked } = createTranslator(upper);
-    const { ignored } = await whole(
-      wishFor(
+  it('reports request fields without effect as ignored', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
+    const { ignored } = await translateAll(
+      createTranslationRequest(
         'One.',
         {},
         { stop: { strings: ['x'], tokens: [] }, logprobs: { top: 1 }, outputFormat: { type: 'json-object' } },
       ),
     );
     assert.deepEqual(ignored, ['top_k', 'stop', 'logprobs', 'response_format']);
-    assert.deepEqual([asked[0]?.request.logprobs, asked[0]?.request.outputFormat], [undefined, undefined]);
+    assert.deepEqual([modelCalls[0]?.request.logprobs, modelCalls[0]?.request.outputFormat], [undefined, undefined]);
   });
 
-  it('asks once more, without the end at a line, where the answer began with an empty one', async () => {
-    const { whole, asked } = createTranslator(({ request }) =>
+  it('repeats the run without the line stop when the answer starts with an empty line', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ request }) =>
       request.stop.strings.length > 0 ? '' : '\n\nEins.\nNote.',
     );
-    assert.equal((await whole(wishFor('One.'))).text, 'Eins.');
-    assert.equal(asked.length, 2);
+    assert.equal((await translateAll(createTranslationRequest('One.'))).text, 'Eins.');
+    assert.equal(modelCalls.length, 2);
   });
 
-  it('without options is the answer to the message', async () => {
-    const { whole, asked } = createTranslator(upper);
-    const { options: _, ...bare } = wishFor('Translate "one" into German.');
-    const { text, terms } = await whole(bare);
-    assert.deepEqual([text, terms, asked.length], ['TRANSLATE "ONE" INTO GERMAN.', undefined, 1]);
+  it('answers the message itself without options', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
+    const { options: _, ...bare } = createTranslationRequest('Translate "one" into German.');
+    const { text, termScore } = await translateAll(bare);
+    assert.deepEqual([text, termScore, modelCalls.length], ['TRANSLATE "ONE" INTO GERMAN.', undefined, 1]);
   });
 
-  it('of a text without words asks nobody', async () => {
-    const { whole, asked } = createTranslator(upper);
-    assert.equal((await whole(wishFor(' 12:30 \n{name}\n'))).text, ' 12:30 \n{name}\n');
-    assert.equal(asked.length, 0);
+  it('returns a text without words unchanged, without a model run', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
+    assert.equal((await translateAll(createTranslationRequest(' 12:30 \n{name}\n'))).text, ' 12:30 \n{name}\n');
+    assert.equal(modelCalls.length, 0);
   });
 
-  it('takes a whole text or line that is in the memory, though it is no single sentence', async () => {
-    const { whole, asked } = createTranslator(upper);
+  it('uses the memory for a whole text or line of several sentences', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(toUpperCase);
     const memory = [
       { source: 'Dr. Smith arrived.', target: 'Dr. Smith kam an.' },
       { source: 'Dr. Smith arrived.', target: 'the second of two' },
@@ -221,91 +253,106 @@ describe('a translation', () => {
       ['# One. Two.\n', '# Eins und zwei.\n'],
       [' One.\r\nTwo.\n', ' Eins.\n\nZwei.\n'],
     ] as const)
-      assert.equal((await whole(wishFor(text, { memory }))).text, translation);
-    assert.equal(asked.length, 0);
+      assert.equal((await translateAll(createTranslationRequest(text, { memory }))).text, translation);
+    assert.equal(modelCalls.length, 0);
     assert.equal(
-      (await whole(wishFor('Four. Dr. Smith arrived. Five.', { memory }))).text,
+      (await translateAll(createTranslationRequest('Four. Dr. Smith arrived. Five.', { memory }))).text,
       'FOUR. Dr. Smith kam an. FIVE.',
     );
   });
 
-  it('puts no blank into a word or number that was too long for one run', async () => {
-    const { whole, asked } = createTranslator(({ text }) => text.toUpperCase());
+  it('inserts no space into a word or number that was cut', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) => text.toUpperCase());
     const long = `${'a '.repeat(500)}${'abc128,236'.repeat(60)}`;
-    assert.equal((await whole(wishFor(long))).text, long.toUpperCase());
-    assert.ok(asked.some(({ text }) => /^[abc\d,]{40,599}$/.test(text)));
+    assert.equal((await translateAll(createTranslationRequest(long))).text, long.toUpperCase());
+    assert.ok(modelCalls.some(({ text }) => /^[abc\d,]{40,599}$/.test(text)));
   });
 
-  it('keeps a sentence that no answer translates, and says so in the log', async () => {
-    const facts: Record<string, unknown> = {};
-    const { translate, asked } = createTranslator(({ text }) => (text === 'One.' ? '' : 'Zwei.'));
-    const log = { add: (more: object) => void Object.assign(facts, more), warn: () => undefined };
-    const { batches } = await translate(wishFor('One.\nTwo.'), { interface: 'chat' }, { ...CONTEXT, log });
-    const said = (await Array.fromAsync(batches)).flat();
-    assert.equal(said.map((event) => (event.type === 'block-delta' ? event.text : '')).join(''), 'One.\nZwei.');
-    assert.equal(facts['untranslatedSegments'], 1);
-    assert.ok(asked.some(({ instruction }) => /do not leave it out/.test(instruction)));
+  it('keeps a sentence that no answer translates, and logs it', async () => {
+    const logFields: Record<string, unknown> = {};
+    const { translate, modelCalls } = createTestTranslator(({ text }) => (text === 'One.' ? '' : 'Zwei.'));
+    const log = { add: (more: object) => void Object.assign(logFields, more), warn: () => undefined };
+    const { batches } = await translate(
+      createTranslationRequest('One.\nTwo.'),
+      { interface: 'chat' },
+      { ...TRANSLATION_CONTEXT, log },
+    );
+    const events = (await Array.fromAsync(batches)).flat();
+    assert.equal(events.map((event) => (event.type === 'block-delta' ? event.text : '')).join(''), 'One.\nZwei.');
+    assert.equal(logFields['untranslatedSegments'], 1);
+    assert.ok(modelCalls.some(({ instruction }) => /do not leave it out/.test(instruction)));
   });
 
-  it('reads on where a line only announces the translation, and takes a colon that stays', async () => {
-    const { whole, asked } = createTranslator(({ text, request }) => {
+  it('skips a line that only announces the translation, but keeps a real final colon', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text, request }) => {
       if (text.startsWith('Colon')) return 'Doppelpunkt:';
       return request.stop.strings.length > 0 ? 'Hier ist es:' : 'Hier ist es:\n\nEins.\nNote';
     });
-    assert.equal((await whole(wishFor('One.'))).text, 'Eins.');
-    assert.equal(asked.length, 2);
-    assert.equal((await whole(wishFor('Colon'))).text, 'Doppelpunkt:');
-    assert.equal(asked.length, 3);
-    assert.equal((await whole(wishFor('Colon.'))).text, 'Doppelpunkt:');
+    assert.equal((await translateAll(createTranslationRequest('One.'))).text, 'Eins.');
+    assert.equal(modelCalls.length, 2);
+    assert.equal((await translateAll(createTranslationRequest('Colon'))).text, 'Doppelpunkt:');
+    assert.equal(modelCalls.length, 3);
+    assert.equal((await translateAll(createTranslationRequest('Colon.'))).text, 'Doppelpunkt:');
   });
 
-  it('asks again where the answer is the text itself, unless the languages are the same', async () => {
+  it('retries when the answer repeats the text, unless both languages are the same', async () => {
     const echo = ({ instruction, text }: { readonly instruction: string; readonly text: string }): string =>
       instruction.includes('Do not repeat') ? 'Der Park.' : text;
-    const { whole, asked } = createTranslator(echo);
-    assert.equal((await whole(wishFor('The park.'))).text, 'Der Park.');
-    assert.equal((await whole(wishFor('The park.', { source: language('German') }))).text, 'The park.');
-    assert.equal(asked.length, 3);
-    const stubborn = createTranslator(({ text }) => text);
-    assert.equal((await stubborn.whole(wishFor('Google'))).text, 'Google');
+    const { translateAll, modelCalls } = createTestTranslator(echo);
+    assert.equal((await translateAll(createTranslationRequest('The park.'))).text, 'Der Park.');
+    assert.equal(
+      (await translateAll(createTranslationRequest('The park.', { source: getLanguage('German') }))).text,
+      'The park.',
+    );
+    assert.equal(modelCalls.length, 3);
+    const stubborn = createTestTranslator(({ text }) => text);
+    assert.equal((await stubborn.translateAll(createTranslationRequest('Google'))).text, 'Google');
   });
 
-  it('refuses an empty text and one that is too long, with both counts; what goes with it counts', async () => {
-    const { whole } = createTranslator(upper);
-    await assert.rejects(whole(wishFor('')), {
+  it('refuses an empty text and a too long input, terms and memory included, with limit and count', async () => {
+    const { translateAll } = createTestTranslator(toUpperCase);
+    await assert.rejects(translateAll(createTranslationRequest('')), {
       kind: 'invalid-request',
       message: 'Range of input length should be [1, 8192] (messages: 0 tokens)',
     });
     const long = 'a '.repeat(8_192);
-    assert.equal((await whole(wishFor(long))).text, long.toUpperCase());
-    await assert.rejects(whole(wishFor(long, { domains: 'b' })), {
+    assert.equal((await translateAll(createTranslationRequest(long))).text, long.toUpperCase());
+    await assert.rejects(translateAll(createTranslationRequest(long, { domains: 'b' })), {
       message: /should be \[1, 8192\] \(messages: 8193 tokens\)/,
     });
     for (const pairs of ['memory', 'terms'])
-      await assert.rejects(whole(wishFor(long, { [pairs]: [{ source: 'b', target: 'c' }] })), {
+      await assert.rejects(translateAll(createTranslationRequest(long, { [pairs]: [{ source: 'b', target: 'c' }] })), {
         message: /\(messages: \d+ tokens\)/,
       });
   });
 });
 
 describe('protected parts of a translation', () => {
-  it('come back where the model keeps their marks', async () => {
-    const { whole, asked } = createTranslator(({ text }) => text.split(' ').toReversed().join(' '));
-    assert.equal((await whole(wishFor('Dear {name} and <b>you</b> of %s'))).text, '%s of <b>you</b> and {name} Dear');
-    assert.equal(asked[0]?.text, 'Dear [1] and [2]you[3] of [4]');
-    assert.match(asked[0]?.instruction ?? '', /Keep marks such as \[1\]/);
+  it('are restored when the model keeps their marks', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) => text.split(' ').toReversed().join(' '));
+    assert.equal(
+      (await translateAll(createTranslationRequest('Dear {name} and <b>you</b> of %s'))).text,
+      '%s of <b>you</b> and {name} Dear',
+    );
+    assert.equal(modelCalls[0]?.text, 'Dear [1] and [2]you[3] of [4]');
+    assert.match(modelCalls[0]?.instruction ?? '', /Keep marks such as \[1\]/);
   });
 
-  it('are kept where it drops them, by translating what is between', async () => {
-    const { whole, asked } = createTranslator(({ text }) => text.replaceAll(/\[\d+\]/g, '').toUpperCase());
-    assert.equal((await whole(wishFor('Dear {name}, come to `x.y` now.'))).text, 'DEAR {name}, COME TO `x.y` NOW.');
+  it('are kept when the model drops their marks, by translating the text between them', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) =>
+      text.replaceAll(/\[\d+\]/g, '').toUpperCase(),
+    );
+    assert.equal(
+      (await translateAll(createTranslationRequest('Dear {name}, come to `x.y` now.'))).text,
+      'DEAR {name}, COME TO `x.y` NOW.',
+    );
     assert.deepEqual(
-      asked.map((run) => run.text),
+      modelCalls.map((run) => run.text),
       ['Dear [1], come to [2] now.', 'Dear', ', come to', 'now.'],
     );
   });
 
-  it('survive any model, whatever the text', async () => {
+  it('survive any text and any answer', async () => {
     const answers = [
       (text: string) => text,
       (text: string) => text.toUpperCase(),
@@ -316,8 +363,8 @@ describe('protected parts of a translation', () => {
       () => 'abc',
       () => '',
     ];
-    const kept = (text: string): string[] =>
-      protectedSpans(text)
+    const listProtected = (text: string): string[] =>
+      findProtectedSpans(text)
         .map(({ start, end }) => text.slice(start, end))
         .toSorted();
     await fc.assert(
@@ -325,10 +372,15 @@ describe('protected parts of a translation', () => {
         mixedText.filter((text) => text !== ''),
         fc.constantFrom(...answers),
         async (source, answer) => {
-          const { text } = await createTranslator((asked) => answer(asked.text)).whole(wishFor(source));
-          for (const part of new Set(kept(source))) {
+          const { text } = await createTestTranslator((call) => answer(call.text)).translateAll(
+            createTranslationRequest(source),
+          );
+          for (const part of new Set(listProtected(source))) {
             const count = (whole: string): number => whole.split(part).length - 1;
-            assert.ok(count(text) >= kept(source).filter((each) => each === part).length, `${part} in ${text}`);
+            assert.ok(
+              count(text) >= listProtected(source).filter((each) => each === part).length,
+              `${part} in ${text}`,
+            );
           }
         },
       ),
@@ -338,85 +390,102 @@ describe('protected parts of a translation', () => {
 });
 
 describe('terms of a translation', () => {
-  it('are said to the model only where they are in the text, and counted', async () => {
-    const { whole, asked } = createTranslator(({ text }) => text.replace('park', 'Stadtgarten'));
+  it('are in the instruction only if they occur in the text, and are counted', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) => text.replace('park', 'Stadtgarten'));
     const terms = [...park, { source: 'lake', target: 'Weiher' }];
-    const { text, terms: told } = await whole(wishFor('The park is big.', { terms }));
-    assert.deepEqual([text, told], ['The Stadtgarten is big.', '1/1']);
-    assert.equal(asked.length, 1);
-    assert.match(asked[0]?.instruction ?? '', /"park" as "Stadtgarten"/);
-    assert.doesNotMatch(asked[0]?.instruction ?? '', /lake/);
-    assert.equal((await whole(wishFor('The sea.', { terms }))).terms, '0/0');
+    const { text, termScore: score } = await translateAll(createTranslationRequest('The park is big.', { terms }));
+    assert.deepEqual([text, score], ['The Stadtgarten is big.', '1/1']);
+    assert.equal(modelCalls.length, 1);
+    assert.match(modelCalls[0]?.instruction ?? '', /"park" as "Stadtgarten"/);
+    assert.doesNotMatch(modelCalls[0]?.instruction ?? '', /lake/);
+    assert.equal((await translateAll(createTranslationRequest('The sea.', { terms }))).termScore, '0/0');
   });
 
-  it('that are missing are marked in the text, and said once', async () => {
-    const { whole, asked } = createTranslator(({ text }) =>
+  it('that are missing are appended in the text, and deduplicated in the answer', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) =>
       text.includes('(') ? 'Der Park (Stadtgarten) ist groß.' : 'Der Park.',
     );
-    const { text, terms } = await whole(wishFor('The park is big.', { terms: park }));
-    assert.deepEqual([text, terms], ['Der Stadtgarten ist groß.', '1/1']);
+    const { text, termScore } = await translateAll(createTranslationRequest('The park is big.', { terms: park }));
+    assert.deepEqual([text, termScore], ['Der Stadtgarten ist groß.', '1/1']);
     assert.deepEqual(
-      asked.map((run) => run.text),
+      modelCalls.map((run) => run.text),
       ['The park is big.', 'The park (Stadtgarten) is big.'],
     );
   });
 
-  it('that are still missing stand in the text instead', async () => {
-    const { whole, asked } = createTranslator(({ text }) => (text.includes('park') ? 'Der Park.' : 'Der Stadtgarten.'));
-    const { text, terms } = await whole(wishFor('The park is big.', { terms: park }));
-    assert.deepEqual([text, terms], ['Der Stadtgarten.', '1/1']);
-    assert.match(asked[2]?.instruction ?? '', /Keep "Stadtgarten" as it is\./);
-    assert.doesNotMatch(asked[2]?.instruction ?? '', /"park"/);
+  it('that are still missing replace the source words', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) =>
+      text.includes('park') ? 'Der Park.' : 'Der Stadtgarten.',
+    );
+    const { text, termScore } = await translateAll(createTranslationRequest('The park is big.', { terms: park }));
+    assert.deepEqual([text, termScore], ['Der Stadtgarten.', '1/1']);
+    assert.match(modelCalls[2]?.instruction ?? '', /Keep "Stadtgarten" as it is\./);
+    assert.doesNotMatch(modelCalls[2]?.instruction ?? '', /"park"/);
   });
 
-  it('that the model translates even then are marks to it, as protected parts are', async () => {
-    const { whole, asked } = createTranslator(({ text }) =>
+  it('that the model still translates become marks, like protected parts', async () => {
+    const { translateAll, modelCalls } = createTestTranslator(({ text }) =>
       text.includes('[2]') ? 'Der [2] von [1].' : 'Der Park von [1].',
     );
-    const { text, terms } = await whole(wishFor('The park of {name}.', { terms: park }));
-    assert.deepEqual([text, terms], ['Der Stadtgarten von {name}.', '1/1']);
-    assert.equal(asked[3]?.text, 'The [2] of [1].');
-    assert.match(asked[3]?.instruction ?? '', /Keep marks/);
+    const { text, termScore } = await translateAll(createTranslationRequest('The park of {name}.', { terms: park }));
+    assert.deepEqual([text, termScore], ['Der Stadtgarten von {name}.', '1/1']);
+    assert.equal(modelCalls[3]?.text, 'The [2] of [1].');
+    assert.match(modelCalls[3]?.instruction ?? '', /Keep marks/);
   });
 
-  it('that no attempt brings are reported, also when only one of their places lacks them', async () => {
-    const { whole } = createTranslator(() => 'Der Park.');
-    const { text, terms } = await whole(wishFor('The park is big.', { terms: park }));
-    assert.deepEqual([text, terms], ['Der Park.', '0/1']);
-    const other = createTranslator(({ text: asked }) => (asked.startsWith('A') ? 'Stadtgarten' : 'Park'));
-    assert.equal((await other.whole(wishFor('A park.\nThe park.', { terms: park }))).terms, '0/1');
+  it('that every attempt misses are reported, even for one missing occurrence', async () => {
+    const { translateAll } = createTestTranslator(() => 'Der Park.');
+    const { text, termScore } = await translateAll(createTranslationRequest('The park is big.', { terms: park }));
+    assert.deepEqual([text, termScore], ['Der Park.', '0/1']);
+    const other = createTestTranslator(({ text: source }) => (source.startsWith('A') ? 'Stadtgarten' : 'Park'));
+    assert.equal(
+      (await other.translateAll(createTranslationRequest('A park.\nThe park.', { terms: park }))).termScore,
+      '0/1',
+    );
   });
 
-  it('take the attempt that brings most', async () => {
+  it('are taken from the attempt with the most wordings', async () => {
     const answers = ['Stadtgarten', 'Stadtgarten am Weiher', 'Teich'];
-    const { whole } = createTranslator(() => answers.shift() ?? '');
+    const { translateAll } = createTestTranslator(() => answers.shift() ?? '');
     const terms = [...park, { source: 'lake', target: 'Weiher' }, { source: 'big', target: 'riesig' }];
-    const { text, terms: told } = await whole(wishFor('The big park at the lake.', { terms }));
-    assert.deepEqual([text, told], ['Stadtgarten am Weiher', '2/3']);
+    const { text, termScore: score } = await translateAll(
+      createTranslationRequest('The big park at the lake.', { terms }),
+    );
+    assert.deepEqual([text, score], ['Stadtgarten am Weiher', '2/3']);
   });
 
-  it('are counted by their places: one of two is none', async () => {
-    const { whole } = createTranslator(() => 'Der Stadtgarten liegt beim anderen Park.');
-    assert.equal((await whole(wishFor('The park is near the other park.', { terms: park }))).terms, '0/1');
+  it('count as missing when one of two occurrences lacks the wording', async () => {
+    const { translateAll } = createTestTranslator(() => 'Der Stadtgarten liegt beim anderen Park.');
+    assert.equal(
+      (await translateAll(createTranslationRequest('The park is near the other park.', { terms: park }))).termScore,
+      '0/1',
+    );
     const answers = ['Der Park beim Park.', 'Der Stadtgarten beim Park.', 'Der Park beim Park.'];
-    const better = createTranslator(() => answers.shift() ?? 'Der Park.');
-    const { text } = await better.whole(wishFor('The park is near the other park.', { terms: park }));
+    const better = createTestTranslator(() => answers.shift() ?? 'Der Park.');
+    const { text } = await better.translateAll(
+      createTranslationRequest('The park is near the other park.', { terms: park }),
+    );
     assert.equal(text, 'Der Stadtgarten beim Park.');
   });
 
-  it('are not found in a word that is another one in another case', async () => {
-    const { whole } = createTranslator(() => 'Let us go there.');
-    const { text, terms } = await whole(wishFor('Die USA.', { terms: [{ source: 'USA', target: 'US' }] }));
-    assert.deepEqual([text, terms], ['Let us go there.', '0/1']);
+  it('are not matched by a different word in another case', async () => {
+    const { translateAll } = createTestTranslator(() => 'Let us go there.');
+    const { text, termScore } = await translateAll(
+      createTranslationRequest('Die USA.', { terms: [{ source: 'USA', target: 'US' }] }),
+    );
+    assert.deepEqual([text, termScore], ['Let us go there.', '0/1']);
   });
 
-  it('inside protected parts are none', async () => {
-    const { whole } = createTranslator(({ text }) => text);
-    assert.equal((await whole(wishFor('See https://a.example/park now.', { terms: park }))).terms, '0/0');
+  it('are not found inside protected parts', async () => {
+    const { translateAll } = createTestTranslator(({ text }) => text);
+    assert.equal(
+      (await translateAll(createTranslationRequest('See https://a.example/park now.', { terms: park }))).termScore,
+      '0/0',
+    );
   });
 });
 
-describe('a translation that is given up', () => {
+describe('canceled translation', () => {
   const start = async (text: string) => {
     const ended: boolean[] = [];
     const engine = createScriptedEngine({
@@ -427,56 +496,63 @@ describe('a translation that is given up', () => {
       contextTokens: 1_000,
       onRunEnd: ({ isCancelled }) => void ended.push(isCancelled),
     });
-    const house = createHouse(engine);
-    const translate = createTranslate({ ...house.parts, detectLanguage: async () => undefined });
-    const wish = wishFor(text, {}, { model: 'm' });
-    return { house, ended, translation: await translate(wish, { interface: 'chat' }, house.context) };
+    const generation = createTestGeneration(engine);
+    const translate = createTranslate({ ...generation.deps, detectLanguage: async () => undefined });
+    const request = createTranslationRequest(text, {}, { model: 'm' });
+    return {
+      testGeneration: generation,
+      ended,
+      translation: await translate(request, { interface: 'chat' }, generation.context),
+    };
   };
 
-  it('ends the run that is on, and gives everything back', async () => {
-    const { house, ended, translation } = await start('One hang.');
+  it('aborts the active run and releases its resources', async () => {
+    const { testGeneration, ended, translation } = await start('One hang.');
     const reader = translation.batches[Symbol.asyncIterator]();
     const next = reader.next();
     await reader.return?.();
     await assert.rejects(next, { kind: 'cancelled' });
     assert.deepEqual(ended, [true]);
-    assert.deepEqual([house.books.permits, house.books.releases], [1, 1]);
+    assert.deepEqual([testGeneration.records.permits, testGeneration.records.releases], [1, 1]);
   });
 
-  it('has what all its runs took in the log line, that which was broken off too', async () => {
-    const { house, translation } = await start('One.\nTwo hang.');
+  it('logs the usage of all runs, the aborted run included', async () => {
+    const { testGeneration, translation } = await start('One.\nTwo hang.');
     const reader = translation.batches[Symbol.asyncIterator]();
     await reader.next();
     const next = reader.next();
     await reader.return?.();
     await assert.rejects(next, { kind: 'cancelled' });
-    const sum = house.books.settled.reduce((total, { usage }) => total + usage.promptTokens, 0);
-    assert.equal(house.books.settled.length, 2);
-    assert.equal(house.books.facts['promptTokens'], sum);
+    const sum = testGeneration.records.settled.reduce((total, { usage }) => total + usage.promptTokens, 0);
+    assert.equal(testGeneration.records.settled.length, 2);
+    assert.equal(testGeneration.records.logFields['promptTokens'], sum);
   });
 
-  it('before it is read does the same', async () => {
-    const { house, translation } = await start('One hang.');
+  it('releases its resources before the first event is read', async () => {
+    const { testGeneration, translation } = await start('One hang.');
     await translation.batches[Symbol.asyncIterator]().return?.();
-    assert.deepEqual([house.books.permits, house.books.releases], [1, 1]);
+    assert.deepEqual([testGeneration.records.permits, testGeneration.records.releases], [1, 1]);
   });
 
-  it('by its caller between two segments gives everything back', async () => {
-    const { house, translation } = await start('One.\nTwo hang.');
+  it('releases its resources between two segments', async () => {
+    const { testGeneration, translation } = await start('One.\nTwo hang.');
     const reader = translation.batches[Symbol.asyncIterator]();
     assert.ok(!(await reader.next()).done);
-    house.caller.abort(new Error('gone'));
+    testGeneration.caller.abort(new Error('gone'));
     await assert.rejects(reader.next());
-    assert.equal(house.books.releases, house.books.permits);
+    assert.equal(testGeneration.records.releases, testGeneration.records.permits);
   });
 
-  it('for a failure of its first run is refused before anything is told', async () => {
+  it('rejects before the first event when the first run fails', async () => {
     const engine = createScriptedEngine({ script: () => [{ type: 'fail', kind: 'overloaded' }], contextTokens: 1_000 });
-    const house = createHouse(engine);
-    const translate = createTranslate({ ...house.parts, detectLanguage: async () => undefined });
-    await assert.rejects(translate(wishFor('One.', {}, { model: 'm' }), { interface: 'chat' }, house.context), {
-      kind: 'overloaded',
-    });
-    assert.deepEqual([house.books.permits, house.books.releases], [1, 1]);
+    const generation = createTestGeneration(engine);
+    const translate = createTranslate({ ...generation.deps, detectLanguage: async () => undefined });
+    await assert.rejects(
+      translate(createTranslationRequest('One.', {}, { model: 'm' }), { interface: 'chat' }, generation.context),
+      {
+        kind: 'overloaded',
+      },
+    );
+    assert.deepEqual([generation.records.permits, generation.records.releases], [1, 1]);
   });
 });

@@ -2,24 +2,24 @@ import type { RequestContext } from '../../core/context.ts';
 import type { FinishReason, GenerationEvent, Usage } from '../../core/event.ts';
 import { ServiceError } from '../../core/error.ts';
 import { TRANSLATION_SEGMENT_TOKENS_MAX } from '../../core/limits.ts';
-import { textOf } from '../../core/message.ts';
+import { getMessageText } from '../../core/message.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import { linkedAbort } from '../../lib/linked-abort.ts';
+import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { LinkedAbort } from '../../lib/linked-abort.ts';
 import type { Generate } from '../generation.ts';
 import { countInput } from './count-input.ts';
-import type { CountNeeds } from './count-input.ts';
+import type { CountInputDeps } from './count-input.ts';
 import type { DetectLanguage } from './detect-language.ts';
-import { withKnownRuns } from './known-runs.ts';
-import { createMemory } from './memory.ts';
-import type { Memory } from './memory.ts';
-import { pack } from './pack.ts';
-import type { Unit } from './pack.ts';
-import { runAhead } from './run-ahead.ts';
-import type { RunAhead } from './run-ahead.ts';
-import { createRuns } from './runs.ts';
-import type { Runs } from './runs.ts';
-import { summedLog } from './summed-log.ts';
+import { substituteKnownPieces } from './known-pieces.ts';
+import { createTranslationMemory } from './translation-memory.ts';
+import type { TranslationMemory } from './translation-memory.ts';
+import { packSegments } from './pack-segments.ts';
+import type { TranslationUnit } from './pack-segments.ts';
+import { createPrefetcher } from './prefetcher.ts';
+import type { Prefetcher } from './prefetcher.ts';
+import { createTranslationRuns } from './translation-runs.ts';
+import type { TranslationRuns } from './translation-runs.ts';
+import { createSummingLog } from './summing-log.ts';
 import { splitText } from './split-text.ts';
 import type { Piece } from './split-text.ts';
 import { createTermReport } from './term-report.ts';
@@ -29,66 +29,72 @@ import { translateSegment } from './translate-segment.ts';
 import type { SegmentResult } from './translate-segment.ts';
 import type { Translate, TranslationOptions } from './translation.ts';
 
-interface Needs extends CountNeeds {
+interface TranslateDeps extends CountInputDeps {
   readonly generate: Generate;
   readonly detectLanguage: DetectLanguage;
 }
 
 /**
- * Translation over the one pipeline: a run for each segment of the text, told when it was verified. This resolves when an
- * engine has taken the first run in, so that what refuses it has its real status.
+ * Creates the translation service: one model run per segment of the text, emitted once checked. Resolves when an engine
+ * has accepted the first run, so that a refusal gets its HTTP status.
  */
-export function createTranslate({ generate, detectLanguage, ...counting }: Needs): Translate {
-  return async (wish, on, context) => {
-    const { request, options } = wish;
-    const text = request.messages.map(textOf).join('');
-    const tokensPerCharacter = await countInput(wish, text, counting, on, context);
-    if (!options) return { ...(await generate(request, on, context)), terms: () => undefined };
+export function createTranslate({ generate, detectLanguage, ...countDeps }: TranslateDeps): Translate {
+  return async (translationRequest, on, context) => {
+    const { request, options } = translationRequest;
+    const text = request.messages.map(getMessageText).join('');
+    const tokensPerCharacter = await countInput(translationRequest, text, countDeps, on, context);
+    if (!options) return { ...(await generate(request, on, context)), formatTermScore: () => undefined };
 
     const source = options.source ?? (await detectLanguage(text));
-    const memory = createMemory(options.memory);
-    const stop = linkedAbort(context.signal);
+    const memory = createTranslationMemory(options.memory);
+    const stop = createLinkedAbort(context.signal);
     const started = Promise.withResolvers<void>();
-    const each = { ...context, signal: stop.signal, log: summedLog(context.log) };
-    const runs = createRuns(request, {
-      generate: (asked) => generate(asked, on, each),
+    const runContext = { ...context, signal: stop.signal, log: createSummingLog(context.log) };
+    const runs = createTranslationRuns(request, {
+      generate: (runRequest) => generate(runRequest, on, runContext),
       options,
       source,
-      near: memory.near,
+      findSimilar: memory.findSimilar,
       onStart: started.resolve,
     });
     const charactersMax = Math.ceil(TRANSLATION_SEGMENT_TOKENS_MAX / tokensPerCharacter);
     const locale = source?.code.split('_')[0] ?? 'und';
-    const units = unitsOf(text, memory, () => splitText(text, { locale, charactersMax }), charactersMax);
+    const units = splitUnits(text, memory, () => splitText(text, { locale, charactersMax }), charactersMax);
     const report = createTermReport();
     const findTerms = createTermFinder(options.terms);
-    const segments = runAhead(
+    const segments = createPrefetcher(
       units.filter(({ type }) => type === 'segment').map((unit) => unit.text),
       {
-        // What the caller's limit leaves for one segment is known when the one before it is done.
+        // The tokens left for a segment are known only after the segment before it.
         ahead: runs.isLimited ? 0 : SEGMENTS_AHEAD,
         work: (segment) => translateSegment(segment, { source, target: options.target, findTerms, run: runs.run }),
       },
     );
     try {
-      if (units.some(({ type }) => type === 'segment')) await Promise.race([started.promise, segments.at(0)]);
-      const parts = translated(units, segments, { options, runs, report });
+      if (units.some(({ type }) => type === 'segment')) await Promise.race([started.promise, segments.get(0)]);
+      const parts = translateUnits(units, segments, { options, runs, report });
       return {
-        batches: events(parts, { runs, stop, report, context }),
-        ignored: [...runs.ignored(), ...unheard(request)],
-        terms: () => (options.terms.length > 0 ? `${report.kept}/${report.found}` : undefined),
+        batches: createEventStream(parts, { runs, stop, report, context }),
+        ignored: [...runs.ignored(), ...findIgnoredFields(request)],
+        formatTermScore: () => (options.terms.length > 0 ? `${report.shown}/${report.found}` : undefined),
       };
     } catch (error) {
-      end(stop);
+      abortRuns(stop);
       throw error;
     }
   };
 }
 
-/** All of the text at once where it is in the memory. */
-function unitsOf(text: string, memory: Memory, split: () => readonly Piece[], charactersMax: number): readonly Unit[] {
-  const translation = memory.exact(text);
-  if (translation === undefined) return pack(withKnownRuns(split(), memory.exact), { charactersMax });
+/** Uses the memory for the whole text when it contains it. */
+function splitUnits(
+  text: string,
+  memory: TranslationMemory,
+  split: () => readonly Piece[],
+  charactersMax: number,
+): readonly TranslationUnit[] {
+  const translation = memory.findExact(text);
+  if (translation === undefined)
+    return packSegments(substituteKnownPieces(split(), memory.findExact), { charactersMax });
   const core = text.trim();
   const start = text.indexOf(core);
   return [
@@ -98,74 +104,81 @@ function unitsOf(text: string, memory: Memory, split: () => readonly Piece[], ch
   ];
 }
 
-/** Of the runs that are on. */
-function end(stop: LinkedAbort): void {
-  stop.abort(GONE);
+/** Cancels all active runs. */
+function abortRuns(stop: LinkedAbort): void {
+  stop.abort(CANCELLED);
   stop.unlink();
 }
 
-/** Ours: segments that are translated beside the one whose turn it is; engines do several streams in little more time than one. */
+/** Segments translated in advance. An engine runs several streams in little more time than one. */
 const SEGMENTS_AHEAD = 1;
 
-/** Wishes that have no place where a text is put together from several answers. */
-const unheard = ({ stop, logprobs, outputFormat }: GenerationRequest): string[] => [
+/** Request fields without effect, because the text is assembled from several answers. */
+const findIgnoredFields = ({ stop, logprobs, outputFormat }: GenerationRequest): string[] => [
   ...(stop.strings.length + stop.tokens.length > 0 ? ['stop'] : []),
   ...(logprobs ? ['logprobs'] : []),
   ...(outputFormat ? ['response_format'] : []),
 ];
 
-interface Part {
+interface TranslatedPart {
   readonly text: string;
   readonly reason: FinishReason;
 }
 
-/** The translation piece by piece, each with what stands before it. Ends early at the caller's token limit. */
-async function* translated(
-  units: readonly Unit[],
-  segments: RunAhead<SegmentResult>,
-  { options, runs, report }: { readonly options: TranslationOptions; readonly runs: Runs; readonly report: TermReport },
-): AsyncGenerator<Part> {
-  let waiting = '';
+/** Yields the translation in parts, each with the unchanged text before it. Ends early at the caller's token limit. */
+async function* translateUnits(
+  units: readonly TranslationUnit[],
+  segments: Prefetcher<SegmentResult>,
+  {
+    options,
+    runs,
+    report,
+  }: { readonly options: TranslationOptions; readonly runs: TranslationRuns; readonly report: TermReport },
+): AsyncGenerator<TranslatedPart> {
+  let pendingText = '';
   let next = 0;
   let isCut = false;
-  let isOpen = false;
+  let followsTranslation = false;
   for (const unit of units) {
-    // Between sentences that followed each other without a blank there is one where the target's writing has blanks.
-    const isNext = isOpen && options.target.hasSpaces && unit.type !== 'kept' && !unit.continues;
-    if (isNext) waiting += ' ';
-    isOpen = unit.type !== 'kept';
-    if (unit.type === 'kept') waiting += unit.text;
-    else if (unit.type === 'known') waiting += unit.translation;
+    // Inserts a space between sentences that followed each other without one, if the target script uses spaces.
+    const isNext = followsTranslation && options.target.hasSpaces && unit.type !== 'kept' && !unit.continues;
+    if (isNext) pendingText += ' ';
+    followsTranslation = unit.type !== 'kept';
+    if (unit.type === 'kept') pendingText += unit.text;
+    else if (unit.type === 'known') pendingText += unit.translation;
     else {
-      if (runs.isSpent()) {
-        yield { text: waiting, reason: 'length' };
+      if (runs.isLimitReached()) {
+        yield { text: pendingText, reason: 'length' };
         return;
       }
-      const result = await segments.at(next++);
-      runs.spend(result.tokens);
+      const result = await segments.get(next++);
+      runs.consumeTokens(result.tokens);
       report.add(result);
       isCut ||= result.isCut;
-      yield { text: waiting + result.text, reason: 'stop' };
-      waiting = '';
+      yield { text: pendingText + result.text, reason: 'stop' };
+      pendingText = '';
     }
   }
-  yield { text: waiting, reason: isCut ? 'length' : 'stop' };
+  yield { text: pendingText, reason: isCut ? 'length' : 'stop' };
 }
 
-interface EventNeeds {
-  readonly runs: Runs;
+interface EventDeps {
+  readonly runs: TranslationRuns;
   readonly stop: LinkedAbort;
   readonly report: TermReport;
   readonly context: RequestContext;
 }
 
 /**
- * The events of one choice with one block, a delta for each part. `return` works at once, also before the first `next`:
- * it aborts the run that is on.
+ * Creates the event stream: one choice with one block, and a delta per part. `return` aborts the active run at once,
+ * even before the first `next`.
  */
-function events(parts: AsyncGenerator<Part>, needs: EventNeeds): AsyncIterable<readonly GenerationEvent[]> {
-  const source = told(parts, needs);
-  const { stop } = needs;
+function createEventStream(
+  parts: AsyncGenerator<TranslatedPart>,
+  deps: EventDeps,
+): AsyncIterable<readonly GenerationEvent[]> {
+  const source = encodeEvents(parts, deps);
+  const { stop } = deps;
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
@@ -174,50 +187,55 @@ function events(parts: AsyncGenerator<Part>, needs: EventNeeds): AsyncIterable<r
           if (step.done) stop.unlink();
           return step;
         } catch (error) {
-          end(stop);
+          abortRuns(stop);
           throw error;
         }
       },
       async return() {
-        end(stop);
+        abortRuns(stop);
         return { done: true, value: undefined };
       },
     }),
   };
 }
 
-async function* told(
-  parts: AsyncGenerator<Part>,
-  { runs, report, context }: EventNeeds,
+async function* encodeEvents(
+  parts: AsyncGenerator<TranslatedPart>,
+  { runs, report, context }: EventDeps,
 ): AsyncGenerator<readonly GenerationEvent[]> {
-  const place = { choice: 0, index: 0 } as const;
-  let before: Usage | undefined;
+  const blockPosition = { choice: 0, index: 0 } as const;
+  let reportedUsage: Usage | undefined;
   let reason: FinishReason = 'stop';
-  /** What comes before the first delta. */
-  const head = (): readonly GenerationEvent[] => {
-    if (before) return [];
+  /** Events before the first delta. */
+  const createStartEvents = (): readonly GenerationEvent[] => {
+    if (reportedUsage) return [];
     const { promptTokens, cachedTokens } = runs.usage();
     return [
       { type: 'start', inputTokens: promptTokens, cachedTokens },
-      { type: 'block-start', ...place, block: { type: 'text' } },
+      { type: 'block-start', ...blockPosition, block: { type: 'text' } },
     ];
   };
   for await (const part of parts) {
     reason = part.reason;
     if (part.text === '') continue;
     const usage = runs.usage();
-    const tokens = usage.completionTokens - (before?.completionTokens ?? 0);
-    yield [...head(), { type: 'block-delta', ...place, text: part.text, tokens }];
-    before = usage;
+    const tokens = usage.completionTokens - (reportedUsage?.completionTokens ?? 0);
+    yield [...createStartEvents(), { type: 'block-delta', ...blockPosition, text: part.text, tokens }];
+    reportedUsage = usage;
   }
   const usage = runs.usage();
   context.log.add({
     translationRuns: runs.count(),
     termsFound: report.found,
-    termsKept: report.kept,
-    ...(report.untranslated > 0 ? { untranslatedSegments: report.untranslated } : {}),
+    termsKept: report.shown,
+    ...(report.untranslatedSegments > 0 ? { untranslatedSegments: report.untranslatedSegments } : {}),
   });
-  yield [...head(), { type: 'block-end', ...place }, { type: 'choice-end', choice: 0, reason }, { type: 'end', usage }];
+  yield [
+    ...createStartEvents(),
+    { type: 'block-end', ...blockPosition },
+    { type: 'choice-end', choice: 0, reason },
+    { type: 'end', usage },
+  ];
 }
 
-const GONE = new ServiceError('cancelled', 'The request was cancelled.');
+const CANCELLED = new ServiceError('cancelled', 'The request was cancelled.');

@@ -3,42 +3,42 @@ import type { RequestContext } from '../../core/context.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { Generation } from '../generation.ts';
 import type { Language } from './languages.ts';
-import type { MemoryPair } from './memory.ts';
+import type { MemoryPair } from './translation-memory.ts';
 import type { Term } from './terms.ts';
 
 export interface TranslationOptions {
-  /** Absent: it is detected. */
+  /** Undefined: the language is detected. */
   readonly source?: Language;
   readonly target: Language;
   readonly terms: readonly Term[];
   readonly memory: readonly MemoryPair[];
-  /** Domain and style, in the caller's own words. */
+  /** Domain and style, as the caller wrote it. */
   readonly domains?: string;
 }
 
-export interface TranslationWish {
-  /** One user message of text; what else it asks for goes into every run. */
+export interface TranslationRequest {
+  /** Contains one user message, the text. Other fields apply to every run. */
   readonly request: GenerationRequest;
-  /** Absent: the message is the prompt. */
+  /** Undefined: the message is a complete prompt. */
   readonly options?: TranslationOptions;
-  /** Where the message stands in the request; refusals name it. */
+  /** Request field of the message, for error messages. */
   readonly field: string;
 }
 
 export interface Translation extends Generation {
   /**
-   * Of the terms that the text has, how many show their wording wherever they stand: `11/12`. Right when the answer's end
-   * has been read; undefined when no terms were given.
+   * Returns how many of the found terms show their required wording at every occurrence, such as `11/12`. Final after
+   * the last event; undefined without terms.
    */
-  readonly terms: () => string | undefined;
+  readonly formatTermScore: () => string | undefined;
 }
 
 /**
- * Translates one text. Refusals of its first run reject here, before any head is sent.
- * @throws ServiceError `invalid-request` for a text that is empty or has too many tokens, and as `Generate` does.
+ * Translates one text. Rejects before the first event when the first run is refused.
+ * @throws ServiceError `invalid-request` for an empty or too long text, and any error that `Generate` throws.
  */
 export type Translate = (
-  wish: TranslationWish,
+  request: TranslationRequest,
   on: { readonly interface: ModelInterface },
   context: RequestContext,
 ) => Promise<Translation>;

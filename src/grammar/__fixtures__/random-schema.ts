@@ -5,8 +5,10 @@ const WORDS = ['red', 'green', 'blue', 'on', 'off', 'a\nb', 'q"q', '日本', '�
 const PATTERNS = ['^[a-z]{2,5}$', '^\\d{3}-\\d{4}$', 'foo|bar', '^[A-Z][a-z]*$', '^(?:red|green)-\\d+$', '[0-9]', '^.{3}$', '^[^,"]*$'];
 const FORMATS = ['date', 'time', 'date-time', 'email', 'uuid', 'ipv4', 'ipv6', 'hostname', 'duration', 'unknown-to-all'];
 
-/** A schema of keywords that the grammar enforces. Some are contradictory, as callers' are. */
-export function randomSchema(random: () => number): JsonSchema {
+/**
+ * Creates a random schema of keywords that the grammar enforces. Some are contradictory, as callers' schemas can be.
+ */
+export function createRandomSchema(random: () => number): JsonSchema {
   const below = (count: number): number => Math.floor(random() * count);
   const pick = <T>(list: readonly [T, ...T[]] | readonly T[]): T => {
     const picked = list[below(list.length)];

@@ -2,19 +2,19 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import type { ModelEntry } from '../../catalogue/model.ts';
 import type { GenerationEvent } from '../../core/event.ts';
-import { systemIds } from '../../core/id.ts';
-import type { Facts, Log, Meter, RequestMeasure } from '../../core/telemetry.ts';
+import { systemIdGenerator } from '../../core/id.ts';
+import type { LogFields, Log, Meter, RequestMeasurement } from '../../core/telemetry.ts';
 import type { Generate } from '../../generation/generation.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { chatCompletions } from '../../protocols/compatible/chat-completions/endpoint.ts';
-import { modelGet, modelList } from '../../protocols/compatible/models/endpoint.ts';
+import { createChatCompletionsEndpoint } from '../../protocols/compatible/chat-completions/endpoint.ts';
+import { createModelGetEndpoint, createModelListEndpoint } from '../../protocols/compatible/models/endpoint.ts';
 import type { Endpoint } from '../../protocols/endpoint.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { SecretCheck } from '../authenticate.ts';
-import { createHttp } from '../server.ts';
-import type { Http, HttpNeeds } from '../server.ts';
+import { createHttpServer } from '../http-server.ts';
+import type { HttpServer, HttpDeps } from '../http-server.ts';
 
-// For tests of this room: the whole front with a scripted generation behind it, on real sockets.
+// Starts the whole HTTP server with a scripted generation on real sockets.
 
 const KEYS: Readonly<Record<string, SecretCheck>> = {
   'sk-good': { status: 'valid', record: { id: 'key_1', region: 'cn-beijing', workspace: 'primary' } },
@@ -30,7 +30,7 @@ const KEYS: Readonly<Record<string, SecretCheck>> = {
 const ENTRY: ModelEntry = {
   name: 'svc-plus',
   description: '',
-  runs: { type: 'weights', weights: 'w', family: 'f' },
+  runner: { type: 'weights', weights: 'w', family: 'f' },
   contextTokens: 4096,
   abilities: { tools: true, vision: false, audio: false, logprobs: true, fillInTheMiddle: false },
   interfaces: ['chat'],
@@ -38,73 +38,73 @@ const ENTRY: ModelEntry = {
   created: 1_735_120_033,
 };
 
-export const catalogue = () => ({
+export const createTestCatalogue = () => ({
   list: () => [ENTRY],
   find: (name: string) => (name === ENTRY.name ? ENTRY : undefined),
   resolve(name: string) {
-    if (name === ENTRY.name) return { asked: name, entry: ENTRY };
+    if (name === ENTRY.name) return { requestedName: name, entry: ENTRY };
     throw new ServiceError('model-not-found', `The model \`${name}\` does not exist or you do not have access to it.`);
   },
 });
 
-export const START: GenerationEvent = { type: 'start', inputTokens: 3, cachedTokens: 0 };
-export const OPEN: GenerationEvent = { type: 'block-start', choice: 0, index: 0, block: { type: 'text' } };
-export const say = (text: string): GenerationEvent => ({ type: 'block-delta', choice: 0, index: 0, text });
-export const END: readonly GenerationEvent[] = [
+export const START_EVENT: GenerationEvent = { type: 'start', inputTokens: 3, cachedTokens: 0 };
+export const BLOCK_START_EVENT: GenerationEvent = { type: 'block-start', choice: 0, index: 0, block: { type: 'text' } };
+export const createTextDelta = (text: string): GenerationEvent => ({ type: 'block-delta', choice: 0, index: 0, text });
+export const END_EVENTS: readonly GenerationEvent[] = [
   { type: 'block-end', choice: 0, index: 0 },
   { type: 'choice-end', choice: 0, reason: 'stop' },
   { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 2 } },
 ];
 
-/** A generation that says the same to everybody, and hears no field that we do not know. */
-export const saying =
+/** Creates a generation that always emits `batches` and ignores unknown request fields. */
+export const createScriptedGenerate =
   (...batches: readonly (readonly GenerationEvent[])[]): Generate =>
-  ({ further }, _on, { log }) => {
+  ({ extraFields }, _on, { log }) => {
     log.add({ promptTokens: 3, completionTokens: 2 });
-    return Promise.resolve({ batches: of(batches), ignored: Object.keys(further ?? {}) });
+    return Promise.resolve({ batches: toAsyncIterable(batches), ignored: Object.keys(extraFields ?? {}) });
   };
 
-export async function* of<T>(items: readonly T[]): AsyncGenerator<T> {
+export async function* toAsyncIterable<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
-const HELLO = saying([START, OPEN, say('Hel')], [say('lo'), ...END]);
+const HELLO_GENERATE = createScriptedGenerate([START_EVENT, BLOCK_START_EVENT, createTextDelta('Hel')], [createTextDelta('lo'), ...END_EVENTS]);
 
 export interface TestHttp extends AsyncDisposable {
-  readonly http: Http;
+  readonly http: HttpServer;
   readonly url: string;
   readonly port: number;
   readonly ports: readonly number[];
-  readonly lines: Facts[];
-  readonly measures: RequestMeasure[];
-  /** POST of a chat completion with a good key. */
+  readonly logLines: LogFields[];
+  readonly measurements: RequestMeasurement[];
+  /** Sends a chat completion request with a valid key. */
   chat(fields?: object, init?: RequestInit): Promise<Response>;
 }
 
-/** No model here translates. */
-export const untranslated = (): Promise<never> => Promise.reject(new Error('nothing is translated here'));
+/** Translation dependency for tests without a translation model. */
+export const rejectTranslation = (): Promise<never> => Promise.reject(new Error('the test does not support translation'));
 
-export async function startHttp(
-  needs: Partial<HttpNeeds> & { readonly generate?: Generate; readonly more?: readonly Endpoint[] } = {},
+export async function startTestHttp(
+  overrides: Partial<HttpDeps> & { readonly generate?: Generate; readonly more?: readonly Endpoint[] } = {},
 ): Promise<TestHttp> {
-  const lines: Facts[] = [];
-  const measures: RequestMeasure[] = [];
-  const generate = needs.generate ?? HELLO;
-  const http = await createHttp({
+  const lines: LogFields[] = [];
+  const measures: RequestMeasurement[] = [];
+  const generate = overrides.generate ?? HELLO_GENERATE;
+  const http = await createHttpServer({
     endpoints: [
-      chatCompletions({ generate, translate: untranslated, catalogue, clock: systemClock }),
-      modelList({ catalogue, served: ['chat'] }),
-      modelGet({ catalogue, served: ['chat'] }),
-      ...(needs.more ?? []),
+      createChatCompletionsEndpoint({ generate, translate: rejectTranslation, catalogue: createTestCatalogue, clock: systemClock }),
+      createModelListEndpoint({ catalogue: createTestCatalogue, served: ['chat'] }),
+      createModelGetEndpoint({ catalogue: createTestCatalogue, served: ['chat'] }),
+      ...(overrides.more ?? []),
     ],
     listeners: [{ host: '127.0.0.1', port: 0, region: 'cn-beijing' }],
     authenticate: (secret) => Promise.resolve(KEYS[secret] ?? { status: 'unknown' }),
-    probes: { ready: () => Promise.resolve({ ready: true }) },
-    log: collectingLog(lines),
-    meter: collectingMeter(measures),
-    ids: systemIds,
+    probes: { checkReadiness: () => Promise.resolve({ ready: true }) },
+    log: createCollectingLog(lines),
+    meter: createCollectingMeter(measures),
+    ids: systemIdGenerator,
     clock: systemClock,
-    ...needs,
+    ...overrides,
   });
   const bound = await http.listen();
   const port = bound[0]?.port ?? 0;
@@ -114,8 +114,8 @@ export async function startHttp(
     url,
     port,
     ports: bound.map((each) => each.port),
-    lines,
-    measures,
+    logLines: lines,
+    measurements: measures,
     chat: (fields = {}, init = {}) =>
       fetch(`${url}/compatible-mode/v1/chat/completions`, {
         method: 'POST',
@@ -127,42 +127,42 @@ export async function startHttp(
   };
 }
 
-/** A socket, and everything it has said so far. */
-export interface RawPeer extends Disposable {
+/** A raw connection that records everything it receives. */
+export interface RawConnection extends Disposable {
   readonly socket: Socket;
-  /** What was received until `part` stood in it, or until the end. */
-  until(part: string): Promise<string>;
-  /** Everything until the other side closed. */
-  rest(): Promise<string>;
+  /** Resolves with the received text once it contains `part`, or at the end of the connection. */
+  readUntil(part: string): Promise<string>;
+  /** Resolves with the received text when the connection is closed. */
+  readToEnd(): Promise<string>;
 }
 
-export function connectRaw(port: number, text: string): RawPeer {
+export function connectRaw(port: number, text: string): RawConnection {
   const socket = connect(port, '127.0.0.1');
   let received = '';
   let isClosed = false;
-  let look: (() => void) | undefined;
+  let checkNow: (() => void) | undefined;
   socket.setEncoding('utf8');
-  socket.on('data', (piece: string) => {
-    received += piece;
-    look?.();
+  socket.on('data', (chunk: string) => {
+    received += chunk;
+    checkNow?.();
   });
   socket.on('error', () => undefined);
   socket.on('close', () => {
     isClosed = true;
-    look?.();
+    checkNow?.();
   });
   socket.write(text);
-  const when = (isThere: () => boolean): Promise<string> =>
+  const readWhen = (isComplete: () => boolean): Promise<string> =>
     new Promise((resolve) => {
-      look = () => {
-        if (isThere() || isClosed) resolve(received);
+      checkNow = () => {
+        if (isComplete() || isClosed) resolve(received);
       };
-      look();
+      checkNow();
     });
   return {
     socket,
-    until: (part) => when(() => received.includes(part)),
-    rest: () => when(() => false),
+    readUntil: (part) => readWhen(() => received.includes(part)),
+    readToEnd: () => readWhen(() => false),
     [Symbol.dispose]: () => void socket.destroy(),
   };
 }
@@ -173,7 +173,7 @@ const CHAT_BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'Hi' }],
 });
 
-/** The text of a chat request; `headers` one per line. */
+/** Formats a raw chat request. `headers` are complete header lines. */
 export const chatRequest = (body = CHAT_BODY, headers: readonly string[] = []): string =>
   [
     'POST /v1/chat/completions HTTP/1.1',
@@ -186,17 +186,17 @@ export const chatRequest = (body = CHAT_BODY, headers: readonly string[] = []): 
     body,
   ].join('\r\n');
 
-const collectingLog = (lines: Facts[]): Log => ({
-  info: (message, facts) => void lines.push({ message, level: 'info', ...facts }),
-  warn: (message, facts) => void lines.push({ message, level: 'warn', ...facts }),
-  error: (message, facts) => void lines.push({ message, level: 'error', ...facts }),
+const createCollectingLog = (lines: LogFields[]): Log => ({
+  info: (message, fields) => void lines.push({ message, level: 'info', ...fields }),
+  warn: (message, fields) => void lines.push({ message, level: 'warn', ...fields }),
+  error: (message, fields) => void lines.push({ message, level: 'error', ...fields }),
 });
 
-const collectingMeter = (measures: RequestMeasure[]): Meter => ({
-  requestEnded: (measure) => void measures.push(measure),
-  streamOpened: () => () => undefined,
-  socketOpened: () => () => undefined,
-  recognitionStarted: () => () => undefined,
-  jobStarted: () => () => undefined,
-  expose: () => Promise.resolve({ contentType: 'text/plain', text: 'requests 1\n' }),
+const createCollectingMeter = (measures: RequestMeasurement[]): Meter => ({
+  recordRequest: (measure) => void measures.push(measure),
+  trackStream: () => () => undefined,
+  trackSocket: () => () => undefined,
+  trackRecognition: () => () => undefined,
+  trackJob: () => () => undefined,
+  renderMetrics: () => Promise.resolve({ contentType: 'text/plain', text: 'requests 1\n' }),
 });

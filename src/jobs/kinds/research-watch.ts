@@ -1,36 +1,40 @@
 import { ServiceError } from '../../core/error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ResearchWork } from '../../resources/research/research-work.ts';
+import type { ResearchLifecycle } from '../../resources/research/research-lifecycle.ts';
 
-export interface ResearchWatchNeeds {
+export interface ResearchWatchDeps {
   readonly id: string;
   readonly keyId: string;
   /** UTC milliseconds. */
   readonly deadlineAt: number;
-  readonly work: Pick<ResearchWork, 'standingOf' | 'cancelUnread'>;
+  readonly lifecycle: Pick<ResearchLifecycle, 'getStatus' | 'cancelUnread'>;
   readonly isKeyActive: (keyId: string) => Promise<boolean>;
   readonly clock: Clock;
-  /** Called with the reason when the run is to go on no longer; once or more. */
+  /** Called with the reason when the run must stop; may be called more than once. */
   readonly abort: (reason: ServiceError) => void;
 }
 
-/** What looks whether a run is still to go on. Looks do not overlap, and never reject: one that fails is made up for by the next. */
-export function watchResearch(needs: ResearchWatchNeeds): () => Promise<void> {
-  const { id, keyId, deadlineAt, work, isKeyActive, clock, abort } = needs;
-  let looking: Promise<void> | undefined;
+/**
+ * Creates a check whether a run may continue. Calls do not overlap and never reject: the next call makes up for a
+ * failed one.
+ */
+export function createResearchWatch(deps: ResearchWatchDeps): () => Promise<void> {
+  const { id, keyId, deadlineAt, lifecycle, isKeyActive, clock, abort } = deps;
+  let polling: Promise<void> | undefined;
 
-  const look = async (): Promise<void> => {
-    if (clock.now() >= deadlineAt) abort(new ServiceError('timeout', 'The research ran longer than it may.'));
-    if ((await work.standingOf(id)) === 'unread') await work.cancelUnread(id);
-    // Somebody may have come back a moment ago.
-    if ((await work.standingOf(id)) === 'ended') abort(new ServiceError('cancelled', 'This research was ended.'));
+  const poll = async (): Promise<void> => {
+    if (clock.now() >= deadlineAt) abort(new ServiceError('timeout', 'The research exceeded its time limit.'));
+    if ((await lifecycle.getStatus(id)) === 'unread') await lifecycle.cancelUnread(id);
+    // A reader may have returned a moment ago.
+    if ((await lifecycle.getStatus(id)) === 'ended')
+      abort(new ServiceError('cancelled', 'The research was cancelled.'));
     else if (!(await isKeyActive(keyId)))
-      abort(new ServiceError('unauthenticated', 'The key that asked is not valid any more.'));
+      abort(new ServiceError('unauthenticated', 'The API key of the request is no longer valid.'));
   };
   return () =>
-    (looking ??= look()
+    (polling ??= poll()
       .catch(() => undefined)
       .finally(() => {
-        looking = undefined;
+        polling = undefined;
       }));
 }

@@ -1,29 +1,29 @@
-import type { Message, Part, Tool, ToolCall } from '../../core/message.ts';
+import type { Message, ContentPart, Tool, ToolCall } from '../../core/message.ts';
 import { NO_STOP } from '../../core/request.ts';
-import type { GenerationRequest, OutputFormat, Sampling, Stop, ToolUse } from '../../core/request.ts';
-import { present } from '../../lib/present.ts';
+import type { GenerationRequest, OutputFormat, Sampling, StopConditions, ToolUseOptions } from '../../core/request.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { WireMessage, WirePart } from './message-schema.ts';
 import type { ChatFields, SamplingFields, WireStop, WireTool } from './parameter-schema.ts';
-import type { Place } from './place.ts';
+import type { FieldPathMapper } from './field-path-mapper.ts';
 import { decodeThinking } from './thinking.ts';
 
-/** wire.md E1.1: a top_k above this is the same as none. */
+/** A top_k above this value disables top-k sampling (docs/wire/openai-compatible.md#chat-request). */
 const TOP_K_OFF_ABOVE = 100;
 
-/** The wire's words in ours. They were checked by the schemas and the rules. */
-export function decodeChat(model: string, wire: ChatFields, place: Place): GenerationRequest {
+/** Converts the shared chat fields, already checked by the schemas and rules, to a generation request. */
+export function decodeChatFields(model: string, wire: ChatFields, toPath: FieldPathMapper): GenerationRequest {
   return {
     model,
     messages: wire.messages.map(decodeMessage),
     sampling: decodeSampling(wire),
     stop: decodeStop(wire.stop),
     choices: wire.n ?? 1,
-    ...present({
+    ...omitNullish({
       maxTokens: wire.max_tokens,
       maxTotalTokens: wire.max_completion_tokens,
       thinking: decodeThinking(wire),
-      toolUse: decodeToolUse(wire, place),
-      outputFormat: decodeOutputFormat(wire.response_format, place),
+      toolUse: decodeToolUse(wire, toPath),
+      outputFormat: decodeOutputFormat(wire.response_format, toPath),
     }),
     ...(wire.preserve_thinking === true ? { preserveThinking: true } : {}),
     ...(wire.logprobs === true ? { logprobs: { top: wire.top_logprobs ?? 0 } } : {}),
@@ -31,7 +31,7 @@ export function decodeChat(model: string, wire: ChatFields, place: Place): Gener
 }
 
 function decodeMessage(wire: WireMessage): Message {
-  const shared = { role: wire.role, content: decodeContent(wire.content), ...present({ name: text(wire.name) }) };
+  const shared = { role: wire.role, content: decodeContent(wire.content), ...omitNullish({ name: toText(wire.name) }) };
   switch (wire.role) {
     case 'system':
     case 'developer':
@@ -43,7 +43,7 @@ function decodeMessage(wire: WireMessage): Message {
       const toolCalls = wire.tool_calls?.map(decodeToolCall) ?? [];
       return {
         ...shared,
-        ...present({ reasoning: text(wire.reasoning_content) }),
+        ...omitNullish({ reasoning: toText(wire.reasoning_content) }),
         ...(toolCalls.length > 0 ? { toolCalls } : {}),
         ...(wire.partial === true ? { partial: true } : {}),
       };
@@ -51,13 +51,13 @@ function decodeMessage(wire: WireMessage): Message {
   }
 }
 
-function decodeContent(content: WireMessage['content']): readonly Part[] {
+function decodeContent(content: WireMessage['content']): readonly ContentPart[] {
   if (content === undefined || content === null) return [];
   if (typeof content === 'string') return [{ type: 'text', text: content.toWellFormed() }];
   return content.flatMap(decodePart);
 }
 
-function decodePart(part: WirePart): readonly Part[] {
+function decodePart(part: WirePart): readonly ContentPart[] {
   switch (part.type) {
     case 'text': {
       const cache = part.cache_control ? ({ cache: 'ephemeral' } as const) : {};
@@ -70,7 +70,7 @@ function decodePart(part: WirePart): readonly Part[] {
     case 'video_url':
     case 'file':
     case 'refusal':
-      return []; // refused by the rules before
+      return []; // rejected by the rules earlier
   }
 }
 
@@ -85,18 +85,18 @@ const decodeToolCall = (call: {
 
 function decodeToolUse(
   { tools, tool_choice: choice, parallel_tool_calls: isParallel, tool_stream: streamsComplex }: ChatFields,
-  place: Place,
-): ToolUse | undefined {
+  toPath: FieldPathMapper,
+): ToolUseOptions | undefined {
   if (!tools?.length || choice === 'none') return undefined;
   return {
-    tools: tools.map((tool, index) => decodeTool(tool, place(`tools[${index}].function.parameters`))),
+    tools: tools.map((tool, index) => decodeTool(tool, toPath(`tools[${index}].function.parameters`))),
     choice: typeof choice === 'object' && choice ? { name: choice.function.name } : (choice ?? 'auto'),
     isParallel: isParallel === true,
-    streamsComplex: streamsComplex === true,
+    streamsComplexArguments: streamsComplex === true,
   };
 }
 
-/** `strict` says nothing here: arguments follow their schema whether it is set or not. */
+/** `strict` has no effect: arguments always follow their schema. */
 function decodeTool({ function: { name, description, parameters } }: WireTool, field: string): Tool {
   const takesNone = !parameters || Object.keys(parameters).length === 0;
   return {
@@ -107,8 +107,8 @@ function decodeTool({ function: { name, description, parameters } }: WireTool, f
   };
 }
 
-/** As with tools, `strict` changes nothing: the answer follows the schema. */
-function decodeOutputFormat(format: ChatFields['response_format'], place: Place): OutputFormat | undefined {
+/** `strict` has no effect here either: the answer always follows the schema. */
+function decodeOutputFormat(format: ChatFields['response_format'], toPath: FieldPathMapper): OutputFormat | undefined {
   switch (format?.type) {
     case undefined:
     case 'text':
@@ -117,14 +117,14 @@ function decodeOutputFormat(format: ChatFields['response_format'], place: Place)
       return { type: 'json-object' };
     case 'json_schema': {
       const { name, schema } = format.json_schema;
-      return { type: 'json-schema', name, schema, field: place('response_format.json_schema.schema') };
+      return { type: 'json-schema', name, schema, field: toPath('response_format.json_schema.schema') };
     }
   }
 }
 
 export function decodeSampling(wire: SamplingFields): Sampling {
   const topK = wire.top_k === null || (wire.top_k ?? 0) > TOP_K_OFF_ABOVE ? 0 : wire.top_k;
-  return present({
+  return omitNullish({
     temperature: wire.temperature,
     topP: wire.top_p,
     topK,
@@ -140,14 +140,14 @@ export function decodeSampling(wire: SamplingFields): Sampling {
 const decodeLogitBias = (bias: Readonly<Record<string, unknown>>): ReadonlyMap<number, number> =>
   new Map(Object.entries(bias).map(([token, value]) => [Number(token), Number(value)]));
 
-export function decodeStop(stop: WireStop): Stop {
+export function decodeStop(stop: WireStop): StopConditions {
   if (stop === undefined || stop === null) return NO_STOP;
-  const each = typeof stop === 'string' ? [stop] : stop;
+  const items = typeof stop === 'string' ? [stop] : stop;
   return {
-    strings: each.filter((one) => typeof one === 'string').map((one) => one.toWellFormed()),
-    tokens: each.flatMap((one) => (typeof one === 'string' ? [] : [typeof one === 'number' ? [one] : one])),
+    strings: items.filter((item) => typeof item === 'string').map((item) => item.toWellFormed()),
+    tokens: items.flatMap((item) => (typeof item === 'string' ? [] : [typeof item === 'number' ? [item] : item])),
   };
 }
 
-/** Half a surrogate pair is no text: it becomes U+FFFD here, as it would on its way into any tokenizer. */
-const text = (value: string | null | undefined): string | undefined => value?.toWellFormed();
+/** Replaces half a surrogate pair by U+FFFD, as every tokenizer would. */
+const toText = (value: string | null | undefined): string | undefined => value?.toWellFormed();

@@ -1,24 +1,24 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
-import { isPresent } from '../../lib/present.ts';
+import { isDefined } from '../../lib/omit-nullish.ts';
 
-interface ThinkingSaid {
+interface ThinkingParameters {
   readonly enable_thinking?: boolean | null | undefined;
   readonly thinking?: object | null | undefined;
   readonly reasoning_effort?: string | null | undefined;
 }
 
 /**
- * A request as it is meant where its model thinks by default and it says nothing of that itself.
+ * Turns thinking on for a model that thinks by default, unless the request sets a thinking field itself.
  *
- * @param isExcluded It asks for what no thought can stand beside: the default gives way, as nobody is refused for what they
- *   did not say.
+ * @param isExcluded The request uses a feature that cannot be combined with thinking. The default is not applied then,
+ * so that no request is rejected for a field it did not send.
  */
-export function withDefaultThinking<Fields extends ThinkingSaid>(
+export function applyDefaultThinking<Fields extends ThinkingParameters>(
   fields: Fields,
   { thinksByDefault }: Pick<ModelEntry, 'thinksByDefault'>,
   isExcluded: boolean,
 ): Fields {
-  const { enable_thinking: said, thinking, reasoning_effort: effort } = fields;
-  if (!thinksByDefault || isExcluded || isPresent(said) || isPresent(thinking) || effort === 'none') return fields;
+  const { enable_thinking: isEnabled, thinking, reasoning_effort: effort } = fields;
+  if (!thinksByDefault || isExcluded || isDefined(isEnabled) || isDefined(thinking) || effort === 'none') return fields;
   return { ...fields, enable_thinking: true };
 }

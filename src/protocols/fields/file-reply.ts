@@ -1,19 +1,19 @@
-import { attachmentOf } from '../../lib/content-disposition.ts';
+import { createAttachmentHeader } from '../../lib/content-disposition.ts';
 import type { Files } from '../../resources/files/file.ts';
 import type { FileRecord } from '../../store/files.ts';
 import type { BytesReply } from '../endpoint.ts';
 
 /**
- * What somebody uploaded, to whoever may have it. It is stored and never shown: not by its name, not by what its bytes
- * look like, and without any right of our origin's where a browser shows it all the same.
+ * Creates the response for downloading an uploaded file. The headers keep a browser from displaying the file by its
+ * name or its content, and from giving it any rights of Parley's origin.
  */
-export const fileReply = (file: FileRecord, files: Pick<Files, 'read'>): BytesReply => ({
+export const createFileReply = (file: FileRecord, files: Pick<Files, 'read'>): BytesReply => ({
   type: 'bytes',
   sizeBytes: file.sizeBytes,
-  tag: file.md5,
+  etag: file.md5,
   headers: {
     'content-type': 'application/octet-stream',
-    'content-disposition': attachmentOf(file.name),
+    'content-disposition': createAttachmentHeader(file.name),
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",
     'cross-origin-resource-policy': 'same-origin',

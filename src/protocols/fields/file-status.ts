@@ -1,7 +1,9 @@
-import type { TextRecord } from '../../store/texts.ts';
+import type { FileTextRecord } from '../../store/file-texts.ts';
 
-/** wire.md E9.2: `uploaded` while its text is being read; a file of which nothing is read is there, and that is all. */
-export function fileStatus(text: TextRecord | undefined): 'uploaded' | 'processed' | 'error' {
+/**
+ * Returns the status of a file: `uploaded` while its text is being extracted (docs/wire/openai-compatible.md#files).
+ */
+export function encodeFileStatus(text: FileTextRecord | undefined): 'uploaded' | 'processed' | 'error' {
   switch (text?.state) {
     case 'waiting':
       return 'uploaded';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hostName } from './host-name.ts';
+import { normalizeHostName } from './host-name.ts';
 
 for (const [text, expected] of [
   ['example.com', 'example.com'],
@@ -18,5 +18,6 @@ for (const [text, expected] of [
   ['%65xample.com', undefined],
   ['a\u0000b', undefined],
 ] as const) {
-  test(`${JSON.stringify(text)} is ${expected ?? 'no host'}`, () => assert.equal(hostName(text), expected));
+  test(`${JSON.stringify(text)} normalizes to ${expected ?? 'no host'}`, () =>
+    assert.equal(normalizeHostName(text), expected));
 }

@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { SEARCH_SITES_MAX } from '../../core/limits.ts';
-import { listOf } from '../list-of.ts';
+import { failFastArray } from '../fail-fast-array.ts';
 
-/** A name and nothing around it: no scheme, port, path or wildcard. */
-const BARE = /^[^\s/\\:@?#*%[\]]+$/;
+/** A host name alone: no scheme, port, path or wildcard. */
+const BARE_HOST = /^[^\s/\\:@?#*%[\]]+$/;
 
-/** The host as it stands in addresses, in lower case and punycode; undefined for what is none. */
-export function hostName(text: string): string | undefined {
-  if (!BARE.test(text)) return undefined;
+/** Returns a host name in lower case and punycode; undefined if the text is not a host name. */
+export function normalizeHostName(text: string): string | undefined {
+  if (!BARE_HOST.test(text)) return undefined;
   const { hostname } = URL.parse(`http://${text}/`) ?? {};
   return hostname === undefined || hostname === '' ? undefined : hostname;
 }
 
-/** Hosts that results may come from, or may not; each with its subdomains. */
-export const HostNames = listOf(
+/** List of hosts that search results may, or may not, come from; each includes its subdomains. */
+export const HostNameList = failFastArray(
   z.string().transform((text, context): string => {
-    const host = hostName(text);
+    const host = normalizeHostName(text);
     if (host !== undefined) return host;
     context.issues.push({
       code: 'custom',

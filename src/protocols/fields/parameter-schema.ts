@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import {
   CHOICES_MAX,
-  SCHEMA_NAME_CHARACTERS_MAX,
+  SCHEMA_NAME_CHARS_MAX,
   SEED_MAX,
   STOP_SEQUENCES_MAX,
   TOKEN_ID_MAX,
   TOOLS_MAX,
-  TOOL_NAME_CHARACTERS_MAX,
+  TOOL_NAME_CHARS_MAX,
   TOP_LOGPROBS_MAX,
 } from '../../core/limits.ts';
-import { listOf } from '../list-of.ts';
+import { failFastArray } from '../fail-fast-array.ts';
 import type { WireMessage } from './message-schema.ts';
 import { SearchOptions } from './search-options.ts';
 
-// What the chat completions interface and the native one say alike, with documented types and ranges.
+// Parameters that the chat completions interface and the native one share, with documented types and ranges.
 
 const FunctionName = z
   .string()
-  .max(TOOL_NAME_CHARACTERS_MAX)
+  .max(TOOL_NAME_CHARS_MAX)
   .regex(/^[A-Za-z0-9_-]+$/);
 
 export const JsonObject = z.custom<Readonly<Record<string, unknown>>>(
@@ -30,7 +30,7 @@ const Tool = z.object({
   function: z.object({
     name: FunctionName,
     description: z.string().nullish(),
-    /** Not looked into here: where a grammar is made of it, what cannot be enforced is refused. */
+    /** Not validated here; building a grammar rejects what cannot be enforced. */
     parameters: JsonObject.nullish(),
     strict: z.boolean().nullish(),
   }),
@@ -44,7 +44,7 @@ const ResponseFormat = z.discriminatedUnion('type', [
     json_schema: z.object({
       name: z
         .string()
-        .max(SCHEMA_NAME_CHARACTERS_MAX)
+        .max(SCHEMA_NAME_CHARS_MAX)
         .regex(/^[A-Za-z0-9_-]+$/),
       description: z.string().nullish(),
       schema: JsonObject,
@@ -55,11 +55,11 @@ const ResponseFormat = z.discriminatedUnion('type', [
 
 export const TokenId = z.int().min(0).max(TOKEN_ID_MAX);
 
-/** Forms of `stop` that every interface takes; a list holds strings or token ids, not both. */
+/** Forms of `stop` that every interface accepts. A list holds either strings or token ids. */
 export const STOP_FORMS = [
   z.string(),
-  listOf(z.string(), { max: STOP_SEQUENCES_MAX }),
-  listOf(TokenId, { max: STOP_SEQUENCES_MAX }),
+  failFastArray(z.string(), { max: STOP_SEQUENCES_MAX }),
+  failFastArray(TokenId, { max: STOP_SEQUENCES_MAX }),
 ] as const;
 
 export const PARAMETERS = {
@@ -78,7 +78,7 @@ export const PARAMETERS = {
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(TOP_LOGPROBS_MAX).nullish(),
   response_format: ResponseFormat.nullish(),
-  tools: listOf(Tool, { max: TOOLS_MAX }).nullish(),
+  tools: failFastArray(Tool, { max: TOOLS_MAX }).nullish(),
   tool_choice: z
     .union([
       z.enum(['auto', 'none', 'required']),
@@ -102,7 +102,7 @@ export const PARAMETERS = {
 export type WireTool = z.output<typeof Tool>;
 export type WireStop = string | readonly (string | number | readonly number[])[] | null | undefined;
 
-/** Of these, how tokens are chosen. */
+/** The parameters that control token sampling. */
 export type SamplingFields = Pick<
   z.output<z.ZodObject<typeof PARAMETERS>>,
   | 'temperature'
@@ -116,10 +116,10 @@ export type SamplingFields = Pick<
   | 'seed'
 >;
 
-/** The shared fields of one request, wherever they stood in it. */
+/** The shared fields of one request, independent of their location in the interface. */
 export type ChatFields = z.output<z.ZodObject<typeof PARAMETERS>> & {
   readonly messages: readonly WireMessage[];
   readonly stop?: WireStop;
-  /** Whether the answer is streamed. */
+  /** Whether the response is streamed. */
   readonly stream?: boolean | null | undefined;
 };

@@ -1,7 +1,10 @@
-import type { Ranked } from '../../generation/rank.ts';
+import type { RankResult } from '../../generation/rank.ts';
 
-/** wire.md 10, rerank; the same in both interfaces. @param documents Present where their texts were asked for. */
-export const rerankResults = ({ results }: Ranked, documents?: readonly string[]): readonly object[] =>
+/**
+ * Encodes the results list that the native and the compatible interface share.
+ * @param documents Set if the caller requested the texts of the documents.
+ */
+export const encodeRerankResults = ({ results }: RankResult, documents?: readonly string[]): readonly object[] =>
   results.map(({ index, score }) => ({
     index,
     relevance_score: score,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { SEARCH_HINT_CODE_POINTS_MAX } from '../../core/limits.ts';
-import type { CitationForm, SearchStrategy, SearchWish } from '../../core/server-tools.ts';
-import { isPresent, present } from '../../lib/present.ts';
-import { HostNames } from './host-name.ts';
+import type { CitationStyle, SearchStrategy, SearchToolOptions } from '../../core/server-tools.ts';
+import { isDefined, omitNullish } from '../../lib/omit-nullish.ts';
+import { HostNameList } from './host-name.ts';
 
-/** Names of the wire, with the two that older clients say. */
+/** Search strategies by their wire names; `standard` and `pro` are names that older clients send. */
 const STRATEGIES = {
   turbo: 'turbo',
   max: 'max',
@@ -17,13 +17,13 @@ const STRATEGIES = {
 const CITATION_FORMATS = {
   '[<number>]': 'number',
   '[ref_<number>]': 'ref-number',
-} as const satisfies Record<string, CitationForm>;
+} as const satisfies Record<string, CitationStyle>;
 
 const Hint = z.string().refine((text) => Array.from(text).length <= SEARCH_HINT_CODE_POINTS_MAX, {
   message: `must have at most ${SEARCH_HINT_CODE_POINTS_MAX} characters`,
 });
 
-/** wire.md 1.5. */
+/** `search_options` (docs/wire/dashscope-native.md#web-search). */
 export const SearchOptions = z.object({
   forced_search: z.boolean().nullish(),
   search_strategy: z.enum(['turbo', 'max', 'agent', 'agent_max', 'standard', 'pro']).nullish(),
@@ -33,33 +33,34 @@ export const SearchOptions = z.object({
   citation_format: z.enum(['[<number>]', '[ref_<number>]']).nullish(),
   prepend_search_result: z.boolean().nullish(),
   freshness: z.literal([7, 30, 180, 365]).nullish(),
-  assigned_site_list: HostNames.nullish(),
+  assigned_site_list: HostNameList.nullish(),
   intention_options: z.object({ prompt_intervene: Hint.nullish() }).nullish(),
 });
 
 export type SearchOptionsWire = z.output<typeof SearchOptions>;
 
-/** An interface whose answers say what they rest on. */
-export interface SourcesPlace {
-  readonly tellsSources: boolean;
+/** What an interface can do with the sources of a search. */
+export interface SourceReporting {
+  readonly reportsSources: boolean;
   readonly isStreamed: boolean;
 }
 
-export const strategyOf = ({ search_strategy: name }: SearchOptionsWire): SearchStrategy => STRATEGIES[name ?? 'turbo'];
+export const getSearchStrategy = ({ search_strategy: name }: SearchOptionsWire): SearchStrategy =>
+  STRATEGIES[name ?? 'turbo'];
 
-/** What is known of `enable_search: true` and its options. They were checked by the schema and the rules. */
+/** Converts `search_options`, already checked by the schema and the rules, for a request with `enable_search: true`. */
 export function decodeSearch(
   options: SearchOptionsWire,
-  { tellsSources }: Pick<SourcesPlace, 'tellsSources'>,
-): SearchWish {
-  const strategy = strategyOf(options);
-  const hasCitations = tellsSources && options.enable_source === true && options.enable_citation === true;
+  { reportsSources }: Pick<SourceReporting, 'reportsSources'>,
+): SearchToolOptions {
+  const strategy = getSearchStrategy(options);
+  const hasCitations = reportsSources && options.enable_source === true && options.enable_citation === true;
   const { freshness, assigned_site_list: sites, intention_options: intention } = options;
   return {
     strategy,
     isForced: options.forced_search === true,
-    withDomains: options.enable_search_extension === true,
-    ...present({
+    usesDomainProviders: options.enable_search_extension === true,
+    ...omitNullish({
       citations: hasCitations ? CITATION_FORMATS[options.citation_format ?? '[<number>]'] : undefined,
       freshnessDays: strategy === 'turbo' ? freshness : undefined,
       sites: strategy === 'turbo' && sites && sites.length > 0 ? sites : undefined,
@@ -69,28 +70,30 @@ export function decodeSearch(
 }
 
 /**
- * Options that ask for something that does not happen. One that spells out what happens anyway is none.
+ * Lists the options that have no effect. An option set to its default is not listed.
  *
- * @param isSearching `enable_search` is on: without it no option says anything.
+ * @param isSearching Whether `enable_search` is on; without it, no option has an effect.
  */
-export function ignoredSearchOptions(
+export function listIgnoredSearchOptions(
   options: SearchOptionsWire,
-  { isSearching, tellsSources, isStreamed }: SourcesPlace & { readonly isSearching: boolean },
+  { isSearching, reportsSources, isStreamed }: SourceReporting & { readonly isSearching: boolean },
 ): readonly string[] {
-  const isTurbo = strategyOf(options) === 'turbo';
-  const hasSources = isSearching && tellsSources && options.enable_source === true;
+  const isTurbo = getSearchStrategy(options) === 'turbo';
+  const hasSources = isSearching && reportsSources && options.enable_source === true;
   const hasCitations = hasSources && options.enable_citation === true;
-  const wishes: readonly (readonly [name: string, isAsked: boolean, isHonoured: boolean])[] = [
+  const candidates: readonly (readonly [name: string, isRequested: boolean, isSupported: boolean])[] = [
     ['forced_search', options.forced_search === true, isSearching],
-    ['search_strategy', isPresent(options.search_strategy) && !isTurbo, isSearching],
+    ['search_strategy', isDefined(options.search_strategy) && !isTurbo, isSearching],
     ['enable_search_extension', options.enable_search_extension === true, isSearching],
     ['enable_source', options.enable_source === true, hasSources],
     ['enable_citation', options.enable_citation === true, hasCitations],
-    ['citation_format', isPresent(options.citation_format), hasCitations],
+    ['citation_format', isDefined(options.citation_format), hasCitations],
     ['prepend_search_result', options.prepend_search_result === true, hasSources && isStreamed],
-    ['freshness', isPresent(options.freshness), isSearching && isTurbo],
+    ['freshness', isDefined(options.freshness), isSearching && isTurbo],
     ['assigned_site_list', Boolean(options.assigned_site_list?.length), isSearching && isTurbo],
     ['intention_options.prompt_intervene', Boolean(options.intention_options?.prompt_intervene), isSearching],
   ];
-  return wishes.flatMap(([name, isAsked, isHonoured]) => (isAsked && !isHonoured ? [`search_options.${name}`] : []));
+  return candidates.flatMap(([name, isRequested, isHonored]) =>
+    isRequested && !isHonored ? [`search_options.${name}`] : [],
+  );
 }

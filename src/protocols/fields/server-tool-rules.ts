@@ -1,44 +1,46 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
-import { refuse } from '../parse.ts';
+import { createFieldError } from '../parse.ts';
 import type { ChatFields } from './parameter-schema.ts';
-import type { Place } from './place.ts';
-import { strategyOf } from './search-options.ts';
-import { wantsThinking } from './thinking.ts';
-import { translates } from './translation-rules.ts';
+import type { FieldPathMapper } from './field-path-mapper.ts';
+import { getSearchStrategy } from './search-options.ts';
+import { isThinkingRequested } from './thinking.ts';
+import { isTranslationModel } from './translation-rules.ts';
 
-/** wire.md 1.7, for what works only while thinking, and only streamed. */
+/** Prescribed texts for features that require thinking or a stream (docs/wire/openai-compatible.md#errors). */
 const THINKING_ONLY = 'The value of the enable_thinking parameter is restricted to True.';
 const STREAM_ONLY = 'This model only support stream mode, please enable the stream parameter to access the model.';
 
 /**
- * Rules of `enable_search` and `enable_code_interpreter`, with the texts of wire.md 1.7 where it has them. Thinking counts as
- * asked for, whether the model can or not: what it cannot is named elsewhere.
+ * Checks `enable_search` and `enable_code_interpreter`. Thinking counts as requested even if the model cannot think:
+ * that is reported as an ignored field.
  *
  * @throws ServiceError `invalid-request` naming the field.
  */
-export function checkServerTools(fields: ChatFields, entry: ModelEntry, place: Place): void {
-  if (fields.enable_search === true) checkSearch(fields, entry, place);
-  if (fields.enable_code_interpreter === true) checkCode(fields, entry, place);
+export function checkServerTools(fields: ChatFields, entry: ModelEntry, toPath: FieldPathMapper): void {
+  if (fields.enable_search === true) checkSearch(fields, entry, toPath);
+  if (fields.enable_code_interpreter === true) checkCode(fields, entry, toPath);
 }
 
-function checkSearch(fields: ChatFields, entry: ModelEntry, place: Place): void {
-  if (translates(entry)) throw refuse(place('enable_search'), noSearch('enable_search'), true);
+function checkSearch(fields: ChatFields, entry: ModelEntry, toPath: FieldPathMapper): void {
+  if (isTranslationModel(entry))
+    throw createFieldError(toPath('enable_search'), formatUnsupportedField('enable_search'), true);
   const options = fields.search_options ?? {};
-  if (strategyOf(options) === 'agent-max' && !wantsThinking(fields)) {
+  if (getSearchStrategy(options) === 'agent-max' && !isThinkingRequested(fields)) {
     const rule = `${THINKING_ONLY} The strategy agent_max searches only while thinking`;
-    throw refuse(place('search_options.search_strategy'), rule, options.search_strategy);
+    throw createFieldError(toPath('search_options.search_strategy'), rule, options.search_strategy);
   }
 }
 
-function checkCode(fields: ChatFields, entry: ModelEntry, place: Place): void {
-  const field = place('enable_code_interpreter');
-  if (translates(entry)) throw refuse(field, noSearch('enable_code_interpreter'), true);
-  if (!wantsThinking(fields)) throw refuse(field, `${THINKING_ONLY} Programs run only while thinking`, true);
-  if (fields.stream !== true) throw refuse(field, STREAM_ONLY, true);
+function checkCode(fields: ChatFields, entry: ModelEntry, toPath: FieldPathMapper): void {
+  const field = toPath('enable_code_interpreter');
+  if (isTranslationModel(entry)) throw createFieldError(field, formatUnsupportedField('enable_code_interpreter'), true);
+  if (!isThinkingRequested(fields))
+    throw createFieldError(field, `${THINKING_ONLY} Programs run only while thinking`, true);
+  if (fields.stream !== true) throw createFieldError(field, STREAM_ONLY, true);
   const { n } = fields;
-  if (n && n > 1) throw refuse(place('n'), 'n must be 1 when enable_code_interpreter is true', n);
+  if (n && n > 1) throw createFieldError(toPath('n'), 'n must be 1 when enable_code_interpreter is true', n);
 }
 
-/** wire.md 1.7, "search not supported". */
-export const noSearch = (field: 'enable_search' | 'enable_code_interpreter'): string =>
+/** Returns the prescribed text for a field that the model does not support (docs/wire/openai-compatible.md#errors). */
+export const formatUnsupportedField = (field: 'enable_search' | 'enable_code_interpreter'): string =>
   `This model does not support ${field}.`;

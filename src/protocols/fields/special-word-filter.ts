@@ -1,47 +1,52 @@
 import { z } from 'zod';
 import type { WordFilter } from '../../core/speech.ts';
-import { listOf } from '../list-of.ts';
-import { parse, refuse } from '../parse.ts';
+import { failFastArray } from '../fail-fast-array.ts';
+import { parseValue, createFieldError } from '../parse.ts';
 
-/** Ours: words of each list. Beyond: refused. */
+/** Parley's own limit: words in each list. Longer lists are rejected. */
 const WORDS_MAX = 1_000;
 
-const words = z.object({ word_list: listOf(z.string(), { max: WORDS_MAX }).nullish() }).nullish();
+const WordList = z.object({ word_list: failFastArray(z.string(), { max: WORDS_MAX }).nullish() }).nullish();
 
 const SpecialWordFilter = z.object({
-  filter_with_signed: words,
-  filter_with_empty: words,
+  filter_with_signed: WordList,
+  filter_with_empty: WordList,
   system_reserved_filter: z.boolean().nullish(),
 });
 
-export interface SpecialWords {
+export interface SpecialWordOptions {
   readonly filter: WordFilter;
-  /** The service's own list was asked for, too. There is none here. */
-  readonly wantsReserved: boolean;
+  /** The request also turned on the service's predefined list; Parley has none. */
+  readonly requestsReservedFilter: boolean;
 }
 
 /**
- * The words that a caller of speech recognition does not want to read, as a mapping or as the text of one.
+ * Parses the words to mask or remove from a transcript.
  *
- * @param at Where it stands, for refusals. @throws ServiceError `invalid-request`.
+ * @param value The filter as an object, or as JSON text.
+ * @param field Name of the field, for errors.
+ * @throws ServiceError `invalid-request`.
  */
-export function readSpecialWords(value: string | Readonly<Record<string, unknown>>, at: string): SpecialWords {
-  const wire = parse(z.object({ [at]: SpecialWordFilter }), {
-    [at]: typeof value === 'string' ? read(value, at) : value,
-  })[at];
+export function parseSpecialWords(
+  value: string | Readonly<Record<string, unknown>>,
+  field: string,
+): SpecialWordOptions {
+  const wire = parseValue(z.object({ [field]: SpecialWordFilter }), {
+    [field]: typeof value === 'string' ? parseJson(value, field) : value,
+  })[field];
   return {
     filter: {
       starred: wire?.filter_with_signed?.word_list ?? [],
       dropped: wire?.filter_with_empty?.word_list ?? [],
     },
-    wantsReserved: wire?.system_reserved_filter === true,
+    requestsReservedFilter: wire?.system_reserved_filter === true,
   };
 }
 
-function read(text: string, at: string): unknown {
+function parseJson(text: string, field: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw refuse(at, 'It must be a JSON object, as text or as it is.', text);
+    throw createFieldError(field, `${field} must be a JSON object, or a string that contains one`, text);
   }
 }

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { BytesReply } from '../endpoint.ts';
 
-/** A text that is no JSON. */
-export function textReply(text: string, headers: Readonly<Record<string, string>>): BytesReply {
+/** Creates a plain text response. */
+export function createTextReply(text: string, headers: Readonly<Record<string, string>>): BytesReply {
   const bytes = Buffer.from(text);
   return {
     type: 'bytes',
     sizeBytes: bytes.length,
-    tag: createHash('sha256').update(bytes).digest('hex'),
+    etag: createHash('sha256').update(bytes).digest('hex'),
     headers: { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store', ...headers },
     open: async (range) => Readable.from([bytes.subarray(range?.start ?? 0, (range?.end ?? bytes.length) + 1)]),
   };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeThinking, ignoredThinking, wantsThinking } from './thinking.ts';
+import { decodeThinking, listIgnoredThinkingFields, isThinkingRequested } from './thinking.ts';
 
-test('reasoning_effort none goes before thinking, that before enable_thinking, and effort alone switches nothing on', () => {
+test('reasoning_effort none overrides thinking, which overrides enable_thinking; effort alone turns nothing on', () => {
   for (const [wire, isOn] of [
     [{}, false],
     [{ enable_thinking: true }, true],
@@ -12,12 +12,12 @@ test('reasoning_effort none goes before thinking, that before enable_thinking, a
     [{ thinking: { type: 'enabled' }, reasoning_effort: 'none' }, false],
     [{ reasoning_effort: 'high' }, false],
   ] as const) {
-    assert.equal(wantsThinking(wire), isOn, JSON.stringify(wire));
+    assert.equal(isThinkingRequested(wire), isOn, JSON.stringify(wire));
     assert.equal(decodeThinking(wire) !== undefined, isOn);
   }
 });
 
-test('low and medium are high, xhigh is max, and a budget stands beside them', () => {
+test('decodes low and medium as high, xhigh as max, and the budget', () => {
   const effort = (reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') =>
     decodeThinking({ enable_thinking: true, reasoning_effort })?.effort;
   assert.deepEqual((['minimal', 'low', 'medium', 'high'] as const).map(effort), ['high', 'high', 'high', 'high']);
@@ -26,18 +26,18 @@ test('low and medium are high, xhigh is max, and a budget stands beside them', (
   assert.deepEqual(decodeThinking({ thinking: { type: 'enabled', budget_tokens: 5 } }), { budgetTokens: 5 });
 });
 
-test('what changes nothing is named: on a model that cannot think, and beside a thought that is off', () => {
+test('lists fields without effect on a model that cannot think, and when thinking is off', () => {
   const all = { enable_thinking: true, thinking_budget: 5, reasoning_effort: 'high', preserve_thinking: true } as const;
-  assert.deepEqual(ignoredThinking(all, []), []);
-  assert.deepEqual(ignoredThinking(all, ['thinking', 'preserve_thinking']), [
+  assert.deepEqual(listIgnoredThinkingFields(all, []), []);
+  assert.deepEqual(listIgnoredThinkingFields(all, ['thinking', 'preserve_thinking']), [
     'enable_thinking',
     'preserve_thinking',
     'thinking_budget',
     'reasoning_effort',
   ]);
-  assert.deepEqual(ignoredThinking({ thinking_budget: 5, reasoning_effort: 'low' }, []), [
+  assert.deepEqual(listIgnoredThinkingFields({ thinking_budget: 5, reasoning_effort: 'low' }, []), [
     'thinking_budget',
     'reasoning_effort',
   ]);
-  assert.deepEqual(ignoredThinking({ enable_thinking: false, reasoning_effort: 'none' }, []), []);
+  assert.deepEqual(listIgnoredThinkingFields({ enable_thinking: false, reasoning_effort: 'none' }, []), []);
 });

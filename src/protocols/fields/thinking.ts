@@ -1,6 +1,6 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
-import type { ThinkingWish } from '../../core/request.ts';
-import { present } from '../../lib/present.ts';
+import type { ThinkingOptions } from '../../core/request.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { ChatFields } from './parameter-schema.ts';
 
 type ThinkingFields = Pick<
@@ -8,43 +8,49 @@ type ThinkingFields = Pick<
   'enable_thinking' | 'thinking' | 'thinking_budget' | 'reasoning_effort' | 'preserve_thinking'
 >;
 
-/** decisions.md "Generation": reasoning_effort none, then thinking, then enable_thinking; effort alone switches nothing on. */
-export function wantsThinking({ reasoning_effort, thinking, enable_thinking }: ThinkingFields): boolean {
+/**
+ * Tells whether a request turns thinking on. `reasoning_effort: none` has priority over `thinking`, which has priority
+ * over `enable_thinking`; any other effort does not turn thinking on (docs/wire/choices.md#generation).
+ */
+export function isThinkingRequested({ reasoning_effort, thinking, enable_thinking }: ThinkingFields): boolean {
   if (reasoning_effort === 'none') return false;
   if (thinking) return thinking.type !== 'disabled';
   return enable_thinking === true;
 }
 
 /**
- * Whether a thought comes of it. Rules about thinking beside other fields hold only then: on a model that cannot think the
- * wish is ignored, so that nothing stands in the way of the rest.
+ * Tells whether the model will think. Rules about combining thinking with other fields apply only then: on a model that
+ * cannot think, the request for thinking is ignored and must not cause errors.
  */
 export const willThink = (wire: ThinkingFields, { abilities }: Pick<ModelEntry, 'abilities'>): boolean =>
-  (abilities.thinking ?? false) !== false && wantsThinking(wire);
+  (abilities.thinking ?? false) !== false && isThinkingRequested(wire);
 
-/** Specification, E1: low and medium are high, xhigh is max. */
-export function decodeThinking(wire: ThinkingFields): ThinkingWish | undefined {
-  if (!wantsThinking(wire)) return undefined;
+/**
+ * Converts the thinking fields. Efforts from `minimal` to `high` become `high`; `xhigh` becomes `max`
+ * (docs/wire/openai-compatible.md#chat-request).
+ */
+export function decodeThinking(wire: ThinkingFields): ThinkingOptions | undefined {
+  if (!isThinkingRequested(wire)) return undefined;
   const effort = wire.reasoning_effort;
-  return present({
+  return omitNullish({
     budgetTokens: wire.thinking_budget ?? wire.thinking?.budget_tokens,
     effort: effort === 'max' || effort === 'xhigh' ? ('max' as const) : effort ? ('high' as const) : undefined,
   });
 }
 
 /**
- * Fields about thinking that change nothing.
+ * Lists thinking fields that have no effect.
  *
- * @param unheard What the model cannot do, in the words of generation: `thinking`, `preserve_thinking`.
+ * @param unsupported Abilities that the model lacks, by generation's names: `thinking`, `preserve_thinking`.
  */
-export function ignoredThinking(wire: ThinkingFields, unheard: readonly string[]): readonly string[] {
-  const isOn = wantsThinking(wire) && !unheard.includes('thinking');
-  const wishes: readonly (readonly [string, boolean])[] = [
-    ['enable_thinking', wire.enable_thinking === true && wantsThinking(wire) && !isOn],
-    ['thinking', Boolean(wire.thinking) && wantsThinking(wire) && !isOn],
-    ['preserve_thinking', unheard.includes('preserve_thinking')],
+export function listIgnoredThinkingFields(wire: ThinkingFields, unsupported: readonly string[]): readonly string[] {
+  const isOn = isThinkingRequested(wire) && !unsupported.includes('thinking');
+  const candidates: readonly (readonly [string, boolean])[] = [
+    ['enable_thinking', wire.enable_thinking === true && isThinkingRequested(wire) && !isOn],
+    ['thinking', Boolean(wire.thinking) && isThinkingRequested(wire) && !isOn],
+    ['preserve_thinking', unsupported.includes('preserve_thinking')],
     ['thinking_budget', Boolean(wire.thinking_budget) && !isOn],
     ['reasoning_effort', Boolean(wire.reasoning_effort) && wire.reasoning_effort !== 'none' && !isOn],
   ];
-  return wishes.filter(([, isIgnored]) => isIgnored).map(([name]) => name);
+  return candidates.filter(([, isIgnored]) => isIgnored).map(([name]) => name);
 }

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { TRANSLATION_PAIRS_MAX } from '../../core/limits.ts';
-import type { ServiceError } from '../../core/error.ts';
-import { findLanguage, nearLanguages } from '../../generation/translation/languages.ts';
+import { ServiceError } from '../../core/error.ts';
+import { findLanguage, suggestLanguages } from '../../generation/translation/languages.ts';
 import type { Language, LanguageSet } from '../../generation/translation/languages.ts';
 import type { TranslationOptions } from '../../generation/translation/translation.ts';
-import { present } from '../../lib/present.ts';
-import { listOf } from '../list-of.ts';
-import { missing, refuse } from '../parse.ts';
-import type { Place } from './place.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
+import { failFastArray } from '../fail-fast-array.ts';
+import { formatMissingParameter, createFieldError } from '../parse.ts';
+import type { FieldPathMapper } from './field-path-mapper.ts';
 
-const Pairs = listOf(z.object({ source: z.string(), target: z.string() }), { max: TRANSLATION_PAIRS_MAX });
+const Pairs = failFastArray(z.object({ source: z.string(), target: z.string() }), { max: TRANSLATION_PAIRS_MAX });
 
-/** wire.md E2.1. */
+/** `translation_options` (docs/wire/dashscope-native.md#translation-options). */
 export const TranslationOptionsWire = z.object({
   source_lang: z.string().nullish(),
   target_lang: z.string().nullish(),
@@ -21,49 +21,56 @@ export const TranslationOptionsWire = z.object({
   domains: z.string().nullish(),
 });
 
-type Wire = z.output<typeof TranslationOptionsWire>;
+type TranslationOptionsFields = z.output<typeof TranslationOptionsWire>;
 
 /**
- * Languages by name or code; a source that is absent is detected, as `auto` is.
+ * Converts translation options. Languages are given by name or code; an absent or `auto` source language is detected.
  *
- * @throws ServiceError `invalid-request` naming the field, for a language that the model does not have, no target, or a term without a wording.
+ * @throws ServiceError `invalid-request` naming the field, for a language that the model lacks, a missing target
+ * language, or a term without target text.
  */
-export function decodeTranslationOptions(wire: Wire, entry: ModelEntry, place: Place): TranslationOptions {
-  const set = entry.languages ?? 'all';
-  const at = (field: string): string => place(`translation_options.${field}`);
+export function decodeTranslationOptions(
+  wire: TranslationOptionsFields,
+  entry: ModelEntry,
+  toPath: FieldPathMapper,
+): TranslationOptions {
+  const languages = entry.languages ?? 'all';
+  const toOptionPath = (field: string): string => toPath(`translation_options.${field}`);
   const { source_lang: source, target_lang: target, terms, tm_list: memory, domains } = wire;
-  if (target === undefined || target === null)
-    throw refuse(at('target_lang'), missing('translation_options.target_lang'));
+  if (target === undefined || target === null) {
+    const param = toOptionPath('target_lang');
+    throw new ServiceError('invalid-request', formatMissingParameter(param), { param });
+  }
   return {
-    ...(isAuto(source) ? {} : { source: languageOf(source, set, at('source_lang')) }),
-    target: languageOf(target, set, at('target_lang')),
+    ...(isAuto(source) ? {} : { source: resolveLanguage(source, languages, toOptionPath('source_lang')) }),
+    target: resolveLanguage(target, languages, toOptionPath('target_lang')),
     terms: (terms ?? []).map((term, index) => {
       if (term.target.trim() === '')
-        throw refuse(at(`terms[${index}].target`), 'A term needs a wording to be translated as');
-      return wellFormed(term);
+        throw createFieldError(toOptionPath(`terms[${index}].target`), 'The target of a term must not be empty');
+      return toWellFormedPair(term);
     }),
-    memory: (memory ?? []).map(wellFormed),
-    ...present({ domains: domains?.trim() ? domains.toWellFormed() : undefined }),
+    memory: (memory ?? []).map(toWellFormedPair),
+    ...omitNullish({ domains: domains?.trim() ? domains.toWellFormed() : undefined }),
   };
 }
 
 const isAuto = (source: string | null | undefined): source is null | undefined | 'auto' =>
   source === undefined || source === null || source.trim().toLowerCase() === 'auto';
 
-const wellFormed = ({ source, target }: { readonly source: string; readonly target: string }) => ({
+const toWellFormedPair = ({ source, target }: { readonly source: string; readonly target: string }) => ({
   source: source.toWellFormed(),
   target: target.toWellFormed(),
 });
 
-function languageOf(asked: string, set: LanguageSet, param: string): Language {
-  const found = findLanguage(asked, set);
+function resolveLanguage(name: string, languages: LanguageSet, param: string): Language {
+  const found = findLanguage(name, languages);
   if (found) return found;
-  throw unknownLanguage(asked, set, param);
+  throw createUnknownLanguageError(name, languages, param);
 }
 
-/** wire.md E2.2 for the first sentence. */
-function unknownLanguage(asked: string, set: LanguageSet, param: string): ServiceError {
-  const near = nearLanguages(asked, set);
+/** Creates the error with the prescribed first sentence (docs/wire/dashscope-native.md#translation-rules). */
+function createUnknownLanguageError(name: string, languages: LanguageSet, param: string): ServiceError {
+  const near = suggestLanguages(name, languages);
   const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : '';
-  return refuse(param, `Current language settings are not supported!${hint}`, asked);
+  return createFieldError(param, `Current language settings are not supported!${hint}`, name);
 }

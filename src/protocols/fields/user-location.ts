@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Characters of one part of a place. Longer: 400. */
+/** Characters of each part of a location. Longer parts are rejected with 400. */
 const PART_CHARACTERS_MAX = 200;
 
 const Part = z.string().max(PART_CHARACTERS_MAX).nullish();
 
-/** Where the caller's user is, as the official clients of several interfaces say it. */
+/** Location of the end user, in the form that official clients of several interfaces send. */
 export const UserLocation = z.object({
   type: z.literal('approximate').nullish(),
   city: Part,
@@ -14,9 +14,9 @@ export const UserLocation = z.object({
   timezone: Part,
 });
 
-/** In words, for whoever decides what to search for; undefined where it names no place. */
-export function locationHint(place: z.output<typeof UserLocation> | null | undefined): string | undefined {
-  const { city, region, country, timezone } = place ?? {};
+/** Formats a location as a hint for choosing search queries; undefined if it names no place. */
+export function formatLocationHint(location: z.output<typeof UserLocation> | null | undefined): string | undefined {
+  const { city, region, country, timezone } = location ?? {};
   const names = [city, region, country].filter((name) => typeof name === 'string' && name.trim() !== '').join(', ');
   const zone = timezone?.trim() ? `time zone ${timezone}` : '';
   const where = [names, zone].filter((part) => part !== '').join(', ');

@@ -1,6 +1,9 @@
-/** Decimal digits that tell any two 32-bit floats apart. */
+/** Decimal digits that distinguish any two 32-bit floats. */
 const FLOAT_DIGITS = 9;
 
-/** Components as JSON numbers: the shortest that are read back as the same 32-bit floats, half of what doubles take. */
-export const numbersOf = (vector: Float32Array): readonly number[] =>
+/**
+ * Converts components to JSON numbers of at most 9 digits, half as long as doubles; they parse to the same 32-bit
+ * floats.
+ */
+export const vectorToNumbers = (vector: Float32Array): readonly number[] =>
   Array.from(vector, (component) => Number(component.toPrecision(FLOAT_DIGITS)));

@@ -1,7 +1,7 @@
 import type { ServiceError } from '../../core/error.ts';
-import { numberedFrame } from '../numbered-frame.ts';
-import { errorBody, status } from './errors.ts';
+import { encodeNumberedFrame } from '../numbered-frame.ts';
+import { encodeErrorBody, getStatus } from './errors.ts';
 
-/** The last event of a stream that broke off. @param id Of the event: they count from 1. */
-export const errorFrame = (error: ServiceError, id: number, requestId: string): string =>
-  numberedFrame({ id, event: 'error', status: status(error.kind), data: errorBody(error, requestId) });
+/** Encodes the last event of a failed stream. @param id Number of the event in its stream, from 1. */
+export const encodeErrorFrame = (error: ServiceError, id: number, requestId: string): string =>
+  encodeNumberedFrame({ id, event: 'error', status: getStatus(error.kind), data: encodeErrorBody(error, requestId) });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nativeHeaders } from './headers.ts';
+import { encodeNativeHeaders } from './headers.ts';
 
-test('the times of a call are whole milliseconds that add up', () => {
-  assert.deepEqual(nativeHeaders({ arrivedAt: 1_735_120_033_000.4, elapsedMs: 12.6, isComplete: false }), {
+test('encodes times of a call as whole milliseconds that add up', () => {
+  assert.deepEqual(encodeNativeHeaders({ arrivedAt: 1_735_120_033_000.4, elapsedMs: 12.6, isComplete: false }), {
     'x-dashscope-call-gateway': 'true',
     'x-dashscope-finished': 'false',
     'req-arrive-time': '1735120033000',

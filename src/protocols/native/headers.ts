@@ -1,7 +1,11 @@
-import type { HeadFacts } from '../family-headers.ts';
+import type { ResponseHeadInfo } from '../family-headers.ts';
 
-/** wire.md 0.7: what tools around the clients read; times are whole milliseconds. */
-export function nativeHeaders({ arrivedAt, elapsedMs, isComplete }: HeadFacts): Readonly<Record<string, string>> {
+/** Encodes the gateway's response headers; times are whole milliseconds (docs/wire/clients.md#response-headers). */
+export function encodeNativeHeaders({
+  arrivedAt,
+  elapsedMs,
+  isComplete,
+}: ResponseHeadInfo): Readonly<Record<string, string>> {
   const arrived = Math.round(arrivedAt);
   const cost = Math.round(elapsedMs);
   return {

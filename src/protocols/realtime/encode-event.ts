@@ -1,41 +1,42 @@
 import type { ServiceError } from '../../core/error.ts';
-import type { HeardWord } from '../../core/speech.ts';
-import { nativeWordsOf } from '../families.ts';
-import { ignoredHeader } from '../ignored.ts';
+import type { RecognizedWord } from '../../core/speech.ts';
+import { encodeNativeCodeAndMessage } from '../families.ts';
+import { encodeIgnoredHeader } from '../ignored-header.ts';
 
 /*
- * wire.md E7.3, from server to client. Every event has an object as its payload, each sentence its end_time and each
- * result its usage, null where there is nothing yet: real clients fail without them (wire.md section 11, 6, 22, 23).
+ * Events from server to client (docs/wire/realtime.md#recognition-messages). Every event has an object as payload,
+ * every sentence an end_time and every result a usage, null if unknown: real clients fail without them
+ * (docs/wire/clients.md#client-pitfalls).
  */
 
-/** A sentence as far as it was heard. Times in ms from the beginning of the audio. */
-export interface ToldSentence {
-  /** Counts from 1. */
+/** A sentence as recognized so far. Times are in ms from the start of the audio. */
+export interface SentenceResult {
+  /** Number of the sentence, from 1. */
   readonly id: number;
   readonly text: string;
   readonly beginMs: number;
   readonly endMs: number;
-  readonly words: readonly HeardWord[];
+  readonly words: readonly RecognizedWord[];
   readonly isFinal: boolean;
-  /** Whole seconds of audio that were heard so far. */
+  /** Seconds of audio recognized so far, rounded up. */
   readonly seconds: number;
 }
 
-/** @param ignored What was asked for and is not done. There is no header after the upgrade, so it stands here. */
-export const taskStarted = (taskId: string, ignored: readonly string[]): string =>
-  event(taskId, 'task-started', {}, ignoredHeader(ignored));
+/** @param ignored Parameters without effect. After the upgrade there are no headers, so the event carries them. */
+export const encodeTaskStarted = (taskId: string, ignored: readonly string[]): string =>
+  encodeEvent(taskId, 'task-started', {}, encodeIgnoredHeader(ignored));
 
-export const resultGenerated = (taskId: string, told: ToldSentence): string =>
-  event(taskId, 'result-generated', {
+export const encodeResultGenerated = (taskId: string, result: SentenceResult): string =>
+  encodeEvent(taskId, 'result-generated', {
     output: {
       sentence: {
-        begin_time: told.beginMs,
-        end_time: told.isFinal ? told.endMs : null,
-        text: told.text,
+        begin_time: result.beginMs,
+        end_time: result.isFinal ? result.endMs : null,
+        text: result.text,
         heartbeat: false,
-        sentence_end: told.isFinal,
-        sentence_id: told.id,
-        words: told.words.map(({ beginMs, endMs, text, punctuation }) => ({
+        sentence_end: result.isFinal,
+        sentence_id: result.id,
+        words: result.words.map(({ beginMs, endMs, text, punctuation }) => ({
           begin_time: beginMs,
           end_time: endMs,
           text,
@@ -43,12 +44,15 @@ export const resultGenerated = (taskId: string, told: ToldSentence): string =>
         })),
       },
     },
-    usage: told.isFinal ? { duration: told.seconds } : null,
+    usage: result.isFinal ? { duration: result.seconds } : null,
   });
 
-/** A sign of life, in the shape of a sentence of which nothing was heard. @param id Of the next sentence. */
-export const heartbeat = (taskId: string, { id, beginMs }: { readonly id: number; readonly beginMs: number }): string =>
-  event(taskId, 'result-generated', {
+/** Encodes a heartbeat, which has the form of an empty sentence. @param id Number of the next sentence. */
+export const encodeHeartbeat = (
+  taskId: string,
+  { id, beginMs }: { readonly id: number; readonly beginMs: number },
+): string =>
+  encodeEvent(taskId, 'result-generated', {
     output: {
       sentence: {
         begin_time: beginMs,
@@ -63,26 +67,30 @@ export const heartbeat = (taskId: string, { id, beginMs }: { readonly id: number
     usage: null,
   });
 
-export const taskFinished = (taskId: string): string => event(taskId, 'task-finished', { output: {}, usage: null });
+export const encodeTaskFinished = (taskId: string): string =>
+  encodeEvent(taskId, 'task-finished', { output: {}, usage: null });
 
-export interface Failure {
+export interface TaskFailure {
   readonly code: string;
   readonly message: string;
 }
 
-export const failureOf = (error: ServiceError): Failure => nativeWordsOf(error);
+export const toTaskFailure = (error: ServiceError): TaskFailure => encodeNativeCodeAndMessage(error);
 
-/** wire.md E7.3, with the text that clients know. */
-export const silenceFailure = (ms: number): Failure => ({
+/**
+ * Creates the failure for missing audio; code and text are known to clients
+ * (docs/wire/realtime.md#recognition-messages).
+ */
+export const createSilenceFailure = (ms: number): TaskFailure => ({
   code: 'CLIENT_ERROR',
   message: `request timeout after ${ms / 1_000} seconds.`,
 });
 
-export const taskFailed = (taskId: string, { code, message }: Failure): string =>
+export const encodeTaskFailed = (taskId: string, { code, message }: TaskFailure): string =>
   JSON.stringify({
     header: { task_id: taskId, event: 'task-failed', error_code: code, error_message: message, attributes: {} },
     payload: {},
   });
 
-const event = (taskId: string, name: string, payload: object, attributes: object = {}): string =>
+const encodeEvent = (taskId: string, name: string, payload: object, attributes: object = {}): string =>
   JSON.stringify({ header: { task_id: taskId, event: name, attributes }, payload });

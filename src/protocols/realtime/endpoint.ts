@@ -2,22 +2,22 @@ import { ServiceError } from '../../core/error.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { INTERFACES } from '../interfaces.ts';
 import type { SocketEndpoint } from '../socket-endpoint.ts';
-import { createSession } from './session.ts';
-import type { SessionNeeds } from './session.ts';
+import { createRealtimeSession } from './realtime-session.ts';
+import type { RealtimeSessionDeps } from './realtime-session.ts';
 
 const PATH = '/api-ws/v1/inference';
 
-/** Recognition of speech while it is spoken (wire.md E7.3). */
-export const realtime = (needs: SessionNeeds): SocketEndpoint => ({
+/** Creates the WebSocket endpoint for live speech recognition (docs/wire/realtime.md#recognition-messages). */
+export const createRealtimeEndpoint = (deps: RealtimeSessionDeps): SocketEndpoint => ({
   operation: 'realtime.connect',
   path: PATH,
   family: 'native',
   regions: INTERFACES.realtime.regions,
-  open: (peer, context) => createSession(needs, peer, context),
+  open: (peer, context) => createRealtimeSession(deps, peer, context),
 });
 
-/** The same path for whoever asks for it as for any other. */
-export const realtimePlain = (): Endpoint => ({
+/** Creates the HTTP endpoint of the same path, which explains how to connect. */
+export const createRealtimeHttpEndpoint = (): Endpoint => ({
   operation: 'realtime.plain',
   method: 'GET',
   path: PATH,
@@ -26,6 +26,9 @@ export const realtimePlain = (): Endpoint => ({
   onDisconnect: 'cancel',
   handle: () =>
     Promise.reject(
-      new ServiceError('invalid-request', 'This path speaks WebSocket: ask for it with Upgrade: websocket.'),
+      new ServiceError(
+        'invalid-request',
+        'This path accepts WebSocket connections only. Connect with the header Upgrade: websocket.',
+      ),
     ),
 });

@@ -4,26 +4,26 @@ import type { Clock } from '../../lib/clock.ts';
 import { FAMILIES } from '../families.ts';
 import type { SocketContext } from '../socket-endpoint.ts';
 
-/** Writes down how a recognition ended, and with what facts. To be called once. */
-export type Settle = (error: ServiceError | undefined, facts?: object) => void;
+/** Logs and counts the end of a recognition, with additional log fields. Must be called once. */
+export type FinishRecognitionRecord = (error: ServiceError | undefined, fields?: object) => void;
 
-export interface RecordNeeds {
+export interface RecognitionRecordDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly meter: Pick<Meter, 'recognitionStarted'>;
+  readonly meter: Pick<Meter, 'trackRecognition'>;
 }
 
-/** One recognition in log and metrics, from its run-task on. */
-export function recordRecognition(
+/** Starts recording one recognition in log and metrics. */
+export function startRecognitionRecord(
   { taskId, model }: { readonly taskId: string; readonly model: string },
   { requestId, owner }: SocketContext,
-  { clock, log, meter }: RecordNeeds,
-): Settle {
+  { clock, log, meter }: RecognitionRecordDeps,
+): FinishRecognitionRecord {
   const startedAt = clock.monotonic();
-  const ended = meter.recognitionStarted();
-  return (error, facts = {}) => {
+  const stopTracking = meter.trackRecognition();
+  return (error, fields = {}) => {
     const kind = error?.kind ?? 'none';
-    ended(kind);
+    stopTracking(kind);
     const { region, workspace, keyId } = owner;
     const durationMs = Math.round(clock.monotonic() - startedAt);
     const line = {
@@ -36,9 +36,9 @@ export function recordRecognition(
       workspace,
       keyId,
       durationMs,
-      ...facts,
+      ...fields,
     };
-    if (error && FAMILIES.native.status(error.kind) >= 500) log.error('recognition', { ...line, error });
+    if (error && FAMILIES.native.getStatus(error.kind) >= 500) log.error('recognition', { ...line, error });
     else log.info('recognition', line);
   };
 }

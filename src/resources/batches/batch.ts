@@ -1,82 +1,98 @@
-import type { BatchCounts, BatchEnd, BatchProblem, LineResult, ResultKind } from '../../core/batch.ts';
+import type { BatchCounts, BatchOutcome, BatchProblem, BatchLineResult, BatchResultKind } from '../../core/batch.ts';
 import type { Owner } from '../../core/context.ts';
 import type { Metadata } from '../../core/item.ts';
-import type { BatchList, BatchRecord } from '../../store/batches.ts';
+import type { BatchListQuery, BatchRecord } from '../../store/batches.ts';
 
-/** Pairs of a batch's metadata that say something to us. wire.md E9.3. */
-export const BATCH_NAME = 'ds_name';
-export const BATCH_DESCRIPTION = 'ds_description';
-export const BATCH_CALLBACK = 'ds_batch_finish_callback';
+/** Metadata keys that Parley interprets (docs/wire/openai-compatible.md#batches). */
+export const BATCH_NAME_KEY = 'ds_name';
+export const BATCH_DESCRIPTION_KEY = 'ds_description';
+export const BATCH_CALLBACK_KEY = 'ds_batch_finish_callback';
 
-export interface BatchWish {
+export interface BatchDraft {
   readonly inputFileId: string;
   readonly endpoint: string;
-  /** As it was sent, and what it comes to. */
+  /** The text that the client sent, e.g. `24h`; `windowMs` is its value. */
   readonly completionWindow: string;
   readonly windowMs: number;
   readonly metadata: Metadata;
 }
 
-/** Batches of one workspace in one region, for their owners; anybody else's are not there. */
+/** Batches of one workspace in one region; an id of another workspace or region is not found. */
 export interface Batches {
   /**
-   * With its job, and with room for its results: a batch that is taken in never fails for want of room.
-   * @throws ServiceError `invalid-request` for what it is to read, its window or its metadata; `count-quota`; `storage-quota`.
+   * Creates the batch and its job, and reserves storage for its result files: an accepted batch never fails for lack of
+   * storage.
+   * @throws ServiceError `invalid-request` for the input file, the endpoint's limits or the metadata; `count-quota`;
+   *   `storage-quota`.
    */
-  create(owner: Owner, wish: BatchWish): Promise<BatchRecord>;
+  create(owner: Owner, draft: BatchDraft): Promise<BatchRecord>;
   /** @throws ServiceError `not-found`. */
   find(owner: Owner, id: string): Promise<BatchRecord>;
-  /** The newest first; of the last 30 days. @throws ServiceError `invalid-request` where `after` is no id. */
-  list(owner: Owner, wish: BatchList): Promise<readonly BatchRecord[]>;
-  /** It ends soon, with what came of its lines until then. @throws ServiceError `not-found`; `conflict` where it has ended. */
+  /**
+   * Lists batches of the last 30 days, newest first.
+   * @throws ServiceError `invalid-request` if `after` is no batch id.
+   */
+  list(owner: Owner, query: BatchListQuery): Promise<readonly BatchRecord[]>;
+  /**
+   * Requests cancellation. The batch ends soon with the results that its lines have by then.
+   * @throws ServiceError `not-found`; `conflict` if it has ended.
+   */
   cancel(owner: Owner, id: string): Promise<BatchRecord>;
 }
 
-/** A file that was written: under the name that `beginFinalizing` gave, and on the disk. */
-export interface WrittenFile {
+/** A result file that is completely written, under the blob name that `startFinalizing` assigned. */
+export interface ResultFile {
   readonly blob: string;
   readonly sizeBytes: number;
   readonly md5: string;
 }
 
 /**
- * The steps of a batch, for whoever does its work. Each may be done again, at any moment and by another process; a step
- * that is behind changes nothing.
+ * State transitions of a batch, for the job that processes it. Each method may be repeated at any time and by another
+ * process; a transition that is out of date changes nothing.
  *
- *     validating -start-> in_progress -addResults…-> -beginFinalizing-> finalizing | cancelling -finish-> an end
+ *     validating -start-> in_progress -addResults…-> -startFinalizing-> finalizing | cancelling -finish-> final state
  *     validating -fail-> failed
  */
-export interface BatchWork {
-  /** Undefined where it is gone; so too wherever a step answers with a batch. */
+export interface BatchLifecycle {
+  /** @returns undefined if the batch was removed; so do all methods that return a batch. */
   find(id: string): Promise<BatchRecord | undefined>;
-  /** All lines were looked at: `total` of them, all that are not blank. As it is where it is further already. */
-  start(id: string, facts: { readonly model: string; readonly total: number }): Promise<BatchRecord | undefined>;
   /**
-   * Keeps what came of lines, at most 1,000 at once, and counts it, both or neither. A line that has a result keeps that.
-   * May be said while it validates, too.
-   * @returns the counts with these; undefined where it takes no more results: others write its files by now, or it has ended.
+   * Records that all input lines were read: `total` lines that are not blank. Has no effect after `validating`.
    */
-  addResults(id: string, results: readonly LineResult[]): Promise<BatchCounts | undefined>;
-  /** Those of the lines from `first` to `last`, both included, that have a result. */
-  doneLines(id: string, range: { readonly first: number; readonly last: number }): Promise<ReadonlySet<number>>;
+  start(id: string, info: { readonly model: string; readonly total: number }): Promise<BatchRecord | undefined>;
   /**
-   * From here on no results are taken in: what `readResults` reads stays as it is. Gives the files to be written names that
-   * nobody has written under; those that it gave before are of no use any more. `completed` and `expired` say how it ends
-   * where nobody cancels it; once said, that stays.
+   * Stores results of lines, at most 1,000 per call, and updates the counts in the same transaction. A line that has a
+   * result keeps it. Also allowed while the batch is validating.
+   * @returns the new counts; undefined if the batch accepts no more results because it is being finalized or has ended.
    */
-  beginFinalizing(id: string, endsAs: BatchEnd): Promise<BatchRecord | undefined>;
-  /** Lines of the file, in the order of the input and without their ends. Nothing of it is held in memory. */
-  readResults(id: string, kind: ResultKind): AsyncIterable<string>;
+  addResults(id: string, results: readonly BatchLineResult[]): Promise<BatchCounts | undefined>;
+  /** @returns the lines from `first` to `last`, both included, that have a result. */
+  findCompletedLines(
+    id: string,
+    range: { readonly first: number; readonly last: number },
+  ): Promise<ReadonlySet<number>>;
   /**
-   * In one transaction: what was written becomes files of the batch's owner, of the size that they have; room that was
-   * not needed is given back; the batch ends; whoever is to be told of it gets a job. Without a file where nothing is to
-   * stand in it (`counts`), or where the batch was never started.
-   * @throws ServiceError `conflict` where another process has begun to finalize it meanwhile: leave it to that one.
+   * Stops accepting results, so that `readResults` stays stable, and assigns new blob names to the result files; files
+   * written under earlier names are discarded. `completed` or `expired` is the final state unless the batch is
+   * canceled; the first value wins.
+   */
+  startFinalizing(id: string, endsAs: BatchOutcome): Promise<BatchRecord | undefined>;
+  /** Yields the lines of a result file in input order, without line breaks, page by page. */
+  readResults(id: string, kind: BatchResultKind): AsyncIterable<string>;
+  /**
+   * Ends the batch in one transaction: registers the written files for the batch's owner, releases unused reserved
+   * storage, sets the final state and enqueues the callback job if the batch has a callback. A file without lines
+   * (`counts`) is not registered, nor is any file of a batch that never started.
+   * @throws ServiceError `conflict` if another process has started to finalize the batch: leave it to that process.
    */
   finish(
     id: string,
-    written: { readonly output?: WrittenFile | undefined; readonly error?: WrittenFile | undefined },
+    files: { readonly output?: ResultFile | undefined; readonly error?: ResultFile | undefined },
   ): Promise<BatchRecord | undefined>;
-  /** Ends it without files: no line of it can be run. At most 100 of the problems are kept. As it is where it has ended. */
+  /**
+   * Ends the batch without files because none of its lines can run. At most 100 problems are stored. Has no effect on a
+   * batch that has ended.
+   */
   fail(id: string, problems: readonly BatchProblem[]): Promise<BatchRecord | undefined>;
 }

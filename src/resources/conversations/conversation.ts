@@ -1,5 +1,5 @@
 import type { Owner } from '../../core/context.ts';
-import type { Item, ItemPage, ItemPageWish, Metadata } from '../../core/item.ts';
+import type { Item, ItemPage, ItemPageQuery, Metadata } from '../../core/item.ts';
 
 export interface Conversation {
   readonly id: string;
@@ -9,22 +9,23 @@ export interface Conversation {
 }
 
 /**
- * Conversations of one workspace in one region; anybody else's are not there.
+ * Conversations of one workspace in one region; an id of another workspace or region is not found. Changes are durable
+ * when the promise resolves.
  *
- * Every method that takes an id throws ServiceError `not-found` when there is no such conversation, or no such item in it;
- * `invalid-request` when `after` names no item of it. What was answered is on the disk.
+ * Every method that takes an id throws ServiceError `not-found` if the conversation, or the item in it, does not exist,
+ * and `invalid-request` if `after` names no item of the conversation.
  */
 export interface Conversations {
   create(owner: Owner, draft: { readonly items: readonly Item[]; readonly metadata: Metadata }): Promise<Conversation>;
   find(owner: Owner, id: string): Promise<Conversation>;
-  /** The new metadata takes the place of all there was. */
+  /** Replaces all metadata. */
   update(owner: Owner, id: string, metadata: Metadata): Promise<Conversation>;
-  /** With its items. Responses made in it stay. */
+  /** Deletes the conversation with its items. Responses that were created in it stay. */
   delete(owner: Owner, id: string): Promise<void>;
-  /** Behind what is there, in their order, all or none. */
+  /** Appends all items in the given order, or none. */
   addItems(owner: Owner, id: string, items: readonly Item[]): Promise<void>;
-  listItems(owner: Owner, id: string, page: ItemPageWish): Promise<ItemPage>;
+  listItems(owner: Owner, id: string, page: ItemPageQuery): Promise<ItemPage>;
   findItem(owner: Owner, id: string, item: string): Promise<Item>;
-  /** @returns the conversation, which is what stays. */
+  /** @returns the conversation without the item. */
   deleteItem(owner: Owner, id: string, item: string): Promise<Conversation>;
 }

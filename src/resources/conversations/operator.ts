@@ -3,83 +3,85 @@ import { ITEM_PAGE_BYTES_MAX, ITEM_PAGE_MAX, OPERATOR_PAGE_MAX } from '../../cor
 import type { RegionId } from '../../core/region.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ConversationRecord } from '../../store/conversations.ts';
-import type { RunLink } from '../../store/background.ts';
-import type { ResponseLink, ResponseRecord } from '../../store/responses.ts';
+import type { BackgroundRunSummary } from '../../store/background.ts';
+import type { ResponseSummary, ResponseRecord } from '../../store/responses.ts';
 import type { Store } from '../../store/store.ts';
-import { noConversation } from './not-there.ts';
+import { throwConversationNotFound } from './not-found.ts';
 import { removeConversation, removeResponse } from './remove.ts';
 
-/** Conversations by their ids; or all there is of a region, a workspace, or both. */
-export type Selection =
+/** Selects conversations by id, or everything in a region, a workspace, or both. */
+export type ConversationSelection =
   | { readonly ids: readonly string[] }
   | { readonly region?: RegionId | undefined; readonly workspace?: string | undefined };
 
-/** Something that is kept. What follows a conversation or a response, up to the next one, is its own. */
-export type Kept =
+/** One exported record. Records that follow a conversation or a response, up to the next one, belong to it. */
+export type ConversationEntry =
   | { readonly type: 'conversation'; readonly conversation: ConversationRecord }
   | { readonly type: 'item'; readonly conversation: string; readonly item: Item }
   | { readonly type: 'response'; readonly response: ResponseRecord }
   | { readonly type: 'input'; readonly response: string; readonly item: Item };
 
-export interface Erased {
+export interface EraseResult {
   readonly conversations: number;
   readonly responses: number;
-  /** Those among them in which an answer was in the making: it leaves its response when it comes to its end. */
+  /**
+   * Ids of erased conversations that were generating an answer; that answer is still saved as a response when it ends.
+   */
   readonly running: readonly string[];
 }
 
-/** What the operator may do with anybody's conversations, while callers work with them. */
+/** The operator's access to all tenants' conversations, safe while the service handles requests. */
 export interface ConversationsOperator {
   /**
-   * Everything there is of the selected, page by page. What changes meanwhile is there or not.
-   * @throws ServiceError `not-found` for an id of which nothing is left, before anything is told.
+   * Reads all selected records page by page. Concurrent changes may or may not be included.
+   * @throws ServiceError `not-found`, before the first page, for an id that has no records.
    */
-  read(selection: Selection): AsyncIterable<readonly Kept[]>;
+  read(selection: ConversationSelection): AsyncIterable<readonly ConversationEntry[]>;
   /**
-   * With the responses that were made in them, also in one that is deleted already; of a region or a workspace, all
-   * responses.
-   * @throws ServiceError `not-found` as above; then nothing is erased.
+   * Erases the selected conversations and the responses created in them, even if the conversation itself was deleted
+   * earlier. Selecting a region or a workspace erases all its responses.
+   * @throws ServiceError `not-found` as for `read`; then nothing is erased.
    */
-  erase(selection: Selection): Promise<Erased>;
+  erase(selection: ConversationSelection): Promise<EraseResult>;
 }
 
-const PAGE = { limit: ITEM_PAGE_MAX, bytesMax: ITEM_PAGE_BYTES_MAX } as const;
+const PAGE_BOUNDS = { limit: ITEM_PAGE_MAX, bytesMax: ITEM_PAGE_BYTES_MAX } as const;
 
 export function createConversationsOperator({ store, clock }: { store: Store; clock: Clock }): ConversationsOperator {
-  const responsesOf = (conversation: string): AsyncIterable<readonly ResponseLink[]> =>
-    pages((after) => store.responses.listOfConversation(conversation, { after, limit: OPERATOR_PAGE_MAX }));
-  const runsOf = (conversation: string): AsyncIterable<readonly RunLink[]> =>
-    pages((after) => store.background.listOfConversation(conversation, { after, limit: OPERATOR_PAGE_MAX }));
+  const listResponses = (conversation: string): AsyncIterable<readonly ResponseSummary[]> =>
+    paginate((after) => store.responses.listByConversation(conversation, { after, limit: OPERATOR_PAGE_MAX }));
+  const listRuns = (conversation: string): AsyncIterable<readonly BackgroundRunSummary[]> =>
+    paginate((after) => store.background.listByConversation(conversation, { after, limit: OPERATOR_PAGE_MAX }));
 
-  /** The conversations that are there, all responses, and those made while nobody waits, of what was selected. */
-  async function select(selection: Selection) {
+  /** @returns the existing conversations, the responses and the background runs that match the selection. */
+  async function select(selection: ConversationSelection) {
     if ('ids' in selection) {
       const found = new Map<string, ConversationRecord | undefined>();
       for (const id of selection.ids) {
-        const record = await store.conversations.findAnywhere(id);
-        const [response] = await store.responses.listOfConversation(id, { limit: 1 });
-        const [run] = await store.background.listOfConversation(id, { limit: 1 });
-        if (!record && !response && !run) noConversation(id);
+        const record = await store.conversations.findInAnyTenant(id);
+        const [response] = await store.responses.listByConversation(id, { limit: 1 });
+        const [run] = await store.background.listByConversation(id, { limit: 1 });
+        if (!record && !response && !run) throwConversationNotFound(id);
         found.set(id, record);
       }
       return {
-        conversations: once([...found.values()].filter((record) => record !== undefined)),
-        responses: joined([...found.keys()].map(responsesOf)),
-        runs: joined([...found.keys()].map(runsOf)),
+        conversations: yieldPage([...found.values()].filter((record) => record !== undefined)),
+        responses: concatPages([...found.keys()].map(listResponses)),
+        runs: concatPages([...found.keys()].map(listRuns)),
       };
     }
     const { conversations, responses, background } = store;
     return {
-      conversations: pages((after) => conversations.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
-      responses: pages((after) => responses.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
-      runs: pages((after) => background.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
+      conversations: paginate((after) => conversations.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
+      responses: paginate((after) => responses.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
+      runs: paginate((after) => background.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
     };
   }
 
-  const itemsOf = ({ id, region, workspace }: ConversationRecord | ResponseLink): AsyncIterable<readonly Item[]> =>
-    store.items.walk({ region, workspace, container: id }, PAGE);
-  const inputOf = ({ id, region, workspace }: ResponseLink): AsyncIterable<readonly Item[]> =>
-    store.items.walk({ region, workspace, container: id }, { ...PAGE, side: 'input' });
+  const readItems = ({ id, region, workspace }: ConversationRecord | ResponseSummary): AsyncIterable<readonly Item[]> =>
+    store.items.iteratePages({ region, workspace, container: id }, PAGE_BOUNDS);
+  const readInput = ({ id, region, workspace }: ResponseSummary): AsyncIterable<readonly Item[]> =>
+    store.items.iteratePages({ region, workspace, container: id }, { ...PAGE_BOUNDS, side: 'input' });
 
   return {
     async *read(selection) {
@@ -87,7 +89,7 @@ export function createConversationsOperator({ store, clock }: { store: Store; cl
       for await (const page of conversations) {
         for (const conversation of page) {
           yield [{ type: 'conversation', conversation }];
-          for await (const items of itemsOf(conversation)) {
+          for await (const items of readItems(conversation)) {
             yield items.map((item) => ({ type: 'item', conversation: conversation.id, item }));
           }
         }
@@ -97,16 +99,16 @@ export function createConversationsOperator({ store, clock }: { store: Store; cl
           const response = await store.responses.find(link, link.id);
           if (!response) continue;
           yield [{ type: 'response', response }];
-          for await (const items of inputOf(response)) {
+          for await (const items of readInput(response)) {
             yield items.map((item) => ({ type: 'input', response: link.id, item }));
           }
         }
       }
       for await (const page of runs) {
         for (const link of page) {
-          // Those with an answer are among the responses.
+          // A run that has an answer is among the responses.
           const run = await store.background.find(link, link.id);
-          if (run?.json !== undefined) yield [{ type: 'response', response: withoutAnswer(run, run.json) }];
+          if (run?.json !== undefined) yield [{ type: 'response', response: runToResponse(run, run.json) }];
         }
       }
     },
@@ -116,11 +118,11 @@ export function createConversationsOperator({ store, clock }: { store: Store; cl
       const running: string[] = [];
       let conversations = 0;
       let responses = 0;
-      // Conversations first: no answer begins in one that is gone.
+      // Conversations first: no new answer can start in an erased conversation.
       for await (const page of selected.conversations) {
         for (const record of page) {
-          const until = await store.conversations.turnUntil(record, record.id);
-          if (until !== undefined && until > clock.now()) running.push(record.id);
+          const turnUntil = await store.conversations.getTurnLeaseUntil(record, record.id);
+          if (turnUntil !== undefined && turnUntil > clock.now()) running.push(record.id);
           if (await removeConversation(store, record)) conversations += 1;
         }
       }
@@ -135,9 +137,9 @@ export function createConversationsOperator({ store, clock }: { store: Store; cl
   };
 }
 
-/** A response as it is told, of which no items are kept. */
-const withoutAnswer = (
-  { id, region, workspace, createdAt, conversation, previous }: RunLink,
+/** Presents a background run without an answer as a response record without items. */
+const runToResponse = (
+  { id, region, workspace, createdAt, conversation, previous }: BackgroundRunSummary,
   json: string,
 ): ResponseRecord => ({
   id,
@@ -151,8 +153,8 @@ const withoutAnswer = (
   json,
 });
 
-/** By key: what is removed while they are read makes no page miss anything. */
-async function* pages<T extends { readonly id: string }>(
+/** Reads pages by id, so that records removed during the iteration cause no gaps. */
+async function* paginate<T extends { readonly id: string }>(
   list: (after: string | undefined) => Promise<readonly T[]>,
 ): AsyncGenerator<readonly T[]> {
   let after: string | undefined;
@@ -164,10 +166,10 @@ async function* pages<T extends { readonly id: string }>(
   }
 }
 
-async function* once<T>(page: readonly T[]): AsyncGenerator<readonly T[]> {
+async function* yieldPage<T>(page: readonly T[]): AsyncGenerator<readonly T[]> {
   yield page;
 }
 
-async function* joined<T>(lists: readonly AsyncIterable<readonly T[]>[]): AsyncGenerator<readonly T[]> {
+async function* concatPages<T>(lists: readonly AsyncIterable<readonly T[]>[]): AsyncGenerator<readonly T[]> {
   for (const list of lists) yield* list;
 }

@@ -1,41 +1,44 @@
-import type { Place } from '../../store/conversations.ts';
+import type { TenantScope } from '../../store/tenant-scope.ts';
 import type { Store } from '../../store/store.ts';
 
-// One at a time, each in a transaction of its own, so that others wait for no more than that.
+// Each removal is a transaction of its own, so that other writers wait no longer than for one of them.
 
-interface Placed extends Place {
+interface ScopedId extends TenantScope {
   readonly id: string;
 }
 
-/** With its items. @returns whether it was there; where `unchangedBefore` says so, and was not changed since. */
+/**
+ * Removes a conversation with its items; with `unchangedBefore` (UTC ms) only if it was not changed since.
+ * @returns whether it was removed.
+ */
 export const removeConversation = (
   store: Store,
-  { id, region, workspace }: Placed,
+  { id, region, workspace }: ScopedId,
   { unchangedBefore }: { readonly unchangedBefore?: number } = {},
 ): Promise<boolean> =>
   store.transaction(async ({ conversations, items }) => {
-    const place = { region, workspace };
+    const scope = { region, workspace };
     const isRemoved =
       unchangedBefore === undefined
-        ? await conversations.remove(place, id)
-        : await conversations.removeUnchanged(place, id, unchangedBefore);
-    if (isRemoved) await items.clear({ ...place, container: id });
+        ? await conversations.remove(scope, id)
+        : await conversations.removeUnchanged(scope, id, unchangedBefore);
+    if (isRemoved) await items.clear({ ...scope, container: id });
     return isRemoved;
   });
 
 /**
- * With its items; those that its conversation keeps are that one's own. One that is still being made is made no further.
- * @returns whether it was there.
+ * Removes a response with its items and stops it if it is still running. Items that a conversation holds stay there.
+ * @returns whether it existed.
  */
-export const removeResponse = (store: Store, { id, region, workspace }: Placed): Promise<boolean> =>
+export const removeResponse = (store: Store, { id, region, workspace }: ScopedId): Promise<boolean> =>
   store.transaction(async ({ responses, items, background, responseEvents, jobs }) => {
-    const place = { region, workspace };
-    const isRun = await background.remove(place, id);
+    const scope = { region, workspace };
+    const isRun = await background.remove(scope, id);
     if (isRun) {
-      await responseEvents.clear([id]);
+      await responseEvents.removeAll([id]);
       await jobs.remove('response', id);
     }
-    const isRemoved = await responses.remove(place, id);
-    if (isRemoved) await items.clear({ ...place, container: id });
+    const isRemoved = await responses.remove(scope, id);
+    if (isRemoved) await items.clear({ ...scope, container: id });
     return isRemoved || isRun;
   });

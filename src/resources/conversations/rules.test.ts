@@ -5,7 +5,7 @@ import { checkItems, checkMetadata } from './rules.ts';
 const items = (count: number) => Array.from({ length: count }, (_, at) => ({ id: `msg_${at}`, json: '{}' }));
 const pairs = (count: number) => new Map(Array.from({ length: count }, (_, at) => [`key ${at}`, 'value']));
 
-test('twenty items are taken, one more is refused by name and number', () => {
+test('accepts 20 items and refuses 21 with the field and the number', () => {
   checkItems(items(20));
   assert.throws(() => checkItems(items(21)), {
     kind: 'invalid-request',
@@ -14,13 +14,13 @@ test('twenty items are taken, one more is refused by name and number', () => {
   });
 });
 
-test('metadata is taken up to its limits, which count characters and not halves of them', () => {
+test('accepts metadata up to its limits, which count code points', () => {
   checkMetadata(new Map());
   checkMetadata(pairs(16));
   checkMetadata(new Map([['🔑'.repeat(64), '🔑'.repeat(512)]]));
 });
 
-test('metadata beyond a limit is refused by pair and rule, without the value', () => {
+test('refuses metadata above a limit with the pair and the rule, without the value', () => {
   const refused = (metadata: ReadonlyMap<string, string>, param: string, message: string) =>
     assert.throws(() => checkMetadata(metadata), { kind: 'invalid-request', param, message });
   refused(pairs(17), 'metadata', 'metadata must have at most 16 pairs, got 17.');

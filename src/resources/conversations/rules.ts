@@ -14,7 +14,7 @@ export function checkItems(items: readonly Item[]): void {
   refuse('items', `must have at most ${CONVERSATION_ITEMS_MAX} items, got ${items.length}`);
 }
 
-/** @throws ServiceError `invalid-request` naming the pair and the rule; a value is never repeated. */
+/** @throws ServiceError `invalid-request` that names the pair and the rule but never the value. */
 export function checkMetadata(metadata: Metadata): void {
   if (metadata.size > METADATA_PAIRS_MAX) {
     refuse('metadata', `must have at most ${METADATA_PAIRS_MAX} pairs, got ${metadata.size}`);

@@ -1,24 +1,24 @@
 import type { Owner } from '../../core/context.ts';
-import { type Ids, systemIds } from '../../core/id.ts';
+import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
 import { ITEM_PAGE_BYTES_MAX } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ConversationRecord } from '../../store/conversations.ts';
-import type { Container } from '../../store/items.ts';
+import type { ItemContainer } from '../../store/items.ts';
 import type { Store } from '../../store/store.ts';
 import type { Conversation, Conversations } from './conversation.ts';
-import { noConversation, noItem, notInList } from './not-there.ts';
+import { throwConversationNotFound, throwItemNotFound, throwInvalidCursor } from './not-found.ts';
 import { removeConversation } from './remove.ts';
 import { checkItems, checkMetadata } from './rules.ts';
 
-export interface ConversationsNeeds {
+export interface ConversationsDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly ids?: Ids;
+  readonly ids?: IdGenerator;
 }
 
-export function createConversations({ store, clock, ids = systemIds }: ConversationsNeeds): Conversations {
+export function createConversations({ store, clock, ids = systemIdGenerator }: ConversationsDeps): Conversations {
   const find = async (owner: Owner, id: string): Promise<Conversation> =>
-    toConversation((await store.conversations.find(owner, id)) ?? noConversation(id));
+    toConversation((await store.conversations.find(owner, id)) ?? throwConversationNotFound(id));
 
   return {
     find,
@@ -26,7 +26,7 @@ export function createConversations({ store, clock, ids = systemIds }: Conversat
     async create({ region, workspace }, { items, metadata }) {
       checkItems(items);
       checkMetadata(metadata);
-      const id = ids.sortable('conv_');
+      const id = ids.createSortableId('conv_');
       const record = { id, region, workspace, createdAt: clock.now(), metadata };
       await store.transaction(async (tables) => {
         await tables.conversations.insert(record, { nextPosition: items.length });
@@ -38,43 +38,47 @@ export function createConversations({ store, clock, ids = systemIds }: Conversat
     async update(owner, id, metadata) {
       checkMetadata(metadata);
       const record = await store.conversations.setMetadata(owner, id, metadata, clock.now());
-      return toConversation(record ?? noConversation(id));
+      return toConversation(record ?? throwConversationNotFound(id));
     },
 
     async delete(owner, id) {
-      if (!(await removeConversation(store, { ...owner, id }))) noConversation(id);
+      if (!(await removeConversation(store, { ...owner, id }))) throwConversationNotFound(id);
     },
 
     async addItems(owner, id, items) {
       checkItems(items);
       await store.transaction(async (tables) => {
         const { first } =
-          (await tables.conversations.extend(owner, id, items.length, clock.now())) ?? noConversation(id);
-        await tables.items.insert(containerOf(owner, id), items, { position: first });
+          (await tables.conversations.extend(owner, id, items.length, clock.now())) ?? throwConversationNotFound(id);
+        await tables.items.insert(getContainer(owner, id), items, { position: first });
       });
     },
 
-    async listItems(owner, id, wish) {
+    async listItems(owner, id, query) {
       await find(owner, id);
-      const page = await store.items.page(containerOf(owner, id), { ...wish, bytesMax: ITEM_PAGE_BYTES_MAX });
-      return page ?? notInList(wish.after ?? '');
+      const page = await store.items.readPage(getContainer(owner, id), { ...query, bytesMax: ITEM_PAGE_BYTES_MAX });
+      return page ?? throwInvalidCursor(query.after ?? '');
     },
 
     async findItem(owner, id, item) {
       await find(owner, id);
-      return (await store.items.find(containerOf(owner, id), item)) ?? noItem(item, id);
+      return (await store.items.find(getContainer(owner, id), item)) ?? throwItemNotFound(item, id);
     },
 
     deleteItem: (owner, id, item) =>
       store.transaction(async ({ conversations, items }) => {
-        const { record } = (await conversations.extend(owner, id, 0, clock.now())) ?? noConversation(id);
-        if (!(await items.remove(containerOf(owner, id), item))) noItem(item, id);
+        const { record } = (await conversations.extend(owner, id, 0, clock.now())) ?? throwConversationNotFound(id);
+        if (!(await items.remove(getContainer(owner, id), item))) throwItemNotFound(item, id);
         return toConversation(record);
       }),
   };
 }
 
-const containerOf = ({ region, workspace }: Owner, container: string): Container => ({ region, workspace, container });
+const getContainer = ({ region, workspace }: Owner, container: string): ItemContainer => ({
+  region,
+  workspace,
+  container,
+});
 
 const toConversation = ({ id, createdAt, metadata }: ConversationRecord): Conversation => ({
   id,

@@ -10,111 +10,123 @@ import type {
   PtuCapacity,
 } from '../../core/deployment.ts';
 
-/** What is wanted of one: `capacity` of plans with engines of their own, `ptu` of reserved tokens, and never the other. */
-export interface CapacityWish {
-  /** A text is what stood in the place of a number, as it is told to its caller. */
+/** Requested capacity: `capacity` for plans with their own engines, or `ptu` for reserved tokens, never both. */
+export interface CapacityRequest {
+  /** A string is an invalid value, kept as sent for the error message. */
   readonly capacity?: number | string | undefined;
   readonly ptu?: PtuCapacity | undefined;
 }
 
-export interface DeploymentDraft extends CapacityWish, Partial<DeploymentLimits> {
-  /** As asked. */
+export interface DeploymentDraft extends CapacityRequest, Partial<DeploymentLimits> {
+  /** The model name that the client sent. */
   readonly modelName: string;
   readonly plan: DeploymentPlan;
   readonly spec: DeploymentSpec;
 }
 
-/** What a model that can be deployed is called in the catalogue. */
+/** The catalogue's name of a model that can be deployed. */
 export interface DeployableModel {
   readonly baseModel: string;
 }
 
-/** Undefined where there is no such model in the region, or none that can have an engine of its own. */
-export type DeployableModels = (name: string, region: RegionId) => DeployableModel | undefined;
+/** Returns undefined if the region has no such model, or the model cannot have an engine of its own. */
+export type FindDeployableModel = (name: string, region: RegionId) => DeployableModel | undefined;
 
-export interface DeploymentListWish {
+export interface DeploymentQuery {
   readonly status?: DeploymentStatus | undefined;
   readonly limit: number;
-  /** How many of the newest are passed over. */
+  /** Number of newest deployments to skip. */
   readonly skip: number;
 }
 
-/** A deployment as it was after an event. */
+/** A deployment in its state after an event. */
 export interface DeploymentChange {
   readonly record: DeploymentRecord;
   readonly event: DeploymentEvent;
 }
 
 /**
- * Deployments of one workspace in one region; anybody else's are not there. What was answered is on the disk, and the job
- * that brings it about with it.
+ * Deployments of one workspace in one region; an id of another workspace or region is not found. When the promise
+ * resolves, a change and the job that carries it out are durable.
  *
- * Every method that takes a name throws ServiceError `not-found` (`Model: <name> not found!`) where there is none of it.
+ * Every method that takes a name throws ServiceError `not-found` (`Model: <name> not found!`) if no deployment has it.
  */
 export interface Deployments {
   /**
-   * @throws ServiceError `not-found` for the model; `conflict` where the name is taken; `invalid-request` for a capacity,
-   *   and for one that its plan does not have; `count-quota`.
+   * @throws ServiceError `not-found` for the model; `conflict` if the name is taken; `invalid-request` for an invalid
+   *   capacity or one that the plan does not use; `count-quota`.
    */
   create(owner: Owner, draft: DeploymentDraft): Promise<DeploymentRecord>;
   find(owner: Owner, name: string): Promise<DeploymentRecord>;
-  /** The newest first; `total` is without the page. */
+  /** Lists the newest first; `total` counts all matching deployments. */
   list(
     owner: Owner,
-    wish: DeploymentListWish,
+    query: DeploymentQuery,
   ): Promise<{ readonly total: number; readonly deployments: readonly DeploymentRecord[] }>;
   /**
-   * Answers with what is wanted now; what is ready is still what was. Of two at once the later one counts, and both are
-   * events. @throws ServiceError as `create`; `not-found` also for one that is being deleted.
+   * Changes the requested capacity; the returned record still has the old ready capacity. Of concurrent calls the later
+   * one wins, and each is an event.
+   * @throws ServiceError as `create`; `not-found` also for a deployment that is being deleted.
    */
-  scale(owner: Owner, name: string, wish: CapacityWish): Promise<DeploymentRecord>;
-  /** What is not in `limits` stays; undefined there is no limit any more. @throws as `scale`. */
+  scale(owner: Owner, name: string, request: CapacityRequest): Promise<DeploymentRecord>;
+  /** Changes the given limits; a value of undefined removes the limit. @throws as `scale`. */
   throttle(owner: Owner, name: string, limits: Partial<DeploymentLimits>): Promise<DeploymentRecord>;
-  /** Again for one that is being deleted: of no effect. */
+  /** Starts the deletion. Has no effect on a deployment that is being deleted. */
   delete(owner: Owner, name: string): Promise<DeploymentRecord>;
-  /** The newest events, in the order in which they came. */
+  /** Returns the newest events in chronological order. */
   events(owner: Owner, name: string): Promise<readonly DeploymentEvent[]>;
   /**
-   * It as it is, then each change, until it is at rest or gone. A change that was made in this process is told at once, and
-   * any other one with the next look. Rejects with the signal's reason.
+   * Yields the current state, then each change, until the deployment is at rest or removed. Changes by this process
+   * appear at once, others at the next poll. Rejects with the signal's reason.
    */
   watch(owner: Owner, name: string, signal: AbortSignal): AsyncIterable<readonly DeploymentChange[]>;
 }
 
-interface StepWish {
-  /** What the step was made for: where another one is wanted by now, nothing happens. */
+interface StepInput {
+  /** The generation that the step was made for; the step has no effect on any other. */
   readonly generation: number;
-  /** For the owner: what went wrong, or what the machine does not hold. */
+  /** Explanation for the deployment's owner, e.g. the failure or a lack of memory. */
   readonly reason?: string;
 }
 
 /**
- * What is done to bring a deployment about. Each step is one transaction: it looks whether the generation that it was made
- * for is still the one that is wanted, and whether `states.ts` has the move; else it changes nothing and is undefined, and
- * whoever took it looks again. One that would change nothing is no event. Steps may be taken again.
+ * Steps that carry out a requested change. Each is one transaction, which checks that the requested generation has not
+ * changed and that `states.ts` allows the transition; otherwise it changes nothing and returns undefined, and the
+ * caller reads the deployment again. A step that would change nothing creates no event. Steps may be repeated.
  *
- * A job of kind `deployment`, with the id as its subject, is there whenever something is to be brought about. Whoever
- * handles it reads the deployment after the claim: `Tables.jobs.requeue` says why no wish is lost.
+ * A job of kind `deployment`, whose subject is the id, exists while a change is to be carried out. Its handler reads
+ * the deployment after it has claimed the job: `Tables.jobs.requeue` explains why no change is lost.
  */
-export interface DeploymentSteps {
-  /** Whose ever it is. */
+export interface DeploymentLifecycle {
+  /** Finds a deployment of any tenant. */
   find(id: string): Promise<DeploymentRecord | undefined>;
-  /** Somebody works at it: a new one of reserved tokens is `deploying` from here on; of no effect for others. */
-  begin(id: string, wish: StepWish): Promise<DeploymentRecord | undefined>;
-  /** So much of its capacity serves now. The status stays. */
-  ready(id: string, wish: StepWish & { readonly readyCapacity: number }): Promise<DeploymentRecord | undefined>;
-  /** What is wanted is there, or with a reason as much of it as there can be: `running`; `stopped` where nothing is wanted. */
-  reached(id: string, wish: StepWish & { readonly readyCapacity: number }): Promise<DeploymentRecord | undefined>;
-  /** No unit came up, and nobody tries any longer. Not for one that runs: that says what is ready, and why. */
-  fail(id: string, wish: StepWish & { readonly reason: string }): Promise<DeploymentRecord | undefined>;
-  /** Of one that is being deleted: nothing of it is left. The record and its events go. True where it is not there (any more). */
-  gone(id: string, wish: StepWish): Promise<boolean>;
+  /** Moves a new deployment with reserved tokens to `deploying`; has no effect on others. */
+  start(id: string, input: StepInput): Promise<DeploymentRecord | undefined>;
+  /** Records how much of the capacity serves requests. Keeps the status. */
+  reportReady(id: string, input: StepInput & { readonly readyCapacity: number }): Promise<DeploymentRecord | undefined>;
+  /**
+   * Completes the change: `running` with the requested capacity, or with less and a reason; `stopped` if the requested
+   * capacity is 0.
+   */
+  reportReached(
+    id: string,
+    input: StepInput & { readonly readyCapacity: number },
+  ): Promise<DeploymentRecord | undefined>;
+  /**
+   * Gives up because no unit started. Not for a running deployment: report its ready capacity with a reason instead.
+   */
+  fail(id: string, input: StepInput & { readonly reason: string }): Promise<DeploymentRecord | undefined>;
+  /**
+   * Removes a deployment that is being deleted, with its events.
+   * @returns true if the record does not exist any more.
+   */
+  finishDeletion(id: string, input: StepInput): Promise<boolean>;
 }
 
-/** Tells whoever shares the process that deployments changed: only the store tells what is so. */
-export interface DeploymentBell {
-  /** After the transaction, never inside it. */
-  ring(): void;
-  /** Returns what ends it. */
-  listen(hear: () => void): () => void;
+/** In-process signal that deployments have changed. The store remains the source of truth. */
+export interface DeploymentNotifier {
+  /** Call after the transaction has committed. */
+  notify(): void;
+  /** @returns a function that ends the subscription. */
+  subscribe(listener: () => void): () => void;
 }

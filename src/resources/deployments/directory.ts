@@ -1,99 +1,106 @@
 import type { DeploymentRecord } from '../../core/deployment.ts';
-import { DEPLOYMENT_PICTURE_MS } from '../../core/limits.ts';
+import { DEPLOYMENT_SNAPSHOT_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
+import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
 import type { Store } from '../../store/store.ts';
 
-interface Place {
+interface DeploymentScope {
   readonly region: string;
   readonly workspace: string;
 }
 
 /**
- * All deployments as this process knows them, so that a call finds one without asking the store. A change that is made here
- * is known when it is answered, any other one with the next look.
+ * Snapshot of all deployments in this process, so that a request finds one without a query. It contains this process's
+ * changes when their call returns, and others after the next poll.
  */
 export interface DeploymentDirectory {
-  find(place: Place, name: string): DeploymentRecord | undefined;
-  /** In the order of their making. */
-  list(place: Place): readonly DeploymentRecord[];
+  find(scope: DeploymentScope, name: string): DeploymentRecord | undefined;
+  /** Lists in order of creation. */
+  list(scope: DeploymentScope): readonly DeploymentRecord[];
   /**
-   * Reads what was written before this call, if it is not known yet. Does not reject: where the store does not answer, what
-   * was known goes on to be known, and the next look tries again.
+   * Reads all changes that were stored before this call. Never rejects: if the store fails, the old snapshot stays and
+   * the next poll retries.
    */
   refresh(): Promise<void>;
-  /** Hears of each one that is there no longer. */
-  whenGone(hear: (record: DeploymentRecord) => void): void;
+  /** Calls the listener for each removed deployment. */
+  onRemoved(listener: (record: DeploymentRecord) => void): void;
   close(): Promise<void>;
 }
 
-export interface DirectoryNeeds {
-  readonly store: { readonly deployments: Pick<Store['deployments'], 'changes' | 'listAll'> };
+export interface DeploymentDirectoryDeps {
+  readonly store: { readonly deployments: Pick<Store['deployments'], 'countChanges' | 'listAll'> };
   readonly log: Pick<Log, 'error'>;
-  readonly every?: Every;
+  readonly startInterval?: StartInterval;
 }
 
-export function createDeploymentDirectory({ store, log, every = systemEvery }: DirectoryNeeds): DeploymentDirectory {
+export function createDeploymentDirectory({
+  store,
+  log,
+  startInterval = startSystemInterval,
+}: DeploymentDirectoryDeps): DeploymentDirectory {
   const listeners: ((record: DeploymentRecord) => void)[] = [];
-  /** By place, then by name. */
-  let known = new Map<string, Map<string, DeploymentRecord>>();
+  /** By region and workspace, then by name. */
+  let recordsByScope = new Map<string, Map<string, DeploymentRecord>>();
   let records: readonly DeploymentRecord[] = [];
-  /** Of the store, when these were read; none before the first reading. */
-  let changes = -1;
+  /** The store's change counter when `records` was read; -1 before the first read. */
+  let lastChangeCount = -1;
   let isFailing = false;
-  let reading: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
+  let currentRead: Promise<void> | undefined;
+  let nextRead: Promise<void> | undefined;
 
   const read = async (): Promise<void> => {
     try {
-      // First the count: what is changed between the two is read again with the next look.
-      const counted = await store.deployments.changes();
+      // Read the counter first: a change between the two reads causes another read at the next poll.
+      const changeCount = await store.deployments.countChanges();
       isFailing = false;
-      if (counted === changes) return;
+      if (changeCount === lastChangeCount) return;
       const before = records;
       records = await store.deployments.listAll();
-      changes = counted;
-      known = new Map();
+      lastChangeCount = changeCount;
+      recordsByScope = new Map();
       for (const record of records) {
-        const place = keyOf(record);
-        const named = known.get(place) ?? new Map<string, DeploymentRecord>();
-        known.set(place, named.set(record.name, record));
+        const scope = scopeToKey(record);
+        const byName = recordsByScope.get(scope) ?? new Map<string, DeploymentRecord>();
+        recordsByScope.set(scope, byName.set(record.name, record));
       }
-      const there = new Set(records.map(({ id }) => id));
-      for (const record of before) if (!there.has(record.id)) for (const hear of listeners) hear(record);
+      const currentIds = new Set(records.map(({ id }) => id));
+      for (const record of before) if (!currentIds.has(record.id)) for (const listener of listeners) listener(record);
     } catch (error) {
-      if (!isFailing) log.error('deployments cannot be read: calls go by what was known of them', { error });
+      if (!isFailing) log.error('deployments cannot be read; the last snapshot stays in use', { error });
       isFailing = true;
     }
   };
 
-  /** One at a time; who comes while one runs has the next, as that one may have begun before the change. */
+  /**
+   * One read at a time. A call during a read waits for the next one, because the current one may have missed its
+   * change.
+   */
   const refresh = (): Promise<void> => {
-    if (!reading) {
-      reading = read().finally(() => (reading = undefined));
-      return reading;
+    if (!currentRead) {
+      currentRead = read().finally(() => (currentRead = undefined));
+      return currentRead;
     }
-    next ??= reading.then(() => {
-      next = undefined;
+    nextRead ??= currentRead.then(() => {
+      nextRead = undefined;
       return refresh();
     });
-    return next;
+    return nextRead;
   };
 
-  const stop = every(DEPLOYMENT_PICTURE_MS, () => {
-    if (!reading) void refresh();
+  const stop = startInterval(DEPLOYMENT_SNAPSHOT_MS, () => {
+    if (!currentRead) void refresh();
   });
 
   return {
-    find: (place, name) => known.get(keyOf(place))?.get(name),
-    list: (place) => [...(known.get(keyOf(place))?.values() ?? [])],
+    find: (scope, name) => recordsByScope.get(scopeToKey(scope))?.get(name),
+    list: (scope) => [...(recordsByScope.get(scopeToKey(scope))?.values() ?? [])],
     refresh,
-    whenGone: (hear) => void listeners.push(hear),
+    onRemoved: (listener) => void listeners.push(listener),
     async close() {
       stop();
-      await (next ?? reading);
+      await (nextRead ?? currentRead);
     },
   };
 }
 
-const keyOf = ({ region, workspace }: Place): string => `${region}/${workspace}`;
+const scopeToKey = ({ region, workspace }: DeploymentScope): string => `${region}/${workspace}`;

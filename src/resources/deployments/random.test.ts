@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { sqliteDialect } from '../../store/dialects/sqlite.ts';
+import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore } from '../../store/store.ts';
 import { ServiceError } from '../../core/error.ts';
-import { createDeploymentRoom, draft, OWNER } from './__fixtures__/deployment-room.ts';
-import { nextStatus } from './states.ts';
+import { createTestDeployments, createDraft, OWNER } from './__fixtures__/test-deployments.ts';
+import { findNextStatus } from './states.ts';
 
 const PTU = { inputTpm: 5, outputTpm: 5, thinkingOutputTpm: 5 };
 
 const suffix = fc.constantFrom('a', 'b');
 const capacity = fc.integer({ min: 0, max: 3 });
-/** Steps are taken for what is wanted, or for what was or will be. */
+/** Offset to the current generation: steps may be late or early. */
 const late = fc.constantFrom(0, 0, 0, 0, -1, 1);
 const ready = fc.integer({ min: 0, max: 3 });
 
@@ -20,7 +20,13 @@ const action = fc.oneof(
   fc.record({ type: fc.constant('scale' as const), suffix, capacity }),
   fc.record({ type: fc.constantFrom('throttle' as const, 'delete' as const), suffix }),
   fc.record({
-    type: fc.constantFrom('begin' as const, 'ready' as const, 'reached' as const, 'fail' as const, 'gone' as const),
+    type: fc.constantFrom(
+      'start' as const,
+      'reportReady' as const,
+      'reportReached' as const,
+      'fail' as const,
+      'finishDeletion' as const,
+    ),
     suffix,
     late,
     ready,
@@ -29,13 +35,13 @@ const action = fc.oneof(
 
 type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;
 
-test('whatever its owners and the reconciler do, it moves as the table says, and a name is of one', async () => {
+test('follows the state table and keeps names unique for random actions of owners and the reconciler', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(action, { minLength: 1, maxLength: 3 }), { maxLength: 25 }), async (rounds) => {
-      const store = await openStore({ dialect: sqliteDialect({ file: ':memory:' }) });
+      const store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
       try {
-        const room = createDeploymentRoom(store);
-        const { deployments, steps } = room;
+        const testDeployments = createTestDeployments(store);
+        const { deployments, lifecycle } = testDeployments;
         const take = async (each: Action): Promise<unknown> => {
           const name = `svc-plus-${each.suffix}`;
           switch (each.type) {
@@ -44,7 +50,7 @@ test('whatever its owners and the reconciler do, it moves as the table says, and
               const wanted = each.isPtu
                 ? ({ plan: 'ptu', capacity: undefined, ptu: PTU } as const)
                 : { capacity: each.capacity };
-              return await deployments.create(OWNER, draft({ spec, ...wanted }));
+              return await deployments.create(OWNER, createDraft({ spec, ...wanted }));
             }
             case 'scale': {
               const { plan } = await deployments.find(OWNER, name);
@@ -56,14 +62,14 @@ test('whatever its owners and the reconciler do, it moves as the table says, and
               return await deployments.delete(OWNER, name);
             default: {
               const { id, generation, capacity: wanted } = await deployments.find(OWNER, name);
-              const wish = { generation: generation + each.late, reason: each.type === 'fail' ? 'why' : '' };
+              const input = { generation: generation + each.late, reason: each.type === 'fail' ? 'why' : '' };
               const readyCapacity = Math.min(each.ready, wanted);
-              return await steps[each.type](id, { ...wish, readyCapacity });
+              return await lifecycle[each.type](id, { ...input, readyCapacity });
             }
           }
         };
         for (const round of rounds) {
-          // Of what is done at once, any order will do.
+          // Concurrent actions may run in any order.
           const results = await Promise.allSettled(round.map(take));
           for (const result of results) {
             if (result.status === 'fulfilled') continue;
@@ -75,21 +81,21 @@ test('whatever its owners and the reconciler do, it moves as the table says, and
           for (const record of all) {
             const events = await deployments.events(OWNER, record.name);
             const [first, ...rest] = events;
-            assert.deepEqual([first?.move, first?.to], ['create', 'pending']);
+            assert.deepEqual([first?.transition, first?.to], ['create', 'pending']);
             let before = first ?? assert.fail();
             for (const event of rest) {
               assert.equal(event.from, before.to);
               assert.notEqual(event.reason, '');
-              assert.notEqual(event.move, 'create');
-              if (event.move !== 'create') assert.equal(event.to, nextStatus(before.to, event.move));
-              const isOwners = event.move === 'scale' || event.move === 'delete';
+              assert.notEqual(event.transition, 'create');
+              if (event.transition !== 'create') assert.equal(event.to, findNextStatus(before.to, event.transition));
+              const isOwners = event.transition === 'scale' || event.transition === 'delete';
               assert.equal(event.generation, before.generation + (isOwners ? 1 : 0));
               before = event;
             }
             assert.equal(record.status, before.to);
             assert.equal(record.generation, before.generation);
-            assert.ok(record.reached <= record.generation);
-            // What is not brought about yet has a job that is not over.
+            assert.ok(record.appliedGeneration <= record.generation);
+            // A change that is not carried out yet has a waiting job.
             const job = await store.jobs.findBySubject('deployment', record.id);
             assert.equal(job?.state, 'waiting');
           }

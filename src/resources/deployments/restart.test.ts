@@ -1,72 +1,79 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { sqliteDialect } from '../../store/dialects/sqlite.ts';
+import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
-import { createDeploymentRoom, draft, OWNER } from './__fixtures__/deployment-room.ts';
+import { createTestDeployments, createDraft, OWNER } from './__fixtures__/test-deployments.ts';
 import { restartDeployments } from './restart.ts';
 
 const PTU = { inputTpm: 10, outputTpm: 10, thinkingOutputTpm: 10 };
 
-describe('a start of the process that keeps the engines', () => {
+describe('restartDeployments', () => {
   let store: Store;
-  let room: ReturnType<typeof createDeploymentRoom>;
+  let testDeployments: ReturnType<typeof createTestDeployments>;
   beforeEach(async () => {
-    store = await openStore({ dialect: sqliteDialect({ file: ':memory:' }) });
-    room = createDeploymentRoom(store);
+    store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+    testDeployments = createTestDeployments(store);
   });
   afterEach(() => store.close());
 
-  const make = async (suffix: string, change = {}, ready?: number): Promise<string> => {
-    const { id, name, generation } = await room.deployments.create(
+  const createDeployment = async (suffix: string, change = {}, ready?: number): Promise<string> => {
+    const { id, name, generation } = await testDeployments.deployments.create(
       OWNER,
-      draft({ capacity: 2, spec: { suffix }, ...change }),
+      createDraft({ capacity: 2, spec: { suffix }, ...change }),
     );
-    if (ready !== undefined) await room.steps.reached(id, { generation, readyCapacity: ready });
+    if (ready !== undefined) await testDeployments.lifecycle.reportReached(id, { generation, readyCapacity: ready });
     const { id: job, dueAt = 0 } = (await store.jobs.findBySubject('deployment', id)) ?? assert.fail();
-    // As a worker leaves it when all is done.
+    // The state that a worker leaves after it finished the job.
     const leaseOwner = 'earlier';
     await store.jobs.claim({ leaseOwner, now: dueAt, leaseUntil: dueAt + 1_000, kinds: ['deployment'] });
-    assert.ok(await store.jobs.end(job, { leaseOwner, state: 'done', at: dueAt }));
+    assert.ok(await store.jobs.finish(job, { leaseOwner, state: 'done', at: dueAt }));
     return name;
   };
-  const told = async (name: string) => {
-    const { id, status, readyCapacity } = await room.deployments.find(OWNER, name);
+  const describeState = async (name: string) => {
+    const { id, status, readyCapacity } = await testDeployments.deployments.find(OWNER, name);
     const job = await store.jobs.findBySubject('deployment', id);
     return `${status} ${readyCapacity} ${job?.state}`;
   };
-  const restart = () => restartDeployments({ change: room.change, clock: room.clock });
+  const restart = () => restartDeployments({ transact: testDeployments.transact, clock: testDeployments.clock });
 
-  test('finds nothing that serves, says so, and has what is wanted brought about', async () => {
-    const running = await make('run', {}, 2);
-    const pending = await make('new');
-    assert.equal(await told(running), 'running 2 done');
+  test('resets the ready capacity with an event and enqueues jobs', async () => {
+    const running = await createDeployment('run', {}, 2);
+    const pending = await createDeployment('new');
+    assert.equal(await describeState(running), 'running 2 done');
     await restart();
-    assert.equal(await told(running), 'running 0 waiting');
-    assert.equal((await room.deployments.events(OWNER, running)).at(-1)?.reason, 'The service was started again.');
-    assert.equal(await told(pending), 'pending 0 waiting');
-    const events = (await room.deployments.events(OWNER, running)).length;
+    assert.equal(await describeState(running), 'running 0 waiting');
+    assert.equal(
+      (await testDeployments.deployments.events(OWNER, running)).at(-1)?.reason,
+      'The service was restarted.',
+    );
+    assert.equal(await describeState(pending), 'pending 0 waiting');
+    const events = (await testDeployments.deployments.events(OWNER, running)).length;
     await restart();
-    assert.equal((await room.deployments.events(OWNER, running)).length, events, 'it is told once');
+    assert.equal(
+      (await testDeployments.deployments.events(OWNER, running)).length,
+      events,
+      'a second restart adds no event',
+    );
   });
 
-  test('lets those rest that want nothing, have given up, or have no engine of their own', async () => {
-    const stopped = await make('stop', { capacity: 0 }, 0);
-    const failed = await make('fail');
-    const { id, generation } = await room.deployments.find(OWNER, failed);
-    await room.steps.fail(id, { generation, reason: 'no' });
-    const reserved = await make('ptu', { plan: 'ptu', capacity: undefined, ptu: PTU }, 1);
+  test('skips deployments that are stopped, failed, or have reserved tokens', async () => {
+    const stopped = await createDeployment('stop', { capacity: 0 }, 0);
+    const failed = await createDeployment('fail');
+    const { id, generation } = await testDeployments.deployments.find(OWNER, failed);
+    await testDeployments.lifecycle.fail(id, { generation, reason: 'no' });
+    const reserved = await createDeployment('ptu', { plan: 'ptu', capacity: undefined, ptu: PTU }, 1);
     await restart();
-    assert.deepEqual(await Promise.all([stopped, failed, reserved].map(told)), [
+    assert.deepEqual(await Promise.all([stopped, failed, reserved].map(describeState)), [
       'stopped 0 done',
       'failed 0 done',
       'running 1 done',
     ]);
   });
 
-  test('goes on with what was to go', async () => {
-    const name = await make('gone', {}, 2);
-    await room.deployments.delete(OWNER, name);
+  test('continues an interrupted deletion', async () => {
+    const name = await createDeployment('gone', {}, 2);
+    await testDeployments.deployments.delete(OWNER, name);
     await restart();
-    assert.equal(await told(name), 'deleting 0 waiting');
+    assert.equal(await describeState(name), 'deleting 0 waiting');
   });
 });

@@ -1,30 +1,35 @@
-import { type Ids, systemIds } from '../../core/id.ts';
+import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { newJob } from '../jobs/new-job.ts';
-import type { ChangeDeployments } from './changes.ts';
+import { createJob } from '../jobs/create-job.ts';
+import type { RunDeploymentTransaction } from './deployment-transaction.ts';
 
-export interface RestartNeeds {
-  readonly change: ChangeDeployments;
+export interface RestartDeps {
+  readonly transact: RunDeploymentTransaction;
   readonly clock: Clock;
-  readonly ids?: Ids;
+  readonly ids?: IdGenerator;
 }
 
 /**
- * After a start of the process that keeps the engines: those of earlier ones have ended with theirs. So nothing serves, and
- * whatever is wanted is to be brought about once more; whatever was begun goes on. One transaction.
+ * Resets deployments after a start of the process that runs the engines, because the engines of its predecessor are
+ * gone: sets their ready capacity to 0 and enqueues jobs that start them again or finish interrupted changes. One
+ * transaction.
  */
-export async function restartDeployments({ change, clock, ids = systemIds }: RestartNeeds): Promise<void> {
-  await change(async ({ tables, move }) => {
+export async function restartDeployments({ transact, clock, ids = systemIdGenerator }: RestartDeps): Promise<void> {
+  await transact(async ({ tables, applyTransition }) => {
     for (const record of await tables.deployments.listAll()) {
       const { id, generation, region, workspace, modifier, plan, status } = record;
       if (status === 'failed' || status === 'stopped') continue;
-      // What is reserved has no engine of its own.
+      // Reserved tokens have no engine of their own.
       if (plan === 'ptu' && status === 'running') continue;
       if (plan !== 'ptu' && record.readyCapacity > 0)
-        await move(record, { move: 'ready', reason: 'The service was started again.', change: { readyCapacity: 0 } });
+        await applyTransition(record, {
+          transition: 'ready',
+          reason: 'The service was restarted.',
+          changes: { readyCapacity: 0 },
+        });
       const owner = { region, workspace, keyId: modifier };
       await tables.jobs.requeue(
-        newJob({ kind: 'deployment', subject: id, owner, payload: { generation } }, { ids, clock }),
+        createJob({ kind: 'deployment', subject: id, owner, payload: { generation } }, { ids, clock }),
       );
     }
   });

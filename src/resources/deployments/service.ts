@@ -1,64 +1,64 @@
 import type { Owner } from '../../core/context.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
-import { type Ids, systemIds } from '../../core/id.ts';
-import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENT_NAME_TRIES, DEPLOYMENTS_MAX } from '../../core/limits.ts';
+import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
+import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENT_NAME_ATTEMPTS_MAX, DEPLOYMENTS_MAX } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
+import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
 import type { Store, Tables } from '../../store/store.ts';
-import type { JobBell } from '../jobs/job-bell.ts';
-import { newJob } from '../jobs/new-job.ts';
-import type { Change, ChangeDeployments } from './changes.ts';
-import type { DeployableModels, DeploymentBell, DeploymentDraft, Deployments } from './deployment.ts';
+import type { JobNotifier } from '../jobs/job-notifier.ts';
+import { createJob } from '../jobs/create-job.ts';
+import type { DeploymentTransaction, RunDeploymentTransaction } from './deployment-transaction.ts';
+import type { FindDeployableModel, DeploymentNotifier, DeploymentDraft, Deployments } from './deployment.ts';
 import {
-  BASE_CAPACITY,
-  canBeNamed,
+  CAPACITY_UNIT,
+  isDeployableName,
   checkSuffix,
-  nameTaken,
-  notThere,
-  tellLimits,
-  tellWanted,
-  wantedOf,
+  nameTakenError,
+  throwModelNotFound,
+  describeLimits,
+  describeCapacity,
+  parseTargetCapacity,
 } from './rules.ts';
-import { nextStatus } from './states.ts';
+import { findNextStatus } from './states.ts';
 import { watchDeployment } from './watch.ts';
 
-export interface DeploymentsNeeds {
+export interface DeploymentsDeps {
   readonly store: Store;
-  readonly change: ChangeDeployments;
+  readonly transact: RunDeploymentTransaction;
   readonly clock: Clock;
-  readonly deployableModel: DeployableModels;
-  /** Of one deployment. */
+  readonly findDeployableModel: FindDeployableModel;
+  /** Limit for one deployment. */
   readonly capacityMax: number;
-  readonly bell: Pick<DeploymentBell, 'listen'>;
-  /** Tells the worker of this process that a job is due. */
-  readonly jobBell: Pick<JobBell, 'ring'>;
-  readonly ids?: Ids;
-  readonly every?: Every;
+  readonly notifier: Pick<DeploymentNotifier, 'subscribe'>;
+  /** Notifies this process's worker that a job is due. */
+  readonly jobNotifier: Pick<JobNotifier, 'notify'>;
+  readonly ids?: IdGenerator;
+  readonly startInterval?: StartInterval;
 }
 
-export function createDeployments(needs: DeploymentsNeeds): Deployments {
-  const { store, change, clock, deployableModel, capacityMax, bell, jobBell } = needs;
-  const { ids = systemIds, every = systemEvery } = needs;
+export function createDeployments(deps: DeploymentsDeps): Deployments {
+  const { store, transact, clock, findDeployableModel, capacityMax, notifier, jobNotifier } = deps;
+  const { ids = systemIdGenerator, startInterval = startSystemInterval } = deps;
 
   const find = async (owner: Owner, name: string): Promise<DeploymentRecord> =>
-    (await store.deployments.find(owner, name)) ?? notThere(name);
+    (await store.deployments.find(owner, name)) ?? throwModelNotFound(name);
 
-  /** In the transaction that writes what is wanted: there is never one without the other. */
+  /** Enqueues the job that carries out a change, in the transaction that stores the change. */
   const requeue = ({ jobs }: Tables, owner: Owner, { id, generation }: DeploymentRecord): Promise<void> =>
-    jobs.requeue(newJob({ kind: 'deployment', subject: id, owner, payload: { generation } }, { ids, clock }));
+    jobs.requeue(createJob({ kind: 'deployment', subject: id, owner, payload: { generation } }, { ids, clock }));
 
-  /** Decided by what the deployment is at that moment, and by nothing that was read before. */
-  const changeOne = async (
+  /** Changes a deployment based on its state inside the transaction. */
+  const changeDeployment = async (
     owner: Owner,
     name: string,
-    wanted: 'scale' | 'throttle' | 'delete',
-    work: (change: Change, before: DeploymentRecord) => Promise<DeploymentRecord | undefined>,
+    transition: 'scale' | 'throttle' | 'delete',
+    work: (transaction: DeploymentTransaction, before: DeploymentRecord) => Promise<DeploymentRecord | undefined>,
   ): Promise<DeploymentRecord> =>
-    change(async (within) => {
-      const before = await within.tables.deployments.find(owner, name);
-      if (!before || nextStatus(before.status, wanted) === undefined) return notThere(name);
-      return (await work(within, before)) ?? notThere(name);
+    transact(async (transaction) => {
+      const before = await transaction.tables.deployments.find(owner, name);
+      if (!before || findNextStatus(before.status, transition) === undefined) return throwModelNotFound(name);
+      return (await work(transaction, before)) ?? throwModelNotFound(name);
     });
 
   return {
@@ -67,43 +67,43 @@ export function createDeployments(needs: DeploymentsNeeds): Deployments {
     async create(owner, draft) {
       const { modelName, plan, spec } = draft;
       if (spec.suffix !== undefined) checkSuffix(spec.suffix);
-      const model = canBeNamed(modelName) ? deployableModel(modelName, owner.region) : undefined;
-      if (!model) return notThere(modelName);
-      const wanted = wantedOf(draft, { plan, baseCapacity: BASE_CAPACITY, capacityMax });
+      const model = isDeployableName(modelName) ? findDeployableModel(modelName, owner.region) : undefined;
+      if (!model) return throwModelNotFound(modelName);
+      const target = parseTargetCapacity(draft, { plan, baseCapacity: CAPACITY_UNIT, capacityMax });
       const { region, workspace, keyId } = owner;
       const now = clock.now();
       const record: Omit<DeploymentRecord, 'name'> = {
-        id: ids.sortable('dep_'),
+        id: ids.createSortableId('dep_'),
         region,
         workspace,
         modelName,
         baseModel: model.baseModel,
         plan,
-        baseCapacity: BASE_CAPACITY,
-        ...wanted,
+        baseCapacity: CAPACITY_UNIT,
+        ...target,
         readyCapacity: 0,
         rpmLimit: draft.rpmLimit,
         tpmLimit: draft.tpmLimit,
         status: 'pending',
         generation: 1,
-        reached: 0,
+        appliedGeneration: 0,
         spec,
         creator: keyId,
         modifier: keyId,
         createdAt: now,
         modifiedAt: now,
       };
-      const created = await change(async ({ tables, create }) => {
+      const created = await transact(async ({ tables, create }) => {
         checkCount(await tables.deployments.count(owner));
-        for (const name of namesFor(draft, ids)) {
-          const named = { ...record, name };
-          if (!(await create(named, tellWanted(wanted)))) continue;
-          await requeue(tables, owner, named);
-          return named;
+        for (const name of listCandidateNames(draft, ids)) {
+          const withName = { ...record, name };
+          if (!(await create(withName, describeCapacity(target)))) continue;
+          await requeue(tables, owner, withName);
+          return withName;
         }
-        throw nameTaken(spec.suffix === undefined ? modelName : `${modelName}-${spec.suffix}`);
+        throw nameTakenError(spec.suffix === undefined ? modelName : `${modelName}-${spec.suffix}`);
       });
-      jobBell.ring('due');
+      jobNotifier.notify('due');
       return created;
     },
 
@@ -115,36 +115,51 @@ export function createDeployments(needs: DeploymentsNeeds): Deployments {
       return { total, deployments };
     },
 
-    async scale(owner, name, wish) {
-      const scaled = await changeOne(owner, name, 'scale', async ({ tables, move }, before) => {
+    async scale(owner, name, request) {
+      const scaled = await changeDeployment(owner, name, 'scale', async ({ tables, applyTransition }, before) => {
         const { keyId } = owner;
-        const wanted = wantedOf(wish, { ...before, capacityMax });
-        const reason = `${tellWanted(wanted)}, after ${tellWanted(before)}`;
+        const target = parseTargetCapacity(request, { ...before, capacityMax });
+        const reason = `${describeCapacity(target)}, after ${describeCapacity(before)}`;
         const generation = before.generation + 1;
         await requeue(tables, owner, { ...before, generation });
-        return await move(before, { move: 'scale', reason, keyId, change: { ...wanted, generation, modifier: keyId } });
+        return await applyTransition(before, {
+          transition: 'scale',
+          reason,
+          keyId,
+          changes: { ...target, generation, modifier: keyId },
+        });
       });
-      jobBell.ring('due');
+      jobNotifier.notify('due');
       return scaled;
     },
 
     throttle: (owner, name, limits) =>
-      changeOne(owner, name, 'throttle', ({ move }, before) => {
+      changeDeployment(owner, name, 'throttle', ({ applyTransition }, before) => {
         const { keyId } = owner;
         const { rpmLimit, tpmLimit } = { ...before, ...limits };
-        const reason = tellLimits({ rpmLimit, tpmLimit });
-        return move(before, { move: 'throttle', reason, keyId, change: { rpmLimit, tpmLimit, modifier: keyId } });
+        const reason = describeLimits({ rpmLimit, tpmLimit });
+        return applyTransition(before, {
+          transition: 'throttle',
+          reason,
+          keyId,
+          changes: { rpmLimit, tpmLimit, modifier: keyId },
+        });
       }),
 
     async delete(owner, name) {
-      const deleted = await changeOne(owner, name, 'delete', async ({ tables, move }, before) => {
+      const deleted = await changeDeployment(owner, name, 'delete', async ({ tables, applyTransition }, before) => {
         const { keyId } = owner;
         const generation = before.status === 'deleting' ? before.generation : before.generation + 1;
         await requeue(tables, owner, { ...before, generation });
         if (before.status === 'deleting') return before;
-        return await move(before, { move: 'delete', reason: '', keyId, change: { generation, modifier: keyId } });
+        return await applyTransition(before, {
+          transition: 'delete',
+          reason: '',
+          keyId,
+          changes: { generation, modifier: keyId },
+        });
       });
-      jobBell.ring('due');
+      jobNotifier.notify('due');
       return deleted;
     },
 
@@ -153,17 +168,27 @@ export function createDeployments(needs: DeploymentsNeeds): Deployments {
       return await store.deployments.listEvents(id, { after: 0, limit: DEPLOYMENT_EVENTS_MAX });
     },
 
-    watch: (owner, name, signal) => watchDeployment({ store, bell, every }, () => find(owner, name), signal),
+    watch: (owner, name, signal) =>
+      watchDeployment({ store, notifier, startInterval }, () => find(owner, name), signal),
   };
 }
 
 function checkCount(count: number): void {
   if (count < DEPLOYMENTS_MAX) return;
-  throw new ServiceError('count-quota', `There are ${count} deployments, and there can be ${DEPLOYMENTS_MAX}.`);
+  throw new ServiceError(
+    'count-quota',
+    `The workspace has ${count} deployments; the limit is ${DEPLOYMENTS_MAX}. Delete one first.`,
+  );
 }
 
-/** wire.md E8.1: with its suffix, or with 8 hexadecimal digits that nobody has yet. */
-function namesFor({ modelName, spec: { suffix } }: DeploymentDraft, ids: Ids): readonly string[] {
+/**
+ * Returns names to try: with the suffix, or with 8 random hexadecimal digits
+ * (docs/wire/dashscope-native.md#deployments).
+ */
+function listCandidateNames({ modelName, spec: { suffix } }: DeploymentDraft, ids: IdGenerator): readonly string[] {
   if (suffix !== undefined) return [`${modelName}-${suffix}`];
-  return Array.from({ length: DEPLOYMENT_NAME_TRIES }, () => `${modelName}-${ids.sortable('').slice(-8)}`);
+  return Array.from(
+    { length: DEPLOYMENT_NAME_ATTEMPTS_MAX },
+    () => `${modelName}-${ids.createSortableId('').slice(-8)}`,
+  );
 }

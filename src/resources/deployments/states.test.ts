@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { DEPLOYMENT_STATUSES } from '../../core/deployment.ts';
-import { isAtRest, nextStatus } from './states.ts';
+import { isAtRest, findNextStatus } from './states.ts';
 
 const OWNERS = ['scale', 'throttle', 'delete'] as const;
 const STEPS = ['begin', 'ready', 'reach', 'stop', 'fail', 'go'] as const;
 const MOVES = [...OWNERS, ...STEPS];
 
-test('the table of the documentation is the machine', () => {
+test('the documented table matches the state machine', () => {
   const page = readFileSync(new URL('../../../docs/deployments.md', import.meta.url), 'utf8');
   const rows = page
     .split('\n')
@@ -22,27 +22,31 @@ test('the table of the documentation is the machine', () => {
   const drawn = (name: string) => rows.find((row) => row.length === MOVES.length + 1 && row[0] === name)?.slice(1);
   assert.deepEqual(drawn('from'), MOVES);
   for (const status of DEPLOYMENT_STATUSES) {
-    const cells = MOVES.map((move) => nextStatus(status, move)?.toUpperCase() ?? '–');
+    const cells = MOVES.map((move) => findNextStatus(status, move)?.toUpperCase() ?? '–');
     assert.deepEqual(drawn(status.toUpperCase()), cells, status);
   }
 });
 
-test('its owner may scale, limit and delete it at any time, until it is being deleted', () => {
+test('the owner may scale, throttle and delete in every state except deleting', () => {
   for (const status of DEPLOYMENT_STATUSES) {
     const isEnding = status === 'deleting';
-    assert.equal(nextStatus(status, 'scale'), isEnding ? undefined : 'updating');
-    assert.equal(nextStatus(status, 'throttle'), isEnding ? undefined : status);
-    assert.equal(nextStatus(status, 'delete'), 'deleting');
+    assert.equal(findNextStatus(status, 'scale'), isEnding ? undefined : 'updating');
+    assert.equal(findNextStatus(status, 'throttle'), isEnding ? undefined : status);
+    assert.equal(findNextStatus(status, 'delete'), 'deleting');
   }
 });
 
-test('it is gone only after it was deleted, and by nothing else', () => {
+test('a deployment is removed only after its deletion', () => {
   for (const status of DEPLOYMENT_STATUSES)
     for (const move of MOVES)
-      assert.equal(nextStatus(status, move) === 'gone', status === 'deleting' && move === 'go', `${status} ${move}`);
+      assert.equal(
+        findNextStatus(status, move) === 'gone',
+        status === 'deleting' && move === 'go',
+        `${status} ${move}`,
+      );
 });
 
-test('one that is at rest is moved on by no step', () => {
+test('no step of the service changes the status of a deployment at rest', () => {
   for (const status of DEPLOYMENT_STATUSES.filter(isAtRest))
-    for (const move of STEPS) assert.equal(nextStatus(status, move) ?? status, status, `${status} ${move}`);
+    for (const move of STEPS) assert.equal(findNextStatus(status, move) ?? status, status, `${status} ${move}`);
 });

@@ -1,23 +1,23 @@
-import type { DeploymentMove, DeploymentStatus } from '../../core/deployment.ts';
+import type { DeploymentTransition, DeploymentStatus } from '../../core/deployment.ts';
 
-/** What can happen to one that is there. After `go` it is not. */
-type Move = Exclude<DeploymentMove, 'create'> | 'go';
+/** Transitions of an existing deployment. `go` removes it. */
+type StateTransition = Exclude<DeploymentTransition, 'create'> | 'go';
 
-type Next = DeploymentStatus | 'gone';
+type NextStatus = DeploymentStatus | 'gone';
 
-/** What its owner may do at any time before the end. */
-const OWNERS = { scale: 'updating', delete: 'deleting' } as const;
+/** Transitions that the owner may request in any state except `deleting`. */
+const OWNER_TRANSITIONS = { scale: 'updating', delete: 'deleting' } as const;
 
 /**
- * All there is: what is not written here cannot happen. `docs/deployments.md` has the same as a table, and why.
+ * The complete state machine; `docs/deployments.md` explains it with the same table.
  *
- * Owners' moves: `scale`, `throttle`, `delete`. The others are steps of whoever brings about what is wanted: `begin` to
- * work at reserved tokens, `ready` with more or fewer units, `reach` what is wanted as far as the machine holds it, `stop`
- * where nothing is wanted, `fail` where not one unit came up, `go` when nothing is left.
+ * `scale`, `throttle` and `delete` come from the owner. The service applies the others: `begin` sets up reserved
+ * tokens, `ready` changes the number of ready units, `reach` completes a change as far as memory allows, `stop`
+ * completes it for a capacity of 0, `fail` gives up when no unit started, and `go` removes a deleted deployment.
  */
-const MOVES: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<Move, Next>>>>> = {
+const TRANSITIONS: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<StateTransition, NextStatus>>>>> = {
   pending: {
-    ...OWNERS,
+    ...OWNER_TRANSITIONS,
     throttle: 'pending',
     begin: 'deploying',
     ready: 'pending',
@@ -26,30 +26,31 @@ const MOVES: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<Move, Nex
     fail: 'failed',
   },
   deploying: {
-    ...OWNERS,
+    ...OWNER_TRANSITIONS,
     throttle: 'deploying',
     ready: 'deploying',
     reach: 'running',
     stop: 'stopped',
     fail: 'failed',
   },
-  running: { ...OWNERS, throttle: 'running', ready: 'running', reach: 'running' },
+  running: { ...OWNER_TRANSITIONS, throttle: 'running', ready: 'running', reach: 'running' },
   updating: {
-    ...OWNERS,
+    ...OWNER_TRANSITIONS,
     throttle: 'updating',
     ready: 'updating',
     reach: 'running',
     stop: 'stopped',
     fail: 'failed',
   },
-  stopped: { ...OWNERS, throttle: 'stopped', ready: 'stopped', stop: 'stopped' },
-  failed: { ...OWNERS, throttle: 'failed', fail: 'failed' },
+  stopped: { ...OWNER_TRANSITIONS, throttle: 'stopped', ready: 'stopped', stop: 'stopped' },
+  failed: { ...OWNER_TRANSITIONS, throttle: 'failed', fail: 'failed' },
   deleting: { delete: 'deleting', ready: 'deleting', go: 'gone' },
 };
 
-/** Undefined where the move is not possible. */
-export const nextStatus = (status: DeploymentStatus, move: Move): Next | undefined => MOVES[status][move];
+/** @returns undefined if the transition is not allowed. */
+export const findNextStatus = (status: DeploymentStatus, transition: StateTransition): NextStatus | undefined =>
+  TRANSITIONS[status][transition];
 
-/** Nothing moves it on from here but its owner: what follows it need not wait. */
+/** Returns whether only the owner can change the status from here. */
 export const isAtRest = (status: DeploymentStatus): boolean =>
   status === 'running' || status === 'stopped' || status === 'failed';

@@ -1,55 +1,58 @@
 import type { DeploymentEvent, DeploymentRecord } from '../../core/deployment.ts';
-import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENT_LOOK_MS } from '../../core/limits.ts';
-import type { Every } from '../../lib/every.ts';
+import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENT_POLL_MS } from '../../core/limits.ts';
+import type { StartInterval } from '../../lib/start-interval.ts';
 import type { Store } from '../../store/store.ts';
-import type { DeploymentBell, DeploymentChange } from './deployment.ts';
+import type { DeploymentNotifier, DeploymentChange } from './deployment.ts';
 import { isAtRest } from './states.ts';
 
-export interface WatchNeeds {
+export interface DeploymentWatchDeps {
   readonly store: Pick<Store, 'deployments'>;
-  readonly bell: Pick<DeploymentBell, 'listen'>;
-  readonly every: Every;
+  readonly notifier: Pick<DeploymentNotifier, 'subscribe'>;
+  readonly startInterval: StartInterval;
 }
 
-/** What `Deployments.watch` promises. @param find The deployment that is followed, whatever takes its name later. */
+/**
+ * Implements `Deployments.watch`.
+ * @param find Finds the deployment to follow; a later one with the same name is ignored.
+ */
 export async function* watchDeployment(
-  { store, bell, every }: WatchNeeds,
+  { store, notifier, startInterval }: DeploymentWatchDeps,
   find: () => Promise<DeploymentRecord>,
   signal: AbortSignal,
 ): AsyncGenerator<readonly DeploymentChange[]> {
-  const waiting = createWaiting(signal);
-  const stops = [bell.listen(waiting.wake), every(DEPLOYMENT_LOOK_MS, waiting.wake)];
+  const wakeSignal = createWakeUp(signal);
+  const stops = [notifier.subscribe(wakeSignal.wake), startInterval(DEPLOYMENT_POLL_MS, wakeSignal.wake)];
   try {
     const { id } = await find();
-    let last = await store.deployments.lastEvent(id);
-    // Read behind its event: what is newer is told with the next one.
+    let last = await store.deployments.findLastEvent(id);
+    // Read after its event: a newer change is reported with the next event.
     const record = await store.deployments.findById(id);
     if (!last || !record) return;
-    yield [{ record: asOf(record, last), event: last }];
+    yield [{ record: toRecordAt(record, last), event: last }];
     while (!isAtRest(last.to)) {
-      await waiting.next();
+      await wakeSignal.next();
       const page = { after: last.number, limit: DEPLOYMENT_EVENTS_MAX };
       const events = await store.deployments.listEvents(id, page);
       const current = await store.deployments.findById(id);
       if (!current) return;
       if (events.length === 0) continue;
       last = events.at(-1) ?? last;
-      yield events.map((event) => ({ record: asOf(current, event), event }));
+      yield events.map((event) => ({ record: toRecordAt(current, event), event }));
     }
   } finally {
     for (const stop of stops) stop();
-    waiting.end();
+    wakeSignal.end();
   }
 }
 
-/** As it was then, of what changes with its status. */
-const asOf = (
+/** Returns the record with the properties that it had after an event. */
+const toRecordAt = (
   record: DeploymentRecord,
   { to, capacity, readyCapacity, generation, at }: DeploymentEvent,
 ): DeploymentRecord => ({ ...record, status: to, capacity, readyCapacity, generation, modifiedAt: at });
 
-/** One who waits; to be woken while nobody does counts for the next time. */
-function createWaiting(signal: AbortSignal) {
+/** Waits for a wake-up or an abort; a wake-up without a waiter counts for the next wait. */
+function createWakeUp(signal: AbortSignal) {
   let isWoken = signal.aborted;
   let woken = Promise.withResolvers<void>();
   const wake = (): void => {

@@ -3,61 +3,62 @@ import type { BlobRange } from '../../blobs/blob-store.ts';
 import type { Owner } from '../../core/context.ts';
 import type { FileRecord } from '../../store/files.ts';
 
-/** What files are for. */
+/** Purposes that an upload may have. */
 export const FILE_PURPOSES = ['fine-tune', 'file-extract', 'batch'] as const;
 
-/** Of files whose text is read, so that prompts can name them. */
+/** Purpose of files whose text is extracted, so that prompts can refer to them. */
 export const EXTRACT_PURPOSE = 'file-extract';
 
-/** Of files that are made here: nobody can send one. */
-export const RESULTS_PURPOSE = 'batch_output';
+/** Purpose of files that batches write; clients cannot upload one. */
+export const BATCH_OUTPUT_PURPOSE = 'batch_output';
 
-/** The same of those that programs of a model wrote, as the compatible interface has named it from the beginning. */
-export const PROGRAM_PURPOSE = 'assistants_output';
+/** Purpose of files that a model's program wrote, under the name in the OpenAI API. */
+export const CODE_OUTPUT_PURPOSE = 'assistants_output';
 
-/** What a workspace may have in a region. */
+/** Storage quota of a workspace in one region. */
 export interface FileLimits {
   readonly fileBytesMax: number;
   readonly totalBytesMax: number;
-  /** How many files. */
+  /** Number of files. */
   readonly countMax: number;
 }
 
-/** A file that came in whole. It counts, and nobody finds it until it is kept. */
+/** A completely received upload. It counts against the quota; no client finds it before `Files.commit`. */
 export interface ReceivedFile {
   readonly blob: string;
   readonly sizeBytes: number;
   readonly md5: string;
 }
 
-/** What its sender says of a file. */
+/** What the client states about a file. */
 export interface FileDraft {
-  /** As it was sent; what is kept of it is `rules.ts`' matter. */
+  /** The client's text; `rules.ts` cleans it. */
   readonly name: string;
   readonly description: string;
   readonly purpose: string;
 }
 
-/** `skip`: by pages; `after`: the id that the page before ended with, of a file that may be gone since. */
-export interface FileListWish {
+/** `skip` pages by number; `after` is the last id of the previous page, whose file may be deleted by now. */
+export interface FileQuery {
   readonly purpose?: string | undefined;
   readonly limit: number;
   readonly skip?: number | undefined;
   readonly after?: string | undefined;
-  /** At or after, and at or before, in UTC milliseconds. */
+  /** Both bounds are inclusive, in UTC milliseconds. */
   readonly createdFrom?: number | undefined;
   readonly createdTo?: number | undefined;
 }
 
 /**
- * Files of one workspace in one region; anybody else's are not there. A file is there whole or not at all; what was
- * answered is on the disk.
+ * Files of one workspace in one region; an id of another workspace or region is not found. A file exists completely or
+ * not at all, and changes are durable when the promise resolves.
  */
 export interface Files {
   /**
-   * Takes in the bytes of one file, as they come. The room for them is reserved before they are taken, so that no number
-   * of uploads at once holds more than the workspace may have. Whatever it throws, nothing is left of the file.
-   * @throws ServiceError `count-quota`; `storage-quota`; `too-large`; `overloaded` where the service has no room; whatever the source throws, or the signal's reason.
+   * Receives the bytes of one file as a stream. Storage is reserved before bytes are accepted, so that concurrent
+   * uploads together never exceed the quota. If it throws, nothing of the file remains.
+   * @throws ServiceError `count-quota`; `storage-quota`; `too-large`; `overloaded` if the disk is full; any error of
+   * the source; the signal's reason.
    */
   receive(
     owner: Owner,
@@ -65,30 +66,35 @@ export interface Files {
     options?: { readonly signal?: AbortSignal },
   ): Promise<ReceivedFile>;
   /**
-   * Makes files of what was received: all or none.
-   * @throws ServiceError `invalid-request` for a draft; `internal` where one of them is not held any more.
+   * Turns received uploads into files: all or none.
+   * @throws ServiceError `invalid-request` for a draft; `overloaded` if a reservation was lost.
    */
-  keep(
+  commit(
     owner: Owner,
     files: readonly { readonly received: ReceivedFile; readonly draft: FileDraft }[],
   ): Promise<readonly FileRecord[]>;
-  /** Lets go of what was received and is not wanted; of no effect for what is kept. Never throws: what fails is swept later. */
-  drop(owner: Owner, files: readonly ReceivedFile[]): Promise<void>;
+  /** Deletes uploads that are not needed. Skips committed ones. Never throws: garbage collection repeats what fails. */
+  discard(owner: Owner, files: readonly ReceivedFile[]): Promise<void>;
   /** @throws ServiceError `file-not-found`; so too `delete`. */
   find(owner: Owner, id: string): Promise<FileRecord>;
-  /** Whose ever it is. @throws as `find`. */
+  /** Finds a file of any tenant. @throws as `find`. */
   findAnywhere(id: string): Promise<FileRecord>;
-  /** The newest first. @throws ServiceError `invalid-request` where `after` is no id. */
-  list(owner: Owner, wish: FileListWish): Promise<readonly FileRecord[]>;
-  /** How many there are of a purpose, without one of all. */
+  /** Lists the newest first. @throws ServiceError `invalid-request` if `after` is no file id. */
+  list(owner: Owner, query: FileQuery): Promise<readonly FileRecord[]>;
+  /** Counts the files of a purpose, or all files. */
   count(owner: Owner, purpose?: string): Promise<number>;
   /**
-   * From then on nobody finds it; its bytes go with it, or are swept later.
-   * @throws also `conflict` while a batch reads it.
+   * Deletes a file at once; its bytes are removed then or by garbage collection.
+   * @throws ServiceError `file-not-found`; `conflict` while a batch reads it.
    */
   delete(owner: Owner, id: string): Promise<void>;
-  /** Whoever does not read it to its end destroys it. @throws ServiceError `file-not-found`; `invalid-request` beyond its end. */
+  /**
+   * Opens a file's bytes. A reader that stops early must destroy the stream.
+   * @throws ServiceError `file-not-found`; `invalid-request` for a range beyond the end.
+   */
   read(file: FileRecord, range?: BlobRange): Promise<Readable>;
-  /** Stops renewing what is being received. Resolves when what was broken off has given its room back: break it off before. */
+  /**
+   * Stops renewing reservations. Resolves when aborted uploads have released their reservations: abort them before.
+   */
   close(): Promise<void>;
 }

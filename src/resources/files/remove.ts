@@ -1,30 +1,34 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
-import type { Place } from '../../store/conversations.ts';
-import type { FileTotal } from '../../store/file-totals.ts';
+import type { TenantScope } from '../../store/tenant-scope.ts';
+import type { FileUsage } from '../../store/file-totals.ts';
 import type { Store, Tables } from '../../store/store.ts';
 
-/** What is sent in, and what batches write. Whatever else lies in the blob store is not ours. */
+/** Blob names of uploads and of batch results. Other prefixes in the blob store are not files. */
 export const FILE_BLOB_PREFIX = 'upload_';
-export const RESULTS_BLOB_PREFIX = 'results_';
+export const BATCH_OUTPUT_BLOB_PREFIX = 'results_';
 
-/** What was read out of a file; it goes with that. */
+/** Blob names of texts extracted from files; a text is deleted with its file. */
 export const TEXT_BLOB_PREFIX = 'text_';
-/** Of audios, which are there while they are heard. */
+/** Blob names of audio that is being transcribed. */
 export const AUDIO_BLOB_PREFIX = 'audio_';
 
 /**
- * A transaction that may change what a workspace holds. The sum is locked before any row of a file: whoever took the two
- * the other way round could wait for us while we wait for him.
+ * Runs a transaction that may change the storage use of a workspace. It locks the total before any file row; the
+ * opposite order could deadlock with another transaction.
  */
-export const withTotal = <T>(
+export const withFileTotalLock = <T>(
   store: Store,
-  { region, workspace }: Place,
-  work: (tables: Tables, total: FileTotal) => Promise<T>,
-): Promise<T> => store.transaction(async (tables) => work(tables, await tables.fileTotals.lock({ region, workspace })));
+  { region, workspace }: TenantScope,
+  work: (tables: Tables, total: FileUsage) => Promise<T>,
+): Promise<T> =>
+  store.transaction(async (tables) => work(tables, await tables.fileTotals.lockUsage({ region, workspace })));
 
-/** The last steps of every end. Each may be done again: bytes first, so that none are left without a row. */
-export async function finishDelete({ store, blobs }: { store: Store; blobs: BlobStore }, blob: string): Promise<void> {
-  const text = await store.texts.textBlobOf(blob);
+/** Deletes a file's blobs, then its rows, so that no blob is left without a row. May be repeated after a failure. */
+export async function deleteBlobAndRows(
+  { store, blobs }: { store: Store; blobs: BlobStore },
+  blob: string,
+): Promise<void> {
+  const text = await store.texts.findTextBlob(blob);
   if (text !== undefined) await blobs.delete(text);
   await blobs.delete(blob);
   await store.texts.remove(blob);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cleanDescription, cleanName, grantBytes, sortKeyOf } from './rules.ts';
+import { cleanDescription, cleanName, grantBytes, parseSortKey } from './rules.ts';
 
 const names: readonly (readonly [string, string, string])[] = [
   ['a plain one', 'report.pdf', 'report.pdf'],
@@ -23,11 +23,11 @@ const names: readonly (readonly [string, string, string])[] = [
   ['a thousand characters', `${'😀'.repeat(1000)}.jsonl`, `${'😀'.repeat(249)}.jsonl`],
   ['a thousand characters behind a point', `a.${'b'.repeat(1000)}`, `a.${'b'.repeat(253)}`],
 ];
-for (const [what, given, kept] of names) {
-  test(`of a name that is ${what} the name is kept`, () => assert.equal(cleanName(given), kept));
+for (const [what, given, cleaned] of names) {
+  test(`cleans a file name: ${what}`, () => assert.equal(cleanName(given), cleaned));
 }
 
-test('a description keeps its lines and nothing that cannot be seen, and is refused when it is too long', () => {
+test('a description keeps line breaks, loses invisible characters, and is refused when too long', () => {
   assert.equal(cleanDescription('a\n\tb\0\u202e'), 'a\n\tb');
   assert.equal(Array.from(cleanDescription('🔑'.repeat(1000))).length, 1000);
   assert.throws(() => cleanDescription('x'.repeat(1001)), {
@@ -37,10 +37,10 @@ test('a description keeps its lines and nothing that cannot be seen, and is refu
   });
 });
 
-test('room is given for as much again as there is, within bounds and a part of what is left', () => {
+test('reserves as many bytes again as the file has, within bounds and a share of the rest', () => {
   const limits = { fileBytesMax: 1e12, totalBytesMax: 1e9, countMax: 1 };
   const grant = (needed: number, sizeBytes: number, used = 0) =>
-    grantBytes({ needed, sizeBytes }, { files: 0, bytes: used }, limits);
+    grantBytes({ neededBytes: needed, sizeBytes }, { files: 0, bytes: used }, limits);
   assert.equal(grant(0, 0), 65_536);
   assert.equal(grant(10, 1e6), 1e6);
   assert.equal(grant(10, 1e8), 16 * 1024 * 1024);
@@ -51,10 +51,10 @@ test('room is given for as much again as there is, within bounds and a part of w
   assert.equal(grant(11, 1e6, 1e9 - 10), undefined);
 });
 
-test('an id says where it stands in a list, whatever it is for', () => {
-  assert.equal(sortKeyOf('file-fe-00ff'), '00ff');
-  assert.equal(sortKeyOf('file-batch_output-00ff'), '00ff');
-  assert.equal(sortKeyOf('file-00ff'), '00ff');
+test('parses the sort key of an id of any purpose', () => {
+  assert.equal(parseSortKey('file-fe-00ff'), '00ff');
+  assert.equal(parseSortKey('file-batch_output-00ff'), '00ff');
+  assert.equal(parseSortKey('file-00ff'), '00ff');
   for (const other of ['', 'file-', 'conv_00ff', 'file-fe-00fg', "file-' or 1=1"])
-    assert.equal(sortKeyOf(other), undefined);
+    assert.equal(parseSortKey(other), undefined);
 });

@@ -1,88 +1,106 @@
-import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import { type Ids, systemIds } from '../../core/id.ts';
-import { EXTRACT_TRIES, FILE_LEASE_MS, FILE_RENEW_MS } from '../../core/limits.ts';
+import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
+import { EXTRACT_ATTEMPTS_MAX, FILE_LEASE_MS, FILE_LEASE_RENEW_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
+import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
 import type { Store } from '../../store/store.ts';
 import { EXTRACT_PURPOSE } from './file.ts';
 import type { FileLimits, Files, ReceivedFile } from './file.ts';
-import { FILE_BLOB_PREFIX, finishDelete, withTotal } from './remove.ts';
-import { newJob } from '../jobs/new-job.ts';
-import type { JobBell } from '../jobs/job-bell.ts';
-import { makeRoom, notHeld, type RoomWaits } from './make-room.ts';
-import { checkCount, checkFileSize, cleanDescription, cleanName, grantBytes, idPrefixOf, sortKeyOf } from './rules.ts';
+import { FILE_BLOB_PREFIX, deleteBlobAndRows, withFileTotalLock } from './remove.ts';
+import { createJob } from '../jobs/create-job.ts';
+import type { JobNotifier } from '../jobs/job-notifier.ts';
+import { reserveBytes, reservationLostError, type ReservationTimings } from './reserve-bytes.ts';
+import {
+  checkCount,
+  checkFileSize,
+  cleanDescription,
+  cleanName,
+  grantBytes,
+  getIdPrefix,
+  parseSortKey,
+} from './rules.ts';
 
-export interface FilesNeeds {
+export interface FilesDeps {
   readonly store: Store;
   readonly blobs: BlobStore;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
-  readonly limitsOf: (workspace: string) => FileLimits;
-  /** Rung for each file whose text is to be read. */
-  readonly bell?: Pick<JobBell, 'ring'>;
-  readonly ids?: Ids;
-  readonly every?: Every;
-  readonly roomWaits?: RoomWaits;
+  readonly getLimits: (workspace: string) => FileLimits;
+  /** Notified of each file whose text must be extracted. */
+  readonly notifier?: Pick<JobNotifier, 'notify'>;
+  readonly ids?: IdGenerator;
+  readonly startInterval?: StartInterval;
+  readonly reservationTimings?: ReservationTimings;
 }
 
-export function createFiles(needs: FilesNeeds): Files {
-  const { store, blobs, clock, log, limitsOf, bell, ids = systemIds, every = systemEvery, roomWaits: waits } = needs;
+export function createFiles(deps: FilesDeps): Files {
+  const {
+    store,
+    blobs,
+    clock,
+    log,
+    getLimits,
+    notifier,
+    ids = systemIdGenerator,
+    startInterval = startSystemInterval,
+    reservationTimings: timings,
+  } = deps;
   const leaseUntil = (): number => clock.now() + FILE_LEASE_MS;
 
-  // What is being received or was and is not kept yet: while we live, nobody takes its room.
-  const held = new Set<string>();
-  const whole = new Set<string>();
-  const stop = every(FILE_RENEW_MS, () => {
-    if (held.size === 0) return;
-    store.files.renew([...held], leaseUntil()).catch((error: unknown) => {
-      log.warn('room for files that come in could not be held', { error: String(error) });
+  // Uploads of this process that are not committed yet: their leases are renewed, so that nobody else releases them.
+  const uncommittedBlobs = new Set<string>();
+  const completedBlobs = new Set<string>();
+  const stop = startInterval(FILE_LEASE_RENEW_MS, () => {
+    if (uncommittedBlobs.size === 0) return;
+    store.files.renewReservations([...uncommittedBlobs], leaseUntil()).catch((error: unknown) => {
+      log.warn('renewal of upload reservations failed', { error: String(error) });
     });
   });
 
-  // What must not lose the store in the middle of its work.
-  const working = new Set<Promise<unknown>>();
-  const tracked = <T>(work: Promise<T>): Promise<T> => {
-    working.add(work);
-    const forget = (): void => void working.delete(work);
+  // Work that needs the store until it completes; `close` waits for it.
+  const pendingWork = new Set<Promise<unknown>>();
+  const track = <T>(work: Promise<T>): Promise<T> => {
+    pendingWork.add(work);
+    const forget = (): void => void pendingWork.delete(work);
     work.then(forget, forget);
     return work;
   };
 
   /** @returns the bytes that are reserved. */
   const reserve = (owner: Owner, blob: string, limits: FileLimits): Promise<number> =>
-    withTotal(store, owner, async ({ files, fileTotals }, total) => {
+    withFileTotalLock(store, owner, async ({ files, fileTotals }, total) => {
       checkCount(total, limits);
-      const bytes = grantBytes({ needed: 0, sizeBytes: 0 }, total, limits) ?? 0;
+      const bytes = grantBytes({ neededBytes: 0, sizeBytes: 0 }, total, limits) ?? 0;
       const { region, workspace, keyId } = owner;
       await files.reserve({ blob, region, workspace, keyId, bytes, leaseUntil: leaseUntil(), at: clock.now() });
-      await fileTotals.add(owner, { files: 1, bytes });
+      await fileTotals.addUsage(owner, { files: 1, bytes });
       return bytes;
     });
 
   const resize = (owner: Owner, blob: string, bytes: number): Promise<void> =>
-    withTotal(store, owner, async ({ files, fileTotals }) => {
-      if (!(await files.grow(blob, { bytes, leaseUntil: leaseUntil() }))) throw notHeld();
-      await fileTotals.add(owner, { files: 0, bytes });
+    withFileTotalLock(store, owner, async ({ files, fileTotals }) => {
+      if (!(await files.growReservation(blob, { bytes, leaseUntil: leaseUntil() }))) throw reservationLostError();
+      await fileTotals.addUsage(owner, { files: 0, bytes });
     });
 
-  const letGo = async (owner: Owner, blob: string): Promise<void> => {
-    if (!held.delete(blob)) return;
-    whole.delete(blob);
+  const release = async (owner: Owner, blob: string): Promise<void> => {
+    if (!uncommittedBlobs.delete(blob)) return;
+    completedBlobs.delete(blob);
     try {
-      const wish = { leaseUntil: leaseUntil(), at: clock.now() };
-      await withTotal(store, owner, async ({ files, fileTotals }) => {
-        const reservation = await files.giveUp(blob, wish);
-        if (reservation) await fileTotals.add(owner, { files: -1, bytes: -reservation.bytes });
-        // It may have become a file although we were not told so; one whose lease ended has no row any more.
-        else if ((await files.known([blob])).has(blob)) throw new Error(`${blob} is no reservation`);
+      const lease = { leaseUntil: leaseUntil(), at: clock.now() };
+      await withFileTotalLock(store, owner, async ({ files, fileTotals }) => {
+        const reservation = await files.retireReservation(blob, lease);
+        if (reservation) await fileTotals.addUsage(owner, { files: -1, bytes: -reservation.bytes });
+        // It may have been committed although this process got no reply. After the lease expired, there is no row.
+        else if ((await files.filterReferenced([blob])).has(blob)) throw new Error(`${blob} is not a reservation`);
       });
-      await finishDelete({ store, blobs }, blob);
+      await deleteBlobAndRows({ store, blobs }, blob);
     } catch (error) {
-      log.warn('what is left of an upload is swept later', { error: String(error) });
+      log.warn('upload cleanup failed; garbage collection repeats it', { error: String(error) });
     }
   };
 
@@ -91,109 +109,115 @@ export function createFiles(needs: FilesNeeds): Files {
     source: AsyncIterable<Uint8Array>,
     signal: AbortSignal | undefined,
   ): Promise<ReceivedFile> => {
-    const limits = limitsOf(owner.workspace);
-    const blob = ids.sortable(FILE_BLOB_PREFIX);
+    const limits = getLimits(owner.workspace);
+    const blob = ids.createSortableId(FILE_BLOB_PREFIX);
     let reserved = await reserve(owner, blob, limits);
-    held.add(blob);
+    uncommittedBlobs.add(blob);
     try {
-      const allow = async (sizeBytes: number): Promise<void> => {
+      const checkSize = async (sizeBytes: number): Promise<void> => {
         checkFileSize(sizeBytes, limits);
         if (sizeBytes <= reserved) return;
-        reserved += await makeRoom({
+        reserved += await reserveBytes({
           store,
           clock,
           owner,
           blob,
           limits,
           signal,
-          whole,
-          waits,
-          needed: sizeBytes - reserved,
+          completed: completedBlobs,
+          timings,
+          neededBytes: sizeBytes - reserved,
           sizeBytes,
         });
       };
-      const facts = await blobs.put(blob, source, { allow, signal });
-      // What it reserved ahead is room for others now, the next ones of the same upload among them.
-      if (reserved > facts.sizeBytes) await resize(owner, blob, facts.sizeBytes - reserved);
-      whole.add(blob);
-      return { blob, ...facts };
+      const stored = await blobs.put(blob, source, { checkSize, signal });
+      // Release the unused part of the reservation, which other files of the same upload may need.
+      if (reserved > stored.sizeBytes) await resize(owner, blob, stored.sizeBytes - reserved);
+      completedBlobs.add(blob);
+      return { blob, ...stored };
     } catch (thrown) {
-      // Its sender may hear of it inside an answer that is good otherwise: nobody else would tell the operator.
+      // The client may see this error only inside a successful response, so the operator must learn of it here.
       if (thrown instanceof ServiceError && thrown.kind === 'overloaded' && thrown.cause instanceof Error) {
-        log.warn('there was no room for a file', { error: String(thrown.cause) });
+        log.warn('file storage is full', { error: String(thrown.cause) });
       }
-      await letGo(owner, blob);
+      await release(owner, blob);
       throw thrown;
     }
   };
 
-  const findAnywhere = async (id: string) => (await store.files.findAnywhere(id)) ?? noFile();
+  const findAnywhere = async (id: string) => (await store.files.findInAnyTenant(id)) ?? throwFileNotFound();
 
   return {
     findAnywhere,
 
-    receive: (owner, source, { signal } = {}) => tracked(receive(owner, source, signal)),
+    receive: (owner, source, { signal } = {}) => track(receive(owner, source, signal)),
 
-    async keep(owner, wanted) {
-      const drafts = wanted.map(({ received, draft: { name, description, purpose } }) => ({
+    async commit(owner, uploads) {
+      const drafts = uploads.map(({ received, draft: { name, description, purpose } }) => ({
         received,
-        facts: { name: cleanName(name), description: cleanDescription(description), purpose },
+        metadata: { name: cleanName(name), description: cleanDescription(description), purpose },
       }));
       if (drafts.length === 0) return [];
-      const records = await withTotal(store, owner, async ({ files, fileTotals, jobs, texts }) => {
-        const kept = [];
-        for (const { received, facts } of drafts) {
+      const records = await withFileTotalLock(store, owner, async ({ files, fileTotals, jobs, texts }) => {
+        const committed = [];
+        for (const { received, metadata } of drafts) {
           const { blob, sizeBytes, md5 } = received;
-          const id = ids.sortable(idPrefixOf(facts.purpose));
-          const sortKey = sortKeyOf(id) ?? id;
+          const id = ids.createSortableId(getIdPrefix(metadata.purpose));
+          const sortKey = parseSortKey(id) ?? id;
           const number = await fileTotals.nextNumber();
-          const made = { ...facts, id, sortKey, number, sizeBytes, md5, createdAt: clock.now() };
-          const { record, heldBytes } = (await files.activate(blob, made)) ?? throwing(notHeld());
-          await fileTotals.add(owner, { files: 0, bytes: sizeBytes - heldBytes });
-          await fileTotals.addToCount(owner, facts.purpose, 1);
-          if (facts.purpose === EXTRACT_PURPOSE) {
+          const newFile = { ...metadata, id, sortKey, number, sizeBytes, md5, createdAt: clock.now() };
+          const { record, reservedBytes } = (await files.activate(blob, newFile)) ?? throwError(reservationLostError());
+          await fileTotals.addUsage(owner, { files: 0, bytes: sizeBytes - reservedBytes });
+          await fileTotals.addToActiveCount(owner, metadata.purpose, 1);
+          if (metadata.purpose === EXTRACT_PURPOSE) {
             await texts.insert(blob, record.createdAt);
-            const wish = { kind: 'extract', subject: id, owner, payload: {}, tries: EXTRACT_TRIES } as const;
-            await jobs.insert(newJob(wish, { ids, clock }));
+            const request = {
+              kind: 'extract',
+              subject: id,
+              owner,
+              payload: {},
+              attemptsMax: EXTRACT_ATTEMPTS_MAX,
+            } as const;
+            await jobs.insert(createJob(request, { ids, clock }));
           }
-          kept.push(record);
+          committed.push(record);
         }
-        return kept;
+        return committed;
       });
       for (const { received } of drafts) {
-        held.delete(received.blob);
-        whole.delete(received.blob);
+        uncommittedBlobs.delete(received.blob);
+        completedBlobs.delete(received.blob);
       }
-      if (records.some(({ purpose }) => purpose === EXTRACT_PURPOSE)) bell?.ring('due');
+      if (records.some(({ purpose }) => purpose === EXTRACT_PURPOSE)) notifier?.notify('due');
       return records;
     },
 
-    async drop(owner, files) {
-      for (const { blob } of files) await tracked(letGo(owner, blob));
+    async discard(owner, files) {
+      for (const { blob } of files) await track(release(owner, blob));
     },
 
-    find: async (owner, id) => (await store.files.find(owner, id)) ?? noFile(),
+    find: async (owner, id) => (await store.files.find(owner, id)) ?? throwFileNotFound(),
 
-    async list(owner, { after, ...wish }) {
-      const key = after === undefined ? undefined : (sortKeyOf(after) ?? noCursor(after));
-      return await store.files.list(owner, { ...wish, after: key });
+    async list(owner, { after, ...query }) {
+      const key = after === undefined ? undefined : (parseSortKey(after) ?? throwInvalidCursor(after));
+      return await store.files.list(owner, { ...query, after: key });
     },
 
-    count: (owner, purpose) => store.fileTotals.countOf(owner, purpose),
+    count: (owner, purpose) => store.fileTotals.countActive(owner, purpose),
 
     async delete(owner, id) {
-      const wish = { leaseUntil: leaseUntil(), at: clock.now() };
-      const { blob } = await withTotal(store, owner, async ({ batches, files, fileTotals, jobs }) => {
-        const retired = (await files.retire(owner, id, wish)) ?? noFile();
-        // Batches are made under the same lock: none begins to read it behind our back.
-        if (await batches.usesInput(id)) throw inUse();
-        await fileTotals.add(owner, { files: -1, bytes: -retired.bytes });
-        if (retired.purpose !== undefined) await fileTotals.addToCount(owner, retired.purpose, -1);
+      const lease = { leaseUntil: leaseUntil(), at: clock.now() };
+      const { blob } = await withFileTotalLock(store, owner, async ({ batches, files, fileTotals, jobs }) => {
+        const retired = (await files.retire(owner, id, lease)) ?? throwFileNotFound();
+        // Batches are created under the same lock, so that none can start to read the file meanwhile.
+        if (await batches.isInputInUse(id)) throw fileInUseError();
+        await fileTotals.addUsage(owner, { files: -1, bytes: -retired.bytes });
+        if (retired.purpose !== undefined) await fileTotals.addToActiveCount(owner, retired.purpose, -1);
         if (retired.purpose === EXTRACT_PURPOSE) await jobs.remove('extract', id);
         return retired;
       });
-      await finishDelete({ store, blobs }, blob).catch((error: unknown) => {
-        log.warn('what is left of a deleted file is swept later', { error: String(error) });
+      await deleteBlobAndRows({ store, blobs }, blob).catch((error: unknown) => {
+        log.warn('file deletion is incomplete; garbage collection repeats it', { error: String(error) });
       });
     },
 
@@ -201,26 +225,29 @@ export function createFiles(needs: FilesNeeds): Files {
     async close() {
       stop();
       do {
-        await Promise.allSettled(working);
-        // Whoever was told of a failure lets go of what came in before it.
-        await turnOfOthers();
-      } while (working.size > 0);
+        await Promise.allSettled(pendingWork);
+        // Lets a caller whose upload failed start to discard the files that it received before.
+        await yieldToEventLoop();
+      } while (pendingWork.size > 0);
     },
   };
 }
 
-function noFile(): never {
+function throwFileNotFound(): never {
   throw new ServiceError('file-not-found', 'File not found.');
 }
 
-function noCursor(after: string): never {
+function throwInvalidCursor(after: string): never {
   const shown = after.slice(0, 80).toWellFormed();
   throw new ServiceError('invalid-request', `after must be the id of a file, got '${shown}'.`, { param: 'after' });
 }
 
-const inUse = (): ServiceError =>
-  new ServiceError('conflict', 'The file is the input of a batch that has not ended: cancel that one first, or wait.');
+const fileInUseError = (): ServiceError =>
+  new ServiceError(
+    'conflict',
+    'The file is the input of a batch that has not ended. Cancel the batch or wait until it ends.',
+  );
 
-function throwing(error: ServiceError): never {
+function throwError(error: ServiceError): never {
   throw error;
 }

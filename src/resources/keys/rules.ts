@@ -1,29 +1,29 @@
 import { ServiceError } from '../../core/error.ts';
 import type { KeyRecord } from '../../core/key.ts';
-import { KEY_NAME_CODE_POINTS_MAX, WORKSPACE_CHARACTERS_MAX } from '../../core/limits.ts';
+import { KEY_NAME_CODE_POINTS_MAX, WORKSPACE_CHARS_MAX } from '../../core/limits.ts';
 import { isRegionId, REGION_IDS, type RegionId } from '../../core/region.ts';
 import type { KeyDraft } from './key.ts';
 
-/** The workspace that exists from the start; others come into being with their first key. */
+/** Workspace that always exists; any other comes into being with its first key. */
 export const PRIMARY_WORKSPACE = 'primary';
 
 /** Letters, digits and hyphens, because a workspace can be the first label of a host name. */
-const WORKSPACE = new RegExp(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,${WORKSPACE_CHARACTERS_MAX - 2}}[A-Za-z0-9])?$`);
+const WORKSPACE_PATTERN = new RegExp(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,${WORKSPACE_CHARS_MAX - 2}}[A-Za-z0-9])?$`);
 const CONTROL_CHARACTER = /\p{Cc}/u;
-const DURATION = /^(\d{1,6})(m|h|d|w)$/;
-/** A date, or a date with time and zone: without a zone it would mean another moment on another machine. */
-const MOMENT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+const DURATION_PATTERN = /^(\d{1,6})(m|h|d|w)$/;
+/** A date, or a date with time and zone. Without a zone the time would depend on the machine. */
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-export const isWorkspaceName = (text: string): boolean => WORKSPACE.test(text);
+export const isWorkspaceName = (text: string): boolean => WORKSPACE_PATTERN.test(text);
 
 /** @throws ServiceError `invalid-request`. */
-export function checkDraft({ workspace, name, expiresAt }: KeyDraft, now: number): void {
+export function checkKeyDraft({ workspace, name, expiresAt }: KeyDraft, now: number): void {
   if (!isWorkspaceName(workspace)) {
     refuse(
       'workspace',
-      `must be 1 to ${WORKSPACE_CHARACTERS_MAX} letters, digits and hyphens, with no hyphen at either end`,
+      `must be 1 to ${WORKSPACE_CHARS_MAX} letters, digits and hyphens, with no hyphen at either end`,
       workspace,
     );
   }
@@ -35,21 +35,21 @@ export function checkDraft({ workspace, name, expiresAt }: KeyDraft, now: number
   }
 }
 
-/** @throws ServiceError `invalid-request` naming the regions there are. */
+/** @throws ServiceError `invalid-request` that lists the known regions. */
 export function parseRegion(text: string): RegionId {
   if (isRegionId(text)) return text;
   return refuse('region', `must be one of ${REGION_IDS.join(', ')}`, text);
 }
 
 /**
- * A moment in ms since the epoch: `30d` (m, h, d, w) from now, a date (its midnight in UTC), or a date with time and
- * zone.
- * @throws ServiceError `invalid-request`; also for a moment that is past.
+ * Parses an expiry time: `30d` (m, h, d, w) from now, a date (midnight UTC), or a date with time and zone.
+ * @returns UTC milliseconds.
+ * @throws ServiceError `invalid-request`, also for a time in the past.
  */
 export function parseExpiry(text: string, now: number): number {
-  const [, count, unit] = DURATION.exec(text) ?? [];
+  const [, count, unit] = DURATION_PATTERN.exec(text) ?? [];
   const isUnit = unit === 'm' || unit === 'h' || unit === 'd' || unit === 'w';
-  const at = isUnit ? now + Number(count) * UNIT_MS[unit] : MOMENT.test(text) ? Date.parse(text) : NaN;
+  const at = isUnit ? now + Number(count) * UNIT_MS[unit] : TIMESTAMP.test(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(at)) {
     return refuse('expires', 'must be a duration such as 30d or 12h, a date, or a date with time and zone', text);
   }
@@ -59,7 +59,7 @@ export function parseExpiry(text: string, now: number): number {
 
 export type KeyState = 'active' | 'revoked' | 'expired';
 
-export function stateOf({ revokedAt, expiresAt }: KeyRecord, now: number): KeyState {
+export function getKeyState({ revokedAt, expiresAt }: KeyRecord, now: number): KeyState {
   if (revokedAt !== undefined) return 'revoked';
   if (expiresAt !== undefined && expiresAt <= now) return 'expired';
   return 'active';

@@ -1,33 +1,34 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 
-/** Bytes of the given number, unpredictable. An argument, so that tests know what comes out. */
-export type Random = (size: number) => Uint8Array;
+/** Returns unpredictable bytes of the given number. A parameter, so that tests get known output. */
+export type RandomSource = (size: number) => Uint8Array;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 285 bits; 261 are left when the hint is known, which is above the 256 that are promised. */
-const CHARACTERS = 48;
+/** 285 bits; 261 remain when the hint is known, more than the promised 256. */
+const SECRET_CHARACTERS = 48;
 const HINT_CHARACTERS = 4;
 
-/** `sk-` and letters and digits, as clients' log scrubbers and shells expect it. */
-export function newSecret(random: Random): string {
-  let text = '';
-  while (text.length < CHARACTERS) {
-    for (const byte of random(CHARACTERS)) {
-      // 248 is the largest multiple of 62 in a byte: without this the first eight characters would come more often.
-      if (byte < 248 && text.length < CHARACTERS) text += ALPHABET.charAt(byte % ALPHABET.length);
+/** Creates `sk-` followed by letters and digits, a format that log scrubbers and shells handle. */
+export function createSecret(random: RandomSource): string {
+  let secret = '';
+  while (secret.length < SECRET_CHARACTERS) {
+    for (const byte of random(SECRET_CHARACTERS)) {
+      // 248 is the largest multiple of 62 in a byte; without this bound the first eight characters would be more
+      // likely.
+      if (byte < 248 && secret.length < SECRET_CHARACTERS) secret += ALPHABET.charAt(byte % ALPHABET.length);
     }
   }
-  return `sk-${text}`;
+  return `sk-${secret}`;
 }
 
-/** Whether `newSecret` could have made it. */
-export const isSecret = (text: string): boolean => /^sk-[0-9A-Za-z]{48}$/.test(text);
+/** Returns whether the text has the format that `createSecret` produces. */
+export const isSecretFormat = (text: string): boolean => /^sk-[0-9A-Za-z]{48}$/.test(text);
 
-export const hintOf = (secret: string): string => secret.slice(-HINT_CHARACTERS);
+export const getSecretHint = (secret: string): string => secret.slice(-HINT_CHARACTERS);
 
-/** SHA-256, lower-case hex. A plain hash is enough for a secret that nobody could guess. */
-export const hashOf = (secret: string): string => hash('sha256', secret, 'hex');
+/** SHA-256 in lower-case hex. A fast hash suffices for a secret that cannot be guessed. */
+export const hashSecret = (secret: string): string => hash('sha256', secret, 'hex');
 
-/** Compares two hashes in a time that does not depend on where they differ. */
+/** Compares two hashes in constant time. */
 export const isSameHash = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));

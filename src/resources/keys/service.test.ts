@@ -4,14 +4,14 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { KEY_CACHE_MAX, KEY_CACHE_MS } from '../../core/limits.ts';
-import { sqliteDialect } from '../../store/dialects/sqlite.ts';
+import { KEY_CACHE_ENTRIES_MAX, KEY_CACHE_MS } from '../../core/limits.ts';
+import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { ensureFirstKey } from './first-key.ts';
 import type { Keys } from './key.ts';
 import { createKeys } from './service.ts';
-import { hashOf, newSecret } from './secret.ts';
+import { hashSecret, createSecret } from './secret.ts';
 
 const START = Date.parse('2026-07-01T12:00:00Z');
 const DRAFT = { region: 'cn-beijing', workspace: 'primary', name: 'tests', expiresAt: undefined } as const;
@@ -21,13 +21,13 @@ const clock = { now: () => nowMs, monotonic: () => nowMs - START };
 let store: Store;
 let lookups = 0;
 let keys: Keys;
-/** Another process on the same database: what it changes, `keys` is not told. */
-let elsewhere: Keys;
+/** The service of another process on the same database; `keys` gets no notice of its changes. */
+let otherProcessKeys: Keys;
 
 beforeEach(async () => {
   nowMs = START;
   lookups = 0;
-  store = await openStore({ dialect: sqliteDialect({ file: ':memory:' }) });
+  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
   const counted: Store = {
     ...store,
     keys: {
@@ -43,12 +43,12 @@ beforeEach(async () => {
     },
   };
   keys = createKeys({ store: counted, clock });
-  elsewhere = createKeys({ store, clock });
+  otherProcessKeys = createKeys({ store, clock });
 });
 afterEach(() => store.close());
 
 describe('keys', () => {
-  it('knows a key by its secret, and stores no secret', async () => {
+  it('authenticates a key by its secret and stores no secret', async () => {
     const { secret, record } = await keys.create({ ...DRAFT, workspace: 'team-7', region: 'us-east-1' });
     assert.match(record.id, /^key_[0-9a-f]{32}$/);
     assert.deepEqual(record, {
@@ -61,24 +61,24 @@ describe('keys', () => {
       revokedAt: undefined,
     });
     assert.deepEqual(await keys.authenticate(secret), { status: 'valid', record });
-    const stored = await store.keys.findByHash(hashOf(secret));
+    const stored = await store.keys.findByHash(hashSecret(secret));
     assert.ok(stored && !JSON.stringify(stored).includes(secret.slice(3, 20)));
   });
 
-  it('does not know other texts, whatever their size', async () => {
+  it('does not authenticate other texts of any size', async () => {
     await keys.create(DRAFT);
-    for (const text of ['', 'sk-', newSecret(randomBytes), "' or 1=1 --", 'x'.repeat(1_000_000)]) {
+    for (const text of ['', 'sk-', createSecret(randomBytes), "' or 1=1 --", 'x'.repeat(1_000_000)]) {
       assert.deepEqual(await keys.authenticate(text), { status: 'unknown' });
     }
-    assert.equal(lookups, 4); // a text that is too long to be a key is not even looked up
+    assert.equal(lookups, 4); // a text above the maximum length is not looked up
   });
 
-  it('refuses a bad draft and makes nothing', async () => {
+  it('refuses an invalid draft and creates nothing', async () => {
     await assert.rejects(keys.create({ ...DRAFT, workspace: 'a b' }), { kind: 'invalid-request', param: 'workspace' });
     assert.ok(await keys.isEmpty());
   });
 
-  it('refuses a revoked key at once where it was revoked, and says why to the log', async () => {
+  it('refuses a revoked key at once in the process that revoked it, with the status for the log', async () => {
     const { secret, record } = await keys.create(DRAFT);
     await keys.authenticate(secret);
     nowMs += 10;
@@ -90,10 +90,10 @@ describe('keys', () => {
     await assert.rejects(keys.revoke('key_nobody'), { kind: 'not-found' });
   });
 
-  it('refuses a key that another process revoked after KEY_CACHE_MS, and looks it up no more often', async () => {
+  it('refuses a key that another process revoked within KEY_CACHE_MS, with one lookup per KEY_CACHE_MS', async () => {
     const { secret, record } = await keys.create(DRAFT);
     await keys.authenticate(secret);
-    await elsewhere.revoke(record.id);
+    await otherProcessKeys.revoke(record.id);
     nowMs += KEY_CACHE_MS - 1;
     assert.equal((await keys.authenticate(secret)).status, 'valid');
     assert.equal(lookups, 1);
@@ -102,7 +102,7 @@ describe('keys', () => {
     assert.equal(lookups, 2);
   });
 
-  it('tells by its id whose a key is, while it is valid, and looks it up once in KEY_CACHE_MS', async () => {
+  it('finds an active key by its id, with one lookup per KEY_CACHE_MS', async () => {
     const { record } = await keys.create({ ...DRAFT, workspace: 'team-7', expiresAt: START + KEY_CACHE_MS + 10 });
     assert.deepEqual(await keys.findActive(record.id), record);
     nowMs += KEY_CACHE_MS - 1;
@@ -111,15 +111,15 @@ describe('keys', () => {
     nowMs += 1;
     assert.deepEqual(await keys.findActive(record.id), record);
     assert.equal(lookups, 2);
-    nowMs += 10; // it expires while it is remembered
+    nowMs += 10; // the key expires while it is cached
     assert.equal(await keys.findActive(record.id), undefined);
     assert.equal(await keys.findActive('key_nobody'), undefined);
   });
 
-  it('does not find a revoked key by its id: at once here, and after KEY_CACHE_MS where another process revoked it', async () => {
+  it('does not find a revoked key by its id: at once in this process, within KEY_CACHE_MS in others', async () => {
     const [here, there] = [await keys.create(DRAFT), await keys.create(DRAFT)];
     for (const { record } of [here, there]) assert.ok(await keys.findActive(record.id));
-    await elsewhere.revoke(there.record.id);
+    await otherProcessKeys.revoke(there.record.id);
     nowMs += KEY_CACHE_MS - 1;
     assert.ok(await keys.findActive(there.record.id));
     nowMs += 1;
@@ -129,7 +129,7 @@ describe('keys', () => {
     assert.equal(await keys.findActive(here.record.id), undefined);
   });
 
-  it('counts the age of what it remembers from before the lookup', async () => {
+  it('counts the age of a cached key from before the lookup', async () => {
     const { secret, record } = await keys.create(DRAFT);
     const slow = createAuthenticator({
       clock,
@@ -137,17 +137,17 @@ describe('keys', () => {
         ...store.keys,
         findByHash: async (hash) => {
           const stored = await store.keys.findByHash(hash);
-          nowMs += KEY_CACHE_MS; // the database answered, and then the answer took its time
+          nowMs += KEY_CACHE_MS; // the reply of the database is delayed
           return stored;
         },
       },
     });
     await slow.authenticate(secret);
-    await elsewhere.revoke(record.id);
+    await otherProcessKeys.revoke(record.id);
     assert.equal((await slow.authenticate(secret)).status, 'revoked');
   });
 
-  it('refuses a key from the moment it expires, also a remembered one', async () => {
+  it('refuses a key from its expiry on, even a cached one', async () => {
     const { secret, record } = await keys.create({ ...DRAFT, expiresAt: START + 100 });
     nowMs += 99;
     assert.equal((await keys.authenticate(secret)).status, 'valid');
@@ -155,7 +155,7 @@ describe('keys', () => {
     assert.deepEqual(await keys.authenticate(secret), { status: 'expired', record });
   });
 
-  it('remembers unknown keys, in a bounded number, without losing the known ones', async () => {
+  it('caches a bounded number of unknown keys without evicting valid ones', async () => {
     const { secret } = await keys.create(DRAFT);
     await keys.authenticate(secret);
     await keys.authenticate('wrong');
@@ -167,20 +167,20 @@ describe('keys', () => {
         ...store.keys,
         findByHash: async (hash) => {
           lookups += 1;
-          return hash === hashOf(secret) ? store.keys.findByHash(hash) : undefined;
+          return hash === hashSecret(secret) ? store.keys.findByHash(hash) : undefined;
         },
       },
     });
     await flood.authenticate(secret);
-    for (let index = 0; index <= KEY_CACHE_MAX; index++) await flood.authenticate(`wrong ${index}`);
+    for (let index = 0; index <= KEY_CACHE_ENTRIES_MAX; index++) await flood.authenticate(`wrong ${index}`);
     lookups = 0;
     assert.equal((await flood.authenticate(secret)).status, 'valid');
     assert.equal(lookups, 0);
-    await flood.authenticate('wrong 0'); // pushed out by the last one
+    await flood.authenticate('wrong 0'); // evicted by the last one
     assert.equal(lookups, 1);
   });
 
-  it('rotates: a new secret for the same place, the old one revoked', async () => {
+  it('rotates a key: creates a secret with the same properties and revokes the old one', async () => {
     const old = await keys.create({ ...DRAFT, workspace: 'team-7', expiresAt: START + 1000 });
     nowMs += 10;
     const next = await keys.rotate(old.record.id);
@@ -195,15 +195,15 @@ describe('keys', () => {
     assert.equal((await keys.authenticate(next.secret)).status, 'valid');
   });
 
-  it('rotates once, however many ask, and leaves one valid key', async () => {
+  it('rotates once for concurrent calls and leaves one valid key', async () => {
     const old = await keys.create(DRAFT);
-    const settled = await Promise.allSettled([keys, elsewhere, keys].map((each) => each.rotate(old.record.id)));
+    const settled = await Promise.allSettled([keys, otherProcessKeys, keys].map((each) => each.rotate(old.record.id)));
     assert.deepEqual(settled.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected', 'rejected']);
     const active = (await keys.list({})).filter(({ revokedAt }) => revokedAt === undefined);
     assert.equal(active.length, 1);
   });
 
-  it('does not rotate what is unknown, revoked or expired, and changes nothing then', async () => {
+  it('refuses to rotate an unknown, revoked or expired key and changes nothing', async () => {
     const { record } = await keys.create({ ...DRAFT, expiresAt: START + 10 });
     nowMs += 10;
     await assert.rejects(keys.rotate(record.id), { kind: 'conflict', message: /has expired/ });
@@ -214,7 +214,7 @@ describe('keys', () => {
   });
 });
 
-describe('the first key', () => {
+describe('ensureFirstKey', () => {
   let folder = '';
   let keyFile = '';
   beforeEach(async () => {
@@ -224,7 +224,7 @@ describe('the first key', () => {
   afterEach(() => rm(folder, { recursive: true }));
   const ensure = (by = keys) => ensureFirstKey({ keys: by, keyFile, region: 'cn-beijing' });
 
-  it('is made once, saved for its owner alone, and read from then on', async () => {
+  it('creates the key once, saves it with mode 0600, and returns it later', async () => {
     const first = await ensure();
     assert.ok(first?.isNew);
     assert.equal(await readFile(keyFile, 'utf8'), `${first.secret}\n`);
@@ -235,15 +235,15 @@ describe('the first key', () => {
     assert.equal((await keys.list({})).length, 1);
   });
 
-  it('is one key when several processes start at once', async () => {
-    const all = await Promise.all([keys, elsewhere, createKeys({ store, clock })].map((each) => ensure(each)));
+  it('creates one key when several processes start at once', async () => {
+    const all = await Promise.all([keys, otherProcessKeys, createKeys({ store, clock })].map((each) => ensure(each)));
     assert.equal((await keys.list({})).length, 1);
     assert.equal(new Set(all.map((each) => each?.secret)).size, 1);
     assert.equal(all.filter((each) => each?.isNew).length, 1);
   });
 
-  it('takes up what a start left behind that was killed between file and row', async () => {
-    const secret = newSecret(randomBytes);
+  it('registers the saved secret after a crash between file and row', async () => {
+    const secret = createSecret(randomBytes);
     await writeFile(keyFile, `${secret}\n`);
     assert.deepEqual(await ensure(), { secret, isNew: true });
     assert.equal((await keys.authenticate(secret)).status, 'valid');
@@ -256,7 +256,7 @@ describe('the first key', () => {
     assert.equal(await readFile(keyFile, 'utf8'), `${first.secret}\n`);
   });
 
-  it('makes none when the operator has revoked it, or removed the file', async () => {
+  it('creates no key after the operator revoked it or removed the file', async () => {
     const first = await ensure();
     assert.ok(first);
     await rm(keyFile);

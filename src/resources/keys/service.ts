@@ -1,33 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../core/error.ts';
-import { type Ids, systemIds } from '../../core/id.ts';
+import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
 import type { KeyRecord } from '../../core/key.ts';
 import { KEY_PAGE_MAX } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { KeyDraft, Keys, NewKey } from './key.ts';
-import { checkDraft, PRIMARY_WORKSPACE, stateOf } from './rules.ts';
-import { hashOf, hintOf, newSecret, type Random } from './secret.ts';
+import { checkKeyDraft, PRIMARY_WORKSPACE, getKeyState } from './rules.ts';
+import { hashSecret, getSecretHint, createSecret, type RandomSource } from './secret.ts';
 
-export interface KeysNeeds {
+export interface KeysDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly ids?: Ids;
-  readonly random?: Random;
+  readonly ids?: IdGenerator;
+  readonly random?: RandomSource;
 }
 
-export function createKeys({ store, clock, ids = systemIds, random = randomBytes }: KeysNeeds): Keys {
+export function createKeys({ store, clock, ids = systemIdGenerator, random = randomBytes }: KeysDeps): Keys {
   const authenticator = createAuthenticator({ store: store.keys, clock });
 
-  const draw = (draft: KeyDraft, secret: string): NewKey => ({
+  const buildKey = (draft: KeyDraft, secret: string): NewKey => ({
     secret,
     record: {
-      id: ids.sortable('key_'),
+      id: ids.createSortableId('key_'),
       region: draft.region,
       workspace: draft.workspace,
       name: draft.name,
-      hint: hintOf(secret),
+      hint: getSecretHint(secret),
       createdAt: clock.now(),
       expiresAt: draft.expiresAt,
       revokedAt: undefined,
@@ -42,21 +42,21 @@ export function createKeys({ store, clock, ids = systemIds, random = randomBytes
     isEmpty: () => isEmpty(),
 
     async create(draft) {
-      checkDraft(draft, clock.now());
-      const key = draw(draft, newSecret(random));
-      await store.keys.insert({ record: key.record, hash: hashOf(key.secret) });
+      checkKeyDraft(draft, clock.now());
+      const key = buildKey(draft, createSecret(random));
+      await store.keys.insert({ record: key.record, hash: hashSecret(key.secret) });
       return key;
     },
 
     async createFirst({ region, secret }) {
       const draft = { region, workspace: PRIMARY_WORKSPACE, name: 'first', expiresAt: undefined };
-      const { record } = draw(draft, secret);
+      const { record } = buildKey(draft, secret);
       const isFirst = await store.transaction(async ({ keys }) => {
         if (!(await isEmpty(keys))) return false;
-        await keys.insert({ record, hash: hashOf(secret) });
+        await keys.insert({ record, hash: hashSecret(secret) });
         return true;
       });
-      authenticator.forget(); // the secret may have been tried, and found unknown, a moment ago
+      authenticator.clearCache(); // the secret may just have been cached as unknown
       return isFirst ? record : undefined;
     },
 
@@ -64,33 +64,33 @@ export function createKeys({ store, clock, ids = systemIds, random = randomBytes
 
     async revoke(id) {
       const record = (await store.keys.revoke(id, clock.now())) ?? (await store.keys.find(id));
-      authenticator.forget();
-      return record ?? refuseUnknown(id);
+      authenticator.clearCache();
+      return record ?? throwKeyNotFound(id);
     },
 
     async rotate(id) {
       const now = clock.now();
       const key = await store.transaction(async ({ keys }) => {
-        const old = (await keys.find(id)) ?? refuseUnknown(id);
-        refuseUnlessActive(old, now);
-        // Where another process was faster, this gives nothing, and the whole transaction is given up.
-        if (!(await keys.revoke(id, now))) refuseUnlessActive({ ...old, revokedAt: now }, now);
-        const next = draw(old, newSecret(random));
-        await keys.insert({ record: next.record, hash: hashOf(next.secret) });
+        const old = (await keys.find(id)) ?? throwKeyNotFound(id);
+        requireActive(old, now);
+        // If another process revoked the key first, this throws and rolls the transaction back.
+        if (!(await keys.revoke(id, now))) requireActive({ ...old, revokedAt: now }, now);
+        const next = buildKey(old, createSecret(random));
+        await keys.insert({ record: next.record, hash: hashSecret(next.secret) });
         return next;
       });
-      authenticator.forget();
+      authenticator.clearCache();
       return key;
     },
   };
 }
 
-function refuseUnknown(id: string): never {
+function throwKeyNotFound(id: string): never {
   throw new ServiceError('not-found', `Key: ${id} not found!`, { param: 'id' });
 }
 
-function refuseUnlessActive(record: KeyRecord, now: number): void {
-  const state = stateOf(record, now);
+function requireActive(record: KeyRecord, now: number): void {
+  const state = getKeyState(record, now);
   if (state === 'active') return;
   const what = state === 'revoked' ? 'is revoked' : 'has expired';
   throw new ServiceError('conflict', `Key ${record.id} ${what} and cannot be rotated: create a new one.`, {

@@ -1,64 +1,69 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { Ids } from '../../core/id.ts';
-import { RESEARCH_ATTACH_MS } from '../../core/limits.ts';
-import type { Research, ResearchRequest, ResearchRuns } from '../../core/research.ts';
+import type { IdGenerator } from '../../core/id.ts';
+import { RESEARCH_UNATTENDED_MS_MAX } from '../../core/limits.ts';
+import type { ResearchPipeline, ResearchRequest, ResearchRuns } from '../../core/research.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
+import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
 import type { Store, Tables } from '../../store/store.ts';
-import type { JobBell } from '../jobs/job-bell.ts';
-import { newJob } from '../jobs/new-job.ts';
-import type { RunBell } from '../responses/run-bell.ts';
-import { tailResearch } from './tail.ts';
+import type { JobNotifier } from '../jobs/job-notifier.ts';
+import { createJob } from '../jobs/create-job.ts';
+import type { RunNotifier } from '../responses/run-notifier.ts';
+import { tailResearch } from './tail-research.ts';
 
-export interface ResearchRunsNeeds {
+export interface ResearchRunsDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly ids: Ids;
-  readonly research: Pick<Research, 'check'>;
-  /** Of runs: whoever works at one in this process rings. */
-  readonly bell: Pick<RunBell, 'listen'>;
-  readonly jobBell: Pick<JobBell, 'ring'>;
-  /** Runs that have not ended. */
+  readonly ids: IdGenerator;
+  readonly research: Pick<ResearchPipeline, 'checkRequest'>;
+  /** Reports stored steps of runs that this process executes. */
+  readonly notifier: Pick<RunNotifier, 'subscribe'>;
+  readonly jobNotifier: Pick<JobNotifier, 'notify'>;
+  /** Limits on runs that have not ended. */
   readonly limits: { readonly runsPerKey: number; readonly runsPerWorkspace: number };
-  readonly every?: Every;
+  readonly startInterval?: StartInterval;
 }
 
-/** Somebody waits for it: before batches. */
+/** Before batches, because a client waits for the run. */
 const JOB_PRIORITY = 1;
 
-export function createResearchRuns(needs: ResearchRunsNeeds): ResearchRuns {
-  const { store, clock, ids, research, bell, jobBell, limits, every = systemEvery } = needs;
+export function createResearchRuns(deps: ResearchRunsDeps): ResearchRuns {
+  const { store, clock, ids, research, notifier, jobNotifier, limits, startInterval = startSystemInterval } = deps;
 
-  /** The run that its owner may go on reading, with a sign of life. */
-  const attach = async (tables: Tables, owner: Owner, likeness: string): Promise<string | undefined> => {
+  /** Finds a run with the same request that the owner may continue to read, and marks it as read. */
+  const attach = async (tables: Tables, owner: Owner, fingerprint: string): Promise<string | undefined> => {
     const now = clock.now();
-    const run = await tables.research.findLike(owner, likeness);
+    const run = await tables.research.findByFingerprint(owner, fingerprint);
     if (!run) return undefined;
     const { id, state, isDelivered, endedAt } = run;
-    const isWaitedFor = state !== 'cancelled' && !isDelivered && (endedAt ?? now) >= now - RESEARCH_ATTACH_MS;
+    const isWaitedFor = state !== 'cancelled' && !isDelivered && (endedAt ?? now) >= now - RESEARCH_UNATTENDED_MS_MAX;
     if (endedAt !== undefined && !isWaitedFor) return undefined;
-    await tables.research.sign(id, now);
+    await tables.research.recordRead(id, now);
     return id;
   };
 
-  const checkRoom = async (tables: Tables, { keyId, ...place }: Owner): Promise<void> => {
+  const checkLimits = async (tables: Tables, { keyId, ...scope }: Owner): Promise<void> => {
     const { runsPerKey, runsPerWorkspace } = limits;
-    if ((await tables.research.countUnfinished({ keyId })) >= runsPerKey) throw tooMany('key', runsPerKey);
-    if ((await tables.research.countUnfinished(place)) >= runsPerWorkspace)
-      throw tooMany('workspace', runsPerWorkspace);
+    if ((await tables.research.countUnfinished({ keyId })) >= runsPerKey) throw tooManyRunsError('key', runsPerKey);
+    if ((await tables.research.countUnfinished(scope)) >= runsPerWorkspace)
+      throw tooManyRunsError('workspace', runsPerWorkspace);
   };
 
-  const create = async (tables: Tables, owner: Owner, likeness: string, body: string): Promise<string | undefined> => {
+  const create = async (
+    tables: Tables,
+    owner: Owner,
+    fingerprint: string,
+    body: string,
+  ): Promise<string | undefined> => {
     const { region, workspace, keyId } = owner;
-    const id = ids.sortable('research_');
+    const id = ids.createSortableId('research_');
     const now = clock.now();
     const isNew = await tables.research.insert({
       id,
       region,
       workspace,
       keyId,
-      likeness,
+      requestFingerprint: fingerprint,
       state: 'queued',
       attempt: 0,
       lastStep: -1,
@@ -71,48 +76,48 @@ export function createResearchRuns(needs: ResearchRunsNeeds): ResearchRuns {
       body,
     });
     if (!isNew) return undefined;
-    const wish = { kind: 'research', subject: id, owner, payload: {}, priority: JOB_PRIORITY } as const;
-    await tables.jobs.insert(newJob(wish, { ids, clock }));
+    const jobRequest = { kind: 'research', subject: id, owner, payload: {}, priority: JOB_PRIORITY } as const;
+    await tables.jobs.insert(createJob(jobRequest, { ids, clock }));
     return id;
   };
 
-  const begin = async (owner: Owner, likeness: string, request: ResearchRequest): Promise<string> => {
+  const enqueue = async (owner: Owner, fingerprint: string, request: ResearchRequest): Promise<string> => {
     const body = JSON.stringify(request);
     for (;;) {
       const id = await store.transaction(async (tables) => {
-        const found = await attach(tables, owner, likeness);
-        if (found !== undefined) return found;
-        await checkRoom(tables, owner);
-        return await create(tables, owner, likeness, body);
+        const existing = await attach(tables, owner, fingerprint);
+        if (existing !== undefined) return existing;
+        await checkLimits(tables, owner);
+        return await create(tables, owner, fingerprint, body);
       });
-      // Otherwise the same was asked at the same moment, and has begun: it is found now.
+      // No id means that a concurrent request has created the same run: attach to it.
       if (id !== undefined) return id;
     }
   };
 
   return {
-    async open({ request, likeness }, context) {
+    async open({ request, fingerprint }, context) {
       const { region, workspace, keyId } = context.owner;
       const owner = { region, workspace, keyId };
       let id = await store.transaction(async (tables) => {
-        const found = await attach(tables, owner, likeness);
-        if (found === undefined) await checkRoom(tables, owner);
-        return found;
+        const existing = await attach(tables, owner, fingerprint);
+        if (existing === undefined) await checkLimits(tables, owner);
+        return existing;
       });
       context.log.add({ researchGoesOn: id !== undefined });
       if (id === undefined) {
-        await research.check(request, context);
-        id = await begin(owner, likeness, request);
-        jobBell.ring('due');
+        await research.checkRequest(request, context);
+        id = await enqueue(owner, fingerprint, request);
+        jobNotifier.notify('due');
       }
       context.log.add({ research: id });
-      return tailResearch({ store, bell, clock, every }, id, context.signal);
+      return tailResearch({ store, notifier, clock, startInterval }, id, context.signal);
     },
   };
 }
 
-const tooMany = (whose: 'key' | 'workspace', most: number): ServiceError =>
+const tooManyRunsError = (unit: 'key' | 'workspace', runsMax: number): ServiceError =>
   new ServiceError(
     'rate-limited',
-    `This ${whose} has ${most} deep research ${most === 1 ? 'run' : 'runs'} that ${most === 1 ? 'has' : 'have'} not ended: another one begins when one of them has.`,
+    `This ${unit} has ${runsMax} deep research ${runsMax === 1 ? 'run' : 'runs'} that ${runsMax === 1 ? 'has' : 'have'} not ended: wait for one to end.`,
   );

@@ -1,99 +1,104 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { Ids } from '../../core/id.ts';
+import type { IdGenerator } from '../../core/id.ts';
 import { BACKGROUND_UNFINISHED_MAX } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
-import type { RunRecord } from '../../store/background.ts';
+import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
+import type { BackgroundRunRecord } from '../../store/background.ts';
 import type { Store, Tables } from '../../store/store.ts';
-import { noResponse } from '../conversations/not-there.ts';
-import type { JobBell } from '../jobs/job-bell.ts';
-import { newJob } from '../jobs/new-job.ts';
-import type { BackgroundResponses, Change, TellChange } from './background.ts';
-import { advanceRun, endRun } from './end-run.ts';
+import { throwResponseNotFound } from '../conversations/not-found.ts';
+import type { JobNotifier } from '../jobs/job-notifier.ts';
+import { createJob } from '../jobs/create-job.ts';
+import type { BackgroundResponses, StatusChange, EncodeStatusChange } from './background.ts';
+import { advanceRun, finishRun } from './run-transition.ts';
 import { readHistory } from './history.ts';
-import { lockedBy } from './lease.ts';
-import type { RunBell } from './run-bell.ts';
-import { runningResponse } from './running-response.ts';
-import { eventsGone, tail } from './tail.ts';
+import { conversationLockedError } from './turn-lease.ts';
+import type { RunNotifier } from './run-notifier.ts';
+import { createRunningResponse } from './running-response.ts';
+import { eventsExpiredError, tailEvents } from './tail-events.ts';
 
-export interface BackgroundNeeds {
+export interface BackgroundResponsesDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly ids: Ids;
-  readonly tellChange: TellChange;
-  readonly bell: RunBell;
-  readonly jobBell: Pick<JobBell, 'ring'>;
-  readonly every?: Every;
+  readonly ids: IdGenerator;
+  readonly encodeStatusChange: EncodeStatusChange;
+  readonly notifier: RunNotifier;
+  readonly jobNotifier: Pick<JobNotifier, 'notify'>;
+  readonly startInterval?: StartInterval;
 }
 
-/** Somebody waits for them after all: before batches. */
+/** Before batches, because a client usually polls for the response. */
 const JOB_PRIORITY = 1;
 
 export function createBackgroundResponses({
   store,
   clock,
   ids,
-  tellChange,
-  bell,
-  jobBell,
-  every = systemEvery,
-}: BackgroundNeeds): BackgroundResponses {
-  /** What the change tells: the object, and where events are told, the next of them. */
-  const told = ({ json = '', isStreamed, lastSequence }: RunRecord, change: Change) => {
+  encodeStatusChange,
+  notifier,
+  jobNotifier,
+  startInterval = startSystemInterval,
+}: BackgroundResponsesDeps): BackgroundResponses {
+  /** Encodes a status change as the new response object and, for a streamed run, the next event. */
+  const encodeChange = ({ json = '', isStreamed, lastSequence }: BackgroundRunRecord, change: StatusChange) => {
     const first = lastSequence + 1;
-    const { json: changed, event } = tellChange(json, change, first);
-    return { state: change.status, json: changed, events: isStreamed ? { first, texts: [event] } : undefined };
+    const { json: newJson, event } = encodeStatusChange(json, change, first);
+    return { state: change.status, json: newJson, events: isStreamed ? { first, texts: [event] } : undefined };
   };
 
-  /** Ends it without an answer. @returns it as it was before; undefined where it was not there to be ended. */
-  const end = async (
-    find: (tables: Tables) => Promise<RunRecord | undefined>,
-    change: Change,
-    { attempt, andThen }: { attempt?: number | undefined; andThen?: (tables: Tables) => Promise<void> } = {},
-  ): Promise<RunRecord | undefined> => {
+  /** Ends a run without an answer. @returns the run before the change; undefined if it did not exist or had ended. */
+  const finishWithoutAnswer = async (
+    find: (tables: Tables) => Promise<BackgroundRunRecord | undefined>,
+    change: StatusChange,
+    { attempt, alsoDo }: { attempt?: number | undefined; alsoDo?: (tables: Tables) => Promise<void> } = {},
+  ): Promise<BackgroundRunRecord | undefined> => {
     for (;;) {
-      const seen = await store.transaction(async (tables) => {
+      const attempted = await store.transaction(async (tables) => {
         const run = await find(tables);
         if (!run || run.endedAt !== undefined || (attempt !== undefined && run.attempt > attempt)) return undefined;
-        const isEnded = await endRun(tables, run.id, { ...told(run, change), at: clock.now() });
-        if (isEnded) await andThen?.(tables);
-        return { run, isEnded };
+        const isFinished = await finishRun(tables, run.id, { ...encodeChange(run, change), at: clock.now() });
+        if (isFinished) await alsoDo?.(tables);
+        return { run, isFinished };
       });
-      // Otherwise an event came between the look and the change: it is looked at again.
-      if (seen?.isEnded !== false) return seen?.run;
+      // Otherwise an event was stored between the read and the change: try again.
+      if (attempted?.isFinished !== false) return attempted?.run;
     }
   };
 
-  const cancel = async (id: string, find: (tables: Tables) => Promise<RunRecord | undefined>): Promise<void> => {
-    const ended = await end(
+  const cancelFound = async (
+    id: string,
+    find: (tables: Tables) => Promise<BackgroundRunRecord | undefined>,
+  ): Promise<void> => {
+    const canceledRun = await finishWithoutAnswer(
       find,
       { status: 'cancelled' },
       {
-        async andThen({ jobs }) {
+        async alsoDo({ jobs }) {
           const job = await jobs.findBySubject('response', id);
           if (job) await jobs.cancel(job.id, clock.now());
         },
       },
     );
-    if (!ended) return;
-    bell.ring(id, 'ended');
-    jobBell.ring('cancelled');
+    if (!canceledRun) return;
+    notifier.notify(id, 'ended');
+    jobNotifier.notify('cancelled');
   };
 
   return {
-    async look(owner, wish) {
-      const before = await readHistory(store, owner, wish);
-      const { conversation } = wish;
-      const until = conversation === undefined ? undefined : await store.conversations.turnUntil(owner, conversation);
-      if (conversation !== undefined && until !== undefined && until > clock.now()) throw lockedBy(conversation);
-      return before;
+    async checkTurn(owner, request) {
+      const history = await readHistory(store, owner, request);
+      const { conversation } = request;
+      const lockedUntil =
+        conversation === undefined ? undefined : await store.conversations.getTurnLeaseUntil(owner, conversation);
+      if (conversation !== undefined && lockedUntil !== undefined && lockedUntil > clock.now())
+        throw conversationLockedError(conversation);
+      return history;
     },
 
     async enqueue(owner, { id, conversation, previous, body, json, events }) {
       const { region, workspace, keyId } = owner;
       await store.transaction(async (tables) => {
-        if ((await tables.background.countUnfinished(keyId)) >= BACKGROUND_UNFINISHED_MAX) throw tooMany();
+        if ((await tables.background.countUnfinished(keyId)) >= BACKGROUND_UNFINISHED_MAX) throw tooManyRunsError();
         await tables.background.insert({
           id,
           region,
@@ -113,23 +118,23 @@ export function createBackgroundResponses({
           body,
         });
         if (events) await tables.responseEvents.insert(id, { first: 0, texts: events });
-        const wish = { kind: 'response', subject: id, owner, payload: {}, priority: JOB_PRIORITY } as const;
-        await tables.jobs.insert(newJob(wish, { ids, clock }));
+        const jobRequest = { kind: 'response', subject: id, owner, payload: {}, priority: JOB_PRIORITY } as const;
+        await tables.jobs.insert(createJob(jobRequest, { ids, clock }));
       });
-      jobBell.ring('due');
+      jobNotifier.notify('due');
     },
 
     async cancel(owner, id) {
-      await cancel(id, ({ background }) => background.find(owner, id));
+      await cancelFound(id, ({ background }) => background.find(owner, id));
       const run = await store.background.find(owner, id);
-      const json = run?.json ?? (await store.responses.find(owner, id))?.json ?? noResponse(id);
+      const json = run?.json ?? (await store.responses.find(owner, id))?.json ?? throwResponseNotFound(id);
       if (!run) throw new ServiceError('unsupported', 'Only background responses can be cancelled');
       return json;
     },
 
     async tail(owner, id, after) {
       const run = await store.background.find(owner, id);
-      if (!run && !(await store.responses.find(owner, id))) noResponse(id);
+      if (!run && !(await store.responses.find(owner, id))) throwResponseNotFound(id);
       if (!run?.isStreamed) {
         throw new ServiceError(
           'unsupported',
@@ -137,58 +142,62 @@ export function createBackgroundResponses({
           { param: 'stream' },
         );
       }
-      if (run.endedAt !== undefined && (run.eventsUntil ?? 0) <= clock.now()) throw eventsGone(id);
-      return tail({ store, bell, every }, id, after);
+      if (run.endedAt !== undefined && (run.eventsUntil ?? 0) <= clock.now()) throw eventsExpiredError(id);
+      return tailEvents({ store, notifier, startInterval }, id, after);
     },
 
-    async findWaiting(id) {
-      const run = await store.background.findAnywhere(id);
+    async findPending(id) {
+      const run = await store.background.findInAnyTenant(id);
       if (run?.body === undefined || run.endedAt !== undefined) return undefined;
       return {
         id,
-        owner: ownerOf(run),
+        owner: getOwner(run),
         body: JSON.parse(run.body),
         createdAt: run.createdAt,
         isStreamed: run.isStreamed,
-        isBroken: run.lastSequence > LAST_BEFORE_ANSWER,
+        hasPartialAnswer: run.lastSequence > LAST_SEQUENCE_BEFORE_ANSWER,
       };
     },
 
-    async begin(id, attempt, abort) {
+    async start(id, attempt, abort) {
       const run = await store.transaction(async (tables) => {
-        const found = await tables.background.findAnywhere(id);
+        const found = await tables.background.findInAnyTenant(id);
         if (!found) return undefined;
-        // Where an earlier attempt has told that it began, it is not told again.
-        const isNews = found.state === 'queued';
-        const change = isNews
-          ? told(found, { status: 'in_progress' })
+        // A later attempt does not report `in_progress` again.
+        const isFirstStart = found.state === 'queued';
+        const change = isFirstStart
+          ? encodeChange(found, { status: 'in_progress' })
           : { state: 'in_progress' as const, events: undefined };
-        return (await advanceRun(tables, id, { ...change, attempt, isBegin: true })) ? found : undefined;
+        return (await advanceRun(tables, id, { ...change, attempt, isStart: true })) ? found : undefined;
       });
-      if (!run) throw new ServiceError('cancelled', `Response '${id}' was ended before its answer began.`);
-      bell.ring(id, 'told');
+      if (!run)
+        throw new ServiceError('cancelled', `Response '${id}' was cancelled or deleted before its answer started.`);
+      notifier.notify(id, 'updated');
       const { isStreamed, lastSequence, eventChars, state } = run;
       const first = lastSequence + (state === 'queued' && isStreamed ? 2 : 1);
-      return runningResponse({ store, clock, bell, every }, { id, attempt, isStreamed, first, eventChars, abort });
+      return createRunningResponse(
+        { store, clock, notifier, startInterval },
+        { id, attempt, isStreamed, firstSequence: first, eventChars, abort },
+      );
     },
 
     async fail(id, error, attempt) {
-      const find = ({ background }: Tables) => background.findAnywhere(id);
-      if (await end(find, { status: 'failed', error }, { attempt })) bell.ring(id, 'ended');
+      const find = ({ background }: Tables) => background.findInAnyTenant(id);
+      if (await finishWithoutAnswer(find, { status: 'failed', error }, { attempt })) notifier.notify(id, 'ended');
     },
 
-    cancelWaiting: (id) => cancel(id, ({ background }) => background.findAnywhere(id)),
+    cancelRun: (id) => cancelFound(id, ({ background }) => background.findInAnyTenant(id)),
   };
 }
 
-/** `created`, `queued` and `in_progress`: what comes behind them is part of an answer. */
-const LAST_BEFORE_ANSWER = 2;
+/** Events 0 to 2 are `created`, `queued` and `in_progress`; later ones belong to the answer. */
+const LAST_SEQUENCE_BEFORE_ANSWER = 2;
 
-const ownerOf = ({ region, workspace, keyId }: RunRecord): Owner => ({ region, workspace, keyId });
+const getOwner = ({ region, workspace, keyId }: BackgroundRunRecord): Owner => ({ region, workspace, keyId });
 
-const tooMany = (): ServiceError =>
+const tooManyRunsError = (): ServiceError =>
   new ServiceError(
     'rate-limited',
-    `This key has ${BACKGROUND_UNFINISHED_MAX} background responses that have not ended: more are taken when one of them has.`,
+    `This key has ${BACKGROUND_UNFINISHED_MAX} background responses that have not ended. Wait for one to end or cancel one.`,
     { param: 'background' },
   );

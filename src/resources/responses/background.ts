@@ -1,87 +1,101 @@
 import type { Owner } from '../../core/context.ts';
 import type { ServiceError } from '../../core/error.ts';
-import type { Turn, TurnRecord, TurnWish } from './response.ts';
+import type { Turn, TurnResult, TurnRequest } from './response.ts';
 
-/** What becomes of a response besides its answer. */
-export type Change =
+/** Status of a response that has no answer. */
+export type StatusChange =
   | { readonly status: 'in_progress' | 'cancelled' }
   | { readonly status: 'failed'; readonly error: ServiceError };
 
-/** A response's object in its new state, and the event that tells of it. */
-export interface ToldChange {
+/** A response object with a new status, and the event that reports it. */
+export interface EncodedStatusChange {
   readonly json: string;
   readonly event: string;
 }
 
-/** In the words of its interface. Pure: it is called inside transactions. @param json Of the response as it was told last. */
-export type TellChange = (json: string, change: Change, sequence: number) => ToldChange;
+/**
+ * Encodes a status change in the format of the response's API. Must be pure, because it is called inside transactions.
+ * @param json The current response object.
+ */
+export type EncodeStatusChange = (json: string, change: StatusChange, sequence: number) => EncodedStatusChange;
 
-export interface BackgroundWish extends TurnWish {
-  /** JSON of what was asked: it is read again when its turn comes. */
+export interface BackgroundRequest extends TurnRequest {
+  /** JSON of the request, which the job reads later. */
   readonly body: string;
-  /** The response object, as it is told while it waits. */
+  /** The response object that clients get while the response waits. */
   readonly json: string;
-  /** The first events of one that is streamed; undefined for one that is not. */
+  /** The first events of a streamed response; undefined for others. */
   readonly events?: readonly string[] | undefined;
 }
 
-/** One that is to be made, for whoever makes it. */
-export interface WaitingRun {
+/** A background response to be generated, for the job that generates it. */
+export interface PendingRun {
   readonly id: string;
   readonly owner: Owner;
   readonly body: unknown;
   /** UTC milliseconds. */
   readonly createdAt: number;
   readonly isStreamed: boolean;
-  /** Something of the answer was told: what is made now would say it again, and otherwise. */
-  readonly isBroken: boolean;
+  /** A part of the answer was already sent as events; a new answer would repeat or contradict it. */
+  readonly hasPartialAnswer: boolean;
 }
 
-/** One that is being made, by one process. Its events are told when they are stored. */
+/** A response that one process is generating. Its events become visible when they are stored. */
 export interface RunningResponse {
-  /** Number of the event that is told next. */
+  /** Number of the next event. */
   readonly nextSequence: number;
-  /** Whole events, any number of them. What comes back, if anything, is fulfilled when there is room for more. */
-  tell(events: string): Promise<void> | undefined;
   /**
-   * What `Turn.complete` keeps with the turn, these last events included.
-   * @throws ServiceError why it was lost before, if it was.
+   * Accepts any number of complete events.
+   * @returns a promise to wait for before more are emitted, if the buffer is full.
    */
-  end(events: string): Promise<Omit<NonNullable<TurnRecord['run']>, 'state'>>;
-  /** It ends without an answer. Of no effect where it is over already. */
-  fail(told: { readonly json: string; readonly events: string }): Promise<void>;
-  /** Tells nothing more; to be called in the end, whatever that was. */
+  emit(events: string): Promise<void> | undefined;
+  /**
+   * Stops writing and returns the run's part of a `TurnResult`, including these last events.
+   * @throws ServiceError the reason if the run was lost before.
+   */
+  finish(events: string): Promise<Omit<NonNullable<TurnResult['run']>, 'state'>>;
+  /** Ends the run without an answer. Has no effect if the run has ended. */
+  fail(failure: { readonly json: string; readonly events: string }): Promise<void>;
+  /** Stops writing events. Call it in every case at the end. */
   close(): void;
 }
 
-/** Responses that are made while nobody waits. Of one owner, as all responses; those without one are for their jobs. */
+/** Responses that are generated in the background. Methods with an owner serve clients; the others serve jobs. */
 export interface BackgroundResponses {
-  /** What a turn would begin with. @throws ServiceError as `Responses.begin`, also `locked`; it takes nothing. */
-  look(owner: Owner, wish: Omit<TurnWish, 'id'>): Promise<Pick<Turn, 'history' | 'olderItems'>>;
-  /** With its job. @throws ServiceError `rate-limited` beyond BACKGROUND_UNFINISHED_MAX. */
-  enqueue(owner: Owner, wish: BackgroundWish): Promise<void>;
   /**
-   * At once, whoever makes it; one that has ended stays as it is. @returns the response object.
-   * @throws ServiceError `not-found`; `unsupported` for one that somebody waited for.
+   * Checks whether a turn could start, without locking the conversation.
+   * @returns the history that the turn would start with.
+   * @throws ServiceError as `Responses.startTurn`, including `locked`.
+   */
+  checkTurn(owner: Owner, request: Omit<TurnRequest, 'id'>): Promise<Pick<Turn, 'history' | 'olderItems'>>;
+  /** Creates the response and its job. @throws ServiceError `rate-limited` above BACKGROUND_UNFINISHED_MAX. */
+  enqueue(owner: Owner, request: BackgroundRequest): Promise<void>;
+  /**
+   * Cancels a response at once, even while a process generates it. A response that has ended stays as it is.
+   * @returns the response object.
+   * @throws ServiceError `not-found`; `unsupported` for a response that is not a background response.
    */
   cancel(owner: Owner, id: string): Promise<string>;
   /**
-   * Its events behind this number, also those that are still to come, until its end. Every reader has the same.
-   * @throws ServiceError `not-found`; `unsupported` for one that was not streamed; `invalid-request` when they are gone.
-   * While it is read: `not-found` when the response was deleted.
+   * Yields all events with a number above `after`, including future ones, until the response ends.
+   * @throws ServiceError `not-found`; `unsupported` if the response is not streamed; `invalid-request` if its events
+   * have been removed. The iterable throws `not-found` if the response is deleted meanwhile.
    */
   tail(owner: Owner, id: string, after: number): Promise<AsyncIterable<readonly string[]>>;
 
-  /** Undefined where it is not there or has ended. */
-  findWaiting(id: string): Promise<WaitingRun | undefined>;
+  /** @returns undefined if the response does not exist or has ended. */
+  findPending(id: string): Promise<PendingRun | undefined>;
   /**
-   * It is being made from here on, and an earlier attempt is not any more.
-   * @param abort Called with the reason when it is lost: ended by somebody, or too long.
-   * @throws ServiceError `cancelled` when there is nothing to be made.
+   * Starts an attempt to generate the response; an earlier attempt loses it.
+   * @param abort Called with the reason when the attempt loses the response or its events become too long.
+   * @throws ServiceError `cancelled` if the response does not exist or has ended.
    */
-  begin(id: string, attempt: number, abort: (reason: ServiceError) => void): Promise<RunningResponse>;
-  /** @param attempt Whose failure it is; undefined: anybody's. Of no effect on one that has ended. */
+  start(id: string, attempt: number, abort: (reason: ServiceError) => void): Promise<RunningResponse>;
+  /**
+   * Has no effect on a response that has ended.
+   * @param attempt Fails only if no newer attempt exists; undefined: always.
+   */
   fail(id: string, error: ServiceError, attempt?: number): Promise<void>;
-  /** As its owner would. */
-  cancelWaiting(id: string): Promise<void>;
+  /** Cancels the response on behalf of its owner. */
+  cancelRun(id: string): Promise<void>;
 }

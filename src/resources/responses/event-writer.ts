@@ -1,71 +1,75 @@
 import { BACKGROUND_EVENT_CHARS_MAX, BACKGROUND_WRITE_CHARS_MAX, BACKGROUND_WRITE_MS } from '../../core/limits.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { Every } from '../../lib/every.ts';
-import type { EventChunk } from '../../store/response-events.ts';
+import type { StartInterval } from '../../lib/start-interval.ts';
+import type { ResponseEventChunk } from '../../store/response-events.ts';
 
-export interface EventWriterNeeds {
-  /** Number of the first event. */
-  readonly first: number;
-  /** Characters of those before it. */
+export interface EventWriterOptions {
+  /** Number of the first event to write. */
+  readonly firstNumber: number;
+  /** Total characters of the events before it. */
   readonly charsBefore: number;
-  readonly every: Every;
-  /** Calls do not overlap. Rejects where nothing more can be written. */
-  write(chunk: EventChunk): Promise<void>;
-  /** Nothing is written any more; once. */
+  readonly startInterval: StartInterval;
+  /** Stores a chunk. Calls do not overlap. Rejects if no further chunk can be written. */
+  write(chunk: ResponseEventChunk): Promise<void>;
+  /** Called once, with the first failure; nothing is written afterwards. */
   onFailure(error: ServiceError): void;
 }
 
 export interface EventWriter {
-  /** Whole events. What comes back, if anything, is fulfilled when there is room for more. */
+  /** Accepts complete events. @returns a promise to wait for before more are pushed, if the buffer is full. */
   push(events: string): Promise<void> | undefined;
-  /** What is not written yet, these last events included. @throws ServiceError what was written failed. */
-  end(events: string): Promise<EventChunk | undefined>;
-  /** Writes nothing more. */
+  /**
+   * Stops writing.
+   * @returns the events that are not written yet, these last ones included.
+   * @throws ServiceError the first failure.
+   */
+  finish(events: string): Promise<ResponseEventChunk | undefined>;
+  /** Stops writing. */
   close(): void;
 }
 
-/** An event ends with an empty line, and has none inside. */
+/** An SSE event ends with an empty line and contains none. */
 const EVENT_END = '\n\n';
 
 /**
- * Writes events in chunks: the first one after a silence at once, so that its readers need not wait, the others a few times
- * per second, because each write is a transaction.
+ * Writes events in chunks. After a pause the first event is written at once, so that readers need not wait; later ones
+ * are written a few times per second, because each write is a transaction.
  */
-export function createEventWriter(needs: EventWriterNeeds): EventWriter {
-  let { first, charsBefore: chars } = needs;
-  let waiting = '';
-  let isQuiet = true;
-  let running: Promise<void> | undefined;
+export function createEventWriter(options: EventWriterOptions): EventWriter {
+  let { firstNumber, charsBefore: chars } = options;
+  let pendingText = '';
+  let isIdle = true;
+  let writing: Promise<void> | undefined;
   let failure: ServiceError | undefined;
 
-  const take = (): EventChunk | undefined => {
-    if (waiting === '') return undefined;
-    const texts = waiting
+  const takeChunk = (): ResponseEventChunk | undefined => {
+    if (pendingText === '') return undefined;
+    const texts = pendingText
       .slice(0, -EVENT_END.length)
       .split(EVENT_END)
       .map((text) => text + EVENT_END);
-    const chunk = { first, texts };
-    first += texts.length;
-    waiting = '';
+    const chunk = { first: firstNumber, texts };
+    firstNumber += texts.length;
+    pendingText = '';
     return chunk;
   };
   const fail = (error: unknown): void => {
     if (failure) return;
     failure = ServiceError.from(error);
-    needs.onFailure(failure);
+    options.onFailure(failure);
   };
   const write = async (): Promise<void> => {
-    // What comes in meanwhile waits for the next.
-    while (running) await running;
-    const chunk = failure ? undefined : take();
+    // Events that arrive during a write go into the next chunk.
+    while (writing) await writing;
+    const chunk = failure ? undefined : takeChunk();
     if (!chunk) return;
-    running = needs.write(chunk).catch(fail);
-    await running;
-    running = undefined;
+    writing = options.write(chunk).catch(fail);
+    await writing;
+    writing = undefined;
   };
-  const close = needs.every(BACKGROUND_WRITE_MS, () => {
-    if (waiting === '') isQuiet = true;
-    else if (!running) void write();
+  const close = options.startInterval(BACKGROUND_WRITE_MS, () => {
+    if (pendingText === '') isIdle = true;
+    else if (!writing) void write();
   });
 
   return {
@@ -73,22 +77,27 @@ export function createEventWriter(needs: EventWriterNeeds): EventWriter {
       if (events === '' || failure) return undefined;
       chars += events.length;
       if (chars > BACKGROUND_EVENT_CHARS_MAX) {
-        fail(new ServiceError('too-large', `Its events have more than ${BACKGROUND_EVENT_CHARS_MAX} characters.`));
+        fail(
+          new ServiceError(
+            'too-large',
+            `The response's events have more than ${BACKGROUND_EVENT_CHARS_MAX} characters.`,
+          ),
+        );
         return undefined;
       }
-      waiting += events;
-      const isFull = waiting.length > BACKGROUND_WRITE_CHARS_MAX;
-      if (!isQuiet && !isFull) return undefined;
-      isQuiet = false;
+      pendingText += events;
+      const isFull = pendingText.length > BACKGROUND_WRITE_CHARS_MAX;
+      if (!isIdle && !isFull) return undefined;
+      isIdle = false;
       const written = write();
       return isFull ? written : undefined;
     },
-    async end(events) {
+    async finish(events) {
       close();
-      while (running) await running;
+      while (writing) await writing;
       if (failure) throw failure;
-      waiting += events;
-      return take();
+      pendingText += events;
+      return takeChunk();
     },
     close,
   };

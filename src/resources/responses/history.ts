@@ -2,24 +2,25 @@ import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Item } from '../../core/item.ts';
 import { HISTORY_BYTES_MAX, HISTORY_ITEMS_MAX, HISTORY_LINKS_MAX } from '../../core/limits.ts';
-import type { ResponseLink } from '../../store/responses.ts';
+import type { ResponseSummary } from '../../store/responses.ts';
 import type { Tables } from '../../store/store.ts';
-import { noConversation, noResponse } from '../conversations/not-there.ts';
-import type { Turn, TurnWish } from './response.ts';
+import { throwConversationNotFound, throwResponseNotFound } from '../conversations/not-found.ts';
+import type { Turn, TurnRequest } from './response.ts';
 
 type History = Pick<Turn, 'history' | 'olderItems'>;
 
 /**
- * Everything that was said before, from the newest backwards as far as a prompt could hold it.
- * @throws ServiceError `not-found` naming what is not there.
+ * Reads the earlier items of a conversation or a response chain, from the newest backwards, as many as a prompt could
+ * hold.
+ * @throws ServiceError `not-found` that names the missing conversation or response.
  */
 export async function readHistory(
   tables: Tables,
   owner: Owner,
-  { conversation, previous }: Pick<TurnWish, 'conversation' | 'previous'>,
+  { conversation, previous }: Pick<TurnRequest, 'conversation' | 'previous'>,
 ): Promise<History> {
   if (conversation !== undefined) {
-    if (!(await tables.conversations.find(owner, conversation))) noConversation(conversation);
+    if (!(await tables.conversations.find(owner, conversation))) throwConversationNotFound(conversation);
     return readConversation(tables, owner, conversation, {
       itemsLeft: HISTORY_ITEMS_MAX,
       bytesLeft: HISTORY_BYTES_MAX,
@@ -28,7 +29,7 @@ export async function readHistory(
   return previous === undefined ? { history: [], olderItems: 0 } : readChain(tables, owner, previous);
 }
 
-interface Room {
+interface HistoryBudget {
   readonly itemsLeft: number;
   readonly bytesLeft: number;
 }
@@ -37,73 +38,85 @@ async function readConversation(
   { items }: Tables,
   owner: Owner,
   container: string,
-  { itemsLeft, bytesLeft, before }: Room & { readonly before?: number | undefined },
+  { itemsLeft, bytesLeft, before }: HistoryBudget & { readonly before?: number | undefined },
 ): Promise<History> {
   const bounds = { itemsMax: itemsLeft, bytesMax: bytesLeft, before };
-  const { items: history, older } = await items.tail({ ...owner, container }, bounds);
+  const { items: history, older } = await items.readTail({ ...owner, container }, bounds);
   return { history, olderItems: older };
 }
 
 async function readChain(tables: Tables, owner: Owner, newest: string): Promise<History> {
-  const follow = () => tables.responses.chain(owner, newest, HISTORY_LINKS_MAX);
-  const links = await follow();
-  if (links.length === 0) await refuseRun(tables, owner, newest);
-  refuseGap(links, newest);
-  /** Items of a response go with it and never alone: where some are missing, it was deleted while they were read. */
-  const refuseLoss = async (read: number, expected: number): Promise<void> => {
-    if (read !== expected) refuseGap(await follow(), newest);
+  const readLinks = () => tables.responses.listChain(owner, newest, HISTORY_LINKS_MAX);
+  const links = await readLinks();
+  if (links.length === 0) await throwIfUnfinished(tables, owner, newest);
+  throwIfMissing(links, newest);
+  /** A response's items are deleted with it: if some are missing, it was deleted during the read. */
+  const checkComplete = async (read: number, expected: number): Promise<void> => {
+    if (read !== expected) throwIfMissing(await readLinks(), newest);
   };
 
   let itemsLeft = HISTORY_ITEMS_MAX;
   let bytesLeft = HISTORY_BYTES_MAX;
-  const whole: string[] = [];
+  const completeIds: string[] = [];
   for (const { id, itemCount, itemBytes } of links) {
     if (itemCount > itemsLeft || itemBytes > bytesLeft) break;
     itemsLeft -= itemCount;
     bytesLeft -= itemBytes;
-    whole.unshift(id);
+    completeIds.unshift(id);
   }
-  const newer = await tables.items.all(owner, whole);
-  await refuseLoss(newer.length, HISTORY_ITEMS_MAX - itemsLeft);
-  const [edge, ...beyond] = links.slice(whole.length);
+  const newerItems = await tables.items.listAll(owner, completeIds);
+  await checkComplete(newerItems.length, HISTORY_ITEMS_MAX - itemsLeft);
+  const [partial, ...unreadLinks] = links.slice(completeIds.length);
   const root = links.at(-1);
-  if (edge) {
-    const { history, olderItems } = await readConversation(tables, owner, edge.id, { itemsLeft, bytesLeft });
-    await refuseLoss(history.length + olderItems, edge.itemCount);
-    const unread = olderItems + beyond.reduce((sum, { itemCount }) => sum + itemCount, 0);
-    return { history: [...history, ...newer], olderItems: unread + (await countBefore(tables, owner, root)) };
+  if (partial) {
+    const { history, olderItems } = await readConversation(tables, owner, partial.id, { itemsLeft, bytesLeft });
+    await checkComplete(history.length + olderItems, partial.itemCount);
+    const unread = olderItems + unreadLinks.reduce((sum, { itemCount }) => sum + itemCount, 0);
+    return { history: [...history, ...newerItems], olderItems: unread + (await countBefore(tables, owner, root)) };
   }
-  // What a response was made in a conversation with is part of what it goes on from.
+  // The chain continues with the conversation in which its first response was created.
   const { history, olderItems } = await readBefore(tables, owner, root, { itemsLeft, bytesLeft });
-  return { history: [...history, ...newer], olderItems };
+  return { history: [...history, ...newerItems], olderItems };
 }
 
-async function refuseRun({ background }: Tables, owner: Owner, id: string): Promise<void> {
+async function throwIfUnfinished({ background }: Tables, owner: Owner, id: string): Promise<void> {
   const run = await background.find(owner, id);
   if (!run) return;
   const why = run.endedAt === undefined ? 'has no answer yet' : 'ended without an answer';
-  throw new ServiceError('invalid-request', `Response '${id}' ${why} (${run.state}): there is nothing to go on from.`, {
-    param: 'previous_response_id',
-  });
+  throw new ServiceError(
+    'invalid-request',
+    `Response '${id}' ${why} (${run.state}): only a response with an answer can be continued.`,
+    {
+      param: 'previous_response_id',
+    },
+  );
 }
 
-/** A chain ends with a response that goes on from none, or where it is too long to be followed. */
-function refuseGap(links: readonly ResponseLink[], newest: string): void {
+/** Checks that a chain reaches its first response, or stops because it is longer than HISTORY_LINKS_MAX. */
+function throwIfMissing(links: readonly ResponseSummary[], newest: string): void {
   const oldest = links.at(-1);
-  if (!oldest) noResponse(newest);
-  else if (oldest.previous !== undefined && links.length < HISTORY_LINKS_MAX) noResponse(oldest.previous);
+  if (!oldest) throwResponseNotFound(newest);
+  else if (oldest.previous !== undefined && links.length < HISTORY_LINKS_MAX) throwResponseNotFound(oldest.previous);
 }
 
-const NOTHING: { readonly history: readonly Item[]; readonly olderItems: number } = { history: [], olderItems: 0 };
+const EMPTY_HISTORY: { readonly history: readonly Item[]; readonly olderItems: number } = {
+  history: [],
+  olderItems: 0,
+};
 
-async function readBefore(tables: Tables, owner: Owner, root: ResponseLink | undefined, room: Room): Promise<History> {
+async function readBefore(
+  tables: Tables,
+  owner: Owner,
+  root: ResponseSummary | undefined,
+  budget: HistoryBudget,
+): Promise<History> {
   const { conversation } = root ?? {};
-  if (conversation?.from === undefined) return NOTHING;
-  return readConversation(tables, owner, conversation.id, { ...room, before: conversation.from });
+  if (conversation?.from === undefined) return EMPTY_HISTORY;
+  return readConversation(tables, owner, conversation.id, { ...budget, before: conversation.from });
 }
 
-async function countBefore({ items }: Tables, owner: Owner, root: ResponseLink | undefined): Promise<number> {
+async function countBefore({ items }: Tables, owner: Owner, root: ResponseSummary | undefined): Promise<number> {
   const { conversation } = root ?? {};
   if (conversation?.from === undefined) return 0;
-  return items.count({ ...owner, container: conversation.id }, conversation.from);
+  return items.countBefore({ ...owner, container: conversation.id }, conversation.from);
 }

@@ -1,73 +1,83 @@
 import type { Owner } from '../../core/context.ts';
-import type { Item, ItemPage, ItemPageWish } from '../../core/item.ts';
-import type { EventChunk } from '../../store/response-events.ts';
+import type { Item, ItemPage, ItemPageQuery } from '../../core/item.ts';
+import type { ResponseEventChunk } from '../../store/response-events.ts';
 
-/** A response as it was told last. */
+/** The current state of a response. */
 export interface StoredResponse {
   readonly id: string;
-  /** The whole response object, `output` included, as its interface told it. */
+  /** The complete response object, `output` included, as its API encodes it. */
   readonly json: string;
 }
 
-export interface TurnWish {
-  /** Of the response that is about to be made. */
+export interface TurnRequest {
+  /** Id of the response to create. */
   readonly id: string;
-  /** At most one of the two. */
+  /** At most one of `conversation` and `previous` (a response id) is set. */
   readonly conversation?: string | undefined;
   readonly previous?: string | undefined;
 }
 
-/** What a turn leaves behind. */
-export interface TurnRecord {
+/** Everything that a finished turn stores. */
+export interface TurnResult {
   readonly json: string;
-  /** As the caller sent them, with ids of ours. */
+  /** The client's items, with ids assigned by Parley. */
   readonly input: readonly Item[];
   readonly output: readonly Item[];
-  /** Whether the response can be asked for, and gone on from, later. Its conversation gets the items in any case. */
+  /** Whether the response can be retrieved and continued later. Its conversation gets the items in any case. */
   readonly isStored: boolean;
-  /** Of one that is made while nobody waits: it ends in the same transaction, with what is not told of it yet, or nothing is kept. */
+  /**
+   * For a background response: ends its run in the same transaction, with its last events; if that fails, nothing is
+   * stored.
+   */
   readonly run?: {
     readonly attempt: number;
     readonly state: 'completed' | 'incomplete';
-    readonly events: EventChunk | undefined;
+    readonly events: ResponseEventChunk | undefined;
   };
 }
 
-/** One answer in the making. While it runs, its conversation takes no other one. */
+/** A conversation turn in progress. While it runs, its conversation accepts no other turn. */
 export interface Turn {
-  /** Of the conversation or the chain, the oldest first. */
+  /** Items of the conversation or the chain, oldest first. */
   readonly history: readonly Item[];
-  /** Older items that are there and were not read, because no prompt could hold them (HISTORY_ITEMS_MAX, HISTORY_BYTES_MAX). */
+  /**
+   * Number of older items that were not read because no prompt could hold them (HISTORY_ITEMS_MAX, HISTORY_BYTES_MAX).
+   */
   readonly olderItems: number;
   /**
-   * Keeps all of it in one transaction and lets the conversation go. A conversation that was deleted meanwhile gets nothing.
-   * @throws ServiceError `conflict` when the conversation was taken over by another turn, because this one seemed dead;
-   * `cancelled` when its run was ended meanwhile, or is another attempt's.
+   * Stores the result in one transaction and unlocks the conversation. A conversation that was deleted meanwhile gets
+   * nothing.
+   * @throws ServiceError `conflict` if another turn took the conversation over after this one's lease expired;
+   *   `cancelled` if its run has ended or belongs to a newer attempt.
    */
-  complete(record: TurnRecord): Promise<void>;
-  /** Leaves nothing behind and lets the conversation go; of no effect after `complete`. Never rejects. */
+  complete(result: TurnResult): Promise<void>;
+  /** Discards the turn and unlocks the conversation; has no effect after `complete`. Never rejects. */
   abandon(): Promise<void>;
 }
 
-/** Responses of one workspace in one region; anybody else's are not there. */
+/** Responses of one workspace in one region; an id of another workspace or region is not found. */
 export interface Responses {
   /**
-   * @throws ServiceError `not-found` naming what is not there; `locked` when a turn of the conversation is running;
-   * `invalid-request` when the previous response has no answer (yet).
+   * Starts a turn and locks its conversation.
+   * @throws ServiceError `not-found` that names what is missing; `locked` while another turn of the conversation runs;
+   *   `invalid-request` if the previous response has no answer.
    */
-  begin(owner: Owner, wish: TurnWish): Promise<Turn>;
-  /** What a turn would begin with, without taking the conversation. @throws as `begin`, but never `locked`. */
-  history(owner: Owner, wish: Omit<TurnWish, 'id'>): Promise<Pick<Turn, 'history' | 'olderItems'>>;
-  /** Also one that is still being made, or ended without an answer. @throws ServiceError `not-found`. */
+  startTurn(owner: Owner, request: TurnRequest): Promise<Turn>;
+  /** Reads the history that a turn would start with, without locking. @throws as `startTurn`, except `locked`. */
+  readHistory(owner: Owner, request: Omit<TurnRequest, 'id'>): Promise<Pick<Turn, 'history' | 'olderItems'>>;
+  /** Also finds a response that is being generated or ended without an answer. @throws ServiceError `not-found`. */
   find(owner: Owner, id: string): Promise<StoredResponse>;
-  /** With its items, and also while it is being made. A conversation that it was made in keeps its own. @throws ServiceError `not-found`. */
-  delete(owner: Owner, id: string): Promise<void>;
-  /** @throws ServiceError `not-found`; `invalid-request` when `after` names no input item of it, or it has no answer. */
-  listInput(owner: Owner, id: string, page: ItemPageWish): Promise<ItemPage>;
   /**
-   * Items of any conversation or response of the owner's by their ids; what is not there is left out. An id counts as often
-   * as it stands there.
-   * @throws ServiceError `too-large` when all of them together are more than REFERRED_BYTES_MAX.
+   * Deletes a response with its items, even while it is being generated. Items in its conversation stay.
+   * @throws ServiceError `not-found`.
+   */
+  delete(owner: Owner, id: string): Promise<void>;
+  /** @throws ServiceError `not-found`; `invalid-request` if `after` names no input item of it, or it has no answer. */
+  listInput(owner: Owner, id: string, page: ItemPageQuery): Promise<ItemPage>;
+  /**
+   * Finds items of any of the owner's conversations and responses by id; unknown ids are left out. An id that is given
+   * several times counts several times.
+   * @throws ServiceError `too-large` if all items together exceed REFERENCED_ITEM_BYTES_MAX.
    */
   findItems(owner: Owner, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
 }

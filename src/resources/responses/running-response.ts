@@ -1,60 +1,63 @@
 import { ServiceError } from '../../core/error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Every } from '../../lib/every.ts';
+import type { StartInterval } from '../../lib/start-interval.ts';
 import type { Store } from '../../store/store.ts';
 import type { RunningResponse } from './background.ts';
-import { advanceRun, endRun } from './end-run.ts';
+import { advanceRun, finishRun } from './run-transition.ts';
 import { createEventWriter } from './event-writer.ts';
-import type { RunBell } from './run-bell.ts';
+import type { RunNotifier } from './run-notifier.ts';
 
-interface Needs {
+interface RunningResponseDeps {
   readonly store: Pick<Store, 'transaction'>;
   readonly clock: Clock;
-  readonly bell: Pick<RunBell, 'ring'>;
-  readonly every: Every;
+  readonly notifier: Pick<RunNotifier, 'notify'>;
+  readonly startInterval: StartInterval;
 }
 
-interface Begun {
+interface RunAttempt {
   readonly id: string;
   readonly attempt: number;
   readonly isStreamed: boolean;
-  /** Number of the event that comes next. */
-  readonly first: number;
-  /** Of those before it. */
+  /** Number of the next event. */
+  readonly firstSequence: number;
+  /** Total characters of the events before it. */
   readonly eventChars: number;
   readonly abort: (reason: ServiceError) => void;
 }
 
-/** What one attempt tells of a response; it is heard as long as no other one has it. */
-export function runningResponse(
-  { store, clock, bell, every }: Needs,
-  { id, attempt, isStreamed, first, eventChars, abort }: Begun,
+/** Creates the writer of one attempt's events. Its writes fail once the run has ended or belongs to a newer attempt. */
+export function createRunningResponse(
+  { store, clock, notifier, startInterval }: RunningResponseDeps,
+  { id, attempt, isStreamed, firstSequence, eventChars, abort }: RunAttempt,
 ): RunningResponse {
   const writer = isStreamed
     ? createEventWriter({
-        first,
+        firstNumber: firstSequence,
         charsBefore: eventChars,
-        every,
+        startInterval,
         async write(events) {
           const change = { attempt, state: 'in_progress', events } as const;
           if (!(await store.transaction((tables) => advanceRun(tables, id, change)))) {
-            throw new ServiceError('cancelled', `Response '${id}' was ended before its answer was.`);
+            throw new ServiceError(
+              'cancelled',
+              `Response '${id}' was cancelled or deleted before its answer was complete.`,
+            );
           }
-          bell.ring(id, 'told');
+          notifier.notify(id, 'updated');
         },
         onFailure: abort,
       })
     : undefined;
-  const end = async (events: string) => ({ attempt, events: await writer?.end(events) });
+  const finish = async (events: string) => ({ attempt, events: await writer?.finish(events) });
 
   return {
-    nextSequence: first,
-    tell: (events) => writer?.push(events),
-    end,
+    nextSequence: firstSequence,
+    emit: (events) => writer?.push(events),
+    finish,
     async fail({ json, events }) {
-      const change = { ...(await end(events)), state: 'failed', json, at: clock.now() } as const;
-      await store.transaction((tables) => endRun(tables, id, change));
-      bell.ring(id, 'told');
+      const change = { ...(await finish(events)), state: 'failed', json, at: clock.now() } as const;
+      await store.transaction((tables) => finishRun(tables, id, change));
+      notifier.notify(id, 'updated');
     },
     close: () => writer?.close(),
   };

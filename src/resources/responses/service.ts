@@ -1,61 +1,70 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Item } from '../../core/item.ts';
-import { ITEM_PAGE_BYTES_MAX, REFERRED_BYTES_MAX } from '../../core/limits.ts';
+import { ITEM_PAGE_BYTES_MAX, REFERENCED_ITEM_BYTES_MAX } from '../../core/limits.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
-import { bytesOf } from '../../store/items.ts';
+import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
+import { countItemBytes } from '../../store/items.ts';
 import type { Store, Tables } from '../../store/store.ts';
-import { noResponse, notInList } from '../conversations/not-there.ts';
+import { throwResponseNotFound, throwInvalidCursor } from '../conversations/not-found.ts';
 import { removeResponse } from '../conversations/remove.ts';
 import { readHistory } from './history.ts';
-import { endRun } from './end-run.ts';
-import { takeLease } from './lease.ts';
-import type { Responses, TurnRecord, TurnWish } from './response.ts';
-import type { RunBell } from './run-bell.ts';
+import { finishRun } from './run-transition.ts';
+import { acquireTurnLease } from './turn-lease.ts';
+import type { Responses, TurnResult, TurnRequest } from './response.ts';
+import type { RunNotifier } from './run-notifier.ts';
 
-export interface ResponsesNeeds {
+export interface ResponsesDeps {
   readonly store: Store;
   readonly clock: Clock;
-  /** Hears of what ends by the end of a turn, and of what is deleted. */
-  readonly bell?: Pick<RunBell, 'ring'>;
-  readonly every?: Every;
+  /** Notified when a turn ends a background run, and when a response is deleted. */
+  readonly notifier?: Pick<RunNotifier, 'notify'>;
+  readonly startInterval?: StartInterval;
 }
 
-export function createResponses({ store, clock, bell, every = systemEvery }: ResponsesNeeds): Responses {
-  const find = async (owner: Owner, id: string) => await store.responses.find(owner, id);
-  /** The run first: a response that comes to its end between the two is found as an answer then. */
-  const findTold = async (owner: Owner, id: string): Promise<string> =>
-    (await store.background.find(owner, id))?.json ?? (await find(owner, id))?.json ?? noResponse(id);
+export function createResponses({
+  store,
+  clock,
+  notifier,
+  startInterval = startSystemInterval,
+}: ResponsesDeps): Responses {
+  const findStored = async (owner: Owner, id: string) => await store.responses.find(owner, id);
+  /** Reads the run first: a response that ends between the two reads is then found among the answers. */
+  const findLatestJson = async (owner: Owner, id: string): Promise<string> =>
+    (await store.background.find(owner, id))?.json ?? (await findStored(owner, id))?.json ?? throwResponseNotFound(id);
 
   return {
-    async begin(owner, wish) {
-      const { id, conversation, previous } = wish;
-      assert(conversation === undefined || previous === undefined, 'a turn goes on from one thing');
-      const leases = { conversations: store.conversations, clock, every };
-      const lease = conversation === undefined ? undefined : await takeLease(leases, owner, { conversation, turn: id });
+    async startTurn(owner, request) {
+      const { id, conversation, previous } = request;
+      assert(
+        conversation === undefined || previous === undefined,
+        'a turn continues either a conversation or a response',
+      );
+      const leaseDeps = { conversations: store.conversations, clock, startInterval };
+      const lease =
+        conversation === undefined ? undefined : await acquireTurnLease(leaseDeps, owner, { conversation, turn: id });
       try {
-        const { history, olderItems } = await readHistory(store, owner, wish);
-        let isOver = false;
+        const { history, olderItems } = await readHistory(store, owner, request);
+        let isFinished = false;
         return {
           history,
           olderItems,
-          async complete(record) {
-            assert(!isOver, 'a turn ends once');
-            isOver = true;
+          async complete(result) {
+            assert(!isFinished, 'a turn is completed once');
+            isFinished = true;
             lease?.stop();
             try {
-              await store.transaction((tables) => keep(tables, owner, wish, record, clock.now()));
-              if (record.run) bell?.ring(id, 'told');
+              await store.transaction((tables) => saveTurn(tables, owner, request, result, clock.now()));
+              if (result.run) notifier?.notify(id, 'updated');
             } catch (error) {
               await lease?.release();
               throw error;
             }
           },
           async abandon() {
-            if (isOver) return;
-            isOver = true;
+            if (isFinished) return;
+            isFinished = true;
             await lease?.release();
           },
         };
@@ -65,60 +74,63 @@ export function createResponses({ store, clock, bell, every = systemEvery }: Res
       }
     },
 
-    history: (owner, wish) => readHistory(store, owner, wish),
+    readHistory: (owner, request) => readHistory(store, owner, request),
 
     async find(owner, id) {
-      return { id, json: await findTold(owner, id) };
+      return { id, json: await findLatestJson(owner, id) };
     },
 
     async delete(owner, id) {
-      if (!(await removeResponse(store, { ...owner, id }))) noResponse(id);
-      bell?.ring(id, 'ended');
+      if (!(await removeResponse(store, { ...owner, id }))) throwResponseNotFound(id);
+      notifier?.notify(id, 'ended');
     },
 
-    async listInput(owner, id, wish) {
-      if (!(await find(owner, id))) {
-        await findTold(owner, id);
-        throw new ServiceError('invalid-request', 'Its input is listed when the response has its answer.');
+    async listInput(owner, id, query) {
+      if (!(await findStored(owner, id))) {
+        await findLatestJson(owner, id);
+        throw new ServiceError('invalid-request', 'The input items of a response can be listed once it has an answer.');
       }
-      const bounds = { ...wish, side: 'input', bytesMax: ITEM_PAGE_BYTES_MAX } as const;
-      return (await store.items.page({ ...owner, container: id }, bounds)) ?? notInList(wish.after ?? '');
+      const bounds = { ...query, side: 'input', bytesMax: ITEM_PAGE_BYTES_MAX } as const;
+      return (await store.items.readPage({ ...owner, container: id }, bounds)) ?? throwInvalidCursor(query.after ?? '');
     },
 
     async findItems(owner, ids) {
-      const sizes = await store.items.sizes(owner, ids);
-      if (ids.reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0) > REFERRED_BYTES_MAX) {
-        throw new ServiceError('too-large', `The items referred to have more than ${REFERRED_BYTES_MAX} bytes in all.`);
+      const sizes = await store.items.findSizes(owner, ids);
+      if (ids.reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0) > REFERENCED_ITEM_BYTES_MAX) {
+        throw new ServiceError(
+          'too-large',
+          `The referenced items have more than ${REFERENCED_ITEM_BYTES_MAX} bytes in total.`,
+        );
       }
       return store.items.findMany(owner, ids);
     },
   };
 }
 
-/** What a turn leaves behind: in its conversation, and as a response. */
-async function keep(
+/** Stores a finished turn in its conversation and as a response. */
+async function saveTurn(
   tables: Tables,
   owner: Owner,
-  { id, conversation, previous }: TurnWish,
-  { json, input, output, isStored, run }: TurnRecord,
+  { id, conversation, previous }: TurnRequest,
+  { json, input, output, isStored, run }: TurnResult,
   now: number,
 ): Promise<void> {
   const { region, workspace } = owner;
-  if (run && !(await endRun(tables, id, { ...run, at: now }))) {
-    throw new ServiceError('cancelled', `Response '${id}' was ended before its answer was.`);
+  if (run && !(await finishRun(tables, id, { ...run, at: now }))) {
+    throw new ServiceError('cancelled', `Response '${id}' was cancelled or deleted before its answer was complete.`);
   }
   const { conversations, items, responses } = tables;
   const all: readonly Item[] = [...input, ...output];
-  let from: number | undefined;
+  let firstPosition: number | undefined;
   if (conversation !== undefined) {
     const extended = await conversations.finishTurn(owner, conversation, { turn: id, count: all.length, at: now });
-    from = extended?.first;
-    if (from !== undefined) {
-      await items.insert({ region, workspace, container: conversation }, all, { position: from });
+    firstPosition = extended?.first;
+    if (firstPosition !== undefined) {
+      await items.insert({ region, workspace, container: conversation }, all, { position: firstPosition });
     } else if (await conversations.find(owner, conversation)) {
       throw new ServiceError(
         'conflict',
-        `Conversation '${conversation}' was taken over by another request, because this one seemed dead.`,
+        `Conversation '${conversation}' was taken over by another request because the lock of this one expired.`,
         { param: 'conversation' },
       );
     }
@@ -129,13 +141,13 @@ async function keep(
     region,
     workspace,
     createdAt: now,
-    conversation: conversation === undefined ? undefined : { id: conversation, from },
+    conversation: conversation === undefined ? undefined : { id: conversation, from: firstPosition },
     previous,
     itemCount: all.length,
-    itemBytes: all.reduce((sum, item) => sum + bytesOf(item), 0),
+    itemBytes: all.reduce((sum, item) => sum + countItemBytes(item), 0),
     json,
   });
-  const own = { region, workspace, container: id };
-  await items.insert(own, input, { position: 0, side: 'input' });
-  await items.insert(own, output, { position: input.length, side: 'output' });
+  const responseItems = { region, workspace, container: id };
+  await items.insert(responseItems, input, { position: 0, side: 'input' });
+  await items.insert(responseItems, output, { position: input.length, side: 'output' });
 }

@@ -1,40 +1,40 @@
-import { setImmediate as turnOfOthers } from 'node:timers/promises';
-import { OPERATOR_PAGE_MAX, RETENTION_LOOK_MS } from '../../core/limits.ts';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { OPERATOR_PAGE_MAX, RETENTION_INTERVAL_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Every } from '../../lib/every.ts';
-import { startSweeper, type Sweeper } from '../../lib/sweeper.ts';
+import type { StartInterval } from '../../lib/start-interval.ts';
+import { startPeriodicTask, type PeriodicTask } from '../../lib/periodic-task.ts';
 import type { Store } from '../../store/store.ts';
 import { removeConversation, removeResponse } from '../conversations/remove.ts';
 
-export interface RetentionNeeds {
+export interface RetentionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'warn'>;
-  /** Days after its last change until a conversation goes; undefined: it stays. */
+  /** Days after its last change until a conversation is removed; undefined: never. */
   readonly conversationsDays: number | undefined;
-  /** Days after its making until a response goes; undefined: it stays. */
+  /** Days after its creation until a response is removed; undefined: never. */
   readonly responsesDays: number | undefined;
-  readonly every?: Every;
+  readonly startInterval?: StartInterval;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Removes what has passed its age, now and every hour: beside the requests, never in one. */
-export function startRetention(needs: RetentionNeeds): Sweeper {
-  const { log, conversationsDays, responsesDays, every } = needs;
+/** Removes conversations and responses that exceed their retention: at start and every hour, outside of requests. */
+export function startRetention(deps: RetentionDeps): PeriodicTask {
+  const { log, conversationsDays, responsesDays, startInterval } = deps;
   if (conversationsDays === undefined && responsesDays === undefined) return { close: () => Promise.resolve() };
-  return startSweeper({
-    everyMs: RETENTION_LOOK_MS,
-    sweep: (isOver) => sweep(needs, isOver),
-    onFailure: (error) => log.warn('what has passed its age could not be removed', { error: String(error) }),
-    every,
+  return startPeriodicTask({
+    intervalMs: RETENTION_INTERVAL_MS,
+    run: (isClosed) => removeOld(deps, isClosed),
+    onFailure: (error) => log.warn('retention cleanup failed', { error: String(error) }),
+    startInterval,
   });
 }
 
-async function sweep(
-  { store, clock, log, conversationsDays, responsesDays }: RetentionNeeds,
-  isOver: () => boolean,
+async function removeOld(
+  { store, clock, log, conversationsDays, responsesDays }: RetentionDeps,
+  isClosed: () => boolean,
 ): Promise<void> {
   let conversations = 0;
   if (conversationsDays !== undefined) {
@@ -42,41 +42,41 @@ async function sweep(
     conversations = await removeAll(
       () => store.conversations.listUnchanged({ before, now: clock.now(), limit: OPERATOR_PAGE_MAX }),
       (record) => removeConversation(store, record, { unchangedBefore: before }),
-      isOver,
+      isClosed,
     );
   }
   let responses = 0;
   if (responsesDays !== undefined) {
     const before = clock.now() - responsesDays * DAY_MS;
     responses = await removeAll(
-      () => store.responses.listOlder({ before, limit: OPERATOR_PAGE_MAX }),
+      () => store.responses.listCreatedBefore({ before, limit: OPERATOR_PAGE_MAX }),
       (link) => removeResponse(store, link),
-      isOver,
+      isClosed,
     );
-    // What is left of those that were made while nobody waited ended without an answer, or has none yet.
+    // Background runs that remain have no answer, either because they ended without one or still wait.
     responses += await removeAll(
-      () => store.background.listOlder({ before, limit: OPERATOR_PAGE_MAX }),
+      () => store.background.listCreatedBefore({ before, limit: OPERATOR_PAGE_MAX }),
       (link) => removeResponse(store, link),
-      isOver,
+      isClosed,
     );
   }
-  if (conversations + responses > 0) log.info('removed what has passed its age', { conversations, responses });
+  if (conversations + responses > 0) log.info('retention cleanup finished', { conversations, responses });
 }
 
-/** Page by page until there is none; in between, whoever waits has its turn. */
+/** Removes page by page and yields to the event loop after each record. */
 async function removeAll<T>(
   list: () => Promise<readonly T[]>,
-  remove: (one: T) => Promise<boolean>,
-  isOver: () => boolean,
+  remove: (record: T) => Promise<boolean>,
+  isClosed: () => boolean,
 ): Promise<number> {
   let removed = 0;
   for (;;) {
-    const page = isOver() ? [] : await list();
+    const page = isClosed() ? [] : await list();
     if (page.length === 0) return removed;
-    for (const one of page) {
-      if (isOver()) return removed;
-      if (await remove(one)) removed += 1;
-      await turnOfOthers();
+    for (const record of page) {
+      if (isClosed()) return removed;
+      if (await remove(record)) removed += 1;
+      await yieldToEventLoop();
     }
   }
 }

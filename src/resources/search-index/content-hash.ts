@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 
-/** Changes with what passages and terms are made like: documents of an earlier one are read again. */
-const MADE_LIKE = 'parley-index 1\n';
+/** Version of the format of passages and terms. Changing it makes a refresh read all documents again. */
+const INDEX_FORMAT = 'parley-index 1\n';
 
-/** Of what a document was read from. */
-export const createContentHash = (): Hash => createHash('sha256').update(MADE_LIKE);
+/** Creates the hash of a document's source content. */
+export const createContentHash = (): Hash => createHash('sha256').update(INDEX_FORMAT);

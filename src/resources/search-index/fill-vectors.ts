@@ -1,44 +1,44 @@
 import { ServiceError } from '../../core/error.ts';
 import type { Store } from '../../store/store.ts';
-import { toBytes } from './byte-vectors.ts';
-import type { EmbeddedTexts, EmbedTexts, RefreshWatch } from './search-index.ts';
+import { quantizeVector } from './quantized-vectors.ts';
+import type { EmbeddedTexts, EmbedTexts, RefreshOptions } from './search-index.ts';
 
-/** Documents that are looked for at once, and passages whose vectors are. */
-const DOCUMENTS = 50;
-const PASSAGES = 16;
+/** Page size of documents, and number of passages per embedding call. */
+const DOCUMENTS_PER_PAGE = 50;
+const PASSAGES_PER_CALL = 16;
 
-/** Tries at a passage that has more tokens than the model takes: each has half as much of it. */
-const TRIES = 4;
+/** Attempts to embed passages that exceed the model's token limit; each attempt halves the text. */
+const ATTEMPTS_MAX = 4;
 
-export interface FillVectorsNeeds {
+export interface FillVectorsDeps {
   readonly store: Store;
   readonly embed: EmbedTexts;
 }
 
 /**
- * Gives vectors to the documents of a collection that have none of the model that makes them now. Whatever ends this leaves
- * whole documents.
+ * Embeds the documents of a collection that have no vectors of the current model. If it is interrupted, each document
+ * has all of its vectors or none.
  *
- * @returns how many documents; undefined where nothing makes vectors.
+ * @returns the number of embedded documents; undefined if no embedding model is available.
  */
 export async function fillVectors(
   collection: string,
-  { store, embed }: FillVectorsNeeds,
-  { signal, onProgress }: RefreshWatch,
+  { store, embed }: FillVectorsDeps,
+  { signal, onProgress }: RefreshOptions,
 ): Promise<number | undefined> {
   const model = (await embed(['model'], signal))?.model;
   if (model === undefined) return undefined;
   let done = 0;
   for (let after = 0; ;) {
-    const page = await store.indexDocuments.withoutVectors(collection, { model, after, limit: DOCUMENTS });
+    const page = await store.indexDocuments.listWithoutVectors(collection, { model, after, limit: DOCUMENTS_PER_PAGE });
     for (const { id } of page) {
       after = id;
-      const texts = await store.indexDocuments.textsOf(id);
+      const texts = await store.indexDocuments.listPassageTexts(id);
       const rows: Int8Array[] = [];
-      for (let at = 0; at < texts.length; at += PASSAGES) {
-        const made = await embedPassages(texts.slice(at, at + PASSAGES), embed, signal);
-        if (made?.model !== model) return done;
-        rows.push(...made.vectors.map(toBytes));
+      for (let at = 0; at < texts.length; at += PASSAGES_PER_CALL) {
+        const embedded = await embedPassages(texts.slice(at, at + PASSAGES_PER_CALL), embed, signal);
+        if (embedded?.model !== model) return done;
+        rows.push(...embedded.vectors.map(quantizeVector));
       }
       const dimensions = rows[0]?.length ?? 0;
       if (dimensions === 0 || rows.some(({ length }) => length !== dimensions)) continue;
@@ -48,23 +48,23 @@ export async function fillVectors(
       done++;
       onProgress?.({ step: 'vectors', done, reference: collection });
     }
-    if (page.length < DOCUMENTS) return done;
+    if (page.length < DOCUMENTS_PER_PAGE) return done;
   }
 }
 
-/** Texts with many numbers or signs have more tokens than their words tell. */
+/** Shortens texts that exceed the token limit, as texts with many numbers or symbols do despite their word count. */
 async function embedPassages(
   texts: readonly string[],
   embed: EmbedTexts,
   signal: AbortSignal,
 ): Promise<EmbeddedTexts | undefined> {
-  for (let tries = 1, wanted = texts; ; tries++) {
+  for (let tries = 1, shortened = texts; ; tries++) {
     try {
-      return await embed(wanted, signal);
+      return await embed(shortened, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof ServiceError) || error.kind !== 'invalid-request' || tries === TRIES) throw error;
-      wanted = wanted.map((text) => text.slice(0, Math.ceil(text.length / 2)).toWellFormed());
+      if (!(error instanceof ServiceError) || error.kind !== 'invalid-request' || tries === ATTEMPTS_MAX) throw error;
+      shortened = shortened.map((text) => text.slice(0, Math.ceil(text.length / 2)).toWellFormed());
     }
   }
 }

@@ -9,9 +9,9 @@ import type { ReadPage } from '../../core/server-tools.ts';
 import { type IndexFolder, NOW, openIndexFolder } from './__fixtures__/index-folder.ts';
 import type { RefreshReport } from './search-index.ts';
 
-const watch = { signal: new AbortController().signal };
+const refreshOptions = { signal: new AbortController().signal };
 
-const countsOf = ({ added, changed, unchanged, removed, failed }: RefreshReport) => ({
+const getCounts = ({ added, changed, unchanged, removed, failed }: RefreshReport) => ({
   added,
   changed,
   unchanged,
@@ -20,7 +20,7 @@ const countsOf = ({ added, changed, unchanged, removed, failed }: RefreshReport)
 });
 const NONE = { added: 0, changed: 0, unchanged: 0, removed: 0, failed: 0 };
 
-describe('the local index', () => {
+describe('search index operator', () => {
   let index: IndexFolder;
   const pages = new Map<string, { title: string; passage: string } | ServiceError>();
   const readPage: ReadPage = async ({ url }) => {
@@ -34,39 +34,39 @@ describe('the local index', () => {
   });
   afterEach(() => index.close());
 
-  const add = async (wish: Partial<Parameters<IndexFolder['operator']['add']>[0]> = {}) =>
-    await index.operator.add({ sources: [join(index.folder, 'docs')], ...wish }, watch);
-  const ask = async (text: string, workspace = 'primary') => {
-    const query = { text, workspace, breadth: 'first', resultsMax: 10, withDomains: false } as const;
-    return (await index.search(query, watch.signal)).results;
+  const add = async (request: Partial<Parameters<IndexFolder['operator']['add']>[0]> = {}) =>
+    await index.operator.add({ sources: [join(index.folder, 'docs')], ...request }, refreshOptions);
+  const search = async (text: string, workspace = 'primary') => {
+    const query = { text, workspace, breadth: 'first', resultsMax: 10, usesDomainProviders: false } as const;
+    return (await index.search(query, refreshOptions.signal)).results;
   };
-  const urls = async (text: string, workspace?: string) => (await ask(text, workspace)).map(({ url }) => url);
+  const urls = async (text: string, workspace?: string) => (await search(text, workspace)).map(({ url }) => url);
 
-  it('reads a folder, and again only what has changed', async () => {
+  it('reads a folder, and later only changed documents', async () => {
     await index.write('docs/whale.md', '# Whales\n\nThe blue whale sings.');
     await index.write('docs/deep er/frog.txt', 'A frog croaks.');
     const { name, report } = await add();
     assert.equal(name, 'docs');
-    assert.deepEqual(countsOf(report), { ...NONE, added: 2 });
+    assert.deepEqual(getCounts(report), { ...NONE, added: 2 });
     assert.deepEqual(await urls('blue whale'), ['parley-index:docs/whale.md']);
     assert.deepEqual(await urls('croaking frogs'), ['parley-index:docs/deep%20er/frog.txt']);
 
-    assert.deepEqual(countsOf((await add()).report), { ...NONE, unchanged: 2 });
+    assert.deepEqual(getCounts((await add()).report), { ...NONE, unchanged: 2 });
     await index.write('docs/whale.md', '# Whales\n\nThe grey whale sings.');
     await unlink(join(index.folder, 'docs/deep er/frog.txt'));
-    const again = await index.operator.refresh('docs', watch);
-    assert.deepEqual(countsOf(again), { ...NONE, changed: 1, removed: 1 });
+    const again = await index.operator.refresh('docs', refreshOptions);
+    assert.deepEqual(getCounts(again), { ...NONE, changed: 1, removed: 1 });
     assert.deepEqual(await urls('frog'), []);
-    const [whale] = await ask('whale');
+    const [whale] = await search('whale');
     assert.deepEqual(whale?.passage, '# Whales\nThe grey whale sings.');
   });
 
-  it('tells what a reader needs, and no path of this machine', async () => {
+  it('returns sources without local paths', async () => {
     await index.write('docs/whale.md', 'The blue whale sings.');
     const changed = new Date(NOW - 1_000);
     await utimes(join(index.folder, 'docs/whale.md'), changed, changed);
     await add({ name: 'Meer & mehr'.replaceAll(/[ &]+/g, '-') });
-    const found = await ask('whale');
+    const found = await search('whale');
     assert.deepEqual(found, [
       {
         title: 'whale',
@@ -80,7 +80,7 @@ describe('the local index', () => {
     assert.ok(!JSON.stringify(found).includes(index.folder));
   });
 
-  it('follows no link, opens nothing hidden, and waits for no pipe', async () => {
+  it('skips links and hidden files and does not wait for pipes', async () => {
     await index.write('secret.md', 'secret words');
     await index.write('docs/.hidden.md', 'secret words');
     await index.write('docs/.git/a.md', 'secret words');
@@ -90,49 +90,53 @@ describe('the local index', () => {
     await symlink(index.folder, join(index.folder, 'docs/up'));
     await promisify(execFile)('mkfifo', [join(index.folder, 'docs/pipe.md')]);
     const { report } = await add();
-    assert.deepEqual(countsOf(report), { ...NONE, added: 1 });
-    assert.deepEqual(report.passedOver, { hidden: 2, links: 2, otherKinds: 2, tooDeep: 0 });
+    assert.deepEqual(getCounts(report), { ...NONE, added: 1 });
+    assert.deepEqual(report.skipped, { hidden: 2, links: 2, otherKinds: 2, tooDeep: 0 });
     assert.deepEqual(await urls('secret'), []);
   });
 
-  it('says what it could not read, and goes on; what can be read no more is forgotten', async () => {
+  it('reports unreadable documents, continues, and removes their old content', async () => {
     await index.write('docs/a.md', 'apple words');
     await index.write('docs/b.md', 'berry words');
     await add();
     await index.write('docs/a.md', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1]));
     await index.write('docs/empty.md', '...');
     const { report } = await add();
-    assert.deepEqual(countsOf(report), { ...NONE, unchanged: 1, removed: 1, failed: 2 });
+    assert.deepEqual(getCounts(report), { ...NONE, unchanged: 1, removed: 1, failed: 2 });
     assert.match(report.problems.map(({ reference, reason }) => `${reference} ${reason}`).join(), /a\.md .*picture/);
     assert.deepEqual(await urls('apple'), []);
     assert.deepEqual(await urls('berry'), ['parley-index:docs/b.md']);
   });
 
-  it('keeps everything where a source is away, and where a page does not answer', async () => {
+  it('keeps documents of a missing source and of a page that does not respond', async () => {
     await index.write('docs/a.md', 'apple words');
     await add();
     await rename(join(index.folder, 'docs'), join(index.folder, 'moved'));
-    await assert.rejects(index.operator.refresh('docs', watch), /not there any more: nothing was removed/);
+    await assert.rejects(index.operator.refresh('docs', refreshOptions), /no longer exists\. Nothing was removed/);
     assert.deepEqual(await urls('apple'), ['parley-index:docs/a.md']);
 
     pages.set('https://a.test/', { title: 'Pears', passage: 'pear words' });
     await add({ sources: ['https://a.test/'] });
     pages.set('https://a.test/', new ServiceError('timeout', 'It took too long.'));
-    assert.deepEqual(countsOf(await index.operator.refresh('a.test', watch)), { ...NONE, failed: 1 });
+    assert.deepEqual(getCounts(await index.operator.refresh('a.test', refreshOptions)), { ...NONE, failed: 1 });
     assert.deepEqual(await urls('pear'), ['https://a.test/?read']);
     pages.delete('https://a.test/');
-    assert.deepEqual(countsOf(await index.operator.refresh('a.test', watch)), { ...NONE, failed: 1, removed: 1 });
+    assert.deepEqual(getCounts(await index.operator.refresh('a.test', refreshOptions)), {
+      ...NONE,
+      failed: 1,
+      removed: 1,
+    });
     assert.deepEqual(await urls('pear'), []);
   });
 
-  it('reads addresses, also those of a file of them', async () => {
+  it('reads URLs, also from a file that lists them', async () => {
     pages.set('https://a.test/one', { title: 'One', passage: 'first pear' });
     pages.set('https://b.test/two', { title: 'Two', passage: 'second pear' });
     await index.write('list.txt', '# addresses\nhttps://a.test/one\n\nhttps://b.test/two\nhttps://a.test/one\n');
     const { name, report } = await add({ sources: [join(index.folder, 'list.txt')] });
     assert.equal(name, 'list');
-    assert.deepEqual(countsOf(report), { ...NONE, added: 2 });
-    assert.deepEqual(await ask('first'), [
+    assert.deepEqual(getCounts(report), { ...NONE, added: 2 });
+    assert.deepEqual(await search('first'), [
       {
         title: 'One',
         url: 'https://a.test/one?read',
@@ -142,15 +146,19 @@ describe('the local index', () => {
         passage: 'first pear',
       },
     ]);
-    assert.deepEqual(countsOf(await index.operator.refresh('list', watch)), { ...NONE, unchanged: 2 });
+    assert.deepEqual(getCounts(await index.operator.refresh('list', refreshOptions)), { ...NONE, unchanged: 2 });
     await index.write('list.txt', 'https://b.test/two');
-    assert.deepEqual(countsOf(await index.operator.refresh('list', watch)), { ...NONE, unchanged: 1, removed: 1 });
+    assert.deepEqual(getCounts(await index.operator.refresh('list', refreshOptions)), {
+      ...NONE,
+      unchanged: 1,
+      removed: 1,
+    });
   });
 
-  it('keeps no new collection of which nothing could be read, and any other', async () => {
+  it('removes a new collection without readable documents, and keeps others', async () => {
     const sources = ['https://a.test/gone'];
     const names = async () => (await index.operator.list()).map(({ name }) => name);
-    assert.deepEqual(countsOf((await add({ sources })).report), { ...NONE, failed: 1 });
+    assert.deepEqual(getCounts((await add({ sources })).report), { ...NONE, failed: 1 });
     assert.deepEqual(await names(), []);
     await assert.rejects(
       index.operator.add({ sources }, { signal: AbortSignal.abort(new Error('stopped')) }),
@@ -166,39 +174,39 @@ describe('the local index', () => {
     assert.deepEqual(await names(), ['a.test', 'empty']);
   });
 
-  it('adds to a collection that is named, and takes no name of another one by itself', async () => {
+  it('adds to a named collection, and refuses a default name that is taken', async () => {
     await index.write('docs/a.md', 'apple words');
     await index.write('other/docs/a.md', 'berry words');
     await index.write('more/b.md', 'cherry words');
     await add();
     const other = [join(index.folder, 'other/docs')];
-    await assert.rejects(add({ sources: other }), /say --name/);
-    await assert.rejects(add({ sources: other, name: 'docs' }), /are called docs/);
+    await assert.rejects(add({ sources: other }), /Set --name/);
+    await assert.rejects(add({ sources: other, name: 'docs' }), /have the name docs/);
     const { report } = await add({ sources: [join(index.folder, 'more')], name: 'docs' });
-    assert.deepEqual(countsOf(report), { ...NONE, added: 2, removed: 1 });
+    assert.deepEqual(getCounts(report), { ...NONE, added: 2, removed: 1 });
     assert.deepEqual(await urls('cherry'), ['parley-index:docs/more/b.md']);
     assert.deepEqual(await urls('apple'), ['parley-index:docs/docs/a.md']);
     await assert.rejects(add({ workspace: 'team' }), /has workspace none/);
     await assert.rejects(add({ domain: 'stock' }), /has domain none/);
   });
 
-  it('refuses what is no source and no name before anything is written', async () => {
+  it('refuses invalid sources and names before writing anything', async () => {
     const refused: [Parameters<typeof add>[0], RegExp][] = [
-      [{ sources: [join(index.folder, 'nothing')] }, /no file or folder/],
+      [{ sources: [join(index.folder, 'nothing')] }, /does not exist/],
       [{ sources: [] }, /what to add/],
-      [{ sources: ['http://['] }, /no address/],
+      [{ sources: ['http://['] }, /not a valid URL/],
       [{ sources: ['/dev/null'] }, /neither a file nor a folder/],
-      [{ sources: [index.folder], name: '../x' }, /is no name/],
-      [{ sources: [index.folder], workspace: 'a b' }, /no name of a workspace/],
-      [{ sources: [index.folder], domain: 'A B' }, /A domain is a word/],
+      [{ sources: [index.folder], name: '../x' }, /not a valid name/],
+      [{ sources: [index.folder], workspace: 'a b' }, /valid workspace name/],
+      [{ sources: [index.folder], domain: 'A B' }, /domain must be/],
     ];
-    for (const [wish, message] of refused) await assert.rejects(add(wish), message);
+    for (const [request, message] of refused) await assert.rejects(add(request), message);
     assert.deepEqual(await index.operator.list(), []);
-    await assert.rejects(index.operator.remove('x'), /no collection x/);
-    await assert.rejects(index.operator.refresh('x', watch), /no collection x/);
+    await assert.rejects(index.operator.remove('x'), /Collection x not found/);
+    await assert.rejects(index.operator.refresh('x', refreshOptions), /Collection x not found/);
   });
 
-  it('gives a workspace its own collections and those of all', async () => {
+  it('searches the collections of the workspace and those of all workspaces', async () => {
     await index.write('docs/a.md', 'apple words');
     await mkdir(join(index.folder, 'team'));
     await index.write('team/a.md', 'apple secrets');
@@ -208,7 +216,7 @@ describe('the local index', () => {
     assert.deepEqual((await urls('apple', 'team-7')).toSorted(), ['parley-index:docs/a.md', 'parley-index:team/a.md']);
   });
 
-  it('forgets a collection of hundreds of documents whole', async () => {
+  it('removes a collection of hundreds of documents', async () => {
     for (let at = 0; at < 230; at++) await index.write(`docs/${at}.md`, `apple number${at}`);
     await add();
     const [listed] = await index.operator.list();
@@ -216,10 +224,10 @@ describe('the local index', () => {
     assert.equal((await index.operator.remove('docs')).documents, 230);
     assert.deepEqual(await index.operator.list(), []);
     assert.deepEqual(await urls('apple'), []);
-    assert.equal((await index.store.indexSearch.counts(['apple'])).passages, 0);
+    assert.equal((await index.store.indexSearch.countTerms(['apple'])).passages, 0);
   });
 
-  it('stops where it is asked to, with whole documents, and goes on from there', async () => {
+  it('stops on abort with complete documents and continues later', async () => {
     for (let at = 0; at < 40; at++) await index.write(`docs/${at}.md`, `apple number${at}`);
     const stop = new AbortController();
     const onProgress = ({ done }: { done: number }) => {
@@ -238,19 +246,19 @@ describe('the local index', () => {
     assert.ok(report.unchanged >= 10);
   });
 
-  it('reads a document that is more than text, in a process', async () => {
+  it('extracts text from other formats in a separate process', async () => {
     await index.write('docs/page.html', '<title>Frogs</title><script>apple()</script><p>Frogs eat apples.');
     await add();
-    const [page] = await ask('apples');
+    const [page] = await search('apples');
     assert.deepEqual([page?.title, page?.passage], ['Frogs', 'Frogs\nFrogs eat apples.']);
   });
 
-  it('leaves out a document that is longer than a book, and says so', async () => {
+  it('reports a document with too many passages and skips it', async () => {
     await index.write('docs/long.md', `# apple\n\n${'a '.repeat(60)}\n\n`.repeat(2_010));
     await index.write('docs/short.md', 'apple');
     const { report } = await add();
-    assert.deepEqual(countsOf(report), { ...NONE, added: 1, failed: 1 });
-    assert.match(report.problems[0]?.reason ?? '', /split it/);
+    assert.deepEqual(getCounts(report), { ...NONE, added: 1, failed: 1 });
+    assert.match(report.problems[0]?.reason ?? '', /Split it/);
     await rm(join(index.folder, 'docs'), { recursive: true });
   });
 });

@@ -1,89 +1,93 @@
 import { INDEX_PASSAGE_CHARS_MAX, INDEX_PASSAGE_WORDS } from '../../core/limits.ts';
-import { wordCountOf } from './terms.ts';
+import { countWords } from './terms.ts';
 
-/** Ours: of its words so many, and a passage ends before a heading rather than behind it. */
-const HEADING_WORDS = INDEX_PASSAGE_WORDS / 4;
+/** A passage with at least this many words ends before a heading. */
+const WORDS_BEFORE_HEADING_MIN = INDEX_PASSAGE_WORDS / 4;
 
-/** Ends of sentences with the blanks behind them, where their writing has some; ends of paragraphs, and of lines of lists and tables. */
+/**
+ * Ends of sentences with the following white space, if the script has any; ends of paragraphs, list items and table
+ * rows.
+ */
 const SENTENCE_END = /((?<=[.!?…]["')\]]?)\s+|(?<=[。！？])\s*|\n\s*\n\s*|\n(?=[-*#|>\d]))/u;
 
 const HEADING = /^#{1,6} /;
 
 /**
- * A text in passages of about INDEX_PASSAGE_WORDS words. Each begins with the last sentence of the one before, so that what
- * stands across their border is found as a whole; a sentence that is longer than a passage is cut.
+ * Splits a text into passages of about INDEX_PASSAGE_WORDS words. Each passage starts with the last sentence of the
+ * previous one, so that a statement across their border is found; a sentence longer than a passage is cut.
  */
-export function* passagesOf(text: string): Generator<string> {
-  let passage = begin();
-  for (const sentence of sentencesOf(text)) {
+export function* splitPassages(text: string): Generator<string> {
+  let passage = startPassage();
+  for (const sentence of splitSentences(text)) {
     const isHeading = HEADING.test(sentence.text);
-    if (!fits(passage, sentence) || (isHeading && passage.words >= HEADING_WORDS)) {
-      if (passage.own > 0) yield textOf(passage);
-      passage = begin(passage.sentences.at(-1));
+    if (!fits(passage, sentence) || (isHeading && passage.words >= WORDS_BEFORE_HEADING_MIN)) {
+      if (passage.newSentences > 0) yield joinSentences(passage);
+      passage = startPassage(passage.sentences.at(-1));
     }
-    // What is repeated stands for what goes on: a heading begins something else. Nor is it worth a passage that is too long.
-    if (passage.own === 0 && (isHeading || !fits(passage, sentence))) passage = begin();
+    // Do not repeat the previous sentence before a heading, or where the passage would become too long.
+    if (passage.newSentences === 0 && (isHeading || !fits(passage, sentence))) passage = startPassage();
     passage.sentences.push(sentence);
     passage.words += sentence.words;
     passage.chars += sentence.gap.length + sentence.text.length;
-    passage.own++;
+    passage.newSentences++;
   }
-  if (passage.own > 0) yield textOf(passage);
+  if (passage.newSentences > 0) yield joinSentences(passage);
 }
 
 interface Passage {
   readonly sentences: Sentence[];
   words: number;
   chars: number;
-  /** Sentences of it that no earlier passage has. */
-  own: number;
+  /** Number of sentences that no earlier passage contains. */
+  newSentences: number;
 }
 
-/** @param last Of the passage before; a long one said twice would be half of both. */
-function begin(last?: Sentence): Passage {
-  const isShort = last && last.words <= INDEX_PASSAGE_WORDS / 4 && last.text.length <= INDEX_PASSAGE_CHARS_MAX / 4;
+/** @param previous Last sentence of the previous passage; repeated only if it is short. */
+function startPassage(previous?: Sentence): Passage {
+  const isShort =
+    previous && previous.words <= INDEX_PASSAGE_WORDS / 4 && previous.text.length <= INDEX_PASSAGE_CHARS_MAX / 4;
   return isShort
-    ? { sentences: [last], words: last.words, chars: last.text.length, own: 0 }
-    : { sentences: [], words: 0, chars: 0, own: 0 };
+    ? { sentences: [previous], words: previous.words, chars: previous.text.length, newSentences: 0 }
+    : { sentences: [], words: 0, chars: 0, newSentences: 0 };
 }
 
 const fits = (passage: Passage, { words, text }: Sentence): boolean =>
   passage.words + words <= INDEX_PASSAGE_WORDS && passage.chars + text.length <= INDEX_PASSAGE_CHARS_MAX;
 
-const textOf = ({ sentences }: Passage): string =>
+const joinSentences = ({ sentences }: Passage): string =>
   sentences.map(({ gap, text }, at) => (at === 0 ? text : gap + text)).join('');
 
 interface Sentence {
   readonly text: string;
-  /** What stands between the one before and this one: an end of line, a blank or nothing. */
+  /** White space before the sentence: a line break, a space or nothing. */
   readonly gap: string;
   readonly words: number;
 }
 
-function* sentencesOf(text: string): Generator<Sentence> {
+function* splitSentences(text: string): Generator<Sentence> {
   let gap = '';
   for (const [at, piece] of text.split(SENTENCE_END).entries()) {
-    const shown = piece.replaceAll(/[^\S\n]+/g, ' ').replaceAll(/ ?\n[ \n]*/g, '\n');
+    const normalized = piece.replaceAll(/[^\S\n]+/g, ' ').replaceAll(/ ?\n[ \n]*/g, '\n');
     if (at % 2 === 1) {
-      gap = shown.includes('\n') ? '\n' : shown;
+      gap = normalized.includes('\n') ? '\n' : normalized;
       continue;
     }
-    const sentence = shown.trim();
+    const sentence = normalized.trim();
     if (sentence === '') continue;
-    for (const part of cut(sentence)) {
-      yield { text: part, gap, words: wordCountOf(part) };
+    for (const part of splitLongSentence(sentence)) {
+      yield { text: part, gap, words: countWords(part) };
       gap = ' ';
     }
   }
 }
 
-/** Where it is longer than a passage: at blanks where it has some, and never within a character. */
-function* cut(sentence: string): Generator<string> {
-  if (sentence.length <= INDEX_PASSAGE_CHARS_MAX && wordCountOf(sentence) <= INDEX_PASSAGE_WORDS) return yield sentence;
+/** Cuts a sentence that is longer than a passage, at spaces if it has any and never within a character. */
+function* splitLongSentence(sentence: string): Generator<string> {
+  if (sentence.length <= INDEX_PASSAGE_CHARS_MAX && countWords(sentence) <= INDEX_PASSAGE_WORDS) return yield sentence;
   let part = '';
   let words = 0;
   for (const [word] of sentence.matchAll(/\S{1,100}\s*/gu)) {
-    const more = wordCountOf(word);
+    const more = countWords(word);
     if (words + more > INDEX_PASSAGE_WORDS || part.length + word.length > INDEX_PASSAGE_CHARS_MAX) {
       yield part.trim();
       part = '';

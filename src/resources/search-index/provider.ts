@@ -1,6 +1,6 @@
 import type { SearchIndex } from './search.ts';
 
-/** The local index as one of those that web search asks: it needs no network, and is the first of them. */
+/** The local index as a web search provider. It needs no network and is queried first. */
 export interface IndexProvider {
   readonly name: string;
   readonly isOwn: true;

@@ -12,7 +12,7 @@ const elsewhere: ReadPage = async ({ url }) => {
   throw new ServiceError('upstream-failed', `There is no network to read ${url}.`);
 };
 
-describe('reading documents of the local index', () => {
+describe('createReadDocument', () => {
   let index: IndexFolder;
   beforeEach(async () => {
     index = await openIndexFolder({});
@@ -22,26 +22,32 @@ describe('reading documents of the local index', () => {
   const readFrom = async (text: string) => {
     await index.write('zoo/whale.md', text);
     await index.operator.add({ sources: [join(index.folder, 'zoo')] }, { signal });
-    const query = { text: 'whale', workspace: 'primary', breadth: 'first', resultsMax: 1, withDomains: false } as const;
+    const query = {
+      text: 'whale',
+      workspace: 'primary',
+      breadth: 'first',
+      resultsMax: 1,
+      usesDomainProviders: false,
+    } as const;
     const [found] = (await index.search(query, signal)).results;
     assert.ok(found);
     const read = createReadDocument({ store: index.store, readPage: elsewhere });
     return { found, page: await read({ url: found.url, workspace: 'primary' }, signal) };
   };
 
-  it('reads all of what was found, without a network', async () => {
+  it('reads a complete indexed document without a network', async () => {
     const { found, page } = await readFrom('# Whale\n\nThe whale is the largest animal.');
     assert.deepEqual(page, { ...found, passage: page.passage });
     assert.match(page.passage, /The whale is the largest animal\./);
   });
 
-  it('says once what two passages have in common', async () => {
+  it('removes the overlap of consecutive passages', async () => {
     const sentences = Array.from({ length: 120 }, (_, at) => `Whale number ${at} was seen far out at sea that day.`);
     const { page } = await readFrom(`# Whale\n\n${sentences.join(' ')}`);
     for (const sentence of sentences) assert.equal(page.passage.split(sentence).length, 2, sentence);
   });
 
-  it('leaves every other page to the network', async () => {
+  it('reads other pages with readPage', async () => {
     const read = createReadDocument({ store: index.store, readPage: elsewhere });
     await assert.rejects(
       read({ url: 'https://example.com/', workspace: 'primary' }, signal),

@@ -5,20 +5,20 @@ import { ServiceError } from '../../core/error.ts';
 import { DOCUMENT_BYTES_MAX } from '../../core/limits.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import { createContentHash } from './content-hash.ts';
-import { factsOf } from './document-facts.ts';
+import { getDocumentMetadata } from './document-metadata.ts';
 import type { ExtractText } from './search-index.ts';
 
-/** One document of a source. */
+/** A document of a source. */
 export type IndexEntry =
   | { readonly type: 'file'; readonly reference: string; readonly path: string }
   | { readonly type: 'url'; readonly reference: string };
 
-export type ReadEntry =
+export type ReadEntryResult =
   | { readonly type: 'unchanged' }
-  /** It is there and cannot be read: what was known of it is not true any more. */
+  /** The document exists but cannot be read: its old content is removed from the index. */
   | { readonly type: 'unreadable'; readonly reason: string }
-  /** It could not be looked at: what was known of it stays. */
-  | { readonly type: 'unreached'; readonly reason: string }
+  /** The document could not be checked: its old content stays in the index. */
+  | { readonly type: 'unavailable'; readonly reason: string }
   | {
       readonly type: 'read';
       readonly hash: string;
@@ -26,52 +26,58 @@ export type ReadEntry =
       readonly text: string;
       readonly title: string;
       readonly publishedAt: number | undefined;
-      /** Of a page; absent for a file. */
+      /** Set for a page, absent for a file. */
       readonly page?: { readonly url: string; readonly siteName: string; readonly icon: string };
     };
 
-export interface ReadEntryNeeds {
+export interface ReadEntryOptions {
   readonly extract: ExtractText;
-  /** Absent: addresses are not read. */
+  /** Without it, URLs are not read. */
   readonly readPage?: ReadPage | undefined;
   readonly now: () => number;
   readonly workspace: string;
   readonly signal: AbortSignal;
 }
 
-/** Bytes of a file at its beginning that are looked at for what it says of itself. */
+/** Bytes at the start of a file that are searched for metadata. */
 const HEAD_BYTES = 16_384;
 
-const PIECE_BYTES = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
-/** @param known Its hash when it was last read. @throws the signal's reason; ServiceError that ends the whole refresh. */
+/** @param knownHash Hash from the last read. @throws the signal's reason; ServiceError that ends the whole refresh. */
 export async function readEntry(
   entry: IndexEntry,
-  known: string | undefined,
-  needs: ReadEntryNeeds,
-): Promise<ReadEntry> {
-  needs.signal.throwIfAborted();
+  knownHash: string | undefined,
+  options: ReadEntryOptions,
+): Promise<ReadEntryResult> {
+  options.signal.throwIfAborted();
   try {
-    return await (entry.type === 'url' ? readUrl(entry.reference, known, needs) : readFileEntry(entry, known, needs));
+    return await (entry.type === 'url'
+      ? readUrl(entry.reference, knownHash, options)
+      : readFileEntry(entry, knownHash, options));
   } catch (error) {
-    needs.signal.throwIfAborted();
+    options.signal.throwIfAborted();
     if (error instanceof ServiceError) {
       if (error.kind === 'not-found') return { type: 'unreadable', reason: error.message };
-      return { type: 'unreached', reason: error.message };
+      return { type: 'unavailable', reason: error.message };
     }
-    // A reason of the system's names a path of this machine, which is the operator's own.
-    return { type: 'unreached', reason: error instanceof Error ? error.message : String(error) };
+    // A system error may contain a local path, which the operator may see.
+    return { type: 'unavailable', reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function readUrl(url: string, known: string | undefined, needs: ReadEntryNeeds): Promise<ReadEntry> {
-  const { readPage, workspace, signal } = needs;
-  if (!readPage) return { type: 'unreached', reason: 'Addresses cannot be read here.' };
+async function readUrl(
+  url: string,
+  knownHash: string | undefined,
+  options: ReadEntryOptions,
+): Promise<ReadEntryResult> {
+  const { readPage, workspace, signal } = options;
+  if (!readPage) return { type: 'unavailable', reason: 'URLs cannot be read: no page reader is configured.' };
   const page = await readPage({ url, workspace }, signal);
   const hash = createContentHash()
     .update(JSON.stringify([page.url, page.title, page.passage]))
     .digest('hex');
-  if (hash === known) return { type: 'unchanged' };
+  if (hash === knownHash) return { type: 'unchanged' };
   return {
     type: 'read',
     hash,
@@ -85,50 +91,57 @@ async function readUrl(url: string, known: string | undefined, needs: ReadEntryN
 
 async function readFileEntry(
   { reference, path }: IndexEntry & { readonly type: 'file' },
-  known: string | undefined,
-  { extract, now, signal }: ReadEntryNeeds,
-): Promise<ReadEntry> {
-  // Without following a link: it was a file when the folder was gone through. Without waiting for who writes a pipe.
+  knownHash: string | undefined,
+  { extract, now, signal }: ReadEntryOptions,
+): Promise<ReadEntryResult> {
+  // Do not follow a symbolic link that has replaced the file, and do not wait for the writer of a named pipe.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) return { type: 'unreadable', reason: 'It is not a file any more.' };
+    if (!stats.isFile()) return { type: 'unreadable', reason: 'It is no longer a file.' };
     if (stats.size > DOCUMENT_BYTES_MAX)
       return {
         type: 'unreadable',
-        reason: `The file has ${stats.size} bytes; one of which the text is read may have ${DOCUMENT_BYTES_MAX}.`,
+        reason: `The file has ${stats.size} bytes; text is extracted from files of at most ${DOCUMENT_BYTES_MAX} bytes.`,
       };
-    const { hash, head } = await lookAt(handle, signal);
-    if (hash === known) return { type: 'unchanged' };
-    const extracted = await extract(piecesOf(handle, signal), { name: basename(path), sizeBytes: stats.size, signal });
+    const { hash, head } = await hashFile(handle, signal);
+    if (hash === knownHash) return { type: 'unchanged' };
+    const extracted = await extract(readChunks(handle, signal), {
+      name: basename(path),
+      sizeBytes: stats.size,
+      signal,
+    });
     if (extracted.type === 'failed') return { type: 'unreadable', reason: extracted.reason };
     const text = Buffer.from(extracted.text.buffer, extracted.text.byteOffset, extracted.text.byteLength).toString(
       'utf8',
     );
-    const facts = factsOf({ kind: extracted.kind, text, head, reference, changedAt: stats.mtimeMs }, now());
-    return { type: 'read', hash, bytes: stats.size, text, ...facts };
+    const metadata = getDocumentMetadata(
+      { kind: extracted.kind, text, head, reference, changedAt: stats.mtimeMs },
+      now(),
+    );
+    return { type: 'read', hash, bytes: stats.size, text, ...metadata };
   } finally {
     await handle.close();
   }
 }
 
-async function lookAt(handle: FileHandle, signal: AbortSignal): Promise<{ hash: string; head: Uint8Array }> {
+async function hashFile(handle: FileHandle, signal: AbortSignal): Promise<{ hash: string; head: Uint8Array }> {
   const hash = createContentHash();
   const heads: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of piecesOf(handle, signal)) {
-    hash.update(piece);
-    if (bytes < HEAD_BYTES) heads.push(piece.subarray(0, HEAD_BYTES - bytes));
-    bytes += piece.length;
+  for await (const chunk of readChunks(handle, signal)) {
+    hash.update(chunk);
+    if (bytes < HEAD_BYTES) heads.push(chunk.subarray(0, HEAD_BYTES - bytes));
+    bytes += chunk.length;
   }
   return { hash: hash.digest('hex'), head: Buffer.concat(heads) };
 }
 
-/** From the beginning, as often as it is asked for. */
-async function* piecesOf(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Buffer> {
+/** Reads the file from its start. */
+async function* readChunks(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Buffer> {
   for (let position = 0; ;) {
     signal.throwIfAborted();
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, position);
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, position);
     if (bytesRead === 0) return;
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);

@@ -1,28 +1,28 @@
-import type { Extracted } from '../../documents/document.ts';
+import type { ExtractionResult } from '../../documents/document.ts';
 import type { IndexCollection, IndexCollectionTotals } from '../../store/index-collections.ts';
-import type { PassedOver } from './walk-folder.ts';
+import type { SkippedCounts } from './walk-folder.ts';
 
-/** Vectors of texts, one for each, of length 1; undefined where there is nothing that makes them. */
+/** Embeds texts: one vector of length 1 for each. Returns undefined if no embedding model is available. */
 export type EmbedTexts = (texts: readonly string[], signal: AbortSignal) => Promise<EmbeddedTexts | undefined>;
 
 export interface EmbeddedTexts {
-  /** Which vectors can be compared with each other. */
+  /** Identifies the model; only vectors of the same model can be compared. */
   readonly model: string;
   readonly vectors: readonly Float32Array[];
 }
 
-/** As `documents/extract.ts` has it. */
+/** Extracts text as `documents/extract.ts` does. */
 export type ExtractText = (
   source: AsyncIterable<Uint8Array>,
-  wish: { readonly name: string; readonly sizeBytes: number; readonly signal: AbortSignal },
-) => Promise<Extracted>;
+  options: { readonly name: string; readonly sizeBytes: number; readonly signal: AbortSignal },
+) => Promise<ExtractionResult>;
 
-/** How far a refresh is. */
+/** Progress of a refresh. */
 export interface RefreshProgress {
   readonly step: 'reading' | 'vectors';
-  /** Documents that were looked at. */
+  /** Documents processed so far. */
   readonly done: number;
-  /** The last one of them. */
+  /** The last processed document. */
   readonly reference: string;
 }
 
@@ -37,40 +37,43 @@ export interface RefreshReport {
   readonly unchanged: number;
   readonly removed: number;
   readonly failed: number;
-  /** The first of them. */
+  /** The first failures, at most INDEX_PROBLEMS_LISTED_MAX. */
   readonly problems: readonly RefreshProblem[];
-  readonly passedOver: Readonly<PassedOver>;
-  /** Documents that got vectors. */
+  readonly skipped: Readonly<SkippedCounts>;
+  /** Documents that were embedded. */
   readonly vectors: number;
 }
 
-export interface RefreshWatch {
+export interface RefreshOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: RefreshProgress) => void;
 }
 
-export interface AddWish {
-  /** Addresses, folders, files, and files of addresses. */
+export interface AddSourcesRequest {
+  /** URLs, folders, files, and files that list URLs. */
   readonly sources: readonly string[];
-  /** Default: a word of the first source. */
+  /** Default: derived from the first source. */
   readonly name?: string | undefined;
   readonly domain?: string | undefined;
   readonly workspace?: string | undefined;
 }
 
-/** The operator's side of the local index. */
+/** The operator's operations on the local index. */
 export interface SearchIndexOperator {
   /**
-   * Makes a collection, or adds to the one of that name, and reads all of its sources. A new one of which nothing could be read
-   * is not kept.
+   * Creates a collection, or adds to the named one, and reads all its sources. A new collection is not kept if nothing
+   * could be read.
    *
-   * @throws ServiceError `invalid-request`, `conflict` for a name that is another collection's; or the signal's reason:
-   * what was read until then is there.
+   * @throws ServiceError `invalid-request`; `conflict` if the name belongs to a collection of other sources; or the
+   *   signal's reason: documents that were read until then stay.
    */
-  add(wish: AddWish, watch: RefreshWatch): Promise<{ readonly name: string; readonly report: RefreshReport }>;
-  /** @throws ServiceError `not-found`, `invalid-request` for a source that is not there any more; or the signal's reason. */
-  refresh(name: string, watch: RefreshWatch): Promise<RefreshReport>;
+  add(
+    request: AddSourcesRequest,
+    options: RefreshOptions,
+  ): Promise<{ readonly name: string; readonly report: RefreshReport }>;
+  /** @throws ServiceError `not-found`; `invalid-request` if a source no longer exists; or the signal's reason. */
+  refresh(name: string, options: RefreshOptions): Promise<RefreshReport>;
   list(): Promise<readonly (IndexCollection & IndexCollectionTotals)[]>;
-  /** @throws ServiceError `not-found`. @returns what was in it. */
+  /** @returns the number of removed documents and their size. @throws ServiceError `not-found`. */
   remove(name: string): Promise<IndexCollectionTotals>;
 }

@@ -7,17 +7,17 @@ import { type IndexFolder, NOW, openIndexFolder } from './__fixtures__/index-fol
 import { createIndexProvider } from './provider.ts';
 import type { EmbedTexts } from './search-index.ts';
 
-const watch = { signal: new AbortController().signal };
+const refreshOptions = { signal: new AbortController().signal };
 const DAY_MS = 86_400_000;
 
-/** Vectors by what a text is about, which has nothing to do with its words. */
+/** Fake embeddings by subject, independent of the words of a text. */
 const SUBJECTS = [/whale|ocean giant/i, /frog|amphibian/i, /money|stock/i];
-const vectorOf = (text: string): Float32Array => {
+const createFakeVector = (text: string): Float32Array => {
   const about = SUBJECTS.map((subject) => (subject.test(text) ? 1 : 0));
   return Float32Array.of(...about, about.includes(1) ? 0 : 1);
 };
 
-describe('looking in the local index', () => {
+describe('search index', () => {
   let index: IndexFolder;
   let embed: EmbedTexts | undefined;
   beforeEach(async () => {
@@ -28,12 +28,12 @@ describe('looking in the local index', () => {
 
   const add = async (name: string, files: Readonly<Record<string, string>>, domain?: string) => {
     for (const [path, text] of Object.entries(files)) await index.write(`${name}/${path}`, text);
-    return (await index.operator.add({ sources: [join(index.folder, name)], domain }, watch)).report;
+    return (await index.operator.add({ sources: [join(index.folder, name)], domain }, refreshOptions)).report;
   };
   const ask = async (text: string, change: Partial<SearchQuery> = {}) =>
     await index.search(
-      { text, workspace: 'primary', breadth: 'first', resultsMax: 10, withDomains: false, ...change },
-      watch.signal,
+      { text, workspace: 'primary', breadth: 'first', resultsMax: 10, usesDomainProviders: false, ...change },
+      refreshOptions.signal,
     );
   const titles = async (text: string, change: Partial<SearchQuery> = {}) =>
     (await ask(text, change)).results.map(({ title }) => title);
@@ -42,23 +42,23 @@ describe('looking in the local index', () => {
     'frog.md': '# Frog\n\nThe frog is a small animal.',
     'snail.md': '# Snail\n\nThe snail is slow.',
   };
-  const byMeaning: EmbedTexts = async (texts) => ({ model: 'small', vectors: texts.map(vectorOf) });
+  const byMeaning: EmbedTexts = async (texts) => ({ model: 'small', vectors: texts.map(createFakeVector) });
 
-  it('finds what a question asks for, best first, and no more than wanted', async () => {
+  it('finds matching documents, best first, up to the limit', async () => {
     await add('zoo', ZOO);
     assert.deepEqual(await titles('which animal is the largest'), ['Whale', 'Frog']);
     assert.deepEqual(await titles('which animal is the largest', { resultsMax: 1 }), ['Whale']);
     assert.deepEqual(await titles('which animal is the largest', { resultsMax: 0 }), []);
   });
 
-  it('finds nothing where a document has next to nothing of the question', async () => {
+  it('drops documents that cover too little of the question', async () => {
     await add('zoo', ZOO);
     assert.deepEqual(await titles('slow cooker recipes for winter evenings'), []);
     assert.deepEqual(await titles(''), []);
     assert.deepEqual(await titles('?!"\'*()'), []);
   });
 
-  it('takes a question for words and nothing else', async () => {
+  it('treats a question as plain words, without query syntax', async () => {
     await add('zoo', ZOO);
     for (const hostile of ['whale" OR "frog', "whale' | 'frog", 'whale*', 'whale AND NOT whale', 'terms: whale \0'])
       assert.ok((await titles(hostile)).includes('Whale'), hostile);
@@ -67,7 +67,7 @@ describe('looking in the local index', () => {
     await ask('\ud800 whale');
   });
 
-  it('finds Chinese, Japanese and Korean by their words', async () => {
+  it('finds Chinese, Japanese and Korean words', async () => {
     await add('east', {
       'tokyo.md': '# 東京\n\n東京は日本の首都です。',
       'beijing.md': '# 北京\n\n北京是中国的首都。长城在北方。',
@@ -78,16 +78,16 @@ describe('looking in the local index', () => {
     assert.deepEqual(await titles('대한민국 수도'), ['서울']);
   });
 
-  it('tells the same text once, whatever it is called', async () => {
+  it('returns the same text once, whatever its name', async () => {
     await add('zoo', { ...ZOO, 'copy.md': ZOO['whale.md'] });
     assert.deepEqual(await titles('largest whale'), ['Whale']);
   });
 
-  it('tells collections of a domain as findings, and only to whoever asks for them', async () => {
+  it('returns collections of a domain as findings, and only on request', async () => {
     await add('zoo', ZOO);
     await add('market', { 'tea.md': '# Tea\n\nA whale of a price.' }, 'stock');
     assert.deepEqual((await ask('whale')).findings, []);
-    const { results, findings } = await ask('whale', { withDomains: true });
+    const { results, findings } = await ask('whale', { usesDomainProviders: true });
     assert.deepEqual(
       results.map(({ title }) => title),
       ['Whale'],
@@ -95,7 +95,7 @@ describe('looking in the local index', () => {
     assert.deepEqual(findings, [{ domain: 'stock', text: 'Tea\n# Tea\nA whale of a price.' }]);
   });
 
-  it('finds nothing that is older than wanted, nor of what nobody knows how old it is', async () => {
+  it('excludes old documents and those of unknown age when freshness is limited', async () => {
     const dated = (days: number) =>
       `---\ndate: ${new Date(NOW - days * DAY_MS).toISOString().slice(0, 10)}\n---\n# Day ${days}\n\nwhale`;
     await add('news', { 'a.md': dated(2), 'b.md': dated(20), 'c.md': dated(200) });
@@ -104,17 +104,23 @@ describe('looking in the local index', () => {
     assert.equal((await titles('whale')).length, 3);
   });
 
-  it('gives documents without an address to nobody who wants certain sites', async () => {
+  it('excludes documents without a URL when sites are given', async () => {
     await add('zoo', ZOO);
     assert.deepEqual(await titles('whale', { sites: ['example.com'] }), []);
     assert.deepEqual(await titles('whale', { sites: ['zoo'] }), []);
     assert.deepEqual(await titles('whale', { blockedSites: ['example.com', '%', 'https://x.test/y'] }), ['Whale']);
   });
 
-  it('ends where it is asked to', async () => {
+  it('rejects with the reason of an aborted signal', async () => {
     await add('zoo', ZOO);
     const reason = new ServiceError('cancelled', 'Gone.');
-    const query = { text: 'whale', workspace: 'primary', breadth: 'first', resultsMax: 1, withDomains: false } as const;
+    const query = {
+      text: 'whale',
+      workspace: 'primary',
+      breadth: 'first',
+      resultsMax: 1,
+      usesDomainProviders: false,
+    } as const;
     await assert.rejects(index.search(query, AbortSignal.abort(reason)), reason);
     const stop = new AbortController();
     embed = async () => {
@@ -125,7 +131,7 @@ describe('looking in the local index', () => {
   });
 
   describe('with vectors', () => {
-    it('finds what is said in other words, and what both ways find before all else', async () => {
+    it('finds paraphrases, and ranks documents first that both methods find', async () => {
       embed = byMeaning;
       const report = await add('zoo', { ...ZOO, 'both.md': '# Both\n\nA frog and an ocean giant.' });
       assert.equal(report.vectors, 4);
@@ -134,7 +140,7 @@ describe('looking in the local index', () => {
       assert.deepEqual(await titles('snail'), ['Snail']);
     });
 
-    it('tells the passage that comes nearest', async () => {
+    it('returns the most similar passage', async () => {
       embed = byMeaning;
       const filler = 'Nothing of note is said here at all. '.repeat(40);
       await add('zoo', { 'long.md': `${filler}\n\n# Second\n\n${filler}\n\n# Third\n\nIt is about money.` });
@@ -142,19 +148,20 @@ describe('looking in the local index', () => {
       assert.ok(found?.passage.endsWith('It is about money.'), found?.passage);
     });
 
-    it('makes new ones where another model makes them, and compares none with those of another', async () => {
+    it('embeds again after a model change and never compares vectors of two models', async () => {
       embed = byMeaning;
       await add('zoo', ZOO);
       assert.equal((await add('zoo', ZOO)).vectors, 0);
-      // What it says of frogs is what the other one said of whales.
-      const turned = (text: string) => Float32Array.of(...vectorOf(text).subarray(1), ...vectorOf(text).subarray(0, 1));
+      // The second model's vector for frogs equals the first model's vector for whales.
+      const turned = (text: string) =>
+        Float32Array.of(...createFakeVector(text).subarray(1), ...createFakeVector(text).subarray(0, 1));
       embed = async (texts) => ({ model: 'other', vectors: texts.map(turned) });
       assert.deepEqual(await titles('amphibian'), []);
       assert.equal((await add('zoo', ZOO)).vectors, 3);
       assert.ok((await titles('amphibian')).includes('Frog'));
     });
 
-    it('goes on by words alone where none can be made, and says so', async () => {
+    it('searches by words only if embedding fails, and logs it', async () => {
       embed = byMeaning;
       await add('zoo', ZOO);
       embed = async () => {
@@ -164,7 +171,7 @@ describe('looking in the local index', () => {
       assert.deepEqual(index.warnings, ['the engine is gone']);
     });
 
-    it('gives a passage that is too long for the model the vector of its beginning', async () => {
+    it('embeds the start of a passage that is too long for the model', async () => {
       embed = async (texts, signal) => {
         if (texts.some((text) => text.length > 300)) throw new ServiceError('invalid-request', 'Too long.');
         return await byMeaning(texts, signal);
@@ -176,12 +183,18 @@ describe('looking in the local index', () => {
   });
 });
 
-describe('the local index among other providers', () => {
-  it('finds what it finds by itself', async () => {
+describe('index provider', () => {
+  it('returns the results of the search index', async () => {
     const found = { results: [], findings: [{ domain: 'stock', text: 'up' }] };
     const provider = createIndexProvider(async () => found);
-    const query = { text: 'x', workspace: 'primary', breadth: 'all', resultsMax: 1, withDomains: true } as const;
+    const query = {
+      text: 'x',
+      workspace: 'primary',
+      breadth: 'all',
+      resultsMax: 1,
+      usesDomainProviders: true,
+    } as const;
     assert.equal(provider.name, 'index');
-    assert.equal(await provider.search(query, watch.signal), found);
+    assert.equal(await provider.search(query, refreshOptions.signal), found);
   });
 });

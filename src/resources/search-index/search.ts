@@ -1,113 +1,119 @@
 import {
   INDEX_CANDIDATES,
-  INDEX_COMMON_TERM_PART,
+  INDEX_COMMON_TERM_SHARE,
   INDEX_COMMON_TERMS_PASSAGES_MIN,
   INDEX_COVERAGE_MIN,
   INDEX_QUESTION_CHARS_MAX,
   INDEX_QUESTION_TERMS_MAX,
 } from '../../core/limits.ts';
-import type { Found, SearchQuery } from '../../core/server-tools.ts';
+import type { SearchResults, SearchQuery } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { IndexedPassage, IndexMatch, IndexScope } from '../../store/index-search.ts';
+import type { PassageRecord, IndexMatch, IndexSearchFilter } from '../../store/index-search.ts';
 import type { Store } from '../../store/store.ts';
-import { type Near, nearestDocuments } from './nearest.ts';
+import { type NearestPassage, findNearestDocuments } from './find-nearest-documents.ts';
 import type { EmbeddedTexts, EmbedTexts } from './search-index.ts';
-import { questionTermsOf, termsOf } from './terms.ts';
+import { extractQuestionTerms, extractTerms } from './terms.ts';
 
-export interface SearchIndexNeeds {
+export interface SearchIndexDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
-  /** Absent: by words alone. */
+  /** Without it, the search uses words only. */
   readonly embed?: EmbedTexts | undefined;
   readonly log: Pick<Log, 'warn'>;
 }
 
 /**
- * Looks for a question in the local index: by words, and by vectors where there are some. Of a document it tells the one
- * passage that fits best. What has next to nothing of the question is no answer, so it may find nothing.
+ * Searches the local index by words, and by vectors if there are any. It returns the best passage of each document and
+ * drops passages that cover too little of the question, so that it may return nothing.
  *
- * @throws the signal's reason; ServiceError `internal` where the database fails.
+ * @throws the signal's reason; ServiceError `internal` if the database fails.
  */
-export type SearchIndex = (query: SearchQuery, signal: AbortSignal) => Promise<Found>;
+export type SearchIndex = (query: SearchQuery, signal: AbortSignal) => Promise<SearchResults>;
 
 const DAY_MS = 86_400_000;
 
-/** Of reciprocal rank fusion: how little the first places are ahead of those behind them. */
+/** Constant of reciprocal rank fusion: a larger one reduces the lead of the first ranks. */
 const RANK_OFFSET = 60;
 
-export function createSearchIndex({ store, clock, embed, log }: SearchIndexNeeds): SearchIndex {
-  const embedded = async (text: string, signal: AbortSignal): Promise<EmbeddedTexts | undefined> => {
+export function createSearchIndex({ store, clock, embed, log }: SearchIndexDeps): SearchIndex {
+  const embedQuestion = async (text: string, signal: AbortSignal): Promise<EmbeddedTexts | undefined> => {
     try {
       return await embed?.([text], signal);
     } catch (error) {
       signal.throwIfAborted();
       const reason = error instanceof Error ? error.message : String(error);
-      log.warn('the local index is searched by words alone: no vector could be made of a question', { reason });
+      log.warn('question embedding failed; the local index is searched by words only', { reason });
       return undefined;
     }
   };
 
-  const look = async (question: Question, scope: IndexScope, { answersMax, signal }: LookWish) => {
-    const matches = await store.indexSearch.match(question.rareTerms, scope, INDEX_CANDIDATES);
+  const searchScope = async (question: Question, scope: IndexSearchFilter, { answersMax, signal }: SearchBounds) => {
+    const matches = await store.indexSearch.matchTerms(question.rareTerms, scope, INDEX_CANDIDATES);
     signal.throwIfAborted();
-    const near = question.vector ? await nearestDocuments(question.vector, scope, { store, signal }) : [];
-    const candidates = fuse(matches, near);
-    const passages = await store.indexSearch.read(
+    const nearest = question.vector ? await findNearestDocuments(question.vector, scope, { store, signal }) : [];
+    const candidates = fuseRankings(matches, nearest);
+    const passages = await store.indexSearch.readPassages(
       candidates.map(({ passage }) => passage),
       scope,
     );
     signal.throwIfAborted();
-    return firstAnswers(candidates, { question, passages, answersMax });
+    return selectAnswers(candidates, { question, passages, answersMax });
   };
 
   return async (query, signal) => {
     signal.throwIfAborted();
     const text = query.text.slice(0, INDEX_QUESTION_CHARS_MAX).toWellFormed();
-    const terms = questionTermsOf(text).slice(0, INDEX_QUESTION_TERMS_MAX);
+    const terms = extractQuestionTerms(text).slice(0, INDEX_QUESTION_TERMS_MAX);
     if (terms.length === 0) return { results: [], findings: [] };
-    const { passages, having } = await store.indexSearch.counts(terms);
-    const weights = having.map((count) => 1 + Math.log(1 + (passages - count + 0.5) / (count + 0.5)));
-    const rareTerms = rareOf(terms, passages, having);
+    const { passages, passagesByTerm } = await store.indexSearch.countTerms(terms);
+    const weights = passagesByTerm.map((count) => 1 + Math.log(1 + (passages - count + 0.5) / (count + 0.5)));
+    const rareTerms = selectRareTerms(terms, passages, passagesByTerm);
     const question: Question = {
       terms,
       rareTerms,
       weights,
-      vector: passages > 0 ? await embedded(text, signal) : undefined,
+      vector: passages > 0 ? await embedQuestion(text, signal) : undefined,
     };
-    const wish = { answersMax: query.resultsMax, signal };
-    const results = await look(question, scopeOf(query, 'plain', clock.now()), wish);
-    const findings = query.withDomains ? await look(question, scopeOf(query, 'domains', clock.now()), wish) : [];
+    const bounds = { answersMax: query.resultsMax, signal };
+    const results = await searchScope(question, toScope(query, 'plain', clock.now()), bounds);
+    const findings = query.usesDomainProviders
+      ? await searchScope(question, toScope(query, 'domains', clock.now()), bounds)
+      : [];
     return {
-      results: results.map(sourceOf),
-      findings: findings.map(({ domain = '', title, text: said }) => ({ domain, text: `${title}\n${said}` })),
+      results: results.map(toSource),
+      findings: findings.map(({ domain = '', title, text: passage }) => ({ domain, text: `${title}\n${passage}` })),
     };
   };
 }
 
-interface LookWish {
+interface SearchBounds {
   readonly answersMax: number;
   readonly signal: AbortSignal;
 }
 
 interface Question {
   readonly terms: readonly string[];
-  /** Those that are looked for. */
+  /** Terms that are looked up in the index. */
   readonly rareTerms: readonly string[];
-  /** How much each tells: the rarer, the more. */
+  /** Weight of each term: the rarer, the higher. */
   readonly weights: readonly number[];
   readonly vector: EmbeddedTexts | undefined;
 }
 
 /**
- * Without those that stand nearly everywhere, where there are others: they change no ranking, and would bring every passage
- * of a large index.
+ * Drops terms that occur in most passages if rarer ones exist: they do not affect the ranking but would match every
+ * passage of a large index.
  */
-function rareOf(terms: readonly string[], passages: number, having: readonly number[]): readonly string[] {
+function selectRareTerms(
+  terms: readonly string[],
+  passages: number,
+  passagesWithTerm: readonly number[],
+): readonly string[] {
   if (passages < INDEX_COMMON_TERMS_PASSAGES_MIN) return terms;
   const rare = terms.filter((_, at) => {
-    const count = having[at] ?? 0;
-    return count > 0 && count <= passages * INDEX_COMMON_TERM_PART;
+    const count = passagesWithTerm[at] ?? 0;
+    return count > 0 && count <= passages * INDEX_COMMON_TERM_SHARE;
   });
   return rare.length > 0 ? rare : terms;
 }
@@ -117,53 +123,53 @@ interface Candidate {
   readonly isNear: boolean;
 }
 
-/** Two rankings as one, by the places that a document has in them. */
-function fuse(matches: readonly IndexMatch[], near: readonly Near[]): readonly Candidate[] {
+/** Merges two rankings by reciprocal rank fusion. */
+function fuseRankings(matches: readonly IndexMatch[], nearest: readonly NearestPassage[]): readonly Candidate[] {
   const scores = new Map<number, Candidate & { score: number }>();
-  for (const [place, { document, passage }] of matches.entries())
-    scores.set(document, { passage, isNear: false, score: 1 / (RANK_OFFSET + place) });
-  for (const [place, { document, passage }] of near.entries()) {
+  for (const [rank, { document, passage }] of matches.entries())
+    scores.set(document, { passage, isNear: false, score: 1 / (RANK_OFFSET + rank) });
+  for (const [rank, { document, passage }] of nearest.entries()) {
     const known = scores.get(document);
-    const score = (known?.score ?? 0) + 1 / (RANK_OFFSET + place);
+    const score = (known?.score ?? 0) + 1 / (RANK_OFFSET + rank);
     scores.set(document, { passage: known?.passage ?? passage, isNear: true, score });
   }
   return [...scores.values()].toSorted((one, other) => other.score - one.score).slice(0, INDEX_CANDIDATES);
 }
 
-/** How much of what a question asks for a passage or its title has, from 0 to 1. */
-function coverageOf({ terms, weights }: Question, { title, text, url }: IndexedPassage): number {
+/** Returns which share of the question's term weights a passage and its title cover, from 0 to 1. */
+function computeCoverage({ terms, weights }: Question, { title, text, url }: PassageRecord): number {
   const path = url.startsWith('parley-index:') ? decodeURIComponent(url) : '';
-  const own = new Set(termsOf(`${title} ${text} ${path}`));
+  const ownTerms = new Set(extractTerms(`${title} ${text} ${path}`));
   const all = weights.reduce((sum, weight) => sum + weight, 0);
-  const covered = terms.reduce((sum, term, at) => sum + (own.has(term) ? (weights[at] ?? 0) : 0), 0);
+  const covered = terms.reduce((sum, term, at) => sum + (ownTerms.has(term) ? (weights[at] ?? 0) : 0), 0);
   return all > 0 ? covered / all : 0;
 }
 
-interface AnswersWish {
+interface SelectionOptions {
   readonly question: Question;
-  readonly passages: ReadonlyMap<number, IndexedPassage>;
+  readonly passages: ReadonlyMap<number, PassageRecord>;
   readonly answersMax: number;
 }
 
-/** The same page, and the same text under another name, is told once. */
-function firstAnswers(
+/** Selects the best passages; the same page, and the same text under another name, appears once. */
+function selectAnswers(
   candidates: readonly Candidate[],
-  { question, passages, answersMax }: AnswersWish,
-): readonly IndexedPassage[] {
-  const answers: IndexedPassage[] = [];
-  const seen = new Set<string>();
+  { question, passages, answersMax }: SelectionOptions,
+): readonly PassageRecord[] {
+  const answers: PassageRecord[] = [];
+  const usedIdentities = new Set<string>();
   for (const { passage, isNear } of candidates) {
     if (answers.length >= answersMax) break;
-    const read = passages.get(passage);
-    if (!read || (!isNear && coverageOf(question, read) < INDEX_COVERAGE_MIN)) continue;
-    const marks = [`url ${read.url}`, `hash ${read.hash}`, `text ${read.text}`];
-    if (!marks.some((mark) => seen.has(mark))) answers.push(read);
-    for (const mark of marks) seen.add(mark);
+    const indexed = passages.get(passage);
+    if (!indexed || (!isNear && computeCoverage(question, indexed) < INDEX_COVERAGE_MIN)) continue;
+    const identities = [`url ${indexed.url}`, `hash ${indexed.hash}`, `text ${indexed.text}`];
+    if (!identities.some((mark) => usedIdentities.has(mark))) answers.push(indexed);
+    for (const mark of identities) usedIdentities.add(mark);
   }
   return answers;
 }
 
-const sourceOf = ({ title, url, siteName, icon, publishedAt, text }: IndexedPassage) => ({
+const toSource = ({ title, url, siteName, icon, publishedAt, text }: PassageRecord) => ({
   title,
   url,
   siteName,
@@ -172,21 +178,21 @@ const sourceOf = ({ title, url, siteName, icon, publishedAt, text }: IndexedPass
   passage: text,
 });
 
-const scopeOf = (
+const toScope = (
   { workspace, freshnessDays, sites, blockedSites }: SearchQuery,
-  of: IndexScope['of'],
+  collections: IndexSearchFilter['collections'],
   now: number,
-): IndexScope => ({
+): IndexSearchFilter => ({
   workspace,
-  of,
+  collections,
   since: freshnessDays === undefined ? undefined : now - freshnessDays * DAY_MS,
-  sites: sites?.map(hostOf),
-  blockedSites: blockedSites?.map(hostOf),
+  sites: sites?.map(toHost),
+  blockedSites: blockedSites?.map(toHost),
 });
 
-/** A host as it stands in addresses: a caller may have written more than it, or letters beyond ASCII. */
-function hostOf(site: string): string {
+/** Returns the host name as URLs contain it; the caller may have sent a whole URL or letters beyond ASCII. */
+function toHost(site: string): string {
   const url = site.includes('://') ? site : `http://${site}`;
-  // What is no host is the host of nothing.
+  // An invalid host matches nothing.
   return URL.canParse(url) ? new URL(url).hostname : '\n';
 }

@@ -5,64 +5,65 @@ import { INDEX_SOURCES_MAX, INDEX_URL_FILE_BYTES_MAX } from '../../core/limits.t
 import type { IndexSource } from '../../store/index-collections.ts';
 
 /**
- * What the operator named: addresses, folders, files, and files that hold nothing but addresses, one a line.
+ * Parses the operator's arguments: URLs, folders, files, and files that contain only URLs, one per line.
  *
- * @throws ServiceError `invalid-request` for what is not there or is no file and no folder.
+ * @throws ServiceError `invalid-request` for a path that does not exist or is neither a file nor a folder.
  */
 export async function parseSources(texts: readonly string[]): Promise<readonly IndexSource[]> {
-  if (texts.length > INDEX_SOURCES_MAX) throw tooMany();
+  if (texts.length > INDEX_SOURCES_MAX) throw tooManySourcesError();
   const sources: IndexSource[] = [];
   for (const text of texts) {
-    const source = isAddress(text) ? addressOf(text) : await pathSource(text);
-    if (!sources.some((other) => isSame(other, source))) sources.push(source);
+    const source = isHttpUrl(text) ? parseUrlSource(text) : await readPathSource(text);
+    if (!sources.some((other) => isSameSource(other, source))) sources.push(source);
   }
   return sources;
 }
 
-export const isSame = (one: IndexSource, other: IndexSource): boolean => JSON.stringify(one) === JSON.stringify(other);
+export const isSameSource = (one: IndexSource, other: IndexSource): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
 
-const isAddress = (text: string): boolean => /^https?:\/\//i.test(text);
+const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 
-function addressOf(text: string): IndexSource {
-  if (!URL.canParse(text)) throw refusal(`${text} is no address.`);
+function parseUrlSource(text: string): IndexSource {
+  if (!URL.canParse(text)) throw invalidRequest(`${text} is not a valid URL.`);
   const url = new URL(text);
   url.hash = '';
   return { type: 'url', url: url.href };
 }
 
-async function pathSource(text: string): Promise<IndexSource> {
+async function readPathSource(text: string): Promise<IndexSource> {
   const path = await realpath(resolve(text)).catch((cause: unknown) => {
-    throw refusal(`There is no file or folder ${text}.`, cause);
+    throw invalidRequest(`${text} does not exist.`, cause);
   });
   const stats = await stat(path);
   if (stats.isDirectory()) return { type: 'folder', path };
-  if (!stats.isFile()) throw refusal(`${text} is neither a file nor a folder.`);
-  return { type: (await urlsIn(path)) === undefined ? 'file' : 'url-file', path };
+  if (!stats.isFile()) throw invalidRequest(`${text} is neither a file nor a folder.`);
+  return { type: (await readUrlFile(path)) === undefined ? 'file' : 'url-file', path };
 }
 
 /**
- * The addresses of a file that holds nothing else: one a line, empty lines and those that begin with `#` left out. Undefined
- * for any other file.
+ * Reads a file that contains only URLs, one per line; empty lines and lines that start with `#` are skipped.
  *
- * @throws ServiceError `invalid-request` where they are too many.
+ * @returns undefined for any other file.
+ * @throws ServiceError `invalid-request` for too many URLs.
  */
-export async function urlsIn(path: string): Promise<readonly string[] | undefined> {
+export async function readUrlFile(path: string): Promise<readonly string[] | undefined> {
   const handle = await open(path, 'r');
   try {
     const { size } = await handle.stat();
     if (size > INDEX_URL_FILE_BYTES_MAX) return undefined;
     const lines = (await handle.readFile('utf8')).split(/\r?\n/).map((line) => line.trim());
-    const told = lines.filter((line) => line !== '' && !line.startsWith('#'));
-    if (told.length === 0 || !told.every((line) => isAddress(line) && URL.canParse(line))) return undefined;
-    if (told.length > INDEX_SOURCES_MAX) throw tooMany();
-    return [...new Set(told.map((line) => new URL(line).href))];
+    const urls = lines.filter((line) => line !== '' && !line.startsWith('#'));
+    if (urls.length === 0 || !urls.every((line) => isHttpUrl(line) && URL.canParse(line))) return undefined;
+    if (urls.length > INDEX_SOURCES_MAX) throw tooManySourcesError();
+    return [...new Set(urls.map((line) => new URL(line).href))];
   } finally {
     await handle.close();
   }
 }
 
-/** A name for a collection of it: what its path ends with, or its host. */
-export function labelOf(source: IndexSource): string {
+/** Derives a collection's default name from the source: the end of its path, or its host. */
+export function getDefaultName(source: IndexSource): string {
   const text =
     source.type === 'url' ? new URL(source.url).hostname : basename(source.path).replace(/(?<=.)\.[^.]{1,10}$/, '');
   return text
@@ -72,7 +73,8 @@ export function labelOf(source: IndexSource): string {
     .slice(0, 64);
 }
 
-const refusal = (message: string, cause?: unknown): ServiceError =>
+const invalidRequest = (message: string, cause?: unknown): ServiceError =>
   new ServiceError('invalid-request', message, { param: 'source', cause });
 
-const tooMany = (): ServiceError => refusal(`A collection has at most ${INDEX_SOURCES_MAX} addresses and paths.`);
+const tooManySourcesError = (): ServiceError =>
+  invalidRequest(`A collection may have at most ${INDEX_SOURCES_MAX} URLs and paths.`);

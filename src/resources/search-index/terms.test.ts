@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { questionTermsOf, termsOf, wordCountOf } from './terms.ts';
+import { extractQuestionTerms, extractTerms, countWords } from './terms.ts';
 
-describe('the terms of a text', () => {
+describe('extractTerms', () => {
   const cases: readonly [string, readonly string[]][] = [
     ['The Whales SWIM', ['the', 'whale', 'swim']],
     ['Élève naïve, straße! Ærø', ['eleve', 'naive', 'strasse', 'aero']],
@@ -20,38 +20,38 @@ describe('the terms of a text', () => {
     ['', []],
   ];
   for (const [text, terms] of cases) {
-    it(`of ${JSON.stringify(text)}`, () => assert.deepEqual(termsOf(text), terms));
+    it(`extracts the terms of ${JSON.stringify(text)}`, () => assert.deepEqual(extractTerms(text), terms));
   }
 
-  it('are letters and digits alone, of a bounded length', () => {
+  it('returns letters and digits only, of bounded length', () => {
     const text = Array.from({ length: 0x3000 }, (_, at) => String.fromCharCode(at)).join('');
-    for (const term of termsOf(text)) assert.match(term, /^[\p{L}\p{M}\p{N}]+$/u);
-    assert.equal(termsOf('x'.repeat(500))[0]?.length, 40);
+    for (const term of extractTerms(text)) assert.match(term, /^[\p{L}\p{M}\p{N}]+$/u);
+    assert.equal(extractTerms('x'.repeat(500))[0]?.length, 40);
   });
 });
 
-describe('the terms of a question', () => {
-  it('are each there once, without words that every text has', () => {
-    assert.deepEqual(questionTermsOf('What is the whale and where do whales sleep?'), ['whale', 'sleep']);
-    assert.deepEqual(questionTermsOf('who is this'), ['who', 'is', 'thi']);
+describe('extractQuestionTerms', () => {
+  it('returns distinct terms without stop words', () => {
+    assert.deepEqual(extractQuestionTerms('What is the whale and where do whales sleep?'), ['whale', 'sleep']);
+    assert.deepEqual(extractQuestionTerms('who is this'), ['who', 'is', 'thi']);
   });
-  it('are pairs of unspaced writing, and one character where there is no more', () => {
-    assert.deepEqual(questionTermsOf('东京首都'), ['东京', '京首', '首都']);
-    assert.deepEqual(questionTermsOf('水'), ['水']);
+  it('returns character pairs of unspaced scripts, or a single character', () => {
+    assert.deepEqual(extractQuestionTerms('东京首都'), ['东京', '京首', '首都']);
+    assert.deepEqual(extractQuestionTerms('水'), ['水']);
   });
-  it('are what a text is found by', () => {
+  it('returns terms that extractTerms also returns', () => {
     for (const text of ['Running servers’ queues', '新しいサーバー', '서버를 시작', 'ÉCOLES 3 v1.2']) {
-      const own = new Set(termsOf(text));
-      for (const term of questionTermsOf(text)) assert.ok(own.has(term), term);
+      const textTerms = new Set(extractTerms(text));
+      for (const term of extractQuestionTerms(text)) assert.ok(textTerms.has(term), term);
     }
   });
 });
 
-describe('the words of a text', () => {
-  it('are counted, two characters of unspaced writing as one', () => {
-    assert.equal(wordCountOf('three short words'), 3);
-    assert.equal(wordCountOf('东京首都'), 2);
-    assert.equal(wordCountOf('GPT4模型'), 2);
-    assert.equal(wordCountOf(' .,'), 0);
+describe('countWords', () => {
+  it('counts two characters of an unspaced script as one word', () => {
+    assert.equal(countWords('three short words'), 3);
+    assert.equal(countWords('东京首都'), 2);
+    assert.equal(countWords('GPT4模型'), 2);
+    assert.equal(countWords(' .,'), 0);
   });
 });

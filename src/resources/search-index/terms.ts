@@ -1,19 +1,19 @@
 import { INDEX_TERM_CHARS_MAX } from '../../core/limits.ts';
 
-/** Letters, their marks and digits in a row. */
+/** A run of letters, combining marks and digits. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 
-/** Writing without blanks between words, or with blanks between whole phrases of them. */
-const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]+/gu;
+/** Scripts without spaces between words, or with spaces only between phrases. */
+const UNSPACED_SCRIPT = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]+/gu;
 
-/** Most texts have little of it, and reading it takes several times as long. */
-const BEYOND_ASCII = /[^\0-\x7f]/;
+/** Most texts contain few such characters, and processing them takes several times as long. */
+const NON_ASCII = /[^\0-\x7f]/;
 
-/** Accents of Latin, Greek and Cyrillic letters. Marks of other writing are part of its letters. */
+/** Accents of Latin, Greek and Cyrillic letters. Marks of other scripts are part of their letters. */
 const ACCENTS = /[\u0300-\u036f]/g;
 
-/** Letters that no rule of Unicode takes apart. */
-const LETTERS: Readonly<Record<string, string>> = {
+/** Letters that Unicode normalization does not decompose. */
+const LETTER_REPLACEMENTS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
   œ: 'oe',
@@ -24,54 +24,54 @@ const LETTERS: Readonly<Record<string, string>> = {
   þ: 'th',
   ı: 'i',
 };
-const FOLDED = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
+const REPLACED_LETTER = new RegExp(`[${Object.keys(LETTER_REPLACEMENTS).join('')}]`, 'g');
 
 /**
- * What a text is found by, in order and as often as it occurs: words in small letters without accents and without the `s` of
- * an English plural; of Chinese, Japanese and Korean each character and each two that stand side by side.
+ * Extracts the terms by which a text is found, in order and with repetitions: words in lower case without accents and
+ * without the `s` of an English plural; for Chinese, Japanese and Korean each character and each pair of neighbors.
  */
-export const termsOf = (text: string): string[] =>
-  wordsOf(text).flatMap((word) => (isUnspaced(word) ? [...word, ...pairsOf(word)] : [word]));
+export const extractTerms = (text: string): string[] =>
+  extractWords(text).flatMap((word) => (isUnspaced(word) ? [...word, ...toCharacterPairs(word)] : [word]));
 
 /**
- * What a question asks for, each once: as `termsOf`, but of unspaced writing the pairs alone where there are any. One
- * character says little beside them.
+ * Extracts the distinct terms of a question like `extractTerms`, but for unspaced scripts only pairs where there are
+ * any, because a single character matches too much.
  */
-export function questionTermsOf(text: string): string[] {
-  const words = wordsOf(text).flatMap((word) => {
+export function extractQuestionTerms(text: string): string[] {
+  const words = extractWords(text).flatMap((word) => {
     if (!isUnspaced(word)) return [word];
-    const pairs = pairsOf(word);
+    const pairs = toCharacterPairs(word);
     return pairs.length > 0 ? pairs : [word];
   });
   const terms = [...new Set(words)];
-  const telling = terms.filter((term) => !SAYS_NOTHING.has(term));
-  return telling.length > 0 ? telling : terms;
+  const meaningful = terms.filter((term) => !STOP_WORDS.has(term));
+  return meaningful.length > 0 ? meaningful : terms;
 }
 
-/** How many words a text has; a character of unspaced writing counts as half of one. */
-export function wordCountOf(text: string): number {
+/** Counts the words of a text; a character of an unspaced script counts as half a word. */
+export function countWords(text: string): number {
   let count = 0;
   for (const [run] of text.matchAll(WORD)) {
-    if (!BEYOND_ASCII.test(run)) {
+    if (!NON_ASCII.test(run)) {
       count++;
       continue;
     }
     let unspaced = 0;
-    for (const [part] of run.matchAll(UNSPACED)) unspaced += part.length;
+    for (const [part] of run.matchAll(UNSPACED_SCRIPT)) unspaced += part.length;
     count += unspaced / 2 + (unspaced < run.length ? 1 : 0);
   }
   return count;
 }
 
-function wordsOf(text: string): string[] {
+function extractWords(text: string): string[] {
   const words: string[] = [];
   for (const [run] of fold(text).matchAll(WORD)) {
-    if (!BEYOND_ASCII.test(run)) {
+    if (!NON_ASCII.test(run)) {
       words.push(stem(run));
       continue;
     }
     let at = 0;
-    for (const match of run.matchAll(UNSPACED)) {
+    for (const match of run.matchAll(UNSPACED_SCRIPT)) {
       if (match.index > at) words.push(stem(run.slice(at, match.index)));
       words.push(match[0]);
       at = match.index + match[0].length;
@@ -82,17 +82,17 @@ function wordsOf(text: string): string[] {
 }
 
 const fold = (text: string): string =>
-  BEYOND_ASCII.test(text)
+  NON_ASCII.test(text)
     ? text
         .normalize('NFKC')
         .toLowerCase()
         .normalize('NFD')
         .replaceAll(ACCENTS, '')
         .normalize('NFC')
-        .replaceAll(FOLDED, (letter) => LETTERS[letter] ?? letter)
+        .replaceAll(REPLACED_LETTER, (letter) => LETTER_REPLACEMENTS[letter] ?? letter)
     : text.toLowerCase();
 
-/** Harman's rules for the plural alone: what they take for one and is none, they take so in a question as well. */
+/** Removes plural endings by Harman's rules. Words that only look like plurals are cut the same way in questions. */
 function stem(word: string): string {
   const cut = word.length > INDEX_TERM_CHARS_MAX ? Array.from(word).slice(0, INDEX_TERM_CHARS_MAX).join('') : word;
   if (cut.length < 4 || !cut.endsWith('s')) return cut;
@@ -101,15 +101,15 @@ function stem(word: string): string {
   return /[us]s$/.test(cut) || cut.endsWith('ies') ? cut : cut.slice(0, -1);
 }
 
-const isUnspaced = (word: string): boolean => word.search(UNSPACED) === 0;
+const isUnspaced = (word: string): boolean => word.search(UNSPACED_SCRIPT) === 0;
 
-function pairsOf(word: string): string[] {
+function toCharacterPairs(word: string): string[] {
   const characters = Array.from(word);
   return characters.slice(1).map((character, at) => `${characters[at] ?? ''}${character}`);
 }
 
-/** English words that stand in every text. In a question they would bring every text. */
-const SAYS_NOTHING: ReadonlySet<string> = new Set(
+/** English words that occur in every text and would match every text. */
+const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     'a about an and any are as at be been but by can could did do does for from had has have he her his how i if in into is it ' +
     'its me my no not of on or our she should so some than that the their them then there these they this to us was we were ' +

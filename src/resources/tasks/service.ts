@@ -1,33 +1,33 @@
 import type { Owner } from '../../core/context.ts';
 import { errorCodec } from '../../core/error-codec.ts';
-import { present } from '../../lib/present.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { TaskRecord } from '../../store/tasks.ts';
-import type { JobBell } from '../jobs/job-bell.ts';
+import type { JobNotifier } from '../jobs/job-notifier.ts';
 import type { Task, Tasks } from './task.ts';
 
-/** What a task says of its work, in the words of the interface that began it. */
-export type TellTask = (record: TaskRecord) => Promise<Pick<Task, 'output' | 'usage'>>;
+/** Encodes a task's result in the format of the API that created the task. */
+export type EncodeTaskResult = (record: TaskRecord) => Promise<Pick<Task, 'output' | 'usage'>>;
 
-export interface TasksNeeds {
+export interface TasksDeps {
   readonly store: Pick<Store, 'tasks' | 'jobs' | 'transaction'>;
   readonly clock: Clock;
-  readonly bell: Pick<JobBell, 'ring'>;
-  readonly tell: TellTask;
+  readonly notifier: Pick<JobNotifier, 'notify'>;
+  readonly encodeResult: EncodeTaskResult;
 }
 
-export function createTasks({ store, clock, bell, tell }: TasksNeeds): Tasks {
+export function createTasks({ store, clock, notifier, encodeResult }: TasksDeps): Tasks {
   return {
     async find(owner, id) {
       const record = await store.tasks.find(owner, id);
-      return record && { ...factsOf(record), ...(await tell(record)) };
+      return record && { ...recordToTask(record), ...(await encodeResult(record)) };
     },
     async list(owner, { region, ...filter }, page) {
       if (region !== undefined && region !== owner.region) return { total: 0, tasks: [] };
       const { total, records } = await store.tasks.list(owner, filter, page);
-      // Lists tell nothing of what tasks have done.
-      return { total, tasks: records.map((record) => ({ ...factsOf(record), output: {} })) };
+      // Lists show no results.
+      return { total, tasks: records.map((record) => ({ ...recordToTask(record), output: {} })) };
     },
     async cancel(owner, id) {
       const isCancelled = await store.transaction(async ({ tasks, jobs }) => {
@@ -36,13 +36,13 @@ export function createTasks({ store, clock, bell, tell }: TasksNeeds): Tasks {
         if (job) await jobs.cancel(job.id, clock.now());
         return true;
       });
-      if (isCancelled) bell.ring('cancelled');
+      if (isCancelled) notifier.notify('cancelled');
       return isCancelled;
     },
   };
 }
 
-function factsOf(record: TaskRecord): Omit<Task, 'output'> {
+function recordToTask(record: TaskRecord): Omit<Task, 'output'> {
   const { region, workspace, keyId } = record;
   const owner: Owner = { region, workspace, keyId };
   const [group = '', task = '', use = ''] = record.service.split('/');
@@ -54,7 +54,7 @@ function factsOf(record: TaskRecord): Omit<Task, 'output'> {
     service: [group, task, use],
     owner,
     submittedAt: record.submittedAt,
-    ...present({
+    ...omitNullish({
       startedAt: record.startedAt,
       endedAt: record.endedAt,
       error: record.error === undefined ? undefined : errorCodec.decode(JSON.parse(record.error)),

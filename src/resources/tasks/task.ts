@@ -1,26 +1,26 @@
 import type { Owner } from '../../core/context.ts';
 import type { ServiceError } from '../../core/error.ts';
 
-/** Work that goes on after its request was answered. A task that nobody knows has no record. */
+/** State of work that continues after its request was answered. An unknown task has no record. */
 export type TaskStatus = 'pending' | 'running' | 'suspended' | 'succeeded' | 'failed' | 'cancelled';
 
 export interface Task {
   readonly id: string;
   readonly status: TaskStatus;
-  /** Request that began it. */
+  /** Id of the request that created the task. */
   readonly requestId: string;
-  /** As asked. */
+  /** The model name that the client sent. */
   readonly model: string;
-  /** What it does: group, task and function, e.g. `embeddings`, `text-embedding`, `text-embedding`. */
+  /** Group, task and function, e.g. `embeddings`, `text-embedding`, `text-embedding`. */
   readonly service: readonly [group: string, task: string, use: string];
   readonly owner: Owner;
-  /** Milliseconds since the epoch, as all three. */
+  /** UTC milliseconds, as `startedAt` and `endedAt`. */
   readonly submittedAt: number;
   readonly startedAt?: number;
   readonly endedAt?: number;
-  /** Of a failed one. */
+  /** Set if the task failed. */
   readonly error?: ServiceError;
-  /** Fields of its answer, in the words of the interface that began it; there may be some before its end. */
+  /** Response fields in the format of the API that created the task; some may exist before the task ends. */
   readonly output: Readonly<Record<string, unknown>>;
   readonly usage?: Readonly<Record<string, unknown>>;
 }
@@ -31,27 +31,27 @@ export interface TaskFilter {
   readonly model?: string;
   readonly keyId?: string;
   readonly region?: string;
-  /** Submitted at or after. */
+  /** Submitted at or after, UTC milliseconds. */
   readonly from?: number;
-  /** Submitted before or at. */
+  /** Submitted at or before, UTC milliseconds. */
   readonly to?: number;
 }
 
-/** Tasks of one workspace in one region; those of others are not there. */
+/** Tasks of one workspace in one region; an id of another workspace or region is not found. */
 export interface Tasks {
   find(owner: Owner, id: string): Promise<Task | undefined>;
-  /** The newest first. @param skip How many of them come before. */
+  /** Lists the newest first. `total` counts all matching tasks. */
   list(
     owner: Owner,
     filter: TaskFilter,
     page: { readonly skip: number; readonly take: number },
   ): Promise<{ readonly total: number; readonly tasks: readonly Task[] }>;
-  /** Only what is pending can be cancelled. @returns whether it was. */
+  /** Cancels a pending task. @returns false for any other task. */
   cancel(owner: Owner, id: string): Promise<boolean>;
 }
 
-/** Of a service in which nothing makes a task. */
-export const noTasks: Tasks = {
+/** Used by a service without any feature that creates tasks. */
+export const emptyTasks: Tasks = {
   find: async () => undefined,
   list: async () => ({ total: 0, tasks: [] }),
   cancel: async () => false,

@@ -1,30 +1,30 @@
-import { text as textOf } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { FindDocument } from '../../core/document.ts';
 import type { FileRecord } from '../../store/files.ts';
 import type { Store } from '../../store/store.ts';
-import type { TextRecord } from '../../store/texts.ts';
+import type { FileTextRecord } from '../../store/file-texts.ts';
 import { EXTRACT_PURPOSE } from '../files/file.ts';
 
-/** What was read out of files. */
+/** Texts that were extracted from files. */
 export interface Texts {
-  /** Of each file whose text is read, how far that is, by the file's id. */
-  statesOf(files: readonly FileRecord[]): Promise<ReadonlyMap<string, TextRecord>>;
+  /** Returns the extraction state of each file whose purpose needs extraction, by file id. */
+  findStates(files: readonly FileRecord[]): Promise<ReadonlyMap<string, FileTextRecord>>;
   readonly findDocument: FindDocument;
 }
 
-export interface TextsNeeds {
+export interface TextsDeps {
   readonly store: Pick<Store, 'files' | 'texts'>;
   readonly blobs: Pick<BlobStore, 'read'>;
 }
 
-export function createTexts({ store, blobs }: TextsNeeds): Texts {
+export function createTexts({ store, blobs }: TextsDeps): Texts {
   return {
-    async statesOf(files) {
-      const read = files.filter(({ purpose }) => purpose === EXTRACT_PURPOSE);
-      const states = await store.texts.find(read.map(({ blob }) => blob));
+    async findStates(files) {
+      const extracted = files.filter(({ purpose }) => purpose === EXTRACT_PURPOSE);
+      const states = await store.texts.find(extracted.map(({ blob }) => blob));
       return new Map(
-        read.flatMap(({ id, blob }) => {
+        extracted.flatMap(({ id, blob }) => {
           const state = states.get(blob);
           return state ? [[id, state] as const] : [];
         }),
@@ -44,7 +44,7 @@ export function createTexts({ store, blobs }: TextsNeeds): Texts {
         return { type: 'refused', message: `File [id:${id}] cannot be used. ${text.reason}` };
       if (text?.state !== 'parsed') return { type: 'waiting' };
       const { chars, bytes, textBlob } = text;
-      return { type: 'ready', name, chars, bytes, read: async () => await textOf(await blobs.read(textBlob)) };
+      return { type: 'ready', name, chars, bytes, read: async () => await readText(await blobs.read(textBlob)) };
     },
   };
 }

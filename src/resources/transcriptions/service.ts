@@ -1,42 +1,47 @@
 import type { Owner } from '../../core/context.ts';
-import { type Ids, systemIds } from '../../core/id.ts';
-import type { HeardWord, Sentence, TranscriptionOrder } from '../../core/speech.ts';
+import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
+import type { RecognizedWord, TranscriptSentence, TranscriptionRequest } from '../../core/speech.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
-import type { AudioChannel } from '../../store/transcriptions.ts';
-import type { JobBell } from '../jobs/job-bell.ts';
-import { newJob } from '../jobs/new-job.ts';
+import type { TranscriptionChannel } from '../../store/transcriptions.ts';
+import type { JobNotifier } from '../jobs/job-notifier.ts';
+import { createJob } from '../jobs/create-job.ts';
 
-/** `service` of a task that hears audios. */
+/** `service` of transcription tasks. */
 const TRANSCRIPTION_SERVICE = 'audio/asr/transcription';
 
-export interface TranscriptionsNeeds {
+export interface TranscriptionsDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly bell: Pick<JobBell, 'ring'>;
-  readonly ids?: Ids;
+  readonly notifier: Pick<JobNotifier, 'notify'>;
+  readonly ids?: IdGenerator;
 }
 
-export interface TranscriptionWish {
+export interface TranscriptionTaskRequest {
   readonly requestId: string;
-  /** As asked. */
+  /** The model name that the client sent. */
   readonly model: string;
-  /** Addresses, not empty. */
+  /** URLs of the audio files, at least one. */
   readonly sources: readonly string[];
-  readonly order: TranscriptionOrder;
+  readonly options: TranscriptionRequest;
 }
 
 export interface Transcriptions {
-  /** @returns the id of its task. */
-  begin(owner: Owner, wish: TranscriptionWish): Promise<string>;
-  /** What was heard of a channel of an audio, in its order. */
-  sentences(channel: AudioChannel): Promise<readonly Sentence[]>;
+  /** Creates a task and its job. @returns the task's id. */
+  submit(owner: Owner, request: TranscriptionTaskRequest): Promise<string>;
+  /** Returns the recognized sentences of one audio channel, in order. */
+  sentences(channel: TranscriptionChannel): Promise<readonly TranscriptSentence[]>;
 }
 
-export function createTranscriptions({ store, clock, bell, ids = systemIds }: TranscriptionsNeeds): Transcriptions {
+export function createTranscriptions({
+  store,
+  clock,
+  notifier,
+  ids = systemIdGenerator,
+}: TranscriptionsDeps): Transcriptions {
   return {
-    async begin(owner, { requestId, model, sources, order }) {
-      const id = ids.request();
+    async submit(owner, { requestId, model, sources, options }) {
+      const id = ids.createRequestId();
       const { region, workspace, keyId } = owner;
       await store.transaction(async ({ tasks, transcriptions, jobs }) => {
         await tasks.insert({
@@ -52,34 +57,44 @@ export function createTranscriptions({ store, clock, bell, ids = systemIds }: Tr
           startedAt: undefined,
           endedAt: undefined,
           error: undefined,
-          wish: JSON.stringify(order),
+          requestJson: JSON.stringify(options),
         });
         await transcriptions.insert(id, sources);
-        await jobs.insert(newJob({ kind: 'transcription', subject: id, owner, payload: {} }, { ids, clock }));
+        await jobs.insert(createJob({ kind: 'transcription', subject: id, owner, payload: {} }, { ids, clock }));
       });
-      bell.ring('due');
+      notifier.notify('due');
       return id;
     },
     sentences: async (channel) =>
-      (await store.transcriptions.windows(channel)).flatMap(({ text }) => decodeSentences(text)),
+      (await store.transcriptions.listWindows(channel)).flatMap(({ text }) => decodeSentences(text)),
   };
 }
 
-/** As they are stored: they are many, and most of them are words. */
+/** Stored form of a sentence. Words are tuples because they make up most of the data. */
 type PackedWord = readonly [text: string, punctuation: string, beginMs: number, endMs: number];
-interface PackedSentence extends Omit<Sentence, 'words'> {
+interface PackedSentence extends Omit<TranscriptSentence, 'words'> {
   readonly words: readonly PackedWord[];
 }
 
-const pack = ({ text, punctuation, beginMs, endMs }: HeardWord): PackedWord => [text, punctuation, beginMs, endMs];
+const packWord = ({ text, punctuation, beginMs, endMs }: RecognizedWord): PackedWord => [
+  text,
+  punctuation,
+  beginMs,
+  endMs,
+];
 
-const unpack = ([text, punctuation, beginMs, endMs]: PackedWord): HeardWord => ({ text, punctuation, beginMs, endMs });
+const unpackWord = ([text, punctuation, beginMs, endMs]: PackedWord): RecognizedWord => ({
+  text,
+  punctuation,
+  beginMs,
+  endMs,
+});
 
-export const encodeSentences = (sentences: readonly Sentence[]): string =>
-  JSON.stringify(sentences.map((sentence): PackedSentence => ({ ...sentence, words: sentence.words.map(pack) })));
+export const encodeSentences = (sentences: readonly TranscriptSentence[]): string =>
+  JSON.stringify(sentences.map((sentence): PackedSentence => ({ ...sentence, words: sentence.words.map(packWord) })));
 
-const decodeSentences = (text: string): readonly Sentence[] =>
+const decodeSentences = (text: string): readonly TranscriptSentence[] =>
   (JSON.parse(text) as readonly PackedSentence[]).map((sentence) => ({
     ...sentence,
-    words: sentence.words.map(unpack),
+    words: sentence.words.map(unpackWord),
   }));

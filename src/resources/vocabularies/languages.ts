@@ -1,10 +1,13 @@
-/** Specification, E7: the languages of the two families of recognition models. */
-const FAMILY_ONE = ['zh', 'en', 'ja', 'yue', 'ko', 'de', 'fr', 'ru'] as const;
-const FAMILY_TWO = ['zh', 'en', 'ja'] as const;
+/** Languages of the two families of recognition models (docs/wire/dashscope-native.md#vocabularies). */
+const DEFAULT_LANGUAGES = ['zh', 'en', 'ja', 'yue', 'ko', 'de', 'fr', 'ru'] as const;
+const FUN_ASR_LANGUAGES = ['zh', 'en', 'ja'] as const;
 
-/** Languages that an entry for this model may have. decisions.md: judged by the name as it is written, not by what it leads to. */
-export const languagesOf = (targetModel: string): readonly string[] =>
-  targetModel.startsWith('fun-asr') ? FAMILY_TWO : FAMILY_ONE;
+/**
+ * Returns the languages that an entry for this model may have. The name decides as the client wrote it, without
+ * resolving aliases.
+ */
+export const getSupportedLanguages = (targetModel: string): readonly string[] =>
+  targetModel.startsWith('fun-asr') ? FUN_ASR_LANGUAGES : DEFAULT_LANGUAGES;
 
-/** ISO 639-1 of such a code: Cantonese has none of its own there, and goes with Chinese. */
-export const isoOf = (lang: string): string => (lang === 'yue' ? 'zh' : lang);
+/** Returns the ISO 639-1 code; Cantonese has none and is treated as Chinese. */
+export const toIso639 = (lang: string): string => (lang === 'yue' ? 'zh' : lang);

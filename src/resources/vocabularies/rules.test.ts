@@ -9,7 +9,7 @@ const check = (entries: readonly VocabularyEntry[], targetModel = 'paraformer-v2
 const refused = (act: () => void, param: string, message: string | RegExp) =>
   assert.throws(act, { kind: 'invalid-request', param, message });
 
-test('a list has 1 to 500 entries', () => {
+test('accepts 1 to 500 entries', () => {
   check([ENTRY]);
   check(Array.from({ length: 500 }, () => ENTRY));
   refused(() => check([]), 'input.vocabulary', 'input.vocabulary must have 1 to 500 entries, got 0.');
@@ -17,15 +17,16 @@ test('a list has 1 to 500 entries', () => {
   refused(() => check(longer), 'input.vocabulary', 'input.vocabulary must have 1 to 500 entries, got 501.');
 });
 
-test('a text with a character that is not ASCII has at most 15, pairs of surrogates counted as one', () => {
+test('a text with a non-ASCII character has at most 15 code points', () => {
   for (const text of ['漢'.repeat(15), '🔑'.repeat(15), `é${'a'.repeat(14)}`, 'a b c d e f g é'])
     check([{ ...ENTRY, text }]);
-  const rule = 'input.vocabulary[1].text must have at most 15 characters, as one of them is not ASCII, got 16.';
+  const rule =
+    'input.vocabulary[1].text must have at most 15 characters, because it contains a non-ASCII character, got 16.';
   for (const text of ['漢'.repeat(16), '🔑'.repeat(16), `é${'a'.repeat(15)}`])
     refused(() => check([ENTRY, { ...ENTRY, text }]), 'input.vocabulary[1].text', rule);
 });
 
-test('a text of ASCII has at most 7 words, whatever is between them, and 256 characters', () => {
+test('an ASCII text has at most 7 words and 256 characters', () => {
   for (const text of [
     'a b c d e f g',
     '  a b  c d e f g ',
@@ -40,7 +41,7 @@ test('a text of ASCII has at most 7 words, whatever is between them, and 256 cha
   refused(() => check([{ ...ENTRY, text: 'a'.repeat(257) }]), 'input.vocabulary[0].text', long);
 });
 
-test('a text is not empty', () => {
+test('refuses an empty text', () => {
   for (const text of ['', ' ', '\n', '\u3000'])
     refused(
       () => check([{ ...ENTRY, text }]),
@@ -73,13 +74,13 @@ for (const [model, languages] of FAMILIES) {
   test(`entries for ${model} may be in ${languages.join(', ')}, and in no other language`, () => {
     for (const lang of languages) check([{ ...ENTRY, lang }], model);
     for (const lang of [...ONE, 'es', 'EN', 'en-US', '', '__proto__'].filter((each) => !languages.includes(each))) {
-      const rule = `input.vocabulary[0].lang must be one of ${languages.join(', ')} for ${model}, or be left out, got "${lang}".`;
+      const rule = `input.vocabulary[0].lang must be one of ${languages.join(', ')} for ${model}, or omitted, got "${lang}".`;
       refused(() => check([{ ...ENTRY, lang }], model), 'input.vocabulary[0].lang', rule);
     }
   });
 }
 
-test('the first entry at fault is the one that is named', () => {
+test('names the first invalid entry', () => {
   const entries = [ENTRY, { text: 'x', weight: 9 }, { text: '', weight: 1 }];
   refused(() => check(entries), 'input.vocabulary[1].weight', /^input\.vocabulary\[1\]\.weight /);
 });
@@ -92,18 +93,18 @@ test('a prefix is 1 to 10 lowercase letters and digits', () => {
   }
 });
 
-test('the name of a model is no longer than one, and can be shown again', () => {
+test('refuses model names that are too long or contain control characters', () => {
   for (const name of ['a', 'fun-asr', 'a'.repeat(128)]) checkTargetModel(name);
   for (const name of ['', 'a'.repeat(129), 'fun-asr\0', 'fun-asr\n', 'fun-asr\ud800'])
     refused(() => checkTargetModel(name), 'input.target_model', /^input\.target_model must be the name of a model/);
 });
 
-test('no other workspace than the primary one has vocabularies', () => {
+test('refuses workspaces other than the primary one', () => {
   checkWorkspace({ workspace: 'primary' });
   for (const workspace of ['team', 'Primary']) {
-    const says = new RegExp(
-      `^Access denied\\. Custom vocabularies work in the workspace primary only.*${workspace}\\.$`,
+    const expectedMessage = new RegExp(
+      `^Access denied\\. Custom vocabularies are available in the workspace primary only.*${workspace}\\.$`,
     );
-    assert.throws(() => checkWorkspace({ workspace }), { kind: 'forbidden', message: says });
+    assert.throws(() => checkWorkspace({ workspace }), { kind: 'forbidden', message: expectedMessage });
   }
 });

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { createReplaceableCatalogue, createCatalogue } from '../../catalogue/catalogue.ts';
 import type { ReplaceableCatalogue } from '../../catalogue/catalogue.ts';
 import type { Alias, ModelEntry } from '../../catalogue/model.ts';
-import { sqliteDialect } from '../../store/dialects/sqlite.ts';
+import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import type { VocabularyEntry } from '../../store/vocabularies.ts';
-import { languagesOf } from './languages.ts';
+import { getSupportedLanguages } from './languages.ts';
 import { createVocabularies } from './service.ts';
 import type { Vocabularies } from './vocabulary.ts';
 
@@ -21,7 +21,7 @@ const STRANGERS = [
 const model = (name: string, more: Partial<ModelEntry> = {}): ModelEntry => ({
   name,
   description: '',
-  runs: { type: 'none', reason: 'no engine' },
+  runner: { type: 'none', reason: 'no engine' },
   contextTokens: 1,
   abilities: { tools: false, vision: false, audio: false, logprobs: false, fillInTheMiddle: false },
   interfaces: ['speech'],
@@ -51,14 +51,14 @@ let vocabularies: Vocabularies;
 
 beforeEach(async () => {
   nowMs = START;
-  store = await openStore({ dialect: sqliteDialect({ file: ':memory:' }) });
+  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
   catalogue = createReplaceableCatalogue(catalogueOf(ENTRIES));
   usable = new Set();
   vocabularies = createVocabularies({
     store,
     clock: { now: () => nowMs, monotonic: () => 0 },
     catalogue,
-    limits: { listsMax: 10, entriesMax: 500 },
+    limits: { vocabulariesMax: 10, entriesMax: 500 },
     isUsable: async (name) => usable.has(name),
   });
 });
@@ -70,7 +70,7 @@ const create = (change: object = {}, owner: typeof OWNER | (typeof STRANGERS)[nu
 const newest = { limit: 10, skip: 0 };
 
 describe('vocabularies', () => {
-  it('are told as they were made, with an id that has the prefix', async () => {
+  it('returns a vocabulary as created, with the prefix in its id', async () => {
     const id = await create({ prefix: 'abc123' });
     assert.match(id, /^vocab-abc123-[0-9a-f]{32}$/);
     const head = { id, targetModel: 'paraformer-v2', createdAt: START, modifiedAt: START, isUsable: false };
@@ -78,14 +78,14 @@ describe('vocabularies', () => {
     assert.deepEqual(await vocabularies.list(OWNER, newest), [head]);
   });
 
-  it('are listed the newest first, in pages, of one prefix where one is asked for', async () => {
+  it('lists the newest first, in pages, optionally by prefix', async () => {
     const ids: string[] = [];
     for (const prefix of ['a', 'b', 'ab', 'a']) {
       ids.unshift(await create({ prefix }));
       nowMs += 1;
     }
-    const list = async (wish: object) =>
-      (await vocabularies.list(OWNER, { ...newest, ...wish })).map(({ id }) => ids.indexOf(id));
+    const list = async (query: object) =>
+      (await vocabularies.list(OWNER, { ...newest, ...query })).map(({ id }) => ids.indexOf(id));
     assert.deepEqual(await list({}), [0, 1, 2, 3]);
     assert.deepEqual(await list({ limit: 2 }), [0, 1]);
     assert.deepEqual(await list({ limit: 2, skip: 2 }), [2, 3]);
@@ -95,7 +95,7 @@ describe('vocabularies', () => {
     await assert.rejects(list({ prefix: 'A' }), { kind: 'invalid-request', param: 'input.prefix' });
   });
 
-  it('have new entries in the place of all there were, and a later time of change', async () => {
+  it('replaces all entries on update and sets the modification time', async () => {
     const id = await create();
     nowMs += 5_000;
     const entries = [{ text: '漢字', weight: 1 }];
@@ -104,7 +104,7 @@ describe('vocabularies', () => {
     assert.deepEqual([createdAt, modifiedAt, now], [START, START + 5_000, entries]);
   });
 
-  it('take all entries of a change or none, each change on its own', async () => {
+  it('stores all entries of an update or none', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
       fc.string({ unit: 'binary', maxLength: 20 }),
@@ -121,7 +121,7 @@ describe('vocabularies', () => {
     const isGood = (targetModel: string, { text: word, weight, lang }: VocabularyEntry): boolean => {
       const isAscii = [...word].every((each) => each <= '\x7f');
       const isShort = isAscii ? word.length <= 256 && word.trim().split(/\s+/).length <= 7 : [...word].length <= 15;
-      const isKnown = lang === undefined || languagesOf(targetModel).includes(lang);
+      const isKnown = lang === undefined || getSupportedLanguages(targetModel).includes(lang);
       return word.trim() !== '' && isShort && Number.isInteger(weight) && weight >= 1 && weight <= 5 && isKnown;
     };
     const names = fc.constantFrom('paraformer-v2', 'fun-asr');
@@ -147,7 +147,7 @@ describe('vocabularies', () => {
     );
   });
 
-  it('are usable when their model is, as it is at the moment of asking', async () => {
+  it('reports the current usability of the target model', async () => {
     const id = await create();
     const other = await create({ targetModel: 'fun-asr' });
     usable.add('paraformer-v2');
@@ -162,20 +162,20 @@ describe('vocabularies', () => {
     assert.equal((await vocabularies.find(OWNER, id)).isUsable, false);
   });
 
-  it('are gone when they were deleted, for every call that names one', async () => {
+  it('does not find a deleted vocabulary in any call', async () => {
     const id = await create();
     await vocabularies.delete(OWNER, id);
     await assertUnknown(OWNER, id);
     assert.deepEqual(await vocabularies.list(OWNER, newest), []);
   });
 
-  it('are not there for a change during which they were deleted', async () => {
+  it('reports not found if a vocabulary is deleted during an update', async () => {
     const id = await create();
     const change = vocabularies.update(OWNER, id, OLD);
     await Promise.all([assert.rejects(change, { kind: 'resource-not-found' }), vocabularies.delete(OWNER, id)]);
   });
 
-  it('of another workspace or region are not there, and stay as they are', async () => {
+  it('does not find or change vocabularies of other workspaces and regions', async () => {
     const id = await create();
     for (const stranger of STRANGERS) {
       await assertUnknown(stranger, id);
@@ -185,7 +185,7 @@ describe('vocabularies', () => {
   });
 
   async function assertUnknown(owner: (typeof STRANGERS)[number] | typeof OWNER, id: string): Promise<void> {
-    const unknown = { kind: 'resource-not-found', message: `There is no vocabulary '${id}'.` };
+    const unknown = { kind: 'resource-not-found', message: `Vocabulary '${id}' not found.` };
     await assert.rejects(vocabularies.find(owner, id), unknown);
     await assert.rejects(vocabularies.update(owner, id, OLD), unknown);
     await assert.rejects(vocabularies.update(owner, id, []), unknown);
@@ -193,14 +193,14 @@ describe('vocabularies', () => {
     await assert.rejects(vocabularies.findHotwords(owner, id, 'paraformer-v2'), unknown);
   }
 
-  it('are ten at most, also when twenty are made at once; one that goes makes room', async () => {
+  it('limits the number to ten, also for concurrent calls; a deletion frees one', async () => {
     const made = await Promise.allSettled(Array.from({ length: 20 }, () => create()));
     const ids = made.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
     assert.equal(ids.length, 10);
     const reasons = made.flatMap((each) => (each.status === 'rejected' ? each.reason : []));
     for (const { kind, message } of reasons) {
       assert.equal(kind, 'count-quota');
-      assert.match(message, /^Free allocated quota exceeded\. There may be 10 /);
+      assert.match(message, /^Free allocated quota exceeded\. A workspace may have at most 10 /);
     }
     await create({}, STRANGERS[1]);
     await vocabularies.delete(OWNER, ids[0] ?? '');
@@ -208,17 +208,17 @@ describe('vocabularies', () => {
     await assert.rejects(create(), { kind: 'count-quota' });
   });
 
-  it('are made for a model that recognizes speech, here', async () => {
+  it('requires a speech recognition model that the region offers', async () => {
     for (const targetModel of ['svc-asr', 'svc-asr-realtime', 'paraformer-realtime-v2', 'fun-asr'])
       assert.equal((await vocabularies.find(OWNER, await create({ targetModel }))).targetModel, targetModel);
     for (const targetModel of ['svc-plus', 'no-such-model', '__proto__']) {
-      const message = `input.target_model must lead to a speech recognition model (svc-asr, svc-asr-realtime, asr-abroad), got "${targetModel}".`;
+      const message = `input.target_model must name a speech recognition model (svc-asr, svc-asr-realtime, asr-abroad), got "${targetModel}".`;
       await assert.rejects(create({ targetModel }), { kind: 'invalid-request', param: 'input.target_model', message });
     }
     await assert.rejects(create({ targetModel: 'asr-abroad' }), { kind: 'forbidden', message: /Singapore/ });
   });
 
-  it('are not made where anything is against a rule', async () => {
+  it('creates nothing if any rule is violated', async () => {
     const changes = [{ prefix: 'A' }, { entries: [] }, { entries: [...OLD, { text: 'x', weight: 6 }] }];
     for (const change of [...changes, { targetModel: 'fun-asr', entries: [{ text: 'x', weight: 1, lang: 'ko' }] }])
       await assert.rejects(create(change), { kind: 'invalid-request' });
@@ -226,7 +226,7 @@ describe('vocabularies', () => {
     assert.deepEqual(await vocabularies.list(OWNER, newest), []);
   });
 
-  it('give a recognition their words, with languages as everybody knows them', async () => {
+  it('returns hotwords with ISO 639-1 languages', async () => {
     const entries = ['zh', 'yue', 'ru'].map((lang) => ({ text: lang, weight: 2, lang }));
     const id = await create({ entries: [...entries, { text: 'any', weight: 5 }] });
     assert.deepEqual(await vocabularies.findHotwords(OWNER, id, 'paraformer-v2'), [
@@ -237,15 +237,15 @@ describe('vocabularies', () => {
     ]);
   });
 
-  it('go with every name of their own model, and with no other model', async () => {
+  it('accepts every name of the target model and no other model', async () => {
     const id = await create({ targetModel: 'paraformer-v2' });
     for (const called of ['paraformer-v2', 'fun-asr', 'svc-asr', 'paraformer-8k-v1'])
       assert.equal((await vocabularies.findHotwords(OWNER, id, called)).length, 1);
     const message =
-      'vocabulary_id must be that of a vocabulary for the model that is called; its own is paraformer-v2.';
+      'vocabulary_id must name a vocabulary of the requested model; this vocabulary belongs to paraformer-v2.';
     for (const called of ['paraformer-realtime-v2', 'svc-asr-realtime', 'svc-plus', 'no-such-model'])
       await assert.rejects(vocabularies.findHotwords(OWNER, id, called), { kind: 'invalid-request', message });
-    // Names of the configuration in force: nothing is remembered of the one before.
+    // Names are resolved with the current catalogue.
     catalogue.replace(catalogueOf([model('svc-asr')], [{ pattern: 'paraformer-*', model: 'gone' }]));
     for (const called of ['paraformer-v2', 'svc-asr'])
       await assert.rejects(vocabularies.findHotwords(OWNER, id, called), { kind: 'invalid-request', message });

@@ -1,6 +1,6 @@
 import type { Owner } from '../../core/context.ts';
 import type { Hotword } from '../../core/speech.ts';
-import type { VocabularyEntry, VocabularyHead, VocabularyList } from '../../store/vocabularies.ts';
+import type { VocabularyEntry, VocabularyRecordSummary, VocabularyListQuery } from '../../store/vocabularies.ts';
 
 export interface VocabularyDraft {
   readonly targetModel: string;
@@ -9,8 +9,8 @@ export interface VocabularyDraft {
 }
 
 /** A vocabulary without its entries. */
-export interface VocabularySummary extends VocabularyHead {
-  /** Whether its target model can be asked now. */
+export interface VocabularySummary extends VocabularyRecordSummary {
+  /** Whether its target model can serve requests now. */
   readonly isUsable: boolean;
 }
 
@@ -18,38 +18,38 @@ export interface Vocabulary extends VocabularySummary {
   readonly entries: readonly VocabularyEntry[];
 }
 
-/** How many there may be, and how long each. */
+/** Limits on the number and size of vocabularies. */
 export interface VocabularyLimits {
-  /** Of one workspace in a region, of all models together. */
-  readonly listsMax: number;
-  /** Of one vocabulary. */
+  /** Vocabularies of one workspace in a region, for all models together. */
+  readonly vocabulariesMax: number;
+  /** Entries of one vocabulary. */
   readonly entriesMax: number;
 }
 
 /**
- * Vocabularies of the primary workspace in one region; anybody else's are not there.
+ * Vocabularies of the primary workspace in one region; an id of another workspace or region is not found. Changes are
+ * durable when the promise resolves.
  *
- * Every method that takes an id throws ServiceError `resource-not-found` where there is no such vocabulary, and every one
- * that takes entries `invalid-request`, which names the first entry that is against a rule; then nothing has changed. What
- * was answered is on the disk.
+ * Every method that takes an id throws ServiceError `resource-not-found` if the vocabulary does not exist. Every method
+ * that takes entries throws `invalid-request`, which names the first invalid entry, and then changes nothing.
  */
 export interface Vocabularies {
   /**
-   * @returns its id.
-   * @throws ServiceError `forbidden` outside the primary workspace, and where its model is not offered in this region;
-   *   `count-quota` for one too many.
+   * @returns the id of the new vocabulary.
+   * @throws ServiceError `forbidden` outside the primary workspace, or if the region does not offer the model;
+   *   `count-quota` above the limit.
    */
   create(owner: Owner, draft: VocabularyDraft): Promise<string>;
-  /** The newest first. */
-  list(owner: Owner, wish: VocabularyList): Promise<readonly VocabularySummary[]>;
+  /** Lists the newest first. */
+  list(owner: Owner, query: VocabularyListQuery): Promise<readonly VocabularySummary[]>;
   find(owner: Owner, id: string): Promise<Vocabulary>;
-  /** The new entries take the place of all there were. */
+  /** Replaces all entries. */
   update(owner: Owner, id: string, entries: readonly VocabularyEntry[]): Promise<void>;
   delete(owner: Owner, id: string): Promise<void>;
   /**
-   * For a recognition that names it.
-   * @param calledModel As the caller wrote it; it has to lead to the same model as the vocabulary's own.
-   * @throws ServiceError `invalid-request` where it does not.
+   * Returns the hotwords of a vocabulary that a recognition request names.
+   * @param calledModel The model name in the request; it must resolve to the vocabulary's model.
+   * @throws ServiceError `invalid-request` if it does not.
    */
   findHotwords(owner: Owner, id: string, calledModel: string): Promise<readonly Hotword[]>;
 }

@@ -1,99 +1,100 @@
 import type { Config } from '../../config/config.ts';
 import { readModelsSection } from '../../config/config-file.ts';
 import type { ModelsSection } from '../../config/config-file.ts';
-import { createGuestDesk } from '../../engines/sharing/guest-desk.ts';
+import { createLeaseTable } from '../../engines/sharing/lease-table.ts';
 import type { Meter } from '../../core/telemetry.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createMeterSum } from '../../telemetry/meter-sum.ts';
 import { createService } from '../service.ts';
 import type { Service } from '../service.ts';
-import { createCrew } from './crew.ts';
-import type { Member } from './crew.ts';
-import { createDeployedDesk } from './deployed-desk.ts';
+import { createWorkerPool } from './worker-pool.ts';
+import type { WorkerHandle } from './worker-pool.ts';
+import { createDeploymentLeaseTable } from './deployment-lease-table.ts';
 import { findSharedPorts } from './shared-ports.ts';
 
-/** Ours, in ms: a worker that does not tell its counts within this is in the sum with what it told last. */
-const METRICS_MS_MAX = 1_000;
+/** Time limit for a worker to report its metrics, in ms. After it the sum uses the worker's previous report. */
+const METRICS_TIMEOUT_MS = 1_000;
 
-/** Ours, in ms: a worker that does not say within this that it released what it can is taken to use all it holds. */
-const RECALL_MS_MAX = 1_000;
+/** Time limit for a worker to release idle engines, in ms. After it the worker counts as using all that it leases. */
+const RECLAIM_TIMEOUT_MS = 1_000;
 
-/** Ours, in ms: a worker that has not taken up the models within this is told of in the log. */
-const RELOAD_MS_MAX = 10_000;
+/** Time limit for a worker to reload the models, in ms. After it the log names the failure. */
+const RELOAD_TIMEOUT_MS = 10_000;
 
-/** Ours, in ms: what a draining worker may take beyond the grace time, to break off what is left and to close. */
-const END_MS_MAX = 10_000;
+/** Time that a draining worker gets beyond the grace period, to abort what still runs and to close, in ms. */
+const CLOSE_GRACE_MS = 10_000;
 
-/** Ours, in ms: as long as an engine process may be silent. No call of ours takes a processor for a part of it. */
+/** Silence after which a worker counts as hanging, in ms; the same limit as for engine processes. */
 const SILENCE_MS_MAX = 30_000;
 
-interface PrimaryNeeds {
+interface PrimaryDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** `false`: taken for a system that cannot, whether it can or not. */
+  /** `false` treats the system as unable to share ports. */
   readonly canSharePorts?: boolean;
-  /** How long a worker may say nothing before it is replaced, in ms. */
+  /** Silence after which a worker is replaced, in ms. */
   readonly silenceMsMax?: number;
 }
 
 /**
- * A service whose requests are answered by `config.workers` processes. This one listens on nothing: it keeps the engines,
- * the first key and the downloads, adds up what is counted, and sees to it that the workers are there.
+ * Creates a service whose requests `config.workers` processes answer. This process listens on nothing: it hosts the engines,
+ * owns the first key and the downloads, sums the metrics, and restarts workers.
  */
 export async function createPrimary(
   config: Config,
-  { environment, canSharePorts = true, silenceMsMax = SILENCE_MS_MAX }: PrimaryNeeds,
+  { environment, canSharePorts = true, silenceMsMax = SILENCE_MS_MAX }: PrimaryDeps,
 ): Promise<Service> {
   const service = await createService(config, {
     environment,
     isPrimary: true,
-    onSwitch: (id) => void all(({ calls }) => calls.ask('deployed.switched', id)),
-    async recall() {
-      await all(({ calls }) => calls.ask('engine.recall', null, AbortSignal.timeout(RECALL_MS_MAX)));
+    onUnitsReplaced: (id) => void askAllWorkers(({ calls }) => calls.call('deployment.invalidate', id)),
+    async reclaimUnused() {
+      await askAllWorkers(({ calls }) => calls.call('engine.recall', null, AbortSignal.timeout(RECLAIM_TIMEOUT_MS)));
     },
   });
   const { sharing } = service;
-  const sum = createMeterSum(await sharing.readMeter());
-  const crew = createCrew({
+  const meterSum = createMeterSum(await sharing.readMeter());
+  const workerPool = createWorkerPool({
     size: config.workers,
-    attend() {
-      const desk = createGuestDesk((model) => sharing.share(model));
-      const deployed = createDeployedDesk((id) => sharing.lend(id), desk);
-      const counts = sum.join();
+    connect() {
+      const leaseTable = createLeaseTable((model) => sharing.share(model));
+      const deploymentLeases = createDeploymentLeaseTable((id) => sharing.leaseDeploymentUnits(id), leaseTable);
+      const workerMeter = meterSum.join();
       return {
-        answers: {
-          ...desk.answers,
-          ...deployed.answers,
-          'quota.take': async (wish) => (await sharing.quotas.take(wish)) ?? null,
-          'quota.spend'(spent) {
-            for (const { subject, amounts } of spent) sharing.quotas.spend(subject, amounts);
+        handlers: {
+          ...leaseTable.handlers,
+          ...deploymentLeases.handlers,
+          'quota.take': async (request) => (await sharing.quotas.take(request)) ?? null,
+          'quota.spend'(usage) {
+            for (const { subject, amounts } of usage) sharing.quotas.spend(subject, amounts);
           },
-          'model.state': (model) => sharing.stateOf(model),
+          'model.state': (model) => sharing.getModelState(model),
           'metrics.expose': expose,
-          'metrics.report': counts.take,
+          'metrics.report': workerMeter.update,
         },
-        take: counts.take,
-        end() {
-          desk.end();
-          deployed.end();
-          counts.leave();
+        recordReading: workerMeter.update,
+        close() {
+          leaseTable.releaseAll();
+          deploymentLeases.releaseAll();
+          workerMeter.leave();
         },
       };
     },
     silenceMsMax,
-    drainMsMax: config.shutdownGraceMs + END_MS_MAX,
+    drainMsMax: config.shutdownGraceMs + CLOSE_GRACE_MS,
     log: sharing.log,
     writeLogLines: sharing.writeLogLines,
     clock: systemClock,
   });
 
-  const all = async <Result>(ask: (member: Member) => Promise<Result>): Promise<PromiseSettledResult<Result>[]> =>
-    await Promise.allSettled(crew.members().map(ask));
+  const askAllWorkers = async <Result>(
+    askWorker: (handle: WorkerHandle) => Promise<Result>,
+  ): Promise<PromiseSettledResult<Result>[]> => await Promise.allSettled(workerPool.listWorkers().map(askWorker));
 
-  const expose = async (): ReturnType<Meter['expose']> => {
-    await all(async ({ calls, take }) =>
-      take(await calls.ask('metrics.read', null, AbortSignal.timeout(METRICS_MS_MAX))),
+  const expose = async (): ReturnType<Meter['renderMetrics']> => {
+    await askAllWorkers(async ({ calls, recordReading }) =>
+      recordReading(await calls.call('metrics.read', null, AbortSignal.timeout(METRICS_TIMEOUT_MS))),
     );
-    return await sum.expose();
+    return await meterSum.renderMetrics();
   };
 
   let models: Partial<ModelsSection> = {};
@@ -101,30 +102,35 @@ export async function createPrimary(
   return {
     ...service,
     async listen() {
-      const { config: found, ...ports } = await findSharedPorts(config);
+      const { config: portConfig, ...ports } = await findSharedPorts(config);
       const isPortShared = canSharePorts && ports.isPortShared;
-      await sharing.work();
-      if (!isPortShared) sharing.log.info('the primary accepts for its workers: this system cannot share ports');
-      return await crew.start((worker) => ({
-        // Lines for a person are made here, where one reads them.
-        config: { ...found, ...models, log: { ...config.log, pretty: false } },
+      await sharing.startJobs();
+      if (!isPortShared)
+        sharing.log.info(
+          'primary accepts connections for the workers: this system cannot share a port between processes',
+        );
+      return await workerPool.start((worker) => ({
+        // The primary formats log lines for people, so workers write JSON.
+        config: { ...portConfig, ...models, log: { ...config.log, pretty: false } },
         worker,
         isPortShared,
       }));
     },
     async reloadModels(file) {
       const section = readModelsSection(file);
-      // Here first: a worker may ask for the engine of any model that it knows.
-      await sharing.useModels(section);
+      // The primary goes first: a worker may request the engine of any model that it knows.
+      await sharing.replaceModels(section);
       models = section;
-      const told = await all(({ calls }) => calls.ask('models.use', section, AbortSignal.timeout(RELOAD_MS_MAX)));
-      for (const each of told)
-        if (each.status === 'rejected')
-          sharing.log.error('a worker did not read the models again', { error: each.reason });
-      sharing.log.info('models were read again', { workers: told.length });
+      const results = await askAllWorkers(({ calls }) =>
+        calls.call('models.replace', section, AbortSignal.timeout(RELOAD_TIMEOUT_MS)),
+      );
+      for (const result of results)
+        if (result.status === 'rejected')
+          sharing.log.error('worker failed to reload the models', { error: result.reason });
+      sharing.log.info('models reloaded', { workers: results.length });
     },
     async close() {
-      await crew.stop();
+      await workerPool.stop();
       await service.close();
     },
   };

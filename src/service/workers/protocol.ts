@@ -1,56 +1,56 @@
 import type { Config } from '../../config/config.ts';
 import type { ModelsSection } from '../../config/config-file.ts';
-import type { GuestFunctions, Held, HostFunctions } from '../../engines/sharing/protocol.ts';
+import type { EngineClientFunctions, LeaseReference, EngineHostFunctions } from '../../engines/sharing/protocol.ts';
 import type { QuotaAmounts } from '../../core/quota.ts';
-import type { QuotaShortage, QuotaWish } from '../../generation/quotas.ts';
-import type { MeterReading } from '../../telemetry/meter.ts';
-import type { LentUnits } from '../deployed/reach-units.ts';
+import type { QuotaShortage, QuotaRequest } from '../../generation/quotas.ts';
+import type { MeterSnapshot } from '../../telemetry/meter.ts';
+import type { SharedUnits } from '../deployments/connect-units.ts';
 import type { ModelState } from '../model-engines.ts';
 import type { ListenAddress } from '../service.ts';
 
-/** What the primary does for calls of deployments. */
-export interface DeployedFunctions {
-  /** What serves of the deployment of this id: it is not closed before its release. Null where nothing does. */
-  'deployed.open': (id: string) => LoanedUnits | null;
-  'deployed.release': (released: Pick<LoanedUnits, 'loan'>) => void;
+/** Calls from a worker to the primary about deployment units. */
+export interface DeploymentLeaseFunctions {
+  /** Leases the units that serve the deployment with this id; null when it has none. */
+  'deployment.open': (id: string) => UnitsLeaseMessage | null;
+  'deployment.release': (released: Pick<UnitsLeaseMessage, 'leaseId'>) => void;
 }
 
-interface LoanedUnits {
-  readonly loan: number;
-  readonly units: LentUnits;
-  /** Its processes. */
-  readonly held: readonly Held[];
+interface UnitsLeaseMessage {
+  readonly leaseId: number;
+  readonly units: SharedUnits;
+  /** The processes of the units. */
+  readonly processes: readonly LeaseReference[];
 }
 
-/** What the primary does for its workers. */
-export interface PrimaryFunctions extends HostFunctions, DeployedFunctions {
-  /** Of all workers together. */
-  'quota.take': (wish: QuotaWish) => QuotaShortage | null;
-  'quota.spend': (spent: readonly { readonly subject: string; readonly amounts: QuotaAmounts }[]) => void;
+/** Calls from a worker to the primary. */
+export interface PrimaryFunctions extends EngineHostFunctions, DeploymentLeaseFunctions {
+  /** Takes from quotas that all workers share. */
+  'quota.take': (request: QuotaRequest) => QuotaShortage | null;
+  'quota.spend': (usage: readonly { readonly subject: string; readonly amounts: QuotaAmounts }[]) => void;
   'model.state': (model: string) => ModelState;
-  /** What all workers have counted, ended ones too. */
+  /** Returns the metrics of all workers, including exited ones. */
   'metrics.expose': (none: null) => { readonly contentType: string; readonly text: string };
-  /** What this worker has counted so far. */
-  'metrics.report': (reading: MeterReading) => void;
+  /** Reports the metrics of the worker. */
+  'metrics.report': (reading: MeterSnapshot) => void;
 }
 
-/** What a worker does for the primary. */
-export interface WorkerFunctions extends GuestFunctions {
-  /** Once, first. Resolves when it listens. */
-  begin: (order: WorkerOrder) => readonly ListenAddress[];
-  'metrics.read': (none: null) => MeterReading;
-  'models.use': (section: ModelsSection) => void;
-  /** Other units serve the deployment of this id, or none. */
-  'deployed.switched': (id: string) => void;
-  /** Takes nothing new, lets running answers end within the grace time, and ends. */
+/** Calls from the primary to a worker. */
+export interface WorkerFunctions extends EngineClientFunctions {
+  /** The first call, made once. Resolves when the worker listens. */
+  start: (command: StartWorkerCommand) => readonly ListenAddress[];
+  'metrics.read': (none: null) => MeterSnapshot;
+  'models.replace': (section: ModelsSection) => void;
+  /** Drops cached units of the deployment with this id, because other units serve it now, or none. */
+  'deployment.invalidate': (id: string) => void;
+  /** Accepts nothing new, lets running requests finish within the grace time, and exits. */
   drain: (none: null) => void;
 }
 
-export interface WorkerOrder {
-  /** With the ports that all workers share, none of them 0, and with the models of now. */
+export interface StartWorkerCommand {
+  /** Names the shared ports, none of them 0, and the current models. */
   readonly config: Config;
-  /** Counted from 1; one that is started in the place of another has its number. */
+  /** Counts from 1; a replacement gets the number of the worker that it replaces. */
   readonly worker: number;
-  /** Each worker opens the port by itself. Else the primary has it, and hands connections on. */
+  /** True when each worker opens the port itself; false when the primary accepts and hands connections over. */
   readonly isPortShared: boolean;
 }

@@ -1,33 +1,33 @@
 import { createServer } from 'node:net';
 import type { ListenOptions } from 'node:net';
 import type { Config } from '../../config/config.ts';
-import { listenersOf } from '../../config/regions.ts';
-import { cannotListen } from '../cannot-listen.ts';
+import { createListenerConfigs } from '../../config/regions.ts';
+import { toListenError } from '../listen-error.ts';
 
 interface SharedPorts {
-  /** The same, with the ports that were found in the place of those that were 0. */
+  /** The configuration with each port 0 replaced by the free port that was found. */
   readonly config: Config;
-  /** Whether several processes may listen on one port here, with connections shared out among them. */
+  /** Whether several processes can listen on one port, with connections balanced between them. */
   readonly isPortShared: boolean;
 }
 
 /**
- * Ports that all workers can listen on. On those of Linux and the BSDs with a balanced SO_REUSEPORT each worker has a
- * socket of its own; elsewhere, as on macOS, the runtime refuses that.
+ * Finds ports on which all workers can listen. Linux and some BSDs have a balanced SO_REUSEPORT, so each worker opens its own
+ * socket; on other systems, such as macOS, Node.js rejects `reusePort`.
  *
- * Each port is taken alone first: two services of one user that share a port by accident would each get half of the
- * requests, and the system would not complain.
- * @throws ServiceError `invalid-request` when one of them is in use.
+ * Each port is first opened exclusively: two services of one user that share a port by accident would each get half of the
+ * requests, without an error from the system.
+ * @throws ServiceError `invalid-request` when a port is in use.
  */
 export async function findSharedPorts(config: Config): Promise<SharedPorts> {
   let isPortShared = true;
   const regions = { ...config.regions };
-  for (const { host, port, regions: reached } of listenersOf(config)) {
-    const found = await openAndClose({ host, port, exclusive: true }).catch((error: unknown) => {
-      throw cannotListen(error);
+  for (const { host, port, regions: served } of createListenerConfigs(config)) {
+    const usedPort = await openAndClose({ host, port, exclusive: true }).catch((error: unknown) => {
+      throw toListenError(error);
     });
-    for (const { id, region } of reached) regions[id] = { ...region, port: found };
-    const canShare = openAndClose({ host, port: found, reusePort: true });
+    for (const { id, region } of served) regions[id] = { ...region, port: usedPort };
+    const canShare = openAndClose({ host, port: usedPort, reusePort: true });
     isPortShared &&= await canShare.then(
       () => true,
       () => false,
@@ -36,7 +36,7 @@ export async function findSharedPorts(config: Config): Promise<SharedPorts> {
   return { config: { ...config, regions }, isPortShared };
 }
 
-/** The port, which was 0 or is the one that was asked for. */
+/** Returns the port on which the server listened: the requested one, or a free one for port 0. */
 function openAndClose(options: ListenOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -1,76 +1,76 @@
-// Main file of a worker: a service of its own, but for the engines, which the primary keeps. Ends with the primary.
+// Main file of a worker process: a service whose engines the primary hosts. Exits with the primary.
 import { errorCodec } from '../../core/error-codec.ts';
 import { ServiceError } from '../../core/error.ts';
 import { openSharedEngine } from '../../engines/sharing/shared-engine.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { createMessageCalls } from '../../lib/message-calls.ts';
-import type { MessageCalls } from '../../lib/message-calls.ts';
+import { createRpcPeer } from '../../lib/rpc-peer.ts';
+import type { RpcPeer } from '../../lib/rpc-peer.ts';
 import { createService } from '../service.ts';
 import type { ListenAddress, Service } from '../service.ts';
-import { holdLentUnits } from './lent-units.ts';
-import { createToldQuotas } from './told-quotas.ts';
-import type { PrimaryFunctions, WorkerFunctions, WorkerOrder } from './protocol.ts';
+import { leaseHostedUnits } from './lease-hosted-units.ts';
+import { createSharedQuotaCounters } from './shared-quota-counters.ts';
+import type { PrimaryFunctions, WorkerFunctions, StartWorkerCommand } from './protocol.ts';
 
-/** Ours, in ms: how often the primary hears what was counted; a worker that is killed takes at most so much with it. */
-const REPORT_MS = 1_000;
+/** Interval of metrics reports to the primary, in ms. A killed worker loses at most this much. */
+const METER_REPORT_MS = 1_000;
 
-/** Ours, in ms: the primary waits for slow workers for less. */
-const METRICS_MS_MAX = 5_000;
+/** Time limit for the primary to expose the metrics of all workers, in ms; its own limit for slow workers is shorter. */
+const METRICS_TIMEOUT_MS = 5_000;
 
-let beginning: Promise<Service> | undefined;
+let starting: Promise<Service> | undefined;
 
-const begun = async (): Promise<Service> => {
-  if (!beginning) throw new ServiceError('internal', 'a worker is asked before it was told to begin');
-  return await beginning;
+const getService = async (): Promise<Service> => {
+  if (!starting) throw new ServiceError('internal', 'the worker received a call before its start command');
+  return await starting;
 };
 
-const primary: MessageCalls<PrimaryFunctions> = createMessageCalls<PrimaryFunctions, WorkerFunctions>({
-  // Without a primary this process ends, which `disconnect` sees to.
+const primary: RpcPeer<PrimaryFunctions> = createRpcPeer<PrimaryFunctions, WorkerFunctions>({
+  // A failed send needs no handling: `disconnect` ends this process.
   send: (message) => void process.send?.(message, undefined, undefined, () => undefined),
-  answers: {
-    async begin(order) {
-      beginning = open(order);
-      return await listen(await beginning);
+  handlers: {
+    async start(command) {
+      starting = openService(command);
+      return await listen(await starting);
     },
-    'engine.recall': async () => (await begun()).sharing.releaseIdle(),
-    'metrics.read': async () => (await begun()).sharing.readMeter(),
-    'deployed.switched': async (id) => (await begun()).sharing.deploymentSwitched(id),
-    'models.use': async (section) => (await begun()).sharing.useModels(section),
+    'engine.recall': async () => (await getService()).sharing.releaseIdle(),
+    'metrics.read': async () => (await getService()).sharing.readMeter(),
+    'deployment.invalidate': async (id) => (await getService()).sharing.invalidateDeployment(id),
+    'models.replace': async (section) => (await getService()).sharing.replaceModels(section),
     drain: () => void drain(),
   },
   errors: errorCodec,
 });
 
-const open = ({ config, worker, isPortShared }: WorkerOrder): Promise<Service> =>
+const openService = ({ config, worker, isPortShared }: StartWorkerCommand): Promise<Service> =>
   createService(config, {
     worker,
     isPortShared,
     engineHost: {
       open: (model, parse) => openSharedEngine({ host: primary, model, parse, clock: systemClock }),
-      stateOf: (model) => primary.ask('model.state', model),
-      holdUnits: (id) => holdLentUnits(id, primary, systemClock),
+      getState: (model) => primary.call('model.state', model),
+      leaseUnits: (id) => leaseHostedUnits(id, primary, systemClock),
     },
-    quotas: createToldQuotas(primary),
-    exposeAll: () => primary.ask('metrics.expose', null, AbortSignal.timeout(METRICS_MS_MAX)),
+    quotas: createSharedQuotaCounters(primary),
+    exposeAllMetrics: () => primary.call('metrics.expose', null, AbortSignal.timeout(METRICS_TIMEOUT_MS)),
   });
 
 async function listen(service: Service): Promise<readonly ListenAddress[]> {
   const addresses = await service.listen();
-  void service.prepareTools();
-  setInterval(() => void report(service), REPORT_MS).unref();
+  void service.verifySandbox();
+  setInterval(() => void reportMeter(service), METER_REPORT_MS).unref();
   return addresses;
 }
 
-const report = async ({ sharing }: Service): Promise<void> =>
-  await primary.ask('metrics.report', await sharing.readMeter()).catch(() => undefined); // the primary has gone
+const reportMeter = async ({ sharing }: Service): Promise<void> =>
+  await primary.call('metrics.report', await sharing.readMeter()).catch(() => undefined); // the primary has exited
 
 let draining: Promise<void> | undefined;
 
 function drain(): Promise<void> {
   draining ??= (async () => {
-    const service = await beginning?.catch(() => undefined);
+    const service = await starting?.catch(() => undefined);
     await service?.close();
-    if (service) await report(service);
+    if (service) await reportMeter(service);
     process.exit(0);
   })();
   return draining;
@@ -79,6 +79,6 @@ function drain(): Promise<void> {
 process.on('message', (message) => primary.receive(message));
 process.on('disconnect', () => process.exit(1));
 process.on('SIGTERM', () => void drain());
-// The terminal's Ctrl-C and its end reach the whole process group; the primary decides what becomes of its workers.
+// The terminal sends Ctrl-C and hang-up to the whole process group; the primary decides when its workers stop.
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);

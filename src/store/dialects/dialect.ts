@@ -1,19 +1,19 @@
 import type { Dialect, Transaction } from 'kysely';
 import type { Database } from '../schema/database.ts';
-import type { FullText } from './full-text.ts';
+import type { FullTextIndex } from './full-text.ts';
 
 /**
- * Everything in which one database differs from another. The SQL of the nouns is the same for all. Where a text with NUL in
- * it cannot be asked for, the dialect sees to it that it finds nothing.
+ * Everything in which one database differs from another; the SQL of the stores is the same for all. A dialect makes
+ * sure that a query with a NUL character in a parameter finds nothing instead of failing.
  */
 export interface StoreDialect {
-  /** For messages: which database this is, without credentials. */
+  /** Describes the database in messages, without credentials. */
   readonly name: string;
-  /** Opens the connection; Kysely's own dialect around it. */
+  /** Opens the connection and returns Kysely's dialect for it. */
   open(): Promise<Dialect>;
-  /** Called first in the migrating transaction: returns when no other process is migrating, until the transaction ends. */
+  /** Called first in the migrating transaction; keeps other processes from migrating until the transaction ends. */
   lockForMigration(transaction: Transaction<Database>): Promise<void>;
-  /** Type of a column of bytes. */
+  /** Column type for bytes. */
   readonly bytesType: 'blob' | 'bytea';
-  readonly fullText: FullText;
+  readonly fullText: FullTextIndex;
 }

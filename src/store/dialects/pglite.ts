@@ -4,14 +4,14 @@ import type { StoreDialect } from './dialect.ts';
 import { postgresFullText } from './postgres-full-text.ts';
 
 /**
- * Postgres inside the process. It runs the store's contract, so that nothing is shaped by SQLite alone; the instance is
- * an argument, because the package is there for development only.
+ * Postgres inside the process, for the contract tests of the store: they prove that the SQL does not depend on SQLite.
+ * The instance is an argument because the package is a development dependency.
  */
-export function pgliteDialect(pglite: PGlite): StoreDialect {
+export function createPgliteDialect(pglite: PGlite): StoreDialect {
   return {
     name: 'PGlite',
-    open: () => Promise.resolve(new PGliteDialect({ pglite: withoutNul(pglite) })),
-    // One process, one connection: nobody else can be migrating.
+    open: () => Promise.resolve(new PGliteDialect({ pglite: wrapReplacingNul(pglite) })),
+    // One process, one connection: no other process can be migrating.
     lockForMigration: () => Promise.resolve(),
     bytesType: 'bytea',
     fullText: postgresFullText,
@@ -19,10 +19,10 @@ export function pgliteDialect(pglite: PGlite): StoreDialect {
 }
 
 /**
- * Postgres has no NUL in a text, and fails where one is asked for: here it becomes U+FFFD, as bytes do that are no text. No
- * id of ours has that, so an id with NUL finds nothing. What callers write is kept as JSON, which escapes it.
+ * Replaces NUL in text parameters by U+FFFD, because Postgres rejects NUL in text. No ID contains U+FFFD, so an ID with
+ * NUL finds nothing. Client texts are stored as JSON, which escapes NUL.
  */
-const withoutNul = (pglite: PGlite): PGlite => ({
+const wrapReplacingNul = (pglite: PGlite): PGlite => ({
   get closed() {
     return pglite.closed;
   },
@@ -33,14 +33,14 @@ const withoutNul = (pglite: PGlite): PGlite => ({
     return pglite.waitReady;
   },
   close: () => pglite.close(),
-  query: queryOf(pglite),
+  query: createQuery(pglite),
   transaction: (work) =>
-    pglite.transaction((inside) => work({ query: queryOf(inside), rollback: () => inside.rollback() })),
+    pglite.transaction((inside) => work({ query: createQuery(inside), rollback: () => inside.rollback() })),
 });
 
-const queryOf =
+const createQuery =
   (pglite: Pick<PGlite, 'query'>): PGlite['query'] =>
   (sql, parameters: unknown[] = [], options) =>
-    pglite.query(sql, parameters.map(replaced), options);
+    pglite.query(sql, parameters.map(replaceNul), options);
 
-const replaced = (value: unknown): unknown => (typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value);
+const replaceNul = (value: unknown): unknown => (typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value);

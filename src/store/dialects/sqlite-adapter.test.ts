@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
-import { sqliteAdapter } from './sqlite-adapter.ts';
+import { createSqliteAdapter } from './sqlite-adapter.ts';
 
-describe('the SQLite adapter', () => {
-  it('prepares a text once, and forgets the one unused for longest', () => {
-    const adapter = sqliteAdapter(new DatabaseSync(':memory:'), 2);
+describe('SQLite adapter', () => {
+  it('prepares each SQL text once and evicts the least recently used statement', () => {
+    const adapter = createSqliteAdapter(new DatabaseSync(':memory:'), 2);
     const one = adapter.prepare('select 1');
     const two = adapter.prepare('select 2');
     assert.equal(adapter.prepare('select 1'), one);
@@ -14,8 +14,8 @@ describe('the SQLite adapter', () => {
     assert.notEqual(adapter.prepare('select 2'), two);
   });
 
-  it('tells statements that give rows from those that do not', () => {
-    const adapter = sqliteAdapter(new DatabaseSync(':memory:'));
+  it('distinguishes statements that return rows from others', () => {
+    const adapter = createSqliteAdapter(new DatabaseSync(':memory:'));
     assert.equal(adapter.prepare('create table t (a)').reader, false);
     adapter.prepare('create table t (a)').run([]);
     assert.equal(adapter.prepare('insert into t values (?)').reader, false);
@@ -27,20 +27,20 @@ describe('the SQLite adapter', () => {
     );
   });
 
-  it('begins every transaction as a writer', () => {
+  it('starts every transaction as a writer', () => {
     const database = new DatabaseSync(':memory:');
-    const adapter = sqliteAdapter(database);
+    const adapter = createSqliteAdapter(database);
     assert.equal(adapter.prepare('begin'), adapter.prepare('begin immediate'));
     adapter.prepare('begin').run([]);
     assert.ok(database.isTransaction);
     adapter.prepare('rollback').run([]);
     assert.ok(!database.isTransaction);
-    adapter.prepare('rollback').run([]); // the database has already done it: no failure
+    adapter.prepare('rollback').run([]); // SQLite has already rolled back: no failure
   });
 
-  it('refuses a parameter that SQLite has no type for', () => {
-    const adapter = sqliteAdapter(new DatabaseSync(':memory:'));
-    assert.throws(() => adapter.prepare('select ?').all([{}]), /takes no object/);
-    assert.throws(() => adapter.prepare('select ?').all([undefined]), /takes no undefined/);
+  it('rejects a parameter type that SQLite does not support', () => {
+    const adapter = createSqliteAdapter(new DatabaseSync(':memory:'));
+    assert.throws(() => adapter.prepare('select ?').all([{}]), /does not support parameters of type object/);
+    assert.throws(() => adapter.prepare('select ?').all([undefined]), /does not support parameters of type undefined/);
   });
 });

@@ -3,16 +3,16 @@ import type { SqliteDatabase, SqliteStatement } from 'kysely';
 import { STORE_STATEMENTS_MAX } from '../../core/limits.ts';
 
 /**
- * `node:sqlite` in the shape that Kysely's SQLite dialect expects, with a cache of prepared statements: preparing costs
- * several times what a lookup by key does.
+ * Adapts `node:sqlite` to the interface that Kysely's SQLite dialect expects, with an LRU cache of prepared statements:
+ * preparing a statement costs several times as much as a lookup by key.
  */
-export function sqliteAdapter(database: DatabaseSync, statementsMax = STORE_STATEMENTS_MAX): SqliteDatabase {
+export function createSqliteAdapter(database: DatabaseSync, statementsMax = STORE_STATEMENTS_MAX): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>();
 
   const cached = (sql: string): SqliteStatement => {
-    const known = statements.get(sql);
-    statements.delete(sql); // and back in at the end: the first entry is the one unused for longest
-    const statement = known ?? prepare(database, sql);
+    const existing = statements.get(sql);
+    statements.delete(sql); // Re-inserted at the end: the first entry is the least recently used.
+    const statement = existing ?? prepare(database, sql);
     statements.set(sql, statement);
     if (statements.size > statementsMax) {
       const [oldest] = statements.keys();
@@ -23,11 +23,11 @@ export function sqliteAdapter(database: DatabaseSync, statementsMax = STORE_STAT
 
   return {
     prepare(sql) {
-      // A transaction that begins as a reader and writes later can fail at once with "database is locked", whatever the
-      // busy timeout, when another process wrote in between.
+      // A transaction that starts as a reader and writes later can fail immediately with "database is locked",
+      // regardless of the busy timeout, if another process wrote in between.
       if (sql === 'begin') return cached('begin immediate');
-      // A full disk ends the transaction by itself; a rollback after it would hide the reason behind its own failure.
-      if (sql === 'rollback' && !database.isTransaction) return NOTHING;
+      // SQLite rolls back by itself when the disk is full. Another rollback would fail and hide the original error.
+      if (sql === 'rollback' && !database.isTransaction) return NO_OP_STATEMENT;
       return cached(sql);
     },
     close() {
@@ -41,20 +41,20 @@ function prepare(database: DatabaseSync, sql: string): SqliteStatement {
   const statement = database.prepare(sql);
   return {
     reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...parameters.map(asValue)),
-    run: (parameters) => statement.run(...parameters.map(asValue)),
-    iterate: (parameters) => statement.iterate(...parameters.map(asValue)),
+    all: (parameters) => statement.all(...parameters.map(toSqliteValue)),
+    run: (parameters) => statement.run(...parameters.map(toSqliteValue)),
+    iterate: (parameters) => statement.iterate(...parameters.map(toSqliteValue)),
   };
 }
 
-const NOTHING: SqliteStatement = {
+const NO_OP_STATEMENT: SqliteStatement = {
   reader: false,
   all: () => [],
   run: () => ({ changes: 0, lastInsertRowid: 0 }),
   iterate: () => [].values(),
 };
 
-function asValue(parameter: unknown): null | number | bigint | string | Uint8Array {
+function toSqliteValue(parameter: unknown): null | number | bigint | string | Uint8Array {
   switch (typeof parameter) {
     case 'string':
     case 'number':
@@ -62,6 +62,6 @@ function asValue(parameter: unknown): null | number | bigint | string | Uint8Arr
       return parameter;
     default:
       if (parameter === null || parameter instanceof Uint8Array) return parameter;
-      throw new TypeError(`SQLite takes no ${typeof parameter} as a parameter`);
+      throw new TypeError(`SQLite does not support parameters of type ${typeof parameter}`);
   }
 }

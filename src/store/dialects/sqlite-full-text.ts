@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
-import type { FullText } from './full-text.ts';
+import type { FullTextIndex } from './full-text.ts';
 
 /**
- * FTS5. Its ASCII tokenizer takes everything beyond ASCII for a letter, so that what was split above stays as it is. It keeps
- * the terms once more in their order: without them it goes on counting passages that were removed.
+ * FTS5 table. Its ASCII tokenizer treats every non-ASCII character as a letter, so that terms stay as the caller split
+ * them. The table stores the terms themselves (no contentless table): a contentless table keeps counting removed
+ * passages.
  */
-export const sqliteFullText: FullText = {
+export const sqliteFullText: FullTextIndex = {
   async create(db) {
     await sql`create virtual table index_terms
       using fts5(terms, tokenize = 'ascii')`.execute(db);
@@ -18,20 +19,20 @@ export const sqliteFullText: FullText = {
   async remove(db, { first, last }) {
     await sql`delete from index_terms where rowid between ${first} and ${last}`.execute(db);
   },
-  scored: (terms) =>
-    sql`select rowid as passage, -bm25(index_terms) as score from index_terms where index_terms match ${anyOf(terms)}`,
-  async counts(db, terms) {
+  selectScores: (terms) =>
+    sql`select rowid as passage, -bm25(index_terms) as score from index_terms where index_terms match ${encodeAnyTerm(terms)}`,
+  async countTerms(db, terms) {
     const { rows: all } = await sql<{ passages: number }>`select count(*) as passages from index_passages`.execute(db);
     const { rows } = await sql<{ term: string; doc: number }>`select term, doc from index_term_counts
       where term in (${sql.join(terms)})`.execute(db);
     const having = new Map(rows.map(({ term, doc }) => [term, doc]));
-    return { passages: all[0]?.passages ?? 0, having: terms.map((term) => having.get(term) ?? 0) };
+    return { passages: all[0]?.passages ?? 0, passagesByTerm: terms.map((term) => having.get(term) ?? 0) };
   },
 };
 
 /**
- * In quotes each is a word and nothing of the query language, whoever wrote it; a quote inside is written twice. NUL would end
- * the question: no term that is kept has one.
+ * Quotes each term, so that no character of it is an operator of the query language; a quote inside is doubled. NUL
+ * would end the query text; no stored term contains it.
  */
-const anyOf = (terms: readonly string[]): string =>
+const encodeAnyTerm = (terms: readonly string[]): string =>
   terms.map((term) => `"${term.replaceAll('"', '""').replaceAll('\0', ' ')}"`).join(' OR ');

@@ -5,16 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SqliteDialect } from 'kysely';
 import { STORE_BUSY_MS_MAX } from '../../core/limits.ts';
 import type { StoreDialect } from './dialect.ts';
-import { sqliteAdapter } from './sqlite-adapter.ts';
+import { createSqliteAdapter } from './sqlite-adapter.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
 
-/** What SQLite answers when another connection has the lock. */
+/** SQLite result code: another connection holds the lock. */
 const SQLITE_BUSY = 5;
-/** Ours, in ms: between two tries at the switch to WAL. */
+/** Pause between attempts to switch to WAL mode, in ms. Parley's choice. */
 const BUSY_RETRY_MS = 20;
 
-/** SQLite by the runtime's own module: no native build. `file` is a path, or `:memory:` for a database of its own. */
-export function sqliteDialect({ file }: { file: string }): StoreDialect {
+/**
+ * SQLite through `node:sqlite`, without a native build. `file` is a path, or `:memory:` for a private in-memory
+ * database.
+ */
+export function createSqliteDialect({ file }: { file: string }): StoreDialect {
   return {
     name: `SQLite ${file}`,
     async open() {
@@ -22,22 +25,22 @@ export function sqliteDialect({ file }: { file: string }): StoreDialect {
       const database = new DatabaseSync(file, { timeout: STORE_BUSY_MS_MAX, enableForeignKeyConstraints: true });
       try {
         await useWriteAheadLog(database);
-        // FULL: what was acknowledged is on the disk, also after a power cut.
+        // FULL: a commit is on the disk before it is acknowledged, even after a power failure.
         database.exec('pragma synchronous = full');
       } catch (error) {
         database.close();
         throw error;
       }
-      return new SqliteDialect({ database: sqliteAdapter(database) });
+      return new SqliteDialect({ database: createSqliteAdapter(database) });
     },
-    // Every transaction of ours begins as a writer (sqlite-adapter.ts), so this one already has the only lock.
+    // Every transaction starts as a writer (sqlite-adapter.ts), so this transaction already holds the only write lock.
     lockForMigration: () => Promise.resolve(),
     bytesType: 'blob',
     fullText: sqliteFullText,
   };
 }
 
-/** The log and the shared-memory file beside it take their mode from the database. */
+/** Creates the file with mode 0600. SQLite gives the WAL and shared-memory files the same mode. */
 async function makePrivateFile(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const handle = await open(file, 'a', 0o600);
@@ -45,7 +48,7 @@ async function makePrivateFile(file: string): Promise<void> {
   await chmod(file, 0o600);
 }
 
-/** The switch needs the database for itself, and SQLite does not apply its busy timeout to it. */
+/** The switch to WAL needs exclusive access, and SQLite does not apply its busy timeout to it. */
 async function useWriteAheadLog(database: DatabaseSync): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += BUSY_RETRY_MS) {
     try {

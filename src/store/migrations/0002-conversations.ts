@@ -25,7 +25,7 @@ export const conversations: Migration = {
       .addColumn('workspace', 'text', (column) => column.notNull())
       .addColumn('side', 'text')
       .addColumn('bytes', 'bigint', (column) => column.notNull())
-      // Last: what is read without it does not touch the pages that a long text fills.
+      // Last column: queries that skip it do not read the overflow pages of long texts.
       .addColumn('json', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('items_place', ['container', 'position'])
       .execute();

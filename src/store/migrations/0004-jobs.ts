@@ -27,7 +27,7 @@ export const jobs: Migration = {
       .addColumn('ended_at', 'bigint')
       .execute();
     await schema.createIndex('jobs_subject').unique().on('jobs').columns(['kind', 'subject']).execute();
-    // In the order of the queue, and without those that have ended: a look reads what it takes, however many wait.
+    // Partial index in queue order, without ended jobs: a poll reads only the jobs it claims, however many wait.
     await schema
       .createIndex('jobs_turn')
       .on('jobs')

@@ -46,7 +46,7 @@ export const batches: Migration = {
       .addColumn('json', 'text', (column) => column.notNull())
       .addPrimaryKeyConstraint('batch_lines_place', ['batch', 'line'])
       .execute();
-    // Room in `files` that nobody sends anything for: it is there until its batch ends.
+    // Reservations in `files` for batch results: they last until their batch ends.
     await schema.alterTable('files').addColumn('held_for', 'text').execute();
   },
 };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
-/** Files that came in for it before there was anybody to read them get their row and their job with the table. */
+/** Also creates rows and jobs for `file-extract` files that were uploaded before text extraction existed. */
 export const texts: Migration = {
   name: '0006-texts',
   async up(db) {

@@ -19,7 +19,7 @@ export const background: Migration = {
       .addColumn('previous_id', 'text')
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .addColumn('ended_at', 'bigint')
-      // Last: what is read without them does not touch the pages that a long text fills.
+      // Last columns: queries that skip them do not read the overflow pages of long texts.
       .addColumn('json', 'text')
       .addColumn('body', 'text')
       .execute();

@@ -49,7 +49,7 @@ export const deployments: Migration = {
       .addColumn('ready_capacity', 'integer', (column) => column.notNull())
       .addPrimaryKeyConstraint('deployment_events_place', ['deployment', 'number'])
       .execute();
-    // When a running job is wanted once more: it begins anew as soon as it ends.
+    // Set when a running job is requeued: the job starts again as soon as it ends.
     await schema.alterTable('jobs').addColumn('again_at', 'bigint').execute();
   },
 };

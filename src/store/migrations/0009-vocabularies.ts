@@ -12,7 +12,7 @@ export const vocabularies: Migration = {
       .addColumn('target_model', 'text', (column) => column.notNull())
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .addColumn('modified_at', 'bigint', (column) => column.notNull())
-      // Last: what is read without them does not touch the pages that a long list fills.
+      // Last column: queries that skip it do not read the overflow pages of long lists.
       .addColumn('entries', 'text', (column) => column.notNull())
       .execute();
     await schema

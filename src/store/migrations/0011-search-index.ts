@@ -15,7 +15,7 @@ export const searchIndex: Migration = {
       .execute();
     await schema
       .createTable('index_documents')
-      // Of SQLite the one type that makes the number the row's own.
+      // On SQLite only `integer` makes the primary key an alias of the row ID.
       .addColumn('id', bytesType === 'blob' ? 'integer' : 'bigint', (column) => column.primaryKey())
       .addColumn('collection', 'text', (column) => column.notNull())
       .addColumn('reference', 'text', (column) => column.notNull())
@@ -36,7 +36,7 @@ export const searchIndex: Migration = {
       .createTable('index_passages')
       .addColumn('id', bytesType === 'blob' ? 'integer' : 'bigint', (column) => column.primaryKey())
       .addColumn('document', 'bigint', (column) => column.notNull())
-      // Last: what is read without it does not touch the pages that a long text fills.
+      // Last column: queries that skip it do not read the overflow pages of long texts.
       .addColumn('text', 'text', (column) => column.notNull())
       .execute();
     await schema.createIndex('index_passages_document').on('index_passages').column('document').execute();

@@ -20,10 +20,10 @@ export const research: Migration = {
       .addColumn('delivered', 'integer', (column) => column.notNull())
       .addColumn('ended_at', 'bigint')
       .addColumn('error', 'text')
-      // Last: what is read without it does not touch the pages that a long text fills.
+      // Last column: queries that skip it do not read the overflow pages of long texts.
       .addColumn('body', 'text', (column) => column.notNull())
       .execute();
-    // Two that ask for the same at the same moment get one run.
+    // Two equal requests at the same moment share one run.
     await schema
       .createIndex('research_runs_unfinished')
       .unique()

@@ -12,7 +12,9 @@ import { tasks } from './0010-tasks.ts';
 import { searchIndex } from './0011-search-index.ts';
 import { research } from './0012-research.ts';
 
-/** In order. A released one never changes: the next change is the next number. */
+/**
+ * All migrations in order. A released migration never changes: every change is a new migration with the next number.
+ */
 export const MIGRATIONS: readonly Migration[] = [
   keys,
   conversations,

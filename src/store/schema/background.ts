@@ -1,38 +1,38 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0007. Responses that are made while nobody waits. Times are UTC milliseconds. */
+/** Created by migration 0007: background responses, generated while no client waits. Times are UTC milliseconds. */
 export interface BackgroundRunsTable {
-  /** The response's. */
+  /** ID of the response. */
   id: string;
   region: RegionId;
   workspace: string;
   key_id: string;
   state: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
-  /** Of its job: who comes with an older one has lost it. */
+  /** Number of the job attempt that owns the run. Writes by an older attempt are rejected. */
   attempt: number;
-  /** 1 when its events are told one by one. */
+  /** 1 if the events of the response are stored for streaming. */
   is_streamed: number;
-  /** Of the last event that is stored; -1 without events. */
+  /** Sequence number of the last stored event; -1 without events. */
   last_sequence: number;
-  /** Of all events that were stored. */
+  /** Total length of all stored events in UTF-16 code units. */
   event_chars: number;
-  /** Until when the events of one that has ended are kept; null before its end, and when they are gone. */
+  /** Time until which the events of a finished run are kept; null before the end and after the events are removed. */
   events_until: number | null;
   conversation_id: string | null;
   previous_id: string | null;
   created_at: number;
   ended_at: number | null;
-  /** As it was told last; null where `responses` has it. */
+  /** Latest state of the response object; null if the table `responses` holds the response. */
   json: string | null;
-  /** What was asked; null when it has ended. */
+  /** The request body; null once the run has ended. */
   body: string | null;
 }
 
-/** Migration 0007. Events of a response in the order of their numbers, some of them in each row. */
+/** Created by migration 0007: events of a response in order; each row holds several consecutive events. */
 export interface ResponseEventsTable {
   response_id: string;
-  /** Number of the first event of this row. Primary key together with `response_id`. */
+  /** Sequence number of the first event of this row. Primary key together with `response_id`. */
   first: number;
-  /** JSON: a list of texts. */
+  /** JSON: a list of event texts. */
   text: string;
 }

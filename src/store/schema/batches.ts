@@ -1,7 +1,7 @@
-import type { BatchEnd, BatchStatus, ResultKind } from '../../core/batch.ts';
+import type { BatchOutcome, BatchStatus, BatchResultKind } from '../../core/batch.ts';
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0005. Times are UTC milliseconds. */
+/** Created by migration 0005. Times are UTC milliseconds. */
 export interface BatchesTable {
   id: string;
   region: RegionId;
@@ -10,24 +10,24 @@ export interface BatchesTable {
   endpoint: string;
   input_file_id: string;
   input_blob: string;
-  /** As it was sent, and what it comes to. */
+  /** The completion window as the client sent it; `window_ms` is its length. */
   completion_window: string;
   window_ms: number;
   status: BatchStatus;
-  /** Once no more results are taken in: what it ends as. */
-  ends_as: BatchEnd | null;
-  /** JSON, a list of pairs. */
+  /** Final status, set when the batch accepts no more results. */
+  ends_as: BatchOutcome | null;
+  /** JSON: a list of key-value pairs. */
   metadata: string;
-  /** What lists look for in its name: in lower case. */
+  /** Lower-case name, for the name filter of lists. */
   name_folded: string;
-  /** Of its lines; null until they have been looked at. */
+  /** Model of the lines; null until validation has finished. */
   model: string | null;
-  /** JSON of `BatchProblem[]`; null where it did not fail. */
+  /** JSON of `BatchProblem[]`; null unless the batch failed. */
   errors: string | null;
-  /** Where its results will lie: rows of `files`, reserved until it ends. */
+  /** Blob names of the result files: rows of `files` that stay reserved until the batch ends. */
   output_blob: string;
   error_blob: string;
-  /** Of a file that was made. */
+  /** ID of the created result file; null without one. */
   output_file_id: string | null;
   error_file_id: string | null;
   total: number;
@@ -38,17 +38,21 @@ export interface BatchesTable {
   expires_at: number | null;
   finalizing_at: number | null;
   cancelling_at: number | null;
-  /** What it ended as is its status. */
+  /** `status` says how the batch ended. */
   ended_at: number | null;
-  /** When its lines became of no use; null before, and when they are gone: one index says whose are left. */
+  /**
+   * When the stored lines became obsolete; null before that and after their removal. Its index finds lines to remove.
+   */
   lines_until: number | null;
 }
 
-/** Migration 0005. One row for each line that has its result; they go when they stand in the files. */
+/**
+ * Created by migration 0005: one row per line that has a result. Rows are removed once the result files are written.
+ */
 export interface BatchLinesTable {
   batch: string;
   line: number;
-  kind: ResultKind;
-  /** A line of the file, without its end. */
+  kind: BatchResultKind;
+  /** One line of the result file, without its line break. */
   json: string;
 }

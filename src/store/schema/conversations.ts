@@ -1,18 +1,18 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0002. Times are UTC milliseconds. */
+/** Created by migration 0002. Times are UTC milliseconds. */
 export interface ConversationsTable {
   id: string;
   region: RegionId;
   workspace: string;
   created_at: number;
-  /** Of the last change to it or to its items: its age counts from here. */
+  /** Time of the last change to the conversation or its items. Retention counts from here. */
   changed_at: number;
-  /** JSON, a list of pairs. */
+  /** JSON: a list of key-value pairs. */
   metadata: string;
-  /** Where the next item goes: each is given out once, also where an item is deleted. */
+  /** Position of the next item. Each position is assigned once, even if its item is deleted. */
   next_position: number;
-  /** The answer in the making, and until when it counts as alive. Both or neither. */
+  /** Lease of the response that is being generated: its ID and expiry time. Both are null, or neither. */
   turn_id: string | null;
   turn_until: number | null;
 }

@@ -1,11 +1,11 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0008. Times are UTC milliseconds. */
+/** Created by migration 0008. Times are UTC milliseconds. */
 export interface DeploymentsTable {
   id: string;
   region: RegionId;
   workspace: string;
-  /** With the two above of one row only. */
+  /** Unique within region and workspace. */
   name: string;
   model_name: string;
   base_model: string;
@@ -26,11 +26,11 @@ export interface DeploymentsTable {
   modifier: string;
   created_at: number;
   modified_at: number;
-  /** How many events it has had: the number of the newest. */
+  /** Number of the newest event: the count of all events so far. */
   events: number;
 }
 
-/** Migration 0008. */
+/** Created by migration 0008. */
 export interface DeploymentEventsTable {
   deployment: string;
   number: number;

@@ -1,24 +1,24 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0003. Times are UTC milliseconds. */
+/** Created by migration 0003. Times are UTC milliseconds. */
 export interface FilesTable {
-  /** Name of its bytes in the blob store. */
+  /** Name of the file's bytes in the blob store. */
   blob: string;
-  /** What is reserved has no record yet, and what is being deleted has none any more: neither can be found. */
+  /** Reserved and deleting rows cannot be found through the API: one has no record yet, the other has none any more. */
   state: 'reserved' | 'active' | 'deleting';
   region: RegionId;
   workspace: string;
   key_id: string;
-  /** Its size; of a reservation what it holds. */
+  /** Size of the file; for a reservation, the number of reserved bytes. */
   bytes: number;
-  /** Until when whoever works at it counts as alive; null of an active one, and of no other. */
+  /** End of the lease of the process that uploads or deletes; null for active files only. */
   lease_until: number | null;
   changed_at: number;
-  /** Migration 0005. The batch whose results it is for; null where its bytes come from a caller. */
+  /** Added by migration 0005: ID of the batch whose results the file will hold; null for uploads. */
   held_for: string | null;
-  /** From here on null until it is active. */
+  /** This and all following columns are null until the file is active. */
   id: string | null;
-  /** Of its id what is sortable by time; null again when it is being deleted. */
+  /** Time-sortable part of the ID; null again while the file is being deleted. */
   sort_key: string | null;
   number: number | null;
   name: string | null;
@@ -28,7 +28,10 @@ export interface FilesTable {
   created_at: number | null;
 }
 
-/** Migration 0003. What a workspace holds in a region, reserved or active: always the sum of its rows in `files`. */
+/**
+ * Created by migration 0003: usage of a workspace in a region, always the sum of its reserved and active rows in
+ * `files`.
+ */
 export interface FileTotalsTable {
   region: RegionId;
   workspace: string;
@@ -36,7 +39,7 @@ export interface FileTotalsTable {
   bytes: number;
 }
 
-/** Migration 0003. Active ones by purpose: a list says how many there are without counting them. */
+/** Created by migration 0003: number of active files by purpose, so that lists need not count rows. */
 export interface FileCountsTable {
   region: RegionId;
   workspace: string;

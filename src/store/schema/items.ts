@@ -1,17 +1,17 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0002. Items of conversations and of responses. */
+/** Created by migration 0002: items of conversations and of responses. */
 export interface ItemsTable {
-  /** Id of the conversation or the response. Primary key together with `position`. */
+  /** ID of the conversation or response. Primary key together with `position`. */
   container: string;
   position: number;
-  /** Unique together with `container`: a turn's items stand in its conversation and in its response. */
+  /** Unique together with `container`: an item of a turn is stored in its conversation and in its response. */
   id: string;
   region: RegionId;
   workspace: string;
-  /** Of a response: what it was asked or what it said. */
+  /** Whether an item of a response is input or output; null for conversation items. */
   side: 'input' | 'output' | null;
-  /** Of `json` in UTF-8. */
+  /** Length of `json` in UTF-8 bytes. */
   bytes: number;
   json: string;
 }

@@ -1,36 +1,36 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0004. Times are UTC milliseconds. */
+/** Created by migration 0004. Times are UTC milliseconds. */
 export interface JobsTable {
   id: string;
   kind: string;
-  /** What it works on, e.g. the id of a batch: one job of a kind for a subject. */
+  /** ID of the object that the job works on, e.g. of a batch. Unique within a job kind. */
   subject: string;
   region: RegionId;
   workspace: string;
   key_id: string;
-  /** JSON; only its kind looks inside. */
+  /** JSON; interpreted by the job's kind only. */
   payload: string;
   state: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
-  /** The lower ones first. */
+  /** Jobs with lower numbers run first. */
   priority: number;
-  /** How often it was begun. */
+  /** Number of attempts started so far. */
   attempt: number;
-  /** How often it may fail in a row. */
+  /** Number of failures in a row that are allowed. */
   tries: number;
-  /** How often of these it still may. */
+  /** Failures still allowed before the job is given up. */
   tries_left: number;
-  /** Not before; the end of the lease while somebody runs it, and null when it has ended: one index says what is due. */
+  /** Earliest start if waiting, end of the lease if running, null if ended. Its index finds all due jobs. */
   due_at: number | null;
-  /** Who runs it; null when nobody does. */
+  /** Name of the process that runs the job; null if no process does. */
   lease_owner: string | null;
-  /** Migration 0008. While somebody runs it: it is wanted once more, from then on. */
+  /** Added by migration 0008: start time of the next run, if the job was requeued while it runs. */
   again_at: number | null;
-  /** 1 when it is to end: whoever runs it sees that when it next looks. */
+  /** 1 if the job is to be canceled; the process that runs the job notices at its next poll. */
   is_cancelled: number;
   /** JSON of `JobProgress`. */
   progress: string | null;
-  /** Why the last attempt failed, for the operator. */
+  /** Why the last attempt failed; for the operator. */
   error: string | null;
   created_at: number;
   started_at: number | null;

@@ -1,6 +1,6 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0001. Times are UTC milliseconds. */
+/** Created by migration 0001. Times are UTC milliseconds. */
 export interface KeysTable {
   id: string;
   /** SHA-256 of the secret, lower-case hex; unique. */

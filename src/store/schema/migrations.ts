@@ -1,4 +1,4 @@
-/** Which migrations a database has. Made by the runner itself, before the first of them. */
+/** Migrations applied to this database. The migration runner creates the table before the first migration. */
 export interface MigrationsTable {
   name: string;
   /** UTC milliseconds. */

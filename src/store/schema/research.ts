@@ -1,33 +1,33 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0012. Runs of deep research. Times are UTC milliseconds. */
+/** Created by migration 0012: runs of deep research. Times are UTC milliseconds. */
 export interface ResearchRunsTable {
   id: string;
   region: RegionId;
   workspace: string;
   key_id: string;
-  /** Of what was asked: of a key, one of a likeness is unfinished at most. */
+  /** Fingerprint of the request. A key has at most one unfinished run per fingerprint. */
   likeness: string;
   state: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
-  /** Of its job: who comes with an older one has lost it. */
+  /** Number of the job attempt that owns the run. Writes by an older attempt are rejected. */
   attempt: number;
-  /** Number of the last step that is stored; -1 without steps. */
+  /** Number of the last stored step; -1 without steps. */
   last_step: number;
   created_at: number;
-  /** When its first attempt began. */
+  /** Start of the first attempt. */
   started_at: number | null;
-  /** The last sign of life of a reader. */
+  /** Last time a reader polled the run. */
   read_at: number;
-  /** 1 when a reader was given its end. */
+  /** 1 if a reader has received the end of the run. */
   delivered: number;
   ended_at: number | null;
-  /** JSON of what it failed with. */
+  /** JSON of the error of a failed run. */
   error: string | null;
-  /** JSON of what was asked. */
+  /** JSON of the request. */
   body: string;
 }
 
-/** Migration 0012. Steps of a run, numbered from 0 without gaps. */
+/** Created by migration 0012: steps of a run, numbered from 0 without gaps. */
 export interface ResearchStepsTable {
   run_id: string;
   /** Primary key together with `run_id`. */

@@ -1,18 +1,20 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0002. Its items stand in `items` and never change. */
+/** Created by migration 0002. The items of a response are stored in `items` and never change. */
 export interface ResponsesTable {
   id: string;
   region: RegionId;
   workspace: string;
   /** UTC milliseconds. */
   created_at: number;
-  /** May be deleted since; `conversation_from` is the position there from which on its own items stand. */
+  /**
+   * The conversation may have been deleted since. `conversation_from` is the position of this response's first item.
+   */
   conversation_id: string | null;
   conversation_from: number | null;
-  /** The response that it goes on from; may be deleted since. */
+  /** ID of the previous response; that response may have been deleted since. */
   previous_id: string | null;
-  /** How many items it has, and their bytes in all. */
+  /** Number of input and output items, and their total size in bytes. */
   item_count: number;
   item_bytes: number;
   json: string;

@@ -1,47 +1,47 @@
-/** Migration 0011. Times are UTC milliseconds. What one place is given together under one name. */
+/** Created by migration 0011: a named set of documents in the local index. Times are UTC milliseconds. */
 export interface IndexCollectionsTable {
   name: string;
-  /** JSON: where it comes from, with paths of this machine. For the operator alone. */
+  /** JSON: sources of the documents, with local paths. Shown to the operator only. */
   sources: string;
-  /** Of what is asked for apart from everything else; null: of nothing in particular. */
+  /** Domain of a collection that only domain searches find; null for general collections. */
   domain: string | null;
-  /** Null: everybody's. */
+  /** Workspace that may search the collection; null for all workspaces. */
   workspace: string | null;
   created_at: number;
-  /** When all of its sources were last gone through. */
+  /** When the last complete refresh of all sources finished; null before the first. */
   refreshed_at: number | null;
 }
 
-/** Migration 0011. */
+/** Created by migration 0011. */
 export interface IndexDocumentsTable {
   id: number;
   collection: string;
-  /** Its address, or its path within the collection. */
+  /** URL of the document, or its path within the collection. */
   reference: string;
   url: string;
-  /** Labels of the host, last one first, each with a point behind it: `com.example.`; '' without one. */
+  /** Host labels in reverse order, each followed by a dot: `com.example.`; '' without a host. */
   host: string;
   title: string;
   site_name: string;
   icon: string;
   published_at: number | null;
-  /** Of what it was read from. */
+  /** Hash of the source document. */
   hash: string;
   bytes: number;
-  /** Its passages have these numbers, one after another. */
+  /** ID of the first passage. The IDs of a document's passages are consecutive. */
   first_passage: number;
   passages: number;
   indexed_at: number;
 }
 
-/** Migration 0011. */
+/** Created by migration 0011. */
 export interface IndexPassagesTable {
   id: number;
   document: number;
   text: string;
 }
 
-/** Migration 0011. The vectors of all passages of a document in their order, a signed byte for each component. */
+/** Created by migration 0011: vectors of all passages of a document in order, one signed byte per component. */
 export interface IndexVectorsTable {
   document: number;
   model: string;

@@ -1,4 +1,4 @@
-/** Migration 0003. Numbers that are given out once each, in the order in which transactions end. */
+/** Created by migration 0003: counters whose numbers are assigned once, in commit order. */
 export interface SequencesTable {
   name: string;
   last: number;

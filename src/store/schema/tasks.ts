@@ -1,51 +1,51 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0010. Work that goes on after its request was answered, as its callers see it. Times are UTC milliseconds. */
+/** Created by migration 0010: asynchronous work as its callers see it. Times are UTC milliseconds. */
 export interface TasksTable {
   id: string;
   region: RegionId;
   workspace: string;
   key_id: string;
   request_id: string;
-  /** As asked. */
+  /** Model name as requested. */
   model: string;
-  /** Group, task and use, with slashes between them. */
+  /** Group, task and function, separated by slashes. */
   service: string;
   status: 'pending' | 'running' | 'suspended' | 'succeeded' | 'failed' | 'cancelled';
   submitted_at: number;
   started_at: number | null;
   ended_at: number | null;
-  /** JSON of the error that it failed with. */
+  /** JSON of the error of a failed task. */
   error: string | null;
-  /** JSON of what was asked; only its kind looks inside. */
+  /** JSON of the request; interpreted by the task's kind only. */
   wish: string;
 }
 
-/** Migration 0010. One audio of a transcription. */
+/** Created by migration 0010: one audio file of a transcription. */
 export interface TranscriptionPartsTable {
   task_id: string;
-  /** From 0, in the order in which they were asked for. Primary key together with `task_id`. */
+  /** Counts from 0 in the order of the request. Primary key together with `task_id`. */
   number: number;
-  /** Its address, as asked. */
+  /** URL of the audio as requested. */
   source: string;
   state: 'waiting' | 'succeeded' | 'failed';
-  /** Where its bytes are while it is worked at, if they were fetched. */
+  /** Blob name of the downloaded audio while the transcription runs; null without a download. */
   source_blob: string | null;
-  /** Null until the blob is there. */
+  /** Size of the downloaded audio; null until the download has finished. */
   source_bytes: number | null;
-  /** JSON of what is known of an audio that was heard to its end. */
+  /** JSON of the metadata of a completely transcribed audio. */
   facts: string | null;
   code: string | null;
   message: string | null;
 }
 
-/** Migration 0010. What was heard of an audio, in the order of their numbers. */
+/** Created by migration 0010: transcribed windows of an audio, ordered by number. */
 export interface TranscriptionWindowsTable {
   task_id: string;
   part: number;
   channel: number;
   number: number;
-  /** The sample behind it: what goes on, goes on there. */
+  /** Index of the first sample after the window: a resumed transcription starts there. */
   end_sample: number;
   /** JSON. */
   text: string;

@@ -1,16 +1,16 @@
-/** Migration 0006. What is read out of a file: a row beside that of its file, from the first moment to the last. */
+/** Created by migration 0006: extracted text of a file. The row exists as long as the row of its file. */
 export interface TextsTable {
-  /** Of the file: the name of its bytes. */
+  /** Blob name of the file. */
   blob: string;
   state: 'waiting' | 'parsed' | 'failed';
-  /** Of what failed, for its owner. */
+  /** Why extraction failed; shown to the owner of the file. */
   reason: string | null;
-  /** What it was read as. */
+  /** Detected document type. */
   kind: string | null;
-  /** UTF-16 units, and bytes of UTF-8. */
+  /** Length in UTF-16 code units; `bytes` is the length in UTF-8. */
   chars: number | null;
   bytes: number | null;
-  /** Name of the text in the blob store: written here before there is one, so that none is forgotten. */
+  /** Blob name of the text. Recorded before the blob is written, so that cleanup finds an unfinished blob. */
   text_blob: string | null;
   /** UTC milliseconds. */
   changed_at: number;

@@ -1,21 +1,21 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Migration 0009. Times are UTC milliseconds. */
+/** Created by migration 0009. Times are UTC milliseconds. */
 export interface VocabulariesTable {
   id: string;
   region: RegionId;
   workspace: string;
-  /** Of its id. */
+  /** Prefix of the ID. */
   prefix: string;
-  /** As its maker wrote it. */
+  /** Model name as the client wrote it. */
   target_model: string;
   created_at: number;
   modified_at: number;
-  /** JSON. */
+  /** JSON of `VocabularyEntry[]`. */
   entries: string;
 }
 
-/** Migration 0009. A row for each place that ever had a vocabulary: whoever holds it is alone in adding one. */
+/** Created by migration 0009: one lock row per workspace and region. Whoever adds a vocabulary locks this row first. */
 export interface VocabularyPlacesTable {
   region: RegionId;
   workspace: string;

@@ -5,42 +5,42 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AttackOrder, AttackReport, Tried } from './child/attack-order.ts';
-import { OutOfTime } from './out-of-time.ts';
-import { PROCESS_MB, PROCESSES_MAX } from './sandboxes/sandbox.ts';
+import type { AttackCommand, AttackReport, AttackName } from './child/attack-messages.ts';
+import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
+import { PROCESS_OVERHEAD_MB, PROCESSES_MAX } from './sandboxes/sandbox.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
 
-/** What a process of the level may not do. `basic` knows no border for network and signals: docs/security.md. */
-const ATTACKS: Readonly<Record<Sandbox['level'], readonly (readonly Tried[])[]>> = {
+/** Attacks that must fail at each level. `basic` does not isolate network and signals (docs/security.md). */
+const ATTACKS: Readonly<Record<Sandbox['level'], readonly (readonly AttackName[])[]>> = {
   strict: [['file', 'host-processes', 'environment', 'writing', 'network', 'processes'], ['memory'], ['time']],
   basic: [['file', 'environment', 'writing', 'processes'], ['memory'], ['time']],
 };
 
-/** Ours: ms that a loop without end runs before it is ended, and ms for it to be gone. */
+/** Chosen: ms that an endless loop runs before it is killed, and ms within which it must have ended. */
 const LOOP_MS = 300;
-const END_MS = 1_000;
+const LOOP_TERMINATION_MS = 1_000;
 
-/** Ours: ms that are waited for the end of a process that was killed. Beyond: something of it lives on. */
-const GONE_MS_MAX = 10_000;
+/** Chosen: ms to wait for the end of a killed process. Beyond: some of it has survived. */
+const TERMINATION_MS_MAX = 10_000;
 
-/** Ours: ms for all attacks of one process. */
+/** Chosen: ms for all attacks of one process. */
 const ATTACK_MS_MAX = 20_000;
 
 interface AttackOptions {
-  /** What the sandbox was told that programs may have. */
+  /** Memory limit for programs that the sandbox was created with. */
   readonly memoryMb: number;
   readonly signal: AbortSignal;
-  /** For all attacks of one process; default: ATTACK_MS_MAX. */
+  /** Limit for all attacks of one process. Default: ATTACK_MS_MAX. */
   readonly msMax?: number;
 }
 
-/** Names that systems and images set by themselves. */
-const EVERYWHERE = new Set(['PATH', 'HOME', 'HOSTNAME', 'LANG', 'TERM', 'PWD', 'SHLVL', '_']);
+/** Variables that systems and images set by themselves. */
+const COMMON_VARIABLES = new Set(['PATH', 'HOME', 'HOSTNAME', 'LANG', 'TERM', 'PWD', 'SHLVL', '_']);
 
 /**
  * Attacks a sandbox from within, before anything else runs in it.
- * @throws the signal's reason; OutOfTime where that cannot be told, as it took too long.
- * @returns what it does not contain, in words; undefined: it held.
+ * @throws the signal's reason; SandboxTimeoutError if an attack took too long for a result.
+ * @returns a description of the first successful attack; undefined if all attacks failed.
  */
 export async function attackSandbox(
   sandbox: Sandbox,
@@ -54,27 +54,29 @@ export async function attackSandbox(
     const secret = randomBytes(16).toString('hex');
     const secretFile = join(folder, 'secret');
     await writeFile(secretFile, secret);
-    // Anybody may read it, whatever the umask: that a process is another user, who may not, is no border of files.
+    // Readable for everyone, whatever the umask: another user id alone must not pass for isolation of files.
     await Promise.all([chmod(folder, 0o755), chmod(secretFile, 0o644)]);
-    const order = {
+    const command = {
       secretFile,
       secret,
-      ownerPid: process.pid,
-      ownerCommand: process.execPath,
+      servicePid: process.pid,
+      serviceCommand: process.execPath,
       environmentHashes: Object.entries(process.env)
-        .filter(([name]) => !EVERYWHERE.has(name))
+        .filter(([name]) => !COMMON_VARIABLES.has(name))
         .map(([name, value]) => createHash('sha256').update(`${name}=${value}`).digest('hex')),
       port: address !== null && typeof address === 'object' ? address.port : 0,
       processesMax: PROCESSES_MAX,
-      memoryBytes: (memoryMb + PROCESS_MB) * 2 ** 20,
+      memoryBytes: (memoryMb + PROCESS_OVERHEAD_MB) * 2 ** 20,
     };
-    const found = await Promise.all(
-      ATTACKS[sandbox.level].map((attacks) => attackBy(sandbox, { ...order, attacks }, { folder, signal, msMax })),
+    const outcomes = await Promise.all(
+      ATTACKS[sandbox.level].map((attacks) =>
+        runAttackProcess(sandbox, { ...command, attacks }, { folder, signal, msMax }),
+      ),
     );
-    const { broke } = found.find((each) => each.broke !== undefined) ?? {};
-    if (broke !== undefined) return broke;
-    const { late } = found.find((each) => each.late !== undefined) ?? {};
-    if (late !== undefined) throw new OutOfTime(late);
+    const { breach } = outcomes.find((each) => each.breach !== undefined) ?? {};
+    if (breach !== undefined) return breach;
+    const { timeout } = outcomes.find((each) => each.timeout !== undefined) ?? {};
+    if (timeout !== undefined) throw new SandboxTimeoutError(timeout);
     return undefined;
   } finally {
     server.close();
@@ -82,36 +84,36 @@ export async function attackSandbox(
   }
 }
 
-/** What a process found: what is not contained, or what took too long to be told. */
-interface Found {
-  readonly broke?: string;
-  readonly late?: string;
+/** Result of one process: a successful attack, or an attack that took too long. */
+interface AttackOutcome {
+  readonly breach?: string;
+  readonly timeout?: string;
 }
 
-/** Several attacks by one process; those of its time and memory may end it, which is what is wanted. */
-async function attackBy(
+/** Runs several attacks in one process. The attacks on time and memory should end that process. */
+async function runAttackProcess(
   sandbox: Sandbox,
-  order: Omit<AttackOrder, 'writableFolders' | 'group'>,
+  command: Omit<AttackCommand, 'forbiddenFolders' | 'processGroup'>,
   { folder, signal, msMax }: Required<Omit<AttackOptions, 'memoryMb'>> & { readonly folder: string },
-): Promise<Found> {
-  const launch = sandbox.launch({ name: 'attack', isSealed: sandbox.level === 'basic' });
+): Promise<AttackOutcome> {
+  const launch = sandbox.launch({ name: 'attack', usesPermissions: sandbox.level === 'basic' });
   const child = spawn(launch.command, launch.args, { env: { ...launch.env }, cwd: '/', detached: true });
-  const begun = new Set<Tried>();
-  const tried = new Map<Tried, string | undefined>();
-  let said = '';
+  const started = new Set<AttackName>();
+  const results = new Map<AttackName, string | undefined>();
+  let stderr = '';
   let line = '';
   let killedAt: number | undefined;
-  let hasStayed = false;
-  const over = Promise.withResolvers<void>();
-  let waiting: NodeJS.Timeout | undefined;
+  let survivedKill = false;
+  const ended = Promise.withResolvers<void>();
+  let terminationTimer: NodeJS.Timeout | undefined;
   const kill = (): void => {
     killedAt ??= performance.now();
-    waiting ??= setTimeout(() => {
-      hasStayed = true;
-      over.resolve();
-    }, GONE_MS_MAX);
-    if (launch.end)
-      spawn(launch.end.command, launch.end.args, { env: { ...launch.env }, stdio: 'ignore' }).on(
+    terminationTimer ??= setTimeout(() => {
+      survivedKill = true;
+      ended.resolve();
+    }, TERMINATION_MS_MAX);
+    if (launch.killCommand)
+      spawn(launch.killCommand.command, launch.killCommand.args, { env: { ...launch.env }, stdio: 'ignore' }).on(
         'error',
         () => undefined,
       );
@@ -122,55 +124,56 @@ async function attackBy(
       child.kill('SIGKILL');
     }
   };
-  let isLate = false;
+  let isTimedOut = false;
   const timer = setTimeout(() => {
-    isLate = true;
+    isTimedOut = true;
     kill();
   }, msMax);
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
   child.stdin.on('error', () => undefined);
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-1_000)));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-1_000)));
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     line += text;
     for (let end = line.indexOf('\n'); end >= 0; end = line.indexOf('\n')) {
-      // Our own code wrote it, and nobody else's has run there yet.
+      // Written by Parley's code; no other code has run there yet.
       const report = JSON.parse(line.slice(0, end)) as AttackReport;
       line = line.slice(end + 1);
-      if (report.type === 'tried') tried.set(report.tried, report.broke);
+      if (report.type === 'finished') results.set(report.attack, report.breach);
       else {
-        begun.add(report.tried);
-        if (report.tried === 'time') setTimeout(kill, LOOP_MS);
+        started.add(report.attack);
+        if (report.attack === 'time') setTimeout(kill, LOOP_MS);
       }
     }
   });
   child.once('error', (error) => {
-    said = error.message;
-    over.resolve();
+    stderr = error.message;
+    ended.resolve();
   });
-  child.once('close', () => over.resolve());
-  const { childFolder } = launch.places;
-  const writableFolders = [folder, childFolder, '/', '/tmp', '/app'];
-  child.stdin.write(`${JSON.stringify({ ...order, group: child.pid ?? 0, writableFolders })}\n`);
-  await over.promise;
+  child.once('close', () => ended.resolve());
+  const { childFolder } = launch.paths;
+  const forbiddenFolders = [folder, childFolder, '/', '/tmp', '/app'];
+  const fullCommand: AttackCommand = { ...command, processGroup: child.pid ?? 0, forbiddenFolders };
+  child.stdin.write(`${JSON.stringify(fullCommand)}\n`);
+  await ended.promise;
   clearTimeout(timer);
-  clearTimeout(waiting);
+  clearTimeout(terminationTimer);
   signal.removeEventListener('abort', kill);
   signal.throwIfAborted();
-  if (hasStayed) return { broke: 'what runs in it cannot be ended' };
-  for (const attack of order.attacks) {
-    const broke = tried.get(attack);
-    if (broke !== undefined) return { broke: `it does not contain a program, which ${broke}` };
-    if (isLate && !tried.has(attack)) return { late: `an attack on it (${attack}) took longer than ${msMax} ms` };
-    if (!begun.has(attack))
-      return { broke: `a process does not start in it: ${said.trim() || 'it ended without a word'}` };
-    const isOver = tried.has(attack) || attack === 'memory';
+  if (survivedKill) return { breach: 'its processes cannot be ended' };
+  for (const attack of command.attacks) {
+    const breach = results.get(attack);
+    if (breach !== undefined) return { breach: `it does not contain a program, which ${breach}` };
+    if (isTimedOut && !results.has(attack))
+      return { timeout: `an attack on it (${attack}) took longer than ${msMax} ms` };
+    if (!started.has(attack))
+      return { breach: `no process starts in it: ${stderr.trim() || 'it ended without output'}` };
+    const isFinished = results.has(attack) || attack === 'memory';
     if (attack === 'time') {
-      if (killedAt === undefined) return { broke: 'a loop without end cannot be ended in it' };
+      if (killedAt === undefined) return { breach: 'an endless loop cannot be ended in it' };
       const tookMs = Math.round(performance.now() - killedAt);
-      if (tookMs > END_MS) return { late: `it took ${tookMs} ms to end a loop without end in it` };
-    } else if (!isOver)
-      return { broke: `it was not found out whether it contains a program (${attack}): ${said.trim()}` };
+      if (tookMs > LOOP_TERMINATION_MS) return { timeout: `it took ${tookMs} ms to end an endless loop in it` };
+    } else if (!isFinished) return { breach: `an attack on it (${attack}) had no result: ${stderr.trim()}` };
   }
   return {};
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { chooseSandboxes } from './choose-sandboxes.ts';
-import { createBubblewrap } from './sandboxes/bubblewrap.ts';
-import { createContainerEngine } from './sandboxes/container-engine.ts';
-import { createNamespaces, NAMESPACE_TOOLS } from './sandboxes/namespaces.ts';
-import { createProcessOnly } from './sandboxes/process-only.ts';
-import type { HostPlaces, Launch } from './sandboxes/sandbox.ts';
+import { createBubblewrapSandbox } from './sandboxes/bubblewrap.ts';
+import { createContainerSandbox } from './sandboxes/container-engine.ts';
+import { createNamespaceSandbox, NAMESPACE_TOOLS } from './sandboxes/namespaces.ts';
+import { createProcessSandbox } from './sandboxes/process-only.ts';
+import type { HostPaths, SandboxLaunch } from './sandboxes/sandbox.ts';
 
-const HOST: HostPlaces = {
+const HOST: HostPaths = {
   node: '/opt/node',
   childFolder: '/opt/parley/child',
   packageFile: '/opt/parley/package.json',
@@ -16,26 +16,26 @@ const HOST: HostPlaces = {
   emptyFolder: '/data/code/root',
 };
 const LIMITS = { memoryMb: 100, cpuSeconds: 60 };
-const PROGRAM = { name: 'main', isSealed: true } as const;
-const tools = Object.fromEntries(NAMESPACE_TOOLS.map((name) => [name, `/usr/bin/${name}`])) as never;
+const PROGRAM = { name: 'main', usesPermissions: true } as const;
+const TOOLS = Object.fromEntries(NAMESPACE_TOOLS.map((name) => [name, `/usr/bin/${name}`])) as never;
 
-/** Whether the words stand in the arguments in this order, side by side. */
-const has = ({ args }: Launch, ...words: readonly string[]): boolean =>
+/** Whether the arguments contain the words consecutively. */
+const hasArguments = ({ args }: SandboxLaunch, ...words: readonly string[]): boolean =>
   args.some((_, at) => words.every((word, offset) => args[at + offset] === word));
 
-describe('what programs could be kept in', () => {
+describe('chooseSandboxes', () => {
   const linux = { platform: 'linux', isRoot: false, env: { PATH: '/nowhere' } };
 
-  test('strict has no candidate that is basic, and elsewhere than on Linux none but container engines', () => {
+  test('offers no basic sandbox for strict, and only container engines on other systems than Linux', () => {
     const mac = chooseSandboxes({ level: 'strict', driver: 'auto', image: '' }, { ...linux, platform: 'darwin' });
     assert.deepEqual(mac.sandboxes, []);
-    assert.match(mac.reasons.join(), /needs Linux; a container engine/);
+    assert.match(mac.reasons.join(), /requires Linux; on other systems, configure a container engine/);
     for (const make of chooseSandboxes({ level: 'strict', driver: 'auto', image: '' }, linux).sandboxes) {
       assert.equal(make(HOST, LIMITS).level, 'strict');
     }
   });
 
-  test('a driver that is named is the only one, and its absence is told', () => {
+  test('offers only a configured driver, and reports that it is missing', () => {
     const { sandboxes, reasons } = chooseSandboxes(
       { level: 'strict', driver: 'podman', image: '' },
       { ...linux, env: {} },
@@ -44,21 +44,23 @@ describe('what programs could be kept in', () => {
   });
 });
 
-describe('every sandbox', () => {
-  const launches: Readonly<Record<string, Launch>> = {
-    bubblewrap: createBubblewrap(HOST, LIMITS, { bwrap: '/usr/bin/bwrap', prlimit: '/usr/bin/prlimit' }, () => [
+describe('sandbox launch commands', () => {
+  const launches: Readonly<Record<string, SandboxLaunch>> = {
+    bubblewrap: createBubblewrapSandbox(HOST, LIMITS, { bwrap: '/usr/bin/bwrap', prlimit: '/usr/bin/prlimit' }, () => [
       '/lib/c.so',
     ]).launch(PROGRAM),
-    'namespaces, as root': createNamespaces(HOST, LIMITS, tools, { libraries: ['/lib/c.so'], isRoot: true }).launch(
+    'namespaces, as root': createNamespaceSandbox(HOST, LIMITS, TOOLS, {
+      libraries: ['/lib/c.so'],
+      isRoot: true,
+    }).launch(PROGRAM),
+    'namespaces, as anybody': createNamespaceSandbox(HOST, LIMITS, TOOLS, {
+      libraries: ['/lib/c.so'],
+      isRoot: false,
+    }).launch(PROGRAM),
+    process: createProcessSandbox(HOST, LIMITS, { prlimit: '/usr/bin/prlimit', setpriv: '/usr/bin/setpriv' }).launch(
       PROGRAM,
     ),
-    'namespaces, as anybody': createNamespaces(HOST, LIMITS, tools, { libraries: ['/lib/c.so'], isRoot: false }).launch(
-      PROGRAM,
-    ),
-    process: createProcessOnly(HOST, LIMITS, { prlimit: '/usr/bin/prlimit', setpriv: '/usr/bin/setpriv' }).launch(
-      PROGRAM,
-    ),
-    docker: createContainerEngine(HOST, LIMITS, {
+    docker: createContainerSandbox(HOST, LIMITS, {
       name: 'docker',
       command: '/usr/bin/docker',
       image: 'node',
@@ -67,7 +69,7 @@ describe('every sandbox', () => {
   };
 
   for (const [name, launch] of Object.entries(launches)) {
-    test(`${name}: has the runtime's permissions too, and nothing of our environment`, () => {
+    test(`${name}: enables Node's permissions and passes no variable of the environment`, () => {
       assert.ok(launch.args.includes('--permission'), launch.args.join(' '));
       assert.ok(launch.args.includes('--disallow-code-generation-from-strings'));
       assert.ok(!launch.args.some((arg) => arg.startsWith('--allow-') && !arg.startsWith('--allow-fs-read=')));
@@ -77,31 +79,31 @@ describe('every sandbox', () => {
 
   for (const [name, launch] of Object.entries(launches)) {
     if (name === 'process') continue;
-    test(`${name}: sees no path of this machine but what it is given`, () => {
-      const { args, places } = launch;
+    test(`${name}: passes no path of this machine to the program`, () => {
+      const { args, paths } = launch;
       const program = args.slice(args.findLastIndex((arg) => ['/node', 'node'].includes(arg)));
       assert.ok(!program.some((arg) => /\/opt|\/data/.test(arg)), program.join(' '));
       assert.deepEqual(
-        Object.values(places).filter((path) => !path.startsWith('/app/')),
+        Object.values(paths).filter((path) => !path.startsWith('/app/')),
         [],
       );
     });
   }
 
-  test('bubblewrap: no network, no root to write to, no new namespaces', () => {
+  test('bubblewrap: disables network, writing to the root, and new namespaces', () => {
     const { bubblewrap } = launches;
     assert.ok(bubblewrap);
     for (const flag of ['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--disable-userns']) {
       assert.ok(bubblewrap.args.includes(flag), flag);
     }
-    assert.ok(has(bubblewrap, '--remount-ro', '/'));
-    assert.ok(has(bubblewrap, '--cap-drop', 'ALL'));
+    assert.ok(hasArguments(bubblewrap, '--remount-ro', '/'));
+    assert.ok(hasArguments(bubblewrap, '--cap-drop', 'ALL'));
     assert.ok(!bubblewrap.args.includes('--bind'));
     assert.ok(bubblewrap.args.includes('--nproc=32'));
   });
 
-  test('namespaces: a user of its own each time where the service is root', () => {
-    const sandbox = createNamespaces(HOST, LIMITS, tools, { libraries: [], isRoot: true });
+  test('namespaces: uses a new user id for each launch as root', () => {
+    const sandbox = createNamespaceSandbox(HOST, LIMITS, TOOLS, { libraries: [], isRoot: true });
     const users = [1, 2].map(() => sandbox.launch(PROGRAM).args.find((arg) => arg.startsWith('--userspec=')));
     assert.notEqual(users[0], users[1]);
     assert.match(users[0] ?? '', /^--userspec=1\d{9}:1\d{9}$/);

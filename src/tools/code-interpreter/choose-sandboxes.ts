@@ -1,34 +1,34 @@
 import { platform } from 'node:os';
-import { createBubblewrap } from './sandboxes/bubblewrap.ts';
-import { createContainerEngine } from './sandboxes/container-engine.ts';
-import { createNamespaces, NAMESPACE_TOOLS } from './sandboxes/namespaces.ts';
-import { createProcessOnly } from './sandboxes/process-only.ts';
-import type { HostPlaces, Sandbox, SandboxLimits } from './sandboxes/sandbox.ts';
-import { findTool, findTools, librariesOf } from './sandboxes/tools.ts';
+import { createBubblewrapSandbox } from './sandboxes/bubblewrap.ts';
+import { createContainerSandbox } from './sandboxes/container-engine.ts';
+import { createNamespaceSandbox, NAMESPACE_TOOLS } from './sandboxes/namespaces.ts';
+import { createProcessSandbox } from './sandboxes/process-only.ts';
+import type { HostPaths, Sandbox, SandboxLimits } from './sandboxes/sandbox.ts';
+import { findTool, findTools, findLibraries } from './sandboxes/tools.ts';
 
 export type CodeLevel = 'strict' | 'basic' | 'off';
 
-/** `auto`: whatever of this machine contains programs. */
+/** `auto`: the kinds of sandbox that this machine offers. */
 export type CodeDriver = 'auto' | 'bubblewrap' | 'namespaces' | 'docker' | 'podman';
 
-export interface SandboxWish {
+export interface SandboxOptions {
   readonly level: Exclude<CodeLevel, 'off'>;
   readonly driver: CodeDriver;
-  /** Of a container engine. */
+  /** Image for a container engine. */
   readonly image: string;
 }
 
-/** Makes a sandbox of one kind; another one for each image and limit. */
-export type MakeSandbox = (host: HostPlaces, limits: SandboxLimits) => Sandbox;
+/** Creates a sandbox of one kind for the given paths and limits. */
+export type SandboxFactory = (host: HostPaths, limits: SandboxLimits) => Sandbox;
 
-export interface Candidates {
-  /** Best first. */
-  readonly sandboxes: readonly MakeSandbox[];
-  /** Why others are not among them. */
+export interface SandboxCandidates {
+  /** In order of preference. */
+  readonly sandboxes: readonly SandboxFactory[];
+  /** Reasons why other kinds are unavailable. */
   readonly reasons: readonly string[];
 }
 
-/** Variables by which the program of a container engine finds its daemon or its store. */
+/** Variables by which the command of a container engine finds its daemon or its store. */
 const ENGINE_VARIABLES = [
   'PATH',
   'HOME',
@@ -45,64 +45,73 @@ interface System {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-const thisSystem: System = { platform: platform(), isRoot: process.getuid?.() === 0, env: process.env };
+const LOCAL_SYSTEM: System = { platform: platform(), isRoot: process.getuid?.() === 0, env: process.env };
 
-/** What could keep programs at this level here. Whether it does is found out by attacking it. */
-export function chooseSandboxes(wish: SandboxWish, system: System = thisSystem): Candidates {
-  const kinds = wish.level === 'basic' ? (['process'] as const) : kindsOf(wish.driver, system);
-  const sandboxes: MakeSandbox[] = [];
+/**
+ * Lists the sandboxes that may isolate programs at this level on this system. An attack verifies each of them later.
+ */
+export function chooseSandboxes(options: SandboxOptions, system: System = LOCAL_SYSTEM): SandboxCandidates {
+  const kinds = options.level === 'basic' ? (['process'] as const) : listKinds(options.driver, system);
+  const sandboxes: SandboxFactory[] = [];
   const reasons: string[] = [];
   for (const kind of kinds) {
-    const made = KINDS[kind](wish, system);
-    if (typeof made === 'string') reasons.push(made);
-    else sandboxes.push(made);
+    const factory = KINDS[kind](options, system);
+    if (typeof factory === 'string') reasons.push(factory);
+    else sandboxes.push(factory);
   }
   return { sandboxes, reasons };
 }
 
 type Kind = 'process' | 'bubblewrap' | 'namespaces' | 'docker' | 'podman';
 
-function kindsOf(driver: CodeDriver, { isRoot }: System): readonly Kind[] {
+function listKinds(driver: CodeDriver, { isRoot }: System): readonly Kind[] {
   if (driver !== 'auto') return [driver];
-  // As root, only the latter can give programs a user of their own; in bubblewrap's namespace they are still root's.
+  // Only `namespaces`, started as root, can give programs a user id of their own; in bubblewrap they remain root.
   return isRoot ? ['namespaces', 'bubblewrap'] : ['bubblewrap', 'namespaces'];
 }
 
-const KINDS: Readonly<Record<Kind, (wish: SandboxWish, system: System) => MakeSandbox | string>> = {
-  process(_wish, system) {
-    const found = onLinux('basic', system) ?? findTools(['prlimit', 'setpriv'] as const, system.env.PATH);
+const KINDS: Readonly<Record<Kind, (options: SandboxOptions, system: System) => SandboxFactory | string>> = {
+  process(_options, system) {
+    const found = checkLinux('basic', system) ?? findTools(['prlimit', 'setpriv'] as const, system.env.PATH);
     if (typeof found === 'string') return found;
-    if ('missing' in found) return `there is no ${found.missing}, which basic needs (package util-linux)`;
-    return (host, limits) => createProcessOnly(host, limits, found.tools);
+    if ('missing' in found) return `there is no ${found.missing}, which the level basic requires (package util-linux)`;
+    return (host, limits) => createProcessSandbox(host, limits, found.tools);
   },
-  bubblewrap(_wish, system) {
-    const found = onLinux('bubblewrap', system) ?? findTools(['bwrap', 'prlimit'] as const, system.env.PATH);
+  bubblewrap(_options, system) {
+    const found = checkLinux('bubblewrap', system) ?? findTools(['bwrap', 'prlimit'] as const, system.env.PATH);
     if (typeof found === 'string') return found;
     if ('missing' in found) return `there is no ${found.missing} (package bubblewrap)`;
-    return (host, limits) => createBubblewrap(host, limits, found.tools, librariesOf);
+    return (host, limits) => createBubblewrapSandbox(host, limits, found.tools, findLibraries);
   },
-  namespaces(_wish, system) {
-    const found = onLinux('namespaces', system) ?? findTools(NAMESPACE_TOOLS, system.env.PATH);
+  namespaces(_options, system) {
+    const found = checkLinux('namespaces', system) ?? findTools(NAMESPACE_TOOLS, system.env.PATH);
     if (typeof found === 'string') return found;
     if ('missing' in found) return `there is no ${found.missing} (package util-linux)`;
     const { isRoot } = system;
-    return (host, limits) => createNamespaces(host, limits, found.tools, { libraries: librariesOf(host.node), isRoot });
+    return (host, limits) =>
+      createNamespaceSandbox(host, limits, found.tools, { libraries: findLibraries(host.node), isRoot });
   },
-  docker: (wish, system) => containerEngine('docker', wish, system),
-  podman: (wish, system) => containerEngine('podman', wish, system),
+  docker: (options, system) => createContainerEngineFactory('docker', options, system),
+  podman: (options, system) => createContainerEngineFactory('podman', options, system),
 };
 
-const onLinux = (what: string, system: System): string | undefined =>
-  system.platform === 'linux' ? undefined : `${what} needs Linux; a container engine can be named as driver`;
+const checkLinux = (feature: string, system: System): string | undefined =>
+  system.platform === 'linux'
+    ? undefined
+    : `${feature} requires Linux; on other systems, configure a container engine as driver`;
 
-function containerEngine(name: 'docker' | 'podman', { image }: SandboxWish, { env }: System): MakeSandbox | string {
+function createContainerEngineFactory(
+  name: 'docker' | 'podman',
+  { image }: SandboxOptions,
+  { env }: System,
+): SandboxFactory | string {
   const command = findTool(name, env.PATH);
   if (command === undefined) return `there is no ${name}`;
-  const own = Object.fromEntries(
+  const engineEnvironment = Object.fromEntries(
     ENGINE_VARIABLES.flatMap((variable) => {
       const value = env[variable];
       return value === undefined ? [] : [[variable, value]];
     }),
   );
-  return (host, limits) => createContainerEngine(host, limits, { name, command, image, env: own });
+  return (host, limits) => createContainerSandbox(host, limits, { name, command, image, env: engineEnvironment });
 }

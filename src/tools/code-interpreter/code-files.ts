@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 
-/** Ours: characters of a name that a program gave. Beyond: cut, in front of its ending. */
-const NAME_CHARACTERS_MAX = 120;
+/** Chosen: maximum characters of a file name. Longer names are truncated before the extension. */
+const NAME_CHARS_MAX = 120;
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
@@ -22,19 +22,20 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.zip': 'application/zip',
 };
 
-/** By its name: a program that lies about it lies to whoever opens it, so they are told `nosniff` elsewhere. */
-export const mediaTypeOf = (name: string): string =>
+/** Guesses the media type by the name. A program may use a wrong extension, so downloads are sent with `nosniff`. */
+export const getMediaType = (name: string): string =>
   MEDIA_TYPES[extname(name).toLowerCase()] ?? 'application/octet-stream';
 
-/** A name without folders and without what cannot be shown, that none of `taken` has. */
-export function fileName(wished: string, taken: ReadonlySet<string>): string {
-  const last = wished.split(/[/\\]/).at(-1) ?? '';
-  const shown = last.replaceAll(/[\p{C}:*?"<>|]/gu, '_').replace(/^\.+/, '');
-  const ending = extname(shown).slice(0, 16);
+/** Returns a name without folders and unprintable characters that is not in `taken`. */
+export function createUniqueFileName(requestedName: string, taken: ReadonlySet<string>): string {
+  const baseName = requestedName.split(/[/\\]/).at(-1) ?? '';
+  const cleanName = baseName.replaceAll(/[\p{C}:*?"<>|]/gu, '_').replace(/^\.+/, '');
+  const extension = extname(cleanName).slice(0, 16);
   const stem =
-    shown.slice(0, shown.length - extname(shown).length).slice(0, NAME_CHARACTERS_MAX - ending.length) || 'file';
-  // A character of two units may have been cut in half.
-  let name = `${stem}${ending}`.toWellFormed();
-  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}${ending}`.toWellFormed();
+    cleanName.slice(0, cleanName.length - extname(cleanName).length).slice(0, NAME_CHARS_MAX - extension.length) ||
+    'file';
+  // Truncation may have split a surrogate pair.
+  let name = `${stem}${extension}`.toWellFormed();
+  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}${extension}`.toWellFormed();
   return name;
 }

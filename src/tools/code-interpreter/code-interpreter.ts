@@ -6,89 +6,91 @@ import {
   CODE_FILES_MAX,
   CODE_OUTPUT_BYTES_MAX,
   CODE_START_MS_MAX,
-  CODE_TEXT_CHARACTERS_MAX,
-  CODE_TRIAL_PAUSES_MS,
+  CODE_TEXT_CHARS_MAX,
+  SANDBOX_CHECK_RETRY_MS,
 } from '../../core/limits.ts';
 import type { CodeInterpreter } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
-import type { Every } from '../../lib/every.ts';
-import { unlessAborted } from '../../lib/unless-aborted.ts';
+import type { StartInterval } from '../../lib/start-interval.ts';
+import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { chooseSandboxes } from './choose-sandboxes.ts';
-import type { Candidates, CodeDriver, CodeLevel } from './choose-sandboxes.ts';
-import { createContainers } from './containers.ts';
-import type { Containers } from './containers.ts';
-import { findInputs } from './input-files.ts';
+import type { SandboxCandidates, CodeDriver, CodeLevel } from './choose-sandboxes.ts';
+import { createContainerPool } from './container-pool.ts';
+import type { ContainerPool } from './container-pool.ts';
+import { prepareInputFiles } from './input-files.ts';
 import { prepareSandbox } from './prepare-sandbox.ts';
-import { createProof } from './proof.ts';
-import type { Proof, Tried } from './proof.ts';
+import { createSandboxCheck } from './sandbox-check.ts';
+import type { SandboxCheck, SandboxCheckResult } from './sandbox-check.ts';
 
 export interface CodeInterpreterOptions {
   readonly level: CodeLevel;
   readonly driver: CodeDriver;
-  /** Of a container engine, where one is the driver. */
+  /** Image for a container engine, if one is the driver. */
   readonly image: string;
-  /** MiB of Python's memory in one container. */
+  /** MiB of memory for Python in one container. */
   readonly memoryMb: number;
-  /** Of one program, by the clock. */
+  /** Wall-clock limit of one program. */
   readonly seconds: number;
   readonly containersMax: number;
-  /** Processes that are kept ready for new containers; default: one, where the machine has 4 GiB and more. */
+  /** Number of processes kept ready for new containers. Default: 1 on a machine with at least 4 GiB of memory. */
   readonly warm?: number | undefined;
-  /** Wheels for Pyodide that programs may import from. */
+  /** Folder of Pyodide wheels that programs may import. */
   readonly wheelsFolder?: string | undefined;
-  /** Ours, made where it is not there: an image of the interpreter. Nobody else may get into it. */
+  /** Folder for the snapshot of the interpreter, created if missing. Must not be accessible to other users. */
   readonly folder: string;
   readonly log: Log;
   readonly clock?: Clock;
-  readonly every?: Every;
-  /** What could contain programs here; default: what this machine has. */
-  readonly candidates?: Candidates;
+  readonly startInterval?: StartInterval;
+  /** Sandboxes to try. Default: those of this machine. */
+  readonly candidates?: SandboxCandidates;
 }
 
 export interface CodeInterpreterStatus {
-  /** What the configuration asks for. */
-  readonly asked: CodeLevel;
-  /** What holds. `unproven`: nobody has needed it yet; `off` with the reason where it does not hold. */
-  readonly inForce: CodeLevel | 'unproven';
-  /** What programs are kept in. */
+  /** Level of the configuration. */
+  readonly configuredLevel: CodeLevel;
+  /** Verified level. `unproven`: not verified yet; `off`: disabled or not verifiable, with a reason. */
+  readonly effectiveLevel: CodeLevel | 'unproven';
+  /** Name of the sandbox. */
   readonly sandbox?: string;
-  /** Processes that wait for the next container. */
-  readonly inReserve: number;
+  /** Number of ready processes that wait for a container. */
+  readonly warmProcesses: number;
   readonly reason?: string;
 }
 
 export interface RunningCodeInterpreter extends CodeInterpreter {
   /**
-   * Attacks the sandbox: some seconds. Whoever opens a container waits for it. What took too long is tried again, as
-   * CODE_TRIAL_PAUSES_MS says.
+   * Verifies the sandbox by attacking it, which takes some seconds; `open` waits for it. An attempt that takes too long
+   * is repeated after the pauses of SANDBOX_CHECK_RETRY_MS.
    */
-  prepare(): Promise<CodeInterpreterStatus>;
+  verify(): Promise<CodeInterpreterStatus>;
   status(): CodeInterpreterStatus;
   /** Ends all programs. */
   close(): Promise<void>;
 }
 
-/** Below it, in bytes, nothing is kept ready: one process in reserve takes 250 MB. */
+/** Memory in bytes below which no process is kept ready: one takes 250 MB. */
 const WARM_MEMORY_BYTES = 4 * 2 ** 30;
 
-const OFF_REASON = 'the configuration says codeInterpreter.level: off';
+const OFF_REASON = 'the configuration sets codeInterpreter.level: off';
 
 /**
- * Runs programs in Python, each conversation's in a process of its own. Nothing is started before `prepare` or the first `open`;
- * where the sandbox does not hold what it is attacked with, no program runs at all.
+ * Runs Python programs, each conversation's in a process of its own. Starts nothing before the first `verify` or
+ * `open`; no program runs if the sandbox does not withstand the attacks.
  */
 export function createCodeInterpreter(options: CodeInterpreterOptions): RunningCodeInterpreter {
   const { level, memoryMb, log, clock = systemClock } = options;
   const warm = options.warm ?? (totalmem() >= WARM_MEMORY_BYTES ? 1 : 0);
-  let status: Omit<CodeInterpreterStatus, 'inReserve'> =
-    level === 'off' ? { asked: level, inForce: 'off', reason: OFF_REASON } : { asked: level, inForce: 'unproven' };
-  let containers: Containers | undefined;
+  let status: Omit<CodeInterpreterStatus, 'warmProcesses'> =
+    level === 'off'
+      ? { configuredLevel: level, effectiveLevel: 'off', reason: OFF_REASON }
+      : { configuredLevel: level, effectiveLevel: 'unproven' };
+  let containerPool: ContainerPool | undefined;
   const closing = new AbortController();
 
-  const prepare = async (): Promise<Tried<Containers>> => {
-    if (level === 'off') return { isLate: false };
+  const attemptPreparation = async (): Promise<SandboxCheckResult<ContainerPool>> => {
+    if (level === 'off') return { isTimeout: false };
     const candidates = options.candidates ?? chooseSandboxes({ ...options, level });
     const prepared = await prepareSandbox(candidates, {
       ...options,
@@ -97,78 +99,87 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       limits: {
         memoryBytes: memoryMb * 2 ** 20,
         outputBytesMax: CODE_OUTPUT_BYTES_MAX,
-        textCharactersMax: CODE_TEXT_CHARACTERS_MAX,
+        textCharactersMax: CODE_TEXT_CHARS_MAX,
         filesMax: CODE_FILES_MAX,
         filesBytesMax: CODE_FILES_BYTES_MAX,
       },
     });
     const { sandbox, start, reasons } = prepared;
-    const reason = withoutPaths(reasons.join('; '));
+    const reason = redactPaths(reasons.join('; '));
     if (!sandbox) {
-      status = { asked: level, inForce: 'off', reason: `programs cannot be contained at level ${level}: ${reason}` };
-      const { isLate } = prepared;
-      log.warn('the code interpreter stays off', { level, reason: reasons.join('; '), isTriedAgain: isLate });
-      return { isLate };
+      status = {
+        configuredLevel: level,
+        effectiveLevel: 'off',
+        reason: `programs cannot be contained at level ${level}: ${reason}`,
+      };
+      const { isTimeout } = prepared;
+      log.warn('code interpreter disabled', { level, reason: reasons.join('; '), willRetry: isTimeout });
+      return { isTimeout };
     }
-    status = { asked: level, inForce: sandbox.level, sandbox: sandbox.name, ...(reason !== '' && { reason }) };
-    log.info('the code interpreter holds', { level, sandbox: sandbox.name });
-    if (closing.signal.aborted) return { isLate: false };
+    status = {
+      configuredLevel: level,
+      effectiveLevel: sandbox.level,
+      sandbox: sandbox.name,
+      ...(reason !== '' && { reason }),
+    };
+    log.info('sandbox verification passed', { level, sandbox: sandbox.name });
+    if (closing.signal.aborted) return { isTimeout: false };
     const { containersMax } = options;
-    containers = createContainers({ start, containersMax, warm, idleMs: CODE_CONTAINER_IDLE_MS, clock, log });
-    return { held: containers };
+    containerPool = createContainerPool({ start, containersMax, warm, idleMs: CODE_CONTAINER_IDLE_MS, clock, log });
+    return { value: containerPool };
   };
-  const proof = createProof({
+  const check = createSandboxCheck({
     attempt: () =>
-      prepare().catch((error: unknown) => {
-        const reason = withoutPaths(error instanceof Error ? error.message : String(error));
-        status = { asked: level, inForce: 'off', reason };
-        log.error('the code interpreter stays off', { level, error });
-        return { isLate: false };
+      attemptPreparation().catch((error: unknown) => {
+        const reason = redactPaths(error instanceof Error ? error.message : String(error));
+        status = { configuredLevel: level, effectiveLevel: 'off', reason };
+        log.error('code interpreter disabled', { level, error });
+        return { isTimeout: false };
       }),
-    pausesMs: CODE_TRIAL_PAUSES_MS,
+    pausesMs: SANDBOX_CHECK_RETRY_MS,
     clock,
-    every: options.every,
+    startInterval: options.startInterval,
   });
 
-  const tell = (): CodeInterpreterStatus => ({
+  const getStatus = (): CodeInterpreterStatus => ({
     ...status,
-    ...(status.inForce === 'off' && { reason: `${status.reason}${nextTrial(proof)}` }),
-    inReserve: containers?.inReserve() ?? 0,
+    ...(status.effectiveLevel === 'off' && { reason: `${status.reason}${describeNextAttempt(check)}` }),
+    warmProcesses: containerPool?.countWarm() ?? 0,
   });
   return {
-    async prepare() {
-      await proof.get();
-      return tell();
+    async verify() {
+      await check.get();
+      return getStatus();
     },
-    status: tell,
+    status: getStatus,
     async open({ workspace, containerId, files }, signal) {
       signal.throwIfAborted();
-      const open = await unlessAborted(proof.get(), signal);
-      if (!open || closing.signal.aborted) {
+      const pool = await raceWithAbort(check.get(), signal);
+      if (!pool || closing.signal.aborted) {
         throw new ServiceError(
           'unsupported',
-          `The code interpreter is off: ${tell().reason ?? 'the service is closing'}.`,
+          `The code interpreter is off: ${getStatus().reason ?? 'the service is closing'}.`,
         );
       }
-      const inputs = await findInputs(files, signal);
-      return open.open({ workspace, containerId, inputs }, signal);
+      const inputs = await prepareInputFiles(files, signal);
+      return pool.open({ workspace, containerId, inputs }, signal);
     },
     async close() {
       closing.abort(new Error('the service is closing'));
-      await proof.close();
-      await containers?.close();
+      await check.close();
+      await containerPool?.close();
     },
   };
 }
 
-function nextTrial(proof: Pick<Proof<unknown>, 'nextInMs' | 'waitsForCaller'>): string {
-  const ms = proof.nextInMs();
+function describeNextAttempt(proof: Pick<SandboxCheck<unknown>, 'getNextAttemptMs' | 'waitsForCaller'>): string {
+  const ms = proof.getNextAttemptMs();
   if (ms === undefined) return '';
   const seconds = Math.ceil(ms / 1_000);
   if (proof.waitsForCaller())
-    return `; it is tried again when a program is asked for${seconds > 0 ? ` in ${seconds} s or later` : ''}`;
-  return seconds > 0 ? `; it is tried again in ${seconds} s` : '; it is being tried again';
+    return `; it is retried when a program is requested${seconds > 0 ? ` in ${seconds} s or later` : ''}`;
+  return seconds > 0 ? `; it is retried in ${seconds} s` : '; a retry is in progress';
 }
 
-/** Callers are told the reason, and nothing of where things lie on this machine. */
-const withoutPaths = (reason: string): string => reason.replaceAll(/(?<!\w)(?:\/[^\s:'"/]+){2,}/g, '…');
+/** Removes paths of this machine, because callers receive the reason. */
+const redactPaths = (reason: string): string => reason.replaceAll(/(?<!\w)(?:\/[^\s:'"/]+){2,}/g, '…');

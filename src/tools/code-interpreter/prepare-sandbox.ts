@@ -5,83 +5,86 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CODE_CPU_PROGRAMS } from '../../core/limits.ts';
+import { CODE_CPU_FULL_RUNS } from '../../core/limits.ts';
 import type { CodeOutput } from '../../core/server-tools.ts';
 import { attackSandbox } from './attack-sandbox.ts';
 import type { ProgramLimits } from './child/messages.ts';
-import type { Candidates, MakeSandbox } from './choose-sandboxes.ts';
-import { OutOfTime } from './out-of-time.ts';
+import type { SandboxCandidates, SandboxFactory } from './choose-sandboxes.ts';
+import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
 import { startProgramProcess } from './program-process.ts';
 import type { ProgramProcess } from './program-process.ts';
-import { pythonAttacks } from './python-attack.ts';
-import type { HostPlaces, Sandbox } from './sandboxes/sandbox.ts';
-import { openSnapshot } from './snapshot.ts';
+import { createPythonAttacks } from './python-attacks.ts';
+import type { HostPaths, Sandbox } from './sandboxes/sandbox.ts';
+import { ensureSnapshot } from './snapshot.ts';
 
-export interface PrepareOptions {
-  /** Ours, made where it is not there: an image of the interpreter. */
+export interface PrepareSandboxOptions {
+  /** Folder for the snapshot of the interpreter, created if missing. */
   readonly folder: string;
-  /** Wheels that programs may import from. */
+  /** Folder of Pyodide wheels that programs may import. */
   readonly wheelsFolder?: string | undefined;
   readonly memoryMb: number;
-  /** Of one program. */
+  /** Wall-clock limit of one program. */
   readonly seconds: number;
   readonly startMsMax: number;
   readonly limits: ProgramLimits;
-  /** Ends the attacks; the sandbox holds nothing then. */
+  /** Aborts the attacks, which then fail. */
   readonly signal: AbortSignal;
 }
 
-export type Prepared =
+export type PreparedSandbox =
   | { readonly sandbox: Sandbox; readonly start: () => ProgramProcess; readonly reasons: readonly string[] }
   | {
       readonly sandbox?: never;
       readonly start?: never;
       readonly reasons: readonly string[];
-      /** Of some it could not be told in time whether they do. */
-      readonly isLate: boolean;
+      /** True if the verification of some sandbox timed out. */
+      readonly isTimeout: boolean;
     };
 
-/** Here programs have less, so that taking too much of it takes no time. */
-const ATTACKED_MEMORY_MB = 64;
+/** Memory limit during the attacks: low, so that exhausting it is quick. */
+const ATTACK_MEMORY_MB = 64;
 
 /**
- * Finds the first sandbox that holds: it is attacked by a process that has all of the runtime, then by a program.
- * @returns without a sandbox where none does; `reasons` says why of each that does not.
+ * Returns the first sandbox that withstands the attacks of a process with the whole runtime and of a Python program.
+ * @returns no sandbox if none does; `reasons` contains the reason of each failed one.
  */
-export async function prepareSandbox({ sandboxes, reasons }: Candidates, options: PrepareOptions): Promise<Prepared> {
-  const failed = [...reasons];
-  if (sandboxes.length === 0) return { reasons: failed, isLate: false };
-  let isLate = false;
+export async function prepareSandbox(
+  { sandboxes, reasons }: SandboxCandidates,
+  options: PrepareSandboxOptions,
+): Promise<PreparedSandbox> {
+  const failures = [...reasons];
+  if (sandboxes.length === 0) return { reasons: failures, isTimeout: false };
+  let isTimeout = false;
   const { folder, wheelsFolder, memoryMb, seconds } = options;
   const emptyFolder = join(folder, 'root');
   await mkdir(emptyFolder, { recursive: true, mode: 0o755 });
-  const host: HostPlaces = { ...ownPlaces(), emptyFolder: realpathSync(emptyFolder) };
+  const host: HostPaths = { ...findHostPaths(), emptyFolder: realpathSync(emptyFolder) };
   const wheels = wheelsFolder === undefined ? undefined : realpathSync(wheelsFolder);
   const wheelNames =
     wheels === undefined ? [] : (await readdir(wheels)).filter((name) => name.endsWith('.whl')).toSorted();
-  const cpuSeconds = seconds * CODE_CPU_PROGRAMS;
+  const cpuSeconds = seconds * CODE_CPU_FULL_RUNS;
   for (const make of sandboxes) {
     options.signal.throwIfAborted();
-    const attacked = make(host, { memoryMb: ATTACKED_MEMORY_MB, cpuSeconds });
+    const candidate = make(host, { memoryMb: ATTACK_MEMORY_MB, cpuSeconds });
     try {
-      const broke = await attackSandbox(attacked, { memoryMb: ATTACKED_MEMORY_MB, signal: options.signal });
-      if (broke !== undefined) throw new Error(broke);
-      const sandbox = await withFiles(make, host, { ...options, wheels, cpuSeconds });
+      const breach = await attackSandbox(candidate, { memoryMb: ATTACK_MEMORY_MB, signal: options.signal });
+      if (breach !== undefined) throw new Error(breach);
+      const sandbox = await createSandboxWithFiles(make, host, { ...options, wheels, cpuSeconds });
       const start = (): ProgramProcess =>
         startProgramProcess(sandbox, { ...options, msMax: seconds * 1_000, wheelNames });
-      await attackByProgram(start(), memoryMb, options.signal);
-      return { sandbox, start, reasons: failed };
+      await attackWithPython(start(), memoryMb, options.signal);
+      return { sandbox, start, reasons: failures };
     } catch (error) {
-      isLate ||= error instanceof OutOfTime;
-      failed.push(`${attacked.name}: ${error instanceof Error ? error.message : String(error)}`);
+      isTimeout ||= error instanceof SandboxTimeoutError;
+      failures.push(`${candidate.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  return { reasons: failed, isLate };
+  return { reasons: failures, isTimeout };
 }
 
-async function withFiles(
-  make: MakeSandbox,
-  host: HostPlaces,
+async function createSandboxWithFiles(
+  make: SandboxFactory,
+  host: HostPaths,
   {
     folder,
     wheels,
@@ -89,11 +92,11 @@ async function withFiles(
     cpuSeconds,
     limits,
     signal,
-  }: PrepareOptions & { readonly wheels: string | undefined; readonly cpuSeconds: number },
+  }: PrepareSandboxOptions & { readonly wheels: string | undefined; readonly cpuSeconds: number },
 ): Promise<Sandbox> {
   const bounds = { memoryMb, cpuSeconds };
-  const pyodideVersion = versionOf(host.pyodideFolder);
-  const snapshotFile = await openSnapshot({ folder, pyodideVersion, sandbox: make(host, bounds), limits, signal });
+  const pyodideVersion = readVersion(host.pyodideFolder);
+  const snapshotFile = await ensureSnapshot({ folder, pyodideVersion, sandbox: make(host, bounds), limits, signal });
   const places = {
     ...host,
     snapshotFile: realpathSync(snapshotFile),
@@ -102,7 +105,7 @@ async function withFiles(
   return make(places, bounds);
 }
 
-async function attackByProgram(process: ProgramProcess, memoryMb: number, signal: AbortSignal): Promise<void> {
+async function attackWithPython(process: ProgramProcess, memoryMb: number, signal: AbortSignal): Promise<void> {
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -111,11 +114,11 @@ async function attackByProgram(process: ProgramProcess, memoryMb: number, signal
     signal.addEventListener('abort', process.kill, { once: true });
     if (signal.aborted) process.kill();
     await process.ready;
-    const { waysOut, memory } = pythonAttacks({ port, memoryMb });
-    // Memory on its own: what it ends could not tell of the others any more.
-    checkHeld(await process.run({ code: waysOut, files: [] }, signal));
+    const { escapes, memory } = createPythonAttacks({ port, memoryMb });
+    // The memory attack runs alone: it may end the process, and the results of other attacks would be lost.
+    assertContained(await process.run({ code: escapes, files: [] }, signal));
     const took = await process.run({ code: memory, files: [] }, signal);
-    if (took.error?.type !== 'memory') checkHeld(took);
+    if (took.error?.type !== 'memory') assertContained(took);
   } finally {
     signal.removeEventListener('abort', process.kill);
     process.kill();
@@ -123,26 +126,27 @@ async function attackByProgram(process: ProgramProcess, memoryMb: number, signal
   }
 }
 
-/** @throws Error where the program got out; OutOfTime where it cannot be told. */
-function checkHeld({ value, error }: CodeOutput): void {
-  if (error?.type === 'time') throw new OutOfTime(`a program that attacks it took too long: ${error.message}`);
+/** @throws Error if an attack succeeded; SandboxTimeoutError if the program took too long for a result. */
+function assertContained({ value, error }: CodeOutput): void {
+  if (error?.type === 'time') throw new SandboxTimeoutError(`the attacking program took too long: ${error.message}`);
   if (value !== '[]')
-    throw new Error(`it does not contain a program, which has ${value ?? error?.message ?? 'said nothing'}`);
+    throw new Error(`it does not contain a program, which reached ${value ?? error?.message ?? 'no result'}`);
 }
 
-function ownPlaces(): Omit<HostPlaces, 'emptyFolder'> {
-  const own = (path: string): string => realpathSync(fileURLToPath(new URL(path, import.meta.url)));
+function findHostPaths(): Omit<HostPaths, 'emptyFolder'> {
+  const resolvePath = (path: string): string => realpathSync(fileURLToPath(new URL(path, import.meta.url)));
   const require = createRequire(import.meta.url);
   return {
     node: realpathSync(process.execPath),
-    childFolder: own('./child'),
-    packageFile: own('../../../package.json'),
+    childFolder: resolvePath('./child'),
+    packageFile: resolvePath('../../../package.json'),
     pyodideFolder: dirname(realpathSync(require.resolve('pyodide/package.json'))),
   };
 }
 
-function versionOf(pyodideFolder: string): string {
-  const told: unknown = JSON.parse(readFileSync(join(pyodideFolder, 'package.json'), 'utf8'));
-  const version = typeof told === 'object' && told !== null && 'version' in told ? told.version : undefined;
+function readVersion(pyodideFolder: string): string {
+  const manifest: unknown = JSON.parse(readFileSync(join(pyodideFolder, 'package.json'), 'utf8'));
+  const version =
+    typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : undefined;
   return typeof version === 'string' ? version : 'unknown';
 }

@@ -1,127 +1,127 @@
 import { randomBytes } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import type { CodeError, CodeFile, CodeOutput } from '../../core/server-tools.ts';
-import type { InputFile, ProgramLimits, Report } from './child/messages.ts';
-import { fileName, mediaTypeOf } from './code-files.ts';
-import { OutOfTime } from './out-of-time.ts';
-import { startSandboxed } from './sandboxed-process.ts';
-import type { ProcessEnd } from './sandboxed-process.ts';
+import type { InputFile, ProgramLimits, InterpreterReport } from './child/messages.ts';
+import { createUniqueFileName, getMediaType } from './code-files.ts';
+import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
+import { startSandboxedProcess } from './sandboxed-process.ts';
+import type { ProcessTermination } from './sandboxed-process.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
 
-/** A process in which programs run one after the other, with the variables and files of those before. */
+/** A process that runs programs one after the other. Variables and files stay from one to the next. */
 export interface ProgramProcess {
-  /** @throws Error with the reason, where it never got ready; OutOfTime where it took too long. */
+  /** Resolves when programs can run. @throws Error with the reason; SandboxTimeoutError if the start took too long. */
   readonly ready: Promise<void>;
-  /** It runs nothing any more. */
-  readonly ended: Promise<unknown>;
+  /** Resolves when the process has ended. */
+  readonly termination: Promise<unknown>;
   /**
-   * One at a time. Resolves also where the program failed; where a limit ended it, the process is gone.
-   * @throws the signal's reason, and the process is gone.
+   * Runs one program at a time. Resolves also for a failed program; if it exceeded a limit, the process is killed.
+   * @throws the signal's reason, after killing the process.
    */
-  run(program: Program, signal: AbortSignal): Promise<CodeOutput>;
+  run(program: PythonProgram, signal: AbortSignal): Promise<CodeOutput>;
   kill(): void;
 }
 
-export interface Program {
+export interface PythonProgram {
   readonly code: string;
   readonly files: readonly InputFile[];
 }
 
 export interface ProgramProcessOptions {
   readonly limits: ProgramLimits;
-  /** Of one program, by the clock. */
+  /** Wall-clock limit of one program. */
   readonly msMax: number;
   readonly startMsMax: number;
   readonly wheelNames: readonly string[];
 }
 
-/** Of what is said around a file or a text. */
-const REPORT_BYTES = 64 * 1024;
+/** Allowance for the JSON around a file or a text. */
+const REPORT_OVERHEAD_BYTES = 64 * 1024;
 
 export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOptions): ProgramProcess {
   const { limits, msMax } = options;
   const { filesBytesMax, textCharactersMax } = limits;
-  // In base64, and a text with every character escaped.
-  const lineBytesMax = Math.ceil((filesBytesMax * 4) / 3) + textCharactersMax * 12 + REPORT_BYTES;
-  const launch = sandbox.launch({ name: 'main', isSealed: true });
-  const child = startSandboxed(launch, { lineBytesMax });
-  const { childFolder: _, ...places } = launch.places;
-  let nonce = newNonce();
+  // Upper bound of a line: base64, and a text with every character escaped.
+  const lineBytesMax = Math.ceil((filesBytesMax * 4) / 3) + textCharactersMax * 12 + REPORT_OVERHEAD_BYTES;
+  const launch = sandbox.launch({ name: 'main', usesPermissions: true });
+  const child = startSandboxedProcess(launch, { lineBytesMax });
+  const { childFolder: _, ...places } = launch.paths;
+  let nonce = createNonce();
 
   const ready = new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => child.kill('time'), options.startMsMax);
-    void child.ended.then((end) => {
+    void child.termination.then((end) => {
       clearTimeout(timer);
-      const reason = `the interpreter did not get ready: ${describeEnd(end)}`;
-      reject(end.killed === 'time' ? new OutOfTime(reason) : new Error(reason));
+      const reason = `the interpreter did not start: ${describeTermination(end)}`;
+      reject(end.killReason === 'time' ? new SandboxTimeoutError(reason) : new Error(reason));
     });
-    child.hear((report) => {
+    child.setListener((report) => {
       clearTimeout(timer);
       if (report.type === 'ready' && report.nonce === nonce) return resolve();
-      reject(new Error(`the interpreter did not get ready: ${report.type === 'broken' ? report.reason : report.type}`));
+      reject(new Error(`the interpreter did not start: ${report.type === 'broken' ? report.reason : report.type}`));
       child.kill('output');
     });
   });
-  // Whoever waits for it hears of it; a process in reserve may have nobody.
+  // Prevents an unhandled rejection: nobody may be waiting for a process of the warm pool.
   ready.catch(() => undefined);
   const { wheelNames } = options;
-  child.say({ type: 'start', nonce, ...placesOfOrder(places), wheelNames, isForSnapshot: false, limits });
+  child.send({ type: 'start', nonce, ...toCommandPaths(places), wheelNames, makesSnapshot: false, limits });
 
-  const run = (program: Program, signal: AbortSignal): Promise<CodeOutput> =>
+  const run = (program: PythonProgram, signal: AbortSignal): Promise<CodeOutput> =>
     new Promise((resolve, reject) => {
-      nonce = newNonce();
-      const gathered = createOutput(limits);
-      let isOver = false;
+      nonce = createNonce();
+      const collector = createOutputCollector(limits);
+      let isSettled = false;
       const onAbort = (): void => child.kill('aborted');
       const timer = setTimeout(() => child.kill('time'), msMax);
-      const over = (): void => {
-        isOver = true;
+      const settle = (): void => {
+        isSettled = true;
         clearTimeout(timer);
         signal.removeEventListener('abort', onAbort);
       };
-      const hear = (report: Report): void => {
+      const onReport = (report: InterpreterReport): void => {
         if (report.type === 'broken') return child.kill('done');
-        // What was said for the program before, or by somebody who does not know what only we and the process do.
-        if (isOver || report.nonce !== nonce) return child.kill('output');
+        // A report on an earlier program, or one forged by a program, which does not know the nonce.
+        if (isSettled || report.nonce !== nonce) return child.kill('output');
         switch (report.type) {
-          case 'printed':
-            if (!gathered.print(report.stream, report.bytes)) child.kill('output');
+          case 'output':
+            if (!collector.print(report.stream, report.bytes)) child.kill('output');
             return;
           case 'file':
-            if (!gathered.file(report.name, report.bytes)) child.kill('output');
+            if (!collector.file(report.name, report.bytes)) child.kill('output');
             return;
           case 'done': {
-            over();
-            const { value, error, isCut } = report.outcome;
+            settle();
+            const { value, error, isTruncated } = report.outcome;
             const failure: CodeError | undefined =
               error === undefined ? undefined : { type: 'exception', message: error };
-            return resolve(gathered.end({ value, error: failure, isCut }));
+            return resolve(collector.end({ value, error: failure, isTruncated }));
           }
           case 'ready':
           case 'snapshot':
             return child.kill('output');
         }
       };
-      void child.ended.then((end) => {
-        if (isOver) return;
-        over();
-        if (end.killed === 'aborted') reject(signal.reason as Error);
-        else resolve(gathered.end({ error: errorOf(end, msMax), isCut: false }));
+      void child.termination.then((end) => {
+        if (isSettled) return;
+        settle();
+        if (end.killReason === 'aborted') reject(signal.reason as Error);
+        else resolve(collector.end({ error: terminationToError(end, msMax), isTruncated: false }));
       });
       if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
-      child.hear(hear);
-      child.say({ type: 'run', nonce, ...program });
+      child.setListener(onReport);
+      child.send({ type: 'run', nonce, ...program });
     });
 
-  return { ready, ended: child.ended, run, kill: () => child.kill('done') };
+  return { ready, termination: child.termination, run, kill: () => child.kill('done') };
 }
 
-function placesOfOrder({
+function toCommandPaths({
   pyodideFolder,
   snapshotFile,
   wheelsFolder,
-}: Omit<ReturnType<Sandbox['launch']>['places'], 'childFolder'>) {
+}: Omit<ReturnType<Sandbox['launch']>['paths'], 'childFolder'>) {
   return {
     pyodideFolder,
     ...(snapshotFile !== undefined && { snapshotFile }),
@@ -129,83 +129,83 @@ function placesOfOrder({
   };
 }
 
-/** What came of a program. The process keeps to the limits by itself: they hold also where it does not. */
-function createOutput({ outputBytesMax, textCharactersMax, filesMax, filesBytesMax }: ProgramLimits) {
+/** Collects the output of a program. Enforces the limits again, because a program may have compromised the process. */
+function createOutputCollector({ outputBytesMax, textCharactersMax, filesMax, filesBytesMax }: ProgramLimits) {
   const texts = { stdout: '', stderr: '' };
   const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
-  const left = { stdout: outputBytesMax, stderr: outputBytesMax, files: filesBytesMax };
+  const bytesLeft = { stdout: outputBytesMax, stderr: outputBytesMax, files: filesBytesMax };
   const files: CodeFile[] = [];
-  const cut = (text: string): string => text.slice(0, textCharactersMax);
+  const truncate = (text: string): string => text.slice(0, textCharactersMax);
   return {
-    /** @returns false where it is more than there may be, or nothing. */
+    /** @returns false if the output is empty or above the limit. */
     print(stream: 'stdout' | 'stderr', base64: string): boolean {
       const bytes = Buffer.from(base64, 'base64');
-      left[stream] -= bytes.length;
-      if (bytes.length === 0 || left[stream] < 0) return false;
+      bytesLeft[stream] -= bytes.length;
+      if (bytes.length === 0 || bytesLeft[stream] < 0) return false;
       texts[stream] += decoders[stream].write(bytes);
       return true;
     },
-    /** @returns false where it is more than there may be. */
+    /** @returns false if there are too many files or bytes. */
     file(name: string, base64: string): boolean {
       const bytes = Buffer.from(base64, 'base64');
-      left.files -= bytes.length;
-      if (files.length === filesMax || left.files < 0) return false;
-      const own = fileName(name, new Set(files.map((file) => file.name)));
-      files.push({ name: own, mediaType: mediaTypeOf(own), bytes });
+      bytesLeft.files -= bytes.length;
+      if (files.length === filesMax || bytesLeft.files < 0) return false;
+      const uniqueName = createUniqueFileName(name, new Set(files.map((file) => file.name)));
+      files.push({ name: uniqueName, mediaType: getMediaType(uniqueName), bytes });
       return true;
     },
     end({
       value,
       error,
-      isCut,
+      isTruncated,
     }: {
       value?: string | undefined;
       error?: CodeError | undefined;
-      isCut: boolean;
+      isTruncated: boolean;
     }): CodeOutput {
       const isLonger = [value, error?.message].some((text) => text !== undefined && text.length > textCharactersMax);
       return {
         stdout: texts.stdout + decoders.stdout.end(),
         stderr: texts.stderr + decoders.stderr.end(),
-        ...(value !== undefined && { value: cut(value) }),
-        ...(error !== undefined && { error: { ...error, message: cut(error.message) } }),
+        ...(value !== undefined && { value: truncate(value) }),
+        ...(error !== undefined && { error: { ...error, message: truncate(error.message) } }),
         files,
-        isCut: isCut || isLonger,
+        isTruncated: isTruncated || isLonger,
       };
     },
   };
 }
 
-/** What the runtime says, and what the system's limits lead to, where there is no memory left. */
+/** Messages of the runtime and the system when there is no memory left. */
 const OUT_OF_MEMORY = /out of memory|allocation failed|failed to (allocate|reserve)|cannot allocate|bad_alloc|ENOMEM/i;
 
-/** Exit codes of containers and shells for a process that was killed or ran out of its processor time. */
+/** Signals, and exit codes of containers and shells, of a process that was killed or used up its CPU time. */
 const KILLED_BY_SYSTEM = new Set(['SIGKILL', 'code 137']);
 const OUT_OF_CPU = new Set(['SIGXCPU', 'code 152']);
 
-function errorOf(end: ProcessEnd, msMax: number): CodeError {
-  if (end.killed === 'time') {
+function terminationToError(end: ProcessTermination, msMax: number): CodeError {
+  if (end.killReason === 'time') {
     return {
       type: 'time',
-      message: `The program took longer than ${msMax / 1000} s and was ended; its container is gone.`,
+      message: `The program took longer than ${msMax / 1000} s and was ended; its container is closed.`,
     };
   }
-  if (OUT_OF_CPU.has(end.by)) {
-    return { type: 'time', message: 'The container has used up its processor time; it is gone.' };
+  if (OUT_OF_CPU.has(end.cause)) {
+    return { type: 'time', message: 'The container has used up its CPU time and is closed.' };
   }
-  if (end.killed === 'output') {
+  if (end.killReason === 'output') {
     return {
       type: 'output',
-      message: 'The program said more than it may, or what only its interpreter may; its container is gone.',
+      message: 'The program sent too much output or forged messages of its interpreter; its container is closed.',
     };
   }
-  const isMemory = OUT_OF_MEMORY.test(end.said) || (end.killed === undefined && KILLED_BY_SYSTEM.has(end.by));
+  const isMemory = OUT_OF_MEMORY.test(end.stderr) || (end.killReason === undefined && KILLED_BY_SYSTEM.has(end.cause));
   return isMemory
-    ? { type: 'memory', message: 'The program used more memory than it may and was ended; its container is gone.' }
-    : { type: 'lost', message: 'The program ended its interpreter; its container is gone.' };
+    ? { type: 'memory', message: 'The program exceeded its memory limit and was ended; its container is closed.' }
+    : { type: 'lost', message: 'The program ended its interpreter; its container is closed.' };
 }
 
-const describeEnd = ({ killed, by, said }: ProcessEnd): string =>
-  [killed === 'time' ? 'it took too long' : by, said.trim()].filter((text) => text !== '').join(': ');
+const describeTermination = ({ killReason, cause, stderr }: ProcessTermination): string =>
+  [killReason === 'time' ? 'it took too long' : cause, stderr.trim()].filter((text) => text !== '').join(': ');
 
-const newNonce = (): string => randomBytes(12).toString('hex');
+const createNonce = (): string => randomBytes(12).toString('hex');

@@ -1,51 +1,54 @@
 import { spawn } from 'node:child_process';
-import type { Order, Report } from './child/messages.ts';
-import { readReport } from './read-report.ts';
-import type { Launch } from './sandboxes/sandbox.ts';
+import type { InterpreterCommand, InterpreterReport } from './child/messages.ts';
+import { parseReport } from './parse-report.ts';
+import type { SandboxLaunch } from './sandboxes/sandbox.ts';
 
-/** A process in a sandbox, and the lines between us and it. */
+/** A process in a sandbox, and the messages between the service and it. */
 export interface SandboxedProcess {
-  say(order: Order): void;
-  /** What it tells from now on; undefined for a line that is no report, and the process is killed. */
-  hear(listener: (report: Report) => void): void;
-  /** How it ended. Resolved in any case. */
-  readonly ended: Promise<ProcessEnd>;
-  /** It, and all that it started. */
+  send(order: InterpreterCommand): void;
+  /** Sets the listener for further reports. The process is killed if it sends an invalid line. */
+  setListener(listener: (report: InterpreterReport) => void): void;
+  /** Resolves when the process has ended. Never rejects. */
+  readonly termination: Promise<ProcessTermination>;
+  /** Kills the process and all that it started. */
   kill(why: KillReason): void;
 }
 
-/** `output`: it said more than it may, or what is not said here. */
+/** `output`: the process sent too much or an invalid message. */
 export type KillReason = 'done' | 'time' | 'output' | 'aborted';
 
-export interface ProcessEnd {
-  readonly killed?: KillReason;
-  /** Its exit code, or the signal that ended it. */
-  readonly by: string;
-  /** The last of its standard error: for the log, as it may have been written by a program. */
-  readonly said: string;
+export interface ProcessTermination {
+  readonly killReason?: KillReason;
+  /** Exit code, signal or error message. */
+  readonly cause: string;
+  /** End of its standard error output; for the log, because a program may have written it. */
+  readonly stderr: string;
 }
 
-export interface StartOptions {
-  /** Of one line. A longer one is not waited for. */
+export interface SandboxedProcessOptions {
+  /** Maximum length of one line. A longer one kills the process. */
   readonly lineBytesMax: number;
 }
 
-const SAID_CHARS_MAX = 4_000;
+const STDERR_CHARS_MAX = 4_000;
 
-export function startSandboxed(launch: Launch, { lineBytesMax }: StartOptions): SandboxedProcess {
-  // A group of its own: it is killed as one, and no key that a person presses at our terminal reaches it.
+export function startSandboxedProcess(
+  launch: SandboxLaunch,
+  { lineBytesMax }: SandboxedProcessOptions,
+): SandboxedProcess {
+  // In a process group of its own, so that it is killed as one and gets no signals of the service's terminal.
   const child = spawn(launch.command, launch.args, { env: { ...launch.env }, cwd: '/', detached: true });
-  let killed: KillReason | undefined;
-  let said = '';
-  let listener: (report: Report) => void = () => undefined;
+  let killReason: KillReason | undefined;
+  let stderr = '';
+  let listener: (report: InterpreterReport) => void = () => undefined;
   let pieces: Buffer[] = [];
   let lineBytes = 0;
 
   const kill = (why: KillReason): void => {
-    if (killed !== undefined || child.exitCode !== null || child.signalCode !== null) return;
-    killed = why;
-    if (launch.end) {
-      const { command, args } = launch.end;
+    if (killReason !== undefined || child.exitCode !== null || child.signalCode !== null) return;
+    killReason = why;
+    if (launch.killCommand) {
+      const { command, args } = launch.killCommand;
       spawn(command, args, { env: { ...launch.env }, stdio: 'ignore' }).on('error', () => undefined);
     }
     if (child.pid === undefined) return;
@@ -57,8 +60,8 @@ export function startSandboxed(launch: Launch, { lineBytesMax }: StartOptions): 
   };
 
   const onLine = (line: string): void => {
-    if (killed !== undefined) return;
-    const report = readReport(line);
+    if (killReason !== undefined) return;
+    const report = parseReport(line);
     if (report) listener(report);
     else kill('output');
   };
@@ -76,22 +79,22 @@ export function startSandboxed(launch: Launch, { lineBytesMax }: StartOptions): 
     if (lineBytes > lineBytesMax) {
       pieces = [];
       kill('output');
-    } else if (killed === undefined) pieces.push(rest);
+    } else if (killReason === undefined) pieces.push(rest);
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-SAID_CHARS_MAX)));
-  // It may end while something is said to it; why is told by its end.
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-STDERR_CHARS_MAX)));
+  // The process may end during a write; its termination reports the reason.
   child.stdin.on('error', () => undefined);
-  const ended = new Promise<ProcessEnd>((resolve) => {
-    const end = (by: string): void => resolve({ ...(killed !== undefined && { killed }), by, said });
+  const ended = new Promise<ProcessTermination>((resolve) => {
+    const end = (cause: string): void => resolve({ ...(killReason !== undefined && { killReason }), cause, stderr });
     child.once('error', (error) => end(error.message));
     child.once('close', (code, signal) => end(signal ?? `code ${code}`));
   });
   return {
-    say: (order) => void child.stdin.write(`${JSON.stringify(order)}\n`),
-    hear(next) {
+    send: (command) => void child.stdin.write(`${JSON.stringify(command)}\n`),
+    setListener(next) {
       listener = next;
     },
-    ended,
+    termination: ended,
     kill,
   };
 }

@@ -1,31 +1,31 @@
-/** Byte order marks, each with what it says. */
-const MARKS: readonly (readonly [mark: readonly number[], charset: string])[] = [
+/** Byte order marks with their encodings. */
+const BYTE_ORDER_MARKS: readonly (readonly [mark: readonly number[], charset: string])[] = [
   [[0xef, 0xbb, 0xbf], 'utf-8'],
   [[0xff, 0xfe], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
 ];
 
-/** Tried one after another where nothing says what a page is written in; the last takes whatever it is given. */
-const GUESSES = ['utf-8', 'gb18030', 'windows-1252'] as const;
+/** Encodings tried in turn when nothing declares one; the last accepts any bytes. */
+const FALLBACK_CHARSETS = ['utf-8', 'gb18030', 'windows-1252'] as const;
 
-/** Ours: bytes at whose beginning a page may say what it is written in; browsers look at 1024. */
+/** Chosen: leading bytes that may declare an encoding; browsers search 1024. */
 const HEAD_BYTES = 4_096;
 
-const IN_META = /<meta\s[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i;
-const IN_XML = /^<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/;
-const IN_HEADER = /;\s*charset\s*=\s*["']?\s*([\w.:-]{1,40})/i;
+const META_CHARSET = /<meta\s[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i;
+const XML_ENCODING = /^<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([\w.:-]{1,40})["']/;
+const HEADER_CHARSET = /;\s*charset\s*=\s*["']?\s*([\w.:-]{1,40})/i;
 
-/** The text of a page: by its byte order mark, else by its server's word, else by its own, else by what the bytes may be. */
+/** Decodes a page by its byte order mark, else the Content-Type header, else its own declaration, else by trial. */
 export function decodePage(bytes: Uint8Array, contentType: string): string {
   const head = Buffer.from(bytes.subarray(0, HEAD_BYTES)).toString('latin1');
-  // Whoever says in bytes of one each that there are two for each is wrong.
-  const within = (IN_META.exec(head) ?? IN_XML.exec(head))?.[1]?.replace(/^utf-?16\w*$/i, 'utf-8');
-  const declared = [IN_HEADER.exec(contentType)?.[1], within];
-  const charset = markOf(bytes) ?? declared.find((one) => one !== undefined && isKnown(one));
+  // A page that declares UTF-16 in single-byte characters is not UTF-16; the HTML standard reads it as UTF-8.
+  const declaredInPage = (META_CHARSET.exec(head) ?? XML_ENCODING.exec(head))?.[1]?.replace(/^utf-?16\w*$/i, 'utf-8');
+  const declared = [HEADER_CHARSET.exec(contentType)?.[1], declaredInPage];
+  const charset = findByteOrderMark(bytes) ?? declared.find((label) => label !== undefined && isKnownCharset(label));
   if (charset !== undefined) return new TextDecoder(charset).decode(bytes);
-  const guess = GUESSES.find((one) => {
+  const guess = FALLBACK_CHARSETS.find((candidate) => {
     try {
-      new TextDecoder(one, { fatal: true }).decode(bytes);
+      new TextDecoder(candidate, { fatal: true }).decode(bytes);
       return true;
     } catch {
       return false;
@@ -34,10 +34,10 @@ export function decodePage(bytes: Uint8Array, contentType: string): string {
   return new TextDecoder(guess ?? 'windows-1252').decode(bytes);
 }
 
-const markOf = (bytes: Uint8Array): string | undefined =>
-  MARKS.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1];
+const findByteOrderMark = (bytes: Uint8Array): string | undefined =>
+  BYTE_ORDER_MARKS.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1];
 
-function isKnown(charset: string): boolean {
+function isKnownCharset(charset: string): boolean {
   try {
     return new TextDecoder(charset).encoding !== 'replacement';
   } catch {

@@ -1,10 +1,12 @@
-import { cutText, visibleText } from '../../lib/visible-text.ts';
-import { walk } from './page-document.ts';
+import { truncateText, removeInvisibleCharacters } from '../../lib/remove-invisible-characters.ts';
+import { walkElements } from './page-document.ts';
 import type { PageElement } from './page-document.ts';
 
-/** Elements that begin a line of their own, and those that stand apart from what is around them. */
-const LINES: ReadonlySet<string> = new Set('br caption dd dt figcaption legend li option summary tr'.split(' '));
-const BLOCKS: ReadonlySet<string> = new Set(
+/** Elements that start a new line, and elements with an empty line before and after. */
+const LINE_ELEMENTS: ReadonlySet<string> = new Set(
+  'br caption dd dt figcaption legend li option summary tr'.split(' '),
+);
+const BLOCK_ELEMENTS: ReadonlySet<string> = new Set(
   (
     'address article aside blockquote body center details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr ' +
     'html main nav ol p pre section table tbody tfoot thead ul'
@@ -12,67 +14,67 @@ const BLOCKS: ReadonlySet<string> = new Set(
 );
 
 export interface ElementTextOptions {
-  /** UTF-16 units. Beyond: cut at the end of a paragraph, if one ends in the last quarter. */
+  /** UTF-16 units. Longer text is truncated, at the end of a paragraph if one ends in the last quarter. */
   readonly charsMax: number;
-  /** Whose text is left out. */
+  /** Returns true for elements to leave out. */
   readonly skip?: (element: PageElement) => boolean;
 }
 
 /**
- * The text of an element as plain text: paragraphs apart, lists by lines, cells of a row by bars, blanks as one but for what is
- * set as it was typed.
+ * Converts an element to plain text: empty lines between paragraphs, list items and table rows as lines, bars between
+ * cells, collapsed whitespace except in preformatted text.
  */
-export function elementText(root: PageElement, { charsMax, skip }: ElementTextOptions): string {
-  const flow = createFlow(charsMax);
-  for (const { element, isEntering, text } of walk(root, skip)) {
-    if (text !== undefined) flow.text(text);
-    else if (isEntering) flow.enter(element);
-    else flow.leave(element);
-    if (flow.isFull()) break;
+export function getElementText(root: PageElement, { charsMax, skip }: ElementTextOptions): string {
+  const builder = createTextBuilder(charsMax);
+  for (const { element, isEntering, text } of walkElements(root, skip)) {
+    if (text !== undefined) builder.addText(text);
+    else if (isEntering) builder.enter(element);
+    else builder.leave(element);
+    if (builder.isFull()) break;
   }
-  return cutParagraphs(
-    visibleText(flow.end())
+  return truncateAtParagraph(
+    removeInvisibleCharacters(builder.build())
       .replaceAll(/\n{3,}/g, '\n\n')
       .trim(),
     charsMax,
   );
 }
 
-interface Flow {
+interface TextBuilder {
   enter(element: PageElement): void;
-  text(text: string): void;
+  addText(text: string): void;
   leave(element: PageElement): void;
   isFull(): boolean;
-  end(): string;
+  build(): string;
 }
 
-function createFlow(charsMax: number): Flow {
+function createTextBuilder(charsMax: number): TextBuilder {
   const pieces: string[] = [];
   let chars = 0;
-  /** Ends of lines before the next text, and whether a blank stands there. */
-  let breaks = 0;
-  let isBlank = false;
-  let typedIn = 0;
+  /** Line breaks before the next text, and whether a space precedes it. */
+  let pendingBreaks = 0;
+  let pendingSpace = false;
+  let preformattedDepth = 0;
   let isFirstCell = true;
 
-  const put = (text: string): void => {
+  const append = (text: string): void => {
     pieces.push(text);
     chars += text.length;
   };
   const write = (text: string): void => {
-    if (breaks > 0 && chars > 0) put('\n'.repeat(breaks));
-    else if (isBlank && chars > 0) put(' ');
-    breaks = 0;
-    isBlank = false;
-    put(text);
+    if (pendingBreaks > 0 && chars > 0) append('\n'.repeat(pendingBreaks));
+    else if (pendingSpace && chars > 0) append(' ');
+    pendingBreaks = 0;
+    pendingSpace = false;
+    append(text);
   };
-  const breakBy = (lines: number): void => void (breaks = Math.max(breaks, lines));
+  const breakLines = (lines: number): void => void (pendingBreaks = Math.max(pendingBreaks, lines));
 
   return {
     enter({ localName }) {
-      if (BLOCKS.has(localName)) breakBy(2);
-      else if (LINES.has(localName)) breakBy(1);
-      if (localName === 'pre') typedIn++;
+      if (BLOCK_ELEMENTS.has(localName)) breakLines(2);
+      else if (LINE_ELEMENTS.has(localName)) breakLines(1);
+      if (localName === 'pre') preformattedDepth++;
       if (localName === 'li') write('- ');
       if (localName === 'tr') isFirstCell = true;
       if (localName === 'td' || localName === 'th') {
@@ -80,31 +82,31 @@ function createFlow(charsMax: number): Flow {
         isFirstCell = false;
       }
     },
-    text(text) {
-      if (typedIn > 0) return text === '' ? undefined : write(text);
+    addText(text) {
+      if (preformattedDepth > 0) return text === '' ? undefined : write(text);
       const words = text.replaceAll(/\s+/g, ' ');
-      if (words.startsWith(' ')) isBlank = true;
+      if (words.startsWith(' ')) pendingSpace = true;
       const trimmed = words.trim();
       if (trimmed === '') return;
-      // What a mark of a list or a bar left is no blank to be added to.
-      if (pieces.at(-1)?.endsWith(' ')) isBlank = false;
+      // A list marker or a bar already ends with a space.
+      if (pieces.at(-1)?.endsWith(' ')) pendingSpace = false;
       write(trimmed);
-      isBlank = words.endsWith(' ');
+      pendingSpace = words.endsWith(' ');
     },
     leave({ localName }) {
-      if (BLOCKS.has(localName)) breakBy(2);
-      else if (LINES.has(localName)) breakBy(1);
-      if (localName === 'pre') typedIn--;
+      if (BLOCK_ELEMENTS.has(localName)) breakLines(2);
+      else if (LINE_ELEMENTS.has(localName)) breakLines(1);
+      if (localName === 'pre') preformattedDepth--;
     },
     isFull: () => chars > charsMax * 2,
-    end: () => pieces.join(''),
+    build: () => pieces.join(''),
   };
 }
 
-/** At most so many UTF-16 units, up to the end of a paragraph where that costs less than a quarter. */
-export function cutParagraphs(text: string, charsMax: number): string {
+/** Truncates text to `charsMax` UTF-16 units, at the end of a paragraph if that loses less than a quarter. */
+export function truncateAtParagraph(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
-  const cut = cutText(text, charsMax);
+  const cut = truncateText(text, charsMax);
   const end = cut.lastIndexOf('\n\n');
   return (end > charsMax * 0.75 ? cut.slice(0, end) : cut).trimEnd();
 }

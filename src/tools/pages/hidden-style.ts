@@ -1,5 +1,5 @@
-/** Declarations that leave nothing to see of an element; blanks and comments are gone already. */
-const HIDING: readonly RegExp[] = [
+/** Declarations that make an element invisible, as patterns for text without whitespace and comments. */
+const HIDING_DECLARATIONS: readonly RegExp[] = [
   /(?:^|;)display:none/,
   /(?:^|;)visibility:(?:hidden|collapse)/,
   /(?:^|;)content-visibility:hidden/,
@@ -14,20 +14,20 @@ const HIDING: readonly RegExp[] = [
   /(?:^|;)transform:scale[xy]?\(0(?:,0)?\)/,
 ];
 
-/** Ours: characters of one set of declarations that are looked at. */
+/** Chosen: maximum length of the declarations that are analyzed. */
 const STYLE_CHARS_MAX = 10_000;
 
-/** Whether declarations, as in a `style` attribute, make an element's text invisible. Colours of other elements are not known here. */
+/** Whether CSS declarations make the text of an element invisible. Colors of other elements are not considered. */
 export function isHidingStyle(style: string): boolean {
-  // Nobody writes as much there to show something.
+  // No visible element has so long a style.
   if (style.length > STYLE_CHARS_MAX) return true;
   const text = style
     .replaceAll(/\/\*[^*]*\*\//g, '')
     .replaceAll(/\s+/g, '')
     .toLowerCase();
-  if (HIDING.some((pattern) => pattern.test(text))) return true;
-  const isCut = /(?:^|;)overflow(?:-[xy])?:(?:hidden|clip)/.test(text);
-  if (isCut && /(?:^|;)(?:max-)?(?:width|height):[01](?:px)?(?:!important)?(?:;|$)/.test(text)) return true;
-  const colour = /(?:^|;)color:([^;!]+)/.exec(text)?.[1];
-  return colour !== undefined && colour === /(?:^|;)background(?:-color)?:([^;!]+)/.exec(text)?.[1];
+  if (HIDING_DECLARATIONS.some((pattern) => pattern.test(text))) return true;
+  const clipsOverflow = /(?:^|;)overflow(?:-[xy])?:(?:hidden|clip)/.test(text);
+  if (clipsOverflow && /(?:^|;)(?:max-)?(?:width|height):[01](?:px)?(?:!important)?(?:;|$)/.test(text)) return true;
+  const color = /(?:^|;)color:([^;!]+)/.exec(text)?.[1];
+  return color !== undefined && color === /(?:^|;)background(?:-color)?:([^;!]+)/.exec(text)?.[1];
 }

@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom';
 
-/** As much of a DOM as is used here; the compiler's own description of it belongs to browsers. */
+/** The DOM members used here; TypeScript's DOM types require the browser library. */
 export interface PageNode {
   readonly nodeType: number;
   readonly textContent: string | null;
@@ -27,9 +27,9 @@ const [ELEMENT_NODE, TEXT_NODE] = [1, 3];
 
 const isElement = (node: PageNode): node is PageElement => node.nodeType === ELEMENT_NODE;
 
-/** A page as a tree. Nothing in it runs, and nothing it refers to is fetched. */
+/** Parses a page. Runs no scripts and fetches nothing. */
 export function parsePage(html: string): PageDocument {
-  // Without the outer elements the parser makes the first one it meets the root, and forgets the others.
+  // linkedom takes the first element as the root and drops its siblings, so the outer elements are added.
   const whole = /<html[\s>]/i.test(html)
     ? html
     : `<!doctype html><html>${/<(?:head|body)[\s>]/i.test(html) ? html : `<head></head><body>${html}</body>`}</html>`;
@@ -38,10 +38,10 @@ export function parsePage(html: string): PageDocument {
 }
 
 /**
- * Every element within `root`, and itself, as it is entered and as it is left; texts are entered only. What is skipped is not
- * entered. Without recursion: pages are as deep as they like.
+ * Yields `root` and every element within it when entering and when leaving, and texts when entering. Does not enter
+ * skipped elements. Not recursive, because pages may be nested arbitrarily deep.
  */
-export function* walk(
+export function* walkElements(
   root: PageElement,
   skip: (element: PageElement) => boolean = () => false,
 ): Generator<{ readonly element: PageElement; readonly isEntering: boolean; readonly text?: string }> {
@@ -67,6 +67,6 @@ export function* walk(
   }
 }
 
-/** An attribute's words, such as classes. */
-export const wordsOf = (element: PageElement, name: string): readonly string[] =>
+/** Returns the words of an attribute in lower case, such as classes. */
+export const getAttributeWords = (element: PageElement, name: string): readonly string[] =>
   (element.getAttribute(name) ?? '').toLowerCase().split(/\s+/).filter(Boolean);

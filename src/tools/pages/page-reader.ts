@@ -7,37 +7,37 @@ import {
   PAGES_WAITING_MAX,
   RETRY_AFTER_SECONDS,
 } from '../../core/limits.ts';
-import { createTurns } from '../../lib/turns.ts';
-import { unlessAborted } from '../../lib/unless-aborted.ts';
-import { createPageDesk, PageLimitError } from './page-desk.ts';
-import type { PageDeskOptions } from './page-desk.ts';
-import type { PageAnswer, PageTask } from './page-task.ts';
-import type { PageReading } from './read-markup.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
+import { raceWithAbort } from '../../lib/race-with-abort.ts';
+import { createPageProcessClient, PageLimitError } from './page-process-client.ts';
+import type { PageProcessOptions } from './page-process-client.ts';
+import type { PageTaskResult, PageTask } from './page-task.ts';
+import type { PageContent } from './extract-html-page.ts';
 
-type TaskOf<Type extends PageTask['type']> = Omit<Extract<PageTask, { readonly type: Type }>, 'type'>;
+type TaskInput<Type extends PageTask['type']> = Omit<Extract<PageTask, { readonly type: Type }>, 'type'>;
 
-export interface Verdict {
+export interface RobotsDecision {
   readonly isAllowed: boolean;
-  /** That the rules wish between two pages; 0 where they say nothing. */
+  /** Crawl delay between two pages; 0 if the rules contain none. */
   readonly delaySeconds: number;
 }
 
-/** Reads what somebody else wrote in a process of its own that may do nothing else, within limits of time and memory. */
+/** Parses untrusted pages and robots rules in a restricted process, within limits of time and memory. */
 export interface PageReader {
   /**
-   * @throws ServiceError `upstream-failed` where it takes more than it may or cannot be understood, `overloaded` where too many
-   * wait; the signal's reason.
+   * @throws ServiceError `upstream-failed` if the page exceeds a limit or cannot be parsed, `overloaded` if too many
+   * tasks wait; the signal's reason.
    */
-  read(page: TaskOf<'page'>, signal: AbortSignal): Promise<PageReading>;
-  /** What a site's rules say to us of one of its addresses. @throws the same. */
-  judge(rules: TaskOf<'rules'>, signal: AbortSignal): Promise<Verdict>;
+  read(page: TaskInput<'page'>, signal: AbortSignal): Promise<PageContent>;
+  /** Evaluates the robots rules of a site for one of its URLs. @throws as `read`. */
+  evaluateRobots(rules: TaskInput<'rules'>, signal: AbortSignal): Promise<RobotsDecision>;
   close(): Promise<void>;
 }
 
-/** A page that takes long delays other pages, but not the rules of any. */
-export function createPageReader(limits: Partial<PageDeskOptions> = {}): PageReader {
-  const desk = createPageDesk({
-    msMax: PAGE_READ_MS_MAX,
+/** Creates a reader with separate queues: a slow page delays other pages, but no robots rules. */
+export function createPageReader(limits: Partial<PageProcessOptions> = {}): PageReader {
+  const client = createPageProcessClient({
+    cpuMsMax: PAGE_READ_MS_MAX,
     heapMb: PAGE_READ_HEAP_MB,
     residentBytesMax: PAGE_READ_RESIDENT_BYTES_MAX,
     idleMs: PAGE_READ_IDLE_MS,
@@ -45,61 +45,65 @@ export function createPageReader(limits: Partial<PageDeskOptions> = {}): PageRea
   });
 
   /**
-   * Once more where another page may be to blame: one that filled or ended the process while rules were judged there, or one
-   * before that left it with little memory.
+   * Retries a task once if another page may have caused the failure: one that filled or ended the process while it
+   * evaluated rules, or an earlier one that left it with little memory.
    */
-  const askTwice = async (task: PageTask): Promise<PageAnswer> => {
+  const runWithRetry = async (task: PageTask): Promise<PageTaskResult> => {
     try {
-      return await desk.ask(task);
+      return await client.runTask(task);
     } catch (error) {
       if (!(error instanceof PageLimitError) || error.limit === 'time') throw error;
-      if (task.type === 'rules' || error.isAfterOthers) return await desk.ask(task);
+      if (task.type === 'rules' || error.hadEarlierPages) return await client.runTask(task);
       throw error;
     }
   };
 
-  const inTurns = () => {
-    const turns = createTurns({ atOnce: 1, waitingMax: PAGES_WAITING_MAX, refuse: tooMany });
-    const ask = async (task: PageTask, signal: AbortSignal): Promise<PageAnswer> => {
-      const leave = await turns.enter(signal);
+  const createQueue = () => {
+    const semaphore = createSemaphore({
+      permits: 1,
+      queueLengthMax: PAGES_WAITING_MAX,
+      createQueueFullError,
+    });
+    const run = async (task: PageTask, signal: AbortSignal): Promise<PageTaskResult> => {
+      const release = await semaphore.acquire(signal);
       try {
         signal.throwIfAborted();
-        return await askTwice(task);
+        return await runWithRetry(task);
       } catch (thrown) {
         signal.throwIfAborted();
-        throw unreadable(thrown);
+        throw toReadError(thrown);
       } finally {
-        leave();
+        release();
       }
     };
-    return (task: PageTask, signal: AbortSignal) => unlessAborted(ask(task, signal), signal);
+    return (task: PageTask, signal: AbortSignal) => raceWithAbort(run(task, signal), signal);
   };
-  const [askOfPage, askOfRules] = [inTurns(), inTurns()];
+  const [runPageTask, runRobotsTask] = [createQueue(), createQueue()];
 
   return {
     async read(page, signal) {
-      const answer = await askOfPage({ type: 'page', ...page }, signal);
-      if (answer.type !== 'reading') throw unreadable(answer);
-      return answer.reading;
+      const answer = await runPageTask({ type: 'page', ...page }, signal);
+      if (answer.type !== 'content') throw toReadError(answer);
+      return answer.content;
     },
-    async judge(rules, signal) {
-      const answer = await askOfRules({ type: 'rules', ...rules }, signal);
-      if (answer.type !== 'verdict') throw unreadable(answer);
+    async evaluateRobots(rules, signal) {
+      const answer = await runRobotsTask({ type: 'rules', ...rules }, signal);
+      if (answer.type !== 'decision') throw toReadError(answer);
       return answer;
     },
-    close: () => desk.close(),
+    close: () => client.close(),
   };
 }
 
-function unreadable(cause: unknown): ServiceError {
+function toReadError(cause: unknown): ServiceError {
   if (!(cause instanceof PageLimitError)) {
-    return new ServiceError('upstream-failed', 'The page cannot be understood.', { cause });
+    return new ServiceError('upstream-failed', 'The page cannot be parsed.', { cause });
   }
-  const what = cause.limit === 'time' ? 'time' : 'memory';
-  return new ServiceError('upstream-failed', `The page takes too much ${what} to read.`, { cause });
+  const resource = cause.limit === 'time' ? 'time' : 'memory';
+  return new ServiceError('upstream-failed', `The page takes too much ${resource} to read.`, { cause });
 }
 
-const tooMany = (): ServiceError =>
-  new ServiceError('overloaded', 'Too many pages wait to be read. Please try again later.', {
+const createQueueFullError = (): ServiceError =>
+  new ServiceError('overloaded', 'Too many pages are waiting to be read. Please try again later.', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });

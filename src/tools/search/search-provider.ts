@@ -1,20 +1,20 @@
-import type { Found, SearchQuery } from '../../core/server-tools.ts';
+import type { SearchResults, SearchQuery } from '../../core/server-tools.ts';
 
-/** One place that answers queries: a service on the network, or documents of our own. */
+/** A source of search results: a service on the network or the local index. */
 export interface SearchProvider {
-  /** As the log and the health of the service call it; unique among those that were set up. */
+  /** Unique name in the log and in the health report. */
   readonly name: string;
-  /** Such as `weather`: asked only where a caller wishes for domains, and what it finds becomes findings. Absent: the web. */
+  /** Such as `weather`: queried only if the caller requests domains; its results become findings. Absent: the web. */
   readonly domain?: string;
   /**
-   * Documents of our own: no other provider may name their addresses (`parley-index:`). Some may be of domains: it is asked for
-   * these where a caller wishes for domains, whoever answers first.
+   * True for the local index: other providers must not return its URLs (`parley-index:`). Some of its documents may
+   * belong to domains, so it is also queried when the caller requests domains.
    */
   readonly isOwn?: boolean;
   /**
-   * May return more, other or older results than asked for: what `query` demands is enforced on what every provider returns.
+   * May return more, other or older results than requested: the caller enforces the query on the results.
    *
-   * @throws ServiceError where it has no answer; or the signal's reason.
+   * @throws ServiceError if the provider fails; or the signal's reason.
    */
-  search(query: SearchQuery, signal: AbortSignal): Promise<Found>;
+  search(query: SearchQuery, signal: AbortSignal): Promise<SearchResults>;
 }

@@ -3,69 +3,73 @@ import {
   SEARCH_MS_MAX,
   SEARCH_PROVIDER_MS_MAX,
   SEARCH_QUERY_CHARS_MAX,
-  SEARCH_REST_SECONDS_MAX,
+  SEARCH_BACKOFF_SECONDS_MAX,
 } from '../../core/limits.ts';
-import type { Found, Search, SearchQuery } from '../../core/server-tools.ts';
+import type { SearchResults, Search, SearchQuery } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { linkedAbort } from '../../lib/linked-abort.ts';
-import { unlessAborted } from '../../lib/unless-aborted.ts';
-import { cleanFindings, cleanResults } from './clean-found.ts';
-import { fuse } from './fuse.ts';
-import { plainLine } from './plain-text.ts';
-import { createQueryRules } from './query-rules.ts';
+import { createLinkedAbort } from '../../lib/linked-abort.ts';
+import { raceWithAbort } from '../../lib/race-with-abort.ts';
+import { cleanFindings, cleanResults } from './clean-results.ts';
+import { fuseResults } from './fuse-results.ts';
+import { markupToLine } from './markup-to-text.ts';
+import { createResultFilter } from './result-filter.ts';
 import type { SearchProvider } from './search-provider.ts';
 
-export interface SearchOptions {
-  /** In the order in which they are asked where one is enough. */
+export interface SearchDeps {
+  /** In the order in which a search with breadth `first` queries them. */
   readonly providers: readonly SearchProvider[];
   readonly log: Log;
   readonly clock?: Clock;
-  /** In ms: for each provider, and in all. */
-  readonly timeouts?: { readonly providerMs?: number; readonly wholeMs?: number };
+  /** Limits in ms, for each provider and for the whole search. */
+  readonly timeouts?: { readonly providerMs?: number; readonly totalMs?: number };
 }
 
-/** What became of asking one provider: nothing where it failed, which the log was told. */
-type Answer = Found | undefined;
+/** Results of a provider; undefined if it failed, which has been logged. */
+type ProviderOutcome = SearchResults | undefined;
 
-interface Signals {
-  /** Its abort ends everything. */
-  readonly caller: AbortSignal;
-  /** Aborts with it, and when the time for all is over: then what is there already counts. */
-  readonly whole: AbortSignal;
+interface SearchSignals {
+  /** Aborts when the caller leaves: the search fails. */
+  readonly callerSignal: AbortSignal;
+  /** Aborts also when the total time is over: the search returns what it has. */
+  readonly searchSignal: AbortSignal;
 }
 
-const NOTHING: Found = { results: [], findings: [] };
+const NO_RESULTS: SearchResults = { results: [], findings: [] };
 
-/** A search over providers, none of which is trusted: what they return is held to the query, cleaned and bounded here. */
-export function createSearch({ providers, log, clock = systemClock, timeouts = {} }: SearchOptions): Search {
-  const { providerMs = SEARCH_PROVIDER_MS_MAX, wholeMs = SEARCH_MS_MAX } = timeouts;
-  const web = providers.filter(({ domain }) => domain === undefined);
-  const domains = providers.filter(({ domain, isOwn }) => domain !== undefined || isOwn === true);
-  /** Until when a provider that said so is left alone, by the monotonic clock. */
-  const resting = new Map<string, number>();
+/** Creates a search over several providers. Filters, cleans and limits what they return, because none is trusted. */
+export function createSearch({ providers, log, clock = systemClock, timeouts = {} }: SearchDeps): Search {
+  const { providerMs = SEARCH_PROVIDER_MS_MAX, totalMs = SEARCH_MS_MAX } = timeouts;
+  const webProviders = providers.filter(({ domain }) => domain === undefined);
+  const domainProviders = providers.filter(({ domain, isOwn }) => domain !== undefined || isOwn === true);
+  /** Monotonic time in ms until which a provider is paused after a Retry-After. */
+  const pausedUntil = new Map<string, number>();
 
-  /** What is found for a query that wishes for domains is theirs alone. */
-  const ask = async (provider: SearchProvider, query: SearchQuery, { caller, whole }: Signals): Promise<Answer> => {
+  /** A query with `usesDomainProviders` returns findings only, other queries results only. */
+  const queryProvider = async (
+    provider: SearchProvider,
+    query: SearchQuery,
+    { callerSignal, searchSignal }: SearchSignals,
+  ): Promise<ProviderOutcome> => {
     const { name, domain, isOwn = false } = provider;
-    if ((resting.get(name) ?? 0) > clock.monotonic()) return undefined;
-    const abort = linkedAbort(whole);
-    const timer = setTimeout(() => abort.abort(tookTooLong(providerMs)), providerMs);
+    if ((pausedUntil.get(name) ?? 0) > clock.monotonic()) return undefined;
+    const abort = createLinkedAbort(searchSignal);
+    const timer = setTimeout(() => abort.abort(createTimeoutError(providerMs)), providerMs);
     try {
-      const found = await unlessAborted(provider.search(query, abort.signal), abort.signal);
-      if (query.withDomains) return { results: [], findings: cleanFindings(found, domain) };
+      const results = await raceWithAbort(provider.search(query, abort.signal), abort.signal);
+      if (query.usesDomainProviders) return { results: [], findings: cleanFindings(results, domain) };
       return {
-        results: cleanResults(found.results, { isOwn }).filter(createQueryRules(query, clock.now())),
+        results: cleanResults(results.results, { isOwn }).filter(createResultFilter(query, clock.now())),
         findings: [],
       };
     } catch (thrown) {
-      caller.throwIfAborted();
+      callerSignal.throwIfAborted();
       const { kind, message, retryAfterSeconds } = ServiceError.from(thrown);
-      if (kind === 'internal') log.error('a search provider failed', { provider: name, error: thrown });
-      else log.warn('a search provider failed', { provider: name, kind, reason: message });
+      if (kind === 'internal') log.error('search provider failed', { provider: name, error: thrown });
+      else log.warn('search provider failed', { provider: name, kind, reason: message });
       if (retryAfterSeconds !== undefined) {
-        resting.set(name, clock.monotonic() + Math.min(retryAfterSeconds, SEARCH_REST_SECONDS_MAX) * 1_000);
+        pausedUntil.set(name, clock.monotonic() + Math.min(retryAfterSeconds, SEARCH_BACKOFF_SECONDS_MAX) * 1_000);
       }
       return undefined;
     } finally {
@@ -74,48 +78,51 @@ export function createSearch({ providers, log, clock = systemClock, timeouts = {
     }
   };
 
-  /** One after another, until one finds something. */
-  const askFirst = async (query: SearchQuery, signals: Signals): Promise<readonly Answer[]> => {
-    const answers: Answer[] = [];
-    for (const provider of web) {
-      const answer = await ask(provider, query, signals);
-      answers.push(answer);
-      if (signals.whole.aborted || (answer && answer.results.length > 0)) break;
+  /** Queries the providers in order until one has results. */
+  const queryInOrder = async (query: SearchQuery, signals: SearchSignals): Promise<readonly ProviderOutcome[]> => {
+    const outcomes: ProviderOutcome[] = [];
+    for (const provider of webProviders) {
+      const outcome = await queryProvider(provider, query, signals);
+      outcomes.push(outcome);
+      if (signals.searchSignal.aborted || (outcome && outcome.results.length > 0)) break;
     }
-    return answers;
+    return outcomes;
   };
 
-  const askAll = (asked: readonly SearchProvider[], query: SearchQuery, signals: Signals): Promise<Answer[]> =>
-    Promise.all(asked.map((provider) => ask(provider, query, signals)));
+  const queryAll = (
+    queried: readonly SearchProvider[],
+    query: SearchQuery,
+    signals: SearchSignals,
+  ): Promise<ProviderOutcome[]> => Promise.all(queried.map((provider) => queryProvider(provider, query, signals)));
 
-  return async (wish, signal) => {
+  return async (request, signal) => {
     signal.throwIfAborted();
-    const query = { ...wish, text: plainLine(wish.text, SEARCH_QUERY_CHARS_MAX) };
-    if (query.text === '' || query.resultsMax < 1) return NOTHING;
-    const plain = { ...query, withDomains: false };
-    const whole = linkedAbort(signal);
-    const timer = setTimeout(() => whole.abort(tookTooLong(wholeMs)), wholeMs);
-    const signals: Signals = { caller: signal, whole: whole.signal };
+    const query = { ...request, text: markupToLine(request.text, SEARCH_QUERY_CHARS_MAX) };
+    if (query.text === '' || query.resultsMax < 1) return NO_RESULTS;
+    const webQuery = { ...query, usesDomainProviders: false };
+    const searchAbort = createLinkedAbort(signal);
+    const timer = setTimeout(() => searchAbort.abort(createTimeoutError(totalMs)), totalMs);
+    const signals: SearchSignals = { callerSignal: signal, searchSignal: searchAbort.signal };
     try {
-      const [answers, told] = await Promise.all([
-        query.breadth === 'first' ? askFirst(plain, signals) : askAll(web, plain, signals),
-        query.withDomains ? askAll(domains, query, signals) : [],
+      const [webOutcomes, domainOutcomes] = await Promise.all([
+        query.breadth === 'first' ? queryInOrder(webQuery, signals) : queryAll(webProviders, webQuery, signals),
+        query.usesDomainProviders ? queryAll(domainProviders, query, signals) : [],
       ]);
-      const asked = [...answers, ...told];
-      if (asked.length > 0 && asked.every((answer) => answer === undefined)) throw allFailed();
+      const outcomes = [...webOutcomes, ...domainOutcomes];
+      if (outcomes.length > 0 && outcomes.every((answer) => answer === undefined)) throw createAllFailedError();
       return {
-        results: fuse(answers.map((answer) => answer?.results ?? [])).slice(0, query.resultsMax),
-        findings: told.flatMap((answer) => answer?.findings ?? []),
+        results: fuseResults(webOutcomes.map((answer) => answer?.results ?? [])).slice(0, query.resultsMax),
+        findings: domainOutcomes.flatMap((answer) => answer?.findings ?? []),
       };
     } finally {
       clearTimeout(timer);
-      whole.unlink();
+      searchAbort.unlink();
     }
   };
 }
 
-const tookTooLong = (ms: number): ServiceError =>
+const createTimeoutError = (ms: number): ServiceError =>
   new ServiceError('timeout', `The search took longer than ${ms / 1_000} s.`);
 
-const allFailed = (): ServiceError =>
-  new ServiceError('upstream-failed', 'No search provider answered. Please try again later.');
+const createAllFailedError = (): ServiceError =>
+  new ServiceError('upstream-failed', 'No search provider responded. Please try again later.');

@@ -4,51 +4,51 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 
-/** What the hub does; a test changes it between requests. */
-export interface HubBehaviour {
+/** Behavior of the fake hub; a test changes it between requests. */
+export interface HubBehavior {
   content: Buffer;
   etag: string | undefined;
-  /** The hash the hub announces; undefined: none. */
-  announced: string | undefined;
+  /** SHA-256 that the hub announces; undefined: none. */
+  announcedSha256: string | undefined;
   hasRanges: boolean;
-  /** The file's bytes come from another origin. */
+  /** Whether the hub redirects to a storage server of another origin. */
   redirects: boolean;
-  /** Says nothing more after this many bytes of a body. */
-  stopsAfter: number | undefined;
-  /** Never answers at all. */
-  isSilent: boolean;
+  /** Number of bytes of a body after which the server stops sending. */
+  stopsAfterBytes: number | undefined;
+  /** Whether the hub never answers. */
+  isUnresponsive: boolean;
   status: number | undefined;
 }
 
 export interface FakeHub {
   readonly url: string;
-  readonly behaviour: HubBehaviour;
-  /** Every request, in order. */
+  readonly behavior: HubBehavior;
+  /** All requests in order. */
   readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
-  /** Breaks what is being sent. */
-  drop(): void;
+  /** Closes all connections of the storage server. */
+  dropConnections(): void;
 }
 
-export const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+export const hashBytes = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A hub on the loopback interface, and the storage that it redirects to. */
-export async function startFakeHub(t: TestContext, given: Partial<HubBehaviour> = {}): Promise<FakeHub> {
-  const content = given.content ?? Buffer.from(`GGUF${'weights '.repeat(20_000)}`);
-  const behaviour: HubBehaviour = {
+/** Starts a hub, and the storage server that it redirects to, on the loopback interface. */
+export async function startFakeHub(t: TestContext, overrides: Partial<HubBehavior> = {}): Promise<FakeHub> {
+  const content = overrides.content ?? Buffer.from(`GGUF${'weights '.repeat(20_000)}`);
+  const behavior: HubBehavior = {
     content,
     etag: '"one"',
-    announced: sha256Of(content),
+    announcedSha256: hashBytes(content),
     hasRanges: true,
     redirects: true,
-    stopsAfter: undefined,
-    isSilent: false,
+    stopsAfterBytes: undefined,
+    isUnresponsive: false,
     status: undefined,
-    ...given,
+    ...overrides,
   };
   const requests: FakeHub['requests'] = [];
 
   const storage = createServer((request, response) => {
-    const { content: whole, etag, hasRanges, stopsAfter } = behaviour;
+    const { content: whole, etag, hasRanges, stopsAfterBytes } = behavior;
     const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '');
     const isSame = request.headers['if-range'] === undefined || request.headers['if-range'] === etag;
     const start = hasRanges && range && isSame ? Number(range[1]) : 0;
@@ -60,22 +60,22 @@ export async function startFakeHub(t: TestContext, given: Partial<HubBehaviour> 
     const body = whole.subarray(start);
     response.setHeader('content-length', body.length);
     if (start > 0) response.writeHead(206, { 'content-range': `bytes ${start}-${whole.length - 1}/${whole.length}` });
-    if (stopsAfter !== undefined) response.write(body.subarray(0, stopsAfter));
+    if (stopsAfterBytes !== undefined) response.write(body.subarray(0, stopsAfterBytes));
     else response.end(body);
   });
   const storageUrl = await listen(t, storage);
 
   const hub = createServer((request, response) => {
     requests.push({ path: request.url ?? '', headers: request.headers });
-    const { announced, isSilent, redirects, status, content: whole } = behaviour;
-    if (isSilent) return;
-    if (announced) response.setHeader('x-linked-etag', `"${announced}"`);
+    const { announcedSha256, isUnresponsive, redirects, status, content: whole } = behavior;
+    if (isUnresponsive) return;
+    if (announcedSha256) response.setHeader('x-linked-etag', `"${announcedSha256}"`);
     response.setHeader('x-linked-size', whole.length);
     if (status !== undefined) response.writeHead(status).end('no');
     else if (redirects) response.writeHead(302, { location: `${storageUrl}/blob` }).end();
     else storage.emit('request', request, response);
   });
-  return { url: await listen(t, hub), behaviour, requests, drop: () => storage.closeAllConnections() };
+  return { url: await listen(t, hub), behavior, requests, dropConnections: () => storage.closeAllConnections() };
 }
 
 async function listen(t: TestContext, server: ReturnType<typeof createServer>): Promise<string> {

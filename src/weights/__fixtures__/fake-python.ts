@@ -2,8 +2,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Stands in for Python and pip: "downloads" NAME.whl from a folder, "unpacks" a wheel by copying it, and notes what it
- * was asked for. With `hang` in the folder a download never ends; with `no-pip` there is no pip.
+ * Replaces Python and pip: "downloads" NAME.whl from a folder, "extracts" a wheel by copying it, and records each
+ * requested package. A file `hang` in the folder makes downloads hang; a file `no-pip` makes pip unavailable.
  */
 const SCRIPT = `#!/bin/sh
 here="$(dirname "$0")"
@@ -24,13 +24,13 @@ cp "$here/$name.whl" "$folder/"
 
 export interface FakePython {
   readonly command: string;
-  /** Where the wheels lie, and the switches. */
+  /** Folder of the wheels and of the files that switch behavior. */
   readonly folder: string;
-  /** Package==version of every download so far, sorted. */
-  asked(): Promise<readonly string[]>;
+  /** Returns `package==version` of every download so far, sorted. */
+  listDownloads(): Promise<readonly string[]>;
 }
 
-/** A wheel here is the bytes of its one member. */
+/** Creates the fake command. The content of a wheel is that of its one member. */
 export async function createFakePython(folder: string, wheels: Readonly<Record<string, string>>): Promise<FakePython> {
   await mkdir(folder, { recursive: true });
   const command = join(folder, 'python');
@@ -39,7 +39,7 @@ export async function createFakePython(folder: string, wheels: Readonly<Record<s
   return {
     command,
     folder,
-    async asked() {
+    async listDownloads() {
       const text = await readFile(join(folder, 'asked.txt'), 'utf8').catch(() => '');
       return text.split('\n').filter(Boolean).toSorted();
     },

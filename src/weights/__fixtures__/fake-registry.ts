@@ -4,24 +4,24 @@ import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { EngineRuntime } from '../runtime/speech-runtime.ts';
-import type { WrittenEntry } from './write-tar.ts';
-import { writeTar } from './write-tar.ts';
+import type { TestTarEntry } from './write-test-tar.ts';
+import { writeTar } from './write-test-tar.ts';
 
-/** What the registry does; a test changes it between requests. */
+/** A fake npm registry; a test changes its behavior between requests. */
 export interface FakeRegistry {
   readonly url: string;
   /** Archives by name. */
   readonly archives: Map<string, Buffer>;
   readonly requests: { readonly path: string; readonly authorization: string | undefined }[];
-  /** Says nothing more after this many bytes of an archive. */
-  stopsAfter: number | undefined;
+  /** Number of bytes of an archive after which the server stops sending. */
+  stopsAfterBytes: number | undefined;
   status: number | undefined;
 }
 
-/** A registry on the loopback interface; pages name archives by path. */
+/** Starts a registry on the loopback interface. Its pages refer to archives by path. */
 export async function startFakeRegistry(t: TestContext): Promise<FakeRegistry> {
   const archives = new Map<string, Buffer>();
-  const registry = { archives, requests: [], stopsAfter: undefined, status: undefined, url: '' } as {
+  const registry = { archives, requests: [], stopsAfterBytes: undefined, status: undefined, url: '' } as {
     -readonly [Key in keyof FakeRegistry]: FakeRegistry[Key];
   };
   const server = createServer((request, response) => {
@@ -33,8 +33,8 @@ export async function startFakeRegistry(t: TestContext): Promise<FakeRegistry> {
       response.writeHead(registry.status ?? 404).end();
     } else if (page !== undefined) {
       response.end(JSON.stringify({ name: page, versions: { '1.2.3': { dist: { tarball: `/files/${page}` } } } }));
-    } else if (registry.stopsAfter !== undefined) {
-      response.write(archive?.subarray(0, registry.stopsAfter));
+    } else if (registry.stopsAfterBytes !== undefined) {
+      response.write(archive?.subarray(0, registry.stopsAfterBytes));
     } else {
       response.end(archive);
     }
@@ -50,15 +50,15 @@ export async function startFakeRegistry(t: TestContext): Promise<FakeRegistry> {
   return registry;
 }
 
-/** A package of the registry, and what is known of it. */
-export function publish(
+/** Adds a package to the registry and returns its pinned form. */
+export function publishPackage(
   registry: FakeRegistry,
   name: string,
-  entries: readonly WrittenEntry[],
-  keeps: readonly string[],
+  entries: readonly TestTarEntry[],
+  includedPaths: readonly string[],
 ): EngineRuntime['packages'][number] {
   const archive = gzipSync(writeTar(entries));
   registry.archives.set(name, archive);
   const sha512 = createHash('sha512').update(archive).digest('base64');
-  return { name, version: '1.2.3', sha512, archiveBytes: archive.length, keeps };
+  return { name, version: '1.2.3', sha512, archiveBytes: archive.length, includedPaths };
 }

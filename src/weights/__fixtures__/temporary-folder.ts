@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** An empty folder that is gone after the test. */
-export async function temporaryFolder(t: TestContext): Promise<string> {
+/** Creates an empty folder that is deleted after the test. */
+export async function createTemporaryFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-weights-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;

@@ -1,19 +1,20 @@
-// Main file of the process that converts weights: reads and writes files without a pause, for seconds, which the process that
-// serves requests cannot do. Its one argument is a WhisperConversion as JSON; it says how far it is in lines.
+// Entry of the process that converts weights. The conversion reads and writes files synchronously for seconds, which
+// would block a process that serves requests. Its argument is a WhisperConversion as JSON; it prints the number of
+// bytes written so far.
 import { convertWhisper } from './convert-whisper.ts';
 import type { WhisperConversion } from './convert-whisper.ts';
 
-/** Between two lines: about forty of them in all. */
-const TELL_BYTES = 2_500_000;
+/** Bytes between two lines of progress; about forty lines in all. */
+const REPORT_BYTES = 2_500_000;
 
-/** Parser of what our own process of the same version passes. */
-const order = JSON.parse(process.argv[2] ?? '{}') as WhisperConversion;
+/** Not validated: the argument comes from Parley's own process of the same version. */
+const request = JSON.parse(process.argv[2] ?? '{}') as WhisperConversion;
 
 let doneBytes = 0;
-let toldBytes = 0;
-convertWhisper(order, (bytes) => {
+let reportedBytes = 0;
+convertWhisper(request, (bytes) => {
   doneBytes += bytes;
-  if (doneBytes - toldBytes < TELL_BYTES) return;
-  toldBytes = doneBytes;
+  if (doneBytes - reportedBytes < REPORT_BYTES) return;
+  reportedBytes = doneBytes;
   process.stdout.write(`${doneBytes}\n`);
 });

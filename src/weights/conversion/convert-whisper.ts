@@ -5,23 +5,24 @@ import { createOnnxGraph } from './onnx-graph.ts';
 import type { OnnxGraph } from './onnx-graph.ts';
 import { createTensorFile } from './tensor-file.ts';
 import { buildWhisperDecoder } from './whisper-decoder.ts';
-import type { Head } from './whisper-decoder.ts';
+import type { AttentionHead } from './whisper-decoder.ts';
 import { buildWhisperEncoder } from './whisper-encoder.ts';
-import { whisperShapeOf } from './whisper-shape.ts';
+import { readWhisperShape } from './whisper-shape.ts';
 
 export interface WhisperConversion {
-  /** A model file of CTranslate2 with half floats. */
+  /** CTranslate2 model file with 16-bit floats. */
   readonly modelFile: string;
-  /** The JSON beside it, which knows the heads that follow the speech. */
+  /** JSON configuration of the model, which lists the attention heads that align text with speech. */
   readonly configFile: string;
-  /** `encoder.onnx`, `decoder.onnx` and their weights come here; made when it is not there. */
+  /** Output folder for `encoder.onnx`, `decoder.onnx` and their weights; created when missing. */
   readonly folder: string;
 }
 
 /**
- * Writes a whisper model as the two graphs that our engine runs: the same weights always give the same bytes. The encoder
- * keeps its half floats, the decoder becomes 8 bit. Memory is that of the largest layer, about 100 MB.
- * @param onBytes Of weights that were written since the last call.
+ * Converts a Whisper model into the two ONNX graphs that Parley's engine runs. The output is deterministic: the same
+ * weights give the same bytes. The encoder keeps 16-bit floats, the decoder is quantized to 8 bits. Memory is that of
+ * the largest layer, about 100 MB.
+ * @param onBytes Called with the number of bytes of weights written since the previous call.
  * @throws Error that says what is wrong with the model file.
  */
 export function convertWhisper(
@@ -29,16 +30,16 @@ export function convertWhisper(
   onBytes: (bytes: number) => void,
 ): void {
   mkdirSync(folder, { recursive: true });
-  const alignmentHeads = alignmentHeadsOf(JSON.parse(readFileSync(configFile, 'utf8')));
+  const alignmentHeads = parseAlignmentHeads(JSON.parse(readFileSync(configFile, 'utf8')));
   const model = openCt2File(modelFile);
   try {
-    const shape = whisperShapeOf(model);
+    const shape = readWhisperShape(model);
     const write = (name: string, build: (graph: OnnxGraph) => void): void => {
       const weights = createTensorFile(join(folder, `${name}.onnx_data`), { name: `${name}.onnx_data`, onBytes });
       try {
         const graph = createOnnxGraph(name, weights);
         build(graph);
-        writeDurably(join(folder, `${name}.onnx`), graph.bytes());
+        writeDurably(join(folder, `${name}.onnx`), graph.encode());
       } finally {
         weights.close();
       }
@@ -50,14 +51,14 @@ export function convertWhisper(
   }
 }
 
-function alignmentHeadsOf(config: unknown): readonly Head[] {
+function parseAlignmentHeads(config: unknown): readonly AttentionHead[] {
   const given = typeof config === 'object' && config !== null && 'alignment_heads' in config && config.alignment_heads;
-  const heads = Array.isArray(given) ? given.filter(isHead) : [];
+  const heads = Array.isArray(given) ? given.filter(isAttentionHead) : [];
   if (heads.length > 0) return heads;
   throw new Error('the model configuration names no alignment_heads');
 }
 
-const isHead = (value: unknown): value is Head =>
+const isAttentionHead = (value: unknown): value is AttentionHead =>
   Array.isArray(value) && value.length === 2 && value.every((each) => Number.isSafeInteger(each) && each >= 0);
 
 function writeDurably(path: string, bytes: Buffer): void {

@@ -1,43 +1,43 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-/** What is known of a variable before its bytes are read. */
+/** Header entry of a variable. */
 export interface Ct2Variable {
   readonly shape: readonly number[];
   readonly type: string;
-  /** Where its bytes are in the file. */
+  /** Position of its bytes in the file. */
   readonly offset: number;
   readonly sizeBytes: number;
 }
 
-/** A model file of CTranslate2, of which only what is asked for is read. */
+/** An open CTranslate2 model file. Reads only the variables that are requested. */
 export interface Ct2File {
   readonly variables: ReadonlyMap<string, Ct2Variable>;
   /**
-   * Rows `from` to `to` of a variable of half floats; all of them where nothing is said.
-   * @throws Error where there is no such variable.
+   * Reads rows `from` (inclusive) to `to` (exclusive) of a variable of 16-bit floats. Default: all rows.
+   * @throws Error when the variable does not exist.
    */
-  halves(name: string, from?: number, to?: number): Halves;
-  /** A single small whole number. */
-  whole(name: string): number;
+  readHalfFloats(name: string, from?: number, to?: number): HalfFloatBlock;
+  /** Reads a single 16-bit integer. */
+  readInteger(name: string): number;
   close(): void;
 }
 
 /** A block of 16-bit floats, little endian. */
-export interface Halves {
+export interface HalfFloatBlock {
   readonly shape: readonly number[];
   readonly bytes: Buffer;
 }
 
-/** The version of the format that is read: a file of another one has other fields. */
-const FORMAT = 6;
+/** Version of the file format that is supported. Files of other versions have other fields. */
+const FORMAT_VERSION = 6;
 
 const TYPES: readonly string[] = ['float32', 'int8', 'int16', 'int32', 'float16'];
 
-/** Far above what a file of this kind has; a damaged count does not make us read for ever. */
+/** Far above the count in any Whisper model, so that a damaged count does not cause an endless read. */
 const VARIABLES_MAX = 10_000;
 const RANK_MAX = 8;
 
-/** @throws Error that says what is wrong with the file. */
+/** Opens a model file and reads its header. @throws Error that says what is wrong with the file. */
 export function openCt2File(path: string): Ct2File {
   const file = openSync(path, 'r');
   try {
@@ -45,18 +45,18 @@ export function openCt2File(path: string): Ct2File {
     const find = (name: string, type: string): Ct2Variable => {
       const found = variables.get(name);
       if (found?.type === type) return found;
-      throw new Error(`the model file has no ${type} named ${name}`);
+      throw new Error(`the model file has no ${type} variable named ${name}`);
     };
     return {
       variables,
-      halves(name, from = 0, to) {
+      readHalfFloats(name, from = 0, to) {
         const { shape, offset, sizeBytes } = find(name, 'float16');
         const [rows = 1, ...rest] = shape;
         const rowBytes = sizeBytes / rows;
         const end = to ?? rows;
         return { shape: [end - from, ...rest], bytes: readAt(file, offset + from * rowBytes, (end - from) * rowBytes) };
       },
-      whole: (name) => readAt(file, find(name, 'int16').offset, 2).readInt16LE(),
+      readInteger: (name) => readAt(file, find(name, 'int16').offset, 2).readInt16LE(),
       close: () => closeSync(file),
     };
   } catch (error) {
@@ -66,46 +66,48 @@ export function openCt2File(path: string): Ct2File {
 }
 
 function readVariables(file: number, sizeBytes: number): ReadonlyMap<string, Ct2Variable> {
-  let at = 0;
-  const take = (length: number): Buffer => {
-    if (at + length > sizeBytes) throw new Error(`the model file ends inside its header, at byte ${at}`);
-    const bytes = readAt(file, at, length);
-    at += length;
+  let position = 0;
+  const readBytes = (length: number): Buffer => {
+    if (position + length > sizeBytes) throw new Error(`the model file ends inside its header, at byte ${position}`);
+    const bytes = readAt(file, position, length);
+    position += length;
     return bytes;
   };
-  const text = (): string => {
-    const length = take(2).readUInt16LE();
+  const readText = (): string => {
+    const length = readBytes(2).readUInt16LE();
     // The last byte is a NUL.
-    return take(length).toString('utf8', 0, Math.max(0, length - 1));
+    return readBytes(length).toString('utf8', 0, Math.max(0, length - 1));
   };
-  const count = (): number => {
-    const number = take(4).readUInt32LE();
+  const readCount = (): number => {
+    const number = readBytes(4).readUInt32LE();
     if (number <= VARIABLES_MAX) return number;
-    throw new Error(`the model file says that it has ${number} variables`);
+    throw new Error(`the model file states ${number} variables; at most ${VARIABLES_MAX} are allowed`);
   };
 
-  const format = take(4).readUInt32LE();
-  if (format !== FORMAT) throw new Error(`the model file has format ${format}; this reads ${FORMAT}`);
-  text(); // the kind of model
-  take(4); // and its revision
+  const format = readBytes(4).readUInt32LE();
+  if (format !== FORMAT_VERSION)
+    throw new Error(`the model file has format version ${format}; only ${FORMAT_VERSION} is supported`);
+  readText(); // the kind of model
+  readBytes(4); // and its revision
   const variables = new Map<string, Ct2Variable>();
-  for (let left = count(); left > 0; left--) {
-    const name = text();
-    const rank = take(1).readUInt8();
-    if (rank > RANK_MAX) throw new Error(`the model file says that ${name} has ${rank} dimensions`);
-    const dims = take(4 * rank);
+  for (let remaining = readCount(); remaining > 0; remaining--) {
+    const name = readText();
+    const rank = readBytes(1).readUInt8();
+    if (rank > RANK_MAX)
+      throw new Error(`the model file states ${rank} dimensions for ${name}; at most ${RANK_MAX} are allowed`);
+    const dims = readBytes(4 * rank);
     const shape = Array.from({ length: rank }, (_, i) => dims.readUInt32LE(4 * i));
-    const type = TYPES[take(1).readUInt8()] ?? 'unknown';
-    const bytes = take(4).readUInt32LE();
-    if (at + bytes > sizeBytes) throw new Error(`the model file ends inside ${name}`);
+    const type = TYPES[readBytes(1).readUInt8()] ?? 'unknown';
+    const bytes = readBytes(4).readUInt32LE();
+    if (position + bytes > sizeBytes) throw new Error(`the model file ends inside ${name}`);
     if (type === 'float16' && 2 * shape.reduce((all, dim) => all * dim, 1) !== bytes)
-      throw new Error(`the model file has another size of ${name} than its shape says`);
-    variables.set(name, { shape, type, offset: at, sizeBytes: bytes });
-    at += bytes;
+      throw new Error(`the size of ${name} in the model file does not match its shape`);
+    variables.set(name, { shape, type, offset: position, sizeBytes: bytes });
+    position += bytes;
   }
-  for (let left = count(); left > 0; left--) {
-    const [alias, of] = [text(), variables.get(text())];
-    if (of) variables.set(alias, of);
+  for (let remaining = readCount(); remaining > 0; remaining--) {
+    const [alias, variable] = [readText(), variables.get(readText())];
+    if (variable) variables.set(alias, variable);
   }
   return variables;
 }

@@ -1,5 +1,5 @@
-/** The value of every 16-bit float: a look into it is many times faster than arithmetic. */
-const VALUES = Float32Array.from({ length: 65_536 }, (_, bits) => {
+/** The value of every 16-bit float. A table lookup is many times faster than arithmetic. */
+const HALF_FLOAT_VALUES = Float32Array.from({ length: 65_536 }, (_, bits) => {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
@@ -7,9 +7,9 @@ const VALUES = Float32Array.from({ length: 65_536 }, (_, bits) => {
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
 });
 
-/** Little endian half floats as floats, exactly. */
-export function toFloats(bytes: Buffer): Float32Array {
+/** Converts little-endian 16-bit floats to 32-bit floats, without loss. */
+export function decodeHalfFloats(bytes: Buffer): Float32Array {
   const floats = new Float32Array(bytes.length / 2);
-  for (let i = 0; i < floats.length; i++) floats[i] = VALUES[bytes.readUInt16LE(2 * i)] ?? 0;
+  for (let i = 0; i < floats.length; i++) floats[i] = HALF_FLOAT_VALUES[bytes.readUInt16LE(2 * i)] ?? 0;
   return floats;
 }

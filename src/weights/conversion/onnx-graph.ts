@@ -1,51 +1,51 @@
-import { block, float, int } from './protobuf.ts';
+import { encodeBytesField, encodeFloatField, encodeIntField } from './protobuf.ts';
 import type { TensorFile } from './tensor-file.ts';
 
-/** Types of elements by their number in ONNX. */
-const TYPES = { float: 1, uint8: 2, int64: 7, float16: 10 } as const;
-export type ElementType = keyof typeof TYPES;
+/** ONNX element types with their numbers. */
+const ELEMENT_TYPES = { float: 1, uint8: 2, int64: 7, float16: 10 } as const;
+export type ElementType = keyof typeof ELEMENT_TYPES;
 
-/** A dimension may have a name instead of a size: then it is whatever the caller brings. */
+/** Dimensions of a tensor. A name instead of a size stands for a size that is known at run time. */
 type Shape = readonly (number | string)[];
 
-/** Of a node. A plain number is a whole one. */
-export type Attributes = Readonly<Record<string, number | readonly number[] | { readonly float: number }>>;
+/** Attributes of a node. A plain number is an integer. */
+export type NodeAttributes = Readonly<Record<string, number | readonly number[] | { readonly float: number }>>;
 
 export interface NodeOptions {
-  readonly attributes?: Attributes;
-  /** The name of its output; absent: one of ours. */
+  readonly attributes?: NodeAttributes;
+  /** Name of the output. Default: a generated name. */
   readonly output?: string;
-  /** Absent: ONNX's own operators. */
+  /** Domain of the operator. Default: ONNX's standard operators. */
   readonly domain?: string;
 }
 
-/** A graph that is being written. Whatever has a value has a name, and names are what is handed on. */
+/** Builder of an ONNX graph. Values are referred to by name; each function returns the name of what it adds. */
 export interface OnnxGraph {
-  input(name: string, type: ElementType, shape: Shape): string;
-  output(name: string, type: ElementType, shape: Shape): void;
-  /** @returns the name of its output. */
-  node(operator: string, inputs: readonly string[], options?: NodeOptions): string;
-  /** A few numbers, which are kept in the graph itself. */
-  constant(type: 'int64' | 'float', values: readonly number[], shape?: readonly number[]): string;
-  /** A block of weights, which go to the file beside the graph. */
-  tensor(name: string, type: ElementType, shape: readonly number[], pieces: Iterable<Uint8Array>): string;
-  /** The whole file. */
-  bytes(): Buffer;
+  addInput(name: string, type: ElementType, shape: Shape): string;
+  addOutput(name: string, type: ElementType, shape: Shape): void;
+  /** Adds an operator and returns the name of its output. */
+  addNode(operator: string, inputs: readonly string[], options?: NodeOptions): string;
+  /** Adds a few numbers that are stored in the graph itself. */
+  addConstant(type: 'int64' | 'float', values: readonly number[], shape?: readonly number[]): string;
+  /** Adds weights that are stored in the file beside the graph. */
+  addTensor(name: string, type: ElementType, shape: readonly number[], pieces: Iterable<Uint8Array>): string;
+  /** Returns the encoded graph file. */
+  encode(): Buffer;
 }
 
-/** Operators of the runtime's own. */
-export const MICROSOFT = 'com.microsoft';
+/** Domain of the operators that only Microsoft's ONNX runtime has. */
+export const MICROSOFT_DOMAIN = 'com.microsoft';
 
-/** Versions of the format and of both sets of operators: what the pinned runtime knows. */
+/** Versions of the format and of both operator sets that the pinned runtime supports. */
 const IR_VERSION = 9;
-const OPERATORS = 20;
-const MICROSOFT_OPERATORS = 1;
+const OPERATOR_SET_VERSION = 20;
+const MICROSOFT_OPERATOR_SET_VERSION = 1;
 
-/** From ONNX: data that lies in another file. */
-const EXTERNAL = 1;
+/** ONNX's `TensorProto.DataLocation` for data in another file. */
+const EXTERNAL_DATA = 1;
 
-/** Numbers of the types of attributes. */
-const ATTRIBUTE = { float: 1, int: 2, ints: 7 } as const;
+/** ONNX attribute types with their numbers. */
+const ATTRIBUTE_TYPES = { float: 1, int: 2, ints: 7 } as const;
 
 export function createOnnxGraph(graphName: string, weights: TensorFile): OnnxGraph {
   const parts: Record<'nodes' | 'initializers' | 'inputs' | 'outputs', Buffer[]> = {
@@ -58,80 +58,83 @@ export function createOnnxGraph(graphName: string, weights: TensorFile): OnnxGra
   let count = 0;
 
   return {
-    input(name, type, shape) {
-      parts.inputs.push(block(11, valueInfo(name, type, shape)));
+    addInput(name, type, shape) {
+      parts.inputs.push(encodeBytesField(11, encodeValueInfo(name, type, shape)));
       return name;
     },
-    output: (name, type, shape) => void parts.outputs.push(block(12, valueInfo(name, type, shape))),
-    node(operator, inputs, { attributes = {}, output, domain } = {}) {
+    addOutput: (name, type, shape) => void parts.outputs.push(encodeBytesField(12, encodeValueInfo(name, type, shape))),
+    addNode(operator, inputs, { attributes = {}, output, domain } = {}) {
       const result = output ?? `${operator}_${count++}`;
       const fields = [
-        ...inputs.map((input) => block(1, input)),
-        block(2, result),
-        block(3, `n${count++}`),
-        block(4, operator),
-        ...Object.entries(attributes).map(([name, value]) => block(5, attribute(name, value))),
-        ...(domain === undefined ? [] : [block(7, domain)]),
+        ...inputs.map((input) => encodeBytesField(1, input)),
+        encodeBytesField(2, result),
+        encodeBytesField(3, `n${count++}`),
+        encodeBytesField(4, operator),
+        ...Object.entries(attributes).map(([name, value]) => encodeBytesField(5, encodeAttribute(name, value))),
+        ...(domain === undefined ? [] : [encodeBytesField(7, domain)]),
       ];
-      parts.nodes.push(block(1, Buffer.concat(fields)));
+      parts.nodes.push(encodeBytesField(1, Buffer.concat(fields)));
       return result;
     },
-    constant(type, values, shape = [values.length]) {
+    addConstant(type, values, shape = [values.length]) {
       const name = `${type[0]}_${values.join('_')}_${shape.join('x')}`;
       if (constants.has(name)) return name;
       constants.add(name);
       const data = type === 'int64' ? BigInt64Array.from(values, BigInt) : Float32Array.from(values);
-      const fields = [...tensorHead(name, type, shape), block(9, Buffer.from(data.buffer))];
-      parts.initializers.push(block(5, Buffer.concat(fields)));
+      const fields = [...encodeTensorHead(name, type, shape), encodeBytesField(9, Buffer.from(data.buffer))];
+      parts.initializers.push(encodeBytesField(5, Buffer.concat(fields)));
       return name;
     },
-    tensor(name, type, shape, pieces) {
+    addTensor(name, type, shape, pieces) {
       const { offset, length } = weights.add(pieces);
-      const entry = (key: string, value: string): Buffer => block(13, Buffer.concat([block(1, key), block(2, value)]));
+      const entry = (key: string, value: string): Buffer =>
+        encodeBytesField(13, Buffer.concat([encodeBytesField(1, key), encodeBytesField(2, value)]));
       const fields = [
-        ...tensorHead(name, type, shape),
+        ...encodeTensorHead(name, type, shape),
         entry('location', weights.name),
         entry('offset', String(offset)),
         entry('length', String(length)),
-        int(14, EXTERNAL),
+        encodeIntField(14, EXTERNAL_DATA),
       ];
-      parts.initializers.push(block(5, Buffer.concat(fields)));
+      parts.initializers.push(encodeBytesField(5, Buffer.concat(fields)));
       return name;
     },
-    bytes() {
+    encode() {
       const { nodes, initializers, inputs, outputs } = parts;
-      const graph = Buffer.concat([...nodes, block(2, graphName), ...initializers, ...inputs, ...outputs]);
+      const graph = Buffer.concat([...nodes, encodeBytesField(2, graphName), ...initializers, ...inputs, ...outputs]);
       const operators = (domain: string, version: number): Buffer =>
-        block(8, Buffer.concat([block(1, domain), int(2, version)]));
+        encodeBytesField(8, Buffer.concat([encodeBytesField(1, domain), encodeIntField(2, version)]));
       return Buffer.concat([
-        int(1, IR_VERSION),
-        block(2, 'parley'),
-        block(7, graph),
-        operators('', OPERATORS),
-        operators(MICROSOFT, MICROSOFT_OPERATORS),
+        encodeIntField(1, IR_VERSION),
+        encodeBytesField(2, 'parley'),
+        encodeBytesField(7, graph),
+        operators('', OPERATOR_SET_VERSION),
+        operators(MICROSOFT_DOMAIN, MICROSOFT_OPERATOR_SET_VERSION),
       ]);
     },
   };
 }
 
-const tensorHead = (name: string, type: ElementType, shape: readonly number[]): readonly Buffer[] => [
-  ...shape.map((size) => int(1, size)),
-  int(2, TYPES[type]),
-  block(8, name),
+const encodeTensorHead = (name: string, type: ElementType, shape: readonly number[]): readonly Buffer[] => [
+  ...shape.map((size) => encodeIntField(1, size)),
+  encodeIntField(2, ELEMENT_TYPES[type]),
+  encodeBytesField(8, name),
 ];
 
-function valueInfo(name: string, type: ElementType, shape: Shape): Buffer {
-  const dims = shape.map((dim) => block(1, typeof dim === 'number' ? int(1, dim) : block(2, dim)));
-  const tensor = Buffer.concat([int(1, TYPES[type]), block(2, Buffer.concat(dims))]);
-  return Buffer.concat([block(1, name), block(2, block(1, tensor))]);
+function encodeValueInfo(name: string, type: ElementType, shape: Shape): Buffer {
+  const dims = shape.map((dim) =>
+    encodeBytesField(1, typeof dim === 'number' ? encodeIntField(1, dim) : encodeBytesField(2, dim)),
+  );
+  const tensor = Buffer.concat([encodeIntField(1, ELEMENT_TYPES[type]), encodeBytesField(2, Buffer.concat(dims))]);
+  return Buffer.concat([encodeBytesField(1, name), encodeBytesField(2, encodeBytesField(1, tensor))]);
 }
 
-function attribute(name: string, value: Attributes[string]): Buffer {
+function encodeAttribute(name: string, value: NodeAttributes[string]): Buffer {
   const fields =
     typeof value === 'number'
-      ? [int(3, value), int(20, ATTRIBUTE.int)]
+      ? [encodeIntField(3, value), encodeIntField(20, ATTRIBUTE_TYPES.int)]
       : 'float' in value
-        ? [float(2, value.float), int(20, ATTRIBUTE.float)]
-        : [...value.map((each) => int(8, each)), int(20, ATTRIBUTE.ints)];
-  return Buffer.concat([block(1, name), ...fields]);
+        ? [encodeFloatField(2, value.float), encodeIntField(20, ATTRIBUTE_TYPES.float)]
+        : [...value.map((each) => encodeIntField(8, each)), encodeIntField(20, ATTRIBUTE_TYPES.ints)];
+  return Buffer.concat([encodeBytesField(1, name), ...fields]);
 }

@@ -1,9 +1,9 @@
 /*
- * The three ways in which protobuf writes a field, as far as graphs need them. `field` is its number in the message.
+ * The three protobuf field encodings that ONNX graphs need. `field` is the field's number in the message.
  */
 
-/** Seven bits of a number in each byte, the lowest first; a negative one as 64 bits. */
-function varint(value: number | bigint): Buffer {
+/** Encodes an integer in base 128, lowest group first; a negative number as 64 bits. */
+function encodeVarint(value: number | bigint): Buffer {
   let rest = BigInt.asUintN(64, BigInt(value));
   const bytes: number[] = [];
   do {
@@ -14,18 +14,19 @@ function varint(value: number | bigint): Buffer {
   return Buffer.from(bytes);
 }
 
-/** A whole number. */
-export const int = (field: number, value: number): Buffer => Buffer.concat([varint(field << 3), varint(value)]);
+/** Encodes an integer field. */
+export const encodeIntField = (field: number, value: number): Buffer =>
+  Buffer.concat([encodeVarint(field << 3), encodeVarint(value)]);
 
-/** A 32-bit float. */
-export function float(field: number, value: number): Buffer {
+/** Encodes a 32-bit float field. */
+export function encodeFloatField(field: number, value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeFloatLE(value);
-  return Buffer.concat([varint((field << 3) | 5), bytes]);
+  return Buffer.concat([encodeVarint((field << 3) | 5), bytes]);
 }
 
-/** A text, raw bytes, or another message. */
-export function block(field: number, value: Buffer | string): Buffer {
+/** Encodes a length-delimited field: text, bytes, or another message. */
+export function encodeBytesField(field: number, value: Buffer | string): Buffer {
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
-  return Buffer.concat([varint((field << 3) | 2), varint(bytes.length), bytes]);
+  return Buffer.concat([encodeVarint((field << 3) | 2), encodeVarint(bytes.length), bytes]);
 }

@@ -1,23 +1,23 @@
-/** Numbers that share a scale. The runtime's kernels want a power of two from 16 on. */
-export const BLOCK = 32;
+/** Number of values that share a scale. The runtime's kernels require a power of two of at least 16. */
+export const BLOCK_SIZE = 32;
 
-/** Where zero is among the codes of 8 bits. */
-export const ZERO = 128;
+/** The code for zero. */
+export const ZERO_CODE = 128;
 
-/** Codes of 8 bits for floats, and a scale for each block of them: value = (code − ZERO) × scale. */
+/** Quantizes floats to 8-bit codes with one scale per block: value = (code − ZERO_CODE) × scale. */
 export function quantize(values: Float32Array): { readonly codes: Uint8Array; readonly scales: Float32Array } {
   const codes = new Uint8Array(values.length);
-  const scales = new Float32Array(values.length / BLOCK);
+  const scales = new Float32Array(values.length / BLOCK_SIZE);
   for (let block = 0; block < scales.length; block++) {
-    const of = values.subarray(block * BLOCK, (block + 1) * BLOCK);
+    const blockValues = values.subarray(block * BLOCK_SIZE, (block + 1) * BLOCK_SIZE);
     let largest = 0;
-    for (const value of of) largest = Math.max(largest, Math.abs(value));
-    // A block of zeros must not divide by zero.
+    for (const value of blockValues) largest = Math.max(largest, Math.abs(value));
+    // Avoids a division by zero for a block of zeros.
     const scale = Math.fround(largest / 127 || 1e-12);
     scales[block] = scale;
-    for (let i = 0; i < BLOCK; i++) {
-      const code = Math.round((of[i] ?? 0) / scale) + ZERO;
-      codes[block * BLOCK + i] = Math.max(0, Math.min(255, code));
+    for (let i = 0; i < BLOCK_SIZE; i++) {
+      const code = Math.round((blockValues[i] ?? 0) / scale) + ZERO_CODE;
+      codes[block * BLOCK_SIZE + i] = Math.max(0, Math.min(255, code));
     }
   }
   return { codes, scales };

@@ -4,29 +4,34 @@ import { fileURLToPath } from 'node:url';
 import { ServiceError } from '../../core/error.ts';
 import type { WhisperConversion } from './convert-whisper.ts';
 
-export interface ConversionNeeds {
+export interface ConversionOptions {
   readonly signal: AbortSignal;
-  /** Bytes of weights that have been written. */
+  /** Called with the number of bytes of weights written so far. */
   readonly onBytes: (bytes: number) => void;
 }
 
-/** MB of JavaScript objects; what is read and written stands beside them, a layer at a time. */
-const HEAP_MB = 128;
+/** Limit of the JavaScript heap, in MB. The buffers of one layer are outside of it. */
+const HEAP_MB_MAX = 128;
 
-/** Of what the process says when it fails. */
-const ERROR_TEXT_MAX = 4_000;
+/** Characters of the child's standard error that are kept, from its end. */
+const ERROR_TEXT_CHARS_MAX = 4_000;
 
 /**
- * `convertWhisper` in a process of its own, which an abort ends.
- * @throws ServiceError `upstream-failed` with the reason; the signal's reason when it aborts.
+ * Runs `convertWhisper` in a child process, which an abort kills.
+ * @throws ServiceError `upstream-failed` with the reason; the signal's reason after an abort.
  */
-export async function runConversion(order: WhisperConversion, { signal, onBytes }: ConversionNeeds): Promise<void> {
+export async function runConversion(request: WhisperConversion, { signal, onBytes }: ConversionOptions): Promise<void> {
   signal.throwIfAborted();
   const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-  const main = fileURLToPath(new URL(`./conversion-process${extension}`, import.meta.url));
+  const entryPath = fileURLToPath(new URL(`./conversion-process${extension}`, import.meta.url));
   const child = spawn(
     process.execPath,
-    [`--max-old-space-size=${HEAP_MB}`, '--disable-warning=ExperimentalWarning', main, JSON.stringify(order)],
+    [
+      `--max-old-space-size=${HEAP_MB_MAX}`,
+      '--disable-warning=ExperimentalWarning',
+      entryPath,
+      JSON.stringify(request),
+    ],
     { env: {}, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const stop = (): void => void child.kill('SIGKILL');
@@ -34,22 +39,22 @@ export async function runConversion(order: WhisperConversion, { signal, onBytes 
   let errorText = '';
   child.stderr
     .setEncoding('utf8')
-    .on('data', (text: string) => (errorText = (errorText + text).slice(-ERROR_TEXT_MAX)));
+    .on('data', (text: string) => (errorText = (errorText + text).slice(-ERROR_TEXT_CHARS_MAX)));
   createInterface({ input: child.stdout }).on('line', (line) => onBytes(Number(line)));
   try {
-    const end = await new Promise<string>((resolve) => {
+    const termination = await new Promise<string>((resolve) => {
       child.on('error', (error) => resolve(error.message)).on('close', (code, by) => resolve(by ?? `code ${code}`));
     });
     signal.throwIfAborted();
-    if (end !== 'code 0')
-      throw new ServiceError('upstream-failed', `The conversion failed: ${reasonIn(errorText) ?? end}`);
+    if (termination !== 'code 0')
+      throw new ServiceError('upstream-failed', `The conversion failed: ${findReason(errorText) ?? termination}`);
   } finally {
     signal.removeEventListener('abort', stop);
   }
 }
 
-/** The sentence in what Node says of an error that nobody caught. */
-const reasonIn = (text: string): string | undefined =>
+/** Returns the message of the uncaught error that Node printed. */
+const findReason = (text: string): string | undefined =>
   text
     .split('\n')
     .findLast((line) => /^\w*Error: /.test(line))

@@ -1,15 +1,15 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 
-/** A file that holds the weights of a graph, which says where each of them is. */
+/** File that stores the weights of a graph. The graph records the position of each. */
 export interface TensorFile {
-  /** As the graph, which lies beside it, calls it. */
+  /** File name under which the graph refers to it. */
   readonly name: string;
-  /** Puts a block at the end, piece by piece, and says where it is. */
+  /** Appends a block and returns its position. */
   add(pieces: Iterable<Uint8Array>): { readonly offset: number; readonly length: number };
   close(): void;
 }
 
-/** Blocks begin at multiples of this many bytes, so that the runtime can map them. */
+/** Blocks start at multiples of this number of bytes, so that the runtime can memory-map them. */
 const ALIGNMENT = 64;
 
 export function createTensorFile(

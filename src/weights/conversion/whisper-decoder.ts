@@ -1,113 +1,142 @@
 import type { Ct2File } from './ct2-file.ts';
 import { createGraphLayers } from './graph-layers.ts';
 import type { OnnxGraph } from './onnx-graph.ts';
-import { BLOCK, ZERO } from './quantize.ts';
+import { BLOCK_SIZE, ZERO_CODE } from './quantize.ts';
 import type { WhisperShape } from './whisper-shape.ts';
 
-/** A layer and one of its heads. */
-export type Head = readonly [layer: number, head: number];
+/** Layer and number of an attention head. */
+export type AttentionHead = readonly [layer: number, head: number];
 
-/** What no weight is: it hides the tokens that are still to come. */
-const HIDDEN = -1e9;
+/** Added to the attention scores of later tokens, so that their weight becomes zero. */
+const MASKED_SCORE = -1e9;
 
 /**
- * From tokens, what was kept of those before them, and what the encoder gives, to the scores of the token that follows the
- * last one. Beside that: what is to be kept, and the attention of the heads that follow the speech.
+ * Builds the decoder graph. Inputs: tokens, cached keys and values of earlier tokens, the encoder's output. Outputs:
+ * the scores of the next token, the updated cache, and the attention of the heads that align text with speech.
  */
 export function buildWhisperDecoder(
   graph: OnnxGraph,
   model: Ct2File,
   shape: WhisperShape,
-  alignmentHeads: readonly Head[],
+  alignmentHeads: readonly AttentionHead[],
 ): void {
   const { decoderLayers, heads, headWidth, width, frames, vocabulary } = shape;
-  const layers = createGraphLayers({ graph, model, shape, linears: 'quantized' });
-  const whole = (...values: readonly number[]): string => graph.constant('int64', values);
-  const sizeOf = (x: string, axis: number): string =>
-    graph.node('Shape', [x], { attributes: { start: axis, end: axis + 1 } });
-  const unsqueeze = (x: string, axis: number): string => graph.node('Unsqueeze', [x, whole(axis)]);
+  const layers = createGraphLayers({ graph, model, shape, linearWeights: 'quantized' });
+  const addIntegers = (...values: readonly number[]): string => graph.addConstant('int64', values);
+  const addSize = (x: string, axis: number): string =>
+    graph.addNode('Shape', [x], { attributes: { start: axis, end: axis + 1 } });
+  const addUnsqueeze = (x: string, axis: number): string => graph.addNode('Unsqueeze', [x, addIntegers(axis)]);
 
-  const ids = graph.input('input_ids', 'int64', ['batch_size', 'tokens']);
-  const pastOf = (layer: number, what: string): string =>
-    graph.input(`past_key_values.${layer}.decoder.${what}`, 'float', ['batch_size', heads, 'past', headWidth]);
-  const crossOf = (layer: number, what: string): string =>
-    graph.input(`cross.${layer}.${what}`, 'float', ['batch_size', heads, frames, headWidth]);
-  const pasts = Array.from({ length: decoderLayers }, (_, layer) => ({
-    key: pastOf(layer, 'key'),
-    value: pastOf(layer, 'value'),
-    crossKey: crossOf(layer, 'key'),
-    crossValue: crossOf(layer, 'value'),
+  const ids = graph.addInput('input_ids', 'int64', ['batch_size', 'tokens']);
+  const addPastInput = (layer: number, keyOrValue: string): string =>
+    graph.addInput(`past_key_values.${layer}.decoder.${keyOrValue}`, 'float', ['batch_size', heads, 'past', headWidth]);
+  const addCrossInput = (layer: number, keyOrValue: string): string =>
+    graph.addInput(`cross.${layer}.${keyOrValue}`, 'float', ['batch_size', heads, frames, headWidth]);
+  const layerInputs = Array.from({ length: decoderLayers }, (_, layer) => ({
+    key: addPastInput(layer, 'key'),
+    value: addPastInput(layer, 'value'),
+    crossKey: addCrossInput(layer, 'key'),
+    crossValue: addCrossInput(layer, 'value'),
   }));
-  const first = pasts[0]?.key;
-  if (first === undefined) throw new Error('the model file has a decoder without layers');
-  graph.output('logits', 'float', ['batch_size', 1, vocabulary]);
+  const firstPastKey = layerInputs[0]?.key;
+  if (firstPastKey === undefined) throw new Error('the model file has a decoder without layers');
+  graph.addOutput('logits', 'float', ['batch_size', 1, vocabulary]);
 
-  const total = graph.node('Add', [sizeOf(first, 2), sizeOf(ids, 1)]);
-  const before = sizeOf(first, 2);
-  const one = graph.constant('int64', [1], []);
-  const zero = graph.constant('int64', [0], []);
-  const scalar = (x: string): string => graph.node('Squeeze', [x, whole(0)]);
-  const queryAt = graph.node('Range', [scalar(before), scalar(total), one]);
-  const keyAt = graph.node('Range', [zero, scalar(total), one]);
-  const isLater = graph.node('Greater', [unsqueeze(keyAt, 0), unsqueeze(queryAt, 1)]);
-  const mask = graph.node('Where', [isLater, graph.constant('float', [HIDDEN], []), graph.constant('float', [0], [])]);
+  const totalLength = graph.addNode('Add', [addSize(firstPastKey, 2), addSize(ids, 1)]);
+  const pastLength = addSize(firstPastKey, 2);
+  const one = graph.addConstant('int64', [1], []);
+  const zero = graph.addConstant('int64', [0], []);
+  const addScalar = (x: string): string => graph.addNode('Squeeze', [x, addIntegers(0)]);
+  const queryPositions = graph.addNode('Range', [addScalar(pastLength), addScalar(totalLength), one]);
+  const keyPositions = graph.addNode('Range', [zero, addScalar(totalLength), one]);
+  const isFutureToken = graph.addNode('Greater', [addUnsqueeze(keyPositions, 0), addUnsqueeze(queryPositions, 1)]);
+  const mask = graph.addNode('Where', [
+    isFutureToken,
+    graph.addConstant('float', [MASKED_SCORE], []),
+    graph.addConstant('float', [0], []),
+  ]);
 
-  // The table of the scores serves as that of the tokens, too: codes and scales of the asked rows, put together here.
-  const codes = graph.node('Cast', [graph.node('Gather', ['head', ids])], { attributes: { to: 1 } });
-  const centred = graph.node('Sub', [codes, graph.constant('float', [ZERO], [])]);
-  const scaleTable = graph.node('Reshape', ['head_s', whole(-1, width / BLOCK)]);
-  const scales = graph.node('Unsqueeze', [graph.node('Gather', [scaleTable, ids]), whole(-1)]);
-  const embedded = graph.node('Reshape', [graph.node('Mul', [centred, scales]), whole(0, 0, width)]);
-  const positions = graph.node('Gather', [layers.half('positions', 'decoder/position_encodings/encodings'), queryAt]);
-  let x = graph.node('Add', [embedded, positions]);
+  // The output layer's quantized table is also the token embedding: gathers codes and scales of the input tokens.
+  const codes = graph.addNode('Cast', [graph.addNode('Gather', ['head', ids])], { attributes: { to: 1 } });
+  const centeredCodes = graph.addNode('Sub', [codes, graph.addConstant('float', [ZERO_CODE], [])]);
+  const scaleTable = graph.addNode('Reshape', ['head_s', addIntegers(-1, width / BLOCK_SIZE)]);
+  const scales = graph.addNode('Unsqueeze', [graph.addNode('Gather', [scaleTable, ids]), addIntegers(-1)]);
+  const embedded = graph.addNode('Reshape', [graph.addNode('Mul', [centeredCodes, scales]), addIntegers(0, 0, width)]);
+  const positions = graph.addNode('Gather', [
+    layers.addHalfFloats('positions', 'decoder/position_encodings/encodings'),
+    queryPositions,
+  ]);
+  let x = graph.addNode('Add', [embedded, positions]);
 
-  const scale = graph.constant('float', [headWidth ** -0.5], []);
-  const attend = (
+  const scale = graph.addConstant('float', [headWidth ** -0.5], []);
+  const addAttention = (
     query: string,
     { key, value }: { readonly key: string; readonly value: string },
-    { hidden, output }: { readonly hidden?: string; readonly output?: string },
+    { maskInput, output }: { readonly maskInput?: string; readonly output?: string },
   ): string => {
-    const turned = graph.node('Transpose', [key], { attributes: { perm: [0, 1, 3, 2] } });
-    let scores = graph.node('MatMul', [query, turned]);
-    if (hidden !== undefined) scores = graph.node('Add', [scores, hidden]);
-    const shares = graph.node('Softmax', [scores], {
+    const transposedKey = graph.addNode('Transpose', [key], { attributes: { perm: [0, 1, 3, 2] } });
+    let scores = graph.addNode('MatMul', [query, transposedKey]);
+    if (maskInput !== undefined) scores = graph.addNode('Add', [scores, maskInput]);
+    const attentionWeights = graph.addNode('Softmax', [scores], {
       attributes: { axis: -1 },
       ...(output === undefined ? {} : { output }),
     });
-    return layers.merge(graph.node('MatMul', [shares, value]));
+    return layers.mergeHeads(graph.addNode('MatMul', [attentionWeights, value]));
   };
 
-  const aligned: string[] = [];
-  for (const [layer, past] of pasts.entries()) {
+  const alignmentWeights: string[] = [];
+  for (const [layer, inputs] of layerInputs.entries()) {
     const name = `decoder/layer_${layer}`;
-    const [own, cross] = [`${name}/self_attention`, `${name}/attention`];
-    const y = layers.norm(x, `${own}/layer_norm`);
-    const part = (at: number): string =>
-      layers.split(layers.linear(y, `${own}/linear_0`, { from: at * width, to: (at + 1) * width }));
-    const [query, newKey, newValue] = [part(0), part(1), part(2)];
-    const join = (old: string, added: string, what: string): string =>
-      graph.node('Concat', [old, added], { attributes: { axis: 2 }, output: `present.${layer}.decoder.${what}` });
-    const kept = { key: join(past.key, newKey, 'key'), value: join(past.value, newValue, 'value') };
-    const mixed = attend(graph.node('Mul', [query, scale]), kept, { hidden: mask });
-    x = graph.node('Add', [x, layers.linear(mixed, `${own}/linear_1`)]);
+    const [selfAttention, crossAttention] = [`${name}/self_attention`, `${name}/attention`];
+    const normalized = layers.addLayerNorm(x, `${selfAttention}/layer_norm`);
+    const addProjection = (at: number): string =>
+      layers.splitHeads(
+        layers.addLinear(normalized, `${selfAttention}/linear_0`, { from: at * width, to: (at + 1) * width }),
+      );
+    const [query, newKey, newValue] = [addProjection(0), addProjection(1), addProjection(2)];
+    const addConcat = (old: string, added: string, keyOrValue: string): string =>
+      graph.addNode('Concat', [old, added], {
+        attributes: { axis: 2 },
+        output: `present.${layer}.decoder.${keyOrValue}`,
+      });
+    const present = { key: addConcat(inputs.key, newKey, 'key'), value: addConcat(inputs.value, newValue, 'value') };
+    const selfOutput = addAttention(graph.addNode('Mul', [query, scale]), present, { maskInput: mask });
+    x = graph.addNode('Add', [x, layers.addLinear(selfOutput, `${selfAttention}/linear_1`)]);
 
-    const asked = layers.split(layers.linear(layers.norm(x, `${cross}/layer_norm`), `${cross}/linear_0`));
-    const shares = `shares_${layer}`;
-    const heard = attend(
-      graph.node('Mul', [asked, scale]),
-      { key: past.crossKey, value: past.crossValue },
-      { output: shares },
+    const crossQuery = layers.splitHeads(
+      layers.addLinear(layers.addLayerNorm(x, `${crossAttention}/layer_norm`), `${crossAttention}/linear_0`),
     );
-    x = graph.node('Add', [x, layers.linear(heard, `${cross}/linear_2`)]);
-    for (const [of, head] of alignmentHeads)
-      if (of === layer) aligned.push(graph.node('Slice', [shares, whole(head), whole(head + 1), whole(1)]));
-    x = layers.feedForward(x, `${name}/ffn`);
-    for (const what of ['key', 'value'])
-      graph.output(`present.${layer}.decoder.${what}`, 'float', ['batch_size', heads, 'decoder_all', headWidth]);
+    const attentionWeights = `shares_${layer}`;
+    const crossOutput = addAttention(
+      graph.addNode('Mul', [crossQuery, scale]),
+      { key: inputs.crossKey, value: inputs.crossValue },
+      { output: attentionWeights },
+    );
+    x = graph.addNode('Add', [x, layers.addLinear(crossOutput, `${crossAttention}/linear_2`)]);
+    for (const [headLayer, head] of alignmentHeads)
+      if (headLayer === layer)
+        alignmentWeights.push(
+          graph.addNode('Slice', [attentionWeights, addIntegers(head), addIntegers(head + 1), addIntegers(1)]),
+        );
+    x = layers.addFeedForward(x, `${name}/ffn`);
+    for (const keyOrValue of ['key', 'value'])
+      graph.addOutput(`present.${layer}.decoder.${keyOrValue}`, 'float', [
+        'batch_size',
+        heads,
+        'decoder_all',
+        headWidth,
+      ]);
   }
 
-  const last = graph.node('Slice', [layers.norm(x, 'decoder/layer_norm'), whole(-1), whole(2 ** 53), whole(1)]);
-  graph.node('Concat', aligned, { attributes: { axis: 1 }, output: 'alignment' });
-  graph.output('alignment', 'float', ['batch_size', aligned.length, 'tokens', frames]);
-  graph.node('Identity', [layers.plainLinear(last, 'head', 'decoder/embeddings/weight')], { output: 'logits' });
+  const last = graph.addNode('Slice', [
+    layers.addLayerNorm(x, 'decoder/layer_norm'),
+    addIntegers(-1),
+    addIntegers(2 ** 53),
+    addIntegers(1),
+  ]);
+  graph.addNode('Concat', alignmentWeights, { attributes: { axis: 1 }, output: 'alignment' });
+  graph.addOutput('alignment', 'float', ['batch_size', alignmentWeights.length, 'tokens', frames]);
+  graph.addNode('Identity', [layers.addLinearWithoutBias(last, 'head', 'decoder/embeddings/weight')], {
+    output: 'logits',
+  });
 }

@@ -1,47 +1,50 @@
 import { ServiceError } from '../../core/error.ts';
 
-/** Reads a stream of bytes in the pieces that its format has, and not in those in which it comes. */
+/** Reads a byte stream in the lengths that a format prescribes, independent of the stream's own chunks. */
 export interface ByteReader {
-  /** So many bytes in one piece, fewer where the stream ends in them; undefined where it has ended before. */
-  take(length: number): Promise<Buffer | undefined>;
-  /** The next bytes as they come. Whoever stops early goes on where it stopped. @throws ServiceError where the stream ends in them. */
+  /** Reads `length` bytes; fewer when the stream ends before; undefined when it has already ended. */
+  read(length: number): Promise<Buffer | undefined>;
+  /**
+   * Streams the next `length` bytes in chunks. A second iteration continues where the first stopped.
+   * @throws ServiceError when the stream ends before.
+   */
   stream(length: number): AsyncIterable<Uint8Array>;
 }
 
 export function createByteReader(source: AsyncIterable<Uint8Array>): ByteReader {
   const pieces = source[Symbol.asyncIterator]();
-  let rest: Uint8Array = new Uint8Array(0);
+  let remaining: Uint8Array = new Uint8Array(0);
 
-  /** At most so many bytes; none at the end. */
-  const next = async (most: number): Promise<Uint8Array> => {
-    while (rest.length === 0) {
+  /** Returns at most `lengthMax` bytes; an empty array at the end of the stream. */
+  const readPiece = async (lengthMax: number): Promise<Uint8Array> => {
+    while (remaining.length === 0) {
       const { done, value } = await pieces.next();
-      if (done) return rest;
-      rest = value;
+      if (done) return remaining;
+      remaining = value;
     }
-    const piece = rest.subarray(0, most);
-    rest = rest.subarray(piece.length);
+    const piece = remaining.subarray(0, lengthMax);
+    remaining = remaining.subarray(piece.length);
     return piece;
   };
 
   return {
-    async take(length) {
-      const taken: Uint8Array[] = [];
+    async read(length) {
+      const chunks: Uint8Array[] = [];
       let missing = length;
       while (missing > 0) {
-        const piece = await next(missing);
+        const piece = await readPiece(missing);
         if (piece.length === 0) break;
-        taken.push(piece);
+        chunks.push(piece);
         missing -= piece.length;
       }
-      return taken.length === 0 && length > 0 ? undefined : Buffer.concat(taken);
+      return chunks.length === 0 && length > 0 ? undefined : Buffer.concat(chunks);
     },
     stream(length) {
       let missing = length;
       return {
         async *[Symbol.asyncIterator]() {
           while (missing > 0) {
-            const piece = await next(missing);
+            const piece = await readPiece(missing);
             if (piece.length === 0)
               throw new ServiceError('upstream-failed', 'The archive ends in the middle of a file.');
             missing -= piece.length;

@@ -2,95 +2,103 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { ServiceError } from '../../core/error.ts';
 import { INDEX_PAGE_BYTES_MAX } from '../../core/limits.ts';
-import { reasonOf } from '../hub-connection.ts';
-import type { Fetch, PullLimits } from '../pull-options.ts';
+import { describeFetchError } from '../request-hub-file.ts';
+import type { Fetch, PullLimits } from '../pull-limits.ts';
 import { readBodyText } from '../read-body-text.ts';
 import { saveBody } from '../save-body.ts';
 import type { NpmRegistry } from './npm-config.ts';
 import type { PinnedPackage } from './speech-runtime.ts';
 
-export interface ArchiveNeeds {
+export interface FetchArchiveDeps {
   readonly registry: NpmRegistry;
   readonly fetch: Fetch;
-  readonly limits: Pick<PullLimits, 'silenceMs'>;
+  readonly limits: Pick<PullLimits, 'stallMs'>;
   readonly signal: AbortSignal;
-  /** Bytes that have come of this archive. */
+  /** Called with the number of bytes of this archive received so far. */
   readonly onBytes: (bytes: number) => void;
 }
 
-/** What npm itself asks for: a page of versions and where their archives are. */
+/** Accept header of npm itself: the short form of the page that lists versions and their archives. */
 const PAGE_ACCEPT = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8';
 
 /**
- * Downloads a package's archive to a path. It is compared with the hash that we know, not with one that the registry names.
- * @throws ServiceError `upstream-failed`; the file at the path is of no use then.
+ * Downloads a package's archive and verifies the hash in Parley's source code, not one that the registry states.
+ * @throws ServiceError `upstream-failed`; the file at `path` is then useless.
  */
-export async function fetchArchive(wanted: PinnedPackage, path: string, needs: ArchiveNeeds): Promise<void> {
-  const { limits, signal } = needs;
-  const name = `${wanted.name}@${wanted.version}`;
-  const url = await archiveUrl(wanted, needs);
+export async function fetchArchive(pinned: PinnedPackage, path: string, deps: FetchArchiveDeps): Promise<void> {
+  const { limits, signal } = deps;
+  const name = `${pinned.name}@${pinned.version}`;
+  const url = await findArchiveUrl(pinned, deps);
   const hash = createHash('sha512');
   let bytes = 0;
   const handle = await open(path, 'w');
   const onBytes = (more: number): void => {
     bytes += more;
-    // What is longer than it can be is not downloaded to its end.
-    if (bytes > wanted.archiveBytes) throw unlike(name);
-    needs.onBytes(bytes);
+    // Stops the download of an archive that is larger than the pinned one.
+    if (bytes > pinned.archiveBytes) throw createMismatchError(name);
+    deps.onBytes(bytes);
   };
   try {
-    // Behind the file: Node ends with the connection of a body that nobody reads yet.
-    const response = await get(url, { 'accept-encoding': 'identity' }, needs);
-    await saveBody(response, { handle, hash, signal, silenceMs: limits.silenceMs, onBytes });
+    // Requested after the file is open: Node closes the connection of a body that is not read yet.
+    const response = await get(url, { 'accept-encoding': 'identity' }, deps);
+    await saveBody(response, { handle, hash, signal, stallMs: limits.stallMs, onBytes });
   } finally {
     await handle.close();
   }
-  if (hash.digest('base64') !== wanted.sha512) throw unlike(name);
+  if (hash.digest('base64') !== pinned.sha512) throw createMismatchError(name);
 }
 
-const unlike = (name: string): ServiceError =>
-  new ServiceError('upstream-failed', `The archive of ${name} is another one than this version of Parley knows.`);
+const createMismatchError = (name: string): ServiceError =>
+  new ServiceError(
+    'upstream-failed',
+    `The archive of ${name} differs from the one that this version of Parley expects.`,
+  );
 
-/** Where the registry has it. */
-async function archiveUrl({ name, version }: PinnedPackage, needs: ArchiveNeeds): Promise<string> {
-  const page = new URL(encodeURIComponent(name), folderUrl(needs.registry.url)).href;
-  const response = await get(page, { accept: PAGE_ACCEPT }, needs);
+/** Returns the archive's address from the package's page. */
+async function findArchiveUrl({ name, version }: PinnedPackage, deps: FetchArchiveDeps): Promise<string> {
+  const page = new URL(encodeURIComponent(name), addTrailingSlash(deps.registry.url)).href;
+  const response = await get(page, { accept: PAGE_ACCEPT }, deps);
   const text = await readBodyText(response, INDEX_PAGE_BYTES_MAX);
-  const found = field(field(field(field(parse(text), 'versions'), version), 'dist'), 'tarball');
+  const found = getField(getField(getField(getField(parseJson(text), 'versions'), version), 'dist'), 'tarball');
   if (typeof found === 'string' && URL.canParse(found, page)) return new URL(found, page).href;
   throw new ServiceError('upstream-failed', `The package registry has no ${name}@${version}.`);
 }
 
-const folderUrl = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
+const addTrailingSlash = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
 
-async function get(url: string, headers: Record<string, string>, needs: ArchiveNeeds): Promise<Response> {
-  const { registry, signal, fetch } = needs;
-  const isOwn = new URL(url).origin === new URL(registry.url).origin;
-  const own = isOwn && registry.authorization !== undefined ? { authorization: registry.authorization } : {};
+async function get(url: string, headers: Record<string, string>, deps: FetchArchiveDeps): Promise<Response> {
+  const { registry, signal, fetch } = deps;
+  const isRegistryOrigin = new URL(url).origin === new URL(registry.url).origin;
+  const authorizationHeader =
+    isRegistryOrigin && registry.authorization !== undefined ? { authorization: registry.authorization } : {};
   try {
-    const response = await fetch(url, { headers: { ...headers, ...own }, signal });
+    const response = await fetch(url, { headers: { ...headers, ...authorizationHeader }, signal });
     if (response.ok) return response;
     await response.body?.cancel();
-    throw new ServiceError('upstream-failed', `The package registry answered ${response.status} for ${url}.`);
+    throw new ServiceError('upstream-failed', `The package registry returned status ${response.status} for ${url}.`);
   } catch (thrown) {
     signal.throwIfAborted();
     if (thrown instanceof ServiceError) throw thrown;
     const where = new URL(registry.url).origin;
-    throw new ServiceError('upstream-failed', `The package registry ${where} cannot be reached: ${reasonOf(thrown)}.`, {
-      cause: thrown,
-    });
+    throw new ServiceError(
+      'upstream-failed',
+      `Cannot reach the package registry ${where}: ${describeFetchError(thrown)}.`,
+      {
+        cause: thrown,
+      },
+    );
   }
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (thrown) {
-    throw new ServiceError('upstream-failed', 'The package registry answered with something else than JSON.', {
+    throw new ServiceError('upstream-failed', 'The package registry returned a page that is not JSON.', {
       cause: thrown,
     });
   }
 }
 
-const field = (value: unknown, key: string): unknown =>
+const getField = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined;

@@ -1,43 +1,43 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { errorCode } from '../file-system.ts';
+import { getErrorCode } from '../file-system.ts';
 
-/** A registry of npm packages, and what it wants to see of its callers. */
+/** An npm registry and its credentials. */
 export interface NpmRegistry {
   readonly url: string;
-  /** For addresses of the registry itself, not for where else its archives may lie. */
+  /** Authorization header for the registry's own origin; not sent to other hosts that store its archives. */
   readonly authorization?: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The registry that npm would ask, by its environment or its configuration files; undefined where nothing is configured.
- * Order as in npm's documentation: environment, then the user's file, then the machine's.
+ * Returns the registry that npm would use according to its environment or configuration files, or undefined when none
+ * is configured. Precedence as in npm's documentation: environment, user's file, machine's file.
  */
 export async function findNpmRegistry(
   environment: Environment,
   { home = homedir(), node = process.execPath }: { readonly home?: string; readonly node?: string } = {},
 ): Promise<NpmRegistry | undefined> {
   const files = [
-    settingOf(environment, 'userconfig') ?? join(home, '.npmrc'),
-    settingOf(environment, 'globalconfig') ?? join(dirname(dirname(node)), 'etc', 'npmrc'),
+    getSetting(environment, 'userconfig') ?? join(home, '.npmrc'),
+    getSetting(environment, 'globalconfig') ?? join(dirname(dirname(node)), 'etc', 'npmrc'),
     '/etc/npmrc',
   ];
-  const texts = await Promise.all(files.map(readText));
+  const texts = await Promise.all(files.map(readTextIfReadable));
   const settings = texts.map((text) => parseNpmrc(text, environment));
-  const url = settingOf(environment, 'registry') ?? settings.map((each) => each.get('registry')).find(isThere);
+  const url = getSetting(environment, 'registry') ?? settings.map((each) => each.get('registry')).find(isNonEmpty);
   if (url === undefined || !URL.canParse(url)) return undefined;
-  const authorization = settings.map((each) => authorizationFor(url, each)).find(isThere);
+  const authorization = settings.map((each) => findAuthorization(url, each)).find(isNonEmpty);
   return { url, ...(authorization === undefined ? {} : { authorization }) };
 }
 
-/** npm takes its environment in any case. */
-const settingOf = (environment: Environment, name: string): string | undefined =>
+/** Reads a setting from the environment. npm ignores the case of the variable's name. */
+const getSetting = (environment: Environment, name: string): string | undefined =>
   Object.entries(environment).find(([key, value]) => key.toLowerCase() === `npm_config_${name}` && value)?.[1];
 
-/** Lines `key = value`; a value may name variables of the environment as `${NAME}`. */
+/** Parses lines of the form `key = value`. A value may contain variables of the environment as `${NAME}`. */
 function parseNpmrc(text: string, environment: Environment): ReadonlyMap<string, string> {
   const settings = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
@@ -52,12 +52,12 @@ function parseNpmrc(text: string, environment: Environment): ReadonlyMap<string,
   return settings;
 }
 
-/** Secrets stand under the registry's address without its protocol, or under one above it. */
-function authorizationFor(url: string, settings: ReadonlyMap<string, string>): string | undefined {
+/** Returns the credentials stored for the registry's address without its protocol, or for a parent path of it. */
+function findAuthorization(url: string, settings: ReadonlyMap<string, string>): string | undefined {
   const { host, pathname } = new URL(url);
-  const steps = pathname.split('/').filter(Boolean);
-  for (let kept = steps.length; kept >= 0; kept--) {
-    const at = `//${[host, ...steps.slice(0, kept)].join('/')}`;
+  const pathSegments = pathname.split('/').filter(Boolean);
+  for (let segmentCount = pathSegments.length; segmentCount >= 0; segmentCount--) {
+    const at = `//${[host, ...pathSegments.slice(0, segmentCount)].join('/')}`;
     const secret = (name: string): string | undefined =>
       settings.get(`${at}/:${name}`) ?? settings.get(`${at}:${name}`);
     const token = secret('_authToken');
@@ -71,13 +71,13 @@ function authorizationFor(url: string, settings: ReadonlyMap<string, string>): s
   return undefined;
 }
 
-const isThere = (value: string | undefined): value is string => value !== undefined && value !== '';
+const isNonEmpty = (value: string | undefined): value is string => value !== undefined && value !== '';
 
-async function readText(file: string): Promise<string> {
+async function readTextIfReadable(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (thrown) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR'].includes(errorCode(thrown) ?? '')) return '';
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR'].includes(getErrorCode(thrown) ?? '')) return '';
     throw thrown;
   }
 }

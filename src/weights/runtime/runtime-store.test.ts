@@ -6,10 +6,10 @@ import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { publish, startFakeRegistry } from '../__fixtures__/fake-registry.ts';
-import { temporaryFolder } from '../__fixtures__/temporary-folder.ts';
+import { publishPackage, startFakeRegistry } from '../__fixtures__/fake-registry.ts';
+import { createTemporaryFolder } from '../__fixtures__/temporary-folder.ts';
 import { tryPullLock } from '../pull-lock.ts';
-import { PULL_LIMITS } from '../pull-options.ts';
+import { PULL_LIMITS } from '../pull-limits.ts';
 import type { RuntimeStoreOptions } from './runtime-store.ts';
 import { createRuntimeStore } from './runtime-store.ts';
 import type { EngineRuntime } from './speech-runtime.ts';
@@ -17,16 +17,21 @@ import type { EngineRuntime } from './speech-runtime.ts';
 const FILES = [
   { path: 'package/package.json', content: '{}' },
   { path: 'package/dist/index.js', content: 'main' },
-  { path: 'package/dist/index.js.map', content: 'nobody wants it' },
+  { path: 'package/dist/index.js.map', content: 'not needed' },
   { path: 'package/bin/linux/lib.so', content: 'a library'.repeat(10_000) },
-  { path: 'package/bin/other/lib.so', content: 'of another machine' },
+  { path: 'package/bin/other/lib.so', content: 'for another platform' },
 ];
 
-async function scene(t: TestContext, given: Partial<RuntimeStoreOptions> = {}) {
-  const folder = join(await temporaryFolder(t), 'engines');
+async function createScenario(t: TestContext, given: Partial<RuntimeStoreOptions> = {}) {
+  const folder = join(await createTemporaryFolder(t), 'engines');
   const registry = await startFakeRegistry(t);
-  const common = publish(registry, 'common', [{ path: 'package/package.json', content: '{}' }], ['package.json']);
-  const main = publish(registry, 'main', FILES, ['package.json', 'dist/', 'bin/linux/']);
+  const common = publishPackage(
+    registry,
+    'common',
+    [{ path: 'package/package.json', content: '{}' }],
+    ['package.json'],
+  );
+  const main = publishPackage(registry, 'main', FILES, ['package.json', 'dist/', 'bin/linux/']);
   const runtime: EngineRuntime = {
     name: 'speech',
     version: '1.2.3',
@@ -34,7 +39,7 @@ async function scene(t: TestContext, given: Partial<RuntimeStoreOptions> = {}) {
     main: 'main',
     packages: [common, main],
   };
-  const limits = { diskReserveBytes: 0, lockPollMs: 1, silenceMs: 30_000 };
+  const limits = { diskReserveBytes: 0, lockPollMs: 1, stallMs: 30_000 };
   const options = (more: Partial<RuntimeStoreOptions> = {}): RuntimeStoreOptions => ({
     folder,
     runtime: () => runtime,
@@ -49,11 +54,12 @@ async function scene(t: TestContext, given: Partial<RuntimeStoreOptions> = {}) {
     ...more,
   });
   const store = (more?: Partial<RuntimeStoreOptions>) => createRuntimeStore(options(more));
-  const add = (of = store()) => of.add({ signal: new AbortController().signal, onProgress: () => undefined });
-  return { folder, registry, runtime, store, add };
+  const installRuntime = (target = store()) =>
+    target.install({ signal: new AbortController().signal, onProgress: () => undefined });
+  return { folder, registry, runtime, store, installRuntime: installRuntime };
 }
 
-const filesIn = async (folder: string): Promise<readonly string[]> => {
+const listFiles = async (folder: string): Promise<readonly string[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries
     .filter((each) => each.isFile())
@@ -61,8 +67,8 @@ const filesIn = async (folder: string): Promise<readonly string[]> => {
     .toSorted();
 };
 
-test('an archive is asked for when there is a file for it: its connection may end before anybody reads', async (t) => {
-  const { folder, store, add } = await scene(t);
+test('opens the file before it requests the archive, whose connection may close early', async (t) => {
+  const { folder, store, installRuntime } = await createScenario(t);
   const isThere: boolean[] = [];
   const watched = store({
     fetch: (url, init) => {
@@ -70,17 +76,17 @@ test('an archive is asked for when there is a file for it: its connection may en
       return fetch(url, init);
     },
   });
-  await add(watched);
+  await installRuntime(watched);
   assert.deepEqual(isThere, [true, true]);
 });
 
-test('a runtime is unpacked where engines look for it, of this machine and nothing else, once', async (t) => {
-  const { folder, registry, store, add } = await scene(t);
+test('unpacks the files of this platform where engines load them, once', async (t) => {
+  const { folder, registry, store, installRuntime } = await createScenario(t);
   assert.equal(await store().locate(), undefined);
-  const path = await add();
+  const path = await installRuntime();
   assert.equal(path, join(folder, 'speech-1.2.3', 'node_modules', 'main'));
   assert.equal(await store().locate(), path);
-  assert.deepEqual(await filesIn(folder), [
+  assert.deepEqual(await listFiles(folder), [
     'speech-1.2.3/node_modules/common/package.json',
     'speech-1.2.3/node_modules/main/bin/linux/lib.so',
     'speech-1.2.3/node_modules/main/dist/index.js',
@@ -88,14 +94,14 @@ test('a runtime is unpacked where engines look for it, of this machine and nothi
     'speech-1.2.3/runtime.json',
   ]);
   assert.equal((await readFile(join(path, 'bin/linux/lib.so'), 'utf8')).length, 90_000);
-  const asked = registry.requests.length;
-  assert.equal(await add(), path);
-  assert.equal(registry.requests.length, asked, 'it is there');
+  const requestCount = registry.requests.length;
+  assert.equal(await installRuntime(), path);
+  assert.equal(registry.requests.length, requestCount, 'the runtime is already installed');
 });
 
-test('two at once install it once', async (t) => {
-  const { registry, store, add } = await scene(t);
-  const [one, other] = await Promise.all([add(store()), add(store())]);
+test('downloads once when two installations run at the same time', async (t) => {
+  const { registry, store, installRuntime } = await createScenario(t);
+  const [one, other] = await Promise.all([installRuntime(store()), installRuntime(store())]);
   assert.equal(one, other);
   assert.deepEqual(
     registry.requests.map(({ path }) => path),
@@ -103,88 +109,94 @@ test('two at once install it once', async (t) => {
   );
 });
 
-test('an archive with other content than is known leaves nothing', async (t) => {
-  const { folder, registry, store, add } = await scene(t);
+test('leaves nothing behind when the archive differs from the pinned one', async (t) => {
+  const { folder, registry, store, installRuntime } = await createScenario(t);
   const right = registry.archives.get('main') ?? assert.fail();
   const changed = Buffer.from(right);
   changed[changed.length - 9] = (changed.at(-9) ?? 0) ^ 1;
   for (const wrong of [changed, Buffer.concat([right, right]), right.subarray(0, 100)]) {
     registry.archives.set('main', wrong);
-    await assert.rejects(add(), { kind: 'upstream-failed', message: /main@1\.2\.3 is another one/ });
-    assert.deepEqual(await filesIn(folder), []);
+    await assert.rejects(installRuntime(), { kind: 'upstream-failed', message: /main@1\.2\.3 differs from the one/ });
+    assert.deepEqual(await listFiles(folder), []);
     assert.equal(await store().locate(), undefined);
   }
   registry.archives.set('main', right);
-  assert.ok(await add());
+  assert.ok(await installRuntime());
 });
 
-test('an archive without what is kept is no runtime', async (t) => {
-  const { folder, registry, runtime, store, add } = await scene(t);
-  const empty = publish(registry, 'main', FILES.slice(0, 3), ['package.json', 'dist/', 'bin/linux/']);
+test('rejects an archive that lacks an included path', async (t) => {
+  const { folder, registry, runtime, store, installRuntime } = await createScenario(t);
+  const empty = publishPackage(registry, 'main', FILES.slice(0, 3), ['package.json', 'dist/', 'bin/linux/']);
   const packages = [empty];
-  await assert.rejects(add(store({ runtime: () => ({ ...runtime, packages }) })), /has no bin\/linux\//);
-  assert.deepEqual(await filesIn(folder), []);
+  await assert.rejects(installRuntime(store({ runtime: () => ({ ...runtime, packages }) })), /lacks bin\/linux\//);
+  assert.deepEqual(await listFiles(folder), []);
 });
 
-test('a registry that cannot be reached, refuses or falls silent is named', async (t) => {
-  const { folder, registry, store, add } = await scene(t);
+test('names a registry that is unreachable, refuses, or stalls', async (t) => {
+  const { folder, registry, store, installRuntime } = await createScenario(t);
   const unreached = store({ registryUrl: 'http://127.0.0.1:9/npm' });
-  await assert.rejects(add(unreached), {
+  await assert.rejects(installRuntime(unreached), {
     kind: 'upstream-failed',
-    message: /registry http:\/\/127\.0\.0\.1:9 cannot be reached/,
+    message: /Cannot reach the package registry http:\/\/127\.0\.0\.1:9/,
   });
   registry.status = 403;
-  await assert.rejects(add(), { kind: 'upstream-failed', message: /answered 403 for http.*\/common/ });
+  await assert.rejects(installRuntime(), {
+    kind: 'upstream-failed',
+    message: /returned status 403 for http.*\/common/,
+  });
   registry.status = undefined;
-  registry.stopsAfter = 10;
-  await assert.rejects(add(store({ limits: { ...PULL_LIMITS, diskReserveBytes: 0, silenceMs: 30 } })), /fell silent/);
+  registry.stopsAfterBytes = 10;
+  await assert.rejects(
+    installRuntime(store({ limits: { ...PULL_LIMITS, diskReserveBytes: 0, stallMs: 30 } })),
+    /stalled for/,
+  );
   registry.archives.delete('common');
-  await assert.rejects(add(), /answered 404/);
-  assert.deepEqual(await filesIn(folder), []);
+  await assert.rejects(installRuntime(), /returned status 404/);
+  assert.deepEqual(await listFiles(folder), []);
 });
 
-test("the registry is the operator's, else npm's, which may want a secret, else the public one", async (t) => {
-  const { registry, store, add } = await scene(t);
-  const npmrc = join(await temporaryFolder(t), 'npmrc');
+test("uses the operator's registry, then npm's with its credentials, then the public one", async (t) => {
+  const { registry, store, installRuntime } = await createScenario(t);
+  const npmrc = join(await createTemporaryFolder(t), 'npmrc');
   await writeFile(npmrc, `registry=${registry.url}/\n//${new URL(registry.url).host}/:_authToken=secret\n`);
-  await add(store({ registryUrl: undefined, environment: { npm_config_userconfig: npmrc } }));
+  await installRuntime(store({ registryUrl: undefined, environment: { npm_config_userconfig: npmrc } }));
   assert.deepEqual(new Set(registry.requests.map(({ authorization }) => authorization)), new Set(['Bearer secret']));
   await store().remove();
   const nothing = { npm_config_userconfig: '/nowhere', npm_config_globalconfig: '/nowhere' };
-  await add(store({ registryUrl: undefined, environment: nothing, defaultRegistryUrl: registry.url }));
+  await installRuntime(store({ registryUrl: undefined, environment: nothing, defaultRegistryUrl: registry.url }));
   assert.equal(registry.requests.at(-1)?.authorization, undefined);
 });
 
-test('an abort ends it and leaves nothing', async (t) => {
-  const { folder, registry, store } = await scene(t);
-  registry.stopsAfter = 10;
+test('leaves nothing behind after an abort', async (t) => {
+  const { folder, registry, store } = await createScenario(t);
+  registry.stopsAfterBytes = 10;
   const stop = new AbortController();
   const reason = new ServiceError('cancelled', 'No.');
   const onProgress = (): void => stop.abort(reason);
-  await assert.rejects(store().add({ signal: stop.signal, onProgress }), reason);
-  assert.deepEqual(await filesIn(folder), []);
+  await assert.rejects(store().install({ signal: stop.signal, onProgress }), reason);
+  assert.deepEqual(await listFiles(folder), []);
 });
 
-test('what an interrupted installation has left is no runtime, and does not disturb the next one', async (t) => {
-  const { folder, store, add } = await scene(t);
+test('ignores and replaces the remains of an interrupted installation', async (t) => {
+  const { folder, store, installRuntime } = await createScenario(t);
   for (const name of ['speech-1.2.3.partial', 'speech-1.2.3']) {
     await mkdir(join(folder, name, 'node_modules', 'main'), { recursive: true });
     await writeFile(join(folder, name, 'node_modules', 'main', 'old.js'), '');
   }
   assert.equal(await store().locate(), undefined);
-  const path = await add();
-  assert.deepEqual((await filesIn(path)).includes('old.js'), false);
+  const path = await installRuntime();
+  assert.deepEqual((await listFiles(path)).includes('old.js'), false);
   assert.deepEqual((await readdir(folder)).toSorted(), ['speech-1.2.3']);
 });
 
-test('remove deletes all versions and nothing else, and not while one is being installed', async (t) => {
-  const { folder, runtime, store, add } = await scene(t);
+test('remove deletes all versions and nothing else, and is refused during an installation', async (t) => {
+  const { folder, runtime, store, installRuntime } = await createScenario(t);
   assert.equal(await store().remove(), false);
-  await add();
+  await installRuntime();
   await writeFile(join(folder, 'mine.txt'), '');
   const next = store({ runtime: () => ({ ...runtime, version: '2.0.0' }) });
   assert.deepEqual(
-    (await next.list()).map(({ version, isOld }) => [version, isOld]),
+    (await next.list()).map(({ version, isOutdated }) => [version, isOutdated]),
     [['1.2.3', true]],
   );
   const lock = await tryPullLock({ path: join(folder, 'speech.lock'), clock: systemClock, limits: PULL_LIMITS });
@@ -195,9 +207,9 @@ test('remove deletes all versions and nothing else, and not while one is being i
   await rm(folder, { recursive: true });
 });
 
-test('where there is no runtime for this machine, nothing is there and nothing comes', async (t) => {
+test('finds and installs nothing on a machine without a runtime', async (t) => {
   const refusal = new ServiceError('unsupported', 'There is none.');
-  const { store, add } = await scene(t, {
+  const { store, installRuntime } = await createScenario(t, {
     runtime: () => {
       throw refusal;
     },
@@ -205,5 +217,5 @@ test('where there is no runtime for this machine, nothing is there and nothing c
   assert.equal(await store().locate(), undefined);
   assert.equal(store().runtime, undefined);
   assert.deepEqual(await store().list(), []);
-  await assert.rejects(add(), refusal);
+  await assert.rejects(installRuntime(), refusal);
 });

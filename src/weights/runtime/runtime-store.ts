@@ -3,27 +3,27 @@ import { join } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { checkDiskSpace, errorCode, readFolder, statOf, sync } from '../file-system.ts';
-import { createProgressMeter } from '../progress.ts';
-import type { ReportProgress } from '../progress.ts';
+import { checkDiskSpace, getErrorCode, listFolder, statIfExists, syncToDisk } from '../file-system.ts';
+import { createProgressMeter } from '../progress-meter.ts';
+import type { ReportProgress } from '../progress-meter.ts';
 import { acquirePullLock, tryPullLock } from '../pull-lock.ts';
-import type { Fetch, PullLimits } from '../pull-options.ts';
-import { PULL_LIMITS } from '../pull-options.ts';
+import type { Fetch, PullLimits } from '../pull-limits.ts';
+import { PULL_LIMITS } from '../pull-limits.ts';
 import { fetchArchive } from './fetch-archive.ts';
 import { findNpmRegistry } from './npm-config.ts';
 import type { EngineRuntime } from './speech-runtime.ts';
 import { unpackArchive } from './unpack-archive.ts';
 
 export interface RuntimeStoreOptions {
-  /** Made when it is not there. */
+  /** Folder of the runtimes; created when missing. */
   readonly folder: string;
-  /** @throws ServiceError `unsupported` where this machine can have none. */
+  /** Returns the runtime for this machine. @throws ServiceError `unsupported` when there is none. */
   readonly runtime: () => EngineRuntime;
-  /** The operator's own wish. */
+  /** Registry that the operator configured. */
   readonly registryUrl: string | undefined;
-  /** Where npm's configuration names none either. */
+  /** Registry that is used when neither the operator nor npm's configuration names one. */
   readonly defaultRegistryUrl: string;
-  /** Where npm's configuration is looked for. */
+  /** Environment that tells where npm's configuration is. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly fetch: Fetch;
   readonly clock: Clock;
@@ -31,46 +31,47 @@ export interface RuntimeStoreOptions {
   readonly limits?: Partial<PullLimits>;
 }
 
-/** A runtime on this machine. */
+/** A runtime that is installed on this machine. */
 export interface InstalledRuntime {
   readonly name: string;
   readonly version: string;
   readonly folder: string;
   readonly sizeBytes: number;
-  /** Another version, which nothing of ours loads any more. */
-  readonly isOld: boolean;
+  /** Whether it is another version than the one that this version of Parley loads. */
+  readonly isOutdated: boolean;
 }
 
-/** Keeps the native library that speech and small models run on. */
+/** Installs and finds the native library (ONNX runtime) that speech and small models run on. */
 export interface RuntimeStore {
   readonly runtime: EngineRuntime | undefined;
-  /** The package's folder as engines load it, or undefined. Costs a look at one file. */
+  /** Returns the folder of the package that engines load, or undefined. Checks one file. */
   locate(): Promise<string | undefined>;
   /**
-   * The same; downloads it if it is not here. Waits for another process that is at it.
-   * @throws ServiceError `upstream-failed` with the reason, `storage-quota`, `unsupported`; the signal's reason when it aborts.
-   *   What is left behind is nothing that could be taken for a runtime.
+   * Returns the same folder and downloads the runtime when it is missing. Waits while another process installs it.
+   * @throws ServiceError `upstream-failed` with the reason, `storage-quota`, `unsupported`; the signal's reason after
+   * an abort. A failed installation leaves nothing that `locate` would find.
    */
-  add(options: { readonly signal: AbortSignal; readonly onProgress: ReportProgress }): Promise<string>;
-  /** Also versions of before. False when there was nothing. @throws ServiceError `locked` while it is being installed. */
+  install(options: { readonly signal: AbortSignal; readonly onProgress: ReportProgress }): Promise<string>;
+  /** Deletes all versions. Returns false when there were none. @throws ServiceError `locked` during an installation. */
   remove(): Promise<boolean>;
   list(): Promise<readonly InstalledRuntime[]>;
 }
 
-/** Written last: a folder without it is no runtime. */
-const MARK = 'runtime.json';
+/** Name of the marker file, which is written last: a folder without it is not an installed runtime. */
+const MARKER_FILE = 'runtime.json';
 
-/** Ours: what an archive of these may become, unpacked, of one platform. */
-const UNPACKED_SHARE = 1;
+/** Upper estimate of the size of the unpacked files of one platform, relative to the archive. */
+const UNPACKED_RATIO = 1;
 
 export function createRuntimeStore(options: RuntimeStoreOptions): RuntimeStore {
   const { folder, clock, log } = options;
   const limits: PullLimits = { ...PULL_LIMITS, ...options.limits };
   const lock = { path: join(folder, 'speech.lock'), clock, limits };
-  const folderOf = ({ name, version }: EngineRuntime): string => join(folder, `${name}-${version}`);
-  const packageFolder = (at: string, name: string): string => join(at, 'node_modules', name);
+  const getRuntimeFolder = ({ name, version }: EngineRuntime): string => join(folder, `${name}-${version}`);
+  const getPackageFolder = (installedFolder: string, name: string): string =>
+    join(installedFolder, 'node_modules', name);
 
-  const runtimeOf = (): EngineRuntime | undefined => {
+  const getRuntime = (): EngineRuntime | undefined => {
     try {
       return options.runtime();
     } catch (thrown) {
@@ -80,90 +81,92 @@ export function createRuntimeStore(options: RuntimeStoreOptions): RuntimeStore {
   };
 
   const locate = async (): Promise<string | undefined> => {
-    const runtime = runtimeOf();
+    const runtime = getRuntime();
     if (!runtime) return undefined;
-    const home = folderOf(runtime);
-    return (await statOf(join(home, MARK))) && packageFolder(home, runtime.main);
+    const runtimeFolder = getRuntimeFolder(runtime);
+    return (await statIfExists(join(runtimeFolder, MARKER_FILE))) && getPackageFolder(runtimeFolder, runtime.main);
   };
 
-  async function install(runtime: EngineRuntime, signal: AbortSignal, report: ReportProgress): Promise<void> {
+  async function downloadRuntime(runtime: EngineRuntime, signal: AbortSignal, report: ReportProgress): Promise<void> {
     const { packages, name, version } = runtime;
     const totalBytes = packages.reduce((sum, { archiveBytes }) => sum + archiveBytes, 0);
-    await checkDiskSpace(folder, totalBytes * (1 + UNPACKED_SHARE), limits.diskReserveBytes);
+    await checkDiskSpace(folder, totalBytes * (1 + UNPACKED_RATIO), limits.diskReserveBytes);
     const registry = options.registryUrl
       ? { url: options.registryUrl }
       : ((await findNpmRegistry(options.environment)) ?? { url: options.defaultRegistryUrl });
     const meter = createProgressMeter({ weights: `${name} ${version}`, source: 'registry', clock, report });
-    const work = `${folderOf(runtime)}.partial`;
-    await rm(work, { recursive: true, force: true });
-    await mkdir(work);
+    const workFolder = `${getRuntimeFolder(runtime)}.partial`;
+    await rm(workFolder, { recursive: true, force: true });
+    await mkdir(workFolder);
     try {
-      let before = 0;
+      let finishedBytes = 0;
       for (const each of packages) {
-        const archive = join(work, 'archive.tgz');
-        const onBytes = (bytes: number): void => meter.set({ doneBytes: before + bytes, totalBytes });
+        const archive = join(workFolder, 'archive.tgz');
+        const onBytes = (bytes: number): void => meter.update({ doneBytes: finishedBytes + bytes, totalBytes });
         await fetchArchive(each, archive, { ...options, registry, limits, signal, onBytes });
-        await unpackArchive(archive, packageFolder(work, each.name), each, signal);
+        await unpackArchive(archive, getPackageFolder(workFolder, each.name), each, signal);
         await rm(archive);
-        before += each.archiveBytes;
+        finishedBytes += each.archiveBytes;
       }
-      await writeFile(join(work, MARK), `${JSON.stringify({ name, version })}\n`);
-      await sync(join(work, MARK));
-      await rm(folderOf(runtime), { recursive: true, force: true });
-      await rename(work, folderOf(runtime));
-      await sync(folder);
+      await writeFile(join(workFolder, MARKER_FILE), `${JSON.stringify({ name, version })}\n`);
+      await syncToDisk(join(workFolder, MARKER_FILE));
+      await rm(getRuntimeFolder(runtime), { recursive: true, force: true });
+      await rename(workFolder, getRuntimeFolder(runtime));
+      await syncToDisk(folder);
     } finally {
-      await rm(work, { recursive: true, force: true });
+      await rm(workFolder, { recursive: true, force: true });
     }
-    log.info('a runtime was installed', { name, version, from: new URL(registry.url).origin });
+    log.info('runtime installed', { name, version, from: new URL(registry.url).origin });
   }
 
   return {
     get runtime() {
-      return runtimeOf();
+      return getRuntime();
     },
     locate,
-    async add({ signal, onProgress }) {
+    async install({ signal, onProgress }) {
       const runtime = options.runtime();
       const found = await locate();
       if (found !== undefined) return found;
       await mkdir(folder, { recursive: true });
       const onWait = (pid: number | undefined): void =>
-        log.info('another process is installing this runtime; waiting for it', { pid });
-      const held = await acquirePullLock(lock, { signal, onWait });
+        log.info('waiting for another process that installs this runtime', { pid });
+      const heldLock = await acquirePullLock(lock, { signal, onWait });
       try {
-        if ((await locate()) === undefined) await install(runtime, signal, onProgress);
-        return packageFolder(folderOf(runtime), runtime.main);
+        if ((await locate()) === undefined) await downloadRuntime(runtime, signal, onProgress);
+        return getPackageFolder(getRuntimeFolder(runtime), runtime.main);
       } finally {
-        await held.release();
+        await heldLock.release();
       }
     },
     async remove() {
-      if (!(await statOf(folder))) return false;
-      const held = await tryPullLock(lock);
-      if (!held) throw new ServiceError('locked', 'The speech runtime is being installed.');
+      if (!(await statIfExists(folder))) return false;
+      const heldLock = await tryPullLock(lock);
+      if (!heldLock) throw new ServiceError('locked', 'The speech runtime is being installed.');
       try {
-        const names = (await readFolder(folder)).filter((name) => OURS.test(name));
+        const names = (await listFolder(folder)).filter((name) => RUNTIME_FOLDER_NAME.test(name));
         for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
         return names.length > 0;
       } finally {
-        await held.release();
+        await heldLock.release();
       }
     },
     async list() {
-      const current = runtimeOf();
+      const current = getRuntime();
       const installed: InstalledRuntime[] = [];
-      for (const name of (await readFolder(folder)).toSorted()) {
-        const at = join(folder, name);
-        const mark = OURS.test(name) ? await readMark(join(at, MARK)) : undefined;
-        if (mark === undefined) continue;
+      for (const name of (await listFolder(folder)).toSorted()) {
+        const installedFolder = join(folder, name);
+        const marker = RUNTIME_FOLDER_NAME.test(name)
+          ? await readMarker(join(installedFolder, MARKER_FILE))
+          : undefined;
+        if (marker === undefined) continue;
         const version = name.slice(name.indexOf('-') + 1);
         installed.push({
           name: 'speech',
           version,
-          folder: at,
-          sizeBytes: await sizeOf(at),
-          isOld: version !== current?.version,
+          folder: installedFolder,
+          sizeBytes: await measureFolderBytes(installedFolder),
+          isOutdated: version !== current?.version,
         });
       }
       return installed;
@@ -171,19 +174,19 @@ export function createRuntimeStore(options: RuntimeStoreOptions): RuntimeStore {
   };
 }
 
-/** Folders of ours, also one that an installation has left. */
-const OURS = /^speech-\d+\.\d+\.\d+(?:\.partial)?$/;
+/** Matches the names of runtime folders, including those that an interrupted installation left. */
+const RUNTIME_FOLDER_NAME = /^speech-\d+\.\d+\.\d+(?:\.partial)?$/;
 
-async function readMark(path: string): Promise<string | undefined> {
+async function readMarker(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (thrown) {
-    if (errorCode(thrown) === 'ENOENT') return undefined;
+    if (getErrorCode(thrown) === 'ENOENT') return undefined;
     throw thrown;
   }
 }
 
-async function sizeOf(folder: string): Promise<number> {
+async function measureFolderBytes(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const sizes = entries
     .filter((each) => each.isFile())

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { speechRuntime } from './speech-runtime.ts';
-import { thisPlatform } from './this-platform.ts';
+import { getSpeechRuntime } from './speech-runtime.ts';
+import { getCurrentPlatform } from './current-platform.ts';
 
-const ON: readonly [platform: string, arch: string, glibc: string | undefined][] = [
+const SUPPORTED_PLATFORMS: readonly [platform: string, arch: string, glibc: string | undefined][] = [
   ['linux', 'x64', '2.36'],
   ['linux', 'arm64', '2.36'],
   ['darwin', 'arm64', undefined],
@@ -11,24 +11,25 @@ const ON: readonly [platform: string, arch: string, glibc: string | undefined][]
   ['win32', 'arm64', undefined],
 ];
 
-for (const [platform, arch, glibc] of ON)
-  test(`of the runtime's libraries the one for ${platform}-${arch} is kept, and no other`, () => {
-    const { packages } = speechRuntime({ platform, arch, glibc });
-    const libraries = packages.flatMap(({ keeps }) => keeps.filter((path) => path.startsWith('bin/')));
+for (const [platform, arch, glibc] of SUPPORTED_PLATFORMS)
+  test(`includes only the library for ${platform}-${arch}`, () => {
+    const { packages } = getSpeechRuntime({ platform, arch, glibc });
+    const libraries = packages.flatMap(({ includedPaths }) => includedPaths.filter((path) => path.startsWith('bin/')));
     assert.deepEqual(libraries, [`bin/napi-v6/${platform}/${arch}/`]);
   });
 
-test('a machine that it has no library for is told so', () => {
-  const refused = (platform: string, arch: string, glibc?: string) => () => speechRuntime({ platform, arch, glibc });
-  assert.throws(refused('darwin', 'x64'), {
+test('rejects a machine without a library', () => {
+  const getUnsupported = (platform: string, arch: string, glibc?: string) => () =>
+    getSpeechRuntime({ platform, arch, glibc });
+  assert.throws(getUnsupported('darwin', 'x64'), {
     kind: 'unsupported',
-    message: /for darwin-x64; there is one for linux-x64,/,
+    message: /for darwin-x64; supported platforms: linux-x64,/,
   });
-  assert.throws(refused('linux', 'x64'), { kind: 'unsupported', message: /for linux-x64 without glibc/ });
-  assert.throws(refused('freebsd', 'x64'), { kind: 'unsupported' });
+  assert.throws(getUnsupported('linux', 'x64'), { kind: 'unsupported', message: /for linux-x64 without glibc/ });
+  assert.throws(getUnsupported('freebsd', 'x64'), { kind: 'unsupported' });
 });
 
 test('this machine is told as Node tells it', () => {
-  const { platform, arch } = thisPlatform();
+  const { platform, arch } = getCurrentPlatform();
   assert.deepEqual([platform, arch], [process.platform, process.arch]);
 });

@@ -3,30 +3,32 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { ServiceError } from '../../core/error.ts';
-import { reasonOf } from '../hub-connection.ts';
+import { describeFetchError } from '../request-hub-file.ts';
 import type { PinnedPackage } from './speech-runtime.ts';
 import { readTar } from './read-tar.ts';
 
-/** Whatever its packer calls it, the first folder of an archive is the package. */
-const insidePackage = (path: string): string => path.split('/').slice(1).join('/');
+/** Removes the first folder of a path: in npm archives it contains the package, whatever its name. */
+const toPackagePath = (path: string): string => path.split('/').slice(1).join('/');
 
 /**
- * Unpacks what is kept of a package into a folder, file by file.
- * @throws ServiceError `upstream-failed` for an archive that is damaged or has nothing of what is kept.
+ * Unpacks the included files of a package into a folder, one after the other.
+ * @throws ServiceError `upstream-failed` when the archive is damaged or lacks an included path.
  */
 export async function unpackArchive(
   archive: string,
   folder: string,
-  { keeps }: Pick<PinnedPackage, 'keeps'>,
+  { includedPaths }: Pick<PinnedPackage, 'includedPaths'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const missing = new Set(keeps);
-  for await (const { path, body } of readTar(unzipped(archive, signal))) {
-    const inside = insidePackage(path);
-    const kept = keeps.find((each) => (each.endsWith('/') ? inside.startsWith(each) : inside === each));
-    if (kept === undefined || inside.endsWith('.map')) continue;
-    missing.delete(kept);
-    const target = join(folder, inside);
+  const missing = new Set(includedPaths);
+  for await (const { path, body } of readTar(unzipArchive(archive, signal))) {
+    const packagePath = toPackagePath(path);
+    const includedPath = includedPaths.find((each) =>
+      each.endsWith('/') ? packagePath.startsWith(each) : packagePath === each,
+    );
+    if (includedPath === undefined || packagePath.endsWith('.map')) continue;
+    missing.delete(includedPath);
+    const target = join(folder, packagePath);
     await mkdir(dirname(target), { recursive: true });
     const handle = await open(target, 'wx', 0o644);
     try {
@@ -37,10 +39,10 @@ export async function unpackArchive(
     }
   }
   signal.throwIfAborted();
-  if (missing.size > 0) throw new ServiceError('upstream-failed', `The archive has no ${[...missing].join(', ')}.`);
+  if (missing.size > 0) throw new ServiceError('upstream-failed', `The archive lacks ${[...missing].join(', ')}.`);
 }
 
-async function* unzipped(archive: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* unzipArchive(archive: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const file = createReadStream(archive, { highWaterMark: 1 << 20, signal });
   const gunzip = createGunzip();
   file.on('error', (error) => gunzip.destroy(error)).pipe(gunzip);
@@ -48,7 +50,7 @@ async function* unzipped(archive: string, signal: AbortSignal): AsyncGenerator<U
     for await (const chunk of gunzip) yield chunk;
   } catch (thrown) {
     signal.throwIfAborted();
-    throw new ServiceError('upstream-failed', `The archive cannot be unzipped: ${reasonOf(thrown)}.`, {
+    throw new ServiceError('upstream-failed', `Cannot decompress the archive: ${describeFetchError(thrown)}.`, {
       cause: thrown,
     });
   } finally {

@@ -50,16 +50,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
- * The Java SDK of the native dialect, started by dashscope-java.test.ts: each case runs in turn and prints one JSON
- * line, {"case", "error"}.
+ * The Java SDK with the native interface; started by dashscope-java.test.ts. Each case runs in order and prints one
+ * JSON line, {"case", "error"}.
  *
- * <p>Environment: ADDRESS and KEY of a listening Parley, SCRIPTED_ADDRESS and SCRIPTED_KEY of one that plays scripts.
+ * <p>Environment: ADDRESS and KEY of a listening Parley, SCRIPTED_ADDRESS and SCRIPTED_KEY of one with the scripted
+ * engine.
  */
 public final class NativeCases {
   private static final String MODEL = "svc-plus";
   private static final List<String> COUNT = List.of("One", ", two", ", three");
-  private static final String COUNTED = String.join("", COUNT);
-  // So that a stream has more than one event: what is said at once may come in one.
+  private static final String COUNT_TEXT = String.join("", COUNT);
+  // A pause between steps, so that a stream has more than one event. Texts without a pause may arrive in one event.
   private static final Map<String, Integer> PAUSE = Map.of("delayMs", 100);
   private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
 
@@ -76,7 +77,7 @@ public final class NativeCases {
                           .getAsJsonObject())
                   .build())
           .build();
-  private static final Map<String, Object> FORCED =
+  private static final Map<String, Object> FORCED_WEATHER =
       Map.of("type", "function", "function", Map.of("name", "get_weather"));
 
   private interface Case {
@@ -87,14 +88,14 @@ public final class NativeCases {
     Map<String, Case> cases = new LinkedHashMap<>();
     cases.put("gets an answer as a message", NativeCases::message);
     cases.put("gets an answer as text, which is the default", NativeCases::text);
-    cases.put("gets an answer by a callback", NativeCases::called);
-    cases.put("can ask by a prompt, and with a history in its old form", NativeCases::prompt);
-    cases.put("can write a message as a list of texts, and mark one for the cache", NativeCases::parts);
-    cases.put("streams the whole answer so far when it does not say how", NativeCases::cumulative);
-    cases.put("streams pieces when it asks for them", NativeCases::incremental);
-    cases.put("puts the pieces together itself when it asks for no pieces", NativeCases::merged);
+    cases.put("gets an answer through a callback", NativeCases::called);
+    cases.put("may send a prompt, and a history in its old form", NativeCases::prompt);
+    cases.put("may send a message as a list of texts, and mark one for the cache", NativeCases::parts);
+    cases.put("streams the whole answer so far by default", NativeCases::cumulative);
+    cases.put("streams pieces with incremental_output true", NativeCases::incremental);
+    cases.put("joins the pieces in the client with incremental_output false", NativeCases::merged);
     cases.put("streams to a callback", NativeCases::streamedToCallback);
-    cases.put("hears of usage and one request id in every event", NativeCases::usage);
+    cases.put("gets usage and the same request id in every event", NativeCases::usage);
     cases.put("gets two choices, streamed or not", NativeCases::choices);
     cases.put("gets an answer that ends before a stop string, or at a token limit", NativeCases::stopped);
     cases.put("gets log probabilities", NativeCases::logprobs);
@@ -102,22 +103,22 @@ public final class NativeCases {
     cases.put("with a wrong key gets InvalidApiKey", NativeCases::wrongKey);
     cases.put("with an unknown model gets ModelNotFound", NativeCases::unknownModel);
     cases.put("with a temperature of 3 gets InvalidParameter, which names it", NativeCases::badParameter);
-    cases.put("sees a failure before the answer with its status", NativeCases::failed);
-    cases.put("sees a failure in mid-stream, by both ways of streaming", NativeCases::failedLater);
+    cases.put("gets a failure before the first event with its status", NativeCases::failed);
+    cases.put("gets a failure in mid-stream, with both ways of streaming", NativeCases::failedLater);
     cases.put("gets a list of texts on the multimodal path", NativeCases::multimodal);
-    cases.put("calls a tool, and goes on after its result", NativeCases::tools);
-    cases.put("hears of a call piece by piece, and puts it together itself", NativeCases::toolsStreamed);
-    cases.put("gets the thought apart from the answer", NativeCases::thinking);
+    cases.put("calls a tool, and answers after its result", NativeCases::tools);
+    cases.put("gets a tool call in pieces, or joined by the client", NativeCases::toolsStreamed);
+    cases.put("gets the thought separate from the answer", NativeCases::thinking);
     cases.put("gets embeddings", NativeCases::embeddings);
-    cases.put("gets documents in the order in which they answer", NativeCases::rerank);
+    cases.put("gets documents ordered by relevance", NativeCases::rerank);
     cases.put("counts tokens", NativeCases::tokenizer);
-    cases.put("hears that a task is unknown, and that it cannot be cancelled", NativeCases::tasks);
+    cases.put("gets status UNKNOWN for an unknown task, and cannot cancel it", NativeCases::tasks);
 
-    // Set for the library, because not every class of it takes an address of its own.
+    // Set for the library, because not every class accepts an address.
     Constants.baseHttpApiUrl = address("SCRIPTED_");
     Constants.apiKey = System.getenv("SCRIPTED_KEY");
     cases.forEach(NativeCases::report);
-    // Its threads would keep the process alive for a minute.
+    // The threads of the SDK would keep the process alive for a minute.
     System.exit(0);
   }
 
@@ -137,9 +138,9 @@ public final class NativeCases {
   }
 
   private static void message() throws Exception {
-    GenerationResult answer = scripted().call(counting().build());
-    GenerationOutput.Choice choice = only(answer);
-    expect(choice.getMessage().getContent().equals(COUNTED), answer);
+    GenerationResult answer = scripted().call(countParam().build());
+    GenerationOutput.Choice choice = getOnlyChoice(answer);
+    expect(choice.getMessage().getContent().equals(COUNT_TEXT), answer);
     expect(choice.getMessage().getRole().equals("assistant") && choice.getFinishReason().equals("stop"), answer);
     expect(answer.getStatusCode() == 200 && answer.getCode().isEmpty() && answer.getMessage().isEmpty(), answer);
     expect(!answer.getRequestId().isEmpty(), answer);
@@ -147,18 +148,18 @@ public final class NativeCases {
   }
 
   private static void text() throws Exception {
-    GenerationResult answer = scripted().call(counting().resultFormat("text").build());
-    expect(COUNTED.equals(answer.getOutput().getText()) && answer.getOutput().getChoices() == null, answer);
+    GenerationResult answer = scripted().call(countParam().resultFormat("text").build());
+    expect(COUNT_TEXT.equals(answer.getOutput().getText()) && answer.getOutput().getChoices() == null, answer);
     expect("stop".equals(answer.getOutput().getFinishReason()), answer);
     GenerationResult last =
-        last(scripted().streamCall(slowly().resultFormat("text").incrementalOutput(false).build()));
-    expect(COUNTED.equals(last.getOutput().getText()), last);
+        getLast(scripted().streamCall(pacedCountParam().resultFormat("text").incrementalOutput(false).build()));
+    expect(COUNT_TEXT.equals(last.getOutput().getText()), last);
   }
 
   private static void called() throws Exception {
-    Heard heard = new Heard();
-    scripted().call(counting().build(), heard);
-    expect(contentOf(heard.await().get(0)).equals(COUNTED), heard.events);
+    CallbackRecorder recorder = new CallbackRecorder();
+    scripted().call(countParam().build(), recorder);
+    expect(getContent(recorder.await().get(0)).equals(COUNT_TEXT), recorder.events);
   }
 
   private static void prompt() throws Exception {
@@ -182,141 +183,146 @@ public final class NativeCases {
             .build();
     MessageContentText rest = MessageContentText.builder().type("text").text("evening").build();
     Message message = Message.builder().role("user").contents(List.of(marked, rest)).build();
-    GenerationResult answer = scripted().call(asking(message).build());
-    expect(contentOf(answer).contains("Good evening"), answer);
+    GenerationResult answer = scripted().call(createParam(message).build());
+    expect(getContent(answer).contains("Good evening"), answer);
   }
 
   private static void cumulative() throws Exception {
-    List<String> said = contentsOf(scripted().streamCall(slowly().build()));
-    expect(said.size() > 2 && said.get(said.size() - 1).equals(COUNTED), said);
-    expect(said.stream().allMatch(COUNTED::startsWith), said);
+    List<String> received = getContents(scripted().streamCall(pacedCountParam().build()));
+    expect(received.size() > 2 && received.get(received.size() - 1).equals(COUNT_TEXT), received);
+    expect(received.stream().allMatch(COUNT_TEXT::startsWith), received);
   }
 
   private static void incremental() throws Exception {
-    List<String> said = contentsOf(scripted().streamCall(slowly().incrementalOutput(true).build()));
-    expect(said.size() > 2 && String.join("", said).equals(COUNTED), said);
+    List<String> received = getContents(scripted().streamCall(pacedCountParam().incrementalOutput(true).build()));
+    expect(received.size() > 2 && String.join("", received).equals(COUNT_TEXT), received);
   }
 
   private static void merged() throws Exception {
-    List<String> said = contentsOf(scripted().streamCall(slowly().incrementalOutput(false).build()));
-    expect(said.size() > 2 && said.get(0).equals("One") && said.get(said.size() - 1).equals(COUNTED), said);
+    List<String> received = getContents(scripted().streamCall(pacedCountParam().incrementalOutput(false).build()));
+    String last = received.get(received.size() - 1);
+    expect(received.size() > 2 && received.get(0).equals("One") && last.equals(COUNT_TEXT), received);
   }
 
   private static void streamedToCallback() throws Exception {
     for (boolean isIncremental : new boolean[] {true, false}) {
-      Heard heard = new Heard();
-      scripted().streamCall(slowly().incrementalOutput(isIncremental).build(), heard);
-      List<String> said = heard.await().stream().map(NativeCases::contentOf).collect(Collectors.toList());
-      expect((isIncremental ? String.join("", said) : said.get(said.size() - 1)).equals(COUNTED), said);
+      CallbackRecorder recorder = new CallbackRecorder();
+      scripted().streamCall(pacedCountParam().incrementalOutput(isIncremental).build(), recorder);
+      List<String> received = recorder.await().stream().map(NativeCases::getContent).collect(Collectors.toList());
+      String last = received.get(received.size() - 1);
+      expect((isIncremental ? String.join("", received) : last).equals(COUNT_TEXT), received);
     }
   }
 
   private static void usage() throws Exception {
-    List<GenerationResult> events = all(scripted().streamCall(slowly().build()));
+    List<GenerationResult> events = collect(scripted().streamCall(pacedCountParam().build()));
     for (GenerationResult event : events) expectUsage(event.getUsage(), event.getUsage().getOutputTokens());
     expect(events.get(events.size() - 1).getUsage().getOutputTokens() == 3, events);
-    expect(new HashSet<>(mapped(events, GenerationResult::getRequestId)).size() == 1, events);
-    List<String> reasons = mapped(events, event -> only(event).getFinishReason());
+    expect(new HashSet<>(mapList(events, GenerationResult::getRequestId)).size() == 1, events);
+    List<String> reasons = mapList(events, event -> getOnlyChoice(event).getFinishReason());
     expect(reasons.get(0).equals("null") && reasons.get(reasons.size() - 1).equals("stop"), reasons);
   }
 
   private static void choices() throws Exception {
-    GenerationResult answer = scripted().call(counting().n(2).build());
-    expect(mapped(answer.getOutput().getChoices(), GenerationOutput.Choice::getIndex).equals(List.of(0, 1)), answer);
-    GenerationResult last = last(scripted().streamCall(slowly().n(2).incrementalOutput(false).build()));
+    GenerationResult answer = scripted().call(countParam().n(2).build());
+    expect(mapList(answer.getOutput().getChoices(), GenerationOutput.Choice::getIndex).equals(List.of(0, 1)), answer);
+    GenerationResult last = getLast(scripted().streamCall(pacedCountParam().n(2).incrementalOutput(false).build()));
     expect(last.getOutput().getChoices().size() == 2, last);
     for (GenerationOutput.Choice choice : last.getOutput().getChoices())
-      expect(choice.getMessage().getContent().equals(COUNTED) && choice.getFinishReason().equals("stop"), last);
-    // It sums what the last event of each choice says.
+      expect(choice.getMessage().getContent().equals(COUNT_TEXT) && choice.getFinishReason().equals("stop"), last);
+    // The SDK sums the usage in the last event of each choice.
     expect(last.getUsage().getOutputTokens() == 6, last);
   }
 
   private static void stopped() throws Exception {
-    GenerationResult answer = scripted().call(counting().stopString(" three").build());
-    expect(contentOf(answer).equals("One, two,") && only(answer).getFinishReason().equals("stop"), answer);
-    answer = scripted().call(counting().maxTokens(2).build());
-    expect(contentOf(answer).equals("One, two") && only(answer).getFinishReason().equals("length"), answer);
+    GenerationResult answer = scripted().call(countParam().stopString(" three").build());
+    expect(getContent(answer).equals("One, two,") && getOnlyChoice(answer).getFinishReason().equals("stop"), answer);
+    answer = scripted().call(countParam().maxTokens(2).build());
+    expect(getContent(answer).equals("One, two") && getOnlyChoice(answer).getFinishReason().equals("length"), answer);
   }
 
   private static void logprobs() throws Exception {
-    GenerationResult answer = scripted().call(counting().logprobs(true).topLogprobs(2).build());
-    List<GenerationLogprobs.Content> tokens = only(answer).getLogprobs().getContent();
-    expect(tokens.stream().map(GenerationLogprobs.Content::getToken).collect(Collectors.joining()).equals(COUNTED), answer);
+    GenerationResult answer = scripted().call(countParam().logprobs(true).topLogprobs(2).build());
+    List<GenerationLogprobs.Content> tokens = getOnlyChoice(answer).getLogprobs().getContent();
+    String text = tokens.stream().map(GenerationLogprobs.Content::getToken).collect(Collectors.joining());
+    expect(text.equals(COUNT_TEXT), answer);
     expect(tokens.stream().allMatch(token -> token.getLogprob() <= 0 && token.getTopLogprobs().size() <= 2), answer);
   }
 
   private static void workspace() throws Exception {
-    expect(contentOf(scripted().call(counting().workspace("primary").build())).equals(COUNTED));
-    GenerationParam foreign = counting().workspace("of-somebody-else").build();
+    expect(getContent(scripted().call(countParam().workspace("primary").build())).equals(COUNT_TEXT));
+    GenerationParam foreign = countParam().workspace("another-workspace").build();
     expectRefusal(403, "Workspace.AccessDenied", "", () -> scripted().call(foreign));
   }
 
   private static void wrongKey() throws Exception {
-    GenerationParam param = counting().apiKey("sk-of-somebody-else").build();
+    GenerationParam param = countParam().apiKey("sk-unknown-key").build();
     expectRefusal(401, "InvalidApiKey", "Invalid API-key provided.", () -> scripted().call(param));
-    expectRefusal(401, "InvalidApiKey", "Invalid API-key provided.", () -> all(scripted().streamCall(param)));
+    expectRefusal(401, "InvalidApiKey", "Invalid API-key provided.", () -> collect(scripted().streamCall(param)));
   }
 
   private static void unknownModel() throws Exception {
     GenerationParam param =
         GenerationParam.builder().model("no-such-model").prompt("Hello").resultFormat("message").build();
     expectRefusal(404, "ModelNotFound", "", () -> scripted().call(param));
-    expectRefusal(404, "ModelNotFound", "", () -> all(scripted().streamCall(param)));
-    Heard heard = new Heard();
-    scripted().streamCall(param, heard);
-    expectRefusal(404, "ModelNotFound", "", heard::await);
+    expectRefusal(404, "ModelNotFound", "", () -> collect(scripted().streamCall(param)));
+    CallbackRecorder recorder = new CallbackRecorder();
+    scripted().streamCall(param, recorder);
+    expectRefusal(404, "ModelNotFound", "", recorder::await);
   }
 
   private static void badParameter() throws Exception {
     String message = "Temperature should be in [0.0, 2.0)";
-    expectRefusal(400, "InvalidParameter", message, () -> scripted().call(counting().temperature(3f).build()));
+    expectRefusal(400, "InvalidParameter", message, () -> scripted().call(countParam().temperature(3f).build()));
     expectRefusal(
-        400, "InvalidParameter", message, () -> all(scripted().streamCall(counting().temperature(3f).build())));
+        400, "InvalidParameter", message, () -> collect(scripted().streamCall(countParam().temperature(3f).build())));
   }
 
   private static void failed() throws Exception {
-    GenerationParam param = asking(user(script(Map.of("fail", "engine-failed")))).build();
+    GenerationParam param = createParam(user(script(Map.of("fail", "engine-failed")))).build();
     expectRefusal(500, "InternalError", "", () -> scripted().call(param));
-    expectRefusal(500, "InternalError", "", () -> all(scripted().streamCall(param)));
+    expectRefusal(500, "InternalError", "", () -> collect(scripted().streamCall(param)));
   }
 
   private static void failedLater() throws Exception {
-    GenerationParam param = asking(user(script("One", PAUSE, Map.of("fail", "engine-failed")))).build();
-    List<String> said = new ArrayList<>();
-    // In mid-stream the SDK says 400, whatever it was.
+    GenerationParam param = createParam(user(script("One", PAUSE, Map.of("fail", "engine-failed")))).build();
+    List<String> received = new ArrayList<>();
+    // In mid-stream the SDK reports status 400 for every error.
     expectRefusal(
         400,
         "InternalError",
         "",
-        () -> scripted().streamCall(param).blockingForEach(event -> said.add(contentOf(event))));
-    expect(said.contains("One"), said);
-    Heard heard = new Heard();
-    scripted().streamCall(param, heard);
-    expectRefusal(400, "InternalError", "", heard::await);
-    expect(contentOf(heard.events.get(0)).equals("One"), heard.events);
+        () -> scripted().streamCall(param).blockingForEach(event -> received.add(getContent(event))));
+    expect(received.contains("One"), received);
+    CallbackRecorder recorder = new CallbackRecorder();
+    scripted().streamCall(param, recorder);
+    expectRefusal(400, "InternalError", "", recorder::await);
+    expect(getContent(recorder.events.get(0)).equals("One"), recorder.events);
   }
 
   private static void multimodal() throws Exception {
     MultiModalConversation client = new MultiModalConversation(Protocol.HTTP.getValue(), address("SCRIPTED_"));
-    expect(textOf(client.call(talking().build())).equals(COUNTED));
-    List<MultiModalConversationResult> pieces = all(client.streamCall(talking().incrementalOutput(true).build()));
-    expect(pieces.stream().map(NativeCases::textOf).collect(Collectors.joining()).equals(COUNTED), pieces);
+    expect(getText(client.call(multimodalParam().build())).equals(COUNT_TEXT));
+    List<MultiModalConversationResult> pieces =
+        collect(client.streamCall(multimodalParam().incrementalOutput(true).build()));
+    expect(pieces.stream().map(NativeCases::getText).collect(Collectors.joining()).equals(COUNT_TEXT), pieces);
     for (MultiModalConversationParam param :
-        List.of(talking().build(), talking().incrementalOutput(false).build())) {
-      MultiModalConversationResult last = last(client.streamCall(param));
-      expect(textOf(last).equals(COUNTED), last);
+        List.of(multimodalParam().build(), multimodalParam().incrementalOutput(false).build())) {
+      MultiModalConversationResult last = getLast(client.streamCall(param));
+      expect(getText(last).equals(COUNT_TEXT), last);
       expect(last.getUsage().getOutputTokens() == 3 && last.getUsage().getInputTokens() > 0, last);
     }
   }
 
   private static void tools() throws Exception {
     Message question = user(WEATHER_QUESTION);
-    GenerationResult answer = real().call(greedy(question).tools(List.of(WEATHER)).toolChoice(FORCED).build());
-    Message called = only(answer).getMessage();
+    GenerationResult answer =
+        real().call(greedyParam(question).tools(List.of(WEATHER)).toolChoice(FORCED_WEATHER).build());
+    Message called = getOnlyChoice(answer).getMessage();
     ToolCallFunction call = (ToolCallFunction) called.getToolCalls().get(0);
-    expect(called.getToolCalls().size() == 1 && only(answer).getFinishReason().equals("tool_calls"), answer);
+    expect(called.getToolCalls().size() == 1 && getOnlyChoice(answer).getFinishReason().equals("tool_calls"), answer);
     expect(call.getFunction().getName().equals("get_weather") && !call.getId().isEmpty(), answer);
-    expect(argumentsOf(call).get("city").isJsonPrimitive(), answer);
+    expect(parseArguments(call).get("city").isJsonPrimitive(), answer);
     Message result =
         Message.builder()
             .role("tool")
@@ -325,25 +331,25 @@ public final class NativeCases {
             .name("get_weather")
             .build();
     GenerationResult after =
-        real().call(greedy(question, called, result).tools(List.of(WEATHER)).maxTokens(32).build());
-    Message said = only(after).getMessage();
-    expect(!said.getContent().isEmpty() || !said.getToolCalls().isEmpty(), after);
+        real().call(greedyParam(question, called, result).tools(List.of(WEATHER)).maxTokens(32).build());
+    Message received = getOnlyChoice(after).getMessage();
+    expect(!received.getContent().isEmpty() || !received.getToolCalls().isEmpty(), after);
   }
 
   private static void toolsStreamed() throws Exception {
     for (boolean isIncremental : new boolean[] {true, false}) {
       GenerationParam param =
-          greedy(user(WEATHER_QUESTION))
+          greedyParam(user(WEATHER_QUESTION))
               .tools(List.of(WEATHER))
-              .toolChoice(FORCED)
+              .toolChoice(FORCED_WEATHER)
               .incrementalOutput(isIncremental)
               .build();
-      List<GenerationResult> events = all(real().streamCall(param));
+      List<GenerationResult> events = collect(real().streamCall(param));
       GenerationResult last = events.get(events.size() - 1);
-      expect(only(last).getFinishReason().equals("tool_calls"), events);
+      expect(getOnlyChoice(last).getFinishReason().equals("tool_calls"), events);
       List<ToolCallFunction> pieces =
           (isIncremental ? events : List.of(last))
-              .stream().flatMap(event -> callsOf(event).stream()).collect(Collectors.toList());
+              .stream().flatMap(event -> getCalls(event).stream()).collect(Collectors.toList());
       expect(isIncremental ? pieces.size() > 1 : pieces.size() == 1, events);
       expect(pieces.get(0).getFunction().getName().equals("get_weather"), events);
       expect(!pieces.get(0).getId().isEmpty(), events);
@@ -358,22 +364,27 @@ public final class NativeCases {
   private static void thinking() throws Exception {
     Message question = user("Is 7 a prime number?");
     GenerationResult whole =
-        real().call(greedy(question).enableThinking(true).thinkingBudget(12).maxTokens(16).build());
-    String thought = only(whole).getMessage().getReasoningContent();
+        real().call(greedyParam(question).enableThinking(true).thinkingBudget(12).maxTokens(16).build());
+    String thought = getOnlyChoice(whole).getMessage().getReasoningContent();
     expect(thought != null && !thought.isEmpty(), whole);
     expect(whole.getUsage().getOutputTokensDetails().getReasoningTokens() > 0, whole);
-    for (Boolean how : Arrays.asList(true, false, null)) {
+    for (Boolean incremental : Arrays.asList(true, false, null)) {
       GenerationParam param =
-          greedy(question).enableThinking(true).thinkingBudget(12).maxTokens(16).incrementalOutput(how).build();
-      List<Message> messages = mapped(all(real().streamCall(param)), event -> only(event).getMessage());
+          greedyParam(question)
+              .enableThinking(true)
+              .thinkingBudget(12)
+              .maxTokens(16)
+              .incrementalOutput(incremental)
+              .build();
+      List<Message> messages = mapList(collect(real().streamCall(param)), event -> getOnlyChoice(event).getMessage());
       Message last = messages.get(messages.size() - 1);
-      // Only a stream that asks for no pieces is put together; unset, a thinking one comes in pieces.
-      boolean isWhole = Boolean.FALSE.equals(how);
+      // The SDK joins the pieces only with incrementalOutput false. By default, a thinking stream comes in pieces.
+      boolean isWhole = Boolean.FALSE.equals(incremental);
       String thoughts =
           messages.stream()
               .map(message -> Objects.requireNonNullElse(message.getReasoningContent(), ""))
               .collect(Collectors.joining());
-      expect((isWhole ? last.getReasoningContent() : thoughts).equals(thought), how, messages, thought);
+      expect((isWhole ? last.getReasoningContent() : thoughts).equals(thought), incremental, messages, thought);
     }
   }
 
@@ -387,33 +398,33 @@ public final class NativeCases {
             .textType(TextEmbeddingParam.TextType.DOCUMENT)
             .build();
     TextEmbeddingResult result = client.call(param);
-    List<List<Double>> vectors = mapped(result.getOutput().getEmbeddings(), item -> item.getEmbedding());
+    List<List<Double>> vectors = mapList(result.getOutput().getEmbeddings(), item -> item.getEmbedding());
     expect(vectors.size() == 2 && vectors.get(0).size() == vectors.get(1).size(), result);
-    expect(mapped(result.getOutput().getEmbeddings(), item -> item.getTextIndex()).equals(List.of(0, 1)), result);
+    expect(mapList(result.getOutput().getEmbeddings(), item -> item.getTextIndex()).equals(List.of(0, 1)), result);
     expect(result.getUsage().getTotalTokens() > 0 && !result.getRequestId().isEmpty(), result);
   }
 
   private static void rerank() throws Exception {
     TextReRank client = new TextReRank(Protocol.HTTP.getValue(), address(""));
     List<String> documents = List.of("cats chase mice", "the sea is blue", "what is bread");
-    TextReRankResult ranked = client.call(ranking("qwen3-rerank", documents).build());
+    TextReRankResult ranked = client.call(rankingParam("qwen3-rerank", documents).build());
     List<TextReRankOutput.Result> results = ranked.getOutput().getResults();
-    expect(mapped(results, TextReRankOutput.Result::getIndex).equals(List.of(1, 2, 0)), ranked);
+    expect(mapList(results, TextReRankOutput.Result::getIndex).equals(List.of(1, 2, 0)), ranked);
     expect(results.get(0).getRelevanceScore() > results.get(1).getRelevanceScore(), ranked);
     expect(results.get(0).getDocument() == null && ranked.getUsage().getTotalTokens() > 0, ranked);
     expect(!ranked.getRequestId().isEmpty(), ranked);
     TextReRankResult best =
-        client.call(ranking("gte-rerank-v2", documents).topN(1).returnDocuments(true).instruct("Find facts.").build());
+        client.call(rankingParam("gte-rerank-v2", documents).topN(1).returnDocuments(true).instruct("Find facts.").build());
     expect(best.getOutput().getResults().size() == 1, best);
     expect(best.getOutput().getResults().get(0).getDocument().getText().equals("the sea is blue"), best);
     expectRefusal(
         400,
         "InvalidParameter",
         "input.documents[1]",
-        () -> client.call(ranking("svc-rerank", List.of("blue", "bread ".repeat(300))).build()));
+        () -> client.call(rankingParam("svc-rerank", List.of("blue", "bread ".repeat(300))).build()));
   }
 
-  private static TextReRankParam.TextReRankParamBuilder<?, ?> ranking(String model, List<String> documents) {
+  private static TextReRankParam.TextReRankParamBuilder<?, ?> rankingParam(String model, List<String> documents) {
     return TextReRankParam.builder()
         .apiKey(System.getenv("KEY"))
         .model(model)
@@ -439,12 +450,12 @@ public final class NativeCases {
     BatchTextEmbedding client = new BatchTextEmbedding(address("SCRIPTED_"));
     String key = System.getenv("SCRIPTED_KEY");
     expect(client.fetch("no-such-task", key).getOutput().getTaskStatus().equals("UNKNOWN"));
-    // A client that waits for it has to stop.
+    // A client that waits for the task stops at this status.
     expect(client.wait("no-such-task", key).getOutput().getTaskStatus().equals("UNKNOWN"));
     expectRefusal(400, "UnsupportedOperation", "", () -> client.cancel("no-such-task", key));
   }
 
-  // What the cases ask.
+  // Requests
 
   private static String address(String prefix) {
     return System.getenv(prefix + "ADDRESS") + "/api/v1";
@@ -466,73 +477,73 @@ public final class NativeCases {
     return Message.builder().role("user").content(content).build();
   }
 
-  private static GenerationParam.GenerationParamBuilder<?, ?> asking(Message... messages) {
+  private static GenerationParam.GenerationParamBuilder<?, ?> createParam(Message... messages) {
     return GenerationParam.builder().model(MODEL).messages(List.of(messages)).resultFormat("message");
   }
 
-  private static GenerationParam.GenerationParamBuilder<?, ?> counting() {
-    return asking(user(script(COUNT.toArray())));
+  private static GenerationParam.GenerationParamBuilder<?, ?> countParam() {
+    return createParam(user(script(COUNT.toArray())));
   }
 
-  private static GenerationParam.GenerationParamBuilder<?, ?> slowly() {
-    return asking(user(countSlowly()));
+  private static GenerationParam.GenerationParamBuilder<?, ?> pacedCountParam() {
+    return createParam(user(createPacedScript()));
   }
 
-  private static String countSlowly() {
+  private static String createPacedScript() {
     return script(COUNT.stream().flatMap(token -> Arrays.stream(new Object[] {token, PAUSE})).toArray());
   }
 
-  /** Greedy, so that two calls can be compared; short, because the machine is slow. */
-  private static GenerationParam.GenerationParamBuilder<?, ?> greedy(Message... messages) {
-    return asking(messages).apiKey(System.getenv("KEY")).temperature(0f).maxTokens(80);
+  /** Greedy sampling, so that two calls can be compared; short, because the machine is slow. */
+  private static GenerationParam.GenerationParamBuilder<?, ?> greedyParam(Message... messages) {
+    return createParam(messages).apiKey(System.getenv("KEY")).temperature(0f).maxTokens(80);
   }
 
-  private static MultiModalConversationParam.MultiModalConversationParamBuilder<?, ?> talking() {
-    Map<String, Object> part = Collections.singletonMap("text", countSlowly());
+  private static MultiModalConversationParam.MultiModalConversationParamBuilder<?, ?> multimodalParam() {
+    Map<String, Object> part = Collections.singletonMap("text", createPacedScript());
     return MultiModalConversationParam.builder()
         .model(MODEL)
         .message(MultiModalMessage.builder().role("user").content(List.of(part)).build());
   }
 
-  // What they read.
+  // Responses
 
-  private static GenerationOutput.Choice only(GenerationResult result) {
+  private static GenerationOutput.Choice getOnlyChoice(GenerationResult result) {
     expect(result.getOutput().getChoices() != null && result.getOutput().getChoices().size() == 1, result);
     return result.getOutput().getChoices().get(0);
   }
 
-  private static String contentOf(GenerationResult result) {
-    return only(result).getMessage().getContent();
+  private static String getContent(GenerationResult result) {
+    return getOnlyChoice(result).getMessage().getContent();
   }
 
-  private static List<String> contentsOf(Flowable<GenerationResult> stream) {
-    return mapped(all(stream), NativeCases::contentOf);
+  private static List<String> getContents(Flowable<GenerationResult> stream) {
+    return mapList(collect(stream), NativeCases::getContent);
   }
 
-  private static List<ToolCallFunction> callsOf(GenerationResult result) {
-    List<ToolCallBase> calls = only(result).getMessage().getToolCalls();
-    return calls == null ? List.of() : mapped(calls, call -> (ToolCallFunction) call);
+  private static List<ToolCallFunction> getCalls(GenerationResult result) {
+    List<ToolCallBase> calls = getOnlyChoice(result).getMessage().getToolCalls();
+    return calls == null ? List.of() : mapList(calls, call -> (ToolCallFunction) call);
   }
 
-  private static JsonObject argumentsOf(ToolCallFunction call) {
+  private static JsonObject parseArguments(ToolCallFunction call) {
     return JsonParser.parseString(call.getFunction().getArguments()).getAsJsonObject();
   }
 
-  private static String textOf(MultiModalConversationResult result) {
+  private static String getText(MultiModalConversationResult result) {
     return result.getOutput().getChoices().get(0).getMessage().getContent().stream()
         .map(part -> part.get("text").toString())
         .collect(Collectors.joining());
   }
 
-  private static <T> List<T> all(Flowable<T> stream) {
+  private static <T> List<T> collect(Flowable<T> stream) {
     return stream.toList().blockingGet();
   }
 
-  private static <T> T last(Flowable<T> stream) {
+  private static <T> T getLast(Flowable<T> stream) {
     return stream.blockingLast();
   }
 
-  private static <T, R> List<R> mapped(List<T> list, java.util.function.Function<T, R> map) {
+  private static <T, R> List<R> mapList(List<T> list, java.util.function.Function<T, R> map) {
     return list.stream().map(map).collect(Collectors.toList());
   }
 
@@ -554,12 +565,12 @@ public final class NativeCases {
     throw new AssertionError("ApiException was not thrown");
   }
 
-  private static void expect(boolean isTrue, Object... facts) {
-    if (!isTrue) throw new AssertionError(Arrays.deepToString(facts));
+  private static void expect(boolean isTrue, Object... details) {
+    if (!isTrue) throw new AssertionError(Arrays.deepToString(details));
   }
 
-  /** Collects what a callback hears. After an error the SDK calls it complete, too. */
-  private static final class Heard extends ResultCallback<GenerationResult> {
+  /** Records the calls of a callback. After an error the SDK also calls onComplete. */
+  private static final class CallbackRecorder extends ResultCallback<GenerationResult> {
     private final List<GenerationResult> events = Collections.synchronizedList(new ArrayList<>());
     private final CompletableFuture<List<GenerationResult>> end = new CompletableFuture<>();
 

@@ -27,18 +27,18 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Realtime recognition of the Java SDK, started by recognition-java.test.ts: each case runs in turn and prints one JSON
- * line, {"case", "error"}.
+ * Realtime recognition of the Java SDK; started by recognition-java.test.ts. Each case runs in order and prints one
+ * JSON line, {"case", "error"}.
  *
- * <p>Environment: ADDRESS and KEY of a listening Parley that hears levels: while each sample is 0.22, the word is w22;
- * from 0.5 on it ends its sentence.
+ * <p>Environment: ADDRESS and KEY of a listening Parley with the scripted recognizer, which maps sample levels to words:
+ * 0.22 is w22, a level from 0.5 on ends the sentence.
  */
 public final class RecognitionCases {
   private static final String MODEL = "paraformer-realtime-v2";
   private static final int RATE = 16_000;
   private static final int FRAME_BYTES = 3_200;
   private static final int[][] SPOKEN = {{500, 0}, {1000, 20}, {300, 60}, {1500, 0}, {700, 21}, {1500, 0}, {600, 41}};
-  private static final List<String> HEARD = List.of("w20 w60.", "w21", "W41");
+  private static final List<String> EXPECTED_TEXTS = List.of("w20 w60.", "w21", "W41");
   private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
 
   private interface Case {
@@ -47,17 +47,17 @@ public final class RecognitionCases {
 
   public static void main(String[] args) {
     Map<String, Case> cases = new LinkedHashMap<>();
-    cases.put("hears a file", RecognitionCases::wholeFile);
-    cases.put("hears while it sends, by a callback", RecognitionCases::called);
-    cases.put("hears while it sends, as a stream", RecognitionCases::streamed);
+    cases.put("recognizes a file", RecognitionCases::wholeFile);
+    cases.put("recognizes while it sends, with a callback", RecognitionCases::called);
+    cases.put("recognizes while it sends, as a stream", RecognitionCases::streamed);
     cases.put("may use one object twice", RecognitionCases::twice);
-    cases.put("may ask for what is not done, and for words of its own", RecognitionCases::parameters);
+    cases.put("may send ignored parameters and a vocabulary", RecognitionCases::parameters);
     cases.put("with an unknown model gets ModelNotFound", RecognitionCases::unknownModel);
     cases.put("with a bad parameter gets InvalidParameter, which names it", RecognitionCases::badParameter);
     Constants.baseWebsocketApiUrl = System.getenv("ADDRESS").replace("http", "ws") + "/api-ws/v1/inference/";
     Constants.apiKey = System.getenv("KEY");
     cases.forEach(RecognitionCases::report);
-    // Its threads would keep the process alive for a minute.
+    // The threads of the SDK would keep the process alive for a minute.
     System.exit(0);
   }
 
@@ -78,23 +78,23 @@ public final class RecognitionCases {
 
   private static void wholeFile() throws Exception {
     File file = File.createTempFile("spoken", ".pcm");
-    Files.write(file.toPath(), samples(SPOKEN));
+    Files.write(file.toPath(), createSamples(SPOKEN));
     try {
-      String told = new Recognition().call(asking().build(), file);
-      expect(textsOf(told).equals(HEARD), told);
+      String json = new Recognition().call(createParam().build(), file);
+      expect(parseTexts(json).equals(EXPECTED_TEXTS), json);
     } finally {
       expect(file.delete());
     }
   }
 
   private static void called() throws Exception {
-    Heard heard = new Heard();
+    CallbackRecorder recorder = new CallbackRecorder();
     Recognition recognition = new Recognition();
-    recognition.call(asking().build(), heard);
-    for (ByteBuffer frame : frames(samples(SPOKEN))) recognition.sendAudioFrame(frame);
+    recognition.call(createParam().build(), recorder);
+    for (ByteBuffer frame : splitIntoFrames(createSamples(SPOKEN))) recognition.sendAudioFrame(frame);
     recognition.stop();
-    List<RecognitionResult> results = heard.ended.get(30, TimeUnit.SECONDS);
-    expect(finalsOf(results).equals(HEARD), results);
+    List<RecognitionResult> results = recorder.finished.get(30, TimeUnit.SECONDS);
+    expect(getFinalTexts(results).equals(EXPECTED_TEXTS), results);
     for (RecognitionResult result : results) {
       expect(result.isSentenceEnd() == (result.getSentence().getEndTime() != null), result);
       expect(!result.getSentence().getWords().isEmpty(), result);
@@ -103,76 +103,76 @@ public final class RecognitionCases {
   }
 
   private static void streamed() throws Exception {
-    expect(finalsOf(streamed(asking().build(), samples(SPOKEN))).equals(HEARD));
+    expect(getFinalTexts(recognizeStream(createParam().build(), createSamples(SPOKEN))).equals(EXPECTED_TEXTS));
   }
 
   private static void twice() throws Exception {
     Recognition recognition = new Recognition();
     for (int round = 0; round < 2; round++) {
-      Flowable<ByteBuffer> frames = Flowable.fromIterable(frames(samples(SPOKEN)));
+      Flowable<ByteBuffer> frames = Flowable.fromIterable(splitIntoFrames(createSamples(SPOKEN)));
       List<RecognitionResult> results = new ArrayList<>();
-      recognition.streamCall(asking().build(), frames).blockingForEach(results::add);
-      expect(finalsOf(results).equals(HEARD), results);
+      recognition.streamCall(createParam().build(), frames).blockingForEach(results::add);
+      expect(getFinalTexts(results).equals(EXPECTED_TEXTS), results);
     }
   }
 
   private static void parameters() throws Exception {
-    RecognitionParam asking =
-        asking()
-            .parameter("nobody_knows_this", true)
+    RecognitionParam param =
+        createParam()
+            .parameter("unknown_parameter", true)
             .parameter("diarization_enabled", true)
             .parameter("vocabulary", Map.of("Parley", 5))
             .parameter("language_hints", List.of("en"))
             .build();
-    byte[] named = samples(new int[][] {{500, 30}, {500, 60}, {1500, 0}});
-    expect(finalsOf(streamed(asking, named)).equals(List.of("Parley w60.")));
+    byte[] named = createSamples(new int[][] {{500, 30}, {500, 60}, {1500, 0}});
+    expect(getFinalTexts(recognizeStream(param, named)).equals(List.of("Parley w60.")));
   }
 
   private static void unknownModel() {
-    ApiException refused = refusal(asking().model("nobody-knows-this").build());
-    expect(refused.getStatus().getCode().equals("ModelNotFound"), refused.getStatus());
-    expect(refused.getStatus().getMessage().contains("nobody-knows-this"), refused.getStatus());
-    expect(!refused.getStatus().getRequestId().isEmpty(), refused.getStatus());
+    ApiException error = expectRefusal(createParam().model("no-such-model").build());
+    expect(error.getStatus().getCode().equals("ModelNotFound"), error.getStatus());
+    expect(error.getStatus().getMessage().contains("no-such-model"), error.getStatus());
+    expect(!error.getStatus().getRequestId().isEmpty(), error.getStatus());
   }
 
   private static void badParameter() {
-    ApiException refused = refusal(asking().parameter("max_sentence_silence", 100).build());
-    expect(refused.getStatus().getCode().equals("InvalidParameter"), refused.getStatus());
-    expect(refused.getStatus().getMessage().contains("max_sentence_silence"), refused.getStatus());
+    ApiException error = expectRefusal(createParam().parameter("max_sentence_silence", 100).build());
+    expect(error.getStatus().getCode().equals("InvalidParameter"), error.getStatus());
+    expect(error.getStatus().getMessage().contains("max_sentence_silence"), error.getStatus());
   }
 
-  private static RecognitionParam.RecognitionParamBuilder<?, ?> asking() {
+  private static RecognitionParam.RecognitionParamBuilder<?, ?> createParam() {
     return RecognitionParam.builder().model(MODEL).format("pcm").sampleRate(RATE);
   }
 
-  private static List<RecognitionResult> streamed(RecognitionParam asking, byte[] data) throws Exception {
+  private static List<RecognitionResult> recognizeStream(RecognitionParam param, byte[] data) throws Exception {
     List<RecognitionResult> results = new ArrayList<>();
-    new Recognition().streamCall(asking, Flowable.fromIterable(frames(data))).blockingForEach(results::add);
+    new Recognition().streamCall(param, Flowable.fromIterable(splitIntoFrames(data))).blockingForEach(results::add);
     return results;
   }
 
-  private static ApiException refusal(RecognitionParam asking) {
+  private static ApiException expectRefusal(RecognitionParam param) {
     try {
-      streamed(asking, samples(SPOKEN));
-    } catch (ApiException refused) {
-      return refused;
+      recognizeStream(param, createSamples(SPOKEN));
+    } catch (ApiException error) {
+      return error;
     } catch (Exception other) {
       throw new AssertionError("another failure", other);
     }
     throw new AssertionError("it was not refused");
   }
 
-  private static List<String> finalsOf(List<RecognitionResult> results) {
+  private static List<String> getFinalTexts(List<RecognitionResult> results) {
     List<String> texts = new ArrayList<>();
     for (RecognitionResult result : results)
       if (result.isSentenceEnd()) texts.add(result.getSentence().getText());
     return texts;
   }
 
-  private static List<String> textsOf(String told) {
-    JsonArray sentences = JsonParser.parseString(told).getAsJsonObject().getAsJsonArray("sentences");
+  private static List<String> parseTexts(String json) {
+    JsonArray sentences = JsonParser.parseString(json).getAsJsonObject().getAsJsonArray("sentences");
     List<String> texts = new ArrayList<>();
-    // It gathers what there was so far of a sentence, too.
+    // The SDK also collects partial results of a sentence.
     for (JsonElement each : sentences) {
       JsonObject sentence = each.getAsJsonObject();
       if (sentence.get("sentence_end").getAsBoolean()) texts.add(sentence.get("text").getAsString());
@@ -180,7 +180,7 @@ public final class RecognitionCases {
     return texts;
   }
 
-  private static byte[] samples(int[][] parts) {
+  private static byte[] createSamples(int[][] parts) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     for (int[] part : parts) {
       int sample = Math.round(part[1] / 100f * 32767);
@@ -192,20 +192,20 @@ public final class RecognitionCases {
     return bytes.toByteArray();
   }
 
-  private static List<ByteBuffer> frames(byte[] data) {
+  private static List<ByteBuffer> splitIntoFrames(byte[] data) {
     List<ByteBuffer> frames = new ArrayList<>();
     for (int at = 0; at < data.length; at += FRAME_BYTES)
       frames.add(ByteBuffer.wrap(Arrays.copyOfRange(data, at, Math.min(data.length, at + FRAME_BYTES))));
     return frames;
   }
 
-  private static void expect(boolean isSo, Object... facts) {
-    if (!isSo) throw new AssertionError(JSON.toJson(facts));
+  private static void expect(boolean isTrue, Object... details) {
+    if (!isTrue) throw new AssertionError(JSON.toJson(details));
   }
 
-  private static final class Heard extends ResultCallback<RecognitionResult> {
+  private static final class CallbackRecorder extends ResultCallback<RecognitionResult> {
     private final List<RecognitionResult> results = Collections.synchronizedList(new ArrayList<>());
-    private final CompletableFuture<List<RecognitionResult>> ended = new CompletableFuture<>();
+    private final CompletableFuture<List<RecognitionResult>> finished = new CompletableFuture<>();
 
     @Override
     public void onEvent(RecognitionResult result) {
@@ -214,12 +214,12 @@ public final class RecognitionCases {
 
     @Override
     public void onComplete() {
-      ended.complete(results);
+      finished.complete(results);
     }
 
     @Override
     public void onError(Exception error) {
-      ended.completeExceptionally(error);
+      finished.completeExceptionally(error);
     }
   }
 }

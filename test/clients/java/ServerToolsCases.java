@@ -28,14 +28,14 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * Searches and programs with the Java SDK, started by server-tools-java.test.ts: each case runs in turn and prints one JSON
- * line, {"case", "error"}.
+ * Search and code interpreter with the Java SDK; started by server-tools-java.test.ts. Each case runs in order and prints
+ * one JSON line, {"case", "error"}.
  *
- * <p>Environment: ADDRESS and KEY of a Parley that really searches and computes, and whose model always answers alike:
- * working-parley.ts.
+ * <p>Environment: ADDRESS and KEY of a Parley that really searches and runs code, and whose model always gives the same
+ * answers: server-tools-parley.ts.
  */
 public final class ServerToolsCases {
-  private static final String SAID = "Ada Lovelace wrote the first program in 1843. Enough said.";
+  private static final String ANSWER = "Ada Lovelace wrote the first program in 1843. Enough said.";
   private static final String PROGRAM =
       "[{\"code_interpreter\": {\"code\": \"print(1 + 1)\"}, \"type\": \"code_interpreter\"}]";
   private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
@@ -46,20 +46,20 @@ public final class ServerToolsCases {
 
   public static void main(String[] args) {
     Map<String, Case> cases = new LinkedHashMap<>();
-    cases.put("gets what was found beside the answer", ServerToolsCases::cited);
-    cases.put("gets it as text, too", ServerToolsCases::text);
-    cases.put("streams pieces, with what was found in the first and the last", ServerToolsCases::pieces);
-    cases.put("streams the whole answer so far, with what was found at the end", ServerToolsCases::soFar);
-    cases.put("gets what was found before the answer, and then no more", ServerToolsCases::before);
-    cases.put("is told nothing of sources that it did not ask for", ServerToolsCases::unasked);
-    cases.put("gets programs while thinking, streamed", ServerToolsCases::programs);
-    cases.put("hears of both, and of their counts", ServerToolsCases::both);
-    cases.put("is told how programs are to be asked for", ServerToolsCases::unstreamed);
-    cases.put("with a wish that cannot be gets InvalidParameter, in the words that are known", ServerToolsCases::refused);
+    cases.put("gets search results with the answer", ServerToolsCases::cited);
+    cases.put("gets search results with an answer in text format", ServerToolsCases::text);
+    cases.put("streams pieces, with search results in the first and the last event", ServerToolsCases::pieces);
+    cases.put("streams the whole answer so far, with search results at the end", ServerToolsCases::soFar);
+    cases.put("gets search results only before the answer with prepend_search_result", ServerToolsCases::before);
+    cases.put("gets no sources unless requested", ServerToolsCases::noSources);
+    cases.put("gets programs in a thinking stream", ServerToolsCases::programs);
+    cases.put("gets search results and programs, with their counts", ServerToolsCases::both);
+    cases.put("gets errors that explain how to enable programs", ServerToolsCases::unstreamed);
+    cases.put("with invalid search options gets InvalidParameter with the prescribed text", ServerToolsCases::refused);
     Constants.baseHttpApiUrl = System.getenv("ADDRESS") + "/api/v1";
     Constants.apiKey = System.getenv("KEY");
     cases.forEach(ServerToolsCases::report);
-    // Its threads would keep the process alive for a minute.
+    // The threads of the SDK would keep the process alive for a minute.
     System.exit(0);
   }
 
@@ -79,120 +79,120 @@ public final class ServerToolsCases {
   }
 
   private static void cited() throws Exception {
-    GenerationResult answer = new Generation().call(searching(sources().enableCitation(true)).build());
-    expect(contentOf(answer).equals(SAID.replace("1843.", "1843[1].")), answer);
-    expectFound(answer);
-    answer = new Generation().call(searching(sources().enableCitation(true).citationFormat("[ref_<number>]")).build());
-    expect(contentOf(answer).equals(SAID.replace("1843.", "1843[ref_1].")), answer);
+    GenerationResult answer = new Generation().call(searchParam(sourceOptions().enableCitation(true)).build());
+    expect(getContent(answer).equals(ANSWER.replace("1843.", "1843[1].")), answer);
+    expectSearchResults(answer);
+    answer = new Generation().call(searchParam(sourceOptions().enableCitation(true).citationFormat("[ref_<number>]")).build());
+    expect(getContent(answer).equals(ANSWER.replace("1843.", "1843[ref_1].")), answer);
   }
 
   private static void text() throws Exception {
-    GenerationResult answer = new Generation().call(searching(sources()).resultFormat("text").build());
-    expect(SAID.equals(answer.getOutput().getText()), answer);
-    expectFound(answer);
+    GenerationResult answer = new Generation().call(searchParam(sourceOptions()).resultFormat("text").build());
+    expect(ANSWER.equals(answer.getOutput().getText()), answer);
+    expectSearchResults(answer);
   }
 
   private static void pieces() throws Exception {
-    List<GenerationResult> events = streamed(searching(sources()).incrementalOutput(true));
-    expect(joined(events).equals(SAID), events);
-    expectFound(events.get(0));
-    expectFound(events.get(events.size() - 1));
+    List<GenerationResult> events = stream(searchParam(sourceOptions()).incrementalOutput(true));
+    expect(joinContent(events).equals(ANSWER), events);
+    expectSearchResults(events.get(0));
+    expectSearchResults(events.get(events.size() - 1));
     expect(events.size() > 2, events);
-    for (GenerationResult event : events.subList(1, events.size() - 1)) expectNoneTold(event);
+    for (GenerationResult event : events.subList(1, events.size() - 1)) expectNoSearchInfo(event);
   }
 
   private static void soFar() throws Exception {
-    List<GenerationResult> events = streamed(searching(sources()).incrementalOutput(false));
+    List<GenerationResult> events = stream(searchParam(sourceOptions()).incrementalOutput(false));
     GenerationResult last = events.get(events.size() - 1);
-    expect(contentOf(last).equals(SAID), events);
-    expectFound(last);
+    expect(getContent(last).equals(ANSWER), events);
+    expectSearchResults(last);
   }
 
   private static void before() throws Exception {
-    List<GenerationResult> events = streamed(searching(sources().prependSearchResult(true)).incrementalOutput(true));
-    expect(contentOf(events.get(0)).isEmpty(), events.get(0));
-    expectFound(events.get(0));
+    List<GenerationResult> events = stream(searchParam(sourceOptions().prependSearchResult(true)).incrementalOutput(true));
+    expect(getContent(events.get(0)).isEmpty(), events.get(0));
+    expectSearchResults(events.get(0));
     List<GenerationResult> later = events.subList(1, events.size());
-    expect(joined(later).equals(SAID), events);
+    expect(joinContent(later).equals(ANSWER), events);
     for (GenerationResult event : later) expect(event.getOutput().getSearchInfo().getSearchResults().isEmpty(), event);
   }
 
-  private static void unasked() throws Exception {
-    GenerationResult answer = new Generation().call(asking().enableSearch(true).build());
-    expect(contentOf(answer).equals(SAID), answer);
-    expectNoneTold(answer);
+  private static void noSources() throws Exception {
+    GenerationResult answer = new Generation().call(createParam().enableSearch(true).build());
+    expect(getContent(answer).equals(ANSWER), answer);
+    expectNoSearchInfo(answer);
   }
 
   private static void programs() throws Exception {
-    GenerationParam.GenerationParamBuilder<?, ?> asked = asking().incrementalOutput(true);
-    List<GenerationResult> events = streamed(computing(asked));
-    expect(joined(events).equals(SAID), events);
+    GenerationParam.GenerationParamBuilder<?, ?> param = createParam().incrementalOutput(true);
+    List<GenerationResult> events = stream(withCodeInterpreter(param));
+    expect(joinContent(events).equals(ANSWER), events);
     String thought =
         events.stream()
-            .map(event -> messageOf(event).getReasoningContent())
+            .map(event -> getMessage(event).getReasoningContent())
             .filter(Objects::nonNull)
             .collect(Collectors.joining());
     expect(thought.contains("I work."), events);
-    List<DashScopeResult> raw = raw(computing(asked));
-    expect(toolsOf(raw).equals(List.of(JsonParser.parseString(PROGRAM))), raw);
-    expect(pluginsOf(raw).equals(JsonParser.parseString("{\"code_interpreter\": {\"count\": 1}}")), raw);
+    List<DashScopeResult> raw = streamRaw(withCodeInterpreter(param));
+    expect(getToolInfos(raw).equals(List.of(JsonParser.parseString(PROGRAM))), raw);
+    expect(getPluginUsage(raw).equals(JsonParser.parseString("{\"code_interpreter\": {\"count\": 1}}")), raw);
   }
 
   private static void both() throws Exception {
-    List<DashScopeResult> raw = raw(computing(searching(sources()).incrementalOutput(true)));
-    expect(toolsOf(raw).equals(List.of(JsonParser.parseString(PROGRAM))), raw);
+    List<DashScopeResult> raw = streamRaw(withCodeInterpreter(searchParam(sourceOptions()).incrementalOutput(true)));
+    expect(getToolInfos(raw).equals(List.of(JsonParser.parseString(PROGRAM))), raw);
     String counts = "{\"search\": {\"count\": 1, \"strategy\": \"turbo\"}, \"code_interpreter\": {\"count\": 1}}";
-    expect(pluginsOf(raw).equals(JsonParser.parseString(counts)), raw);
-    List<GenerationResult> events = streamed(computing(searching(sources()).incrementalOutput(true)));
-    expect(joined(events).equals(SAID), events);
-    expectFound(events.get(events.size() - 1));
+    expect(getPluginUsage(raw).equals(JsonParser.parseString(counts)), raw);
+    List<GenerationResult> events = stream(withCodeInterpreter(searchParam(sourceOptions()).incrementalOutput(true)));
+    expect(joinContent(events).equals(ANSWER), events);
+    expectSearchResults(events.get(events.size() - 1));
   }
 
   private static void unstreamed() throws Exception {
     expectRefusal(
         "This model only support stream mode, please enable the stream parameter to access the model.",
-        () -> new Generation().call(computing(asking()).build()));
+        () -> new Generation().call(withCodeInterpreter(createParam()).build()));
     expectRefusal(
-        "enable_thinking", () -> streamed(computing(asking()).enableThinking(false).incrementalOutput(true)));
-    // Its class for them is of another interface: a wish of this one is a switch.
+        "enable_thinking", () -> stream(withCodeInterpreter(createParam()).enableThinking(false).incrementalOutput(true)));
+    // The SDK's class for this tool belongs to another interface; the native interface has a switch.
     expectRefusal(
-        "tools", () -> streamed(asking().tools(List.of(ToolCodeInterpreter.builder().build())).incrementalOutput(true)));
+        "tools", () -> stream(createParam().tools(List.of(ToolCodeInterpreter.builder().build())).incrementalOutput(true)));
   }
 
   private static void refused() throws Exception {
     expectRefusal(
         "The value of the enable_thinking parameter is restricted to True.",
-        () -> new Generation().call(searching(sources().searchStrategy("agent_max")).build()));
+        () -> new Generation().call(searchParam(sourceOptions().searchStrategy("agent_max")).build()));
     expectRefusal(
-        "search_strategy", () -> new Generation().call(searching(sources().searchStrategy("thorough")).build()));
+        "search_strategy", () -> new Generation().call(searchParam(sourceOptions().searchStrategy("thorough")).build()));
   }
 
-  // What they ask.
+  // Requests
 
-  private static GenerationParam.GenerationParamBuilder<?, ?> asking() {
+  private static GenerationParam.GenerationParamBuilder<?, ?> createParam() {
     Message question = Message.builder().role("user").content("Who wrote the first program?").build();
     return GenerationParam.builder().model("svc-plus").messages(List.of(question)).resultFormat("message");
   }
 
-  private static GenerationParam.GenerationParamBuilder<?, ?> searching(SearchOptions.SearchOptionsBuilder<?, ?> options) {
-    return asking().enableSearch(true).searchOptions(options.build());
+  private static GenerationParam.GenerationParamBuilder<?, ?> searchParam(SearchOptions.SearchOptionsBuilder<?, ?> options) {
+    return createParam().enableSearch(true).searchOptions(options.build());
   }
 
-  private static SearchOptions.SearchOptionsBuilder<?, ?> sources() {
+  private static SearchOptions.SearchOptionsBuilder<?, ?> sourceOptions() {
     return SearchOptions.builder().enableSource(true);
   }
 
-  /** The SDK has no word of its own for it. */
-  private static GenerationParam.GenerationParamBuilder<?, ?> computing(GenerationParam.GenerationParamBuilder<?, ?> asked) {
-    return asked.enableThinking(true).parameter("enable_code_interpreter", true);
+  /** The SDK has no builder method for this parameter. */
+  private static GenerationParam.GenerationParamBuilder<?, ?> withCodeInterpreter(GenerationParam.GenerationParamBuilder<?, ?> param) {
+    return param.enableThinking(true).parameter("enable_code_interpreter", true);
   }
 
-  private static List<GenerationResult> streamed(GenerationParam.GenerationParamBuilder<?, ?> asked) throws Exception {
-    return new Generation().streamCall(asked.build()).toList().blockingGet();
+  private static List<GenerationResult> stream(GenerationParam.GenerationParamBuilder<?, ?> param) throws Exception {
+    return new Generation().streamCall(param.build()).toList().blockingGet();
   }
 
-  /** As JSON: what the SDK's classes leave out is here. */
-  private static List<DashScopeResult> raw(GenerationParam.GenerationParamBuilder<?, ?> asked) throws Exception {
+  /** Returns the events as JSON, with the fields that the SDK's classes omit. */
+  private static List<DashScopeResult> streamRaw(GenerationParam.GenerationParamBuilder<?, ?> param) throws Exception {
     ApiServiceOption service =
         ApiServiceOption.builder()
             .protocol(Protocol.HTTP)
@@ -203,46 +203,46 @@ public final class ServerToolsCases {
             .function("generation")
             .isSSE(true)
             .build();
-    return new SynchronizeHalfDuplexApi<GenerationParam>(service).streamCall(asked.build()).toList().blockingGet();
+    return new SynchronizeHalfDuplexApi<GenerationParam>(service).streamCall(param.build()).toList().blockingGet();
   }
 
-  // What they read.
+  // Responses
 
-  private static Message messageOf(GenerationResult event) {
+  private static Message getMessage(GenerationResult event) {
     List<GenerationOutput.Choice> choices = event.getOutput().getChoices();
     expect(choices != null && choices.size() == 1, event);
     return choices.get(0).getMessage();
   }
 
-  private static String contentOf(GenerationResult event) {
-    return messageOf(event).getContent();
+  private static String getContent(GenerationResult event) {
+    return getMessage(event).getContent();
   }
 
-  private static String joined(List<GenerationResult> events) {
-    return events.stream().map(ServerToolsCases::contentOf).collect(Collectors.joining());
+  private static String joinContent(List<GenerationResult> events) {
+    return events.stream().map(ServerToolsCases::getContent).collect(Collectors.joining());
   }
 
-  private static List<?> toolsOf(List<DashScopeResult> events) {
+  private static List<?> getToolInfos(List<DashScopeResult> events) {
     return events.stream()
         .map(event -> ((JsonObject) event.getOutput()).get("tool_info"))
         .filter(info -> info != null && !info.isJsonNull())
         .collect(Collectors.toList());
   }
 
-  private static Object pluginsOf(List<DashScopeResult> events) {
+  private static Object getPluginUsage(List<DashScopeResult> events) {
     return events.get(events.size() - 1).getUsage().getAsJsonObject().get("plugins");
   }
 
-  private static void expectFound(GenerationResult event) {
+  private static void expectSearchResults(GenerationResult event) {
     SearchInfo info = event.getOutput().getSearchInfo();
     expect(info != null && info.getSearchResults().size() == 1, event);
-    SearchInfo.SearchResult found = info.getSearchResults().get(0);
-    expect(found.getIndex() == 1 && found.getTitle().equals("Ada Lovelace"), found);
-    expect(found.getSiteName().equals("Example") && found.getIcon().isEmpty(), found);
-    expect(found.getUrl().matches("http://127\\.0\\.0\\.1:\\d+/ada"), found);
+    SearchInfo.SearchResult result = info.getSearchResults().get(0);
+    expect(result.getIndex() == 1 && result.getTitle().equals("Ada Lovelace"), result);
+    expect(result.getSiteName().equals("Example") && result.getIcon().isEmpty(), result);
+    expect(result.getUrl().matches("http://127\\.0\\.0\\.1:\\d+/ada"), result);
   }
 
-  private static void expectNoneTold(GenerationResult event) {
+  private static void expectNoSearchInfo(GenerationResult event) {
     expect(event.getOutput().getSearchInfo() == null, event);
   }
 
@@ -258,7 +258,7 @@ public final class ServerToolsCases {
     throw new AssertionError("ApiException was not thrown");
   }
 
-  private static void expect(boolean isTrue, Object... facts) {
-    if (!isTrue) throw new AssertionError(Arrays.deepToString(facts));
+  private static void expect(boolean isTrue, Object... details) {
+    if (!isTrue) throw new AssertionError(Arrays.deepToString(details));
   }
 }

@@ -27,11 +27,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Recognition of files by the Java SDK, started by transcription-java.test.ts: each case runs in turn and prints one JSON
- * line, {"case", "error"}.
+ * Recognition of files by the Java SDK; started by transcription-java.test.ts. Each case runs in order and prints one
+ * JSON line, {"case", "error"}.
  *
- * <p>Environment: ADDRESS and KEY of a listening Parley that may fetch from this machine and hears levels: while each sample
- * is 0.22, the word is w22; from 0.5 on it ends its sentence.
+ * <p>Environment: ADDRESS and KEY of a listening Parley that may fetch from this machine and runs the scripted
+ * recognizer, which maps sample levels to words: 0.22 is w22, a level from 0.5 on ends the sentence.
  */
 public final class TranscriptionCases {
   private static final String MODEL = "paraformer-v2";
@@ -46,16 +46,16 @@ public final class TranscriptionCases {
 
   public static void main(String[] args) throws Exception {
     Map<String, Case> cases = new LinkedHashMap<>();
-    cases.put("hears files, and fails alone what is none", TranscriptionCases::files);
-    cases.put("may ask for channels, words that are not to be read, and what nobody here can do", TranscriptionCases::parameters);
-    cases.put("has failed where nothing was heard", TranscriptionCases::nothing);
-    cases.put("is refused a file of the machine", TranscriptionCases::refused);
+    cases.put("recognizes files, and fails only those that cannot be read", TranscriptionCases::files);
+    cases.put("may send channels, a word filter and ignored parameters", TranscriptionCases::parameters);
+    cases.put("fails when no file can be read", TranscriptionCases::nothing);
+    cases.put("is refused with a file URL", TranscriptionCases::refused);
     Constants.baseHttpApiUrl = System.getenv("ADDRESS") + "/api/v1";
     Constants.apiKey = System.getenv("KEY");
     HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext("/", exchange -> {
       boolean isThere = exchange.getRequestURI().getPath().equals("/a.wav");
-      byte[] body = isThere ? wav(SPOKEN) : new byte[] {'-'};
+      byte[] body = isThere ? createWav(SPOKEN) : new byte[] {'-'};
       exchange.sendResponseHeaders(isThere ? 200 : 404, body.length);
       exchange.getResponseBody().write(body);
       exchange.close();
@@ -63,7 +63,7 @@ public final class TranscriptionCases {
     server.start();
     site = "http://127.0.0.1:" + server.getAddress().getPort();
     cases.forEach(TranscriptionCases::report);
-    // Its threads would keep the process alive for a minute.
+    // The threads of the SDK would keep the process alive for a minute.
     System.exit(0);
   }
 
@@ -83,21 +83,21 @@ public final class TranscriptionCases {
   }
 
   private static void files() throws Exception {
-    TranscriptionResult ended = ended(asking("/a.wav", "/none.wav").build());
-    expect(ended.getTaskStatus() == TaskStatus.SUCCEEDED, ended);
-    TranscriptionTaskResult heard = ended.getResults().get(0);
-    expect(heard.getSubTaskStatus() == TaskStatus.SUCCEEDED, heard);
-    expect(textOf(heard).equals("w20 w60. w21"), heard);
-    TranscriptionTaskResult missing = ended.getResults().get(1);
+    TranscriptionResult finished = transcribe(createParam("/a.wav", "/none.wav").build());
+    expect(finished.getTaskStatus() == TaskStatus.SUCCEEDED, finished);
+    TranscriptionTaskResult recognized = finished.getResults().get(0);
+    expect(recognized.getSubTaskStatus() == TaskStatus.SUCCEEDED, recognized);
+    expect(readText(recognized).equals("w20 w60. w21"), recognized);
+    TranscriptionTaskResult missing = finished.getResults().get(1);
     expect(missing.getSubTaskStatus() == TaskStatus.FAILED, missing);
     expect(missing.getMessage().startsWith("The audio file cannot be downloaded."), missing);
-    expect(ended.getMetrics().getTotal() == 2 && ended.getMetrics().getFailed() == 1, ended);
-    expect(ended.getUsage().get("duration").getAsInt() == 4, ended);
+    expect(finished.getMetrics().getTotal() == 2 && finished.getMetrics().getFailed() == 1, finished);
+    expect(finished.getUsage().get("duration").getAsInt() == 4, finished);
   }
 
   private static void parameters() throws Exception {
     TranscriptionParam param =
-        asking("/a.wav")
+        createParam("/a.wav")
             .channelId(List.of(0))
             .specialWordFilter("{\"filter_with_empty\": {\"word_list\": [\"w20\"]}}")
             .disfluencyRemovalEnabled(true)
@@ -105,13 +105,13 @@ public final class TranscriptionCases {
             .speakerCount(2)
             .parameter("language_hints", new String[] {"en", "zh"})
             .build();
-    expect(textOf(ended(param).getResults().get(0)).equals("w60. w21"));
+    expect(readText(transcribe(param).getResults().get(0)).equals("w60. w21"));
   }
 
   private static void nothing() {
-    TranscriptionResult ended = ended(asking("/none.wav").build());
-    expect(ended.getTaskStatus() == TaskStatus.FAILED, ended);
-    expect(ended.getOutput().get("code").getAsString().equals("InvalidFile.DownloadFailed"), ended);
+    TranscriptionResult finished = transcribe(createParam("/none.wav").build());
+    expect(finished.getTaskStatus() == TaskStatus.FAILED, finished);
+    expect(finished.getOutput().get("code").getAsString().equals("InvalidFile.DownloadFailed"), finished);
   }
 
   private static void refused() {
@@ -125,25 +125,25 @@ public final class TranscriptionCases {
     expect(false, "nothing was thrown");
   }
 
-  private static TranscriptionParam.TranscriptionParamBuilder<?, ?> asking(String... paths) {
+  private static TranscriptionParam.TranscriptionParamBuilder<?, ?> createParam(String... paths) {
     return TranscriptionParam.builder().model(MODEL).fileUrls(Arrays.stream(paths).map(path -> site + path).toList());
   }
 
-  private static TranscriptionResult ended(TranscriptionParam param) {
+  private static TranscriptionResult transcribe(TranscriptionParam param) {
     Transcription transcription = new Transcription();
-    TranscriptionResult begun = transcription.asyncCall(param);
-    expect(begun.getTaskStatus() == TaskStatus.PENDING, begun);
-    return transcription.wait(TranscriptionQueryParam.FromTranscriptionParam(param, begun.getTaskId()));
+    TranscriptionResult started = transcription.asyncCall(param);
+    expect(started.getTaskStatus() == TaskStatus.PENDING, started);
+    return transcription.wait(TranscriptionQueryParam.FromTranscriptionParam(param, started.getTaskId()));
   }
 
-  private static String textOf(TranscriptionTaskResult result) throws Exception {
+  private static String readText(TranscriptionTaskResult result) throws Exception {
     try (InputStreamReader reader = new InputStreamReader(new URL(result.getTranscriptionUrl()).openStream(), StandardCharsets.UTF_8)) {
-      JsonObject told = JsonParser.parseReader(reader).getAsJsonObject();
-      return told.getAsJsonArray("transcripts").get(0).getAsJsonObject().get("text").getAsString();
+      JsonObject json = JsonParser.parseReader(reader).getAsJsonObject();
+      return json.getAsJsonArray("transcripts").get(0).getAsJsonObject().get("text").getAsString();
     }
   }
 
-  private static byte[] wav(int[][] parts) {
+  private static byte[] createWav(int[][] parts) {
     ByteArrayOutputStream data = new ByteArrayOutputStream();
     for (int[] part : parts) {
       int sample = Math.round(part[1] / 100f * 32_767);
@@ -160,7 +160,7 @@ public final class TranscriptionCases {
     return file.array();
   }
 
-  private static void expect(boolean condition, Object... facts) {
-    if (!condition) throw new AssertionError(Arrays.toString(facts));
+  private static void expect(boolean condition, Object... details) {
+    if (!condition) throw new AssertionError(Arrays.toString(details));
   }
 }

@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * VocabularyService of the Java SDK, started by vocabularies.test.ts: each case runs in turn and prints one JSON line,
+ * VocabularyService of the Java SDK; started by vocabularies.test.ts. Each case runs in order and prints one JSON line,
  * {"case", "error"}.
  *
  * <p>Environment: ADDRESS and KEY of a listening Parley.
@@ -24,8 +24,8 @@ import java.util.stream.Collectors;
 public final class VocabularyCases {
   private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
   private static final JsonArray WORDS =
-      words("[{\"text\": \"Okonkwo\", \"weight\": 4, \"lang\": \"en\"}, {\"text\": \"\u5317\u4eac\", \"weight\": 5}]");
-  private static final JsonArray OTHERS = words("[{\"text\": \"Ng\u0169g\u0129\", \"weight\": 1}]");
+      parseWords("[{\"text\": \"Okonkwo\", \"weight\": 4, \"lang\": \"en\"}, {\"text\": \"\u5317\u4eac\", \"weight\": 5}]");
+  private static final JsonArray OTHERS = parseWords("[{\"text\": \"Ng\u0169g\u0129\", \"weight\": 1}]");
 
   private interface Case {
     void run() throws Exception;
@@ -33,13 +33,13 @@ public final class VocabularyCases {
 
   public static void main(String[] args) {
     Map<String, Case> cases = new LinkedHashMap<>();
-    cases.put("makes, lists, queries, updates and deletes a vocabulary", VocabularyCases::wholeLife);
-    cases.put("goes through its vocabularies in pages, the newest first, and by prefix", VocabularyCases::pages);
-    cases.put("hears what there is not, and what is against a rule", VocabularyCases::refusals);
+    cases.put("creates, lists, queries, updates and deletes a vocabulary", VocabularyCases::wholeLife);
+    cases.put("lists its vocabularies in pages, newest first, and by prefix", VocabularyCases::pages);
+    cases.put("gets errors for unknown vocabularies and invalid entries", VocabularyCases::refusals);
 
     Constants.baseHttpApiUrl = System.getenv("ADDRESS") + "/api/v1";
     cases.forEach(VocabularyCases::report);
-    // Its threads would keep the process alive for a minute.
+    // The threads of the SDK would keep the process alive for a minute.
     System.exit(0);
   }
 
@@ -80,20 +80,20 @@ public final class VocabularyCases {
   private static void pages() throws Exception {
     List<String> ids = new ArrayList<>();
     for (String prefix : List.of("one", "two", "one")) {
-      // Of two that were made in the same millisecond, none is the newer one.
+      // The order of vocabularies created in the same millisecond is undefined.
       for (long now = System.currentTimeMillis(); System.currentTimeMillis() == now; ) Thread.onSpinWait();
       ids.add(0, service().createVocabulary("svc-asr", prefix, WORDS).getVocabularyId());
     }
-    expect(idsOf(service().listVocabulary(null, 0, 2)).equals(ids.subList(0, 2)), ids);
-    expect(idsOf(service().listVocabulary(null, 1, 2)).equals(ids.subList(2, 3)), ids);
+    expect(getIds(service().listVocabulary(null, 0, 2)).equals(ids.subList(0, 2)), ids);
+    expect(getIds(service().listVocabulary(null, 1, 2)).equals(ids.subList(2, 3)), ids);
     expect(service().listVocabulary(null, 2, 2).length == 0);
-    expect(idsOf(service().listVocabulary("one")).equals(List.of(ids.get(0), ids.get(2))), ids);
+    expect(getIds(service().listVocabulary("one")).equals(List.of(ids.get(0), ids.get(2))), ids);
     for (String id : ids) service().deleteVocabulary(id);
   }
 
   private static void refusals() throws Exception {
     String id = service().createVocabulary("fun-asr", "test", WORDS).getVocabularyId();
-    JsonArray bad = words("[{\"text\": \"x\", \"weight\": 1}, {\"text\": \"y\", \"weight\": 1, \"lang\": \"ko\"}]");
+    JsonArray bad = parseWords("[{\"text\": \"x\", \"weight\": 1}, {\"text\": \"y\", \"weight\": 1, \"lang\": \"ko\"}]");
     expectRefusal(
         "InvalidParameter", "input.vocabulary[1].lang must be one of zh, en, ja", () -> service().updateVocabulary(id, bad));
     expect(service().queryVocabulary(id).getVocabulary().equals(WORDS));
@@ -109,11 +109,11 @@ public final class VocabularyCases {
     return new VocabularyService(System.getenv("KEY"));
   }
 
-  private static JsonArray words(String json) {
+  private static JsonArray parseWords(String json) {
     return JsonParser.parseString(json).getAsJsonArray();
   }
 
-  private static List<String> idsOf(Vocabulary[] list) {
+  private static List<String> getIds(Vocabulary[] list) {
     return Arrays.stream(list).map(Vocabulary::getVocabularyId).collect(Collectors.toList());
   }
 
@@ -129,7 +129,7 @@ public final class VocabularyCases {
     throw new AssertionError("ApiException was not thrown");
   }
 
-  private static void expect(boolean isTrue, Object... facts) {
-    if (!isTrue) throw new AssertionError(Arrays.deepToString(facts));
+  private static void expect(boolean isTrue, Object... details) {
+    if (!isTrue) throw new AssertionError(Arrays.deepToString(details));
   }
 }

@@ -8,11 +8,11 @@ from anthropic import Anthropic, AsyncAnthropic, beta_tool
 from cases import REQUEST_S_MAX, case, expect, expect_error, key, origin, run
 
 MODEL = "svc-plus"
-# A pause, so that a stream has more than one event.
+# A pause between steps, so that a stream has more than one event.
 PAUSE = {"delayMs": 30}
 COUNT = ["One", ", two", ", three"]
-SLOWLY = [step for piece in COUNT for step in (piece, PAUSE)]
-COUNTED = "".join(COUNT)
+PACED_COUNT = [step for piece in COUNT for step in (piece, PAUSE)]
+COUNT_TEXT = "".join(COUNT)
 WEATHER = {
     "name": "get_weather",
     "description": "Get the weather in a city.",
@@ -25,7 +25,7 @@ def script(*steps):
     return "script:" + json.dumps(steps)
 
 
-def call_of(name, **arguments):
+def encode_tool_call(name, **arguments):
     return "<tool_call>\n" + json.dumps({"name": name, "arguments": arguments}) + "\n</tool_call>"
 
 
@@ -37,22 +37,22 @@ def options(**more):
     return {"base_url": origin() + "/apps/anthropic", "api_key": key(), "max_retries": 0, "timeout": REQUEST_S_MAX, **more}
 
 
-def asked(*steps, **more):
+def create_request(*steps, **more):
     return {"model": MODEL, "max_tokens": 64, "messages": [user(script(*steps))], **more}
 
 
-def text_of(message):
+def get_text(message):
     return "".join(block.text for block in message.content if block.type == "text")
 
 
-def calls_of(message):
+def get_calls(message):
     return [(block.name, block.input) for block in message.content if block.type == "tool_use"]
 
 
 @case("gets an answer")
 def answer(client):
-    message = client.messages.create(**asked(*COUNT))
-    expect(text_of(message) == COUNTED and message.stop_reason == "end_turn", message)
+    message = client.messages.create(**create_request(*COUNT))
+    expect(get_text(message) == COUNT_TEXT and message.stop_reason == "end_turn", message)
     expect(message.stop_sequence is None and message.model == MODEL and message.role == "assistant", message)
     usage = message.usage
     expect(usage.input_tokens > 0 and usage.output_tokens == 3, usage)
@@ -60,17 +60,17 @@ def answer(client):
     expect(message.id == f"msg_{message._request_id}", message.id)
 
 
-@case("may send its key in either header, with any beta")
+@case("may send its key in either header, with any beta name")
 def keys(client):
     bearer = Anthropic(**options(api_key=None, auth_token=key()))
-    expect(text_of(bearer.messages.create(**asked("Hi"))) == "Hi")
+    expect(get_text(bearer.messages.create(**create_request("Hi"))) == "Hi")
     betas = ["interleaved-thinking-2025-05-14", "of-tomorrow"]
-    expect(text_of(client.beta.messages.create(**asked("Hi"), betas=betas)) == "Hi")
+    expect(get_text(client.beta.messages.create(**create_request("Hi"), betas=betas)) == "Hi")
 
 
 @case("gets raw events of a stream")
 def events(client):
-    kinds = [event.type for event in client.messages.create(**asked(*SLOWLY), stream=True)]
+    kinds = [event.type for event in client.messages.create(**create_request(*PACED_COUNT), stream=True)]
     deltas = ["content_block_delta"] * 3
     expect(
         kinds
@@ -79,52 +79,52 @@ def events(client):
     )
 
 
-@case("puts a stream together, and hears of it as it comes")
+@case("collects a stream, and reports each delta")
 def streamed(client):
-    plain = client.messages.create(**asked(*COUNT))
-    with client.messages.stream(**asked(*SLOWLY)) as stream:
-        said = list(stream.text_stream)
+    plain = client.messages.create(**create_request(*COUNT))
+    with client.messages.stream(**create_request(*PACED_COUNT)) as stream:
+        received = list(stream.text_stream)
         message = stream.get_final_message()
-    expect(said == COUNT, said)
-    expect(message.content[0].text == text_of(plain) and message.stop_reason == plain.stop_reason, message)
+    expect(received == COUNT, received)
+    expect(message.content[0].text == get_text(plain) and message.stop_reason == plain.stop_reason, message)
     expect(message.usage.output_tokens == 3 and message.usage.input_tokens > 0, message.usage)
-    with client.messages.stream(**asked(*SLOWLY)) as stream:
+    with client.messages.stream(**create_request(*PACED_COUNT)) as stream:
         kinds = {event.type for event in stream}
     expect({"text", "content_block_stop", "message_stop"} <= kinds, kinds)
 
 
-def in_both_ways(client, **more):
-    """The whole answer, and the one that was put together from a stream."""
+def whole_and_streamed(client, **more):
+    """Yields the whole answer and the answer collected from a stream."""
     yield client.messages.create(**more)
     with client.messages.stream(**more) as stream:
         yield stream.get_final_message()
 
 
-@case("sees a stop sequence that was hit, streamed or not")
+@case("gets the stop sequence that ended the answer, streamed or not")
 def stopped(client):
-    for message in in_both_ways(client, **asked(*SLOWLY, stop_sequences=["nine", ", three"])):
-        expect(text_of(message) == "One, two", message)
+    for message in whole_and_streamed(client, **create_request(*PACED_COUNT, stop_sequences=["nine", ", three"])):
+        expect(get_text(message) == "One, two", message)
         expect((message.stop_reason, message.stop_sequence) == ("stop_sequence", ", three"), message)
 
 
-@case("sees that max_tokens cut the answer, streamed or not")
+@case("gets max_tokens as the reason that ended the answer, streamed or not")
 def cut(client):
-    for message in in_both_ways(client, **asked(*SLOWLY, max_tokens=2)):
-        expect(text_of(message) == "One, two" and message.stop_reason == "max_tokens", message)
+    for message in whole_and_streamed(client, **create_request(*PACED_COUNT, max_tokens=2)):
+        expect(get_text(message) == "One, two" and message.stop_reason == "max_tokens", message)
 
 
-@case("may begin the answer itself, under a system prompt in blocks")
+@case("may prefill the answer, with a system prompt in blocks")
 def prefill(client):
     system = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
     messages = [user(script(*COUNT)), {"role": "assistant", "content": "Zero, "}]
-    message = client.messages.create(**asked(messages=messages, system=system) | {"messages": messages})
-    expect(text_of(message) == COUNTED, message)
+    message = client.messages.create(**create_request(messages=messages, system=system) | {"messages": messages})
+    expect(get_text(message) == COUNT_TEXT, message)
 
 
 @case("gets a thought before the answer, and may send it back")
 def thought(client):
-    question = asked("It is ", "easy.", "</think>", "7.", thinking=THINKING)
-    plain, streamed = in_both_ways(client, **question)
+    question = create_request("It is ", "easy.", "</think>", "7.", thinking=THINKING)
+    plain, streamed = whole_and_streamed(client, **question)
     for message in (plain, streamed):
         first, second = message.content
         expect((first.type, first.thinking.strip()) == ("thinking", "It is easy."), message)
@@ -135,13 +135,13 @@ def thought(client):
     expect("x-parley-ignored" not in raw.headers and raw.parse().content, raw.headers)
 
 
-@case("gets several calls, with inputs in pieces, and tells their results")
+@case("gets several tool calls with inputs in pieces, and sends their results")
 def tools(client):
-    calls = [call_of("get_weather", city="Paris"), "\n", call_of("get_weather", city="Rome")]
-    question = asked(*calls, tools=[WEATHER])
+    calls = [encode_tool_call("get_weather", city="Paris"), "\n", encode_tool_call("get_weather", city="Rome")]
+    question = create_request(*calls, tools=[WEATHER])
     expected = [("get_weather", {"city": "Paris"}), ("get_weather", {"city": "Rome"})]
-    for message in in_both_ways(client, **question):
-        expect(calls_of(message) == expected and message.stop_reason == "tool_use", message)
+    for message in whole_and_streamed(client, **question):
+        expect(get_calls(message) == expected and message.stop_reason == "tool_use", message)
     results = [
         {"type": "tool_result", "tool_use_id": block.id, "content": [{"type": "text", "text": "sunny"}]}
         for block in message.content
@@ -153,12 +153,12 @@ def tools(client):
         user([*results, {"type": "text", "text": script("Sunny in both.")}]),
     ]
     last = client.messages.create(**question | {"messages": messages})
-    expect(text_of(last) == "Sunny in both." and last.stop_reason == "end_turn", last)
+    expect(get_text(last) == "Sunny in both." and last.stop_reason == "end_turn", last)
     one = client.messages.create(**question, tool_choice={"type": "auto", "disable_parallel_tool_use": True})
-    expect(len(calls_of(one)) == 1, one)
+    expect(len(get_calls(one)) == 1, one)
 
 
-@case("runs a loop of tools by itself, streaming or not")
+@case("runs a tool loop with the tool runner, streaming or not")
 def runner(client):
     for stream in (False, True):
         cities = []
@@ -167,21 +167,21 @@ def runner(client):
         def get_weather(city: str) -> str:
             """Get the weather in a city."""
             cities.append(city)
-            # The tool's answer is the script of the model's.
-            following = call_of("get_weather", city="Rome") if len(cities) == 1 else "Sunny in both."
+            # The result of the tool is the script of the model's next answer.
+            following = encode_tool_call("get_weather", city="Rome") if len(cities) == 1 else "Sunny in both."
             return "\n" + script(following) + "\n"
 
         loop = client.beta.messages.tool_runner(
-            **asked(call_of("get_weather", city="Paris"), tools=[get_weather], stream=stream)
+            **create_request(encode_tool_call("get_weather", city="Paris"), tools=[get_weather], stream=stream)
         )
         last = loop.until_done()
         expect(cities == ["Paris", "Rome"], cities)
         expect("".join(block.text for block in last.content if block.type == "text") == "Sunny in both.", last)
 
 
-@case("counts tokens as an answer does")
+@case("counts the same input tokens as an answer reports")
 def counted(client):
-    question = {key: value for key, value in asked("Hi").items() if key != "max_tokens"}
+    question = {key: value for key, value in create_request("Hi").items() if key != "max_tokens"}
     question |= {"system": "Be brief.", "tools": [WEATHER], "thinking": THINKING}
     usage = client.messages.create(**question, max_tokens=64).usage
     expect(client.messages.count_tokens(**question).input_tokens == usage.input_tokens, usage)
@@ -197,7 +197,7 @@ def models(client):
     expect_error(anthropic.NotFoundError, lambda: client.models.retrieve("no-such-model"))
 
 
-@case("is refused with its own exceptions, streamed or not")
+@case("raises the exception class of each error, streamed or not")
 def refused(client):
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
     long = [user("long " * 4000)]
@@ -206,43 +206,44 @@ def refused(client):
         (anthropic.BadRequestError, 400, "invalid_request_error", {"stop_sequences": [""]}),
         (anthropic.BadRequestError, 400, "invalid_request_error", {"messages": [user([image])]}),
         (anthropic.BadRequestError, 400, "invalid_request_error", {"messages": long}),
-        (anthropic.InternalServerError, 500, "api_error", asked({"fail": "engine-failed"})),
-        (anthropic.RateLimitError, 429, "rate_limit_error", asked({"fail": "rate-limited"})),
+        (anthropic.InternalServerError, 500, "api_error", create_request({"fail": "engine-failed"})),
+        (anthropic.RateLimitError, 429, "rate_limit_error", create_request({"fail": "rate-limited"})),
     ):
         for stream in (False, True):
-            question = asked("Hi") | more | {"stream": stream}
+            question = create_request("Hi") | more | {"stream": stream}
             error = expect_error(kind, lambda: client.messages.create(**question))
             expect((error.status_code, error.body["error"]["type"]) == (status, error_type), str(error))
             expect(error.request_id and error.body["error"]["message"], str(error))
-    stranger = Anthropic(**options(api_key="sk-of-somebody-else"))
-    error = expect_error(anthropic.AuthenticationError, lambda: stranger.messages.create(**asked("Hi")))
+    client_with_wrong_key = Anthropic(**options(api_key="sk-unknown-key"))
+    error = expect_error(anthropic.AuthenticationError, lambda: client_with_wrong_key.messages.create(**create_request("Hi")))
     expect(error.body["error"]["type"] == "authentication_error", str(error))
 
 
-@case("tries an overloaded service again, and hears of a failure in mid-stream")
+@case("retries an overloaded service, and raises a failure in mid-stream")
 def failing(client):
-    patient = Anthropic(**options(max_retries=1))
-    error = expect_error(anthropic.APIStatusError, lambda: patient.messages.create(**asked({"fail": "overloaded"})))
+    retrying_client = Anthropic(**options(max_retries=1))
+    request = create_request({"fail": "overloaded"})
+    error = expect_error(anthropic.APIStatusError, lambda: retrying_client.messages.create(**request))
     expect((error.status_code, error.body["error"]["type"]) == (503, "overloaded_error"), str(error))
     expect(error.response.request.headers["x-stainless-retry-count"] == "1", error.response.request.headers)
-    said = []
+    received = []
 
     def read():
-        with client.messages.stream(**asked("One", PAUSE, {"fail": "overloaded"})) as stream:
+        with client.messages.stream(**create_request("One", PAUSE, {"fail": "overloaded"})) as stream:
             for text in stream.text_stream:
-                said.append(text)
+                received.append(text)
 
     error = expect_error(anthropic.APIStatusError, read)
-    expect(said == ["One"] and error.body["error"]["type"] == "overloaded_error", said, str(error))
+    expect(received == ["One"] and error.body["error"]["type"] == "overloaded_error", received, str(error))
 
 
-@case("gets all of it asynchronously")
+@case("works asynchronously")
 def asynchronous(_):
     async def all_of_it():
         async with AsyncAnthropic(**options()) as client:
-            expect(text_of(await client.messages.create(**asked(*COUNT))) == COUNTED)
-            async with client.messages.stream(**asked(*SLOWLY)) as stream:
-                expect("".join([text async for text in stream.text_stream]) == COUNTED)
+            expect(get_text(await client.messages.create(**create_request(*COUNT))) == COUNT_TEXT)
+            async with client.messages.stream(**create_request(*PACED_COUNT)) as stream:
+                expect("".join([text async for text in stream.text_stream]) == COUNT_TEXT)
             expect(MODEL in [model.id async for model in client.models.list()])
 
     asyncio.run(all_of_it())

@@ -1,4 +1,4 @@
-"""A deployment called by name with the anthropic client, started by deployments-python.test.ts."""
+"""Calls a deployment with the anthropic client; started by deployments-python.test.ts."""
 
 import json
 import time
@@ -6,11 +6,11 @@ import urllib.request
 
 from anthropic import Anthropic, RateLimitError
 from cases import case, expect, expect_error, key, origin, run
-from scripts import says
+from engine_scripts import encode_script
 
 messages = Anthropic(base_url=origin() + "/apps/anthropic", api_key=key(), max_retries=0, timeout=60)
 
-PATIENCE_S = 90
+WAIT_S_MAX = 90
 
 
 def manage(method, path="", body=None):
@@ -26,21 +26,21 @@ def manage(method, path="", body=None):
 
 def deploy(suffix, **more):
     name = manage("POST", body={"model_name": "svc-plus", "suffix": suffix, **more})["deployed_model"]
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + WAIT_S_MAX
     while manage("GET", "/" + name)["status"] != "RUNNING":
         expect(time.monotonic() < deadline, "not in time", name)
         time.sleep(0.05)
     return name
 
 
-def asked(name, *steps):
-    return {"model": name, "max_tokens": 16, "messages": [{"role": "user", "content": says(*steps)}]}
+def create_request(name, *steps):
+    return {"model": name, "max_tokens": 16, "messages": [{"role": "user", "content": encode_script(*steps)}]}
 
 
-@case("asks one, streams from it and counts for it")
+@case("gets answers, streams and token counts of a deployment")
 def called():
     name = deploy("messages", plan="cu", capacity=1)
-    request = asked(name, "Hel", "lo")
+    request = create_request(name, "Hel", "lo")
     answer = messages.messages.create(**request)
     expect((answer.model, answer.content[0].text) == (name, "Hello"), answer)
     with messages.messages.stream(**request) as stream:
@@ -50,11 +50,11 @@ def called():
     expect(name in [model.id for model in messages.models.list()])
 
 
-@case("hears which limit is reached")
+@case("gets an error that names the reached limit")
 def limited():
     name = deploy("limited", plan="mu", capacity=1, rpm_limit=1)
-    messages.messages.create(**asked(name, "Hello"))
-    refused = expect_error(RateLimitError, lambda: messages.messages.create(**asked(name, "Hello")))
+    messages.messages.create(**create_request(name, "Hello"))
+    refused = expect_error(RateLimitError, lambda: messages.messages.create(**create_request(name, "Hello")))
     expect("rpm_limit: deployment svc-plus-limited has 1 requests" in str(refused), refused)
 
 

@@ -1,6 +1,6 @@
-"""Tools that run at the service, with the anthropic client, started by server-tools-python.test.ts.
+"""Server tools with the anthropic client; started by server-tools-python.test.ts.
 
-The Parley that it talks to really searches and computes, and its model always answers alike: working-parley.ts.
+Its Parley really searches and runs code, and its model always gives the same answers: server-tools-parley.ts.
 """
 
 from anthropic import Anthropic
@@ -23,7 +23,7 @@ MESSAGE = {
 }
 
 
-@case("messages have blocks and citations, and the helper puts the same together")
+@case("messages have blocks and citations, and the helper collects the same")
 def _():
     whole = anthropic.messages.create(**MESSAGE)
     with anthropic.messages.stream(**MESSAGE) as stream:
@@ -38,7 +38,7 @@ def _():
         expect(message.usage.server_tool_use.web_search_requests == 1, message.usage)
 
 
-@case("messages are gone on from with the blocks that were told")
+@case("messages continue from the returned blocks")
 def _():
     first = anthropic.messages.create(**MESSAGE)
     turns = [*MESSAGE["messages"], {"role": "assistant", "content": first.content}, {"role": "user", "content": "And?"}]

@@ -1,4 +1,4 @@
-"""Cases of a client's script: each runs in turn and prints one JSON line, {"case", "error"}, for python-cases.ts.
+"""Runs the cases of a script in order. Each prints one JSON line, {"case", "error"}, for python-cases.ts.
 
 Environment: ADDRESS and KEY of a listening Parley.
 """
@@ -7,8 +7,8 @@ import json
 import os
 import traceback
 
-# Of one request, and until something that is polled for has come: where a case is about something else. What a busy machine
-# does takes ten times as long as on one at rest. A little less than a test may take, so that what hangs is told as what it is.
+# Timeout of a request or a poll in cases that do not measure time, in seconds. A busy machine is ten times slower than an idle
+# one. Slightly below the timeout of a test, so that a hanging request is reported as such.
 REQUEST_S_MAX = 170
 
 CASES = {}
@@ -34,9 +34,9 @@ def key(prefix=""):
     return os.environ[prefix + "KEY"]
 
 
-def expect(condition, *facts):
+def expect(condition, *details):
     if not condition:
-        raise AssertionError(" ".join(repr(fact) for fact in facts))
+        raise AssertionError(" ".join(repr(detail) for detail in details))
 
 
 def expect_error(kind, call):
@@ -48,7 +48,7 @@ def expect_error(kind, call):
 
 
 def run(*arguments):
-    """Hands the arguments to each case."""
+    """Runs all cases with these arguments."""
     for name, function in CASES.items():
         error = None
         try:

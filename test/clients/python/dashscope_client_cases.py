@@ -1,6 +1,6 @@
-"""dashscope.Client and AsyncClient of 2.x, started by dashscope-python-client.test.ts.
+"""dashscope.Client and AsyncClient of 2.x; started by dashscope-python-client.test.ts.
 
-Environment besides that of cases.py: SCRIPTED_ADDRESS and SCRIPTED_KEY of a Parley that plays scripts.
+Environment in addition to that of cases.py: SCRIPTED_ADDRESS and SCRIPTED_KEY of a Parley with the scripted engine.
 """
 
 import asyncio
@@ -18,17 +18,17 @@ WEATHER = {
 }
 FORCED = {"type": "function", "function": {"name": "get_weather"}}
 COUNT = ["One", ", two", ", three"]
-COUNTED = "".join(COUNT)
-# A pause, so that a stream has more than one event: what is said at once may come in one.
+COUNT_TEXT = "".join(COUNT)
+# A pause between steps, so that a stream has more than one event. Texts without a pause may arrive in one event.
 PAUSE = {"delayMs": 100}
 
 
-def said_by_script(*steps):
+def encode_script(*steps):
     return "script:" + json.dumps(steps)
 
 
-SLOWLY = said_by_script(*(step for token in COUNT for step in (token, PAUSE)))
-AT_ONCE = said_by_script(*COUNT)
+PACED_COUNT = encode_script(*(step for token in COUNT for step in (token, PAUSE)))
+SCRIPTED_COUNT = encode_script(*COUNT)
 
 
 def options(protocol, prefix):
@@ -44,17 +44,17 @@ CLIENTS = {
 native = CLIENTS["native", "SCRIPTED_"]
 
 
-def ask(client, messages=AT_ONCE, **more):
+def ask(client, messages=SCRIPTED_COUNT, **more):
     return client.chat.completions.create(**{"model": MODEL, "messages": messages, **more})
 
 
 def ask_model(protocol, messages=WEATHER_QUESTION, **more):
-    # Greedy, so that two calls can be compared; short, because the machine is slow.
+    # Greedy sampling, so that two calls can be compared; short, because the machine is slow.
     return ask(CLIENTS[protocol, ""], messages, **{"temperature": 0, "max_tokens": 80, **more})
 
 
-def in_both(name, *others):
-    """One case for each protocol, which is its last argument; the others cannot say everything that these two can."""
+def protocol_case(name, *others):
+    """Declares one case for each protocol, which is the argument of the function. Native and openai are always included."""
 
     def add(function):
         for protocol in ("native", "openai", *others):
@@ -68,73 +68,73 @@ def expect_usage(usage):
     expect(usage.total_tokens == usage.input_tokens + usage.output_tokens, usage)
 
 
-@in_both("gets an answer", "anthropic")
+@protocol_case("gets an answer", "anthropic")
 def answer(protocol):
     whole = ask(CLIENTS[protocol, "SCRIPTED_"])
-    expect(whole.output_text == COUNTED and whole.choices[0].finish_reason == "stop", whole)
+    expect(whole.output_text == COUNT_TEXT and whole.choices[0].finish_reason == "stop", whole)
     expect(not whole.is_error and whole.headers["x-request-id"], whole)
     if protocol == "native":
         expect(whole.request_id == whole.headers["x-request-id"], whole)
     expect_usage(whole.usage)
 
 
-@in_both("gets a stream in pieces", "anthropic")
+@protocol_case("gets a stream in pieces", "anthropic")
 def streamed(protocol):
-    stream = ask(CLIENTS[protocol, "SCRIPTED_"], SLOWLY, stream=True)
+    stream = ask(CLIENTS[protocol, "SCRIPTED_"], PACED_COUNT, stream=True)
     chunks = list(stream)
     texts = [chunk.delta.content for chunk in chunks if chunk.delta and chunk.delta.content]
-    expect(len(texts) > 2 and "".join(texts) == COUNTED, texts)
+    expect(len(texts) > 2 and "".join(texts) == COUNT_TEXT, texts)
     expect(stream.headers["content-type"].startswith("text/event-stream"), stream.headers)
     expect_usage(chunks[-1].usage)
-    # Events of the messages interface have one in the first only.
+    # Of the messages protocol, only the first event has a request id.
     expect(len({chunk.request_id for chunk in chunks if chunk.request_id}) == 1, chunks)
 
 
-@in_both("puts a stream together", "anthropic")
+@protocol_case("collects a stream", "anthropic")
 def collected(protocol):
     client = CLIENTS[protocol, "SCRIPTED_"]
     for more in ({}, {"incremental_output": False}):
-        final = ask(client, SLOWLY, stream=True, **more).get_final_message()
-        expect(final.output_text == COUNTED and final.choices[0].finish_reason == "stop", more, final)
+        final = ask(client, PACED_COUNT, stream=True, **more).get_final_message()
+        expect(final.output_text == COUNT_TEXT and final.choices[0].finish_reason == "stop", more, final)
         expect_usage(final.usage)
-    said = list(ask(client, SLOWLY, stream=True, incremental_output=False).text_stream)
-    expect(said == sorted(said, key=len) and said[-1] == COUNTED, said)
+    received = list(ask(client, PACED_COUNT, stream=True, incremental_output=False).text_stream)
+    expect(received == sorted(received, key=len) and received[-1] == COUNT_TEXT, received)
 
 
-@case("takes the server's own whole answers so far")
+@case("accepts cumulative answers of the server")
 def cumulative(_):
-    stream = ask(native, SLOWLY, stream=True, parameters={"incremental_output": False})
+    stream = ask(native, PACED_COUNT, stream=True, parameters={"incremental_output": False})
     chunks = list(stream)
-    said = [chunk.delta.content for chunk in chunks]
-    expect(len(said) > 2 and said == sorted(said, key=len) and said[-1] == COUNTED, said)
+    received = [chunk.delta.content for chunk in chunks]
+    expect(len(received) > 2 and received == sorted(received, key=len) and received[-1] == COUNT_TEXT, received)
 
 
-@in_both("gets two choices")
+@protocol_case("gets two choices")
 def choices(protocol):
     client = CLIENTS[protocol, "SCRIPTED_"]
     whole = ask(client, n=2)
     expect([choice.index for choice in whole.choices] == [0, 1], whole)
-    final = ask(client, SLOWLY, n=2, stream=True).get_final_message()
-    expect([choice.message.content for choice in final.choices] == [COUNTED, COUNTED], final)
+    final = ask(client, PACED_COUNT, n=2, stream=True).get_final_message()
+    expect([choice.message.content for choice in final.choices] == [COUNT_TEXT, COUNT_TEXT], final)
 
 
-@in_both("gets an answer that ends before a stop string", "anthropic")
+@protocol_case("gets an answer that ends before a stop string", "anthropic")
 def stopped(protocol):
     whole = ask(CLIENTS[protocol, "SCRIPTED_"], stop=[" three"])
     expect(whole.output_text == "One, two," and whole.choices[0].finish_reason == "stop", whole)
 
 
-@in_both("gets log probabilities")
+@protocol_case("gets log probabilities")
 def logprobs(protocol):
     client, how = CLIENTS[protocol, "SCRIPTED_"], {"logprobs": True, "top_logprobs": 2}
     tokens = ask(client, **how).choices[0].logprobs["content"]
-    expect("".join(token["token"] for token in tokens) == COUNTED, tokens)
-    final = ask(client, SLOWLY, stream=True, **how).get_final_message()
+    expect("".join(token["token"] for token in tokens) == COUNT_TEXT, tokens)
+    final = ask(client, PACED_COUNT, stream=True, **how).get_final_message()
     streamed = [token["token"] for token in final.choices[0].logprobs["content"]]
     expect(streamed == [token["token"] for token in tokens], final)
 
 
-@in_both("takes a conversation in parts", "anthropic")
+@protocol_case("accepts messages in parts", "anthropic")
 def parts(protocol):
     content = [{"type": "text", "text": "Good "}, {"text": "evening", "cache_control": {"type": "ephemeral"}}]
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": content}]
@@ -145,42 +145,42 @@ def parts(protocol):
 @case("gets an answer on the multimodal path")
 def multimodal(_):
     create = native.multimodal.chat.create
-    expect(create(model=MODEL, messages=AT_ONCE).output_text == COUNTED)
-    messages = [{"role": "user", "content": [{"text": SLOWLY}]}]
+    expect(create(model=MODEL, messages=SCRIPTED_COUNT).output_text == COUNT_TEXT)
+    messages = [{"role": "user", "content": [{"text": PACED_COUNT}]}]
     final = create(model=MODEL, messages=messages, stream=True).get_final_message()
-    expect(final.output_text == COUNTED, final)
+    expect(final.output_text == COUNT_TEXT, final)
 
 
-def refused(protocol, kind, status, code, call):
+def expect_refusal(protocol, kind, status, code, call):
     error = expect_error(kind, call)
-    # Subclasses would be caught, too.
+    # expect_error also accepts subclasses.
     expect(type(error) is kind and error.status_code == status, protocol, repr(error), str(error))
     expect(error.code == code[protocol] and error.message and error.request_id, protocol, str(error))
     return error
 
 
-@in_both("with a wrong key raises AuthenticationError", "anthropic")
+@protocol_case("with a wrong key raises AuthenticationError", "anthropic")
 def wrong_key(protocol):
     code = {"native": "InvalidApiKey", "openai": "invalid_api_key", "anthropic": "authentication_error"}
     for stream in (False, True):
-        refused(
+        expect_refusal(
             protocol,
             errors.AuthenticationError,
             401,
             code,
-            lambda: ask(CLIENTS[protocol, "SCRIPTED_"], api_key="sk-of-somebody-else", stream=stream),
+            lambda: ask(CLIENTS[protocol, "SCRIPTED_"], api_key="sk-unknown-key", stream=stream),
         )
 
 
-@in_both("with an unknown model raises NotFoundError", "anthropic")
+@protocol_case("with an unknown model raises NotFoundError", "anthropic")
 def unknown_model(protocol):
     code = {"native": "ModelNotFound", "openai": "model_not_found", "anthropic": "not_found_error"}
     for stream in (False, True):
         call = lambda: ask(CLIENTS[protocol, "SCRIPTED_"], model="no-such-model", stream=stream)  # noqa: E731
-        refused(protocol, errors.NotFoundError, 404, code, call)
+        expect_refusal(protocol, errors.NotFoundError, 404, code, call)
 
 
-@in_both("with a temperature of 3 raises BadRequestError, which names it", "anthropic")
+@protocol_case("with a temperature of 3 raises BadRequestError, which names it", "anthropic")
 def bad_parameter(protocol):
     code = {
         "native": "InvalidParameter",
@@ -188,20 +188,20 @@ def bad_parameter(protocol):
         "anthropic": "invalid_request_error",
     }
     call = lambda: ask(CLIENTS[protocol, "SCRIPTED_"], temperature=3)  # noqa: E731
-    error = refused(protocol, errors.BadRequestError, 400, code, call)
+    error = expect_refusal(protocol, errors.BadRequestError, 400, code, call)
     expect("temperature should be in [0.0, 2.0)" in error.message.lower() or protocol == "anthropic", error)
     expect("temperature" in error.message.lower(), error)
 
 
-@case("of another workspace raises PermissionDeniedError")
+@case("for another workspace raises PermissionDeniedError")
 def workspace(_):
-    expect(ask(native, workspace="primary").output_text == COUNTED)
-    refused(
+    expect(ask(native, workspace="primary").output_text == COUNT_TEXT)
+    expect_refusal(
         "native",
         errors.PermissionDeniedError,
         403,
         {"native": "Workspace.AccessDenied"},
-        lambda: ask(native, workspace="of-somebody-else"),
+        lambda: ask(native, workspace="another-workspace"),
     )
 
 
@@ -213,37 +213,37 @@ def as_value(_):
     expect(bool(whole.message) and whole.request_id == whole.headers["x-request-id"], whole)
 
 
-@case("sees a failure before the answer with its status")
+@case("gets a failure before the first event with its status")
 def failed(_):
-    call = lambda: ask(native, said_by_script({"fail": "engine-failed"}))  # noqa: E731
-    refused("native", errors.InternalServerError, 500, {"native": "InternalError"}, call)
+    call = lambda: ask(native, encode_script({"fail": "engine-failed"}))  # noqa: E731
+    expect_refusal("native", errors.InternalServerError, 500, {"native": "InternalError"}, call)
 
 
-@in_both("raises a failure in mid-stream", "anthropic")
+@protocol_case("raises a failure in mid-stream", "anthropic")
 def failed_later(protocol):
-    breaking = said_by_script("One", PAUSE, {"fail": "engine-failed"})
-    said = []
+    breaking = encode_script("One", PAUSE, {"fail": "engine-failed"})
+    received = []
 
     def read():
         for chunk in ask(CLIENTS[protocol, "SCRIPTED_"], breaking, stream=True):
-            said.append(chunk.delta.content or "" if chunk.delta else "")
+            received.append(chunk.delta.content or "" if chunk.delta else "")
 
     error = expect_error(errors.DashScopeError, read)
-    expect("".join(said) == "One" and error.message and error.request_id, said, str(error))
+    expect("".join(received) == "One" and error.message and error.request_id, received, str(error))
     if protocol == "native":
         expect(type(error) is errors.InternalServerError and error.code == "InternalError", str(error))
 
 
-@in_both("gets all of it asynchronously", "anthropic")
+@protocol_case("works asynchronously", "anthropic")
 def asynchronous(protocol):
     async def all_of_it():
         async with AsyncClient(**options(protocol, "SCRIPTED_")) as client:
             whole = await ask(client)
-            expect(whole.output_text == COUNTED, whole)
-            stream = await ask(client, SLOWLY, stream=True)
-            expect("".join([text async for text in stream.text_stream]) == COUNTED)
-            stream = await ask(client, SLOWLY, stream=True, incremental_output=False)
-            expect((await stream.get_final_message()).output_text == COUNTED)
+            expect(whole.output_text == COUNT_TEXT, whole)
+            stream = await ask(client, PACED_COUNT, stream=True)
+            expect("".join([text async for text in stream.text_stream]) == COUNT_TEXT)
+            stream = await ask(client, PACED_COUNT, stream=True, incremental_output=False)
+            expect((await stream.get_final_message()).output_text == COUNT_TEXT)
             try:
                 await ask(client, model="no-such-model")
                 raise AssertionError("NotFoundError was not raised")
@@ -253,10 +253,10 @@ def asynchronous(protocol):
     asyncio.run(all_of_it())
 
 
-@in_both("calls a tool, and goes on after its result")
+@protocol_case("calls a tool, and answers after its result")
 def tools(protocol):
     question = {"role": "user", "content": WEATHER_QUESTION}
-    # Asked for by force, because the smallest model does not always see the need.
+    # The call is forced, because the smallest model does not always call the tool.
     whole = ask_model(protocol, [question], tools=[WEATHER], tool_choice=FORCED)
     message = whole.choices[0].message
     (call,) = message.tool_calls
@@ -268,7 +268,7 @@ def tools(protocol):
     expect(after.output_text or after.choices[0].message.tool_calls, after)
 
 
-@in_both("puts the pieces of a call together")
+@protocol_case("joins the pieces of a tool call")
 def tools_streamed(protocol):
     how = {"tools": [WEATHER], "tool_choice": FORCED, "stream": True}
     pieces = [piece for calls in ask_model(protocol, **how).tool_call_stream for piece in calls]
@@ -281,7 +281,7 @@ def tools_streamed(protocol):
         expect(final.choices[0].finish_reason == "tool_calls", more, final)
 
 
-@in_both("gets the thought apart from the answer")
+@protocol_case("gets the thought separate from the answer")
 def thinking(protocol):
     how = {"messages": "Is 7 a prime number?", "enable_thinking": True, "thinking_budget": 12, "max_tokens": 16}
     message = ask_model(protocol, **how).choices[0].message
@@ -294,11 +294,11 @@ def thinking(protocol):
     expect("".join(thoughts) == message.reasoning_content, thoughts)
 
 
-@case("calls tools by script, and goes on after their results, anthropic")
+@case("calls scripted tools, and answers after their results, anthropic")
 def tools_messages(_):
     client = CLIENTS["anthropic", "SCRIPTED_"]
     call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
-    question = {"role": "user", "content": said_by_script(call, PAUSE, "\n" + call.replace("Paris", "Rome"))}
+    question = {"role": "user", "content": encode_script(call, PAUSE, "\n" + call.replace("Paris", "Rome"))}
     how = {"tools": [WEATHER], "tool_choice": "auto"}
     whole = ask(client, [question], **how)
     final = ask(client, [question], stream=True, **how).get_final_message()
@@ -307,14 +307,14 @@ def tools_messages(_):
         cities = [GetWeather.model_validate_json(call.function.arguments).city for call in calls]
         expect(cities == ["Paris", "Rome"] and answer.choices[0].finish_reason == "tool_calls", answer)
         results = [{"role": "tool", "content": "sunny", "tool_call_id": call.id} for call in calls]
-        following = [answer.choices[0].message.model_dump(), *results, {"role": "user", "content": AT_ONCE}]
-        expect(ask(client, [question, *following], **how).output_text == COUNTED)
+        following = [answer.choices[0].message.model_dump(), *results, {"role": "user", "content": SCRIPTED_COUNT}]
+        expect(ask(client, [question, *following], **how).output_text == COUNT_TEXT)
 
 
-@case("gets the thought apart from the answer by script, and sends it back, anthropic")
+@case("gets a scripted thought separate from the answer, and sends it back, anthropic")
 def thinking_messages(_):
     client = CLIENTS["anthropic", "SCRIPTED_"]
-    question = {"role": "user", "content": said_by_script("It is easy.", PAUSE, "</think>", "7.")}
+    question = {"role": "user", "content": encode_script("It is easy.", PAUSE, "</think>", "7.")}
     how = {"parameters": {"thinking": {"type": "enabled", "budget_tokens": 50}}, "max_tokens": 64}
     whole = ask(client, [question], **how)
     final = ask(client, [question], stream=True, **how).get_final_message()
@@ -322,8 +322,8 @@ def thinking_messages(_):
         message = answer.choices[0].message
         expect((message.reasoning_content.strip(), answer.output_text.strip()) == ("It is easy.", "7."), answer)
         expect(message.reasoning_signature, answer)
-        following = [message.model_dump(), {"role": "user", "content": AT_ONCE}]
-        expect(ask(client, [question, *following]).output_text == COUNTED)
+        following = [message.model_dump(), {"role": "user", "content": SCRIPTED_COUNT}]
+        expect(ask(client, [question, *following]).output_text == COUNT_TEXT)
 
 
 @case("gets embeddings")
@@ -336,10 +336,10 @@ def embeddings(_):
     expect_error(errors.BadRequestError, lambda: create(model="svc-embed", input=["text"] * 11))
 
 
-@case("gets documents in the order in which they answer, also by what it kept of 1.x")
+@case("gets documents ordered by relevance, also with the 1.x call")
 def rerank(_):
-    asked = {"query": "what colour is the sea", "documents": ["cats chase mice", "the sea is blue", "what is bread"]}
-    ranked = CLIENTS["native", ""].rerank.create(model="qwen3-rerank", **asked)
+    ranking = {"query": "what colour is the sea", "documents": ["cats chase mice", "the sea is blue", "what is bread"]}
+    ranked = CLIENTS["native", ""].rerank.create(model="qwen3-rerank", **ranking)
     expect([each.index for each in ranked.results] == [1, 2, 0] and ranked.results[0].document is None, ranked)
     scores = [each.relevance_score for each in ranked.results]
     expect(1 > scores[0] > scores[1] > scores[2] > 0 and ranked.usage.total_tokens > 0 and ranked.request_id, ranked)
@@ -347,7 +347,7 @@ def rerank(_):
     async def best():
         async with AsyncClient(**options("native", "")) as client:
             how = {"top_n": 1, "return_documents": True, "instruct": "Find facts."}
-            return await client.rerank.create(model="gte-rerank-v2", **asked, **how)
+            return await client.rerank.create(model="gte-rerank-v2", **ranking, **how)
 
     (only,) = asyncio.run(best()).results
     expect((only.index, only.relevance_score, only.document.text) == (1, scores[0], "the sea is blue"), only)
@@ -355,17 +355,17 @@ def rerank(_):
     error = expect_error(errors.BadRequestError, lambda: CLIENTS["native", ""].rerank.create(**long))
     expect("input.documents[1]" in error.message, error)
 
-    kept = TextReRank.call(
+    old_call = TextReRank.call(
         model=TextReRank.Models.qwen3_rerank,
-        **asked,
+        **ranking,
         return_documents=True,
         api_key=key(),
         base_address=origin() + "/api/v1",
     )
-    expect(kept.status_code == 200 and kept.usage.total_tokens == ranked.usage.total_tokens, kept)
-    expect([each.relevance_score for each in kept.output.results] == scores, kept)
-    texts = [each["document"]["text"] for each in kept.output.results]
-    expect(texts == [asked["documents"][at] for at in (1, 2, 0)], texts)
+    expect(old_call.status_code == 200 and old_call.usage.total_tokens == ranked.usage.total_tokens, old_call)
+    expect([each.relevance_score for each in old_call.output.results] == scores, old_call)
+    texts = [each["document"]["text"] for each in old_call.output.results]
+    expect(texts == [ranking["documents"][at] for at in (1, 2, 0)], texts)
 
 
 @case("counts tokens")
@@ -385,7 +385,7 @@ def models(_):
     expect_error(errors.NotFoundError, lambda: native.models.get("no-such-model"))
 
 
-@case("hears that a task is unknown, and that it cannot be cancelled")
+@case("gets status UNKNOWN for an unknown task, and cannot cancel it")
 def tasks(_):
     jobs = native.embeddings.jobs
     expect(jobs.fetch("no-such-task").status == "UNKNOWN")
@@ -394,7 +394,7 @@ def tasks(_):
     expect(jobs.list().tasks == [])
 
 
-@case("is told in its own shape what is not served")
+@case("gets an error or an empty list for what is not served")
 def not_served(_):
     expect(native.fine_tunes.list().jobs == [])
     expect_error(errors.NotFoundError, lambda: native.fine_tunes.get("no-such-job"))

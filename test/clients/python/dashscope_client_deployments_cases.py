@@ -1,4 +1,4 @@
-"""client.deployments of dashscope.Client and AsyncClient of 2.x, started by deployments-python.test.ts."""
+"""client.deployments of dashscope.Client and AsyncClient of 2.x; started by deployments-python.test.ts."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ def expect_made(made, name):
     expect(made.request_id and made.headers, made)
 
 
-@case("makes, lists, gets, scales and deletes one")
+@case("creates, lists, gets, scales and deletes a deployment")
 def whole_life():
     made = client.deployments.create(
         model="svc-plus", capacity=1, plan="mu", suffix="new1", deploy_spec={"type": "MU1"}, billing_method="POST_PAY"
@@ -47,7 +47,7 @@ def asynchronously():
     asyncio.run(life())
 
 
-@case("follows one")
+@case("streams the events of a deployment")
 def follow():
     client.deployments.create(model="svc-plus", capacity=1, suffix="new3")
     stream = client.deployments.stream_events("svc-plus-new3")
@@ -58,7 +58,7 @@ def follow():
     expect(record["event"]["number"] >= 1, first)
 
 
-@case("raises what cannot be as errors of their kinds")
+@case("raises the error class of each failure")
 def refusals():
     create = client.deployments.create
     expect_error(errors.NotFoundError, lambda: create(model="nothing", capacity=1))

@@ -1,4 +1,4 @@
-"""client.files of dashscope.Client of 2.x, started by files-python.test.ts."""
+"""client.files of dashscope.Client of 2.x; started by files-python.test.ts."""
 
 import os
 import tempfile
@@ -33,9 +33,9 @@ def ask(file_id):
     return chat.create(model="svc-plus", messages=messages)
 
 
-@case("shows a file that was sent for extraction, which a chat on the other interface then names")
+@case("gets a file uploaded for extraction, which a chat of the compatible interface may name")
 def extracted(path):
-    # The client itself sends no purpose.
+    # client.files.upload cannot send a purpose.
     with open(path, "rb") as file:
         answer = httpx.post(
             origin() + "/api/v1/files",
@@ -57,8 +57,8 @@ def extracted(path):
     expect_error(BadRequestError, lambda: ask(file_id))
 
 
-@case("has its own files refused as documents, with the purpose that they came in for")
-def own(path):
+@case("cannot use a file of another purpose in a chat, and the error names the purpose")
+def other_purpose(path):
     made = client.files.upload(file_path=path)
     error = expect_error(BadRequestError, lambda: ask(made.file_id))
     expect("fine-tune" in str(error), error)

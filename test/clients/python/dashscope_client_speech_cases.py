@@ -1,7 +1,7 @@
-"""Speech by dashscope.Client and AsyncClient of 2.x, started by speech-python-client.test.ts.
+"""Speech with dashscope.Client and AsyncClient of 2.x; started by speech-python-client.test.ts.
 
-The Parley that it talks to hears levels: while each sample is 0.22, the word is w22; from 0.5 on it ends its sentence; at 0.3 it
-is the first word of the vocabulary. It may fetch from this machine.
+Its Parley may fetch from this machine and runs the scripted recognizer, which maps sample levels to words: 0.22 is w22, a
+level from 0.5 on ends the sentence, and 0.3 is the first word of the vocabulary.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from dashscope.v2.transport.ws_connection import WsConnection
 
 RATE = 16000
 SPOKEN = [(500, 0), (1000, 30), (300, 60), (1500, 0), (700, 21)]
-HEARD = ["Okonkwo w60.", "w21"]
+EXPECTED_TEXTS = ["Okonkwo w60.", "w21"]
 SOCKET = origin().replace("http", "ws", 1) + "/api-ws/v1/inference"
 OPTIONS = {"base_url": origin() + "/api/v1", "api_key": key(), "max_retries": 0, "timeout": 60}
 client = Client(**OPTIONS)
@@ -59,31 +59,31 @@ def text_at(address):
         return json.load(answer)["transcripts"][0]["text"]
 
 
-@case("makes, lists, gets, updates and deletes a vocabulary")
+@case("creates, lists, gets, updates and deletes a vocabulary")
 def vocabularies():
-    known = client.audio.vocabularies
+    service = client.audio.vocabularies
     made = vocabulary("paraformer-v2")
     expect(made.startswith("vocab-team-"), made)
-    (entry,) = known.list(prefix="team").vocabularies
+    (entry,) = service.list(prefix="team").vocabularies
     expect((entry["vocabulary_id"], entry["status"]) == (made, "OK"), entry)
-    expect(known.get(made).vocabulary == [{"lang": "en", "text": "Okonkwo", "weight": 4}], known.get(made))
-    known.update(made, vocabulary=[{"text": "Adaeze", "weight": 2}])
-    expect(known.get(made).vocabulary == [{"text": "Adaeze", "weight": 2}], known.get(made))
-    known.delete(made)
-    error = expect_error(DashScopeError, lambda: known.get(made))
+    expect(service.get(made).vocabulary == [{"lang": "en", "text": "Okonkwo", "weight": 4}], service.get(made))
+    service.update(made, vocabulary=[{"text": "Adaeze", "weight": 2}])
+    expect(service.get(made).vocabulary == [{"text": "Adaeze", "weight": 2}], service.get(made))
+    service.delete(made)
+    error = expect_error(DashScopeError, lambda: service.get(made))
     expect(error.code == "BadRequest.ResourceNotExist", error)
 
 
-@case("hears files with the model that it names by itself, and fails alone what is none")
+@case("recognizes files with its default model, and fails only the missing file")
 def files():
     parameters = {"vocabulary_id": vocabulary("qwen-audio-3.1-asr-flash-filetrans")}
     job = client.audio.asr.transcribe([f"{SITE}/a.wav", f"{SITE}/none.wav"], parameters=parameters)
-    heard, missing = job.output["results"]
-    expect(text_at(heard["transcription_url"]) == " ".join(HEARD), heard)
+    recognized, missing = job.output["results"]
+    expect(text_at(recognized["transcription_url"]) == " ".join(EXPECTED_TEXTS), recognized)
     expect((missing["subtask_status"], missing["code"]) == ("FAILED", "InvalidFile.DownloadFailed"), missing)
 
 
-@case("hears files while it does something else")
+@case("recognizes files asynchronously")
 def asynchronously():
     async def ask():
         async with AsyncClient(**OPTIONS) as other:
@@ -93,32 +93,32 @@ def asynchronously():
     expect(text_at(job.output["results"][0]["transcription_url"]) == "w30 w60. w21", job)
 
 
-@case("has failed where nothing was heard, and says why")
+@case("fails with a reason when no file can be read")
 def failing():
     error = expect_error(DashScopeError, lambda: client.audio.asr.transcribe([f"{SITE}/none.wav"], model="fun-asr"))
     expect(error.code == "InvalidFile.DownloadFailed", error)
 
 
-@case("hears what it sends, event by event, and counts its seconds")
+@case("recognizes streamed audio event by event, and counts its seconds")
 def realtime():
-    wish = {"model": "fun-asr-realtime", "vocabulary_id": vocabulary("fun-asr-realtime"), "ws_url": SOCKET}
-    with client.audio.asr.recognize(**wish) as recognition:
+    options = {"model": "fun-asr-realtime", "vocabulary_id": vocabulary("fun-asr-realtime"), "ws_url": SOCKET}
+    with client.audio.asr.recognize(**options) as recognition:
         recognition.send_audio_frame(samples(SPOKEN))
         recognition.update_context({"context": [{"role": "user", "content": [{"type": "input_text", "text": "Names."}]}]})
         recognition.stop()
         results = list(recognition.results())
     finals = [result for result in results if result.is_sentence_end()]
-    expect([result.get_sentence()["text"] for result in finals] == HEARD, results)
+    expect([result.get_sentence()["text"] for result in finals] == EXPECTED_TEXTS, results)
     expect(finals[-1].get_usage() == {"duration": 4} and recognition.usage == {"duration": 4}, finals)
 
 
-@case("hears a file of its own, and two recognitions on one connection")
+@case("recognizes a local file, and runs two recognitions on one connection")
 def file_and_connection():
     with tempfile.NamedTemporaryFile(suffix=".wav") as file:
         file.write(wav(samples(SPOKEN)))
         file.flush()
-        wish = {"model": "paraformer-realtime-v2", "format": "wav", "ws_url": SOCKET}
-        events = list(client.audio.asr.recognize_file(file.name, **wish))
+        options = {"model": "paraformer-realtime-v2", "format": "wav", "ws_url": SOCKET}
+        events = list(client.audio.asr.recognize_file(file.name, **options))
     expect(events[-1]["header"]["event"] == "task-finished", events[-1])
     connection = WsConnection(url=SOCKET, api_key=key(), timeout=60)
     for _ in range(2):
@@ -130,14 +130,14 @@ def file_and_connection():
     connection.close()
 
 
-@case("is told that there is no such model")
+@case("gets ModelNotFound for an unknown model")
 def unknown():
     def ask():
-        with client.audio.asr.recognize(model="nobody", ws_url=SOCKET):
+        with client.audio.asr.recognize(model="no-such-model", ws_url=SOCKET):
             pass
 
     error = expect_error(DashScopeError, ask)
-    expect(error.code == "ModelNotFound" and "nobody" in str(error), error)
+    expect(error.code == "ModelNotFound" and "no-such-model" in str(error), error)
 
 
 run()

@@ -1,4 +1,4 @@
-"""Deployments of the 1.x surface of the dashscope client, started by deployments-python.test.ts."""
+"""Deployments of the 1.x API of the dashscope client; started by deployments-python.test.ts."""
 
 import dashscope
 from cases import case, expect, key, origin, run
@@ -11,7 +11,7 @@ STATUSES_AFTER_CREATE = ("PENDING", "DEPLOYING", "RUNNING")
 STATUSES_AFTER_SCALE = ("UPDATING", "RUNNING")
 
 
-@case("makes, lists, gets, scales, limits and deletes one")
+@case("creates, lists, gets, scales, limits and deletes a deployment")
 def whole_life():
     made = Deployments.call(model="svc-plus", capacity=1, plan="mu", suffix="old1")
     expect(made.status_code == 200 and made.request_id, made)
@@ -37,31 +37,31 @@ def whole_life():
     expect(deleted.status_code == 200 and deleted.output.status == "DELETING", deleted)
 
 
-@case("follows one")
+@case("streams the events of a deployment")
 def follow():
     Deployments.call(model="svc-plus", capacity=1, suffix="old2")
-    told = []
+    received = []
     for event in Deployments.stream_events("svc-plus-old2"):
         expect(event.status_code == 200, event)
-        told.append(event.output)
+        received.append(event.output)
         break
-    expect('"deployed_model":"svc-plus-old2"' in told[0], told)
+    expect('"deployed_model":"svc-plus-old2"' in received[0], received)
 
 
-@case("hears what cannot be in the words of the service")
+@case("gets errors with the prescribed texts")
 def refusals():
     unknown = Deployments.call(model="nothing", capacity=1)
     expect((unknown.status_code, unknown.code, unknown.message) == (404, "NotFound", "Model: nothing not found!"), unknown)
     Deployments.call(model="svc-plus", capacity=1, suffix="old3")
-    taken = Deployments.call(model="svc-plus", capacity=1, suffix="old3")
-    expect((taken.status_code, taken.code) == (409, "Conflict"), taken)
-    expect(taken.message == "Deployed model svc-plus-old3 already exists, please specify a suffix.", taken)
-    beyond = Deployments.scale("svc-plus-old3", 1000)
-    expect((beyond.status_code, beyond.code) == (400, "InvalidParameter"), beyond)
-    expect(beyond.message.startswith("Invalid capacity (1000), capacity must be larger than or equal to 0"), beyond)
+    conflict = Deployments.call(model="svc-plus", capacity=1, suffix="old3")
+    expect((conflict.status_code, conflict.code) == (409, "Conflict"), conflict)
+    expect(conflict.message == "Deployed model svc-plus-old3 already exists, please specify a suffix.", conflict)
+    too_large = Deployments.scale("svc-plus-old3", 1000)
+    expect((too_large.status_code, too_large.code) == (400, "InvalidParameter"), too_large)
+    expect(too_large.message.startswith("Invalid capacity (1000), capacity must be larger than or equal to 0"), too_large)
     for call in (Deployments.get, Deployments.delete):
-        gone = call("none")
-        expect((gone.status_code, gone.code, gone.message) == (404, "NotFound", "Model: none not found!"), gone)
+        missing = call("none")
+        expect((missing.status_code, missing.code, missing.message) == (404, "NotFound", "Model: none not found!"), missing)
     page = Deployments.list(page_size=201)
     expect((page.status_code, page.code) == (400, "InvalidParameter"), page)
 

@@ -1,4 +1,4 @@
-"""Files of the 1.x surface of the dashscope client, started by files-python.test.ts."""
+"""Files of the 1.x API of the dashscope client; started by files-python.test.ts."""
 
 import os
 import tempfile
@@ -29,7 +29,7 @@ def whole_life(path):
         expect((refused.status_code, refused.code, refused.message) == (400, "InvalidParameter", "File not found."), refused)
 
 
-@case("hears of a page that cannot be")
+@case("gets InvalidParameter for an invalid page size")
 def bad_page(_):
     refused = Files.list(page=1, page_size=101)
     expect((refused.status_code, refused.code) == (400, "InvalidParameter"), refused)

@@ -1,8 +1,8 @@
-"""The 1.x surface of the dashscope client with a real model, started by dashscope-python.test.ts with the last 1.x."""
+"""The 1.x API of the dashscope client with a real model; started by dashscope-python.test.ts with the last 1.x."""
 
 from cases import case, expect, run
 from dashscope import TextEmbedding, TextReRank, Tokenization
-from dashscope_asking import MODEL, WEATHER, ask, content_of, expect_failure, message_of, reasons_of
+from dashscope_helpers import MODEL, WEATHER, ask, get_content, expect_failure, get_message, get_finish_reasons
 from models import WEATHER_QUESTION, WEATHER_RESULT, GetWeather
 
 FORCED = {"type": "function", "function": {"name": "get_weather"}}
@@ -10,72 +10,72 @@ FORCED = {"type": "function", "function": {"name": "get_weather"}}
 
 def ask_model(content, **more):
     messages = [{"role": "user", "content": content}] if isinstance(content, str) else content
-    # Greedy, so that two calls can be compared; short, because the machine is slow.
+    # Greedy sampling, so that two calls can be compared; short, because the machine is slow.
     return ask(messages, **{"temperature": 0, "max_tokens": 16, **more})
 
 
-@case("calls a tool, and goes on after its result")
+@case("calls a tool, and answers after its result")
 def tools():
     question = {"role": "user", "content": WEATHER_QUESTION}
     answer = ask_model([question], tools=[WEATHER], max_tokens=80)
-    called = message_of(answer)
+    called = get_message(answer)
     (call,) = called.tool_calls
-    expect(reasons_of([answer]) == ["tool_calls"] and called.content == "", answer)
+    expect(get_finish_reasons([answer]) == ["tool_calls"] and called.content == "", answer)
     expect(call["type"] == "function" and call["index"] == 0 and call["id"], call)
     expect(call["function"]["name"] == "get_weather", call)
     GetWeather.model_validate_json(call["function"]["arguments"])
     result = {"role": "tool", "content": WEATHER_RESULT, "tool_call_id": call["id"], "name": "get_weather"}
-    after = message_of(ask_model([question, called, result], tools=[WEATHER], max_tokens=32))
+    after = get_message(ask_model([question, called, result], tools=[WEATHER], max_tokens=32))
     expect(after.content or after.get("tool_calls"), after)
 
 
-@case("calls the tool it must, and none where it may not")
+@case("calls a forced tool, and none with tool_choice none")
 def tool_choice():
     answer = ask_model("Hello!", tools=[WEATHER], tool_choice=FORCED, max_tokens=80)
-    expect(message_of(answer).tool_calls[0]["function"]["name"] == "get_weather", answer)
+    expect(get_message(answer).tool_calls[0]["function"]["name"] == "get_weather", answer)
     answer = ask_model(WEATHER_QUESTION, tools=[WEATHER], tool_choice="none", max_tokens=8)
-    expect(not message_of(answer).get("tool_calls"), answer)
+    expect(not get_message(answer).get("tool_calls"), answer)
 
 
-@case("hears of a call piece by piece, and puts it together itself")
+@case("gets a tool call in pieces, or joined by the client")
 def tools_streamed():
     how = {"tools": [WEATHER], "tool_choice": FORCED, "max_tokens": 80, "stream": True}
     events = list(ask_model(WEATHER_QUESTION, **how, incremental_output=True))
-    pieces = [piece for event in events for piece in message_of(event).get("tool_calls") or []]
+    pieces = [piece for event in events for piece in get_message(event).get("tool_calls") or []]
     expect([piece["function"]["name"] for piece in pieces if "name" in piece["function"]] == ["get_weather"], pieces)
     expect(pieces[0]["id"] and all(piece["id"] == "" for piece in pieces[1:]), pieces)
     expect(all(piece["index"] == 0 and piece["type"] == "function" for piece in pieces), pieces)
     arguments = "".join(piece["function"].get("arguments", "") for piece in pieces)
     GetWeather.model_validate_json(arguments)
-    expect(len(pieces) > 1 and reasons_of(events)[-1] == "tool_calls", pieces)
+    expect(len(pieces) > 1 and get_finish_reasons(events)[-1] == "tool_calls", pieces)
     for more in ({"incremental_output": False}, {}):
-        (call,) = message_of(list(ask_model(WEATHER_QUESTION, **how, **more))[-1]).tool_calls
+        (call,) = get_message(list(ask_model(WEATHER_QUESTION, **how, **more))[-1]).tool_calls
         expect(call["function"] == {"name": "get_weather", "arguments": arguments}, more, call)
         expect(call["id"], more, call)
 
 
-@case("gets the thought apart from the answer")
+@case("gets the thought separate from the answer")
 def thinking():
     how = {"enable_thinking": True, "thinking_budget": 12}
     whole = ask_model("Is 7 a prime number?", **how)
-    thought = message_of(whole).reasoning_content
+    thought = get_message(whole).reasoning_content
     expect(bool(thought), whole)
     expect(whole.usage["output_tokens_details"]["reasoning_tokens"] > 0, whole.usage)
-    # Unset, a thinking stream comes in pieces; asked for no pieces, the client puts them together.
+    # By default, a thinking stream comes in pieces; with incremental_output False, the client joins them.
     for more in ({"incremental_output": True}, {}):
         events = list(ask_model("Is 7 a prime number?", **how, **more, stream=True))
-        messages = [message_of(event) for event in events]
+        messages = [get_message(event) for event in events]
         expect("".join(each["reasoning_content"] for each in messages) == thought, more, messages)
-        expect("".join(each.content for each in messages) == content_of(whole), more, messages)
+        expect("".join(each.content for each in messages) == get_content(whole), more, messages)
         expect(messages[0]["reasoning_content"] and messages[0].content == "", more, messages[0])
-    last = message_of(list(ask_model("Is 7 a prime number?", **how, stream=True, incremental_output=False))[-1])
-    expect((last.reasoning_content, last.content) == (thought, content_of(whole)), last)
+    last = get_message(list(ask_model("Is 7 a prime number?", **how, stream=True, incremental_output=False))[-1])
+    expect((last.reasoning_content, last.content) == (thought, get_content(whole)), last)
 
 
-@case("gets the same answer again for the same seed")
+@case("gets the same answer for the same seed")
 def seed():
     first, second = (ask_model("Tell me a story.", temperature=1, seed=1234) for _ in range(2))
-    expect(content_of(first) == content_of(second), first, second)
+    expect(get_content(first) == get_content(second), first, second)
 
 
 @case("gets embeddings of one text and of several")
@@ -95,22 +95,22 @@ def embeddings():
     expect(unknown.status_code == 404 and unknown.code == "ModelNotFound", unknown)
 
 
-@case("gets documents in the order in which they answer")
+@case("gets documents ordered by relevance")
 def rerank():
-    asked = {"query": "what colour is the sea", "documents": ["cats chase mice", "the sea is blue", "what is bread"]}
-    ranked = TextReRank.call(model=TextReRank.Models.gte_rerank_v2, **asked)
+    ranking = {"query": "what colour is the sea", "documents": ["cats chase mice", "the sea is blue", "what is bread"]}
+    ranked = TextReRank.call(model=TextReRank.Models.gte_rerank_v2, **ranking)
     results = ranked.output.results
     expect(ranked.status_code == 200 and [each.index for each in results] == [1, 2, 0], ranked)
     expect(all(1 > one.relevance_score > other.relevance_score > 0 for one, other in zip(results, results[1:])), ranked)
     expect(all(each["document"] is None for each in results) and ranked.usage.total_tokens > 0, ranked)
-    best = TextReRank.call(model="qwen3-rerank", **asked, top_n=1, return_documents=True, instruct="Find facts.")
+    best = TextReRank.call(model="qwen3-rerank", **ranking, top_n=1, return_documents=True, instruct="Find facts.")
     (only,) = best.output.results
-    # As an attribute it is always None: the client's default hides what it has.
+    # The attribute is always None, because the default of the client's class hides the value.
     expect((only.index, only["document"]) == (1, {"text": "the sea is blue"}), best)
     expect(only.relevance_score == results[0].relevance_score and best.usage == ranked.usage, best, ranked)
     long = TextReRank.call(model="svc-rerank", query="sea", documents=["blue", "bread " * 300])
     expect_failure(long, 400, "InvalidParameter", "Range of input length should be [1, 255]", "input.documents[1]")
-    other = TextReRank.call(model=MODEL, **asked)
+    other = TextReRank.call(model=MODEL, **ranking)
     expect_failure(other, 404, "ModelNotFound", "for reranking")
 
 

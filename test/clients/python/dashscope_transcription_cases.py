@@ -1,7 +1,7 @@
-"""Recognition of files by the 1.x surface of the dashscope client, started by transcription.test.ts.
+"""Recognition of files by the 1.x API of the dashscope client; started by transcription.test.ts.
 
-The Parley that it talks to hears levels: while each sample is 0.22, the word is w22; from 0.5 on it ends its sentence. It may
-fetch from this machine.
+Its Parley may fetch from this machine and runs the scripted recognizer, which maps sample levels to words: 0.22 is w22, a
+level from 0.5 on ends the sentence.
 """
 
 import http.server
@@ -51,55 +51,55 @@ def read(url):
         return json.load(answer)
 
 
-def text_of(url):
+def get_text(url):
     return read(url)["transcripts"][0]["text"]
 
 
-@case("hears files, and fails alone what is none")
+@case("recognizes files, and fails only those that cannot be read")
 def files():
     urls = [f"{SITE}/a.wav", f"{SITE}/none.wav", f"{SITE}/broken.wav"]
-    begun = Transcription.async_call(model=MODEL, file_urls=urls)
-    expect(begun.status_code == 200 and begun.output.task_status == "PENDING", begun)
-    ended = Transcription.wait(task=begun.output.task_id)
-    expect((ended.status_code, ended.output.task_status) == (200, "SUCCEEDED"), ended)
-    heard, missing, broken = ended.output.results
-    expect(heard["subtask_status"] == "SUCCEEDED" and heard["file_url"] == urls[0], heard)
-    expect(text_of(heard["transcription_url"]) == "w20 w60. w21", heard)
+    started = Transcription.async_call(model=MODEL, file_urls=urls)
+    expect(started.status_code == 200 and started.output.task_status == "PENDING", started)
+    finished = Transcription.wait(task=started.output.task_id)
+    expect((finished.status_code, finished.output.task_status) == (200, "SUCCEEDED"), finished)
+    recognized, missing, broken = finished.output.results
+    expect(recognized["subtask_status"] == "SUCCEEDED" and recognized["file_url"] == urls[0], recognized)
+    expect(get_text(recognized["transcription_url"]) == "w20 w60. w21", recognized)
     expect((missing["subtask_status"], missing["code"]) == ("FAILED", "InvalidFile.DownloadFailed"), missing)
     expect((broken["subtask_status"], broken["code"]) == ("FAILED", "DECODE_ERROR"), broken)
-    expect(ended.output.task_metrics == {"TOTAL": 3, "SUCCEEDED": 1, "FAILED": 2}, ended)
-    expect(ended.usage.duration == 4, ended.usage)
+    expect(finished.output.task_metrics == {"TOTAL": 3, "SUCCEEDED": 1, "FAILED": 2}, finished)
+    expect(finished.usage.duration == 4, finished.usage)
     for name in ("submit_time", "scheduled_time", "end_time"):
-        expect(len(ended.output[name]) == len("2024-09-12 15:11:40.041"), ended)
+        expect(len(finished.output[name]) == len("2024-09-12 15:11:40.041"), finished)
 
 
-@case("finds the times of sentences and words")
+@case("gets the times of sentences and words")
 def times():
-    ended = Transcription.call(model=MODEL, file_urls=[f"{SITE}/a.wav"])
-    told = read(ended.output.results[0]["transcription_url"])
-    properties = told["properties"]
+    finished = Transcription.call(model=MODEL, file_urls=[f"{SITE}/a.wav"])
+    transcript = read(finished.output.results[0]["transcription_url"])
+    properties = transcript["properties"]
     expect(properties["original_sampling_rate"] == RATE and properties["original_duration_in_milliseconds"] == 4000, properties)
-    first, second = told["transcripts"][0]["sentences"]
+    first, second = transcript["transcripts"][0]["sentences"]
     expect((first["begin_time"], first["end_time"], first["sentence_id"], first["text"]) == (500, 1800, 1, "w20 w60."), first)
     expect((second["begin_time"], second["end_time"], second["sentence_id"], second["text"]) == (3300, 4000, 2, "w21"), second)
     expect([word["text"] + word["punctuation"] for word in first["words"]] == ["w20 ", "w60. "], first)
 
 
-@case("hears a list of words, and is refused one that is not there")
+@case("accepts a vocabulary, and is refused with an unknown one")
 def vocabulary():
     words = importlib.import_module("dashscope.audio.asr.vocabulary").VocabularyService()
     listed = words.create_vocabulary(target_model=MODEL, prefix="t", vocabulary=[{"text": "Qwen", "weight": 4}])
-    ended = Transcription.call(model=MODEL, file_urls=[f"{SITE}/a.wav"], vocabulary_id=listed)
-    expect(ended.output.task_status == "SUCCEEDED", ended)
+    finished = Transcription.call(model=MODEL, file_urls=[f"{SITE}/a.wav"], vocabulary_id=listed)
+    expect(finished.output.task_status == "SUCCEEDED", finished)
     words.delete_vocabulary(listed)
     refused = Transcription.async_call(model=MODEL, file_urls=[f"{SITE}/a.wav"], vocabulary_id=listed)
     expect((refused.status_code, refused.code) == (400, "BadRequest.ResourceNotExist"), refused)
 
 
-@case("may ask for channels, words that are not to be read, and what nobody here can do")
+@case("may send channels, a word filter and ignored parameters")
 def parameters():
     hidden = json.dumps({"filter_with_signed": {"word_list": ["w60"]}, "filter_with_empty": {"word_list": ["w20"]}})
-    ended = Transcription.call(
+    finished = Transcription.call(
         model=MODEL,
         file_urls=[f"{SITE}/a.wav"],
         channel_id=[0],
@@ -110,25 +110,25 @@ def parameters():
         diarization_enabled=True,
         speaker_count=2,
     )
-    expect(text_of(ended.output.results[0]["transcription_url"]) == "***. w21", ended)
+    expect(get_text(finished.output.results[0]["transcription_url"]) == "***. w21", finished)
 
 
-@case("has failed where nothing was heard, and says why")
+@case("fails with a reason when no file can be read")
 def nothing():
-    ended = Transcription.call(model=MODEL, file_urls=[f"{SITE}/none.wav"])
-    expect((ended.output.task_status, ended.output.code) == ("FAILED", "InvalidFile.DownloadFailed"), ended)
+    finished = Transcription.call(model=MODEL, file_urls=[f"{SITE}/none.wav"])
+    expect((finished.output.task_status, finished.output.code) == ("FAILED", "InvalidFile.DownloadFailed"), finished)
 
 
-@case("is refused a file of the machine, and an unknown model")
+@case("is refused with a file URL, and with an unknown model")
 def refusals():
     refused = Transcription.async_call(model=MODEL, file_urls=["file:///etc/passwd"])
     expect((refused.status_code, refused.code) == (400, "InvalidParameter"), refused)
     expect("file_urls[0]" in refused.message, refused)
-    refused = Transcription.async_call(model="nobody", file_urls=[f"{SITE}/a.wav"])
+    refused = Transcription.async_call(model="no-such-model", file_urls=[f"{SITE}/a.wav"])
     expect((refused.status_code, refused.code) == (404, "ModelNotFound"), refused)
 
 
-@case("asks about a task that nobody knows")
+@case("gets status UNKNOWN for an unknown task")
 def unknown():
     found = Transcription.fetch(task="0f0f0f0f-0000-4000-8000-000000000000")
     expect((found.status_code, found.output.task_status) == (200, "UNKNOWN"), found)

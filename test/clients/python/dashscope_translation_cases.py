@@ -1,11 +1,11 @@
-"""Translation by the 1.x surface of the dashscope client, started by python-translation.test.ts; the model echoes."""
+"""Translation by the 1.x API of the dashscope client; started by python-translation.test.ts. The model echoes its input."""
 
 from cases import case, expect, run
 from dashscope import Generation
-from dashscope_asking import expect_failure
+from dashscope_helpers import expect_failure
 
 OPTIONS = {"source_lang": "auto", "target_lang": "German", "terms": [{"source": "park", "target": "Stadtgarten"}]}
-SAID = "You said: The Stadtgarten is big.\nYou said: See {name}."
+ANSWER = "You said: The Stadtgarten is big.\nYou said: See {name}."
 
 
 def ask(text="The park is big.\nSee {name}.", options=OPTIONS, **more):
@@ -19,7 +19,7 @@ def plain():
         answer = ask(**more)
         expect(answer.status_code == 200 and answer.code == "" and answer.message == "", answer)
         (choice,) = answer.output.choices
-        expect(choice.message.content == SAID and choice.finish_reason == "stop", answer)
+        expect(choice.message.content == ANSWER and choice.finish_reason == "stop", answer)
         expect(answer.output.text is None and answer.output["model_name"] == "qwen-mt-plus", answer)
         expect(answer.usage.input_tokens > 0 and answer.usage["total_tokens"] > 0, answer)
 
@@ -27,11 +27,11 @@ def plain():
 @case("streams the whole translation so far, or pieces")
 def streamed():
     events = list(ask(stream=True))
-    expect(events[-1].output.choices[0].message.content == SAID, events)
+    expect(events[-1].output.choices[0].message.content == ANSWER, events)
     expect(events[-1].output.choices[0].finish_reason == "stop", events)
     pieces = list(ask(stream=True, incremental_output=True))
-    said = [event.output.choices[0].message.content for event in pieces]
-    expect("".join(said) == SAID and len(said) == 3, said)
+    received = [event.output.choices[0].message.content for event in pieces]
+    expect("".join(received) == ANSWER and len(received) == 3, received)
 
 
 @case("with an unknown language gets InvalidParameter")

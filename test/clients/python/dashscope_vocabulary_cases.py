@@ -1,4 +1,4 @@
-"""VocabularyService of the dashscope client, started by vocabularies.test.ts."""
+"""VocabularyService of the dashscope client; started by vocabularies.test.ts."""
 
 import time
 
@@ -13,25 +13,25 @@ WORDS = [{"text": "Okonkwo", "weight": 4, "lang": "en"}, {"text": "北京", "wei
 service = VocabularyService()
 
 
-def refused(call):
+def get_error(call):
     return str(expect_error(VocabularyServiceException, call))
 
 
-def made_later(**change):
-    """In another millisecond than the last: of two that were made in the same, none is the newer one."""
+def create_later(**change):
+    """Creates a vocabulary in a later millisecond than the last one. The order within a millisecond is undefined."""
     now = time.time_ns() // 1_000_000
     while time.time_ns() // 1_000_000 == now:
         pass
-    return made(**change)
+    return create(**change)
 
 
-def made(**change):
+def create(**change):
     return service.create_vocabulary(**{"target_model": "paraformer-v2", "prefix": "test", "vocabulary": WORDS, **change})
 
 
-@case("makes, lists, queries, updates and deletes a vocabulary")
+@case("creates, lists, queries, updates and deletes a vocabulary")
 def whole_life():
-    vocabulary_id = made()
+    vocabulary_id = create()
     expect(vocabulary_id.startswith("vocab-test-") and service.get_last_request_id(), vocabulary_id)
     (entry,) = service.list_vocabularies()
     expect((entry["vocabulary_id"], entry["status"]) == (vocabulary_id, "OK"), entry)
@@ -44,14 +44,14 @@ def whole_life():
     service.delete_vocabulary(vocabulary_id)
     expect(service.list_vocabularies() == [])
     for call in (service.query_vocabulary, service.delete_vocabulary):
-        error = refused(lambda: call(vocabulary_id))
+        error = get_error(lambda: call(vocabulary_id))
         expect("Status Code: 400, Code: BadRequest.ResourceNotExist" in error, error)
         expect("The Required resource not exist." in error, error)
 
 
-@case("goes through its vocabularies in pages, the newest first, and by prefix")
+@case("lists its vocabularies in pages, newest first, and by prefix")
 def pages():
-    ids = [made_later(prefix=prefix) for prefix in ("one", "two", "one")][::-1]
+    ids = [create_later(prefix=prefix) for prefix in ("one", "two", "one")][::-1]
     listed = [[entry["vocabulary_id"] for entry in service.list_vocabularies(page_index=page, page_size=2)] for page in range(3)]
     expect(listed == [ids[:2], ids[2:], []], listed, ids)
     listed = [entry["vocabulary_id"] for entry in service.list_vocabularies(prefix="one")]
@@ -60,40 +60,40 @@ def pages():
         service.delete_vocabulary(vocabulary_id)
 
 
-@case("hears that a vocabulary cannot be used yet")
+@case("gets status UNDEPLOYED while no engine serves the target model")
 def undeployed():
-    vocabulary_id = made(target_model="paraformer-realtime-v2")
+    vocabulary_id = create(target_model="paraformer-realtime-v2")
     expect(service.query_vocabulary(vocabulary_id)["status"] == "UNDEPLOYED")
     service.delete_vocabulary(vocabulary_id)
 
 
-@case("hears which entry is against which rule, and keeps what it had")
+@case("gets the invalid entry and its rule, and keeps the old entries")
 def rules():
-    vocabulary_id = made()
-    for change, says in (
+    vocabulary_id = create()
+    for change, rule in (
         ({"text": "one two three four five six seven eight"}, "input.vocabulary[1].text must have at most 7 words"),
         ({"text": "北" * 16}, "input.vocabulary[1].text must have at most 15 characters"),
         ({"weight": 6}, "input.vocabulary[1].weight must be an integer from 1 to 5"),
         ({"lang": "es"}, "input.vocabulary[1].lang must be one of zh, en, ja, yue, ko, de, fr, ru"),
     ):
-        error = refused(lambda: service.update_vocabulary(vocabulary_id, [WORDS[0], {**WORDS[1], **change}]))
-        expect("Status Code: 400, Code: InvalidParameter" in error and says in error, error)
+        error = get_error(lambda: service.update_vocabulary(vocabulary_id, [WORDS[0], {**WORDS[1], **change}]))
+        expect("Status Code: 400, Code: InvalidParameter" in error and rule in error, error)
     expect(service.query_vocabulary(vocabulary_id)["vocabulary"] == WORDS)
     service.delete_vocabulary(vocabulary_id)
     for change in ({"vocabulary": []}, {"prefix": "Test"}, {"prefix": "elevenchars"}, {"target_model": "svc-plus"}):
-        error = refused(lambda: made(**change))
+        error = get_error(lambda: create(**change))
         expect("Status Code: 400, Code: InvalidParameter" in error and "input." in error, error)
 
 
-@case("may have ten of them")
+@case("may have at most ten vocabularies")
 def ten():
-    ids = [made() for _ in range(10)]
-    error = refused(made)
+    ids = [create() for _ in range(10)]
+    error = get_error(create)
     expect("Status Code: 400, Code: Throttling.AllocationQuota" in error, error)
     expect("Error Message: Free allocated quota exceeded." in error, error)
     for vocabulary_id in ids:
         service.delete_vocabulary(vocabulary_id)
-    service.delete_vocabulary(made())
+    service.delete_vocabulary(create())
 
 
 if __name__ == "__main__":

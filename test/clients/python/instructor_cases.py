@@ -1,4 +1,4 @@
-"""The instructor library, started by instructor.test.ts. Nothing is tried twice: the first answer has to do."""
+"""The instructor library; started by instructor.test.ts. It runs without retries: the first answer must be valid."""
 
 import instructor
 from cases import REQUEST_S_MAX, base_url, case, expect, expect_error, key, run
@@ -6,7 +6,7 @@ from instructor.core import IncompleteOutputException
 from models import PERSON_TEXT, Person
 from openai import OpenAI
 
-# Greedy, so that a run says what the next will.
+# Greedy sampling, so that each run gives the same answer.
 QUESTION = {
     "model": "svc-plus",
     "messages": [{"role": "user", "content": f"Describe this person as JSON: {PERSON_TEXT}"}],
@@ -21,7 +21,7 @@ def in_mode(client, mode):
     return instructor.from_openai(client, mode=mode).chat.completions
 
 
-def object_in(mode):
+def define_mode_case(mode):
     @case(f"gets an object in the mode {mode.name}")
     def by_mode(client):
         person, completion = in_mode(client, mode).create_with_completion(**QUESTION)
@@ -30,17 +30,17 @@ def object_in(mode):
 
 
 for each in (instructor.Mode.TOOLS, instructor.Mode.TOOLS_STRICT, instructor.Mode.JSON_SCHEMA):
-    object_in(each)
+    define_mode_case(each)
 
 
-@case("gets an object that grows")
+@case("streams growing partial objects")
 def partial(client):
-    # Strict, it would want members of an enumeration where JSON has words.
+    # In strict mode, it expects enumeration members where JSON has strings.
     states = list(in_mode(client, instructor.Mode.TOOLS).create_partial(**QUESTION, strict=False))
     expect(len(states) > 1 and Person.model_validate(states[-1].model_dump()), states[-1:])
 
 
-@case("raises IncompleteOutputException when the limit cuts an object")
+@case("raises IncompleteOutputException when the token limit cuts an object")
 def cut(client):
     completions = in_mode(client, instructor.Mode.TOOLS)
     expect_error(IncompleteOutputException, lambda: completions.create(**{**QUESTION, "max_tokens": 4}))

@@ -1,4 +1,4 @@
-"""LangChain, started by langchain.test.ts."""
+"""LangChain; started by langchain.test.ts."""
 
 from functools import reduce
 from operator import add
@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from models import PERSON_TEXT, WEATHER_QUESTION, WEATHER_RESULT, Person
 
-# Greedy, so that two calls can be compared.
+# Greedy sampling, so that two calls can be compared.
 SETTINGS = {"model": "svc-plus", "temperature": 0, "max_completion_tokens": 120, "max_retries": 0, "timeout": REQUEST_S_MAX}
 
 
@@ -39,7 +39,7 @@ def bound(chat):
     expect(answer.usage_metadata["output_tokens"] > 0, answer.usage_metadata)
 
 
-@case("calls the tool it must, and any when it must call one")
+@case("calls a forced tool, and any tool when one is required")
 def forced(chat):
     named = chat.bind_tools([get_weather, get_time], tool_choice="get_time").invoke("Hello!")
     expect([(call["name"], call["args"]) for call in named.tool_calls] == [("get_time", {})], named)
@@ -47,7 +47,7 @@ def forced(chat):
     expect(len(either.tool_calls) == 1 and either.tool_calls[0]["name"] in ("get_weather", "get_time"), either)
 
 
-@case("adds the chunks of a call up to the call")
+@case("adds the chunks of a tool call up to the whole call")
 def streamed(chat):
     bound = chat.bind_tools([get_weather], tool_choice="get_weather")
     chunks = list(bound.stream(WEATHER_QUESTION))
@@ -59,7 +59,7 @@ def streamed(chat):
     expect(whole.invalid_tool_calls == [], whole)
 
 
-@case("goes on after the result of a tool")
+@case("answers after the result of a tool")
 def round_trip(chat):
     question = HumanMessage(WEATHER_QUESTION)
     call = chat.bind_tools([get_weather], tool_choice="any").invoke([question])
@@ -88,7 +88,7 @@ def json_mode(chat):
     expect(isinstance(answer, dict), answer)
 
 
-@case("streams an object as it grows")
+@case("streams growing partial objects")
 def streamed_object(chat):
     schema = Person.model_json_schema()
     values = list(chat.with_structured_output(schema, method="json_schema").stream(PERSON_TEXT))

@@ -1,5 +1,5 @@
-"""A text, and the model of what the smallest model finds in it: nested, with a list, an enumeration, bounds and an
-optional value."""
+"""A text, and pydantic models whose values the smallest model finds in it. Person has nesting, a list, an enumeration, bounds
+and an optional value."""
 
 from enum import Enum
 from typing import Annotated, Optional

@@ -1,4 +1,4 @@
-"""The agents SDK of OpenAI for Python, started by openai-agents.test.ts."""
+"""The agents SDK of OpenAI for Python; started by openai-agents.test.ts."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from cases import REQUEST_S_MAX, base_url, case, expect, key, run
 from openai import AsyncOpenAI
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
-from scripts import call_of, says
+from engine_scripts import encode_tool_call, encode_script
 
 agents.set_tracing_disabled(True)
 NO_THOUGHT = ModelSettings(reasoning=Reasoning(effort="none"))
@@ -20,17 +20,17 @@ class City(BaseModel):
 
 @agents.function_tool
 def get_weather(city: str) -> str:
-    """Get the current weather in a city. Its words are what the scripted model says next."""
-    return says(f"It is sunny in {city}", ".")
+    """Get the current weather in a city. The result is the script of the model's next answer."""
+    return encode_script(f"It is sunny in {city}", ".")
 
 
-def agent_of(**more):
+def create_agent(**more):
     settings = {"tools": [get_weather], "model": "svc-plus", "model_settings": NO_THOUGHT, **more}
     return Agent(name="Forecaster", instructions="You tell the weather.", **settings)
 
 
 def asynchronous(name):
-    """A case that gets a client and what its runs share; both end with it."""
+    """Declares a case that gets a client and a run configuration. The client closes at the end of the case."""
 
     def add(work):
         async def session():
@@ -54,13 +54,13 @@ async def ask(agent, text, *, is_streamed=False, **more):
 
 
 async def three_turns(session, config, is_streamed):
-    """Each turn is a question, a call, its result and an answer."""
+    """Runs three turns of an agent. Each turn is a question, a call, its result and an answer."""
     cities = ["Paris", "Lyon", "Nice"]
     for city in cities:
-        question = says(call_of("get_weather", city=city))
-        result = await ask(agent_of(), question, session=session, run_config=config, is_streamed=is_streamed)
+        question = encode_script(encode_tool_call("get_weather", city=city))
+        result = await ask(create_agent(), question, session=session, run_config=config, is_streamed=is_streamed)
         expect(result.final_output == f"It is sunny in {city}.", result.final_output)
-        # The call and the answer.
+        # One response for the call and one for the answer.
         expect(len(result.raw_responses) == 2, result.raw_responses)
     items = await session.get_items()
     kinds = ["message", "function_call", "function_call_output", "message"]
@@ -70,8 +70,8 @@ async def three_turns(session, config, is_streamed):
     expect([call["call_id"] for call in calls] == [result["call_id"] for result in results], calls, results)
     expect([city in call["arguments"] for city, call in zip(cities, calls)] == [True] * 3, calls)
     tokens = [response.usage.input_tokens for response in result.raw_responses]
-    last = await ask(agent_of(), says("You are welcome."), session=session, run_config=config)
-    # The history is there: it alone makes the prompt longer than that of the answer before.
+    last = await ask(create_agent(), encode_script("You are welcome."), session=session, run_config=config)
+    # The question is short, so a longer prompt shows that the history is included.
     expect(last.raw_responses[0].usage.input_tokens > max(tokens), last.raw_responses, tokens)
     await session.clear_session()
 
@@ -89,46 +89,46 @@ for streamed in (False, True):
         await three_turns(SQLiteSession("weather"), config, is_streamed)
 
 
-@asynchronous("keeps the thoughts of an agent in its session, and sends them back")
+@asynchronous("stores the thoughts of an agent in its session, and sends them back")
 async def thoughts(client, config):
     session = OpenAIConversationsSession(openai_client=client)
-    agent = agent_of(model_settings=ModelSettings(reasoning=Reasoning(effort="high", summary="auto")))
-    question = says("A call", " will do.", "</think>", call_of("get_weather", city="Paris"))
+    agent = create_agent(model_settings=ModelSettings(reasoning=Reasoning(effort="high", summary="auto")))
+    question = encode_script("A call", " will do.", "</think>", encode_tool_call("get_weather", city="Paris"))
     for is_streamed in (False, True):
         result = await ask(agent, question, session=session, run_config=config, is_streamed=is_streamed)
         kinds = [item.type for response in result.raw_responses for item in response.output]
         expect(kinds[:2] == ["reasoning", "function_call"], kinds)
     items = await session.get_items()
-    told = [item["summary"][0]["text"] for item in items if item.get("type") == "reasoning"]
-    expect(told.count("A call will do.") == 2, items)
+    summaries = [item["summary"][0]["text"] for item in items if item.get("type") == "reasoning"]
+    expect(summaries.count("A call will do.") == 2, items)
 
 
 @asynchronous("runs an agent in a conversation that the service appends to")
 async def appended(client, config):
     conversation = await client.conversations.create()
     for is_streamed in (False, True):
-        question = says(call_of("get_weather", city="Paris"))
-        place = {"conversation_id": conversation.id, "run_config": config}
-        result = await ask(agent_of(), question, is_streamed=is_streamed, **place)
+        question = encode_script(encode_tool_call("get_weather", city="Paris"))
+        options = {"conversation_id": conversation.id, "run_config": config}
+        result = await ask(create_agent(), question, is_streamed=is_streamed, **options)
         expect(result.final_output == "It is sunny in Paris.", result.final_output)
     kinds = [item.type async for item in client.conversations.items.list(conversation.id, order="asc")]
     expect(kinds == ["message", "function_call", "function_call_output", "message"] * 2, kinds)
 
 
-@asynchronous("runs an agent that goes on from its last response")
+@asynchronous("runs an agent that continues from its last response")
 async def chained(_, config):
-    question = says(call_of("get_weather", city="Paris"))
-    first = await ask(agent_of(), question, run_config=config, auto_previous_response_id=True)
+    question = encode_script(encode_tool_call("get_weather", city="Paris"))
+    first = await ask(create_agent(), question, run_config=config, auto_previous_response_id=True)
     expect(first.final_output == "It is sunny in Paris.", first.final_output)
     second = await ask(
-        agent_of(), question, run_config=config, previous_response_id=first.last_response_id, is_streamed=True
+        create_agent(), question, run_config=config, previous_response_id=first.last_response_id, is_streamed=True
     )
     expect(second.final_output == "It is sunny in Paris.", second.final_output)
     counts = [result.raw_responses[0].usage.input_tokens for result in (first, second)]
     expect(counts[1] > counts[0], counts)
 
 
-@asynchronous("takes the newest items of a session, takes one back, and clears it")
+@asynchronous("gets the newest items of a session, pops one, and clears it")
 async def session_items(client, config):
     session = OpenAIConversationsSession(openai_client=client)
     await session.add_items([{"role": "user", "content": text} for text in ("a", "b", "c")])
@@ -141,7 +141,7 @@ async def session_items(client, config):
     expect(await session.get_items() == [] and session.session_id != conversation, session.session_id)
 
 
-@asynchronous("adds more items to a session than one call takes")
+@asynchronous("adds more items to a session than one request may carry")
 async def many_items(client, config):
     session = OpenAIConversationsSession(openai_client=client)
     texts = [str(index) for index in range(45)]
@@ -150,11 +150,11 @@ async def many_items(client, config):
     expect([item["content"][0]["text"] for item in items] == texts, items)
 
 
-@asynchronous("gives an agent its output type")
+@asynchronous("parses an answer into the output type of an agent")
 async def typed(_, config):
-    agent = agent_of(tools=[], output_type=City)
+    agent = create_agent(tools=[], output_type=City)
     for is_streamed in (False, True):
-        result = await ask(agent, says('{"city":', '"Paris"}'), run_config=config, is_streamed=is_streamed)
+        result = await ask(agent, encode_script('{"city":', '"Paris"}'), run_config=config, is_streamed=is_streamed)
         expect(result.final_output == City(city="Paris"), result.final_output)
 
 

@@ -1,4 +1,4 @@
-"""client.batches of the openai client, started by batches-python.test.ts."""
+"""client.batches of the openai client; started by batches-python.test.ts."""
 
 import json
 import time
@@ -6,16 +6,16 @@ import time
 from cases import base_url, case, expect, expect_error, key, run
 from openai import ConflictError, NotFoundError, OpenAI
 
-WITHIN_SECONDS = 60
-ENDED = ("completed", "failed", "expired", "cancelled")
+WAIT_S_MAX = 60
+FINAL_STATUSES = ("completed", "failed", "expired", "cancelled")
 
 
-def line_of(custom_id, body, url="/v1/chat/completions"):
+def create_line(custom_id, body, url="/v1/chat/completions"):
     return {"custom_id": custom_id, "method": "POST", "url": url, "body": body}
 
 
 def chat(custom_id, content):
-    return line_of(custom_id, {"model": "svc-plus", "messages": [{"role": "user", "content": content}]})
+    return create_line(custom_id, {"model": "svc-plus", "messages": [{"role": "user", "content": content}]})
 
 
 def create(client, lines, endpoint="/v1/chat/completions"):
@@ -27,17 +27,17 @@ def create(client, lines, endpoint="/v1/chat/completions"):
 
 
 def until(client, batch, is_there):
-    end = time.monotonic() + WITHIN_SECONDS
+    end = time.monotonic() + WAIT_S_MAX
     while time.monotonic() < end:
-        told = client.batches.retrieve(batch.id)
-        if is_there(told):
-            return told
+        current = client.batches.retrieve(batch.id)
+        if is_there(current):
+            return current
         time.sleep(0.05)
-    raise AssertionError(told)
+    raise AssertionError(current)
 
 
-def ended(client, batch):
-    return until(client, batch, lambda told: told.status in ENDED)
+def wait_for_end(client, batch):
+    return until(client, batch, lambda current: current.status in FINAL_STATUSES)
 
 
 def results(client, file):
@@ -49,7 +49,7 @@ def whole_life(client):
     lines = [chat("one", "Hello"), '{"no":', chat("two", 'script:[{"fail":"engine-failed"}]')]
     made = create(client, lines)
     expect((made.object, made.status, made.metadata) == ("batch", "validating", {"ds_name": "n"}), made)
-    batch = ended(client, made)
+    batch = wait_for_end(client, made)
     counts = batch.request_counts
     expect((batch.status, counts.total, counts.completed, counts.failed) == ("completed", 3, 1, 2), batch)
     [output] = results(client, batch.output_file_id)
@@ -60,31 +60,31 @@ def whole_life(client):
     expect((failed["custom_id"], failed["response"]["status_code"]) == ("two", 500), failed)
 
 
-@case("sees why a batch without a good line failed")
+@case("gets the reason why a batch without a valid line failed")
 def failed_batch(client):
-    batch = ended(client, create(client, [line_of("a", {}, "/v1/chat/completion")]))
+    batch = wait_for_end(client, create(client, [create_line("a", {}, "/v1/chat/completion")]))
     [problem] = batch.errors.data
     expect((batch.status, problem.code, problem.param, problem.line) == ("failed", "url_not_found", "url", 1), batch)
 
 
-@case("asks for responses and for embeddings")
+@case("runs batches of responses and of embeddings")
 def other_endpoints(client):
-    asked = line_of("r", {"model": "svc-plus", "input": "Hello"}, "/v1/responses")
-    batch = ended(client, create(client, [asked], "/v1/responses"))
+    line = create_line("r", {"model": "svc-plus", "input": "Hello"}, "/v1/responses")
+    batch = wait_for_end(client, create(client, [line], "/v1/responses"))
     [response] = results(client, batch.output_file_id)
     expect(client.responses.retrieve(response["response"]["body"]["id"]).output_text == "You said: Hello")
-    asked = line_of("e", {"model": "svc-embed", "input": ["Hello", "you"]}, "/v1/embeddings")
-    batch = ended(client, create(client, [asked], "/v1/embeddings"))
+    line = create_line("e", {"model": "svc-embed", "input": ["Hello", "you"]}, "/v1/embeddings")
+    batch = wait_for_end(client, create(client, [line], "/v1/embeddings"))
     [embedding] = results(client, batch.output_file_id)
     expect([entry["index"] for entry in embedding["response"]["body"]["data"]] == [0, 1])
 
 
-@case("cancels one that runs, and hears that one that has ended cannot be")
+@case("cancels a running batch, and gets an error for a finished one")
 def cancelled(client):
     made = create(client, [chat("quick", "Hello"), chat("never", 'script:["x",{"hang":true}]')])
-    until(client, made, lambda told: told.request_counts.completed == 1)
+    until(client, made, lambda current: current.request_counts.completed == 1)
     expect(client.batches.cancel(made.id).status == "cancelling")
-    batch = ended(client, made)
+    batch = wait_for_end(client, made)
     expect(batch.status == "cancelled" and batch.cancelled_at is not None, batch)
     expect([result["custom_id"] for result in results(client, batch.output_file_id)] == ["quick"])
     expect_error(ConflictError, lambda: client.batches.cancel(made.id))

@@ -1,6 +1,6 @@
-"""The openai client for Python, started by openai-python.test.ts.
+"""The openai client for Python; started by openai-python.test.ts.
 
-Environment besides that of cases.py: ONE_ADDRESS and ONE_KEY of a Parley with one sequence.
+Environment in addition to that of cases.py: ONE_ADDRESS and ONE_KEY of a Parley with one sequence.
 """
 
 import os
@@ -13,11 +13,11 @@ from openai import OpenAI
 
 MODEL = "svc-plus"
 MESSAGES = [{"role": "user", "content": "Count from one to ten in words, separated by commas."}]
-# Greedy, so that two calls can be compared; short, because the machine is slow.
+# Greedy sampling, so that two calls can be compared; short, because the machine is slow.
 QUESTION = {"model": MODEL, "messages": MESSAGES, "temperature": 0, "seed": 7, "max_tokens": 16}
 
 
-def client_of(base, api_key):
+def create_client(base, api_key):
     return OpenAI(base_url=base, api_key=api_key, max_retries=0, timeout=REQUEST_S_MAX)
 
 
@@ -36,27 +36,27 @@ def plain(client):
     expect(usage.total_tokens == usage.prompt_tokens + usage.completion_tokens, usage)
 
 
-@case("gets a stream that says the same, and its usage last")
+@case("gets a stream with the same text, and its usage last")
 def streamed(client):
     whole = ask(client)
     chunks = list(ask(client, stream=True, stream_options={"include_usage": True}))
     expect(chunks[0].choices[0].delta.role == "assistant", chunks[0])
-    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-    expect(said == whole.choices[0].message.content, said, whole)
+    received = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    expect(received == whole.choices[0].message.content, received, whole)
     reasons = [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices]
     expect([reason for reason in reasons if reason] == [whole.choices[0].finish_reason], reasons)
-    # Not compared whole: how much of the prompt was still known differs.
-    expect(chunks[-1].choices == [] and counts_of(chunks[-1]) == counts_of(whole), chunks[-1], whole)
+    # Only the counts are compared, because the number of cached prompt tokens differs.
+    expect(chunks[-1].choices == [] and get_token_counts(chunks[-1]) == get_token_counts(whole), chunks[-1], whole)
     expect(all(chunk.usage is None for chunk in chunks[:-1]))
 
 
-def counts_of(answer):
+def get_token_counts(answer):
     return answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.usage.total_tokens
 
 
-@case("can use its own stream collector")
+@case("can use the stream collector of the client")
 def collected(client):
-    # It raises when the limit was reached, so this answer has to end before.
+    # The collector raises an error at the token limit, so a stop string ends the answer before it.
     stop = ask(client).choices[0].message.content[8:13]
     with client.chat.completions.stream(**QUESTION, stop=stop) as stream:
         kinds = {event.type for event in stream}
@@ -81,7 +81,7 @@ def two_choices(client):
     expect(all(choice.message.content for choice in answer.choices), answer)
 
 
-@case("gets two choices in one stream, told apart by index")
+@case("gets two choices in one stream, distinguished by index")
 def two_choices_streamed(client):
     chunks = list(ask(client, temperature=1, n=2, stream=True))
     ended = sorted(choice.index for chunk in chunks for choice in chunk.choices if choice.finish_reason)
@@ -95,7 +95,7 @@ def logprobs(client):
     expect(bytes(b for token in tokens for b in token.bytes).decode() == choice.message.content, choice)
     for token in tokens:
         expect(token.logprob <= 0 and len(token.top_logprobs) == 3, token)
-        # Greedy: what was taken is what was likeliest.
+        # Greedy sampling takes the most likely token.
         expect(token.top_logprobs[0].token == token.token, token)
 
 
@@ -107,8 +107,8 @@ def length(client):
 
 @case("with a wrong key raises AuthenticationError")
 def wrong_key(client):
-    stranger = client.with_options(api_key="sk-of-somebody-else")
-    error = expect_error(openai.AuthenticationError, lambda: ask(stranger))
+    client_with_wrong_key = client.with_options(api_key="sk-unknown-key")
+    error = expect_error(openai.AuthenticationError, lambda: ask(client_with_wrong_key))
     expect(error.status_code == 401 and error.code == "invalid_api_key", error)
 
 
@@ -139,14 +139,14 @@ def vectors(client):
     def embed(**more):
         return client.embeddings.create(model="text-embedding-v4", input=["A cat.", "A dog."], **more)
 
-    own, numbers, coded = embed(), embed(encoding_format="float"), embed(encoding_format="base64")
-    expect([entry.index for entry in own.data] == [0, 1] and own.usage.prompt_tokens >= 6, own.usage)
-    near = [abs(a - b) < 1e-6 for a, b in zip(own.data[0].embedding, numbers.data[0].embedding)]
+    by_default, numbers, encoded = embed(), embed(encoding_format="float"), embed(encoding_format="base64")
+    expect([entry.index for entry in by_default.data] == [0, 1] and by_default.usage.prompt_tokens >= 6, by_default.usage)
+    near = [abs(a - b) < 1e-6 for a, b in zip(by_default.data[0].embedding, numbers.data[0].embedding)]
     expect(len(near) == len(numbers.data[0].embedding) > 0 and all(near))
-    expect(isinstance(coded.data[0].embedding, str), type(coded.data[0].embedding))
+    expect(isinstance(encoded.data[0].embedding, str), type(encoded.data[0].embedding))
 
 
-@case("sees a request id, another one for each call")
+@case("gets a different request id for each call")
 def request_id(client):
     def call():
         raw = client.chat.completions.with_raw_response.create(**{**QUESTION, "max_tokens": 1})
@@ -158,19 +158,19 @@ def request_id(client):
 
 @case("may leave out the prefix of the compatible interface")
 def bare_path(client):
-    bare = client_of(os.environ["ADDRESS"] + "/v1", key())
+    bare = create_client(os.environ["ADDRESS"] + "/v1", key())
     expect(ask(bare, max_tokens=2).usage.completion_tokens == 2)
 
 
-# Of an answer that would go on for half a minute.
+# Token limit of an answer that would take 30 seconds.
 TOKENS_MAX = 1500
 
 
-@case("frees the only sequence by an abort in mid-stream")
+@case("frees the only sequence when it aborts a stream")
 def aborted(_):
-    client = client_of(base_url("ONE_"), key("ONE_"))
+    client = create_client(base_url("ONE_"), key("ONE_"))
     tiny = {"model": "svc-tiny", "messages": MESSAGES}
-    # Without its end tokens the model would go on for half a minute.
+    # Without end tokens the model continues for 30 seconds.
     stream = client.chat.completions.create(
         **tiny, max_tokens=TOKENS_MAX, logit_bias={"0": -100, "2": -100}, stream=True
     )
@@ -193,10 +193,10 @@ def aborted(_):
     stream.close()
     second.join(REQUEST_S_MAX)
     expect(bool(answered), "the second request was not answered")
-    # As fast as the machine is just now: half of what was left of the first.
+    # Relative to the speed of the machine: half of the time that the rest of the first answer would take.
     seconds_max = max(10, (TOKENS_MAX - 13) * token_s / 2)
     expect(time.monotonic() - aborted_at < seconds_max, "the second request waited for the end of the first")
 
 
 if __name__ == "__main__":
-    run(client_of(base_url(), key()))
+    run(create_client(base_url(), key()))

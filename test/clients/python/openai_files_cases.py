@@ -1,4 +1,4 @@
-"""client.files of the openai client, started by files-python.test.ts."""
+"""client.files of the openai client; started by files-python.test.ts."""
 
 import io
 
@@ -29,7 +29,7 @@ def large(client):
     client.files.delete(made.id)
 
 
-@case("goes through all pages, also when it deletes on the way")
+@case("goes through all pages, also while deleting")
 def pages(client):
     ids = [client.files.create(file=("x", b"x"), purpose="fine-tune").id for _ in range(5)]
     expect({entry.id for entry in client.files.list(limit=2)} == set(ids))

@@ -1,6 +1,6 @@
-"""Tools that run at the service, with the openai client, started by server-tools-python.test.ts.
+"""Server tools with the openai client; started by server-tools-python.test.ts.
 
-The Parley that it talks to really searches and computes, and its model always answers alike: working-parley.ts.
+Its Parley really searches and runs code, and its model always gives the same answers: server-tools-parley.ts.
 """
 
 from cases import REQUEST_S_MAX, base_url, case, expect, key, run
@@ -9,7 +9,7 @@ from openai import OpenAI
 MODEL = "svc-plus"
 QUESTION = "Who wrote the first program?"
 SENTENCE = "Ada Lovelace wrote the first program in 1843."
-SAID = SENTENCE + " Enough said."
+ANSWER = SENTENCE + " Enough said."
 
 openai = OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=REQUEST_S_MAX)
 
@@ -23,17 +23,17 @@ RESPONSE = {
 }
 
 
-@case("chat completions say text only, streamed or not")
+@case("chat completions contain text only, streamed or not")
 def _():
-    asked = {"model": MODEL, "messages": [{"role": "user", "content": QUESTION}], "extra_body": {"enable_search": True}}
-    answer = openai.chat.completions.create(**asked)
-    expect(answer.choices[0].message.content == SAID, answer)
-    with openai.chat.completions.stream(**asked) as stream:
+    request = {"model": MODEL, "messages": [{"role": "user", "content": QUESTION}], "extra_body": {"enable_search": True}}
+    answer = openai.chat.completions.create(**request)
+    expect(answer.choices[0].message.content == ANSWER, answer)
+    with openai.chat.completions.stream(**request) as stream:
         streamed = stream.get_final_completion()
-    expect(streamed.choices[0].message.content == SAID, streamed)
+    expect(streamed.choices[0].message.content == ANSWER, streamed)
 
 
-@case("responses have items and citations, and the helper puts the same together")
+@case("responses have items and citations, and the helper collects the same")
 def _():
     whole = openai.responses.create(**RESPONSE)
     with openai.responses.stream(**RESPONSE) as stream:
@@ -45,17 +45,17 @@ def _():
         expect([source.url.endswith("/ada") for source in search.action.sources] == [True], search)
         expect((program.code, program.outputs[0].logs) == ("print(1 + 1)", "2"), program)
         [citation] = message.content[0].annotations
-        expect(SAID[citation.start_index : citation.end_index] == SENTENCE, citation)
-        expect(response.output_text == SAID, response)
+        expect(ANSWER[citation.start_index : citation.end_index] == SENTENCE, citation)
+        expect(response.output_text == ANSWER, response)
     expect("response.output_text.annotation.added" in types, types)
     expect("response.code_interpreter_call.interpreting" in types, types)
 
 
-@case("responses are gone on from with the items that were told")
+@case("responses continue from the returned items")
 def _():
     first = openai.responses.create(**RESPONSE)
-    given = [{"role": "user", "content": QUESTION}, *first.output, {"role": "user", "content": "And then?"}]
-    second = openai.responses.with_raw_response.create(**{**RESPONSE, "input": given})
+    items = [{"role": "user", "content": QUESTION}, *first.output, {"role": "user", "content": "And then?"}]
+    second = openai.responses.with_raw_response.create(**{**RESPONSE, "input": items})
     expect(second.headers.get("x-parley-ignored") is None, second.headers)
 
 

@@ -1,4 +1,4 @@
-"""Tools and formats with the openai client for Python, started by openai-python-tools.test.ts."""
+"""Tools and structured answers with the openai client for Python; started by openai-python-tools.test.ts."""
 
 import json
 
@@ -9,7 +9,7 @@ from openai import OpenAI, pydantic_function_tool
 
 WEATHER = pydantic_function_tool(GetWeather, name="get_weather")
 FORCED = {"type": "function", "function": {"name": "get_weather"}}
-# Greedy, so that two calls can be compared.
+# Greedy sampling, so that two calls can be compared.
 QUESTION = {
     "model": "svc-plus",
     "messages": [{"role": "user", "content": WEATHER_QUESTION}],
@@ -24,25 +24,25 @@ PERSON = {
 }
 
 
-@case("parses an answer by a pydantic model")
+@case("parses an answer into a pydantic model")
 def parsed(client):
     choice = client.chat.completions.parse(**PERSON).choices[0]
     expect(choice.finish_reason == "stop" and isinstance(choice.message.parsed, Person), choice)
     expect(Person.model_validate_json(choice.message.content) == choice.message.parsed, choice)
 
 
-@case("parses an answer by a pydantic model at the end of a stream")
+@case("parses an answer into a pydantic model at the end of a stream")
 def parsed_stream(client):
     with client.chat.completions.stream(**PERSON) as stream:
         events = list(stream)
         final = stream.get_final_completion()
     kinds = {event.type for event in events}
     expect({"chunk", "content.delta", "content.done"} <= kinds, kinds)
-    said = "".join(event.delta for event in events if event.type == "content.delta")
-    expect(Person.model_validate_json(said) == final.choices[0].message.parsed, said)
+    received = "".join(event.delta for event in events if event.type == "content.delta")
+    expect(Person.model_validate_json(received) == final.choices[0].message.parsed, received)
 
 
-@case("raises LengthFinishReasonError when the limit cuts an answer")
+@case("raises LengthFinishReasonError when the token limit cuts an answer")
 def cut(client):
     expect_error(
         openai.LengthFinishReasonError, lambda: client.chat.completions.parse(**{**PERSON, "max_tokens": 4})
@@ -57,7 +57,7 @@ def parsed_arguments(client):
     expect(isinstance(call.function.parsed_arguments, GetWeather), call)
 
 
-@case("hears of the arguments piece by piece in its stream")
+@case("gets the arguments of a call in pieces in a stream")
 def streamed_arguments(client):
     with client.chat.completions.stream(**QUESTION, tools=[WEATHER], tool_choice="required") as stream:
         events = list(stream)
@@ -78,7 +78,7 @@ def until_done(client):
     expect(isinstance(final.choices[0].message.tool_calls[0].function.parsed_arguments, GetWeather), final)
 
 
-@case("sends its messages back as they came")
+@case("sends received messages back unchanged")
 def round_trip(client):
     first = client.chat.completions.create(**QUESTION, tools=[WEATHER], tool_choice="required")
     message = first.choices[0].message
@@ -101,7 +101,7 @@ def forbidden(client):
     expect(choice.message.tool_calls is None and choice.finish_reason != "tool_calls", choice)
 
 
-@case("with a schema that cannot be kept raises BadRequestError, which names it")
+@case("with an unsupported schema raises BadRequestError, which names it")
 def bad_schema(client):
     tool = json.loads(json.dumps(WEATHER))
     tool["function"]["parameters"]["properties"]["city"] = {"type": "strnig"}

@@ -1,6 +1,6 @@
-"""Transcriptions of the openai client, started by openai-transcriptions.test.ts.
+"""Transcriptions of the openai client; started by openai-transcriptions.test.ts.
 
-The Parley that it talks to hears levels: while each sample is 0.22, the word is w22; from 0.5 on it ends its sentence.
+Its Parley runs the scripted recognizer, which maps sample levels to words: 0.22 is w22, a level from 0.5 on ends the sentence.
 """
 
 import struct
@@ -22,35 +22,35 @@ SPOKEN = ("spoken.wav", wav([(500, 0), (1000, 20), (300, 60), (1500, 0), (700, 2
 client = openai.OpenAI(base_url=base_url(), api_key=key(), max_retries=0)
 
 
-def heard(**change):
+def transcribe(**change):
     return client.audio.transcriptions.create(**{"model": MODEL, "file": SPOKEN, **change})
 
 
-@case("as text")
+@case("are returned as text")
 def text():
-    expect(heard().text == "w20 w60. w21")
-    expect(heard(response_format="text").strip() == "w20 w60. w21")
+    expect(transcribe().text == "w20 w60. w21")
+    expect(transcribe(response_format="text").strip() == "w20 w60. w21")
 
 
-@case("with all that is known of it")
+@case("are returned with language, words and segments")
 def verbose():
-    said = heard(response_format="verbose_json", timestamp_granularities=["word", "segment"], language="en")
-    expect((said.language, float(said.duration), said.text) == ("english", 4.0, "w20 w60. w21"), said)
-    expect([(word.word, word.start, word.end) for word in said.words] == [("w20", 0.5, 1.5), ("w60", 1.5, 1.8), ("w21", 3.3, 4.0)], said)
-    expect([(part.id, part.start, part.end, part.text) for part in said.segments] == [(0, 0.5, 1.8, "w20 w60."), (1, 3.3, 4.0, "w21")], said)
+    transcription = transcribe(response_format="verbose_json", timestamp_granularities=["word", "segment"], language="en")
+    expect((transcription.language, float(transcription.duration), transcription.text) == ("english", 4.0, "w20 w60. w21"), transcription)
+    expect([(word.word, word.start, word.end) for word in transcription.words] == [("w20", 0.5, 1.5), ("w60", 1.5, 1.8), ("w21", 3.3, 4.0)], transcription)
+    expect([(part.id, part.start, part.end, part.text) for part in transcription.segments] == [(0, 0.5, 1.8, "w20 w60."), (1, 3.3, 4.0, "w21")], transcription)
 
 
-@case("as subtitles")
+@case("are returned as subtitles")
 def subtitles():
-    expect(heard(response_format="srt").startswith("1\n00:00:00,500 --> 00:00:01,800\nw20 w60.\n\n2\n"))
-    expect(heard(response_format="vtt").startswith("WEBVTT\n\n00:00:00.500 --> 00:00:01.800\n"))
+    expect(transcribe(response_format="srt").startswith("1\n00:00:00,500 --> 00:00:01,800\nw20 w60.\n\n2\n"))
+    expect(transcribe(response_format="vtt").startswith("WEBVTT\n\n00:00:00.500 --> 00:00:01.800\n"))
 
 
-@case("and hears what is wrong, by its class and field")
+@case("are refused with an error class and the field")
 def refusals():
-    error = expect_error(openai.BadRequestError, lambda: heard(file=("a.wav", b"no audio")))
+    error = expect_error(openai.BadRequestError, lambda: transcribe(file=("a.wav", b"no audio")))
     expect(error.param == "file", error.body)
-    expect_error(openai.NotFoundError, lambda: heard(model="nobody"))
+    expect_error(openai.NotFoundError, lambda: transcribe(model="no-such-model"))
 
 
 run()

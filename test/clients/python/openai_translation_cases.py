@@ -1,4 +1,4 @@
-"""Translation by the openai client for Python, started by python-translation.test.ts; the model echoes."""
+"""Translation by the openai client for Python; started by python-translation.test.ts. The model echoes its input."""
 
 import openai
 from cases import base_url, case, expect, expect_error, key, run
@@ -22,23 +22,23 @@ def ask(client, text, options=OPTIONS, **more):
     )
 
 
-@case("gets the translation by extra_body")
+@case("gets the translation with extra_body")
 def plain(client):
     raw = client.chat.completions.with_raw_response.create(
         model="qwen-mt-plus",
         messages=[{"role": "user", "content": "The park is big. We go.\nSee {name}."}],
         extra_body={"translation_options": OPTIONS},
     )
-    said = raw.parse().choices[0].message.content
-    expect(said == "You said: The Stadtgarten is big. Wir gehen.\nYou said: See {name}.", said)
+    received = raw.parse().choices[0].message.content
+    expect(received == "You said: The Stadtgarten is big. Wir gehen.\nYou said: See {name}.", received)
     expect(raw.headers["x-parley-terms"] == "1/1", raw.headers)
 
 
-@case("gets a stream of its segments")
+@case("gets a stream of segments")
 def streamed(client):
     chunks = list(ask(client, "One.\nTwo.", stream=True, stream_options={"include_usage": True}))
-    said = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
-    expect(said == ["You said: One.", "\nYou said: Two."], said)
+    received = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
+    expect(received == ["You said: One.", "\nYou said: Two."], received)
     expect(chunks[-1].usage.total_tokens > 0, chunks[-1])
 
 

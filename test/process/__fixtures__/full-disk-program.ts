@@ -1,5 +1,5 @@
-// A whole service in a folder that a disk of its own lies under: sends it what the disk can hold and what it cannot, and tells
-// what it was answered, as JSON.
+// Starts a service whose data folder is a small disk, uploads files that fit and files that do not, and prints the
+// responses as JSON. Arguments: the data folder, and the size of the large file in MiB.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../../src/config/load-config.ts';
@@ -7,14 +7,14 @@ import { createService } from '../../../src/service/service.ts';
 
 const [, , data = '', largeMib = ''] = process.argv;
 const env = { PARLEY_DATA: data, PARLEY_PORT: '0', PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
-const quiet = () => undefined;
+const ignore = () => undefined;
 const warnings: string[] = [];
-const warn = (message: string, facts: object = {}) => void warnings.push(`${message} ${JSON.stringify(facts)}`);
-const log = { info: quiet, warn, error: quiet };
+const warn = (message: string, fields: object = {}) => void warnings.push(`${message} ${JSON.stringify(fields)}`);
+const log = { info: ignore, warn, error: ignore };
 const service = await createService(loadConfig({ env }).config, { log });
 const [listening] = await service.listen();
 const url = listening?.url ?? '';
-const key = await service.firstKey();
+const key = await service.getFirstKey();
 const headers = { authorization: `Bearer ${key?.secret}` };
 
 const small = new Blob(['small']);

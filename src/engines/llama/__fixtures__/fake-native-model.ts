@@ -4,7 +4,7 @@ import { GrammarRefusedError } from '../../grammar-compiler.ts';
 import type { CompileGrammars } from '../../grammar-compiler.ts';
 import type { NativeGrammar } from '../native-grammars.ts';
 import type { DecodeItem, NativeModel, SamplerOptions } from '../native-model.ts';
-import type { LogitPlace } from '../raw-probabilities.ts';
+import type { LogitsIndex } from '../raw-probabilities.ts';
 
 export const IM_START = 256;
 export const IM_END = 257;
@@ -13,31 +13,32 @@ const SPECIAL: Readonly<Record<string, number>> = { '<|im_start|>': IM_START, '<
 const MARKUP: Readonly<Record<string, number>> = { '<tool_call>': TOOL_CALL };
 const VOCABULARY_SIZE = 259;
 
-export interface FakeOptions {
+export interface FakeNativeModelOptions {
   readonly contextTokens?: number;
   readonly sequences?: number;
   readonly batchTokensMax?: number;
   /**
-   * What the model says after a prompt whose last `|` ends `prompt`; then it ends. Without a `|` in the context it never
-   * ends: each token is a letter that depends on everything before it and on the seed. A list is of tokens.
+   * Returns the model's answer, as text or tokens, to a prompt that ends with the last `|` of the context. The answer
+   * is followed by the end token. Without a `|` in the context the model never ends: each token is a letter that
+   * depends on all tokens before it and on the seed.
    */
   readonly answer?: (prompt: string, seed: number) => string | readonly number[];
-  /** Runs in the middle of each decode, before its result is known. A throw is a failed decode. */
+  /** Called in the middle of each decode; an error fails the decode. `count` numbers the decodes from 1. */
   readonly onDecode?: (items: readonly DecodeItem[], count: number) => void;
   readonly canTruncate?: boolean;
   readonly canRank?: boolean;
-  /** Runs in the middle of each evaluation of a piece of a text for its vector. A throw is a failed one. */
+  /** Called in the middle of evaluating a piece of a text to embed; an error fails the evaluation. */
   readonly onPiece?: (tokens: readonly number[]) => void;
-  /** Runs before a state is written; a throw is a full disk. */
+  /** Called before a state is written; an error simulates a full disk. */
   readonly onSave?: (file: string) => void;
 }
 
 export interface FakeNativeModel extends NativeModel {
-  /** Every decode so far. */
+  /** All decodes so far. */
   readonly decodes: (readonly DecodeItem[])[];
   readonly copies: { readonly from: number; readonly to: number }[];
-  /** Samplers that were made and not given back. */
-  readonly samplersAlive: number;
+  /** Number of samplers that were created and not disposed. */
+  readonly activeSamplers: number;
   cells(sequence: number): readonly number[];
 }
 
@@ -45,8 +46,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * A model whose tokens are bytes and whose answers are known beforehand. It checks what the native library does not
- * forgive: that each item continues its sequence without a gap, and that no sequence stands twice in a batch.
+ * A model whose tokens are bytes and whose answers are predictable. It asserts what the native library requires: each
+ * item continues its sequence without a gap, and no sequence occurs twice in a batch.
  */
 export function createFakeNativeModel({
   contextTokens = 512,
@@ -58,35 +59,35 @@ export function createFakeNativeModel({
   canRank = false,
   onPiece,
   onSave,
-}: FakeOptions = {}): FakeNativeModel {
+}: FakeNativeModelOptions = {}): FakeNativeModel {
   const cells: number[][] = Array.from({ length: sequences }, () => []);
   const decodes: (readonly DecodeItem[])[] = [];
   const copies: { from: number; to: number }[] = [];
-  const places: (readonly number[])[] = [];
+  const logitsContexts: (readonly number[])[] = [];
   let samplersAlive = 0;
 
-  const cellsOf = (sequence: number): number[] => {
+  const getCells = (sequence: number): number[] => {
     const found = cells[sequence];
     assert.ok(found, `there is no sequence ${sequence}`);
     return found;
   };
 
   const nextToken = (context: readonly number[], seed: number): number => {
-    const text = textOfTokens(context);
+    const text = detokenize(context);
     const from = text.lastIndexOf('|') + 1;
-    if (from === 0 || !answer) return letterAfter(context, seed);
-    const said = answer(text.slice(0, from), seed);
-    const tokens = typeof said === 'string' ? encoder.encode(said) : said;
+    if (from === 0 || !answer) return pickLetter(context, seed);
+    const output = answer(text.slice(0, from), seed);
+    const tokens = typeof output === 'string' ? encoder.encode(output) : output;
     return tokens[context.length - context.lastIndexOf('|'.charCodeAt(0)) - 1] ?? IM_END;
   };
 
   return {
     decodes,
     copies,
-    get samplersAlive() {
+    get activeSamplers() {
       return samplersAlive;
     },
-    cells: cellsOf,
+    cells: getCells,
     loaded: {
       contextTokens,
       vocabularySize: VOCABULARY_SIZE,
@@ -111,7 +112,7 @@ export function createFakeNativeModel({
       }
       return [...tokens, ...encoder.encode(text.slice(from))];
     },
-    tokenBytes: (token) => (token < 256 ? Uint8Array.of(token) : encoder.encode(textOfTokens([token]))),
+    tokenBytes: (token) => (token < 256 ? Uint8Array.of(token) : encoder.encode(detokenize([token]))),
     isEnd: (token) => token === IM_END,
     isControl: (token) => token === IM_START || token === IM_END,
     async decode(items) {
@@ -121,16 +122,16 @@ export function createFakeNativeModel({
       assert.equal(new Set(items.map((item) => item.sequence)).size, items.length, 'a sequence stands twice in a batch');
       await new Promise((resolve) => setImmediate(resolve));
       onDecode?.(items, decodes.length);
-      places.length = 0; // logits are valid until the next decode
+      logitsContexts.length = 0; // logits are valid until the next decode
       return items.map((item) => {
-        const sequence = cellsOf(item.sequence);
-        assert.equal(item.at, sequence.length, `sequence ${item.sequence} is not continued where it ends`);
+        const sequence = getCells(item.sequence);
+        assert.equal(item.position, sequence.length, `sequence ${item.sequence} is not continued where it ends`);
         assert.ok(item.tokens.length > 0, 'an empty item');
         sequence.push(...item.tokens);
         assert.ok(sequence.length <= contextTokens, 'more cells than the context has');
         if (!item.wantsLogits) return undefined;
-        places.push([...sequence]);
-        return (places.length - 1) as LogitPlace;
+        logitsContexts.push([...sequence]);
+        return (logitsContexts.length - 1) as LogitsIndex;
       });
     },
     createSampler(options: SamplerOptions) {
@@ -139,9 +140,9 @@ export function createFakeNativeModel({
       let isAlive = true;
       let sampled = 0;
       return {
-        async sample(place) {
+        async sample(logitsIndex) {
           assert.ok(isAlive, 'a sampler was used after its end');
-          const context = places[place];
+          const context = logitsContexts[logitsIndex];
           assert.ok(context, 'logits were read after the next decode');
           await Promise.resolve();
           if (typeof state === 'string') return encoder.encode(state)[sampled++];
@@ -156,54 +157,54 @@ export function createFakeNativeModel({
     async topLogprobs(_place, { top, token }) {
       return { token: -0.5, top: [token, 65, 66, 67, 68].slice(0, top).map((id, i) => ({ token: id, logprob: -0.5 - i })) };
     },
-    /** The "grammar" is the one text that it allows. */
+    /** A grammar of the fake model is the one text that it allows. */
     createGrammar(gbnf): NativeGrammar {
       if (gbnf === 'broken') throw new Error('Failed to parse grammar');
-      return { newState: () => gbnf, letGo: () => undefined };
+      return { newState: () => gbnf, releaseState: () => undefined };
     },
     truncate(sequence, length) {
-      cellsOf(sequence).length = canTruncate ? length : 0;
+      getCells(sequence).length = canTruncate ? length : 0;
       return canTruncate;
     },
-    clear: (sequence) => void (cellsOf(sequence).length = 0),
+    clear: (sequence) => void (getCells(sequence).length = 0),
     async copy(from, to, tokens) {
       copies.push({ from, to });
-      assert.deepEqual([...tokens], cellsOf(from), 'a copy of something else than the cells hold');
-      cellsOf(to).splice(0, Infinity, ...tokens);
+      assert.deepEqual([...tokens], getCells(from), 'a copy of something else than the cells hold');
+      getCells(to).splice(0, Infinity, ...tokens);
     },
     async saveState(sequence, tokens, file) {
-      assert.deepEqual([...tokens], cellsOf(sequence), 'a state of something else than the cells hold');
+      assert.deepEqual([...tokens], getCells(sequence), 'a state of something else than the cells hold');
       onSave?.(file);
       await writeFile(file, JSON.stringify(tokens));
     },
     async loadState(sequence, file) {
-      assert.equal(cellsOf(sequence).length, 0, 'a state is loaded into an empty sequence');
+      assert.equal(getCells(sequence).length, 0, 'a state is loaded into an empty sequence');
       const tokens: number[] = JSON.parse(await readFile(file, 'utf8'));
-      cellsOf(sequence).push(...tokens);
+      getCells(sequence).push(...tokens);
       return [...tokens];
     },
     openEmbeddings: async ({ textTokensMax }) => {
-      let read: number[] = [];
+      let evaluated: number[] = [];
       return {
         textTokensMax: Math.min(textTokensMax, contextTokens),
         pieceTokensMax: 4,
-        framed: (tokens) => [IM_START, ...tokens],
+        addFrame: (tokens) => [IM_START, ...tokens],
         async evaluate(tokens, at) {
-          if (at === 0) read = [];
-          assert.equal(at, read.length, 'the text is not continued where it ends');
+          if (at === 0) evaluated = [];
+          assert.equal(at, evaluated.length, 'the text is not continued where it ends');
           assert.ok(tokens.length > 0 && tokens.length <= 4, `a piece of ${tokens.length} tokens`);
           await new Promise((resolve) => setImmediate(resolve));
           onPiece?.(tokens);
-          read.push(...tokens);
+          evaluated.push(...tokens);
         },
-        vector: () => vectorOf(read),
+        readVector: () => vectorOf(evaluated),
       };
     },
     openRanking: async () => {
       if (!canRank) return undefined;
       return {
         tokensMax: 64,
-        tokens: (query, document) => encoder.encode(query + document).length,
+        countTokens: (query, document) => encoder.encode(query + document).length,
         score: async (query, document) => (document.includes(query) ? 0.9 : 0.1),
       };
     },
@@ -211,22 +212,24 @@ export function createFakeNativeModel({
   };
 }
 
-/** How often each of the first tokens stands in the text, and how long it is. */
+/** A vector: the counts of the letters a, b and c, and the number of tokens. */
 const vectorOf = (tokens: readonly number[]): number[] => [
   ...[97, 98, 99].map((letter) => tokens.filter((token) => token === letter).length),
   tokens.length,
 ];
 
-/** Grammars of the fake model are texts. `bad` is refused; `broken` only shows when the library parses it. */
-export const compileTexts: CompileGrammars = async (grammars) =>
+/**
+ * Compiles grammars of the fake model, which are texts. `bad` is rejected; `broken` fails when the library parses it.
+ */
+export const compileTestGrammars: CompileGrammars = async (grammars) =>
   grammars.map((grammar) => {
     const text = grammar.type === 'text' ? grammar.text : JSON.stringify(grammar);
     if (text === 'bad') throw new GrammarRefusedError('The schema is bad.', 'tools[0]');
     return text;
   });
 
-/** Special tokens show as their texts. */
-export function textOfTokens(tokens: readonly number[]): string {
+/** Decodes tokens; special tokens show as their texts. */
+export function detokenize(tokens: readonly number[]): string {
   const names = Object.entries({ ...SPECIAL, ...MARKUP });
   let text = '';
   let bytes: number[] = [];
@@ -241,7 +244,7 @@ export function textOfTokens(tokens: readonly number[]): string {
   return text + decoder.decode(Uint8Array.from(bytes));
 }
 
-function letterAfter(context: readonly number[], seed: number): number {
+function pickLetter(context: readonly number[], seed: number): number {
   let hash = seed >>> 0;
   for (const token of context) hash = (Math.imul(hash, 31) + token) >>> 0;
   return 97 + (hash % 26);

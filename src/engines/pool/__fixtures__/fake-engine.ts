@@ -2,28 +2,28 @@ import type { ErrorKind } from '../../../core/error.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { EngineEvent } from '../../../core/event.ts';
 import { NO_STOP } from '../../../core/request.ts';
-import { abortReason } from '../../abort-reason.ts';
-import type { EngineRequest, EngineStart, LoadedModel, TextEngine } from '../../engine.ts';
-import { UpstreamCause } from '../../upstream-cause.ts';
+import { getAbortError } from '../../get-abort-error.ts';
+import type { EngineRequest, EngineRun, LoadedModel, TextEngine } from '../../engine.ts';
+import { UpstreamError } from '../../upstream-error.ts';
 
-/** What becomes of one start. */
-export type Outcome =
-  | { readonly type: 'answer'; readonly told?: Omit<EngineStart, 'batches'> }
-  /** `at`: in `start`, in the iteration before any event, or after one. */
-  | { readonly type: 'fail'; readonly at: 'start' | 'iteration' | 'mid-answer'; readonly kind: ErrorKind; readonly retryAfterSeconds?: number; readonly isWeak?: boolean }
-  /** Ends without any event. */
+/** Behavior of one start. */
+export type FakeOutcome =
+  | { readonly type: 'answer'; readonly startInfo?: Omit<EngineRun, 'batches'> }
+  /** `at`: in `start`, in the iteration before any event, or after an event. */
+  | { readonly type: 'fail'; readonly at: 'start' | 'iteration' | 'mid-answer'; readonly kind: ErrorKind; readonly retryAfterSeconds?: number; readonly isAmbiguous?: boolean }
+  /** The stream ends without any event. */
   | { readonly type: 'vanish' }
-  /** Silent until its signal aborts. */
+  /** No response until the signal aborts. */
   | { readonly type: 'hang'; readonly at: 'start' | 'iteration' | 'mid-answer' };
 
-export const ANSWER: Outcome = { type: 'answer' };
+export const ANSWER: FakeOutcome = { type: 'answer' };
 
-export interface FakeNeeds {
-  readonly outcome: (request: EngineRequest) => Outcome;
-  /** Hears of each start, of each event that was handed over, and of each end. */
+export interface FakeEngineOptions {
+  readonly outcome: (request: EngineRequest) => FakeOutcome;
+  /** Called for each start, for each emitted batch, and for each end. */
   readonly onStart?: (request: EngineRequest) => void;
   readonly onEvent?: (request: EngineRequest) => void;
-  readonly onOver?: (request: EngineRequest) => void;
+  readonly onFinish?: (request: EngineRequest) => void;
 }
 
 export const MODEL: LoadedModel = {
@@ -37,25 +37,25 @@ export const MODEL: LoadedModel = {
 export const TEXT: EngineEvent = { type: 'text', choice: 0, text: 'Hi', tokens: 1, phase: 0 };
 export const END: EngineEvent = { type: 'end', usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 } };
 
-/** An engine whose starts end as they are told to. Overriding its other parts is for the test. */
-export function createFakeEngine({ outcome, onStart, onEvent, onOver }: FakeNeeds, parts: Partial<TextEngine> = {}): TextEngine {
-  async function* play(request: EngineRequest, signal: AbortSignal, how: Outcome): AsyncGenerator<readonly EngineEvent[], void> {
-    const say = (...batch: EngineEvent[]): readonly EngineEvent[] => {
+/** Creates an engine whose starts end as `outcome` says. `parts` replaces other methods. */
+export function createFakeEngine({ outcome, onStart, onEvent, onFinish }: FakeEngineOptions, parts: Partial<TextEngine> = {}): TextEngine {
+  async function* generateBatches(request: EngineRequest, signal: AbortSignal, currentOutcome: FakeOutcome): AsyncGenerator<readonly EngineEvent[], void> {
+    const emitBatch = (...batch: EngineEvent[]): readonly EngineEvent[] => {
       onEvent?.(request);
       return batch;
     };
     try {
       yield [];
-      if (signal.aborted) throw abortReason(signal);
-      if (how.type === 'vanish') return;
-      if (how.type === 'hang' && how.at === 'iteration') await silence(signal);
-      if (how.type === 'fail' && how.at === 'iteration') throw failure(how);
-      yield say(TEXT);
-      if (how.type === 'hang') await silence(signal);
-      if (how.type === 'fail') throw failure(how);
-      yield say(TEXT, END);
+      if (signal.aborted) throw getAbortError(signal);
+      if (currentOutcome.type === 'vanish') return;
+      if (currentOutcome.type === 'hang' && currentOutcome.at === 'iteration') await waitForAbort(signal);
+      if (currentOutcome.type === 'fail' && currentOutcome.at === 'iteration') throw createFakeFailure(currentOutcome);
+      yield emitBatch(TEXT);
+      if (currentOutcome.type === 'hang') await waitForAbort(signal);
+      if (currentOutcome.type === 'fail') throw createFakeFailure(currentOutcome);
+      yield emitBatch(TEXT, END);
     } finally {
-      onOver?.(request);
+      onFinish?.(request);
     }
   }
 
@@ -64,18 +64,18 @@ export function createFakeEngine({ outcome, onStart, onEvent, onOver }: FakeNeed
     capabilities: { input: 'chat', logprobs: true, grammar: false, phases: false, cache: false, choicesMax: 4 },
     async start(request, signal) {
       onStart?.(request);
-      const how = outcome(request);
-      if ('at' in how && how.at === 'start') {
+      const currentOutcome = outcome(request);
+      if ('at' in currentOutcome && currentOutcome.at === 'start') {
         try {
-          if (how.type === 'hang') await silence(signal);
-          else throw failure(how);
+          if (currentOutcome.type === 'hang') await waitForAbort(signal);
+          else throw createFakeFailure(currentOutcome);
         } finally {
-          onOver?.(request);
+          onFinish?.(request);
         }
       }
-      return { ...(how.type === 'answer' ? how.told : {}), batches: play(request, signal, how) };
+      return { ...(currentOutcome.type === 'answer' ? currentOutcome.startInfo : {}), batches: generateBatches(request, signal, currentOutcome) };
     },
-    model: async () => MODEL,
+    loadModel: async () => MODEL,
     countTokens: async () => 1,
     tokenize: async () => [{ id: 1, text: 'Hi' }],
     close: async () => undefined,
@@ -83,17 +83,17 @@ export function createFakeEngine({ outcome, onStart, onEvent, onOver }: FakeNeed
   };
 }
 
-const failure = ({ kind, retryAfterSeconds, isWeak = false }: Extract<Outcome, { type: 'fail' }>): ServiceError =>
-  new ServiceError(kind, `fake: ${kind}`, { retryAfterSeconds, cause: new UpstreamCause('why it failed', isWeak ? 'answered' : undefined) });
+const createFakeFailure = ({ kind, retryAfterSeconds, isAmbiguous = false }: Extract<FakeOutcome, { type: 'fail' }>): ServiceError =>
+  new ServiceError(kind, `fake: ${kind}`, { retryAfterSeconds, cause: new UpstreamError('why it failed', isAmbiguous ? 'answered' : undefined) });
 
-const silence = (signal: AbortSignal): Promise<never> =>
+const waitForAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true });
-    if (signal.aborted) reject(abortReason(signal));
+    signal.addEventListener('abort', () => reject(getAbortError(signal)), { once: true });
+    if (signal.aborted) reject(getAbortError(signal));
   });
 
-/** A conversation; another text is another beginning. */
-export const ask = (text = 'Hi', id = 'r1', key = 'key_1'): EngineRequest => ({
+/** Creates a conversation request; another text is another conversation. */
+export const createTestRequest = (text = 'Hi', id = 'r1', key = 'key_1'): EngineRequest => ({
   id,
   owner: { workspace: 'primary', key },
   input: { type: 'messages', messages: [{ role: 'user', content: [{ type: 'text', text }] }] },

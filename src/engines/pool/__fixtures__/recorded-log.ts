@@ -1,11 +1,11 @@
-import type { Facts, Log } from '../../../core/telemetry.ts';
+import type { LogFields, Log } from '../../../core/telemetry.ts';
 
 export interface RecordedLog extends Log {
-  readonly lines: readonly { readonly message: string; readonly facts: Facts }[];
+  readonly lines: readonly { readonly message: string; readonly fields: LogFields }[];
 }
 
 export function createRecordedLog(): RecordedLog {
-  const lines: { message: string; facts: Facts }[] = [];
-  const write = (message: string, facts: Facts = {}): void => void lines.push({ message, facts });
+  const lines: { message: string; fields: LogFields }[] = [];
+  const write = (message: string, fields: LogFields = {}): void => void lines.push({ message, fields });
   return { lines, info: write, warn: write, error: write };
 }

@@ -1,19 +1,20 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { letterTokens } from './letter-tokens.ts';
+import { createTestTokenizerFile } from './test-tokenizer-file.ts';
 
 /**
- * A package that looks like the runtime, and the files of a model for it: a whisper of one layer that says a text for how
- * loud the speech is, and ends its process where it is as loud as can be.
+ * Writes a fake of the ONNX runtime package, and model files for it: a Whisper model with one layer. Its text depends
+ * on the loudness of the audio; at maximum loudness, the process exits.
  *
- * Before the last word it nearly hears an L. Its past is the list of all tokens so far, so a reading that forgets some, or remembers those of another, says nonsense.
+ * The model nearly recognizes an "L" before the last word. Its past is the list of all tokens so far, so that a session
+ * which loses tokens, or mixes them with those of another session, returns nonsense.
  */
 export function writeFakeRuntime(folder: string): { readonly runtimeFolder: string; readonly weightsFolder: string } {
   const [runtimeFolder, weightsFolder] = [join(folder, 'runtime'), join(folder, 'weights')];
   for (const each of [runtimeFolder, weightsFolder]) mkdirSync(each, { recursive: true });
   writeFileSync(join(runtimeFolder, 'package.json'), JSON.stringify({ name: 'runtime', main: 'index.cjs' }));
-  writeFileSync(join(runtimeFolder, 'index.cjs'), RUNTIME);
-  const tokenizer = letterTokens();
+  writeFileSync(join(runtimeFolder, 'index.cjs'), RUNTIME_SOURCE);
+  const tokenizer = createTestTokenizerFile();
   writeFileSync(join(weightsFolder, 'tokenizer.json'), JSON.stringify(tokenizer));
   writeFileSync(
     join(weightsFolder, 'config.json'),
@@ -22,8 +23,8 @@ export function writeFakeRuntime(folder: string): { readonly runtimeFolder: stri
   return { runtimeFolder, weightsFolder };
 }
 
-/** Ids as `letterTokens` gives them: 256 bytes, then the special tokens. */
-const RUNTIME = `
+/** Source of the fake package. Token ids as in `createTestTokenizerFile`: 256 bytes, then the special tokens. */
+const RUNTIME_SOURCE = `
 const [end, noSpeech, noTimestamps, german] = [256, 263, 264, 259];
 class Tensor {
   constructor(type, data, dims) { Object.assign(this, { type, data, dims }); }

@@ -11,15 +11,15 @@ const reference = (index: number): Reference => ({
   url: `https://example.com/${index}`,
   icon: '',
 });
-const faultsOf = (report: string, references = [reference(1)]): Promise<readonly string[]> =>
+const findFaults = (report: string, references = [reference(1)]): Promise<readonly string[]> =>
   checkReport({ report, references, read: () => SOURCE });
 
 const GOOD = '# Towers\n\n## Cordouan\n\nThe tower of Cordouan was finished in 1611 [[1]].\n';
 
-describe('the check of a report', () => {
-  it('finds nothing wrong where nothing is, with a note of its own at the end', async () => {
-    assert.deepEqual(await faultsOf(GOOD), []);
-    assert.deepEqual(await faultsOf(`${GOOD}\n*This research searched for “towers”.*\n`), []);
+describe('checkReport', () => {
+  it('accepts a correct report, with or without a closing note', async () => {
+    assert.deepEqual(await findFaults(GOOD), []);
+    assert.deepEqual(await findFaults(`${GOOD}\n*This research searched for “towers”.*\n`), []);
   });
 
   for (const [report, fault] of [
@@ -31,13 +31,13 @@ describe('the check of a report', () => {
     [GOOD.slice(2), /title/],
     [`*Words of its own.*\n${GOOD}`, /no mark|title/],
   ] as const)
-    it(`finds ${fault.source}`, async () => {
-      assert.match((await faultsOf(report)).join('\n'), fault);
+    it(`reports ${fault.source}`, async () => {
+      assert.match((await findFaults(report)).join('\n'), fault);
     });
 
-  it('finds references that nothing cites, and those out of order', async () => {
-    assert.match((await faultsOf(GOOD, [reference(1), reference(2)])).join('\n'), /reference 2 is not cited/);
+  it('reports references that are not cited or out of order', async () => {
+    assert.match((await findFaults(GOOD, [reference(1), reference(2)])).join('\n'), /reference 2 is not cited/);
     const turned = `${GOOD.replace('[[1]]', '[[2]]')}\nIts lamp was lit by keepers every night [[1]].\n`;
-    assert.match((await faultsOf(turned, [reference(1), reference(2)])).join('\n'), /in the order 2, 1/);
+    assert.match((await findFaults(turned, [reference(1), reference(2)])).join('\n'), /in the order 2, 1/);
   });
 });

@@ -1,29 +1,29 @@
 import type { Reference } from '../../../core/research.ts';
 import { checkCitation } from '../../citations/check-citation.ts';
-import { keyOf } from '../likeness.ts';
-import { sentencesOf } from '../sentences.ts';
+import { normalizeSentence } from '../sentence-index.ts';
+import { splitSentences } from '../sentences.ts';
 
-/** Ours: characters of a source that one check looks at; longer ones are looked at in parts that overlap. */
+/** Characters of a source per citation check. Longer sources are checked in overlapping parts. */
 const PART_CHARS = 50_000;
 const OVERLAP_CHARS = 5_000;
 
-interface Wish {
-  /** Of all `report` events together. */
+interface ReportToCheck {
+  /** Text of all `report` events. */
   readonly report: string;
-  /** Of the last event that had any. */
+  /** References of the last event that has any. */
   readonly references: readonly Reference[];
-  /** Reads a source again: all that can be fetched of it. */
+  /** Reads the text of a source again. */
   readonly read: (reference: Reference) => Promise<string> | string;
 }
 
 /**
- * Reads the sources of a report again: every mark points at a reference, every reference is cited, first ones first; every
- * sentence has a mark and is borne out by its source, none is said twice. What a report says of itself at its end, in italics,
- * has no source.
+ * Checks a report against its sources: each sentence has a mark, is supported by the marked source and occurs once;
+ * each mark has a reference; references are cited, in order of first citation. A closing note in italics needs no
+ * source.
  *
- * @returns What is wrong, in words; empty where nothing is.
+ * @returns Descriptions of all faults; empty for a correct report.
  */
-export async function checkReport({ report, references, read }: Wish): Promise<readonly string[]> {
+export async function checkReport({ report, references, read }: ReportToCheck): Promise<readonly string[]> {
   const faults: string[] = [];
   const lines = report.split('\n').filter((line) => line.trim() !== '');
   if (!/^# \S/.test(lines[0] ?? '')) faults.push('the report does not begin with a title');
@@ -37,14 +37,14 @@ export async function checkReport({ report, references, read }: Wish): Promise<r
   for (const reference of references) texts.set(reference.index, await read(reference));
 
   const cited: number[] = [];
-  const said = new Map<string, string>();
+  const seen = new Map<string, string>();
   for (const [at, line] of lines.entries()) {
-    const isOwn = at === lines.length - 1 && /^\*[^*]+\*$/.test(line);
-    if (isOwn || line.startsWith('#')) {
+    const isNote = at === lines.length - 1 && /^\*[^*]+\*$/.test(line);
+    if (isNote || line.startsWith('#')) {
       if (line.startsWith('## ') && (lines[at + 1] ?? '#').startsWith('#')) faults.push(`nothing stands under: ${line}`);
       continue;
     }
-    for (const sentence of sentencesOf(line)) {
+    for (const sentence of splitSentences(line)) {
       const marks = [...sentence.matchAll(MARK)].map(([, number]) => Number(number));
       const plain = sentence.replaceAll(MARK, '').replaceAll(/\s+(?=[.,;:!?。！？]|$)/g, '');
       if (marks.length === 0) faults.push(`no mark: ${sentence}`);
@@ -52,12 +52,12 @@ export async function checkReport({ report, references, read }: Wish): Promise<r
         const text = texts.get(mark);
         cited.push(mark);
         if (text === undefined) faults.push(`no reference ${mark}: ${sentence}`);
-        else if (!partsOf(text).some((part) => checkCitation(plain, part).holds))
+        else if (!splitOverlapping(text).some((part) => checkCitation(plain, part).isSupported))
           faults.push(`not borne out by ${mark}: ${sentence}`);
       }
-      const key = keyOf(plain);
-      if (said.has(key)) faults.push(`said twice: ${sentence}`);
-      said.set(key, sentence);
+      const key = normalizeSentence(plain);
+      if (seen.has(key)) faults.push(`said twice: ${sentence}`);
+      seen.set(key, sentence);
     }
   }
   const order = [...new Set(cited)];
@@ -68,7 +68,7 @@ export async function checkReport({ report, references, read }: Wish): Promise<r
 
 const MARK = /\s*\[\[(\d+)\]\]/g;
 
-function partsOf(text: string): readonly string[] {
+function splitOverlapping(text: string): readonly string[] {
   const parts: string[] = [];
   for (let at = 0; at === 0 || at + OVERLAP_CHARS < text.length; at += PART_CHARS - OVERLAP_CHARS)
     parts.push(text.slice(at, at + PART_CHARS));

@@ -1,24 +1,24 @@
 import type { Grammar } from '../../../core/grammar.ts';
-import type { Phase } from '../../../core/prompt.ts';
-import { createTriggers } from '../../../engines/triggers.ts';
+import type { GenerationPhase } from '../../../core/prompt.ts';
+import { createTriggerMatcher } from '../../../engines/trigger-matcher.ts';
 
-/** The way that an answer takes through phases. */
-export interface Path {
+/** The phases that an answer passes. */
+export interface PhasePath {
   readonly phases: readonly number[];
-  /** What no phase allows; empty when the answer is possible. */
+  /** Text that no phase allows; empty for a possible answer. */
   readonly rest: string;
 }
 
-/** @param json The only JSON text there is: all schemas allow it. */
-export function followPhases(phases: readonly Phase[], answer: string, json: string): Path {
-  const triggers = createTriggers(phases);
+/** Follows the phases of an answer. @param json The only JSON text in the answer; every schema accepts it. */
+export function followPhases(phases: readonly GenerationPhase[], answer: string, json: string): PhasePath {
+  const triggers = createTriggerMatcher(phases);
   const path: number[] = [];
   let at = 0;
   for (let phase: number | undefined = 0; phase !== undefined;) {
     path.push(phase);
-    const current: Phase | undefined = phases[phase];
+    const current: GenerationPhase | undefined = phases[phase];
     if (!current) throw new Error(`there is no phase ${phase}`);
-    const ends = current.grammar && endsOf(current.grammar, answer, at, json);
+    const ends = current.grammar && findEnds(current.grammar, answer, at, json);
     const hit = triggers.find(phase, '', answer.slice(at));
     if (hit && (!ends || ends.has(at + hit.end))) {
       at += hit.end;
@@ -26,25 +26,25 @@ export function followPhases(phases: readonly Phase[], answer: string, json: str
       continue;
     }
     at = ends ? Math.max(at, ...ends) : answer.length;
-    phase = current.next;
+    phase = current.nextPhase;
   }
   return { phases: path, rest: answer.slice(at) };
 }
 
-/** Positions at which text that the grammar allows can end. */
-function endsOf(grammar: Grammar, text: string, from: number, json: string): ReadonlySet<number> {
-  const literal = (wanted: string): ReadonlySet<number> =>
-    new Set(text.startsWith(wanted, from) ? [from + wanted.length] : []);
+/** Returns the positions at which text that the grammar allows can end. */
+function findEnds(grammar: Grammar, text: string, from: number, json: string): ReadonlySet<number> {
+  const literal = (expected: string): ReadonlySet<number> =>
+    new Set(text.startsWith(expected, from) ? [from + expected.length] : []);
   switch (grammar.type) {
     case 'text':
       return literal(grammar.text);
     case 'schema':
       return literal(json);
     case 'choice':
-      return new Set(grammar.options.flatMap((option) => [...endsOf(option, text, from, json)]));
+      return new Set(grammar.options.flatMap((option) => [...findEnds(option, text, from, json)]));
     case 'sequence':
       return grammar.parts.reduce<ReadonlySet<number>>(
-        (starts, part) => new Set([...starts].flatMap((start) => [...endsOf(part, text, start, json)])),
+        (starts, part) => new Set([...starts].flatMap((start) => [...findEnds(part, text, start, json)])),
         new Set([from]),
       );
     case 'without':

@@ -1,35 +1,35 @@
 import type { EngineEvent } from '../../../core/event.ts';
-import { createToolCalls } from '../tool-calls.ts';
-import type { ToolCallsNeeds } from '../tool-calls.ts';
+import { createToolCallStage } from '../tool-call-stage.ts';
+import type { ToolCallStageOptions } from '../tool-call-stage.ts';
 
 export type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
-export type ChoiceEnd = Extract<ChoiceEvent, { type: 'choice-end' }>;
+export type ToolCallChoiceEnd = Extract<ChoiceEvent, { type: 'choice-end' }>;
 
-/** What is left of an answer when its calls were taken out. */
-export interface Reading {
-  /** Text in the order it was said, cut where a call stands. */
+/** The parsed answer. */
+export interface ReadCallsResult {
+  /** Text in order, split at each call. */
   readonly content: readonly string[];
   readonly calls: readonly { readonly name: string; readonly arguments: string }[];
-  readonly reason: ChoiceEnd['reason'];
+  readonly reason: ToolCallChoiceEnd['reason'];
   readonly tokens: number;
 }
 
 const textEvent = (text: string): ChoiceEvent => ({ type: 'text', choice: 0, text, tokens: 1, phase: 0 });
 
-/** The events that the stage makes of these pieces of an answer. */
-export function eventsOf(
+/** Returns the events that the stage emits for these pieces of an answer. */
+export function runToolCallStage(
   pieces: readonly (string | ChoiceEvent)[],
-  { reason = 'stop', ...needs }: Partial<ToolCallsNeeds> & { reason?: ChoiceEnd['reason'] } = {},
+  { reason = 'stop', ...needs }: Partial<ToolCallStageOptions> & { reason?: ToolCallChoiceEnd['reason'] } = {},
 ): ChoiceEvent[] {
   let ids = 0;
   const out: ChoiceEvent[] = [];
-  const stage = createToolCalls({
+  const stage = createToolCallStage({
     choice: 0,
     format: 'hermes',
     names: ['f', 'foo', 'get_weather'],
     isParallel: true,
     preface: '',
-    newId: () => `call_${ids++}`,
+    createId: () => `call_${ids++}`,
     ...needs,
   });
   const emit = (event: ChoiceEvent): void => void out.push(event);
@@ -39,12 +39,12 @@ export function eventsOf(
   return out;
 }
 
-export function read(...run: Parameters<typeof eventsOf>): Reading {
+export function readCalls(...run: Parameters<typeof runToolCallStage>): ReadCallsResult {
   const content = [''];
   const calls: { name: string; arguments: string }[] = [];
-  let end: ChoiceEnd['reason'] | undefined;
+  let end: ToolCallChoiceEnd['reason'] | undefined;
   let tokens = 0;
-  for (const event of eventsOf(...run)) {
+  for (const event of runToolCallStage(...run)) {
     if (event.type === 'text') {
       content.push(`${content.pop() ?? ''}${event.text}`);
       tokens += event.tokens;
@@ -61,8 +61,8 @@ export function read(...run: Parameters<typeof eventsOf>): Reading {
   return { content, calls, reason: end, tokens };
 }
 
-/** A text in pieces that end at these places, taken modulo its length. */
-export function cut(text: string, places: readonly number[]): string[] {
-  const ends = [...new Set(places.map((place) => place % (text.length + 1)))].toSorted((a, b) => a - b);
+/** Splits a text at these positions, taken modulo its length. */
+export function cutText(text: string, positions: readonly number[]): string[] {
+  const ends = [...new Set(positions.map((place) => place % (text.length + 1)))].toSorted((a, b) => a - b);
   return [0, ...ends].map((from, i) => text.slice(from, ends[i] ?? text.length));
 }

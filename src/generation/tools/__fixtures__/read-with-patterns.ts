@@ -1,10 +1,10 @@
-import { isObjectFormat } from '../formats.ts';
-import type { ToolFormat } from '../formats.ts';
+import { isObjectFormat } from '../tool-formats.ts';
+import type { ToolFormat } from '../tool-formats.ts';
 
 const B = '[ \\t\\n\\v\\f\\r]*';
 const MEMBER = `(?:"type"${B}:${B}"function"|"id"${B}:${B}"[\\w-]*")${B},${B}`;
 const escape = (text: string): string => RegExp.escape(text);
-/** Blanks may differ. */
+/** Matches a text with any number of blanks. */
 const loose = (text: string): string =>
   text
     .split(/\s+/)
@@ -15,7 +15,7 @@ const sticky = (source: string): RegExp => new RegExp(source, 'y');
 
 interface Shape {
   readonly head: RegExp;
-  /** A further call in the same list; undefined where there is none. */
+  /** Start of the next call in the same list; undefined when there is none. */
   readonly next: RegExp | undefined;
   readonly end: RegExp;
   readonly isObject: boolean;
@@ -29,40 +29,40 @@ interface Span {
 }
 
 /**
- * The same reading as the stage's, written down another way: with the whole text at hand, regular expressions for the
- * markup and a plain loop for the JSON. Slow, and plain to see.
+ * Parses calls like createToolCallStage, in a slow but simple way: with the complete text, regular expressions for the
+ * markup and a loop for the JSON.
  */
 export function readWithPatterns(
   text: string,
   format: ToolFormat,
   names: readonly string[],
 ): { content: string[]; calls: { name: string; arguments: string }[] } {
-  const shapes = shapesOf(format, names);
+  const shapes = createShapes(format, names);
   const content: string[] = [];
   const calls: { name: string; arguments: string }[] = [];
-  let said = '';
+  let pendingText = '';
   let isLineStart = true;
   for (let at = 0; at < text.length;) {
-    const begun = firstHead(text, at, isLineStart, shapes);
-    if (!begun) {
+    const matchedHead = firstHead(text, at, isLineStart, shapes);
+    if (!matchedHead) {
       const character = text.charAt(at++);
-      said += character;
+      pendingText += character;
       if (!/[ \t\n\v\f\r]/.test(character)) isLineStart = false;
       else if (character === '\n') isLineStart = true;
       continue;
     }
-    content.push(said.replace(/[ \t\n\v\f\r]+$/, ''));
-    said = '';
+    content.push(pendingText.replace(/[ \t\n\v\f\r]+$/, ''));
+    pendingText = '';
     isLineStart = true;
-    at = readAll(text, begun.shape, begun.found, (call) => {
+    at = readAll(text, matchedHead.shape, matchedHead.found, (call) => {
       if (calls.length >= content.length) content.push('');
       calls.push(call);
     });
   }
-  return { content: [...content, said], calls };
+  return { content: [...content, pendingText], calls };
 }
 
-/** The calls of one list; returns the position behind its markup. */
+/** Reads the calls of one list and returns the position after its markup. */
 function readAll(text: string, shape: Shape, head: RegExpExecArray, found: (call: { name: string; arguments: string }) => void): number {
   for (let match = head; ; ) {
     const span = readBody(text, match, shape);
@@ -95,11 +95,11 @@ function readBody(text: string, head: RegExpExecArray, { isObject }: Shape): Spa
   const name = head.groups?.name ?? '';
   let at = head.index + head[0].length;
   if (head.groups?.closed !== undefined) return { name, arguments: '{}', end: at };
-  let told: string | undefined;
+  let argumentsText: string | undefined;
   const value = (isArguments: boolean): void => {
     at += execAt(sticky(B), text, at)?.[0].length ?? 0;
-    const end = endOfValue(text, at);
-    if (isArguments && end > at) told = text.slice(at, end);
+    const end = findValueEnd(text, at);
+    if (isArguments && end > at) argumentsText = text.slice(at, end);
     at = end;
   };
   if (head.groups?.value !== undefined) value(true);
@@ -118,12 +118,12 @@ function readBody(text: string, head: RegExpExecArray, { isObject }: Shape): Spa
       break;
     }
     at += colon[0].length;
-    value(told === undefined && (key[1] === 'arguments' || key[1] === 'parameters'));
+    value(argumentsText === undefined && (key[1] === 'arguments' || key[1] === 'parameters'));
   }
-  return { name, arguments: told === undefined || told === 'null' || told === '""' ? '{}' : told, end: at };
+  return { name, arguments: argumentsText === undefined || argumentsText === 'null' || argumentsText === '""' ? '{}' : argumentsText, end: at };
 }
 
-function endOfValue(text: string, from: number): number {
+function findValueEnd(text: string, from: number): number {
   const string = /"(?:[^"\\]|\\[^])*(?:"|\\?$)/y;
   const first = text[from];
   if (first === '"') return from + (execAt(string, text, from)?.[0].length ?? 0);
@@ -138,7 +138,7 @@ function endOfValue(text: string, from: number): number {
   return text.length;
 }
 
-function shapesOf(format: ToolFormat, names: readonly string[]): Shape[] {
+function createShapes(format: ToolFormat, names: readonly string[]): Shape[] {
   const name = `(?<name>${names.map(escape).join('|')})`;
   const object = `\\{${B}(?:${MEMBER})*"name"${B}:${B}"${name}"`;
   const guessed = `${object}${B}(?:(?<value>,${B}"(?:arguments|parameters)"${B}:)|(?<closed>\\}))`;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What texts are made of: words of several scripts, marks, blanks, code, placeholders, and any characters at all. */
+/** Parts of generated texts: words of several scripts, marks, spaces, code and placeholders. */
 const PIECES: readonly string[] = [
   'The park',
   ' is open. ',

@@ -5,50 +5,50 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
-import { openDisk } from '../../../blobs/disk.ts';
+import { openDiskBlobStore } from '../../../blobs/disk-blob-store.ts';
 import type { JobProgress, JobRecord } from '../../../core/job.ts';
-import type { Batches, BatchWork } from '../../../resources/batches/batch.ts';
+import type { Batches, BatchLifecycle } from '../../../resources/batches/batch.ts';
 import { createBatches } from '../../../resources/batches/service.ts';
-import { createBatchWork } from '../../../resources/batches/work.ts';
+import { createBatchLifecycle } from '../../../resources/batches/lifecycle.ts';
 import { createFiles } from '../../../resources/files/service.ts';
-import { sqliteDialect } from '../../../store/dialects/sqlite.ts';
+import { createSqliteDialect } from '../../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { createBatchHandler } from './batch-handler.ts';
-import type { ExecuteLine, LineWish } from './execute-line.ts';
+import type { ExecuteLine, LineRequest } from './execute-line.ts';
 
 const OWNER = { region: 'cn-beijing', workspace: 'w', keyId: 'key_1' } as const;
 const DAY_MS = 86_400_000;
-const ROOMY = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
+const LIMITS = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
 const quiet = () => undefined;
 
-const promptOf = ({ body }: LineWish): string => String(body['prompt']);
-const answer = (wish: LineWish) => ({
+const getPrompt = ({ body }: LineRequest): string => String(body['prompt']);
+const createResponse = (request: LineRequest) => ({
   status: 200,
   requestId: 'RID',
-  body: { said: promptOf(wish) },
+  body: { text: getPrompt(request) },
   headers: undefined,
   error: undefined,
   retryAfterSeconds: undefined,
 });
 
-describe('the work of a batch', () => {
+describe('createBatchHandler', () => {
   let folder = '';
   let store: Store;
   let blobs: BlobStore;
   let files: ReturnType<typeof createFiles>;
   let batches: Batches;
-  let work: BatchWork;
+  let lifecycle: BatchLifecycle;
   let nowMs = Date.parse('2026-07-01T12:00:00Z');
   const clock = { now: () => nowMs, monotonic: () => performance.now() };
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-batch-handler-'));
-    store = await openStore({ dialect: sqliteDialect({ file: join(folder, 'parley.db') }) });
-    blobs = await openDisk({ folder: join(folder, 'blobs') });
-    const needs = { store, blobs, clock, log: { warn: quiet }, bell: { ring: quiet }, limitsOf: () => ROOMY };
-    files = createFiles(needs);
-    batches = createBatches(needs);
-    work = createBatchWork(needs);
+    store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
+    blobs = await openDiskBlobStore({ folder: join(folder, 'blobs') });
+    const deps = { store, blobs, clock, log: { warn: quiet }, notifier: { notify: quiet }, getLimits: () => LIMITS };
+    files = createFiles(deps);
+    batches = createBatches(deps);
+    lifecycle = createBatchLifecycle(deps);
   });
   after(async () => {
     await files.close();
@@ -56,9 +56,9 @@ describe('the work of a batch', () => {
     await rm(folder, { recursive: true });
   });
 
-  const handlerOf = (executeLine: ExecuteLine, change: Partial<BatchWork> = {}) =>
+  const createHandler = (executeLine: ExecuteLine, change: Partial<BatchLifecycle> = {}) =>
     createBatchHandler({
-      work: { ...work, ...change },
+      lifecycle: { ...lifecycle, ...change },
       blobs,
       executeLine,
       isModel: (name) => name === 'm',
@@ -77,7 +77,7 @@ describe('the work of a batch', () => {
     }
     const received = await files.receive(OWNER, input());
     const draft = { name: 'in.jsonl', description: '', purpose: 'batch' };
-    const [file] = await files.keep(OWNER, [{ received, draft }]);
+    const [file] = await files.commit(OWNER, [{ received, draft }]);
     const { id } = await batches.create(OWNER, {
       inputFileId: file?.id ?? '',
       endpoint: '/v1/completions',
@@ -87,104 +87,113 @@ describe('the work of a batch', () => {
     });
     return (await store.jobs.findBySubject('batch', id)) ?? assert.fail();
   }
-  const runOf = (job: JobRecord, signal = new AbortController().signal, report: (_: JobProgress) => void = quiet) => ({
+  const createContext = (
+    job: JobRecord,
+    signal = new AbortController().signal,
+    report: (_: JobProgress) => void = quiet,
+  ) => ({
     job,
     signal,
     report,
   });
-  const find = async ({ subject }: JobRecord) => (await work.find(subject)) ?? assert.fail();
-  const idsIn = async (fileId: string | undefined): Promise<readonly string[]> => {
+  const find = async ({ subject }: JobRecord) => (await lifecycle.find(subject)) ?? assert.fail();
+  const readCustomIds = async (fileId: string | undefined): Promise<readonly string[]> => {
     if (fileId === undefined) return [];
     const text = await textOf(await files.read(await files.find(OWNER, fileId)));
     const lines = text.trimEnd().split('\n');
     return lines.map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
   };
-  const names = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `n${at}`);
+  const createPrompts = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `n${at}`);
 
-  it('tells how far it is, in its steps', async () => {
-    const job = await create(names(100));
-    const told: JobProgress[] = [];
-    const run = runOf(job, undefined, (progress) => told.push(progress));
-    assert.deepEqual(await handlerOf(async (wish) => answer(wish)).run(run), { type: 'done' });
-    const last = told.filter(({ step }) => step === 'in_progress').at(-1);
+  it('reports progress per step', async () => {
+    const job = await create(createPrompts(100));
+    const reports: JobProgress[] = [];
+    const run = createContext(job, undefined, (progress) => reports.push(progress));
+    assert.deepEqual(await createHandler(async (request) => createResponse(request)).run(run), { type: 'done' });
+    const last = reports.filter(({ step }) => step === 'in_progress').at(-1);
     assert.deepEqual(last, { done: 100, total: 100, step: 'in_progress' });
-    assert.ok(told.every(({ done }, at) => done >= (told[at - 1]?.done ?? 0)));
-    assert.deepEqual(told.at(-1), { done: 100, total: 100, step: 'finalizing' });
-    assert.deepEqual(await idsIn((await find(job)).outputFileId), names(100));
+    assert.ok(reports.every(({ done }, at) => done >= (reports[at - 1]?.done ?? 0)));
+    assert.deepEqual(reports.at(-1), { done: 100, total: 100, step: 'finalizing' });
+    assert.deepEqual(await readCustomIds((await find(job)).outputFileId), createPrompts(100));
   });
 
-  it('goes on where it was stopped: no line that has its answer is asked again', async () => {
-    const job = await create(names(60));
-    const asked: string[] = [];
+  it('resumes after a stop without running answered lines again', async () => {
+    const job = await create(createPrompts(60));
+    const prompts: string[] = [];
     const stop = new AbortController();
-    const first = handlerOf(async (wish) => {
-      asked.push(promptOf(wish));
-      if (asked.length < 30) return answer(wish);
+    const first = createHandler(async (request) => {
+      prompts.push(getPrompt(request));
+      if (prompts.length < 30) return createResponse(request);
       stop.abort('shutdown');
-      throw wish.signal.reason;
+      throw request.signal.reason;
     });
-    await first.run(runOf(job, stop.signal)).then(
-      () => assert.fail('it was not stopped'),
+    await first.run(createContext(job, stop.signal)).then(
+      () => assert.fail('the run did not stop'),
       (reason: unknown) => assert.equal(reason, 'shutdown'),
     );
     const { status, counts } = await find(job);
     assert.deepEqual([status, counts], ['in_progress', { total: 60, completed: 29, failed: 0 }]);
     const again: string[] = [];
-    await handlerOf(async (wish) => {
-      again.push(promptOf(wish));
-      return answer(wish);
-    }).run(runOf(job));
-    assert.deepEqual(again, names(60).slice(29));
-    assert.deepEqual(await idsIn((await find(job)).outputFileId), names(60));
-    assert.deepEqual(await handlerOf(() => assert.fail('it was asked again')).run(runOf(job)), { type: 'done' });
+    await createHandler(async (request) => {
+      again.push(getPrompt(request));
+      return createResponse(request);
+    }).run(createContext(job));
+    assert.deepEqual(again, createPrompts(60).slice(29));
+    assert.deepEqual(await readCustomIds((await find(job)).outputFileId), createPrompts(60));
+    assert.deepEqual(await createHandler(() => assert.fail('a line was run again')).run(createContext(job)), {
+      type: 'done',
+    });
   });
 
-  it('of one that nobody worked at until its window was over says of each line that it came too late', async () => {
-    const job = await create(names(3));
+  it('expires every line if the window ends before it ran', async () => {
+    const job = await create(createPrompts(3));
     const stop = new AbortController();
-    const stopped = handlerOf(async (wish) => {
+    const stopped = createHandler(async (request) => {
       stop.abort('shutdown');
-      throw wish.signal.reason;
+      throw request.signal.reason;
     });
-    await stopped.run(runOf(job, stop.signal)).catch(() => undefined);
+    await stopped.run(createContext(job, stop.signal)).catch(() => undefined);
     nowMs += DAY_MS;
-    await handlerOf(() => assert.fail('it was asked')).run(runOf(job));
+    await createHandler(() => assert.fail('a line was run')).run(createContext(job));
     const batch = await find(job);
     assert.deepEqual([batch.status, batch.counts], ['expired', { total: 3, completed: 0, failed: 3 }]);
-    assert.deepEqual(await idsIn(batch.errorFileId), names(3));
+    assert.deepEqual(await readCustomIds(batch.errorFileId), createPrompts(3));
   });
 
-  it('ends one that was cancelled before it began, or while it ran', async () => {
-    const unbegun = await create(names(3));
-    const handler = handlerOf(async (wish) => answer(wish));
-    await handler.cancel?.(unbegun);
-    const batch = await find(unbegun);
+  it('ends a batch cancelled before or during its run', async () => {
+    const waitingJob = await create(createPrompts(3));
+    const handler = createHandler(async (request) => createResponse(request));
+    await handler.cancel?.(waitingJob);
+    const batch = await find(waitingJob);
     assert.deepEqual([batch.status, batch.outputFileId, batch.errorFileId], ['cancelled', undefined, undefined]);
 
-    const begun = await create(names(40));
+    const runningJob = await create(createPrompts(40));
     const stop = new AbortController();
     let count = 0;
-    const run = handlerOf(async (wish) => {
+    const run = createHandler(async (request) => {
       count += 1;
-      if (count < 10) return answer(wish);
+      if (count < 10) return createResponse(request);
       stop.abort('cancelled');
-      throw wish.signal.reason;
-    }).run(runOf(begun, stop.signal));
+      throw request.signal.reason;
+    }).run(createContext(runningJob, stop.signal));
     await run.catch((reason: unknown) => assert.equal(reason, 'cancelled'));
-    await handler.cancel?.(begun);
-    await handler.cancel?.(begun);
-    const { status, outputFileId, errorFileId } = await find(begun);
-    assert.deepEqual([status, await idsIn(outputFileId), errorFileId], ['cancelled', names(9), undefined]);
+    await handler.cancel?.(runningJob);
+    await handler.cancel?.(runningJob);
+    const { status, outputFileId, errorFileId } = await find(runningJob);
+    assert.deepEqual(
+      [status, await readCustomIds(outputFileId), errorFileId],
+      ['cancelled', createPrompts(9), undefined],
+    );
   });
 
-  it('that cannot go on is tried again, and when it is given up its owner is told', async () => {
-    const job = await create(names(3));
-    const failing = handlerOf(async (wish) => answer(wish), {
+  it('fails the batch with a generic error when it is given up', async () => {
+    const job = await create(createPrompts(3));
+    const failing = createHandler(async (request) => createResponse(request), {
       addResults: async () => {
         throw new Error('disk');
       },
     });
-    await assert.rejects(failing.run(runOf(job)), /disk/);
+    await assert.rejects(failing.run(createContext(job)), /disk/);
     assert.equal((await find(job)).status, 'in_progress');
     await failing.giveUp?.(job, new Error('disk'));
     const { status, errors, outputFileId } = await find(job);
@@ -192,18 +201,18 @@ describe('the work of a batch', () => {
     assert.doesNotMatch(JSON.stringify(errors), /disk/);
   });
 
-  it('leaves a batch alone that another process ends by now', async () => {
-    const job = await create(names(3));
-    const handler = handlerOf(async (wish) => {
-      await work.beginFinalizing(job.subject, 'completed');
-      return answer(wish);
+  it('rejects if another process finalizes the batch', async () => {
+    const job = await create(createPrompts(3));
+    const handler = createHandler(async (request) => {
+      await lifecycle.startFinalizing(job.subject, 'completed');
+      return createResponse(request);
     });
-    await assert.rejects(handler.run(runOf(job)), { kind: 'conflict' });
+    await assert.rejects(handler.run(createContext(job)), { kind: 'conflict' });
     assert.equal((await find(job)).status, 'finalizing');
   });
 
-  it('has nothing to do where the batch is gone', async () => {
-    const job = { ...(await create(names(1))), subject: 'batch_gone' };
-    assert.deepEqual(await handlerOf(() => assert.fail()).run(runOf(job)), { type: 'done' });
+  it('does nothing if the batch is gone', async () => {
+    const job = { ...(await create(createPrompts(1))), subject: 'batch_gone' };
+    assert.deepEqual(await createHandler(() => assert.fail()).run(createContext(job)), { type: 'done' });
   });
 });

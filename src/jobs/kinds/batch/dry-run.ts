@@ -1,20 +1,20 @@
-import type { Ids } from '../../../core/id.ts';
+import type { IdGenerator } from '../../../core/id.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { ExecuteLine } from './execute-line.ts';
 
-/** wire.md E9.3: the lines of a dry run name a model that there is nowhere else, and none is run. */
+/** Model that the lines of a dry run must name; it is never run (docs/wire/openai-compatible.md#batches). */
 export const DRY_RUN_MODEL = 'batch-test-model';
 
-/** Answers every line with the same words. */
+/** Returns an executor that answers every line with the same test result. */
 export function createDryRun({
   ids,
   clock,
 }: {
-  readonly ids: Pick<Ids, 'request'>;
+  readonly ids: Pick<IdGenerator, 'createRequestId'>;
   readonly clock: Clock;
 }): ExecuteLine {
   return async () => {
-    const requestId = ids.request();
+    const requestId = ids.createRequestId();
     const message = { role: 'assistant', content: 'This is a test result.' };
     const body = {
       choices: [{ message, finish_reason: 'stop', index: 0, logprobs: null }],

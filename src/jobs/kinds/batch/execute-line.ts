@@ -1,30 +1,31 @@
 import type { Owner } from '../../../core/context.ts';
 
-/** One line, asked like a request. */
-export interface LineWish {
-  readonly batch: string;
-  /** As batches name endpoints, e.g. `/v1/chat/completions`. */
+/** One line of a batch, to be run like a request. */
+export interface LineRequest {
+  readonly batchId: string;
+  /** Endpoint as batches name it, e.g. `/v1/chat/completions`. */
   readonly url: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly sizeBytes: number;
-  /** Whose batch it is; the key is looked at each time. */
+  /** Owner of the batch; the API key is checked for each line. */
   readonly owner: Owner;
-  /** Ends the work; its reason is thrown. */
+  /** Aborts the call; its reason is thrown. */
   readonly signal: AbortSignal;
 }
 
-export interface LineAnswer {
+/** Response of the endpoint to a line. */
+export interface LineResponse {
   readonly status: number;
   readonly requestId: string;
-  /** JSON, as the endpoint would have answered. */
+  /** JSON body as the endpoint returns it. */
   readonly body: unknown;
-  /** What the endpoint says beside its body, as `x-parley-ignored`; undefined where that is nothing. */
+  /** Parley's response headers, such as `x-parley-ignored`; undefined without any. */
   readonly headers: Readonly<Record<string, string>> | undefined;
-  /** What the body says went wrong; undefined where nothing did. */
+  /** Error in the body; undefined for a success. */
   readonly error: { readonly code: string; readonly message: string } | undefined;
-  /** Of a refusal: when to ask again. */
+  /** Retry delay of a rejection. */
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The endpoint's answer, whatever it is. Rejects with nothing but the signal's reason. */
-export type ExecuteLine = (wish: LineWish) => Promise<LineAnswer>;
+/** Calls the endpoint and returns its response, also for errors. Rejects only with the signal's reason. */
+export type ExecuteLine = (request: LineRequest) => Promise<LineResponse>;

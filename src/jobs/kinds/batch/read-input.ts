@@ -4,8 +4,8 @@ import { ServiceError } from '../../../core/error.ts';
 import { BATCH_READ_BYTES } from '../../../core/limits.ts';
 
 /**
- * All bytes of a blob, a piece at a time. Each is read at once and the connection let go of: whoever reads may take days,
- * and an object store does not wait for that.
+ * Yields the bytes of a blob in pieces. Each piece is read completely and its connection is closed: a batch may take
+ * days, and an object store does not keep a connection open that long.
  *
  * @throws ServiceError `file-not-found`.
  */
@@ -16,7 +16,7 @@ export async function* readInput(
 ): AsyncGenerator<Uint8Array> {
   for (let start = 0; ; start += pieceBytes) {
     const piece = await readPiece(blobs, name, { start, end: start + pieceBytes - 1 });
-    // Whoever reads may give the memory of a piece back: it is empty then.
+    // Checked before the yield: the reader may release the memory of a piece, which empties it.
     const isLast = piece.length < pieceBytes;
     if (piece.length > 0) yield piece;
     if (isLast) return;
@@ -31,7 +31,7 @@ async function readPiece(
   try {
     return await buffer(await blobs.read(name, range));
   } catch (thrown) {
-    // The piece before was the last, and just as long as a piece is.
+    // The previous piece was the last one and had exactly the piece size.
     if (thrown instanceof ServiceError && thrown.kind === 'invalid-request') return new Uint8Array();
     throw thrown;
   }

@@ -5,21 +5,24 @@ import { type InputLine, readLines } from './read-lines.ts';
 
 const MAX = 40;
 
-/** In the pieces that end before these places. */
-async function* cut(bytes: Buffer, places: readonly number[]): AsyncGenerator<Uint8Array> {
-  const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].toSorted((one, other) => one - other);
+/** Yields the bytes in pieces that end at these offsets. */
+async function* splitBytes(bytes: Buffer, offsets: readonly number[]): AsyncGenerator<Uint8Array> {
+  const ends = [...new Set(offsets.map((offset) => offset % (bytes.length + 1)))].toSorted((one, other) => one - other);
   let from = 0;
-  // A copy: who reads a piece gives its memory back.
+  // A copy, because the reader releases the memory of a piece.
   for (const end of [...ends, bytes.length]) {
     yield Uint8Array.from(bytes.subarray(from, end));
     from = end;
   }
 }
 
-async function linesOf(bytes: Buffer, places: readonly number[] = []): Promise<readonly (readonly [number, string])[]> {
+async function linesOf(
+  bytes: Buffer,
+  offsets: readonly number[] = [],
+): Promise<readonly (readonly [number, string])[]> {
   const lines: InputLine[] = [];
-  for await (const line of readLines(cut(bytes, places), { lineBytesMax: MAX })) lines.push(line);
-  return lines.map((line) => [line.line, line.type === 'text' ? line.bytes.toString() : `! ${line.why}`]);
+  for await (const line of readLines(splitBytes(bytes, offsets), { lineBytesMax: MAX })) lines.push(line);
+  return lines.map((line) => [line.line, line.type === 'text' ? line.bytes.toString() : `! ${line.reason}`]);
 }
 
 const TOO_LONG = `! A line may have at most ${MAX} bytes.`;
@@ -123,9 +126,9 @@ const CASES: readonly (readonly [string, Buffer, readonly (readonly [number, str
   ],
 ];
 
-describe('the lines of an input', () => {
+describe('readLines', () => {
   for (const [what, bytes, lines] of CASES) {
-    it(`are read where it has ${what}, in whatever pieces`, async () => {
+    it(`splits an input with ${what}, whatever the pieces`, async () => {
       assert.deepEqual(await linesOf(bytes), lines);
       assert.deepEqual(
         await linesOf(
@@ -137,20 +140,20 @@ describe('the lines of an input', () => {
     });
   }
 
-  it('are the same however it is cut', async () => {
+  it('yields the same lines however the input is split', async () => {
     const piece = fc.constantFrom('a', '"é"', '😀', '\n', '\r\n', ' ', '\ufeff', 'x'.repeat(30), ' '.repeat(20));
     const bytes = fc.oneof(
       fc.array(piece, { maxLength: 30 }).map((pieces) => Buffer.from(pieces.join(''))),
       fc.uint8Array({ maxLength: 100 }).map((raw) => Buffer.from(raw)),
     );
     await fc.assert(
-      fc.asyncProperty(bytes, fc.array(fc.nat(200)), async (input, places) => {
-        assert.deepEqual(await linesOf(input, places), await linesOf(input));
+      fc.asyncProperty(bytes, fc.array(fc.nat(200)), async (input, offsets) => {
+        assert.deepEqual(await linesOf(input, offsets), await linesOf(input));
       }),
     );
   });
 
-  it('do not fill the memory where one never ends', async () => {
+  it('does not fill the memory with an endless line', async () => {
     const piece = 1024 * 1024;
     let held = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
@@ -164,10 +167,10 @@ describe('the lines of an input', () => {
     for await (const line of readLines(endless(), { lineBytesMax: 4 * piece })) lines.push(line);
     assert.equal(lines.length, 1);
     assert.equal(lines[0]?.type, 'unreadable');
-    assert.ok(held - before < 32 * piece, `${(held - before) / piece} MiB were held`);
+    assert.ok(held - before < 32 * piece, `${(held - before) / piece} MiB in memory`);
   });
 
-  it('take no time where they are blank, however many there are', async () => {
+  it('skips millions of blank lines quickly', async () => {
     const pieces = 24;
     const blank = '\r\n \n\n'.repeat(175_000);
     async function* mostlyBlank(): AsyncGenerator<Uint8Array> {
@@ -180,7 +183,7 @@ describe('the lines of an input', () => {
       lines.map(({ line }) => line),
       [pieces * 3 * 175_000 + 1],
     );
-    // A fraction of a second of the processor; a good part of a minute where each is a line that is looked at.
+    // A fraction of a second of CPU time; most of a minute if each blank line were handled on its own.
     const { user } = process.cpuUsage(before);
     assert.ok(user < 4_000_000, `it took ${user / 1000} ms`);
   });

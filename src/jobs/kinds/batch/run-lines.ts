@@ -1,96 +1,96 @@
 import type { Owner } from '../../../core/context.ts';
-import { BATCH_LINE_BYTES_MAX, BATCH_LOOK_LINES } from '../../../core/limits.ts';
+import { BATCH_LINE_BYTES_MAX, BATCH_RESULT_LOOKUP_LINES } from '../../../core/limits.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { linkedAbort } from '../../../lib/linked-abort.ts';
-import { readTask, type Task } from './check-line.ts';
-import { encodeAnswer, encodeFault } from './encode-line.ts';
+import { createLinkedAbort } from '../../../lib/linked-abort.ts';
+import { parseLine, type BatchLine } from './parse-line.ts';
+import { encodeResponse, encodeLineError } from './encode-result.ts';
 import type { ExecuteLine } from './execute-line.ts';
-import { createPace, type PaceNeeds } from './pace.ts';
+import { createBackoff, type BackoffOptions } from './backoff.ts';
 import { type InputLine, readLines } from './read-lines.ts';
-import type { ResultGroup } from './result-group.ts';
-import { createSlots, type Slots } from './slots.ts';
+import type { ResultBuffer } from './result-buffer.ts';
+import { createLineSemaphore, type LineSemaphore } from './line-semaphore.ts';
 
-export interface RunLinesNeeds {
+export interface RunLinesOptions {
   readonly batch: { readonly id: string; readonly endpoint: string; readonly owner: Owner };
   readonly input: AsyncIterable<Uint8Array>;
-  readonly doneLines: (range: { readonly first: number; readonly last: number }) => Promise<ReadonlySet<number>>;
+  readonly findDoneLines: (range: { readonly first: number; readonly last: number }) => Promise<ReadonlySet<number>>;
   readonly executeLine: ExecuteLine;
-  readonly results: ResultGroup;
-  /** Of all batches of the process. */
-  readonly slots: Slots;
-  /** Lines of this batch that are held in memory: they run, or rest after a refusal. */
-  readonly heldMax: number;
+  readonly results: ResultBuffer;
+  /** Shared by all batches of the process. */
+  readonly semaphore: LineSemaphore;
+  /** Lines of this batch in memory at once: running lines, and rejected lines that wait for a retry. */
+  readonly linesInMemoryMax: number;
   readonly clock: Clock;
-  readonly newId: () => string;
-  readonly pace?: Omit<PaceNeeds, 'clock'> | undefined;
+  readonly createRequestId: () => string;
+  readonly backoff?: Omit<BackoffOptions, 'clock'> | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs the lines that have no result, and resolves when all have one. Refusals for want of room (429, 503) are no results:
- * the line waits and is asked again.
+ * Runs the lines that have no result; resolves when all have one. Rejections for lack of capacity (429, 503) are not
+ * results: the line waits and is sent again.
  *
- * @throws the signal's reason, when what ran has ended: what was answered by then is kept.
+ * @throws the signal's reason once running lines have stopped; results received by then are kept.
  */
-export async function runLines(needs: RunLinesNeeds): Promise<void> {
-  const { batch, executeLine, results, slots, heldMax, clock, signal } = needs;
+export async function runLines(options: RunLinesOptions): Promise<void> {
+  const { batch, executeLine, results, semaphore, linesInMemoryMax, clock, signal } = options;
   const { id, endpoint: url, owner } = batch;
-  const pace = createPace({ clock, ...needs.pace });
-  const held = createSlots(heldMax);
+  const backoff = createBackoff({ clock, ...options.backoff });
+  const memorySemaphore = createLineSemaphore(linesInMemoryMax);
   const running = new Set<Promise<void>>();
-  // One that fails ends the others: nothing is kept any more.
-  const all = linkedAbort(signal);
+  // The first failure aborts all lines: later results would not be written.
+  const all = createLinkedAbort(signal);
 
-  const run = async ({ line, customId, body, sizeBytes }: Task, place: () => void): Promise<void> => {
-    for (let giveBack = place; ;) {
-      const wish = { batch: id, url, body, sizeBytes, owner, signal: all.signal };
-      const answer = await executeLine(wish).finally(giveBack);
-      if (!isForWantOfRoom(answer.status)) {
-        pace.answered();
-        return await results.add(encodeAnswer({ line, customId }, answer));
+  const runLine = async ({ line, customId, body, sizeBytes }: BatchLine, firstRelease: () => void): Promise<void> => {
+    for (let release = firstRelease; ;) {
+      const request = { batchId: id, url, body, sizeBytes, owner, signal: all.signal };
+      const response = await executeLine(request).finally(release);
+      if (!isOverloadStatus(response.status)) {
+        backoff.reset();
+        return await results.add(encodeResponse({ line, customId }, response));
       }
-      pace.refused(answer.retryAfterSeconds);
-      await pace.ready(all.signal);
-      giveBack = await slots.take(all.signal);
+      backoff.recordRejection(response.retryAfterSeconds);
+      await backoff.wait(all.signal);
+      release = await semaphore.acquire(all.signal);
     }
   };
 
-  const begin = (task: Task, { place, leave }: { place: () => void; leave: () => void }): void => {
-    const work = run(task, place)
+  const startLine = (batchLine: BatchLine, releaseSlot: () => void, releaseMemory: () => void): void => {
+    const work = runLine(batchLine, releaseSlot)
       .catch((error: unknown) => all.abort(error))
       .finally(() => {
-        leave();
+        releaseMemory();
         running.delete(work);
       });
     running.add(work);
   };
 
-  /** Begins what there is to do, a line for each place that this batch gets: a line is read when it can be run. */
-  const feed = async (lines: AsyncIterator<InputLine, void>): Promise<void> => {
+  /** Starts a line for each slot that the batch gets. A line is read only when it can run. */
+  const startPendingLines = async (lines: AsyncIterator<InputLine, void>): Promise<void> => {
     for (;;) {
-      const leave = await held.take(all.signal);
-      await pace.ready(all.signal);
-      const place = await slots.take(all.signal);
+      const releaseMemory = await memorySemaphore.acquire(all.signal);
+      await backoff.wait(all.signal);
+      const releaseSlot = await semaphore.acquire(all.signal);
       const next = await lines.next().catch((error: unknown) => {
-        place();
+        releaseSlot();
         throw error;
       });
-      const read = next.done === true ? undefined : readTask(next.value, { endpoint: url });
-      if (read?.type === 'task') {
-        begin(read.task, { place, leave });
+      const parsed = next.done === true ? undefined : parseLine(next.value, { endpoint: url });
+      if (parsed?.type === 'valid') {
+        startLine(parsed.batchLine, releaseSlot, releaseMemory);
         continue;
       }
-      place();
-      leave();
-      if (next.done === true || !read) return;
-      const { customId, fault } = read;
-      await results.add(encodeFault({ line: next.value.line, customId, id: needs.newId() }, fault));
+      releaseSlot();
+      releaseMemory();
+      if (next.done === true || !parsed) return;
+      const { customId, error } = parsed;
+      await results.add(encodeLineError({ line: next.value.line, customId, id: options.createRequestId() }, error));
     }
   };
 
-  const lines = linesWithoutResult(needs);
+  const lines = linesWithoutResult(options);
   try {
-    await feed(lines);
+    await startPendingLines(lines);
     await Promise.all(running);
     all.signal.throwIfAborted();
   } finally {
@@ -101,19 +101,19 @@ export async function runLines(needs: RunLinesNeeds): Promise<void> {
   }
 }
 
-const isForWantOfRoom = (status: number): boolean => status === 429 || status === 503;
+const isOverloadStatus = (status: number): boolean => status === 429 || status === 503;
 
-/** Of an input that was looked at: what cannot be run has its result. */
+/** Yields the lines of a validated input that have no result; validation has stored results for invalid lines. */
 export async function* linesWithoutResult({
   input,
-  doneLines,
-}: Pick<RunLinesNeeds, 'input' | 'doneLines'>): AsyncGenerator<InputLine, void> {
+  findDoneLines,
+}: Pick<RunLinesOptions, 'input' | 'findDoneLines'>): AsyncGenerator<InputLine, void> {
   let done: ReadonlySet<number> = new Set();
   let knownUntil = 0;
   for await (const each of readLines(input, { lineBytesMax: BATCH_LINE_BYTES_MAX })) {
     if (each.line > knownUntil) {
-      knownUntil = each.line + BATCH_LOOK_LINES - 1;
-      done = await doneLines({ first: each.line, last: knownUntil });
+      knownUntil = each.line + BATCH_RESULT_LOOKUP_LINES - 1;
+      done = await findDoneLines({ first: each.line, last: knownUntil });
     }
     if (!done.has(each.line)) yield each;
   }

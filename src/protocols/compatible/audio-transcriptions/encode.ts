@@ -1,50 +1,53 @@
 import { deflateRawSync } from 'node:zlib';
-import type { AudioFacts, Sentence } from '../../../core/speech.ts';
+import type { AudioMetadata, TranscriptSentence } from '../../../core/speech.ts';
 import type { ResponseFormat } from './schema.ts';
 
-/** A sentence, and what the model thought of the stretch of audio that it is from. */
-export interface HeardSentence extends Sentence {
+/** A sentence with the model's confidence for its audio segment. */
+export interface ScoredSentence extends TranscriptSentence {
   readonly logProbability: number;
   readonly noSpeech: number;
 }
 
-export interface Heard {
-  readonly sentences: readonly HeardSentence[];
-  readonly facts: Pick<AudioFacts, 'durationMs'>;
+export interface UploadTranscript {
+  readonly sentences: readonly ScoredSentence[];
+  readonly audioMetadata: Pick<AudioMetadata, 'durationMs'>;
   readonly granularities: readonly ('word' | 'segment')[];
 }
 
-type Text = { readonly type: string; readonly text: string };
-type Encoded = { readonly json: object } | { readonly text: Text };
+type TextBody = { readonly type: string; readonly text: string };
+type EncodedTranscription = { readonly json: object } | { readonly text: TextBody };
 
-/** What was heard, in the form that was asked for. */
-export function encodeTranscription(format: ResponseFormat, heard: Heard): Encoded {
-  const { sentences } = heard;
-  if (format === 'json') return { json: { text: textOf(sentences), usage: usageOf(heard) } };
-  if (format === 'verbose_json') return { json: encodeVerbose(heard) };
-  if (format === 'text') return { text: { type: 'text/plain; charset=utf-8', text: `${textOf(sentences)}\n` } };
+/** Encodes a transcript in the requested format. */
+export function encodeTranscription(format: ResponseFormat, transcript: UploadTranscript): EncodedTranscription {
+  const { sentences } = transcript;
+  if (format === 'json') return { json: { text: joinSentences(sentences), usage: encodeUsage(transcript) } };
+  if (format === 'verbose_json') return { json: encodeVerbose(transcript) };
+  if (format === 'text') return { text: { type: 'text/plain; charset=utf-8', text: `${joinSentences(sentences)}\n` } };
   if (format === 'srt') return { text: { type: 'application/x-subrip; charset=utf-8', text: encodeSrt(sentences) } };
   return { text: { type: 'text/vtt; charset=utf-8', text: encodeVtt(sentences) } };
 }
 
-const usageOf = ({ facts }: Heard): object => ({ type: 'duration', seconds: Math.ceil(facts.durationMs / 1_000) });
+const encodeUsage = ({ audioMetadata }: UploadTranscript): object => ({
+  type: 'duration',
+  seconds: Math.ceil(audioMetadata.durationMs / 1_000),
+});
 
-const seconds = (ms: number): number => ms / 1_000;
+const toSeconds = (ms: number): number => ms / 1_000;
 
-function encodeVerbose(heard: Heard): object {
-  const { sentences, facts, granularities } = heard;
+function encodeVerbose(transcript: UploadTranscript): object {
+  const { sentences, audioMetadata, granularities } = transcript;
   return {
     task: 'transcribe',
-    language: nameOf(sentences[0]?.language),
-    duration: seconds(facts.durationMs),
-    text: textOf(sentences),
+    language: getLanguageName(sentences[0]?.language),
+    duration: toSeconds(audioMetadata.durationMs),
+    text: joinSentences(sentences),
     ...(granularities.includes('word')
       ? {
           words: sentences.flatMap(({ words }) =>
             words.map(({ text, beginMs, endMs }) => ({
               word: text.trim(),
-              start: seconds(beginMs),
-              end: seconds(endMs),
+              start: toSeconds(beginMs),
+              end: toSeconds(endMs),
             })),
           ),
         }
@@ -52,62 +55,67 @@ function encodeVerbose(heard: Heard): object {
     ...(granularities.length === 0 || granularities.includes('segment')
       ? { segments: sentences.map(encodeSegment) }
       : {}),
-    usage: usageOf(heard),
+    usage: encodeUsage(transcript),
   };
 }
 
-const encodeSegment = ({ text, beginMs, endMs, logProbability, noSpeech }: HeardSentence, id: number): object => ({
+const encodeSegment = ({ text, beginMs, endMs, logProbability, noSpeech }: ScoredSentence, id: number): object => ({
   id,
-  // Hundredths of a second, as the first models counted.
+  // `seek` counts hundredths of a second, the frames of the Whisper models.
   seek: Math.floor(beginMs / 10),
-  start: seconds(beginMs),
-  end: seconds(endMs),
+  start: toSeconds(beginMs),
+  end: toSeconds(endMs),
   text,
   tokens: [],
   temperature: 0,
   avg_logprob: logProbability,
-  compression_ratio: compressionOf(text),
+  compression_ratio: getCompressionRatio(text),
   no_speech_prob: noSpeech,
 });
 
-/** Far above 2 where a text repeats itself. */
-const compressionOf = (text: string): number => {
+/** Returns the compression ratio of a text; a text that repeats itself has far more than 2. */
+const getCompressionRatio = (text: string): number => {
   const bytes = Buffer.from(text);
   return bytes.length / deflateRawSync(bytes).length;
 };
 
 const NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
 
-/** Its English name in small letters; nothing where nothing was said. */
-const nameOf = (language: string | undefined): string =>
+/** Returns the English name of a language in lower case; '' for an empty transcript. */
+const getLanguageName = (language: string | undefined): string =>
   (language === undefined ? '' : (NAMES.of(language) ?? language)).toLowerCase();
 
-/** Languages that need no blank between sentences have none between words. */
-const BLANKLESS: ReadonlySet<string> = new Set(['zh', 'ja', 'yue', 'th', 'lo', 'my', 'km']);
+/** Languages that are written without spaces between words and sentences. */
+const LANGUAGES_WITHOUT_SPACES: ReadonlySet<string> = new Set(['zh', 'ja', 'yue', 'th', 'lo', 'my', 'km']);
 
-const textOf = (sentences: readonly Sentence[]): string =>
+const joinSentences = (sentences: readonly TranscriptSentence[]): string =>
   sentences
-    .map(({ text, language }) => text + (BLANKLESS.has(language) ? '' : ' '))
+    .map(({ text, language }) => text + (LANGUAGES_WITHOUT_SPACES.has(language) ? '' : ' '))
     .join('')
     .trim();
 
-const encodeSrt = (sentences: readonly Sentence[]): string =>
+const encodeSrt = (sentences: readonly TranscriptSentence[]): string =>
   sentences
     .map(
-      ({ text, beginMs, endMs }, at) => `${at + 1}\n${clockOf(beginMs, ',')} --> ${clockOf(endMs, ',')}\n${text}\n\n`,
+      ({ text, beginMs, endMs }, at) =>
+        `${at + 1}\n${formatClock(beginMs, ',')} --> ${formatClock(endMs, ',')}\n${text}\n\n`,
     )
     .join('');
 
-/** What would end a cue, or begin a tag, is escaped. */
-const encodeVtt = (sentences: readonly Sentence[]): string =>
+/** Encodes WebVTT; characters that would end a cue or start a tag are escaped. */
+const encodeVtt = (sentences: readonly TranscriptSentence[]): string =>
   `WEBVTT\n\n${sentences
-    .map(({ text, beginMs, endMs }) => `${clockOf(beginMs, '.')} --> ${clockOf(endMs, '.')}\n${escaped(text)}\n\n`)
+    .map(
+      ({ text, beginMs, endMs }) =>
+        `${formatClock(beginMs, '.')} --> ${formatClock(endMs, '.')}\n${escapeCueText(text)}\n\n`,
+    )
     .join('')}`;
 
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+const escapeCueText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** `HH:MM:SS` and milliseconds behind `point`; hours may have more digits. */
-function clockOf(ms: number, point: ',' | '.'): string {
+/** Formats milliseconds as `HH:MM:SS` with fraction separator and three digits; hours may have more digits. */
+function formatClock(ms: number, point: ',' | '.'): string {
   const parts = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1_000) % 60];
   const clock = parts.map((part) => String(part).padStart(2, '0')).join(':');
   return `${clock}${point}${String(Math.floor(ms) % 1_000).padStart(3, '0')}`;

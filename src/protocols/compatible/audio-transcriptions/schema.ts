@@ -1,22 +1,22 @@
 import { z } from 'zod';
-import { TRANSCRIPTION_PROMPT_CHARACTERS_MAX } from '../../../core/limits.ts';
-import { listOf } from '../../list-of.ts';
+import { TRANSCRIPTION_PROMPT_CHARS_MAX } from '../../../core/limits.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 
 const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
-/** Fields of a form are texts. The two lists may come once for each element, with `[]` behind their name. */
+/** Form fields. A list field is sent once for each element, optionally with `[]` after its name. */
 export const TranscriptionForm = z.object({
   model: z.string().min(1),
   language: z
     .string()
     .regex(/^[a-z]{2,3}$/)
     .optional(),
-  prompt: z.string().max(TRANSCRIPTION_PROMPT_CHARACTERS_MAX).optional(),
+  prompt: z.string().max(TRANSCRIPTION_PROMPT_CHARS_MAX).optional(),
   response_format: z.enum(RESPONSE_FORMATS).default('json'),
   temperature: z.coerce.number().min(0).max(1).optional(),
-  timestamp_granularities: listOf(z.enum(['word', 'segment']), { max: 2 }).optional(),
+  timestamp_granularities: failFastArray(z.enum(['word', 'segment']), { max: 2 }).optional(),
 });
 export type TranscriptionFormWire = z.output<typeof TranscriptionForm>;
 
@@ -24,7 +24,7 @@ const GRANULARITIES = 'timestamp_granularities must be word, segment or both';
 
 export const transcriptionFormTexts: RuleTexts = {
   language: 'language must be a code of ISO 639-1, such as en',
-  prompt: `prompt must have at most ${TRANSCRIPTION_PROMPT_CHARACTERS_MAX} characters`,
+  prompt: `prompt must have at most ${TRANSCRIPTION_PROMPT_CHARS_MAX} characters`,
   response_format: `response_format must be one of ${RESPONSE_FORMATS.join(', ')}`,
   temperature: 'temperature must be a number from 0 to 1',
   timestamp_granularities: GRANULARITIES,
@@ -33,8 +33,8 @@ export const transcriptionFormTexts: RuleTexts = {
 
 const LISTS: ReadonlySet<string> = new Set(['timestamp_granularities']);
 
-/** The fields of a form as the schema wants them: the last of a name counts, of a list all. */
-export function formOf(fields: ReadonlyMap<string, readonly string[]>): Readonly<Record<string, unknown>> {
+/** Collects form fields for the schema: all values of a list field, the last value of any other. */
+export function collectFormFields(fields: ReadonlyMap<string, readonly string[]>): Readonly<Record<string, unknown>> {
   const form = new Map<string, unknown>();
   for (const [name, values] of fields) {
     const plain = name.replace(/\[\]$/, '');

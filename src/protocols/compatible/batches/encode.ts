@@ -1,12 +1,12 @@
 import type { BatchProblem, BatchStatus } from '../../../core/batch.ts';
 import type { BatchRecord } from '../../../store/batches.ts';
-import { encodeMetadata } from '../metadata-of.ts';
+import { encodeMetadata } from '../metadata.ts';
 
-/** wire.md E9.3: every field is there, and null where nothing is known. */
+/** Encodes a batch. Every field is present, and null if unknown (docs/wire/openai-compatible.md#batches). */
 export function encodeBatch(batch: BatchRecord): object {
   const { status } = batch;
-  const endedAs = (end: BatchStatus): number | null => (status === end ? seconds(batch.endedAt) : null);
-  // Lines that are no requests are found while it validates; they count once all have been looked at.
+  const secondsIfEnded = (end: BatchStatus): number | null => (status === end ? toUnixSeconds(batch.endedAt) : null);
+  // Invalid lines are found during validation, but are counted only once all lines have been validated.
   const counts = status === 'validating' ? { total: 0, completed: 0, failed: 0 } : batch.counts;
   return {
     id: batch.id,
@@ -18,15 +18,15 @@ export function encodeBatch(batch: BatchRecord): object {
     status,
     output_file_id: batch.outputFileId ?? null,
     error_file_id: batch.errorFileId ?? null,
-    created_at: seconds(batch.createdAt),
-    in_progress_at: seconds(batch.inProgressAt),
-    expires_at: seconds(batch.expiresAt),
-    finalizing_at: seconds(batch.finalizingAt),
-    completed_at: endedAs('completed'),
-    failed_at: endedAs('failed'),
-    expired_at: endedAs('expired'),
-    cancelling_at: seconds(batch.cancellingAt),
-    cancelled_at: endedAs('cancelled'),
+    created_at: toUnixSeconds(batch.createdAt),
+    in_progress_at: toUnixSeconds(batch.inProgressAt),
+    expires_at: toUnixSeconds(batch.expiresAt),
+    finalizing_at: toUnixSeconds(batch.finalizingAt),
+    completed_at: secondsIfEnded('completed'),
+    failed_at: secondsIfEnded('failed'),
+    expired_at: secondsIfEnded('expired'),
+    cancelling_at: toUnixSeconds(batch.cancellingAt),
+    cancelled_at: secondsIfEnded('cancelled'),
     request_counts: { total: counts.total, completed: counts.completed, failed: counts.failed },
     metadata: encodeMetadata(batch.metadata),
   };
@@ -47,4 +47,4 @@ const encodeProblem = ({ code, message, param, line }: BatchProblem) => ({
   line: line ?? null,
 });
 
-const seconds = (ms: number | undefined): number | null => (ms === undefined ? null : Math.floor(ms / 1000));
+const toUnixSeconds = (ms: number | undefined): number | null => (ms === undefined ? null : Math.floor(ms / 1000));

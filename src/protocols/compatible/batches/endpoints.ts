@@ -1,16 +1,16 @@
 import type { Batches } from '../../../resources/batches/batch.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { metadataOf } from '../metadata-of.ts';
+import { decodeMetadata } from '../metadata.ts';
 import { encodeBatch, encodeBatchList } from './encode.ts';
-import { unheardIn, windowMsOf } from './rules.ts';
-import { CreateBody, LIST_TEXTS, listQuery } from './schema.ts';
+import { listIgnoredMetadata, parseWindowMs } from './rules.ts';
+import { CreateBody, LIST_TEXTS, createListQuery } from './schema.ts';
 
-export interface BatchEndpointsNeeds {
+export interface BatchEndpointsDeps {
   readonly batches: Batches;
   readonly time: ZonedTime;
   readonly strict?: boolean;
@@ -20,9 +20,9 @@ const shared = { family: 'compatible', regions: INTERFACES.batches.regions } as 
 const ALL = '/compatible-mode/v1/batches';
 const ONE = `${ALL}/:id`;
 
-/** wire.md E9.3. */
-export function batchEndpoints({ batches, time, strict = false }: BatchEndpointsNeeds): readonly Endpoint[] {
-  const ListQuery = listQuery(time);
+/** Creates the endpoints of batches (docs/wire/openai-compatible.md#batches). */
+export function createBatchEndpoints({ batches, time, strict = false }: BatchEndpointsDeps): readonly Endpoint[] {
+  const ListQuery = createListQuery(time);
   return [
     {
       ...shared,
@@ -32,15 +32,15 @@ export function batchEndpoints({ batches, time, strict = false }: BatchEndpoints
       onDisconnect: 'finish',
       async handle({ body }, { owner }) {
         const { wire, unknown } = parseBody(CreateBody, body, { strict });
-        const metadata = metadataOf(wire.metadata, 'metadata');
+        const metadata = decodeMetadata(wire.metadata, 'metadata');
         const batch = await batches.create(owner, {
           inputFileId: wire.input_file_id,
           endpoint: wire.endpoint,
           completionWindow: wire.completion_window,
-          windowMs: windowMsOf(wire.completion_window),
+          windowMs: parseWindowMs(wire.completion_window),
           metadata,
         });
-        return json(encodeBatch(batch), ignoredHeader([...unknown, ...unheardIn(metadata)]));
+        return createJsonReply(encodeBatch(batch), encodeIgnoredHeader([...unknown, ...listIgnoredMetadata(metadata)]));
       },
     },
     {
@@ -58,12 +58,12 @@ export function batchEndpoints({ batches, time, strict = false }: BatchEndpoints
           inputFileIds: wire.input_file_ids,
           statuses: wire.status,
           createdFrom: wire.create_after,
-          // Seconds are what is shown: the whole of the last one is meant.
+          // `create_before` is in whole seconds, so it includes the whole of its last second.
           createdTo: wire.create_before === undefined ? undefined : wire.create_before + 999,
           limit: wire.limit + 1,
         });
         const hasMore = found.length > wire.limit;
-        return json(encodeBatchList(found.slice(0, wire.limit), { hasMore }), ignoredHeader(unknown));
+        return createJsonReply(encodeBatchList(found.slice(0, wire.limit), { hasMore }), encodeIgnoredHeader(unknown));
       },
     },
     {
@@ -72,7 +72,7 @@ export function batchEndpoints({ batches, time, strict = false }: BatchEndpoints
       method: 'GET',
       path: ONE,
       onDisconnect: 'cancel',
-      handle: async ({ params: { id = '' } }, { owner }) => json(encodeBatch(await batches.find(owner, id))),
+      handle: async ({ params: { id = '' } }, { owner }) => createJsonReply(encodeBatch(await batches.find(owner, id))),
     },
     {
       ...shared,
@@ -80,7 +80,8 @@ export function batchEndpoints({ batches, time, strict = false }: BatchEndpoints
       method: 'POST',
       path: `${ONE}/cancel`,
       onDisconnect: 'finish',
-      handle: async ({ params: { id = '' } }, { owner }) => json(encodeBatch(await batches.cancel(owner, id))),
+      handle: async ({ params: { id = '' } }, { owner }) =>
+        createJsonReply(encodeBatch(await batches.cancel(owner, id))),
     },
   ];
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
-import { collect } from '../../../generation/collect.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import { createSseParser } from '../../../lib/sse.ts';
-import { serverWork, workEvents } from '../../fields/__fixtures__/server-work.ts';
-import { encode } from './encode.ts';
-import { chatCompletionStream } from './stream.ts';
+import { serverToolCallSamples, createServerToolEvents } from '../../fields/__fixtures__/test-server-tool-calls.ts';
+import { encodeChatCompletion } from './encode.ts';
+import { createChatStreamEncoder } from './stream.ts';
 
 const head = { requestId: 'r', created: 1, model: 'm' };
 
@@ -23,7 +23,7 @@ const blocks: fc.Arbitrary<Block> = fc.oneof(
   fc.record({ type: fc.constant('tool-call' as const), id: fc.string(), name: fc.string() }),
 );
 
-/** One choice's events in order: blocks one after another, each bracketed. */
+/** Creates the events of one choice: one block after the other, each with start and end. */
 const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
   fc
     .tuple(
@@ -42,7 +42,7 @@ const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
             ),
             weight: 3,
           },
-          serverWork,
+          serverToolCallSamples,
         ),
         { maxLength: 4 },
       ),
@@ -50,7 +50,7 @@ const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
     )
     .map(([all, reason]) => [
       ...all.flatMap((part, index): GenerationEvent[] => {
-        if (!Array.isArray(part)) return workEvents(part, { choice, index });
+        if (!Array.isArray(part)) return createServerToolEvents(part, { choice, index });
         const [block, deltas] = part;
         return [
           { type: 'block-start', choice, index, block },
@@ -67,7 +67,7 @@ const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
       { type: 'choice-end', choice, reason },
     ]);
 
-/** Choices interleaved by `order`, in valid order each. */
+/** Interleaves the events of several choices as `order` says; the events of each choice keep their order. */
 const streams = fc.tuple(fc.nat(3), fc.array(fc.nat(3), { maxLength: 60 })).chain(([more, order]) =>
   fc.tuple(...Array.from({ length: more + 1 }, (_, choice) => choiceEvents(choice))).map((choices) => {
     const merged: GenerationEvent[] = [{ type: 'start', inputTokens: 3, cachedTokens: 0 }];
@@ -81,10 +81,10 @@ const streams = fc.tuple(fc.nat(3), fc.array(fc.nat(3), { maxLength: 60 })).chai
   }),
 );
 
-function cut(events: readonly GenerationEvent[], sizes: readonly number[]): GenerationEvent[][] {
+function splitIntoBatches(events: readonly GenerationEvent[], sizes: readonly number[]): GenerationEvent[][] {
   const batches: GenerationEvent[][] = [];
-  for (let at = 0, turn = 0; at < events.length; turn++) {
-    const size = sizes[turn % sizes.length] ?? 1;
+  for (let at = 0, round = 0; at < events.length; round++) {
+    const size = sizes[round % sizes.length] ?? 1;
     batches.push(events.slice(at, at + size));
     at += Math.max(size, 1);
     if (size === 0) batches.push(events.slice(at - 1, at));
@@ -93,14 +93,14 @@ function cut(events: readonly GenerationEvent[], sizes: readonly number[]): Gene
 }
 
 function encodeAll(batches: readonly (readonly GenerationEvent[])[]): string {
-  const encoder = chatCompletionStream(head, { includeUsage: true });
+  const encoder = createChatStreamEncoder(head, { includeUsage: true });
   return encoder.open() + batches.map((batch) => encoder.push(batch)).join('') + encoder.close();
 }
 
-test('the bytes do not depend on how the events are cut', () => {
+test('encodes the same bytes however the events are split into batches', () => {
   fc.assert(
     fc.property(streams, fc.array(fc.nat(7), { minLength: 1 }), (events, sizes) => {
-      assert.equal(encodeAll(cut(events, sizes)), encodeAll([events]));
+      assert.equal(encodeAll(splitIntoBatches(events, sizes)), encodeAll([events]));
     }),
   );
 });
@@ -120,13 +120,13 @@ interface Chunk {
   usage: object | null;
 }
 
-test('adding up the chunks gives the unstreamed answer', async () => {
+test('the accumulated chunks equal the unstreamed response', async () => {
   await fc.assert(
     fc.asyncProperty(streams, async (events) => {
       async function* batches(): AsyncGenerator<readonly GenerationEvent[]> {
         yield events;
       }
-      const answer = JSON.parse(JSON.stringify(encode(head, await collect(batches())))) as {
+      const answer = JSON.parse(JSON.stringify(encodeChatCompletion(head, await collectResult(batches())))) as {
         choices: { index: number }[];
         usage: object;
       };
@@ -142,16 +142,16 @@ test('adding up the chunks gives the unstreamed answer', async () => {
 
 function accumulate(chunks: readonly Chunk[]): object[] {
   const all: object[] = [];
-  const places = [...new Set(chunks.flatMap(({ choices }) => choices.map(({ index }) => index)))];
-  for (const index of places.toSorted((a, b) => a - b)) {
-    const mine = chunks.flatMap(({ choices }) => choices.filter((choice) => choice.index === index));
-    const roles = mine.filter(({ delta }) => 'role' in delta);
-    assert.deepEqual(roles, mine.slice(0, 1), 'the role is in the first chunk only');
-    const deltas = mine.map(({ delta }) => delta);
+  const indexes = [...new Set(chunks.flatMap(({ choices }) => choices.map(({ index }) => index)))];
+  for (const index of indexes.toSorted((a, b) => a - b)) {
+    const ofChoice = chunks.flatMap(({ choices }) => choices.filter((choice) => choice.index === index));
+    const roles = ofChoice.filter(({ delta }) => 'role' in delta);
+    assert.deepEqual(roles, ofChoice.slice(0, 1), 'the role is in the first chunk only');
+    const deltas = ofChoice.map(({ delta }) => delta);
     const calls: { id: string; type: string; index: number; function: { name: string; arguments: string } }[] = [];
     for (const call of deltas.flatMap((delta) => delta.tool_calls ?? [])) {
-      const known = calls[call.index];
-      if (known) known.function.arguments += call.function.arguments;
+      const existing = calls[call.index];
+      if (existing) existing.function.arguments += call.function.arguments;
       else {
         const { name = '', arguments: first } = call.function;
         calls[call.index] = {
@@ -163,7 +163,7 @@ function accumulate(chunks: readonly Chunk[]): object[] {
       }
     }
     const hasThought = deltas.some((delta) => delta.reasoning_content !== null);
-    const logprobs = mine.flatMap((choice) => choice.logprobs?.content ?? []);
+    const logprobs = ofChoice.flatMap((choice) => choice.logprobs?.content ?? []);
     all.push({
       message: {
         role: 'assistant',
@@ -174,7 +174,7 @@ function accumulate(chunks: readonly Chunk[]): object[] {
         function_call: null,
         tool_calls: calls.length > 0 ? calls : null,
       },
-      finish_reason: mine.at(-1)?.finish_reason,
+      finish_reason: ofChoice.at(-1)?.finish_reason,
       index,
       logprobs: logprobs.length > 0 ? { content: logprobs } : null,
     });

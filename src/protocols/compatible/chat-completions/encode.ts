@@ -1,12 +1,12 @@
 import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
-import { chatId } from './head.ts';
+import { formatChatId } from './head.ts';
 import type { ChatHead } from './head.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { encodeUsage } from './usage.ts';
 
-/** The chat completion object, keys in the order of wire.md E1.3. */
-export function encode(head: ChatHead, { choices, usage }: GenerationResult): object {
+/** Encodes the chat completion object, keys in the documented order (docs/wire/openai-compatible.md#chat-response). */
+export function encodeChatCompletion(head: ChatHead, { choices, usage }: GenerationResult): object {
   return {
     choices: choices.map(encodeChoice),
     object: 'chat.completion',
@@ -15,7 +15,7 @@ export function encode(head: ChatHead, { choices, usage }: GenerationResult): ob
     service_tier: null,
     system_fingerprint: null,
     model: head.model,
-    id: chatId(head),
+    id: formatChatId(head),
   };
 }
 
@@ -25,8 +25,8 @@ function encodeChoice({ blocks, reason }: ChoiceResult, index: number): object {
   return {
     message: {
       role: 'assistant',
-      content: textOf(blocks.filter((block) => block.type === 'text')),
-      reasoning_content: thoughts.length > 0 ? textOf(thoughts) : null,
+      content: joinText(blocks.filter((block) => block.type === 'text')),
+      reasoning_content: thoughts.length > 0 ? joinText(thoughts) : null,
       refusal: null,
       audio: null,
       function_call: null,
@@ -46,4 +46,4 @@ function encodeChoice({ blocks, reason }: ChoiceResult, index: number): object {
   };
 }
 
-const textOf = (blocks: readonly { readonly text: string }[]): string => blocks.map(({ text }) => text).join('');
+const joinText = (blocks: readonly { readonly text: string }[]): string => blocks.map(({ text }) => text).join('');

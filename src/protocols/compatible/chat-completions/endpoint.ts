@@ -1,47 +1,47 @@
-import { forwardedOf } from '../../../catalogue/model.ts';
+import { getForwardedFields } from '../../../catalogue/model.ts';
 import type { Catalogue } from '../../../catalogue/model.ts';
-import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
-import { collect } from '../../../generation/collect.ts';
+import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
-import { unixSeconds } from '../../../lib/clock.ts';
+import { toUnixSeconds } from '../../../lib/clock.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { json, stream } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parse, parseBody } from '../../parse.ts';
-import { decode } from './decode.ts';
-import { furtherFields } from './further-fields.ts';
-import { encode } from './encode.ts';
-import { ignoredFields } from './ignored-fields.ts';
-import { ignoredNames } from '../../fields/ignored-names.ts';
-import { withDefaultThinking } from '../../fields/default-thinking.ts';
-import { excludesThought } from '../../fields/parameter-rules.ts';
-import { translates } from '../../fields/translation-rules.ts';
-import { checkRules } from './rules.ts';
-import { ChatCompletionBody, ModelOnly, chatTexts } from './schema.ts';
-import { chatCompletionStream } from './stream.ts';
-import { translation } from './translation.ts';
+import { parseValue, parseBody } from '../../parse.ts';
+import { decodeChatCompletion } from './decode.ts';
+import { pickExtraFields } from './extra-fields.ts';
+import { encodeChatCompletion } from './encode.ts';
+import { listIgnoredChatFields } from './ignored-fields.ts';
+import { toIgnoredFieldNames } from '../../fields/ignored-field-names.ts';
+import { applyDefaultThinking } from '../../fields/default-thinking.ts';
+import { excludesThinking } from '../../fields/parameter-rules.ts';
+import { isTranslationModel } from '../../fields/translation-rules.ts';
+import { checkChatRules } from './rules.ts';
+import { ChatCompletionBody, ModelOnly, createChatTexts } from './schema.ts';
+import { createChatStreamEncoder } from './stream.ts';
+import { handleTranslation } from './translation.ts';
 
-export interface ChatCompletionsNeeds {
+export interface ChatCompletionsDeps {
   readonly generate: Generate;
   readonly translate: Translate;
-  /** The one in force now: it changes while the service runs. */
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /compatible-mode/v1/chat/completions (E1). */
-export function chatCompletions({
+/** Creates POST /compatible-mode/v1/chat/completions (docs/wire/openai-compatible.md#chat-request). */
+export function createChatCompletionsEndpoint({
   generate,
   translate,
   catalogue,
   clock,
   strict = false,
-}: ChatCompletionsNeeds): Endpoint {
+}: ChatCompletionsDeps): Endpoint {
   return {
     operation: 'chat-completions.create',
     method: 'POST',
@@ -50,30 +50,35 @@ export function chatCompletions({
     regions: INTERFACES.chat.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parse(ModelOnly, body);
-      context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
+      const { model } = parseValue(ModelOnly, body);
+      context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
       const { entry } = catalogue().resolve(model, { interface: 'chat', owner: context.owner });
-      const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
-      if (translates(entry)) return await translation({ translate, strict }, { body, entry, head }, context);
-      const { wire: said, unknown } = parseBody(ChatCompletionBody, body, {
-        texts: () => chatTexts(entry),
+      const head = { requestId: context.requestId, created: toUnixSeconds(clock.now()), model };
+      if (isTranslationModel(entry))
+        return await handleTranslation({ translate, strict }, { body, entry, head }, context);
+      const { wire: parsedFields, unknown } = parseBody(ChatCompletionBody, body, {
+        texts: () => createChatTexts(entry),
         strict,
-        heard: forwardedOf(entry),
+        allowedExtraFields: getForwardedFields(entry),
       });
-      const wire = withDefaultThinking(said, entry, excludesThought(said));
-      checkRules(wire, entry);
+      const wire = applyDefaultThinking(parsedFields, entry, excludesThinking(parsedFields));
+      checkChatRules(wire, entry);
 
-      const further = unknown.length > 0 ? furtherFields(body, unknown) : undefined;
-      const asked = further ? { ...decode(wire), further } : decode(wire);
-      const { batches, ignored } = await generate(asked, { interface: 'chat' }, context);
-      const inside = unknown.filter((name) => !Object.hasOwn(further ?? {}, name));
-      const headers = ignoredHeader([...ignoredNames(wire, ignored), ...ignoredFields(wire), ...inside]);
+      const extraFields = unknown.length > 0 ? pickExtraFields(body, unknown) : undefined;
+      const request = extraFields ? { ...decodeChatCompletion(wire), extraFields } : decodeChatCompletion(wire);
+      const { batches, ignored } = await generate(request, { interface: 'chat' }, context);
+      const ignoredNested = unknown.filter((name) => !Object.hasOwn(extraFields ?? {}, name));
+      const headers = encodeIgnoredHeader([
+        ...toIgnoredFieldNames(wire, ignored),
+        ...listIgnoredChatFields(wire),
+        ...ignoredNested,
+      ]);
       if (wire.stream === true) {
-        const encoder = chatCompletionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
-        return stream(batches, encoder, headers);
+        const encoder = createChatStreamEncoder(head, { includeUsage: wire.stream_options?.include_usage === true });
+        return createStreamReply(batches, encoder, headers);
       }
-      const result = await collect(batches);
-      return json(encode(head, result), headers);
+      const result = await collectResult(batches);
+      return createJsonReply(encodeChatCompletion(head, result), headers);
     },
   };
 }

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { GenerationEvent } from '../../../core/event.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { collect } from '../../../generation/collect.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import { parseBody } from '../../parse.ts';
-import { encode } from './encode.ts';
+import { encodeChatCompletion } from './encode.ts';
 import { ChatCompletionBody } from './schema.ts';
-import { chatCompletionStream } from './stream.ts';
+import { createChatStreamEncoder } from './stream.ts';
 import { TranslationBody } from './translation.ts';
 
-// A folder is a test: request and events in, exact bytes out. GOLDEN=1 writes the bytes anew; the diff is reviewed.
+// Each folder is a test case: a request and events in, exact bytes out. GOLDEN=1 rewrites the expected bytes.
 const folder = join(import.meta.dirname, '__fixtures__');
 const isWriting = process.env['GOLDEN'] === '1';
 
@@ -27,17 +27,17 @@ for (const name of readdirSync(folder)) {
     .map((line) => JSON.parse(line) as GenerationEvent);
 
   test(`streams the golden bytes of ${name}`, () => {
-    const encoder = chatCompletionStream(head, options);
+    const encoder = createChatStreamEncoder(head, options);
     compare(at('stream.sse'), encoder.open() + encoder.push(events) + encoder.close());
   });
 
   test(`answers the golden object of ${name}`, async () => {
-    const result = await collect(batchesOf([events]));
-    compare(at('response.json'), `${JSON.stringify(encode(head, result), null, 2)}\n`);
+    const result = await collectResult(batchesOf([events]));
+    compare(at('response.json'), `${JSON.stringify(encodeChatCompletion(head, result), null, 2)}\n`);
   });
 
   test(`breaks off ${name} with an error object and no end mark`, () => {
-    const encoder = chatCompletionStream(head, options);
+    const encoder = createChatStreamEncoder(head, options);
     encoder.push(events.slice(0, -1));
     assert.throws(() => encoder.close(), { kind: 'engine-failed' });
     assert.equal(

@@ -1,11 +1,11 @@
-/** What every object and chunk of one answer repeats. */
+/** Fields that every object and chunk of one response repeats. */
 export interface ChatHead {
-  /** The body's id is `chatcmpl-` and this, so that it can be found in the log. */
+  /** The id of the response object is `chatcmpl-` plus this id, so that the log line can be found. */
   readonly requestId: string;
   /** Unix seconds. */
   readonly created: number;
-  /** As asked. */
+  /** Model name in the request. */
   readonly model: string;
 }
 
-export const chatId = ({ requestId }: ChatHead): string => `chatcmpl-${requestId}`;
+export const formatChatId = ({ requestId }: ChatHead): string => `chatcmpl-${requestId}`;

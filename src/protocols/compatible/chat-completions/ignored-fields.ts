@@ -1,10 +1,10 @@
-import { ignoredWishes } from '../../fields/ignored-wishes.ts';
+import { listIgnoredSearchFields } from '../../fields/ignored-search-fields.ts';
 import type { ChatCompletionWire } from './schema.ts';
 
-/** Known fields that this version does not honour although they ask for another answer. */
-export function ignoredFields(wire: ChatCompletionWire): readonly string[] {
+/** Lists known fields that request a feature without having an effect. */
+export function listIgnoredChatFields(wire: ChatCompletionWire): readonly string[] {
   return [
-    ...ignoredWishes(wire, { tellsSources: false, isStreamed: wire.stream === true }),
+    ...listIgnoredSearchFields(wire, { reportsSources: false, isStreamed: wire.stream === true }),
     ...(wire.modalities?.includes('audio') ? ['modalities'] : []),
     ...(wire.audio ? ['audio'] : []),
   ];

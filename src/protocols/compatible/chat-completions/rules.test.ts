@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { parseBody } from '../../parse.ts';
-import { decode } from './decode.ts';
-import { ignoredFields } from './ignored-fields.ts';
-import { checkRules } from './rules.ts';
-import { ChatCompletionBody, chatTexts } from './schema.ts';
+import { decodeChatCompletion } from './decode.ts';
+import { listIgnoredChatFields } from './ignored-fields.ts';
+import { checkChatRules } from './rules.ts';
+import { ChatCompletionBody, createChatTexts } from './schema.ts';
 import type { ChatCompletionWire } from './schema.ts';
 
 const entry: ModelEntry = {
   name: 'svc-plus',
   description: '',
-  runs: { type: 'none', reason: 'a test' },
+  runner: { type: 'none', reason: 'a test' },
   contextTokens: 4096,
   abilities: {
     thinking: 'prompted',
@@ -36,14 +36,14 @@ const json = [{ role: 'user', content: 'As JSON, please' }];
 const marked = (cache_control: object) => [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control }] }];
 const schemaFormat = (json_schema: object) => ({ response_format: { type: 'json_schema', json_schema } });
 
-function read(fields: object, of = entry): ChatCompletionWire {
+function parseRequest(fields: object, modelEntry = entry): ChatCompletionWire {
   const body: unknown = JSON.parse(JSON.stringify({ model: 'svc-plus', messages: [user], ...fields }));
-  const { wire } = parseBody(ChatCompletionBody, body, { texts: chatTexts(of) });
-  checkRules(wire, of);
+  const { wire } = parseBody(ChatCompletionBody, body, { texts: createChatTexts(modelEntry) });
+  checkChatRules(wire, modelEntry);
   return wire;
 }
 
-/** Fields, and what the refusal begins with. */
+/** Request fields, and the beginning of the expected error message. */
 const refused: readonly (readonly [object, string])[] = [
   [{ model: undefined }, 'Required parameter(model) missing'],
   [{ model: '' }, 'Required parameter(model) missing or invalid'],
@@ -99,7 +99,7 @@ const refused: readonly (readonly [object, string])[] = [
   [{ messages: marked({ type: 'ephemeral', ttl: '1h' }) }, 'cache_control must be {"type": "ephemeral"}'],
   [
     { messages: Array.from({ length: 5 }, () => marked({ type: 'ephemeral' })).flat() },
-    'cache_control must stand on at most 4 parts of a request (messages[4].content[0].cache_control)',
+    'cache_control is allowed on at most 4 parts of a request (messages[4].content[0].cache_control)',
   ],
   [{ messages: [user, { role: 'tool', content: 'x' }] }, 'Required parameter(messages[1].tool_call_id)'],
   [{ messages: [user, { role: 'assistant' }] }, 'The content field is a required field.'],
@@ -229,14 +229,14 @@ const refused: readonly (readonly [object, string])[] = [
   [{ audio: { voice: 'x' } }, 'audio is not supported'],
 ];
 
-for (const [fields, beginning] of refused) {
+for (const [fields, prefix] of refused) {
   test(`refuses ${JSON.stringify(fields).slice(0, 90)}`, () => {
     assert.throws(
-      () => read(fields),
+      () => parseRequest(fields),
       (error) => {
         assert.ok(error instanceof ServiceError);
         assert.equal(error.kind, 'invalid-request');
-        assert.ok(error.message.startsWith(beginning), error.message);
+        assert.ok(error.message.startsWith(prefix), error.message);
         return true;
       },
     );
@@ -245,7 +245,7 @@ for (const [fields, beginning] of refused) {
 
 const accepted: readonly object[] = [
   { temperature: 0, top_p: 1, top_k: 0, min_p: 0, presence_penalty: -2, frequency_penalty: 2, seed: 0 },
-  // Clients of the platform send it with every call; an unstreamed answer tells its usage anyway.
+  // Clients of the platform send it with every call; an unstreamed response contains the usage anyway.
   { stream_options: { include_usage: true } },
   { seed: 2147483647, n: 4, stream: true, stream_options: { include_usage: true } },
   { stop: ['é'.repeat(256)], logprobs: true, top_logprobs: 5, max_tokens: 1_000_000 },
@@ -290,22 +290,22 @@ const accepted: readonly object[] = [
 ];
 
 for (const fields of accepted) {
-  test(`accepts ${JSON.stringify(fields).slice(0, 90)}`, () => assert.doesNotThrow(() => read(fields)));
+  test(`accepts ${JSON.stringify(fields).slice(0, 90)}`, () => assert.doesNotThrow(() => parseRequest(fields)));
 }
 
-test('on a model that cannot think, the wish to stands in the way of nothing', () => {
+test('requested thinking causes no error on a model that cannot think', () => {
   for (const fields of [
     { messages: json, response_format: { type: 'json_object' } },
     { messages: [user, { role: 'assistant', content: 'Well', partial: true }] },
     { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } },
   ]) {
-    assert.doesNotThrow(() => read({ ...fields, enable_thinking: true }, thoughtless));
-    assert.throws(() => read({ ...fields, enable_thinking: true }), { kind: 'invalid-request' });
+    assert.doesNotThrow(() => parseRequest({ ...fields, enable_thinking: true }, thoughtless));
+    assert.throws(() => parseRequest({ ...fields, enable_thinking: true }), { kind: 'invalid-request' });
   }
 });
 
-test('a request becomes the canonical one', () => {
-  const wire = read({
+test('decodes a request with all fields', () => {
+  const wire = parseRequest({
     messages: [
       { role: 'system', content: [{ type: 'text', text: 'Be', cache_control: { type: 'ephemeral' } }] },
       { ...user, content: 'half \ud800', name: 'Ann' },
@@ -323,7 +323,7 @@ test('a request becomes the canonical one', () => {
     max_completion_tokens: 9,
     logprobs: true,
   });
-  assert.deepEqual(decode(wire), {
+  assert.deepEqual(decodeChatCompletion(wire), {
     model: 'svc-plus',
     messages: [
       { role: 'system', content: [{ type: 'text', text: 'Be', cache: 'ephemeral' }] },
@@ -345,17 +345,17 @@ test('a request becomes the canonical one', () => {
   });
 });
 
-test('top_k null is off, absent is the model default, up to 100 is itself', () => {
-  assert.deepEqual(decode(read({ top_k: null })).sampling, { topK: 0 });
-  assert.deepEqual(decode(read({})).sampling, {});
-  assert.deepEqual(decode(read({ top_k: 100 })).sampling, { topK: 100 });
+test('decodes top_k: null turns it off, absent is the model default, up to 100 is kept', () => {
+  assert.deepEqual(decodeChatCompletion(parseRequest({ top_k: null })).sampling, { topK: 0 });
+  assert.deepEqual(decodeChatCompletion(parseRequest({})).sampling, {});
+  assert.deepEqual(decodeChatCompletion(parseRequest({ top_k: 100 })).sampling, { topK: 100 });
 });
 
-test('a single stop string is one', () => {
-  assert.deepEqual(decode(read({ stop: 'END' })).stop, { strings: ['END'], tokens: [] });
+test('decodes a single stop string', () => {
+  assert.deepEqual(decodeChatCompletion(parseRequest({ stop: 'END' })).stop, { strings: ['END'], tokens: [] });
 });
 
-test('tools go over with their choice, nothing in the place of what was left out, and where their schemas stand', () => {
+test('decodes tools with tool_choice, defaults and the paths of their schemas', () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } } };
   const tools = [
     { type: 'function', function: { name: 'f', description: null, parameters: {} } },
@@ -365,15 +365,15 @@ test('tools go over with their choice, nothing in the place of what was left out
     { name: 'f', description: '', parameters: undefined, field: 'tools[0].function.parameters' },
     { name: 'g', description: 'half \ufffd', parameters: schema, field: 'tools[1].function.parameters' },
   ];
-  const plain = { tools: decoded, choice: 'auto', isParallel: false, streamsComplex: false };
-  const use = (fields: object): unknown => decode(read({ tools, ...fields })).toolUse;
+  const plain = { tools: decoded, choice: 'auto', isParallel: false, streamsComplexArguments: false };
+  const use = (fields: object): unknown => decodeChatCompletion(parseRequest({ tools, ...fields })).toolUse;
   assert.deepEqual(use({}), plain);
   assert.deepEqual(use({ tool_choice: null, parallel_tool_calls: false, tool_stream: false }), plain);
   assert.deepEqual(use({ tool_choice: 'required', parallel_tool_calls: true, tool_stream: true }), {
     tools: decoded,
     choice: 'required',
     isParallel: true,
-    streamsComplex: true,
+    streamsComplexArguments: true,
   });
   assert.deepEqual(use({ tool_choice: { type: 'function', function: { name: 'g' } } }), {
     ...plain,
@@ -381,15 +381,16 @@ test('tools go over with their choice, nothing in the place of what was left out
   });
 });
 
-test('no tools and no calls allowed are the same: no tool use', () => {
+test('decodes no tool use without tools or with tool_choice none', () => {
   for (const fields of [{}, { tools: [] }, { tools: null }, { tools: [tool], tool_choice: 'none' }]) {
-    assert.ok(!('toolUse' in decode(read(fields))));
+    assert.ok(!('toolUse' in decodeChatCompletion(parseRequest(fields))));
   }
 });
 
-test('a response format is one of JSON, with a schema or without; text is none', () => {
+test('decodes response_format json_object and json_schema; text needs no format', () => {
   const schema = { type: 'object', ['__proto__x']: 1 };
-  const format = (fields: object): unknown => decode(read({ messages: json, ...fields })).outputFormat;
+  const format = (fields: object): unknown =>
+    decodeChatCompletion(parseRequest({ messages: json, ...fields })).outputFormat;
   assert.equal(format({}), undefined);
   assert.equal(format({ response_format: { type: 'text' } }), undefined);
   assert.deepEqual(format({ response_format: { type: 'json_object' } }), { type: 'json-object' });
@@ -403,12 +404,17 @@ test('a response format is one of JSON, with a schema or without; text is none',
   }
 });
 
-test('what is not honoured is named, an explicit default is not', () => {
-  assert.deepEqual(ignoredFields(read({ enable_search: false, tools: [tool], modalities: ['text'] })), []);
-  assert.deepEqual(ignoredFields(read({ search_options: { forced_search: true } })), ['search_options.forced_search']);
+test('lists ignored fields, except explicit defaults', () => {
+  assert.deepEqual(
+    listIgnoredChatFields(parseRequest({ enable_search: false, tools: [tool], modalities: ['text'] })),
+    [],
+  );
+  assert.deepEqual(listIgnoredChatFields(parseRequest({ search_options: { forced_search: true } })), [
+    'search_options.forced_search',
+  ]);
 });
 
-test('an answer of ours that is sent back has nothing that we do not know', () => {
+test('knows every field of a Parley response that a client sends back', () => {
   const answered = {
     role: 'assistant',
     content: '',

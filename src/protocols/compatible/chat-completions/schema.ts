@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { Messages } from '../../fields/message-schema.ts';
 import { JsonObject, PARAMETERS, STOP_FORMS } from '../../fields/parameter-schema.ts';
-import { MESSAGE_TEXTS, parameterTexts } from '../../fields/texts.ts';
+import { MESSAGE_TEXTS, createParameterTexts } from '../../fields/parameter-texts.ts';
 import type { RuleTexts } from '../../parse.ts';
 
-// Shape and documented ranges of E1. Clients write null for "not set", so every optional field may be null.
-// Rules between fields stand in rules.ts, what other interfaces say alike in protocols/fields/.
+// Fields with their documented types and ranges (docs/wire/openai-compatible.md#chat-request). Clients write null for
+// "not set", so every optional field may be null. rules.ts checks rules between fields; protocols/fields/ contains what
+// other interfaces share.
 
 export const ChatCompletionBody = z.object({
   ...PARAMETERS,
@@ -26,8 +27,8 @@ export const ChatCompletionBody = z.object({
 
 export type ChatCompletionWire = z.output<typeof ChatCompletionBody>;
 
-/** Which model is asked comes first: its own limits stand in the texts of what follows. */
+/** The model is resolved before the other fields are parsed, because error texts contain its limits. */
 export const ModelOnly = ChatCompletionBody.pick({ model: true });
 
-/** wire.md 1.7, with the limits of this model. */
-export const chatTexts = (entry: ModelEntry): RuleTexts => ({ ...MESSAGE_TEXTS, ...parameterTexts(entry) });
+/** Returns the error texts, with the limits of a model (docs/wire/openai-compatible.md#errors). */
+export const createChatTexts = (entry: ModelEntry): RuleTexts => ({ ...MESSAGE_TEXTS, ...createParameterTexts(entry) });

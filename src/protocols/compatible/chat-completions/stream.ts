@@ -1,36 +1,38 @@
 import type { Block, GenerationEvent } from '../../../core/event.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { assert } from '../../../lib/assert.ts';
-import { escapeLineEnds, sseComment, sseData } from '../../../lib/sse.ts';
+import { escapeLineSeparators, encodeSseComment, encodeSseData } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { errorBody } from '../errors.ts';
+import { encodeErrorBody } from '../errors.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
-import { chatId } from './head.ts';
+import { formatChatId } from './head.ts';
 import type { ChatHead } from './head.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { encodeUsage } from './usage.ts';
 
 export interface ChatStreamOptions {
-  /** The last chunk tells the usage and has no choices; otherwise `usage` is null everywhere. */
+  /** The last chunk contains the usage and no choices. Without this option, `usage` is null in every chunk. */
   readonly includeUsage: boolean;
 }
 
 /**
- * Chunks as wire.md E1.4 has them, one per event that says something.
+ * Creates the encoder of a chat completion stream, one chunk per event with content
+ * (docs/wire/openai-compatible.md#chat-stream).
  *
- * A token costs one `JSON.stringify` of its text and one concatenation: what surrounds it is made once per choice. All
- * texts below are parts of `data: {"choices":[{"delta":{…},"index":0,"logprobs":null,"finish_reason":null}],…}`.
+ * For speed, the text around a token is built once per choice: a token costs one `JSON.stringify` and one
+ * concatenation. All texts below are parts of `data:
+ * {"choices":[{"delta":{…},"index":0,"logprobs":null,"finish_reason":null}],…}`.
  */
-export function chatCompletionStream(
+export function createChatStreamEncoder(
   head: ChatHead,
   { includeUsage }: ChatStreamOptions,
 ): StreamEncoder<GenerationEvent> {
-  const tail = `"created":${head.created},"service_tier":null,"system_fingerprint":null,"model":${JSON.stringify(head.model)},"id":"${chatId(head)}"}\n\n`;
+  const tail = `"created":${head.created},"service_tier":null,"system_fingerprint":null,"model":${JSON.stringify(head.model)},"id":"${formatChatId(head)}"}\n\n`;
   const end = `,"object":"chat.completion.chunk","usage":null,${tail}`;
   const choices: (ChoiceStream | undefined)[] = [];
-  let isEnded = false;
+  let isFinished = false;
 
-  const choiceOf = (index: number): ChoiceStream => (choices[index] ??= createChoiceStream(index, end));
+  const getChoice = (index: number): ChoiceStream => (choices[index] ??= createChoiceStream(index, end));
 
   const encodeEvent = (event: GenerationEvent): string => {
     switch (event.type) {
@@ -40,13 +42,13 @@ export function chatCompletionStream(
       case 'server-result':
         return '';
       case 'block-start':
-        return choiceOf(event.choice).open(event.block);
+        return getChoice(event.choice).open(event.block);
       case 'block-delta':
-        return choiceOf(event.choice).delta(event);
+        return getChoice(event.choice).delta(event);
       case 'choice-end':
-        return choiceOf(event.choice).finish(FINISH_REASONS[event.reason]);
+        return getChoice(event.choice).finish(FINISH_REASONS[event.reason]);
       case 'end':
-        isEnded = true;
+        isFinished = true;
         return includeUsage
           ? `data: {"choices":[],"object":"chat.completion.chunk","usage":${JSON.stringify(encodeUsage(event.usage))},${tail}`
           : '';
@@ -59,12 +61,12 @@ export function chatCompletionStream(
     push(events) {
       let text = '';
       for (const event of events) text += encodeEvent(event);
-      return escapeLineEnds(text);
+      return escapeLineSeparators(text);
     },
-    keepAlive: () => sseComment('keep-alive'),
-    fail: (error) => sseData(escapeLineEnds(JSON.stringify(errorBody(error, head.requestId)))),
+    keepAlive: () => encodeSseComment('keep-alive'),
+    fail: (error) => encodeSseData(escapeLineSeparators(JSON.stringify(encodeErrorBody(error, head.requestId)))),
     close() {
-      if (!isEnded) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
+      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
       return 'data: [DONE]\n\n';
     },
   };
@@ -79,12 +81,12 @@ interface ChoiceStream {
 const NO_EXTRAS = '"function_call":null,"refusal":null';
 const START = 'data: {"choices":[{"delta":{"content":';
 
-/** Chunks of one choice: the role goes with the first, calls are numbered as they come. */
+/** Encodes the chunks of one choice. The first chunk contains the role; tool calls are numbered in order. */
 function createChoiceStream(index: number, end: string): ChoiceStream {
-  const place = `"index":${index},"logprobs":`;
-  const close = `},${place}null,"finish_reason":null}]${end}`;
+  const choiceFields = `"index":${index},"logprobs":`;
+  const close = `},${choiceFields}null,"finish_reason":null}]${end}`;
   const afterText = `,"reasoning_content":null,${NO_EXTRAS},"tool_calls":null${close}`;
-  const afterTextWithLogprobs = `,"reasoning_content":null,${NO_EXTRAS},"tool_calls":null},${place}`;
+  const afterTextWithLogprobs = `,"reasoning_content":null,${NO_EXTRAS},"tool_calls":null},${choiceFields}`;
   const afterLogprobs = `,"finish_reason":null}]${end}`;
   const beforeThought = `${START}null,"reasoning_content":`;
   const afterThought = `,${NO_EXTRAS},"tool_calls":null${close}`;
@@ -94,9 +96,9 @@ function createChoiceStream(index: number, end: string): ChoiceStream {
   let open: Block['type'] | undefined;
 
   const takeRole = (): string => {
-    const taken = role;
+    const current = role;
     role = '';
-    return taken;
+    return current;
   };
 
   const firstText = (): string =>
@@ -109,7 +111,7 @@ function createChoiceStream(index: number, end: string): ChoiceStream {
         case 'text':
           return firstText();
         case 'reasoning':
-          // Also when it stays empty: a thought that was opened is "", not null, as in the unstreamed answer.
+          // An empty thought is encoded as "" instead of null too, as in the unstreamed response.
           return `${beforeThought}"",${takeRole()}${NO_EXTRAS},"tool_calls":null${close}`;
         case 'tool-call': {
           const call = {
@@ -127,15 +129,15 @@ function createChoiceStream(index: number, end: string): ChoiceStream {
       switch (open) {
         case 'text':
           if (logprobs && logprobs.length > 0) {
-            const told = JSON.stringify(encodeLogprobs(logprobs));
-            return `${START}${JSON.stringify(text)}${afterTextWithLogprobs}${told}${afterLogprobs}`;
+            const encodedLogprobs = JSON.stringify(encodeLogprobs(logprobs));
+            return `${START}${JSON.stringify(text)}${afterTextWithLogprobs}${encodedLogprobs}${afterLogprobs}`;
           }
           return text === '' ? '' : START + JSON.stringify(text) + afterText;
         case 'reasoning':
           return text === '' ? '' : beforeThought + JSON.stringify(text) + afterThought;
         case 'tool-call': {
           if (text === '') return '';
-          // Index and arguments only: accumulators add up whatever is repeated (wire.md section 11, 26).
+          // Index and arguments only: accumulators append every repeated field (docs/wire/clients.md#client-pitfalls).
           const call = `{"index":${calls - 1},"function":{"arguments":${JSON.stringify(text)}}}`;
           return `${beforeThought}null,${NO_EXTRAS},"tool_calls":[${call}]${close}`;
         }
@@ -144,8 +146,8 @@ function createChoiceStream(index: number, end: string): ChoiceStream {
       }
     },
     finish(reason) {
-      // An answer without a block is an answer: its role is told all the same.
-      return `${firstText()}${START}"","reasoning_content":null,${NO_EXTRAS},"tool_calls":null},"finish_reason":"${reason}",${place}null}]${end}`;
+      // A choice without any block still gets a chunk with the role.
+      return `${firstText()}${START}"","reasoning_content":null,${NO_EXTRAS},"tool_calls":null},"finish_reason":"${reason}",${choiceFields}null}]${end}`;
     },
   };
 }

@@ -1,41 +1,41 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RegionId } from '../../../core/region.ts';
-import { askOf, bytesOf, createTranslating } from '../../fields/__fixtures__/translating.ts';
-import { chatCompletions } from './endpoint.ts';
+import { createCaller, readStream, createFakeTranslation } from '../../fields/__fixtures__/fake-translation.ts';
+import { createChatCompletionsEndpoint } from './endpoint.ts';
 
 const messages = [{ role: 'user', content: 'One. Two.' }];
 const options = { source_lang: 'auto', target_lang: 'german', terms: [{ source: 'one', target: 'Eins' }] };
 const body = { model: 'svc-mt-plus', messages, translation_options: options };
 
-const room = (
-  entry: Parameters<typeof createTranslating>[0] = {},
+const setUp = (
+  entry: Parameters<typeof createFakeTranslation>[0] = {},
   { region, strict }: { region?: RegionId; strict?: boolean } = {},
 ) => {
-  const { needs, heard } = createTranslating(entry);
-  return { heard, ask: askOf(chatCompletions({ ...needs, strict: strict ?? false }), region) };
+  const { deps, lastCall } = createFakeTranslation(entry);
+  return { lastCall, ask: createCaller(createChatCompletionsEndpoint({ ...deps, strict: strict ?? false }), region) };
 };
 
-test('a translation model gets the options in our words, and the answer is a chat completion with its terms in a header', async () => {
-  const { ask, heard } = room();
+test('passes decoded options to the translation and returns a chat completion with a terms header', async () => {
+  const { ask, lastCall } = setUp();
   const reply = await ask({ ...body, temperature: 0.2, max_tokens: 5, seed: 3, top_k: 4, other: 1 });
   assert.equal(reply.type, 'json');
   assert.deepEqual(reply.headers, { 'x-parley-ignored': 'stop,other', 'x-parley-terms': '1/2' });
-  const said = JSON.parse(JSON.stringify(reply.body));
-  assert.equal(said.choices[0].message.content, 'Eins. Zwei.');
-  assert.equal(said.usage.total_tokens, 11);
-  assert.equal(heard.on, 'chat');
-  assert.deepEqual(heard.wish?.options, {
+  const parsedReply = JSON.parse(JSON.stringify(reply.body));
+  assert.equal(parsedReply.choices[0].message.content, 'Eins. Zwei.');
+  assert.equal(parsedReply.usage.total_tokens, 11);
+  assert.equal(lastCall.interface, 'chat');
+  assert.deepEqual(lastCall.request?.options, {
     target: { name: 'German', code: 'de', hasSpaces: true },
     terms: [{ source: 'one', target: 'Eins' }],
     memory: [],
   });
-  assert.deepEqual(heard.wish?.request.sampling, { temperature: 0.2, topK: 4, seed: 3 });
-  assert.equal(heard.wish?.request.maxTokens, 5);
+  assert.deepEqual(lastCall.request?.request.sampling, { temperature: 0.2, topK: 4, seed: 3 });
+  assert.equal(lastCall.request?.request.maxTokens, 5);
 });
 
-test('a stream has increments, and says of the terms in a comment before its last chunks', async () => {
-  const text = await bytesOf(await room().ask({ ...body, stream: true, stream_options: { include_usage: true } }));
+test('streams increments, and a comment with the terms before the last chunks', async () => {
+  const text = await readStream(await setUp().ask({ ...body, stream: true, stream_options: { include_usage: true } }));
   assert.deepEqual(contents(text), ['', 'Eins.', ' Zwei.', '']);
   const lines = text.split('\n\n');
   assert.equal(lines.indexOf(':parley-terms 1/2'), 3);
@@ -43,21 +43,21 @@ test('a stream has increments, and says of the terms in a comment before its las
   assert.match(lines[5] ?? '', /"total_tokens":11/);
 });
 
-test('a stream of a model whose entry says cumulative has the translation so far in each chunk', async () => {
-  const text = await bytesOf(await room({ cumulative: true }).ask({ ...body, stream: true }));
+test('streams the whole translation so far in each chunk for a cumulative model', async () => {
+  const text = await readStream(await setUp({ cumulative: true }).ask({ ...body, stream: true }));
   assert.deepEqual(contents(text), ['', 'Eins.', 'Eins. Zwei.', '']);
 });
 
-test('without options the message is the prompt', async () => {
-  const { ask, heard } = room();
+test('uses the message as prompt without options', async () => {
+  const { ask, lastCall } = setUp();
   await ask({ model: 'svc-mt-plus', messages });
-  assert.equal(heard.wish?.options, undefined);
+  assert.equal(lastCall.request?.options, undefined);
 });
 
-test('a model takes one message of the user, a list of texts too, and no other', async () => {
-  const { ask, heard } = room();
+test('accepts exactly one user message, also as a list of texts', async () => {
+  const { ask, lastCall } = setUp();
   await ask({ ...body, messages: [{ role: 'user', content: [{ type: 'text', text: 'One.' }] }] });
-  assert.deepEqual(heard.wish?.request.messages[0]?.content, [{ type: 'text', text: 'One.' }]);
+  assert.deepEqual(lastCall.request?.request.messages[0]?.content, [{ type: 'text', text: 'One.' }]);
   for (const wrong of [
     [{ role: 'system', content: 'Be brief.' }, ...messages],
     [...messages, { role: 'assistant', content: 'Eins.' }, ...messages],
@@ -74,12 +74,12 @@ test('a model takes one message of the user, a list of texts too, and no other',
   });
 });
 
-test('a language that is not there is refused with near ones; the smallest model has fewer', async () => {
+test('rejects an unknown language and suggests similar ones; the smallest model knows fewer', async () => {
   const withLanguages = (source_lang: unknown, target_lang?: unknown) => ({
     ...body,
     translation_options: { source_lang, target_lang },
   });
-  const { ask } = room();
+  const { ask } = setUp();
   for (const [source, target, param, message] of [
     ['en', 'Frensh', 'target_lang', 'Current language settings are not supported! Did you mean French?'],
     ['Klingon', 'fr', 'source_lang', 'Current language settings are not supported!'],
@@ -93,38 +93,38 @@ test('a language that is not there is refused with near ones; the smallest model
       return true;
     });
   await ask(withLanguages('English', 'cy'));
-  await assert.rejects(room({ languages: 'lite' }).ask(withLanguages('English', 'cy')), { kind: 'invalid-request' });
+  await assert.rejects(setUp({ languages: 'lite' }).ask(withLanguages('English', 'cy')), { kind: 'invalid-request' });
 });
 
-test('a misspelt term is refused, and in a strict service a field that nobody knows', async () => {
+test('rejects a misspelled term field, and in strict mode an unknown option', async () => {
   const wrong = { ...options, terms: [{ source: 'one' }] };
-  await assert.rejects(room().ask({ ...body, translation_options: wrong }), {
+  await assert.rejects(setUp().ask({ ...body, translation_options: wrong }), {
     param: 'translation_options.terms[0].target',
   });
-  await assert.rejects(room({}, { strict: true }).ask({ ...body, translation_options: { ...options, style: 'x' } }), {
+  await assert.rejects(setUp({}, { strict: true }).ask({ ...body, translation_options: { ...options, style: 'x' } }), {
     param: 'translation_options.style',
   });
 });
 
-test('a term without a wording is refused by its place', async () => {
+test('rejects a term without target text by its path', async () => {
   const terms = [...options.terms, { source: 'two', target: ' ' }];
-  await assert.rejects(room().ask({ ...body, translation_options: { ...options, terms } }), {
+  await assert.rejects(setUp().ask({ ...body, translation_options: { ...options, terms } }), {
     kind: 'invalid-request',
     param: 'translation_options.terms[1].target',
   });
 });
 
-test('an output format is no reason to refuse', async () => {
-  const { ask, heard } = room();
+test('accepts an output format', async () => {
+  const { ask, lastCall } = setUp();
   const schema = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } };
   for (const response_format of [{ type: 'json_object' }, schema]) {
     await ask({ ...body, response_format });
-    assert.notEqual(heard.wish?.request.outputFormat, undefined);
+    assert.notEqual(lastCall.request?.request.outputFormat, undefined);
   }
 });
 
-test('a region that is not offered is refused by the model', async () => {
-  await assert.rejects(room({}, { region: 'eu-central-1' }).ask(body), {
+test('rejects a region that does not offer translation', async () => {
+  await assert.rejects(setUp({}, { region: 'eu-central-1' }).ask(body), {
     kind: 'forbidden',
     message:
       /Translation is not offered in Germany \(Frankfurt\).*offered in China \(Beijing\).*Singapore.*US \(Virginia\)/,

@@ -1,67 +1,71 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { GenerationEvent } from '../../../core/event.ts';
-import { collect } from '../../../generation/collect.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
-import { json, stream } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Reply } from '../../endpoint.ts';
-import { ignoredNames } from '../../fields/ignored-names.ts';
-import { atTop } from '../../fields/place.ts';
+import { toIgnoredFieldNames } from '../../fields/ignored-field-names.ts';
+import { topLevelPath } from '../../fields/field-path-mapper.ts';
 import { decodeTranslationOptions, TranslationOptionsWire } from '../../fields/translation-options.ts';
 import { checkTranslation } from '../../fields/translation-rules.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { parseBody } from '../../parse.ts';
-import { termsHeader, withTermsTold } from '../../terms-told.ts';
-import { decode } from './decode.ts';
-import { encode } from './encode.ts';
+import { encodeTermsHeader, withTermsComment } from '../../terms-coverage.ts';
+import { decodeChatCompletion } from './decode.ts';
+import { encodeChatCompletion } from './encode.ts';
 import type { ChatHead } from './head.ts';
-import { ignoredFields } from './ignored-fields.ts';
-import { checkRules } from './rules.ts';
-import { ChatCompletionBody, chatTexts } from './schema.ts';
-import { chatCompletionStream } from './stream.ts';
+import { listIgnoredChatFields } from './ignored-fields.ts';
+import { checkChatRules } from './rules.ts';
+import { ChatCompletionBody, createChatTexts } from './schema.ts';
+import { createChatStreamEncoder } from './stream.ts';
 
 export const TranslationBody = ChatCompletionBody.extend({ translation_options: TranslationOptionsWire.nullish() });
 
-interface Asked {
+interface TranslationCall {
   readonly body: unknown;
   readonly entry: ModelEntry;
   readonly head: ChatHead;
 }
 
-/** The path's answer of a translation model (E2). */
-export async function translation(
+/** Handles a chat completion request to a translation model (docs/wire/dashscope-native.md#translation-request). */
+export async function handleTranslation(
   { translate, strict }: { readonly translate: Translate; readonly strict: boolean },
-  { body, entry, head }: Asked,
+  { body, entry, head }: TranslationCall,
   context: RequestContext,
 ): Promise<Reply> {
-  const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => chatTexts(entry), strict });
-  checkTranslation(wire, context, atTop);
-  // No answer of several runs has a format, so whether the model could keep one is not asked.
-  checkRules({ ...wire, response_format: undefined }, entry);
-  const asked = wire.translation_options;
-  const wish = {
-    request: decode(wire),
+  const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => createChatTexts(entry), strict });
+  checkTranslation(wire, context, topLevelPath);
+  // A translation ignores the output format, so a format that the model cannot produce is no error.
+  checkChatRules({ ...wire, response_format: undefined }, entry);
+  const wireOptions = wire.translation_options;
+  const request = {
+    request: decodeChatCompletion(wire),
     field: 'messages',
-    ...(asked ? { options: decodeTranslationOptions(asked, entry, atTop) } : {}),
+    ...(wireOptions ? { options: decodeTranslationOptions(wireOptions, entry, topLevelPath) } : {}),
   };
-  const { batches, ignored, terms } = await translate(wish, { interface: 'chat' }, context);
-  const headers = ignoredHeader([...ignoredNames(wire, ignored), ...ignoredFields(wire), ...unknown]);
+  const { batches, ignored, formatTermScore } = await translate(request, { interface: 'chat' }, context);
+  const headers = encodeIgnoredHeader([
+    ...toIgnoredFieldNames(wire, ignored),
+    ...listIgnoredChatFields(wire),
+    ...unknown,
+  ]);
   if (wire.stream !== true) {
-    const result = await collect(batches);
-    return json(encode(head, result), { ...headers, ...termsHeader(terms()) });
+    const result = await collectResult(batches);
+    return createJsonReply(encodeChatCompletion(head, result), { ...headers, ...encodeTermsHeader(formatTermScore()) });
   }
-  const encoder = chatCompletionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
-  const source = entry.cumulative === true ? cumulative(batches) : batches;
-  return stream(source, withTermsTold(encoder, terms), headers);
+  const encoder = createChatStreamEncoder(head, { includeUsage: wire.stream_options?.include_usage === true });
+  const source = entry.cumulative === true ? accumulateText(batches) : batches;
+  return createStreamReply(source, withTermsComment(encoder, formatTermScore), headers);
 }
 
 type Batches = AsyncIterable<readonly GenerationEvent[]>;
 
-/** Each delta as the whole text so far, of the one choice that a translation has. */
-export function cumulative(batches: Batches): Batches {
+/** Replaces the text of each delta by all text so far. A translation has exactly one choice. */
+function accumulateText(batches: Batches): Batches {
   const source = batches[Symbol.asyncIterator]();
   let text = '';
-  const soFar = (event: GenerationEvent): GenerationEvent => {
+  const withTextSoFar = (event: GenerationEvent): GenerationEvent => {
     if (event.type !== 'block-delta') return event;
     text += event.text;
     return { ...event, text };
@@ -70,7 +74,7 @@ export function cumulative(batches: Batches): Batches {
     [Symbol.asyncIterator]: () => ({
       async next() {
         const step = await source.next();
-        return step.done === true ? step : { done: false, value: step.value.map(soFar) };
+        return step.done === true ? step : { done: false, value: step.value.map(withTextSoFar) };
       },
       async return() {
         await source.return?.();

@@ -1,6 +1,9 @@
 import type { Usage } from '../../../core/event.ts';
 
-/** Specification, chat completion object, and decisions.md "missing values". The same object streamed or not. */
+/**
+ * Encodes the usage object, the same streamed or not. Values that Parley does not measure are null
+ * (docs/wire/openai-compatible.md#chat-response).
+ */
 export function encodeUsage({
   promptTokens,
   cachedTokens,

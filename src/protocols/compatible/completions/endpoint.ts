@@ -1,38 +1,38 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
-import { collect } from '../../../generation/collect.ts';
+import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import { generateEach } from '../../../generation/generate-each.ts';
 import type { Generate } from '../../../generation/generation.ts';
-import { unixSeconds } from '../../../lib/clock.ts';
+import { toUnixSeconds } from '../../../lib/clock.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { json, stream } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parse, parseBody } from '../../parse.ts';
-import { decode, setsBoth } from './decode.ts';
-import { encode } from './encode.ts';
-import { createHead } from './head.ts';
-import { checkRules } from './rules.ts';
-import { CompletionBody, completionTexts, ModelOnly } from './schema.ts';
+import { parseValue, parseBody } from '../../parse.ts';
+import { decodeCompletion, setsTemperatureAndTopP } from './decode.ts';
+import { encodeCompletion } from './encode.ts';
+import { createCompletionHead } from './head.ts';
+import { checkCompletionRules } from './rules.ts';
+import { CompletionBody, createCompletionTexts, ModelOnly } from './schema.ts';
 import type { CompletionWire } from './schema.ts';
-import { completionStream } from './stream.ts';
+import { createCompletionStreamEncoder } from './stream.ts';
 
-export interface CompletionsNeeds {
+export interface CompletionsDeps {
   readonly generate: Generate;
-  /** The one in force now: it changes while the service runs. */
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /compatible-mode/v1/completions (E5). */
-export function completions({ generate, catalogue, clock, strict = false }: CompletionsNeeds): Endpoint {
-  const ours: Generate = (...asked) =>
-    generate(...asked).catch((error: unknown) => {
-      throw inOurWords(error);
+/** Creates POST /compatible-mode/v1/completions (docs/wire/openai-compatible.md#completions). */
+export function createCompletionsEndpoint({ generate, catalogue, clock, strict = false }: CompletionsDeps): Endpoint {
+  const generateCompletion: Generate = (...request) =>
+    generate(...request).catch((error: unknown) => {
+      throw mapErrorParam(error);
     });
   return {
     operation: 'completions.create',
@@ -42,35 +42,42 @@ export function completions({ generate, catalogue, clock, strict = false }: Comp
     regions: INTERFACES.completions.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parse(ModelOnly, body);
-      context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
+      const { model } = parseValue(ModelOnly, body);
+      context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
       const { entry } = catalogue().resolve(model, { interface: 'completions', owner: context.owner });
-      const { wire, unknown } = parseBody(CompletionBody, body, { texts: completionTexts(entry), strict });
-      checkRules(wire);
+      const { wire, unknown } = parseBody(CompletionBody, body, { texts: createCompletionTexts(entry), strict });
+      checkCompletionRules(wire);
 
-      const head = createHead(wire, { requestId: context.requestId, created: unixSeconds(clock.now()) });
-      const { batches, ignored } = await generateEach(ours, decode(wire), { interface: 'completions' }, context);
-      const headers = ignoredHeader([...ignored, ...ignoredFields(wire), ...unknown]);
+      const head = createCompletionHead(wire, { requestId: context.requestId, created: toUnixSeconds(clock.now()) });
+      const { batches, ignored } = await generateEach(
+        generateCompletion,
+        decodeCompletion(wire),
+        { interface: 'completions' },
+        context,
+      );
+      const headers = encodeIgnoredHeader([...ignored, ...listIgnoredCompletionFields(wire), ...unknown]);
       if (wire.stream === true) {
-        const encoder = completionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
-        return stream(batches, encoder, headers);
+        const encoder = createCompletionStreamEncoder(head, {
+          includeUsage: wire.stream_options?.include_usage === true,
+        });
+        return createStreamReply(batches, encoder, headers);
       }
-      return json(encode(head, await collect(batches)), headers);
+      return createJsonReply(encodeCompletion(head, await collectResult(batches)), headers);
     },
   };
 }
 
-/** Known fields that this version does not honour as they are meant. */
-const ignoredFields = (wire: CompletionWire): readonly string[] => [
-  ...(setsBoth(wire) ? ['top_p'] : []),
-  // Of the answer's tokens they are told all the same.
+/** Lists known fields that have no effect, or only part of it. */
+const listIgnoredCompletionFields = (wire: CompletionWire): readonly string[] => [
+  ...(setsTemperatureAndTopP(wire) ? ['top_p'] : []),
+  // Log probabilities of the generated tokens are returned; those of the echoed prompt are not.
   ...(wire.echo === true && typeof wire.logprobs === 'number' ? ['logprobs(prompt)'] : []),
 ];
 
-/** What is too long is a conversation in the engines' words; here there are none. */
-function inOurWords(thrown: unknown): ServiceError {
+/** Renames `messages` to `prompt` in errors of generation: this interface has no messages. */
+function mapErrorParam(thrown: unknown): ServiceError {
   const error = ServiceError.from(thrown);
   if (error.param !== 'messages') return error;
-  const { kind, message, retryAfterSeconds, excess, cause } = error;
-  return new ServiceError(kind, message, { param: 'prompt', retryAfterSeconds, excess, cause });
+  const { kind, message, retryAfterSeconds, tokenOverflow, cause } = error;
+  return new ServiceError(kind, message, { param: 'prompt', retryAfterSeconds, tokenOverflow: tokenOverflow, cause });
 }

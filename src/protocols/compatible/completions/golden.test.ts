@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { GenerationEvent } from '../../../core/event.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { collect } from '../../../generation/collect.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import { parseBody } from '../../parse.ts';
-import { encode } from './encode.ts';
-import { createHead } from './head.ts';
+import { encodeCompletion } from './encode.ts';
+import { createCompletionHead } from './head.ts';
 import { CompletionBody } from './schema.ts';
-import { completionStream } from './stream.ts';
+import { createCompletionStreamEncoder } from './stream.ts';
 
-// A folder is a test: request and events in, exact bytes out. GOLDEN=1 writes the bytes anew; the diff is reviewed.
+// Each folder is a test case: a request and events in, exact bytes out. GOLDEN=1 rewrites the expected bytes.
 const folder = join(import.meta.dirname, '__fixtures__');
 const isWriting = process.env['GOLDEN'] === '1';
 const requestId = '00000000-0000-4000-8000-000000000000';
@@ -19,7 +19,7 @@ const requestId = '00000000-0000-4000-8000-000000000000';
 for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
   const at = (file: string): string => join(folder, name, file);
   const { wire } = parseBody(CompletionBody, JSON.parse(readFileSync(at('request.json'), 'utf8')));
-  const head = createHead(wire, { requestId, created: 1733591183 });
+  const head = createCompletionHead(wire, { requestId, created: 1733591183 });
   const options = { includeUsage: wire.stream_options?.include_usage === true };
   const events = readFileSync(at('events.jsonl'), 'utf8')
     .trim()
@@ -27,25 +27,25 @@ for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entr
     .map((line) => JSON.parse(line) as GenerationEvent);
 
   test(`streams the golden bytes of ${name}`, () => {
-    const encoder = completionStream(head, options);
+    const encoder = createCompletionStreamEncoder(head, options);
     compare(at('stream.sse'), encoder.open() + encoder.push(events) + encoder.close());
   });
 
   test(`streams the same bytes of ${name} event by event`, () => {
-    const encoder = completionStream(head, options);
+    const encoder = createCompletionStreamEncoder(head, options);
     const pieces = events.map((event) => encoder.push([event])).join('');
     assert.equal(pieces + encoder.close(), readFileSync(at('stream.sse'), 'utf8'));
   });
 
-  test(`answers the golden object of ${name}, which says what the stream says`, async () => {
-    const object = encode(head, await collect(batchesOf([events])));
+  test(`encodes the golden object of ${name}, equal to its accumulated stream`, async () => {
+    const object = encodeCompletion(head, await collectResult(batchesOf([events])));
     compare(at('response.json'), `${JSON.stringify(object, null, 2)}\n`);
     const { choices } = JSON.parse(JSON.stringify(object)) as Answer;
-    assert.deepEqual(addedUp(readFileSync(at('stream.sse'), 'utf8')), choices);
+    assert.deepEqual(accumulateChunks(readFileSync(at('stream.sse'), 'utf8')), choices);
   });
 
   test(`breaks off ${name} with an error object and no end mark`, () => {
-    const encoder = completionStream(head, options);
+    const encoder = createCompletionStreamEncoder(head, options);
     encoder.push(events.slice(0, -1));
     assert.throws(() => encoder.close(), { kind: 'engine-failed' });
     assert.equal(
@@ -64,21 +64,24 @@ interface Answer {
   }[];
 }
 
-/** The choices of a stream, as a client adds them up. */
-function addedUp(stream: string): Answer['choices'] {
+/** Accumulates the choices of a stream as a client does. */
+function accumulateChunks(stream: string): Answer['choices'] {
   const chunks = stream
     .split('\n\n')
     .filter((frame) => frame.startsWith('data: {'))
     .flatMap((frame) => (JSON.parse(frame.slice('data: '.length)) as Answer).choices);
-  const places = [...new Set(chunks.map(({ index }) => index))].toSorted((one, other) => one - other);
-  return places.map((index) => {
-    const mine = chunks.filter((chunk) => chunk.index === index);
-    const told = mine.map(({ logprobs }) => logprobs).filter((each) => each !== null);
-    const lists = Object.keys(told[0] ?? {}).map((name) => [name, told.flatMap((each) => each[name] ?? [])]);
+  const indexes = [...new Set(chunks.map(({ index }) => index))].toSorted((one, other) => one - other);
+  return indexes.map((index) => {
+    const ofChoice = chunks.filter((chunk) => chunk.index === index);
+    const logprobLists = ofChoice.map(({ logprobs }) => logprobs).filter((each) => each !== null);
+    const lists = Object.keys(logprobLists[0] ?? {}).map((name) => [
+      name,
+      logprobLists.flatMap((each) => each[name] ?? []),
+    ]);
     return {
-      text: mine.map(({ text }) => text).join(''),
+      text: ofChoice.map(({ text }) => text).join(''),
       index,
-      finish_reason: mine.at(-1)?.finish_reason ?? null,
+      finish_reason: ofChoice.at(-1)?.finish_reason ?? null,
       logprobs: lists.length > 0 ? Object.fromEntries(lists) : null,
     };
   });

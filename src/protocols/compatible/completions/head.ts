@@ -1,25 +1,25 @@
-import { promptsOf } from './decode.ts';
+import { listPrompts } from './decode.ts';
 import type { CompletionWire } from './schema.ts';
 
-/** What every object and chunk of one answer repeats. */
+/** Fields that every object and chunk of one response repeats. */
 export interface CompletionHead {
-  /** The body's id is `cmpl-` and this, so that it can be found in the log. */
+  /** The id of the response object is `cmpl-` plus this id, so that the log line can be found. */
   readonly requestId: string;
   /** Unix seconds. */
   readonly created: number;
-  /** As asked. */
+  /** Model name in the request. */
   readonly model: string;
-  /** What stands before the text of a choice: its prompt as the caller wrote it, where that was asked for. */
-  readonly echoOf: (choice: number) => string;
+  /** Returns the text that precedes a choice: its prompt if the request sets `echo`, otherwise ''. */
+  readonly getEcho: (choice: number) => string;
 }
 
-export const completionId = ({ requestId }: Pick<CompletionHead, 'requestId'>): string => `cmpl-${requestId}`;
+export const formatCompletionId = ({ requestId }: Pick<CompletionHead, 'requestId'>): string => `cmpl-${requestId}`;
 
-export function createHead(
+export function createCompletionHead(
   { model, prompt, echo, n }: CompletionWire,
   { requestId, created }: Pick<CompletionHead, 'requestId' | 'created'>,
 ): CompletionHead {
   const echoes =
-    echo === true ? promptsOf(prompt).map(({ prompt: text }) => (typeof text === 'string' ? text : '')) : [];
-  return { requestId, created, model, echoOf: (choice) => echoes[Math.floor(choice / (n ?? 1))] ?? '' };
+    echo === true ? listPrompts(prompt).map(({ prompt: text }) => (typeof text === 'string' ? text : '')) : [];
+  return { requestId, created, model, getEcho: (choice) => echoes[Math.floor(choice / (n ?? 1))] ?? '' };
 }

@@ -1,49 +1,51 @@
 import type { AlternativeToken, TokenLogprob } from '../../../core/event.ts';
 import { LOGPROB_MIN } from '../../../core/limits.ts';
 
-/** The lists of this interface: one entry for each token in every one of them. */
+/** Log probabilities as parallel lists with one entry per token. */
 export interface LegacyLogprobs {
   readonly tokens: readonly string[];
   readonly token_logprobs: readonly (number | null)[];
-  /** The sampled token is always one of them. */
+  /** Always includes the sampled token. */
   readonly top_logprobs: readonly Readonly<Record<string, number | null>>[];
-  /** Where each token begins in the choice's text, in Unicode code points. */
+  /** Start of each token in the choice's text, in Unicode code points. */
   readonly text_offset: readonly number[];
 }
 
-/** Tells the tokens of one choice, piece by piece; the places in its text go on from one to the next. */
-export type TellLogprobs = (tokens: readonly TokenLogprob[] | undefined) => LegacyLogprobs | null;
+/** Encodes the next tokens of one choice; offsets continue from the previous call. */
+export type EncodeLegacyLogprobs = (tokens: readonly TokenLogprob[] | undefined) => LegacyLogprobs | null;
 
-/** @param before What the choice's text begins with, which no token stands for. */
-export function createLegacyLogprobs(before: string): TellLogprobs {
-  let begun = Array.from(before).length;
-  const offsetOf = ({ bytes }: TokenLogprob): number => {
-    // Half a character belongs to where the character began.
-    const offset = isContinuation(bytes[0]) ? Math.max(0, begun - 1) : begun;
-    begun += bytes.filter((byte) => !isContinuation(byte)).length;
+/** @param echo The echoed prompt, which precedes the generated text and has no tokens here. */
+export function createLegacyLogprobsEncoder(echo: string): EncodeLegacyLogprobs {
+  let textLength = Array.from(echo).length;
+  const advanceOffset = ({ bytes }: TokenLogprob): number => {
+    // A token that continues a multi-byte character has the offset of that character.
+    const offset = isContinuation(bytes[0]) ? Math.max(0, textLength - 1) : textLength;
+    textLength += bytes.filter((byte) => !isContinuation(byte)).length;
     return offset;
   };
   return (tokens) => {
     if (!tokens || tokens.length === 0) return null;
     return {
-      tokens: tokens.map(spell),
-      token_logprobs: tokens.map(valueOf),
+      tokens: tokens.map(formatToken),
+      token_logprobs: tokens.map(toJsonLogprob),
       top_logprobs: tokens.map((token) =>
-        Object.fromEntries([...token.top, token].map((each) => [spell(each), valueOf(each)])),
+        Object.fromEntries([...token.top, token].map((each) => [formatToken(each), toJsonLogprob(each)])),
       ),
-      text_offset: tokens.map(offsetOf),
+      text_offset: tokens.map(advanceOffset),
     };
   };
 }
 
-/** A token that is no text by itself is spelled in bytes, so that two such tokens have two names. */
-const spell = ({ token, bytes }: AlternativeToken): string =>
+/**
+ * Formats a token; one that is not valid UTF-8 by itself is written as bytes, so that different tokens stay distinct.
+ */
+const formatToken = ({ token, bytes }: AlternativeToken): string =>
   token.includes('\uFFFD')
     ? `bytes:${bytes.map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`
     : token;
 
-/** Also null for what is −Infinity, which JSON has no number for. */
-const valueOf = ({ logprob }: AlternativeToken): number | null =>
+/** Returns null for −Infinity too, because JSON has no number for it. */
+const toJsonLogprob = ({ logprob }: AlternativeToken): number | null =>
   logprob === undefined || !(logprob >= LOGPROB_MIN) ? null : logprob;
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

@@ -2,22 +2,23 @@ import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { CHOICES_MAX, JSON_VALUES_MAX, PROMPTS_MAX, TOP_LOGPROBS_MAX } from '../../../core/limits.ts';
 import { PARAMETERS, STOP_FORMS, TokenId } from '../../fields/parameter-schema.ts';
-import { parameterTexts } from '../../fields/texts.ts';
-import { listOf } from '../../list-of.ts';
+import { createParameterTexts } from '../../fields/parameter-texts.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 
-// Shape and documented ranges of E5, and what the OpenAI clients send on this path. Every optional field may be null.
+// Fields with their documented types and ranges (docs/wire/openai-compatible.md#completions), and fields that OpenAI
+// clients send on this path. Every optional field may be null.
 
-const TokenPrompt = listOf(TokenId, { min: 1, max: JSON_VALUES_MAX });
+const TokenPrompt = failFastArray(TokenId, { min: 1, max: JSON_VALUES_MAX });
 
 const PromptForms = z.union([
   z.string(),
-  listOf(z.string(), { min: 1, max: PROMPTS_MAX }),
+  failFastArray(z.string(), { min: 1, max: PROMPTS_MAX }),
   TokenPrompt,
-  listOf(TokenPrompt, { min: 1, max: PROMPTS_MAX }),
+  failFastArray(TokenPrompt, { min: 1, max: PROMPTS_MAX }),
 ]);
 
-/** Too many are told first: of the forms above, the one that got furthest would blame the first prompt. */
+/** The number of prompts is checked first: otherwise the union would report an error in the first prompt. */
 const Prompt = z
   .unknown()
   .refine((prompt) => !Array.isArray(prompt) || typeof prompt[0] === 'number' || prompt.length <= PROMPTS_MAX)
@@ -45,20 +46,20 @@ export const CompletionBody = z.object({
   logprobs: z.int().min(0).max(TOP_LOGPROBS_MAX).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  /** Says who asks, and changes no answer. */
+  /** Identifies the end user; does not affect the response. */
   user: z.string().nullish(),
 });
 
 export type CompletionWire = z.output<typeof CompletionBody>;
 
-/** Which model is asked comes first: its own limits stand in the texts of what follows. */
+/** The model is resolved before the other fields are parsed, because error texts contain its limits. */
 export const ModelOnly = CompletionBody.pick({ model: true });
 
 const PROMPT = `prompt must be a string, a list of token ids, or a list of 1 to ${PROMPTS_MAX} of either`;
 
-/** wire.md 1.7, with the limits of this model. */
-export const completionTexts = (entry: ModelEntry): RuleTexts => ({
-  ...parameterTexts(entry),
+/** Returns the error texts, with the limits of a model (docs/wire/openai-compatible.md#errors). */
+export const createCompletionTexts = (entry: ModelEntry): RuleTexts => ({
+  ...createParameterTexts(entry),
   prompt: PROMPT,
   'prompt[]': PROMPT,
   'prompt[][]': PROMPT,

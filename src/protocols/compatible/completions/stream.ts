@@ -1,38 +1,41 @@
 import type { GenerationEvent } from '../../../core/event.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { sseComment, sseData } from '../../../lib/sse.ts';
+import { encodeSseComment, encodeSseData } from '../../../lib/sse.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { errorBody } from '../errors.ts';
-import { completionId } from './head.ts';
+import { encodeErrorBody } from '../errors.ts';
+import { formatCompletionId } from './head.ts';
 import type { CompletionHead } from './head.ts';
-import { createLegacyLogprobs } from './logprobs.ts';
-import type { TellLogprobs } from './logprobs.ts';
+import { createLegacyLogprobsEncoder } from './logprobs.ts';
+import type { EncodeLegacyLogprobs } from './logprobs.ts';
 import { encodeUsage } from './usage.ts';
 
 export interface CompletionStreamOptions {
-  /** The last chunk tells the usage and has no choices; otherwise `usage` is null everywhere. */
+  /** The last chunk contains the usage and no choices. Without this option, `usage` is null in every chunk. */
   readonly includeUsage: boolean;
 }
 
-/** Chunks as wire.md E5 has them, one per event that says something; a choice's prompt, where it is echoed, goes first. */
-export function completionStream(
+/**
+ * Creates the encoder of a text completion stream, one chunk per event with content; an echoed prompt is the first
+ * chunk of its choice (docs/wire/openai-compatible.md#completions).
+ */
+export function createCompletionStreamEncoder(
   head: CompletionHead,
   { includeUsage }: CompletionStreamOptions,
 ): StreamEncoder<GenerationEvent> {
-  const start = `data: {"id":"${completionId(head)}","object":"text_completion","created":${head.created},"model":${JSON.stringify(head.model)},"system_fingerprint":null,"choices":[`;
+  const start = `data: {"id":"${formatCompletionId(head)}","object":"text_completion","created":${head.created},"model":${JSON.stringify(head.model)},"system_fingerprint":null,"choices":[`;
   const end = '],"usage":null}\n\n';
-  const choices: (TellLogprobs | undefined)[] = [];
-  let isEnded = false;
+  const choices: (EncodeLegacyLogprobs | undefined)[] = [];
+  let isFinished = false;
 
   const chunk = (choice: number, text: string, { reason = 'null', logprobs = 'null' } = {}): string =>
     `${start}{"text":${JSON.stringify(text)},"index":${choice},"finish_reason":${reason},"logprobs":${logprobs}}${end}`;
 
-  /** What comes before anything else of a choice. */
+  /** Starts a choice at its first event and returns the chunk with its echo. */
   const open = (choice: number): string => {
     if (choices[choice]) return '';
-    const echo = head.echoOf(choice);
-    choices[choice] = createLegacyLogprobs(echo);
+    const echo = head.getEcho(choice);
+    choices[choice] = createLegacyLogprobsEncoder(echo);
     return echo === '' ? '' : chunk(choice, echo);
   };
 
@@ -47,14 +50,14 @@ export function completionStream(
         return open(event.choice);
       case 'block-delta': {
         const { choice, text, logprobs: tokens } = event;
-        const told = choices[choice]?.(tokens);
-        if (told) return chunk(choice, text, { logprobs: JSON.stringify(told) });
+        const encodedLogprobs = choices[choice]?.(tokens);
+        if (encodedLogprobs) return chunk(choice, text, { logprobs: JSON.stringify(encodedLogprobs) });
         return text === '' ? '' : chunk(choice, text);
       }
       case 'choice-end':
         return open(event.choice) + chunk(event.choice, '', { reason: `"${FINISH_REASONS[event.reason]}"` });
       case 'end':
-        isEnded = true;
+        isFinished = true;
         return includeUsage ? `${start}],"usage":${JSON.stringify(encodeUsage(event.usage))}}\n\n` : '';
     }
   };
@@ -67,10 +70,10 @@ export function completionStream(
       for (const event of events) text += encodeEvent(event);
       return text;
     },
-    keepAlive: () => sseComment('keep-alive'),
-    fail: (error) => sseData(JSON.stringify(errorBody(error, head.requestId))),
+    keepAlive: () => encodeSseComment('keep-alive'),
+    fail: (error) => encodeSseData(JSON.stringify(encodeErrorBody(error, head.requestId))),
     close() {
-      if (!isEnded) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
+      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
       return 'data: [DONE]\n\n';
     },
   };

@@ -1,54 +1,54 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { readTemplate } from './template.ts';
+import { parseFillTemplate } from './template.ts';
 
 const fill = (prefix: string, suffix: string) => ({ type: 'fill', prefix, suffix });
 
-describe('a prompt for completion', () => {
-  test("is read by the specification's two templates", () => {
-    assert.deepEqual(readTemplate('<|fim_prefix|>a<|fim_suffix|>'), fill('a', ''));
-    assert.deepEqual(readTemplate('<|fim_prefix|>a<|fim_suffix|>b<|fim_middle|>'), fill('a', 'b'));
+describe('parsing a completion prompt', () => {
+  test('recognizes the two documented templates', () => {
+    assert.deepEqual(parseFillTemplate('<|fim_prefix|>a<|fim_suffix|>'), fill('a', ''));
+    assert.deepEqual(parseFillTemplate('<|fim_prefix|>a<|fim_suffix|>b<|fim_middle|>'), fill('a', 'b'));
   });
 
-  test('may lack the middle at its end', () => {
-    assert.deepEqual(readTemplate('<|fim_prefix|>a<|fim_suffix|>b'), fill('a', 'b'));
-    assert.deepEqual(readTemplate('<|fim_prefix|>a<|fim_suffix|><|fim_middle|>'), fill('a', ''));
+  test('accepts a missing middle literal at the end', () => {
+    assert.deepEqual(parseFillTemplate('<|fim_prefix|>a<|fim_suffix|>b'), fill('a', 'b'));
+    assert.deepEqual(parseFillTemplate('<|fim_prefix|>a<|fim_suffix|><|fim_middle|>'), fill('a', ''));
   });
 
-  test('is text where it begins otherwise, whatever it holds', () => {
+  test('returns plain text if the prompt does not start with a template literal', () => {
     for (const text of [
       'def f():',
       ' <|fim_prefix|>a<|fim_suffix|>',
       'a<|fim_suffix|>b<|fim_middle|>',
       '<|fim_middle|>',
     ])
-      assert.deepEqual(readTemplate(text), { type: 'text', text });
+      assert.deepEqual(parseFillTemplate(text), { type: 'text', text });
   });
 
-  test('has content for literals at other places: the last ends the first template, the first parts the second', () => {
-    assert.deepEqual(readTemplate('<|fim_prefix|>a<|fim_suffix|>b<|fim_suffix|>'), fill('a<|fim_suffix|>b', ''));
+  test('treats literals at other positions as content', () => {
+    assert.deepEqual(parseFillTemplate('<|fim_prefix|>a<|fim_suffix|>b<|fim_suffix|>'), fill('a<|fim_suffix|>b', ''));
     assert.deepEqual(
-      readTemplate(
+      parseFillTemplate(
         '<|fim_prefix|><|fim_prefix|>a<|fim_middle|><|fim_suffix|>b<|fim_suffix|>c<|fim_middle|>d<|fim_middle|>',
       ),
       fill('<|fim_prefix|>a<|fim_middle|>', 'b<|fim_suffix|>c<|fim_middle|>d'),
     );
   });
 
-  test('is none of them without a prefix before the suffix, or without a suffix', () => {
+  test('returns undefined without prefix or suffix literal', () => {
     for (const text of ['<|fim_suffix|>b<|fim_middle|>', '<|fim_prefix|>a', '<|fim_prefix|>a<|fim_middle|>'])
-      assert.equal(readTemplate(text), undefined, text);
+      assert.equal(parseFillTemplate(text), undefined, text);
   });
 
-  test('may be the whole second template in the spellings that editors know, and is text where it is less', () => {
-    assert.deepEqual(readTemplate('<fim_prefix>a<fim_suffix>b<fim_middle>'), fill('a', 'b'));
-    assert.deepEqual(readTemplate('<｜fim▁begin｜>a<｜fim▁hole｜>b<｜fim▁end｜>'), fill('a', 'b'));
+  test('recognizes the complete second template in other spellings, and returns incomplete ones as text', () => {
+    assert.deepEqual(parseFillTemplate('<fim_prefix>a<fim_suffix>b<fim_middle>'), fill('a', 'b'));
+    assert.deepEqual(parseFillTemplate('<｜fim▁begin｜>a<｜fim▁hole｜>b<｜fim▁end｜>'), fill('a', 'b'));
     for (const text of ['<fim_prefix>a<fim_suffix>b', '<fim_prefix>a<fim_middle>', '<fim_suffix>b<fim_middle>'])
-      assert.deepEqual(readTemplate(text), { type: 'text', text });
+      assert.deepEqual(parseFillTemplate(text), { type: 'text', text });
   });
 
-  test('gives back any content that holds no literal of its separator', () => {
+  test('returns any content without the separator unchanged', () => {
     const part = fc.constantFrom('<|fim_prefix|>', '<|fim_middle|>', '<|fim_', 'suffix|>', 'x', '\n', '<', '|>');
     const content = fc
       .array(part, { maxLength: 6 })
@@ -58,7 +58,7 @@ describe('a prompt for completion', () => {
       fc.property(content, content, (prefix, suffix) => {
         const prompt = `<|fim_prefix|>${prefix}<|fim_suffix|>${suffix}<|fim_middle|>`;
         fc.pre(prompt.split('<|fim_suffix|>').length === 2);
-        assert.deepEqual(readTemplate(prompt), fill(prefix, suffix));
+        assert.deepEqual(parseFillTemplate(prompt), fill(prefix, suffix));
       }),
     );
   });

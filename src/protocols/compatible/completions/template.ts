@@ -6,44 +6,49 @@ interface Literals {
   readonly middle: string;
 }
 
-/** The specification's own words, whatever the model's tokens are called. */
-const LITERALS: Literals = { prefix: '<|fim_prefix|>', suffix: '<|fim_suffix|>', middle: '<|fim_middle|>' };
+/** The documented literals, independent of the model's special tokens. */
+const DOCUMENTED_LITERALS: Literals = { prefix: '<|fim_prefix|>', suffix: '<|fim_suffix|>', middle: '<|fim_middle|>' };
 
-/** What editors send to models whose names they do not know, or know for others'. */
-const OTHERS: readonly Literals[] = [
+/** Literals that editors send, named after the special tokens of other model families. */
+const EDITOR_LITERALS: readonly Literals[] = [
   { prefix: '<fim_prefix>', suffix: '<fim_suffix>', middle: '<fim_middle>' },
   { prefix: '<｜fim▁begin｜>', suffix: '<｜fim▁hole｜>', middle: '<｜fim▁end｜>' },
 ];
 
 /**
- * A prompt as the specification's two templates write it, or as it stands:
+ * Parses a prompt that uses one of the two documented fill-in-the-middle templates:
  *
- *   <|fim_prefix|>{prefix}<|fim_suffix|>
- *   <|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>
+ *   <|fim_prefix|>{prefix}<|fim_suffix|> <|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>
  *
- * A literal counts at its documented place only; anywhere else it is content. The first template's last literal is the one
- * at the very end. In the second the first `<|fim_suffix|>` ends the prefix, so a prefix that holds one has to be sent
- * with the field `suffix`. `<|fim_middle|>` at the end may be missing. In other spellings only the whole second template is
- * one, and all else is text.
+ * A literal counts only at its documented position; elsewhere it is content. The first template ends with the last
+ * `<|fim_suffix|>` of the prompt. In the second, the first `<|fim_suffix|>` ends the prefix, so a prefix that contains
+ * one must be sent with the field `suffix`. `<|fim_middle|>` at the end is optional. In other spellings, only the
+ * complete second template is recognized.
  *
- * @returns undefined for what begins like one of the two and is none of them.
+ * @returns The text itself if the prompt uses no template; undefined if it starts like a template but matches neither.
  */
-export function readTemplate(prompt: string): TextPrompt | undefined {
-  if (prompt.startsWith(LITERALS.suffix)) return undefined;
-  if (prompt.startsWith(LITERALS.prefix)) return readPrefix(prompt) ?? readGap(prompt, LITERALS);
-  for (const literals of OTHERS) {
-    const gap = prompt.startsWith(literals.prefix) && prompt.endsWith(literals.middle) && readGap(prompt, literals);
+export function parseFillTemplate(prompt: string): TextPrompt | undefined {
+  if (prompt.startsWith(DOCUMENTED_LITERALS.suffix)) return undefined;
+  if (prompt.startsWith(DOCUMENTED_LITERALS.prefix))
+    return parsePrefixTemplate(prompt) ?? parseFullTemplate(prompt, DOCUMENTED_LITERALS);
+  for (const literals of EDITOR_LITERALS) {
+    const gap =
+      prompt.startsWith(literals.prefix) && prompt.endsWith(literals.middle) && parseFullTemplate(prompt, literals);
     if (gap) return gap;
   }
   return { type: 'text', text: prompt };
 }
 
-const readPrefix = (prompt: string): TextPrompt | undefined =>
-  prompt.endsWith(LITERALS.suffix)
-    ? { type: 'fill', prefix: prompt.slice(LITERALS.prefix.length, -LITERALS.suffix.length), suffix: '' }
+const parsePrefixTemplate = (prompt: string): TextPrompt | undefined =>
+  prompt.endsWith(DOCUMENTED_LITERALS.suffix)
+    ? {
+        type: 'fill',
+        prefix: prompt.slice(DOCUMENTED_LITERALS.prefix.length, -DOCUMENTED_LITERALS.suffix.length),
+        suffix: '',
+      }
     : undefined;
 
-function readGap(prompt: string, literals: Literals): TextPrompt | undefined {
+function parseFullTemplate(prompt: string, literals: Literals): TextPrompt | undefined {
   const content = prompt.slice(literals.prefix.length);
   const end = content.endsWith(literals.middle) ? content.length - literals.middle.length : content.length;
   const at = content.indexOf(literals.suffix);

@@ -1,6 +1,6 @@
 import type { Usage } from '../../../core/event.ts';
 
-/** wire.md E5. The same object streamed or not. */
+/** Encodes the usage object, the same streamed or not (docs/wire/openai-compatible.md#completions). */
 export const encodeUsage = ({ promptTokens, cachedTokens, completionTokens }: Usage): object => ({
   prompt_tokens: promptTokens,
   completion_tokens: completionTokens,

@@ -1,7 +1,10 @@
 import type { Conversation } from '../../../resources/conversations/conversation.ts';
-import { encodeMetadata } from '../metadata-of.ts';
+import { encodeMetadata } from '../metadata.ts';
 
-/** wire.md E6.1: milliseconds here, where the official service has seconds. */
+/**
+ * Encodes a conversation. `created_at` is in milliseconds, unlike other compatible objects
+ * (docs/wire/openai-compatible.md#conversations).
+ */
 export const encodeConversation = ({ id, createdAt, metadata }: Conversation): object => ({
   id,
   object: 'conversation',
@@ -9,9 +12,13 @@ export const encodeConversation = ({ id, createdAt, metadata }: Conversation): o
   metadata: encodeMetadata(metadata),
 });
 
-export const encodeDeleted = (id: string): object => ({ id, object: 'conversation.deleted', deleted: true });
+export const encodeConversationDeleted = (id: string): object => ({
+  id,
+  object: 'conversation.deleted',
+  deleted: true,
+});
 
-/** wire.md E6.1: what the service's documentation says and what the official SDK's type says, in one object. */
+/** Encodes a deleted item with both the documented fields and those of the official SDK's type. */
 export const encodeItemDeleted = (conversation: Conversation): object => ({
   ...encodeConversation(conversation),
   object: 'conversation.item.deleted',

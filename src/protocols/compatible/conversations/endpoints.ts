@@ -1,26 +1,26 @@
 import { ServiceError } from '../../../core/error.ts';
-import type { Ids } from '../../../core/id.ts';
+import type { IdGenerator } from '../../../core/id.ts';
 import { CONVERSATION_ITEMS_MAX } from '../../../core/limits.ts';
-import { isPresent } from '../../../lib/present.ts';
+import { isDefined } from '../../../lib/omit-nullish.ts';
 import type { Conversations } from '../../../resources/conversations/conversation.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { missing, parseBody } from '../../parse.ts';
-import { encodeItem, encodeItemList, itemPageOf } from '../items/item-list.ts';
-import { itemsOf } from '../items/items-of.ts';
+import { formatMissingParameter, parseBody } from '../../parse.ts';
+import { encodeItem, encodeItemList, decodeItemPageQuery } from '../items/item-list.ts';
+import { createItems } from '../items/create-items.ts';
 import { resolveReferences } from '../items/resolve-references.ts';
-import { metadataOf, requiredMetadataOf } from '../metadata-of.ts';
-import { encodeConversation, encodeDeleted, encodeItemDeleted } from './encode.ts';
+import { decodeMetadata, decodeRequiredMetadata } from '../metadata.ts';
+import { encodeConversation, encodeConversationDeleted, encodeItemDeleted } from './encode.ts';
 import { AddBody, CreateBody, UpdateBody } from './schema.ts';
 
-export interface ConversationsEndpointNeeds {
+export interface ConversationsEndpointDeps {
   readonly conversations: Conversations;
-  /** Items that a reference may name. */
+  /** Finds the items that a reference may name. */
   readonly responses: Pick<Responses, 'findItems'>;
-  readonly ids: Ids;
+  readonly ids: IdGenerator;
   readonly strict?: boolean;
 }
 
@@ -34,12 +34,16 @@ const ONE = `${ALL}/:id`;
 const ITEMS = `${ONE}/items`;
 const ITEM = `${ITEMS}/:item`;
 
-/** Specification, E6, and wire.md E6.1: conversations and their items. */
-export function conversationEndpoints(needs: ConversationsEndpointNeeds): readonly Endpoint[] {
-  return [...ofConversations(needs), ...ofItems(needs)];
+/** Creates the endpoints of conversations and their items (docs/wire/openai-compatible.md#conversations). */
+export function createConversationEndpoints(deps: ConversationsEndpointDeps): readonly Endpoint[] {
+  return [...createConversationRoutes(deps), ...createItemRoutes(deps)];
 }
 
-function ofConversations({ conversations, ids, strict = false }: ConversationsEndpointNeeds): readonly Endpoint[] {
+function createConversationRoutes({
+  conversations,
+  ids,
+  strict = false,
+}: ConversationsEndpointDeps): readonly Endpoint[] {
   return [
     {
       ...writes,
@@ -47,11 +51,11 @@ function ofConversations({ conversations, ids, strict = false }: ConversationsEn
       path: ALL,
       async handle({ body = {} }, { owner }) {
         const { wire, unknown } = parseBody(CreateBody, body, { strict });
-        const rules = { ids, at: 'items', kinds: 'messages', max: CONVERSATION_ITEMS_MAX } as const;
-        const items = isPresent(wire.items) ? itemsOf(wire.items, rules) : [];
-        const metadata = metadataOf(wire.metadata, 'metadata');
+        const rules = { ids, field: 'items', kinds: 'messages', max: CONVERSATION_ITEMS_MAX } as const;
+        const items = isDefined(wire.items) ? createItems(wire.items, rules) : [];
+        const metadata = decodeMetadata(wire.metadata, 'metadata');
         const conversation = await conversations.create(owner, { items, metadata });
-        return json(encodeConversation(conversation), ignoredHeader(unknown));
+        return createJsonReply(encodeConversation(conversation), encodeIgnoredHeader(unknown));
       },
     },
     {
@@ -59,7 +63,7 @@ function ofConversations({ conversations, ids, strict = false }: ConversationsEn
       operation: 'conversations.get',
       path: ONE,
       handle: async ({ params: { id = '' } }, { owner }) =>
-        json(encodeConversation(await conversations.find(owner, id))),
+        createJsonReply(encodeConversation(await conversations.find(owner, id))),
     },
     {
       ...writes,
@@ -67,8 +71,11 @@ function ofConversations({ conversations, ids, strict = false }: ConversationsEn
       path: ONE,
       async handle({ body = {}, params: { id = '' } }, { owner }) {
         const { wire, unknown } = parseBody(UpdateBody, body, { strict });
-        const metadata = requiredMetadataOf(wire.metadata, 'metadata');
-        return json(encodeConversation(await conversations.update(owner, id, metadata)), ignoredHeader(unknown));
+        const metadata = decodeRequiredMetadata(wire.metadata, 'metadata');
+        return createJsonReply(
+          encodeConversation(await conversations.update(owner, id, metadata)),
+          encodeIgnoredHeader(unknown),
+        );
       },
     },
     {
@@ -77,13 +84,18 @@ function ofConversations({ conversations, ids, strict = false }: ConversationsEn
       path: ONE,
       async handle({ params: { id = '' } }, { owner }) {
         await conversations.delete(owner, id);
-        return json(encodeDeleted(id));
+        return createJsonReply(encodeConversationDeleted(id));
       },
     },
   ];
 }
 
-function ofItems({ conversations, responses, ids, strict = false }: ConversationsEndpointNeeds): readonly Endpoint[] {
+function createItemRoutes({
+  conversations,
+  responses,
+  ids,
+  strict = false,
+}: ConversationsEndpointDeps): readonly Endpoint[] {
   return [
     {
       ...writes,
@@ -91,12 +103,17 @@ function ofItems({ conversations, responses, ids, strict = false }: Conversation
       path: ITEMS,
       async handle({ body = {}, params: { id = '' } }, { owner }) {
         const { wire, unknown } = parseBody(AddBody, body, { strict });
-        if (!isPresent(wire.items)) throw new ServiceError('invalid-request', missing('items'), { param: 'items' });
+        if (!isDefined(wire.items))
+          throw new ServiceError('invalid-request', formatMissingParameter('items'), { param: 'items' });
         const find = (names: readonly string[]) => responses.findItems(owner, names);
-        const list = { at: 'items', max: CONVERSATION_ITEMS_MAX } as const;
-        const items = itemsOf(await resolveReferences(wire.items, { ...list, find }), { ...list, ids, kinds: 'all' });
+        const list = { field: 'items', max: CONVERSATION_ITEMS_MAX } as const;
+        const items = createItems(await resolveReferences(wire.items, { ...list, find }), {
+          ...list,
+          ids,
+          kinds: 'all',
+        });
         await conversations.addItems(owner, id, items);
-        return json(encodeItemList(items, { hasMore: false }), ignoredHeader(unknown));
+        return createJsonReply(encodeItemList(items, { hasMore: false }), encodeIgnoredHeader(unknown));
       },
     },
     {
@@ -104,9 +121,9 @@ function ofItems({ conversations, responses, ids, strict = false }: Conversation
       operation: 'conversations.items.list',
       path: ITEMS,
       async handle({ params: { id = '' }, query }, { owner }) {
-        const { wish, unknown } = itemPageOf(query, { strict });
-        const { items, hasMore } = await conversations.listItems(owner, id, wish);
-        return json(encodeItemList(items, { hasMore }), ignoredHeader(unknown));
+        const { pageQuery, unknown } = decodeItemPageQuery(query, { strict });
+        const { items, hasMore } = await conversations.listItems(owner, id, pageQuery);
+        return createJsonReply(encodeItemList(items, { hasMore }), encodeIgnoredHeader(unknown));
       },
     },
     {
@@ -114,14 +131,14 @@ function ofItems({ conversations, responses, ids, strict = false }: Conversation
       operation: 'conversations.items.get',
       path: ITEM,
       handle: async ({ params: { id = '', item = '' } }, { owner }) =>
-        json(encodeItem(await conversations.findItem(owner, id, item))),
+        createJsonReply(encodeItem(await conversations.findItem(owner, id, item))),
     },
     {
       ...removes,
       operation: 'conversations.items.delete',
       path: ITEM,
       handle: async ({ params: { id = '', item = '' } }, { owner }) =>
-        json(encodeItemDeleted(await conversations.deleteItem(owner, id, item))),
+        createJsonReply(encodeItemDeleted(await conversations.deleteItem(owner, id, item))),
     },
   ];
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// What stands in these fields is looked into by items/ and metadata-of.ts: taken over whole, it is kept as it was sent.
+// items/ and metadata.ts validate these fields; the schemas pass them on unchanged, as they are stored.
 
 export const CreateBody = z.object({ items: z.unknown().optional(), metadata: z.unknown().optional() });
 

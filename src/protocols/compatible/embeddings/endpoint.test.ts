@@ -1,37 +1,37 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../core/error.ts';
-import type { EmbeddingWish } from '../../../generation/embed.ts';
-import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
-import { embeddingCatalogue } from '../../fields/__fixtures__/embedding-catalogue.ts';
-import { embeddings } from './endpoint.ts';
+import type { EmbedRequest } from '../../../generation/embed.ts';
+import { callEndpoint, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import { createFakeEmbeddingCatalogue } from '../../fields/__fixtures__/fake-embedding-catalogue.ts';
+import { createEmbeddingsEndpoint } from './endpoint.ts';
 
 const VECTORS = [Float32Array.of(0.6, -0.8, 0), Float32Array.of(0.1, 1 / 3, 1e-9)];
 
-function createHouse({ strict = false } = {}) {
-  const wishes: EmbeddingWish[] = [];
-  const endpoint = embeddings({
+function setUp({ strict = false } = {}) {
+  const requests: EmbedRequest[] = [];
+  const endpoint = createEmbeddingsEndpoint({
     strict,
-    catalogue: embeddingCatalogue,
-    async embed(wish) {
-      wishes.push(wish);
-      return { vectors: VECTORS.slice(0, wish.inputs.length), promptTokens: 5 };
+    catalogue: createFakeEmbeddingCatalogue,
+    async embed(request) {
+      requests.push(request);
+      return { vectors: VECTORS.slice(0, request.inputs.length), promptTokens: 5 };
     },
   });
-  return { wishes, create: (body: unknown) => ask(endpoint, { body }) };
+  return { observedRequests: requests, create: (body: unknown) => callEndpoint(endpoint, { body }) };
 }
 
-test('answers the golden object with numbers', async () => {
-  const { create, wishes } = createHouse();
+test('returns the golden object with numbers', async () => {
+  const { create, observedRequests } = setUp();
   const { status, body, headers } = await create({ model: 'text-embedding-v4', input: ['a', 'b'] });
   assert.deepEqual([status, headers], [200, {}]);
   assert.equal(
     JSON.stringify(body),
     '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.600000024,-0.800000012,0]},' +
       '{"object":"embedding","index":1,"embedding":[0.100000001,0.333333343,9.99999972e-10]}],' +
-      `"model":"text-embedding-v4","usage":{"prompt_tokens":5,"total_tokens":5},"id":"${REQUEST_ID}"}`,
+      `"model":"text-embedding-v4","usage":{"prompt_tokens":5,"total_tokens":5},"id":"${TEST_REQUEST_ID}"}`,
   );
-  assert.deepEqual(wishes, [
+  assert.deepEqual(observedRequests, [
     {
       model: 'text-embedding-v4',
       inputs: [
@@ -42,13 +42,13 @@ test('answers the golden object with numbers', async () => {
   ]);
 });
 
-test('answers the golden object with base64, which holds the same floats', async () => {
-  const { create } = createHouse();
+test('returns the golden object with base64 of the same floats', async () => {
+  const { create } = setUp();
   const { body } = await create({ model: 'm', input: 'a', encoding_format: 'base64' });
   assert.equal(
     JSON.stringify(body),
     '{"object":"list","data":[{"object":"embedding","index":0,"embedding":"mpkZP83MTL8AAAAA"}],' +
-      `"model":"m","usage":{"prompt_tokens":5,"total_tokens":5},"id":"${REQUEST_ID}"}`,
+      `"model":"m","usage":{"prompt_tokens":5,"total_tokens":5},"id":"${TEST_REQUEST_ID}"}`,
   );
   const bytes = Buffer.from('mpkZP83MTL8AAAAA', 'base64');
   assert.deepEqual(
@@ -57,8 +57,8 @@ test('answers the golden object with base64, which holds the same floats', async
   );
 });
 
-test('numbers are read back as the same floats', async () => {
-  const { create } = createHouse();
+test('numbers parse to the same floats', async () => {
+  const { create } = setUp();
   const { body } = await create({ model: 'm', input: ['a', 'b'], encoding_format: 'float' });
   const { data } = JSON.parse(JSON.stringify(body)) as { data: { embedding: number[] }[] };
   assert.deepEqual(
@@ -67,11 +67,11 @@ test('numbers are read back as the same floats', async () => {
   );
 });
 
-test('passes on fewer dimensions, null as not set, and half a character as U+FFFD', async () => {
-  const { create, wishes } = createHouse();
+test('passes on dimensions, treats null as not set, and replaces half a surrogate pair', async () => {
+  const { create, observedRequests } = setUp();
   await create({ model: 'm', input: 'a\ud800', dimensions: 2, encoding_format: null });
   await create({ model: 'm', input: 'a', dimensions: null });
-  assert.deepEqual(wishes, [
+  assert.deepEqual(observedRequests, [
     {
       model: 'm',
       inputs: [{ text: 'a\ufffd', field: 'input' }],
@@ -81,15 +81,15 @@ test('passes on fewer dimensions, null as not set, and half a character as U+FFF
   ]);
 });
 
-test('names what it does not know, or refuses it where it is told to', async () => {
+test('names unknown fields, or rejects them in strict mode', async () => {
   const body = { model: 'm', input: 'a', user: 'u' };
-  assert.deepEqual((await createHouse().create(body)).headers, { 'x-parley-ignored': 'user' });
-  assert.equal((await createHouse({ strict: true }).create(body)).status, 400);
+  assert.deepEqual((await setUp().create(body)).headers, { 'x-parley-ignored': 'user' });
+  assert.equal((await setUp({ strict: true }).create(body)).status, 400);
 });
 
 const texts = (count: number): readonly string[] => Array.from({ length: count }, () => 'x');
 
-const REFUSED: readonly (readonly [body: unknown, param: string | null, says: RegExp])[] = [
+const REFUSED: readonly (readonly [body: unknown, param: string | null, message: RegExp])[] = [
   [undefined, null, /^Required body invalid/],
   [[], null, /^Required body invalid/],
   [{ input: 'a' }, 'model', /^Required parameter\(model\) missing/],
@@ -110,32 +110,32 @@ const REFUSED: readonly (readonly [body: unknown, param: string | null, says: Re
   [{ model: 'm', input: 'a', encoding_format: 'hex' }, 'encoding_format', /must be one of "float", "base64"/],
 ];
 
-for (const [body, param, says] of REFUSED) {
+for (const [body, param, expectedMessage] of REFUSED) {
   test(`refuses ${JSON.stringify(body)?.slice(0, 60)}`, async () => {
-    const { create, wishes } = createHouse();
+    const { create, observedRequests } = setUp();
     const { status, body: answer } = await create(body);
     const { error } = answer as { error: { message: string; param: string | null; code: string } };
     assert.deepEqual([status, error.param, error.code], [400, param, 'invalid_parameter_error']);
-    assert.match(error.message, says);
-    assert.deepEqual(wishes, []);
+    assert.match(error.message, expectedMessage);
+    assert.deepEqual(observedRequests, []);
   });
 }
 
-test('takes 25 texts for the names of the first two generations', async () => {
-  const { create } = createHouse();
+test('accepts 25 texts for model names ending in -v1 and -v2', async () => {
+  const { create } = setUp();
   assert.equal((await create({ model: 'text-embedding-v1', input: texts(25) })).status, 200);
   assert.equal((await create({ model: 'text-embedding-v3', input: texts(25) })).status, 400);
 });
 
-test('passes on what the engine refuses', async () => {
-  const embed = () => Promise.reject(new ServiceError('overloaded', 'No place.'));
-  const endpoint = embeddings({ embed, catalogue: embeddingCatalogue });
-  assert.equal((await ask(endpoint, { body: { model: 'm', input: 'a' } })).status, 503);
+test('passes on errors of the engine', async () => {
+  const embed = () => Promise.reject(new ServiceError('overloaded', 'No capacity.'));
+  const endpoint = createEmbeddingsEndpoint({ embed, catalogue: createFakeEmbeddingCatalogue });
+  assert.equal((await callEndpoint(endpoint, { body: { model: 'm', input: 'a' } })).status, 503);
 });
 
-test('an unknown model is told before how many texts it would take', async () => {
-  const { create, wishes } = createHouse();
+test('reports an unknown model before too many texts', async () => {
+  const { create, observedRequests } = setUp();
   const texts = Array<string>(11).fill('a');
   const { status } = await create({ model: 'nix', input: texts });
-  assert.deepEqual([status, wishes], [404, []]);
+  assert.deepEqual([status, observedRequests], [404, []]);
 });

@@ -1,24 +1,24 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
 import type { Embed } from '../../../generation/embed.ts';
-import { checkTexts } from '../../fields/embedding-texts.ts';
-import { json } from '../../endpoint.ts';
+import { checkEmbeddingCount } from '../../fields/check-embedding-count.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { encodeEmbeddings } from './encode.ts';
 import { EmbeddingsBody, embeddingsTexts } from './schema.ts';
 
-export interface EmbeddingsNeeds {
+export interface EmbeddingsDeps {
   readonly embed: Embed;
-  /** The one in force now: it changes while the service runs. */
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /compatible-mode/v1/embeddings (wire.md 10). */
-export function embeddings({ embed, catalogue, strict = false }: EmbeddingsNeeds): Endpoint {
+/** Creates POST /compatible-mode/v1/embeddings (docs/wire/openai-compatible.md#embeddings). */
+export function createEmbeddingsEndpoint({ embed, catalogue, strict = false }: EmbeddingsDeps): Endpoint {
   return {
     operation: 'embeddings.create',
     method: 'POST',
@@ -30,10 +30,10 @@ export function embeddings({ embed, catalogue, strict = false }: EmbeddingsNeeds
       const { wire, unknown } = parseBody(EmbeddingsBody, body, { texts: embeddingsTexts, strict });
       const { model, input, dimensions, encoding_format: format } = wire;
       const texts = typeof input === 'string' ? [input] : input;
-      // An unknown model is told before how many texts it would take.
+      // An unknown model is reported before too many texts, whose limit depends on the model.
       catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
-      checkTexts(texts, { model, at: 'input' });
-      const wish = {
+      checkEmbeddingCount(texts, { model, at: 'input' });
+      const request = {
         model,
         inputs: texts.map((text, at) => ({
           text: text.toWellFormed(),
@@ -41,9 +41,9 @@ export function embeddings({ embed, catalogue, strict = false }: EmbeddingsNeeds
         })),
         ...(typeof dimensions === 'number' ? { dimensions: { count: dimensions, field: 'dimensions' } } : {}),
       };
-      const made = await embed(wish, context);
+      const result = await embed(request, context);
       const head = { requestId: context.requestId, model, format: format ?? 'float' } as const;
-      return json(encodeEmbeddings(head, made), ignoredHeader(unknown));
+      return createJsonReply(encodeEmbeddings(head, result), encodeIgnoredHeader(unknown));
     },
   };
 }

@@ -1,24 +1,27 @@
 import type { FileRecord } from '../../../store/files.ts';
-import type { TextRecord } from '../../../store/texts.ts';
-import { fileStatus } from '../../fields/file-status.ts';
+import type { FileTextRecord } from '../../../store/file-texts.ts';
+import { encodeFileStatus } from '../../fields/file-status.ts';
 
-/** wire.md E9.2. @param text What is known of its text, where that is read. */
+/**
+ * Encodes a file (docs/wire/openai-compatible.md#files).
+ * @param text State of its text extraction; undefined if none.
+ */
 export const encodeFile = (
   { id, sizeBytes, name, purpose, createdAt }: FileRecord,
-  text: TextRecord | undefined,
+  text: FileTextRecord | undefined,
 ): object => ({
   id,
   object: 'file',
   bytes: sizeBytes,
   filename: name,
   purpose,
-  status: fileStatus(text),
+  status: encodeFileStatus(text),
   created_at: Math.floor(createdAt / 1000),
   ...(text?.state === 'failed' ? { status_details: text.reason } : {}),
 });
 
 interface FilePage {
-  readonly texts: ReadonlyMap<string, TextRecord>;
+  readonly texts: ReadonlyMap<string, FileTextRecord>;
   readonly hasMore: boolean;
 }
 

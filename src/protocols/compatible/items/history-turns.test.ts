@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { historyTurns } from './history-turns.ts';
+import { groupHistoryTurns } from './history-turns.ts';
 import { AnyItem } from './item-schema.ts';
 import type { WireItem } from './item-schema.ts';
 
-/** One letter an item: u(ser), a(ssistant), s(ystem), c(all), r(esult), t(hought), w(ork on our side). */
+/** Items by letter: u(ser), a(ssistant), s(ystem), c(all), r(esult), t(hought), w(eb search). */
 const SHAPES: Readonly<Record<string, unknown>> = {
   u: { role: 'user', content: '' },
   a: { role: 'assistant', content: '' },
@@ -15,7 +15,7 @@ const SHAPES: Readonly<Record<string, unknown>> = {
   w: { type: 'web_search_call', id: 'w', action: { query: '' } },
 };
 const items = (letters: string): readonly WireItem[] => [...letters].map((letter) => AnyItem.parse(SHAPES[letter]));
-const letterOf = (item: WireItem): string => {
+const itemToLetter = (item: WireItem): string => {
   if (item.type === 'message') return item.role.charAt(0);
   return {
     function_call: 'c',
@@ -27,7 +27,7 @@ const letterOf = (item: WireItem): string => {
   }[item.type];
 };
 
-describe('what a history is without its oldest turns', () => {
+describe('dropping the oldest turns of a history', () => {
   for (const [history, input, without] of [
     ['uaua', '', ['uaua', 'ua', '']],
     ['suasua', '', ['suasua', 'ssua', 'ss']],
@@ -41,9 +41,9 @@ describe('what a history is without its oldest turns', () => {
     ['ucua', 'r', ['ucua']],
   ] as const) {
     test(`${history || 'nothing'}${input === '' ? '' : `, then ${input}`}`, () => {
-      const turns = historyTurns(items(history), items(input));
+      const turns = groupHistoryTurns(items(history), items(input));
       const each = Array.from({ length: turns.count + 1 }, (_, dropped) =>
-        turns.without(dropped).map(letterOf).join(''),
+        turns.withoutOldest(dropped).map(itemToLetter).join(''),
       );
       assert.deepEqual(each, without);
     });

@@ -1,40 +1,45 @@
 import { isSystemItem } from './decode-items.ts';
 import type { WireItem } from './item-schema.ts';
 
-/** A history that can be shortened at its beginning, by whole turns. */
-export interface HistoryTurns {
-  /** How many may be left out. */
+/** A history from which the oldest turns can be dropped. */
+export interface ConversationHistory {
+  /** Number of turns that may be dropped. */
   readonly count: number;
-  /** What stays without so many of the oldest. */
-  without(dropped: number): readonly WireItem[];
+  /** Returns the items that remain without the given number of oldest turns. */
+  withoutOldest(dropped: number): readonly WireItem[];
 }
 
 /**
- * A turn begins with what the user says after anything else, and its calls and their results stay with it. What system and
- * developer say is of no turn, and stays; so do turns with a call that is answered only now.
+ * Groups a history into turns. A turn starts with a user message that follows anything else; calls and their results
+ * stay together. System and developer messages belong to no turn and are never dropped, nor is a turn with a call that
+ * the new input answers.
  *
- * @param input What is said now.
+ * @param input The new input.
  */
-export function historyTurns(history: readonly WireItem[], input: readonly WireItem[]): HistoryTurns {
-  const answered = new Set(input.flatMap((item) => (item.type === 'function_call_output' ? [item.call_id] : [])));
-  /** Of each item, the position of its turn. */
-  const turns: number[] = [];
+export function groupHistoryTurns(history: readonly WireItem[], input: readonly WireItem[]): ConversationHistory {
+  const answeredCallIds = new Set(
+    input.flatMap((item) => (item.type === 'function_call_output' ? [item.call_id] : [])),
+  );
+  /** Turn number of each item. */
+  const turnOfItem: number[] = [];
   let turn = 0;
-  let hasBegun = false;
+  let hasStarted = false;
   let wasUser = false;
-  let needed = Infinity;
+  let firstRequiredTurn = Infinity;
   for (const item of history) {
     const isUser = item.type === 'message' && item.role === 'user';
-    if (isUser && !wasUser && hasBegun) turn++;
+    if (isUser && !wasUser && hasStarted) turn++;
     if (!isSystemItem(item)) {
-      hasBegun = true;
+      hasStarted = true;
       wasUser = isUser;
     }
-    turns.push(turn);
-    if (item.type === 'function_call' && answered.has(item.call_id)) needed = Math.min(needed, turn);
+    turnOfItem.push(turn);
+    if (item.type === 'function_call' && answeredCallIds.has(item.call_id))
+      firstRequiredTurn = Math.min(firstRequiredTurn, turn);
   }
   return {
-    count: Math.min(needed, hasBegun ? turn + 1 : 0),
-    without: (dropped) => history.filter((item, index) => isSystemItem(item) || (turns[index] ?? 0) >= dropped),
+    count: Math.min(firstRequiredTurn, hasStarted ? turn + 1 : 0),
+    withoutOldest: (dropped) =>
+      history.filter((item, index) => isSystemItem(item) || (turnOfItem[index] ?? 0) >= dropped),
   };
 }

@@ -1,40 +1,40 @@
 import { z } from 'zod';
-import type { Item, ItemPageWish } from '../../../core/item.ts';
+import type { Item, ItemPageQuery } from '../../../core/item.ts';
 import { ITEM_PAGE_DEFAULT, ITEM_PAGE_MAX } from '../../../core/limits.ts';
-import { countField } from '../../fields/list-query.ts';
+import { createCountField } from '../../fields/list-query.ts';
 import { parseBody } from '../../parse.ts';
 
 const PageQuery = z.object({
-  limit: countField(ITEM_PAGE_MAX).default(ITEM_PAGE_DEFAULT),
+  limit: createCountField(ITEM_PAGE_MAX).default(ITEM_PAGE_DEFAULT),
   order: z.enum(['asc', 'desc']).default('desc'),
   after: z.string().optional(),
-  // What it asks for is told in any case.
+  // The included data is always part of the response.
   include: z.string().optional(),
   'include[]': z.string().optional(),
 });
 
-const TEXTS = {
+const QUERY_TEXTS = {
   limit: `Range of limit should be [1, ${ITEM_PAGE_MAX}]`,
   order: 'order must be one of asc, desc',
 };
 
 /**
- * Which page of a list of items a query asks for (wire.md E6.1), and the names in it that nobody knows. A field without
- * a value is one that was not set.
+ * Decodes the query of an item list (docs/wire/openai-compatible.md#conversations). `unknown` holds unknown field
+ * names; a field without a value counts as not set.
  * @throws ServiceError `invalid-request`.
  */
-export function itemPageOf(
+export function decodeItemPageQuery(
   query: URLSearchParams,
   { strict }: { readonly strict?: boolean | undefined } = {},
-): { readonly wish: ItemPageWish; readonly unknown: readonly string[] } {
+): { readonly pageQuery: ItemPageQuery; readonly unknown: readonly string[] } {
   const fields = Object.fromEntries([...query].filter(([, value]) => value !== ''));
-  const { wire, unknown } = parseBody(PageQuery, fields, { texts: TEXTS, strict: strict ?? false });
-  return { wish: { limit: wire.limit, order: wire.order, after: wire.after }, unknown };
+  const { wire, unknown } = parseBody(PageQuery, fields, { texts: QUERY_TEXTS, strict: strict ?? false });
+  return { pageQuery: { limit: wire.limit, order: wire.order, after: wire.after }, unknown };
 }
 
 export const encodeItem = ({ json }: Item): unknown => JSON.parse(json);
 
-/** wire.md E6.1: the list object of items. An empty one has no ids to begin and end with. */
+/** Encodes a list of items; an empty list has null ids (docs/wire/openai-compatible.md#conversations). */
 export const encodeItemList = (items: readonly Item[], { hasMore }: { readonly hasMore: boolean }): object => ({
   object: 'list',
   data: items.map(encodeItem),

@@ -1,4 +1,4 @@
-/** What the id of an item begins with, by its type; the names that real clients know. */
+/** Prefixes of item ids by item type, as official clients expect them. */
 const PREFIXES = new Map([
   ['message', 'msg_'],
   ['function_call', 'fc_'],
@@ -11,4 +11,4 @@ const PREFIXES = new Map([
   ['mcp_call', 'mcp_'],
 ]);
 
-export const itemPrefix = (type: string): string => PREFIXES.get(type) ?? 'item_';
+export const getItemPrefix = (type: string): string => PREFIXES.get(type) ?? 'item_';

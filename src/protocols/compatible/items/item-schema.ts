@@ -1,22 +1,25 @@
 import { z } from 'zod';
 import { PARTS_MAX } from '../../../core/limits.ts';
-import { isPresent } from '../../../lib/present.ts';
-import { chosenBy } from '../../chosen-by.ts';
-import { listOf } from '../../list-of.ts';
+import { isDefined } from '../../../lib/omit-nullish.ts';
+import { selectSchema } from '../../select-schema.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import { isPlainObject } from '../../parse.ts';
 import { CodeCallItem, ExtractorCallItem, SearchCallItem } from './server-call-item.ts';
 
-// Items as wire.md E6.3 has them and as clients send back what they were told. Only what is read stands here: an item is
-// kept as it was sent, with everything else in it. Clients write null for "not set", so every optional field may be null.
+// Input items (docs/wire/openai-compatible.md#responses-request), also as clients send output items back. Only the
+// fields
+// that Parley reads are listed: an item is stored as sent. Clients write null for "not set", so every optional field
+// may
+// be null.
 
-/** `input_text` of a user, `output_text` of an earlier answer; the others are names for text that real clients send too. */
+/** `input_text` of a user, `output_text` of an earlier answer; clients also send the other types for text. */
 const TextPart = z.object({
   type: z.enum(['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text']),
   text: z.string(),
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const ImagePart = z.object({ type: z.literal('input_image'), image_url: z.string() });
-/** A document: one of ours by its id, or the whole of it in base64, also as a data URL. */
+/** A document: an uploaded file by its id, or its content as base64 or a base64 data URL. */
 const FilePart = z.object({
   type: z.literal('input_file'),
   file_id: z.string().nullish(),
@@ -24,11 +27,11 @@ const FilePart = z.object({
   filename: z.string().nullish(),
   file_url: z.string().nullish(),
 });
-/** Parts that no model here takes: only their names matter, for the refusal. */
+/** Parts that no model accepts; parsed only to name their type in the error. */
 const OtherPart = z.object({ type: z.enum(['input_audio', 'output_audio', 'computer_screenshot']) });
 
 const Part = z.discriminatedUnion('type', [TextPart, RefusalPart, ImagePart, FilePart, OtherPart]);
-const Content = z.union([z.string(), listOf(Part, { max: PARTS_MAX })]);
+const Content = z.union([z.string(), failFastArray(Part, { max: PARTS_MAX })]);
 
 const MessageItem = z.object({
   type: z
@@ -52,9 +55,9 @@ const ResultItem = z.object({
   output: Content,
 });
 
-const Texts = listOf(z.object({ text: z.string() }), { max: PARTS_MAX });
+const Texts = failFastArray(z.object({ text: z.string() }), { max: PARTS_MAX });
 
-const ThoughtItem = z.object({ type: z.literal('reasoning'), summary: Texts.nullish(), content: Texts.nullish() });
+const ReasoningItem = z.object({ type: z.literal('reasoning'), summary: Texts.nullish(), content: Texts.nullish() });
 
 const ReferenceItem = z.object({
   type: z
@@ -64,23 +67,23 @@ const ReferenceItem = z.object({
   id: z.string().min(1),
 });
 
-/** Calls of tools that run elsewhere, their results, and notes of other services: kept, and not told to a model. */
+/** Types of calls that run elsewhere, their results, and records of other services: stored, but not sent to a model. */
 const OTHER_TYPE =
   /^(?:[a-z_]{1,60}_(?:call|call_output)|mcp_list_tools|mcp_approval_(?:request|response)|compaction(?:_trigger|_summary)?|additional_tools|tool_search_output|program(?:_output)?)$/;
 
 const OtherItem = z
-  .object({ type: z.string().regex(OTHER_TYPE, 'is no type of an item') })
-  .transform(({ type }) => ({ type: 'other' as const, of: type }));
+  .object({ type: z.string().regex(OTHER_TYPE, 'is not a known item type') })
+  .transform(({ type }) => ({ type: 'other' as const, wireType: type }));
 
 const SCHEMAS = new Map<unknown, z.ZodType<WireItem>>([
-  // What has another form came from elsewhere: it is kept like anything that ran there.
+  // A call item that does not match its schema was created by another service and is stored like any other call.
   ['web_search_call', z.union([SearchCallItem, OtherItem])],
   ['web_extractor_call', z.union([ExtractorCallItem, OtherItem])],
   ['code_interpreter_call', z.union([CodeCallItem, OtherItem])],
   ['message', MessageItem],
   ['function_call', CallItem],
   ['function_call_output', ResultItem],
-  ['reasoning', ThoughtItem],
+  ['reasoning', ReasoningItem],
   ['item_reference', ReferenceItem],
 ]);
 
@@ -88,7 +91,7 @@ export type WireItem =
   | z.output<typeof MessageItem>
   | z.output<typeof CallItem>
   | z.output<typeof ResultItem>
-  | z.output<typeof ThoughtItem>
+  | z.output<typeof ReasoningItem>
   | z.output<typeof ReferenceItem>
   | z.output<typeof SearchCallItem>
   | z.output<typeof ExtractorCallItem>
@@ -96,26 +99,26 @@ export type WireItem =
   | z.output<typeof OtherItem>;
 
 export type WireContent = z.output<typeof Content>;
-export type WirePart = z.output<typeof Part>;
+export type WireItemPart = z.output<typeof Part>;
 export type WireFile = z.output<typeof FilePart>;
 
-/** By its type; without one it is a message, or a reference where it has an id and says nothing. */
-function schemaOf(value: unknown): z.ZodType<WireItem> {
+/** Selects the schema by `type`. Without a type, an item with only an id is a reference, any other a message. */
+function selectItemSchema(value: unknown): z.ZodType<WireItem> {
   if (!isPlainObject(value)) return MessageItem;
   const { type } = value;
-  if (isPresent(type)) return SCHEMAS.get(type) ?? OtherItem;
+  if (isDefined(type)) return SCHEMAS.get(type) ?? OtherItem;
   return 'id' in value && !('role' in value) && !('content' in value) ? ReferenceItem : MessageItem;
 }
 
-/** The id that a reference names; undefined for anything else. */
-export function referredTo(value: unknown): string | undefined {
-  if (schemaOf(value) !== ReferenceItem) return undefined;
+/** Returns the id that an item reference names; undefined for any other item. */
+export function getReferencedItemId(value: unknown): string | undefined {
+  if (selectItemSchema(value) !== ReferenceItem) return undefined;
   const { data } = ReferenceItem.safeParse(value);
   return data?.id;
 }
 
-/** Everything that the responses interface takes as input. */
-export const AnyItem = chosenBy(schemaOf);
+/** Any item that the responses interface accepts as input. */
+export const AnyItem = selectSchema(selectItemSchema);
 
-/** Specification, "Conversation item": messages and nothing else. */
-export const MessageOnly = chosenBy(() => MessageItem);
+/** Message items only: a conversation can be created only with messages. */
+export const MessageOnly = selectSchema(() => MessageItem);

@@ -1,36 +1,38 @@
 import type { Item } from '../../../core/item.ts';
-import { refuse } from '../../parse.ts';
-import { referredTo } from './item-schema.ts';
+import { createFieldError } from '../../parse.ts';
+import { getReferencedItemId } from './item-schema.ts';
 
 /**
- * A caller's list with what is referred to in the place of each reference. Anything else, also what is no list, stays.
+ * Replaces the item references of a caller's list by the items they name. Other elements stay, and a value that is not
+ * a list is returned unchanged.
  *
- * @param max Items at most: a longer list is refused for its length, and not looked into before.
- * @param find Items of the caller's by their ids, each as often as it is referred to.
- * @throws ServiceError `invalid-request` naming the first reference to what is not there.
+ * @param max Maximum number of items. A longer list is returned unchanged, because its length is rejected later.
+ * @param find Returns the caller's items by id. Each id is passed as often as the list names it.
+ * @throws ServiceError `invalid-request` naming the first reference to an unknown item.
  */
 export async function resolveReferences(
   wire: unknown,
   {
-    at,
+    field,
     max,
     find,
   }: {
-    readonly at: string;
+    readonly field: string;
     readonly max: number;
     find(ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
   },
 ): Promise<unknown> {
   if (!Array.isArray(wire) || wire.length > max) return wire;
   const list: readonly unknown[] = wire;
-  const ids = list.flatMap((each) => referredTo(each) ?? []);
+  const ids = list.flatMap((each) => getReferencedItemId(each) ?? []);
   if (ids.length === 0) return wire;
   const found = await find(ids);
   return list.map((each, index) => {
-    const id = referredTo(each);
+    const id = getReferencedItemId(each);
     if (id === undefined) return each;
     const item = found.get(id);
-    if (!item) throw refuse(`${at}[${index}].id`, `Item with id '${id.slice(0, ID_CHARS_SHOWN)}' not found.`);
+    if (!item)
+      throw createFieldError(`${field}[${index}].id`, `Item with id '${id.slice(0, ID_CHARS_SHOWN)}' not found.`);
     return JSON.parse(item.json) as unknown;
   });
 }

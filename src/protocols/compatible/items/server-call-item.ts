@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { PARTS_MAX } from '../../../core/limits.ts';
-import { isPresent } from '../../../lib/present.ts';
-import { pastPage, pastProgram, pastSearch } from '../../fields/past-work.ts';
-import { listOf } from '../../list-of.ts';
+import { isDefined } from '../../../lib/omit-nullish.ts';
+import { renderPastPage, renderPastProgram, renderPastSearch } from '../../fields/past-tool-results.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 
-// Items of work on our side, as they are given back (wire.md E6.3): what the model sees of them is a call and its result.
+// Server tool items that clients send back. The model sees each as a call with its result
+// (docs/wire/openai-compatible.md#responses-request).
 
 const Url = z.object({ url: z.string().nullish() });
 const Status = z.string().nullish();
@@ -17,18 +18,18 @@ export const SearchCallItem = z
       .object({
         query: z.string().nullish(),
         url: z.string().nullish(),
-        sources: listOf(Url, { max: PARTS_MAX }).nullish(),
+        sources: failFastArray(Url, { max: PARTS_MAX }).nullish(),
       })
-      .refine(({ query, url }) => isPresent(query) || isPresent(url)),
+      .refine(({ query, url }) => isDefined(query) || isDefined(url)),
   })
   .transform(({ type, status, action }) => {
     const { query, url, sources } = action;
-    // A page that the official service opened is told as a search of another kind.
-    const found = sources ?? (typeof url === 'string' ? [{ url }] : []);
-    return work(type, {
+    // The official service reports an opened page as a search call with a URL instead of a query.
+    const sourcesOrPage = sources ?? (typeof url === 'string' ? [{ url }] : []);
+    return createServerCall(type, {
       name: 'web_search',
       input: typeof query === 'string' ? { query } : { url: url ?? '' },
-      result: pastSearch(found, failure(status)),
+      result: renderPastSearch(sourcesOrPage, statusToFailure(status)),
     });
   });
 
@@ -37,14 +38,14 @@ export const ExtractorCallItem = z
     type: z.literal('web_extractor_call'),
     status: Status,
     goal: z.string().nullish(),
-    urls: listOf(z.string(), { max: PARTS_MAX }).nullish(),
+    urls: failFastArray(z.string(), { max: PARTS_MAX }).nullish(),
     output: z.string().nullish(),
   })
   .transform(({ type, status, goal, urls, output }) =>
-    work(type, {
+    createServerCall(type, {
       name: 'web_extractor',
       input: { urls: urls ?? [], goal: goal ?? '' },
-      result: pastPage({ passage: output ?? '' }, failure(status)),
+      result: renderPastPage({ passage: output ?? '' }, statusToFailure(status)),
     }),
   );
 
@@ -55,29 +56,32 @@ export const CodeCallItem = z
     type: z.literal('code_interpreter_call'),
     status: Status,
     code: z.string().nullish(),
-    outputs: listOf(Output, { max: PARTS_MAX }).nullish(),
+    outputs: failFastArray(Output, { max: PARTS_MAX }).nullish(),
   })
   .transform(({ type, status, code, outputs }) => {
-    const said = (outputs ?? []).map(({ logs, url }) => logs ?? (typeof url === 'string' ? 'An image was drawn.' : ''));
-    return work(type, {
+    const texts = (outputs ?? []).map(
+      ({ logs, url }) => logs ?? (typeof url === 'string' ? 'An image was drawn.' : ''),
+    );
+    return createServerCall(type, {
       name: 'code_interpreter',
       input: { code: code ?? '' },
-      result: pastProgram(said, said.length > 0 ? undefined : failure(status)),
+      result: renderPastProgram(texts, texts.length > 0 ? undefined : statusToFailure(status)),
     });
   });
 
-interface Work {
+interface CallAndResult {
   readonly name: string;
   readonly input: object;
   readonly result: string;
 }
 
-const work = <Type extends string>(of: Type, { name, input, result }: Work) => ({
+const createServerCall = <Type extends string>(wireType: Type, { name, input, result }: CallAndResult) => ({
   type: 'server_call' as const,
-  of,
+  wireType,
   name,
   arguments: JSON.stringify(input).toWellFormed(),
   result: result.toWellFormed(),
 });
 
-const failure = (status: string | null | undefined): string | undefined => (status === 'failed' ? '' : undefined);
+const statusToFailure = (status: string | null | undefined): string | undefined =>
+  status === 'failed' ? '' : undefined;

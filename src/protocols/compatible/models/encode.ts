@@ -1,8 +1,11 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 
-/** wire.md section 10, models compat. @param asked The name in the answer: what was asked for. */
-export const encodeModel = ({ created }: ModelEntry, asked: string): object => ({
-  id: asked,
+/**
+ * Encodes a model object (docs/wire/openai-compatible.md#models).
+ * @param name Model name in the response; may be an alias.
+ */
+export const encodeModel = ({ created }: ModelEntry, name: string): object => ({
+  id: name,
   object: 'model',
   created,
   owned_by: 'system',

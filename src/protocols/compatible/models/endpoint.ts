@@ -1,15 +1,15 @@
 import type { Catalogue, ModelEntry, ModelInterface } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { RegionId } from '../../../core/region.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { encodeModel } from './encode.ts';
 
-export interface ModelsNeeds {
-  /** The one in force now: it changes while the service runs. */
+export interface ModelsDeps {
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'list' | 'find'>;
-  /** Interfaces of models that this service has endpoints for. */
+  /** Model interfaces for which this service has endpoints. */
   readonly served: readonly ModelInterface[];
 }
 
@@ -20,8 +20,11 @@ const shared = {
   onDisconnect: 'cancel',
 } as const;
 
-/** GET /compatible-mode/v1/models: what can be asked in this region, not what is only declared, and the workspace's deployments. */
-export function modelList({ catalogue, served }: ModelsNeeds): Endpoint {
+/**
+ * Creates GET /compatible-mode/v1/models: lists the models that can be called in this region, and the workspace's
+ * deployments, without models that are only declared.
+ */
+export function createModelListEndpoint({ catalogue, served }: ModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'models.list',
@@ -30,13 +33,15 @@ export function modelList({ catalogue, served }: ModelsNeeds): Endpoint {
       const entries = catalogue()
         .list(owner)
         .filter((entry) => isOffered(entry, owner.region) && isServed(entry, served));
-      return Promise.resolve(json({ object: 'list', data: entries.map((entry) => encodeModel(entry, entry.name)) }));
+      return Promise.resolve(
+        createJsonReply({ object: 'list', data: entries.map((entry) => encodeModel(entry, entry.name)) }),
+      );
     },
   };
 }
 
-/** GET /compatible-mode/v1/models/{id}: also by a name that leads to a model, which is then echoed as in answers. */
-export function modelGet({ catalogue, served }: ModelsNeeds): Endpoint {
+/** Creates GET /compatible-mode/v1/models/{id}. An alias is resolved, and its name is returned as the id. */
+export function createModelGetEndpoint({ catalogue, served }: ModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'models.get',
@@ -62,12 +67,12 @@ export function modelGet({ catalogue, served }: ModelsNeeds): Endpoint {
             param: 'model',
           },
         );
-      return json(encodeModel(entry, name));
+      return createJsonReply(encodeModel(entry, name));
     },
   };
 }
 
 const isOffered = ({ regions }: ModelEntry, region: RegionId): boolean => !regions || regions.includes(region);
 
-const isServed = ({ runs, interfaces }: ModelEntry, served: readonly ModelInterface[]): boolean =>
-  runs.type !== 'none' && interfaces.some((each) => served.includes(each));
+const isServed = ({ runner, interfaces }: ModelEntry, served: readonly ModelInterface[]): boolean =>
+  runner.type !== 'none' && interfaces.some((each) => served.includes(each));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
-import { rerank } from './endpoint.ts';
+import { callEndpoint, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import { createRerankEndpoint } from './endpoint.ts';
 
-const endpoint = rerank({
+const endpoint = createRerankEndpoint({
   rank: async ({ top }) => ({
     results: [
       { index: 1, score: 0.93 },
@@ -13,14 +13,15 @@ const endpoint = rerank({
   }),
 });
 
-const create = (body: object) => ask(endpoint, { body: { model: 'm', query: 'q', documents: ['a', 'b'], ...body } });
+const create = (body: object) =>
+  callEndpoint(endpoint, { body: { model: 'm', query: 'q', documents: ['a', 'b'], ...body } });
 
-test('answers the golden object, with the documents where they are wanted', async () => {
+test('returns the golden object, with documents if requested', async () => {
   const { body } = await create({ top_n: 1, return_documents: true });
   assert.equal(
     JSON.stringify(body),
     '{"object":"list","results":[{"index":1,"relevance_score":0.93,"document":{"text":"b"}}],' +
-      `"model":"m","usage":{"total_tokens":79},"id":"${REQUEST_ID}"}`,
+      `"model":"m","usage":{"total_tokens":79},"id":"${TEST_REQUEST_ID}"}`,
   );
 });
 

@@ -1,21 +1,21 @@
 import type { Rank } from '../../../generation/rank.ts';
-import { present } from '../../../lib/present.ts';
-import { json } from '../../endpoint.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { rerankResults } from '../../fields/rerank-results.ts';
+import { encodeRerankResults } from '../../fields/rerank-results.ts';
 import { RerankBody, rerankTexts } from './schema.ts';
 
-export interface RerankNeeds {
+export interface RerankDeps {
   readonly rank: Rank;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /compatible-api/v1/reranks (wire.md 10). */
-export function rerank({ rank, strict = false }: RerankNeeds): Endpoint {
+/** Creates POST /compatible-api/v1/reranks (docs/wire/openai-compatible.md#rerank). */
+export function createRerankEndpoint({ rank, strict = false }: RerankDeps): Endpoint {
   return {
     operation: 'reranks.create',
     method: 'POST',
@@ -25,21 +25,21 @@ export function rerank({ rank, strict = false }: RerankNeeds): Endpoint {
     onDisconnect: 'cancel',
     async handle({ body }, context) {
       const { wire, unknown } = parseBody(RerankBody, body, { texts: rerankTexts, strict });
-      const wish = {
+      const request = {
         model: wire.model,
         query: { text: wire.query.toWellFormed(), field: 'query' },
         documents: wire.documents.map((text, at) => ({ text: text.toWellFormed(), field: `documents[${at}]` })),
-        ...present({ top: wire.top_n }),
+        ...omitNullish({ top: wire.top_n }),
       };
-      const ranked = await rank(wish, context);
-      const answer = {
+      const ranked = await rank(request, context);
+      const response = {
         object: 'list',
-        results: rerankResults(ranked, wire.return_documents ? wire.documents : undefined),
+        results: encodeRerankResults(ranked, wire.return_documents ? wire.documents : undefined),
         model: wire.model,
         usage: { total_tokens: ranked.promptTokens },
         id: context.requestId,
       };
-      return json(answer, ignoredHeader([...(wire.instruct ? ['instruct'] : []), ...unknown]));
+      return createJsonReply(response, encodeIgnoredHeader([...(wire.instruct ? ['instruct'] : []), ...unknown]));
     },
   };
 }

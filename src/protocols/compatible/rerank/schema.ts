@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { RERANK_DOCUMENTS_MAX } from '../../../core/limits.ts';
-import { listOf } from '../../list-of.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 
-// wire.md 10, rerank compat: the native fields in one flat body.
+// Request fields: those of the native interface, in one flat object (docs/wire/openai-compatible.md#rerank).
 
 export const RerankBody = z.object({
   model: z.string().min(1),
   query: z.string().min(1),
-  documents: listOf(z.string(), { min: 1, max: RERANK_DOCUMENTS_MAX }),
+  documents: failFastArray(z.string(), { min: 1, max: RERANK_DOCUMENTS_MAX }),
   top_n: z.int().min(1).nullish(),
   return_documents: z.boolean().nullish(),
   instruct: z.string().nullish(),

@@ -3,12 +3,17 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { createSseParser } from '../../../lib/sse.ts';
-import { citedDeltas, citedPlaces, serverWork, workEvents } from '../../fields/__fixtures__/server-work.ts';
-import { told } from './__fixtures__/told.ts';
+import {
+  createCitedDeltas,
+  citationPositions,
+  serverToolCallSamples,
+  createServerToolEvents,
+} from '../../fields/__fixtures__/test-server-tool-calls.ts';
+import { runTestTurn } from './__fixtures__/test-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
-import { responseStream } from './stream.ts';
+import { createResponseStreamEncoder } from './stream.ts';
 
-const head = { id: 'resp_0', created: 1, model: 'm', asked: { tools: [] } };
+const head = { id: 'resp_0', created: 1, model: 'm', requestFields: { tools: [] } };
 
 const tokens: fc.Arbitrary<TokenLogprob> = fc.record({
   token: fc.string({ unit: 'grapheme', maxLength: 3 }),
@@ -31,7 +36,10 @@ const pieces = fc.tuple(
 const streams = fc
   .tuple(
     fc.array(
-      fc.oneof({ arbitrary: fc.tuple(blocks, fc.array(pieces, { maxLength: 4 }), citedPlaces), weight: 2 }, serverWork),
+      fc.oneof(
+        { arbitrary: fc.tuple(blocks, fc.array(pieces, { maxLength: 4 }), citationPositions), weight: 2 },
+        serverToolCallSamples,
+      ),
       { maxLength: 5 },
     ),
     fc.constantFrom('stop', 'length', 'tool-calls'),
@@ -40,13 +48,13 @@ const streams = fc
     { type: 'start', inputTokens: 3, cachedTokens: 0 },
     ...all.flatMap((part, index): GenerationEvent[] => {
       const at = { choice: 0, index };
-      if (!Array.isArray(part)) return workEvents(part, at);
-      const [block, deltas, places] = part;
+      if (!Array.isArray(part)) return createServerToolEvents(part, at);
+      const [block, deltas, positions] = part;
       const isText = block.type === 'text';
       const texts = deltas.map(([text]) => text);
       return [
         { type: 'block-start', ...at, block },
-        ...citedDeltas(texts, isText ? places : [], at).map((event, piece): GenerationEvent => {
+        ...createCitedDeltas(texts, isText ? positions : [], at).map((event, piece): GenerationEvent => {
           const logprobs = deltas[piece]?.[1];
           return logprobs && isText && event.type === 'block-delta' ? { ...event, logprobs } : event;
         }),
@@ -57,10 +65,10 @@ const streams = fc
     { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 5 } },
   ]);
 
-function cut<Event>(events: readonly Event[], sizes: readonly number[]): Event[][] {
+function splitIntoBatches<Event>(events: readonly Event[], sizes: readonly number[]): Event[][] {
   const batches: Event[][] = [];
-  for (let at = 0, turn = 0; at < events.length; turn++) {
-    const size = sizes[turn % sizes.length] ?? 1;
+  for (let at = 0, round = 0; at < events.length; round++) {
+    const size = sizes[round % sizes.length] ?? 1;
     batches.push(events.slice(at, at + size));
     at += Math.max(size, 1);
     if (size === 0) batches.push(events.slice(at - 1, at));
@@ -69,34 +77,34 @@ function cut<Event>(events: readonly Event[], sizes: readonly number[]): Event[]
 }
 
 function encodeAll(batches: readonly (readonly ResponseEvent[])[]): string {
-  const encoder = responseStream(head);
+  const encoder = createResponseStreamEncoder(head);
   return encoder.open() + batches.map((batch) => encoder.push(batch)).join('') + encoder.close();
 }
 
-test('the bytes do not depend on how the events are cut', async () => {
+test('encodes the same bytes however the events are split into batches', async () => {
   await fc.assert(
     fc.asyncProperty(streams, fc.array(fc.nat(7), { minLength: 1 }), async (generated, sizes) => {
-      const { events } = await told(generated, head);
-      assert.equal(encodeAll(cut(events, sizes)), encodeAll([events]));
+      const { events } = await runTestTurn(generated, head);
+      assert.equal(encodeAll(splitIntoBatches(events, sizes)), encodeAll([events]));
     }),
     { numRuns: 60 },
   );
 });
 
 type Fields = Record<string, unknown>;
-interface Told extends Fields {
+interface StreamedEvent extends Fields {
   readonly type: string;
   readonly sequence_number: number;
   readonly item_id?: string;
   readonly output_index?: number;
 }
 
-test('adding up the events gives the unstreamed answer, numbered without a gap', async () => {
+test('the accumulated events equal the unstreamed response and are numbered without gaps', async () => {
   await fc.assert(
     fc.asyncProperty(streams, async (generated) => {
-      const { events, response } = await told(generated, head);
+      const { events, response } = await runTestTurn(generated, head);
       const frames = createSseParser({ sizeMax: 1_000_000 }).push(encodeAll([events]));
-      const all = frames.map(({ data }) => JSON.parse(data) as Told);
+      const all = frames.map(({ data }) => JSON.parse(data) as StreamedEvent);
       assert.deepEqual(
         all.map((each) => each.sequence_number),
         all.map((_, at) => at),
@@ -119,8 +127,8 @@ test('adding up the events gives the unstreamed answer, numbered without a gap',
   );
 });
 
-/** From deltas alone; what the closing events say must be the same. */
-function accumulate(all: readonly Told[]): Fields[] {
+/** Builds the output from delta events, and checks that the closing events agree. */
+function accumulate(all: readonly StreamedEvent[]): Fields[] {
   const items: Fields[] = [];
   const texts: string[] = [];
   const logprobs: unknown[][] = [];
@@ -146,15 +154,24 @@ function accumulate(all: readonly Told[]): Fields[] {
       assert.equal(event['annotation_index'], annotations[at]?.length);
       annotations[at]?.push(event['annotation']);
     } else if (event.type.endsWith('_code.done')) assert.equal(event['code'], texts[at]);
-    else if (WORK_STATES.test(event.type)) assert.equal(item['status'], 'in_progress');
+    else if (SERVER_TOOL_STATE_EVENT.test(event.type)) assert.equal(item['status'], 'in_progress');
     else if (event.type.endsWith('_text.done')) assert.equal(event['text'], texts[at]);
     else if (event.type.endsWith('_arguments.done')) assert.equal(event['arguments'], texts[at]);
     else if (event.type === 'response.output_item.done') {
-      const told = event['item'] as Fields;
-      const { status } = told;
-      const done = WORK.test(String(item['type']))
-        ? { ...told, type: item['type'], id: item['id'], ...(item['code'] === undefined ? {} : { code: texts[at] }) }
-        : filled(item, { text: texts[at] ?? '', logprobs: logprobs[at] ?? [], annotations: annotations[at] ?? [] });
+      const doneItem = event['item'] as Fields;
+      const { status } = doneItem;
+      const done = SERVER_TOOL_TYPE.test(String(item['type']))
+        ? {
+            ...doneItem,
+            type: item['type'],
+            id: item['id'],
+            ...(item['code'] === undefined ? {} : { code: texts[at] }),
+          }
+        : completeItem(item, {
+            text: texts[at] ?? '',
+            logprobs: logprobs[at] ?? [],
+            annotations: annotations[at] ?? [],
+          });
       items[at] = status === undefined ? done : { ...done, status };
       assert.deepEqual(event['item'], items[at]);
     }
@@ -162,17 +179,17 @@ function accumulate(all: readonly Told[]): Fields[] {
   return items;
 }
 
-/** Work on our side, what came of it is told when it is done. */
-const WORK = /^(?:web_search|web_extractor|code_interpreter)_call$/;
-const WORK_STATES = /_call\.(?:in_progress|searching|interpreting|completed)$/;
+/** Server tool items; their results come with the closing event. */
+const SERVER_TOOL_TYPE = /^(?:web_search|web_extractor|code_interpreter)_call$/;
+const SERVER_TOOL_STATE_EVENT = /_call\.(?:in_progress|searching|interpreting|completed)$/;
 
-interface AddedUp {
+interface AccumulatedContent {
   readonly text: string;
   readonly logprobs: readonly unknown[];
   readonly annotations: readonly unknown[];
 }
 
-function filled(item: Fields, { text, logprobs, annotations }: AddedUp): Fields {
+function completeItem(item: Fields, { text, logprobs, annotations }: AccumulatedContent): Fields {
   if (item['type'] === 'reasoning') return { ...item, summary: [{ type: 'summary_text', text }] };
   if (item['type'] === 'message') return { ...item, content: [{ type: 'output_text', text, annotations, logprobs }] };
   return { ...item, arguments: text };

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBody } from '../../parse.ts';
-import { decode } from './decode.ts';
+import { decodeResponseTurn } from './decode.ts';
 import { ResponseBody } from './schema.ts';
 
-const SPOKEN = { type: 'message', role: 'user', content: 'Hi' } as const;
+const USER_MESSAGE = { type: 'message', role: 'user', content: 'Hi' } as const;
 const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } } };
 const tool = (name: string) => ({ type: 'function', name, description: `Does ${name}`, parameters: PARAMETERS });
 
 const decoded = (body: object) => {
   const { wire } = parseBody(ResponseBody, { model: 'm', ...body });
-  return decode(wire, { history: [], input: [SPOKEN] }).without(0);
+  return decodeResponseTurn(wire, { history: [], input: [USER_MESSAGE] }).withoutOldestTurns(0);
 };
 
-test('a request that wishes for nothing is one', () => {
+test('decodes a request without options', () => {
   assert.deepEqual(decoded({}), {
     model: 'm',
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
@@ -23,7 +23,7 @@ test('a request that wishes for nothing is one', () => {
   });
 });
 
-test('every wish arrives, in the words of generation', () => {
+test('decodes every option', () => {
   const {
     messages: _,
     stop: __,
@@ -54,13 +54,13 @@ test('every wish arrives, in the words of generation', () => {
       tools: [{ name: 'b', description: 'Does b', parameters: PARAMETERS, field: 'tools[2].parameters' }],
       choice: 'required',
       isParallel: true,
-      streamsComplex: true,
+      streamsComplexArguments: true,
     },
     outputFormat: { type: 'json-schema', name: 'x', schema: PARAMETERS, field: 'text.format.schema' },
   });
 });
 
-test('an order of the caller’s is text, and one that says nothing is none', () => {
+test('decodes instructions as a system message, and drops empty ones', () => {
   const systemOf = (instructions: string) => decoded({ instructions }).messages.filter(({ role }) => role === 'system');
   assert.deepEqual(systemOf('a\ud800'), [{ role: 'system', content: [{ type: 'text', text: 'a\ufffd' }] }]);
   assert.deepEqual(systemOf(''), []);

@@ -1,62 +1,71 @@
 import { ServiceError } from '../../../core/error.ts';
-import type { Message, Part } from '../../../core/message.ts';
+import type { Message, ContentPart } from '../../../core/message.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
-import type { Shortenable } from '../../../generation/fit-history.ts';
-import { present } from '../../../lib/present.ts';
-import { decodeChat } from '../../fields/decode-chat.ts';
-import { decodeItems, systemParts, withReferences } from '../items/decode-items.ts';
-import { historyTurns } from '../items/history-turns.ts';
+import type { ShortenableRequest } from '../../../generation/fit-history.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
+import { decodeChatFields } from '../../fields/decode-chat.ts';
+import { decodeItems, decodeSystemParts, expandFileReferences } from '../items/decode-items.ts';
+import { groupHistoryTurns } from '../items/history-turns.ts';
 import type { WireItem } from '../items/item-schema.ts';
-import { chatFields } from './chat-fields.ts';
+import { toChatFields } from './chat-fields.ts';
 import type { ResponseWire } from './schema.ts';
-import { serverToolsOf } from './server-tools.ts';
+import { decodeResponseServerTools } from './server-tools.ts';
 
-/** What is there already, and what is said now. */
+/** Items of earlier turns and of this request. */
 export interface TurnItems {
   readonly history: readonly WireItem[];
   readonly input: readonly WireItem[];
 }
 
-export interface DecodedTurn extends Shortenable {
-  /** Of the history, with so many turns left out. */
-  readonly itemsLeftOut: (dropped: number) => number;
+export interface DecodedTurn extends ShortenableRequest {
+  /** Returns how many history items are dropped with the given number of turns. */
+  readonly countDroppedItems: (dropped: number) => number;
 }
 
-/** The wire's words in ours. The wire was checked by schema.ts and rules.ts. @param further Fields that we do not know. */
-export function decode(
+/**
+ * Converts a request that schema.ts and rules.ts have checked.
+ * @param extraFields Unknown fields, for an upstream server.
+ */
+export function decodeResponseTurn(
   wire: ResponseWire,
   { history, input }: TurnItems,
-  further?: GenerationRequest['further'],
+  extraFields?: GenerationRequest['extraFields'],
 ): DecodedTurn {
-  const { fields, place } = chatFields(wire);
-  const turns = historyTurns(history, input);
-  const serverTools = serverToolsOf(wire);
-  const request = { ...decodeChat(wire.model, fields, place), ...present({ serverTools, further }) };
+  const { fields, toPath } = toChatFields(wire);
+  const turns = groupHistoryTurns(history, input);
+  const serverTools = decodeResponseServerTools(wire);
+  const request = { ...decodeChatFields(wire.model, fields, toPath), ...omitNullish({ serverTools, extraFields }) };
   return {
-    turns: turns.count,
-    without: (dropped) => ({ ...request, messages: messagesOf(wire, [...turns.without(dropped), ...input]) }),
-    itemsLeftOut: (dropped) => history.length - turns.without(dropped).length,
+    droppableTurns: turns.count,
+    withoutOldestTurns: (dropped) => ({
+      ...request,
+      messages: buildMessages(wire, [...turns.withoutOldest(dropped), ...input]),
+    }),
+    countDroppedItems: (dropped) => history.length - turns.withoutOldest(dropped).length,
   };
 }
 
-/** What this call, the system and the developer say comes first and as one: it outranks all else on every template. */
-function messagesOf({ instructions }: ResponseWire, items: readonly WireItem[]): readonly Message[] {
-  const own = withReferences({ type: 'text', text: instructions?.toWellFormed() ?? '' });
-  const content = joined([own, ...systemParts(items)]);
+/**
+ * Puts instructions, system and developer messages first and into one message: chat templates allow only one system
+ * message at the start, and give it priority over all others.
+ */
+function buildMessages({ instructions }: ResponseWire, items: readonly WireItem[]): readonly Message[] {
+  const instructionParts = expandFileReferences({ type: 'text', text: instructions?.toWellFormed() ?? '' });
+  const content = joinInstructions([instructionParts, ...decodeSystemParts(items)]);
   const system: readonly Message[] = content.length > 0 ? [{ role: 'system', content }] : [];
   const messages = [...system, ...decodeItems(items)];
   if (messages.length > 0) return messages;
-  throw new ServiceError('invalid-request', 'There is nothing to answer: neither input nor history says anything.', {
+  throw new ServiceError('invalid-request', 'There is nothing to answer: both input and history are empty.', {
     param: 'input',
   });
 }
 
-/** Orders with an empty line between them; documents among them stand apart by themselves. */
-function joined(orders: readonly (readonly Part[])[]): readonly Part[] {
-  const parts: Part[] = [];
-  for (const order of orders) {
-    const said = order.filter((part) => part.type !== 'text' || part.text !== '');
-    for (const [index, part] of said.entries()) {
+/** Joins texts with an empty line between the groups; documents stay separate parts. */
+function joinInstructions(groups: readonly (readonly ContentPart[])[]): readonly ContentPart[] {
+  const parts: ContentPart[] = [];
+  for (const group of groups) {
+    const nonEmpty = group.filter((part) => part.type !== 'text' || part.text !== '');
+    for (const [index, part] of nonEmpty.entries()) {
       const last = parts.at(-1);
       if (part.type !== 'text' || last?.type !== 'text') parts.push(part);
       else parts[parts.length - 1] = { type: 'text', text: `${last.text}${index === 0 ? '\n\n' : ''}${part.text}` };

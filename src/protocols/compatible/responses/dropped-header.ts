@@ -1,3 +1,3 @@
-/** How many items of the history the model is not told. */
-export const droppedHeader = (items: number): Readonly<Record<string, string>> =>
+/** Encodes the `x-parley-dropped-items` header: how many history items the model does not see. */
+export const encodeDroppedHeader = (items: number): Readonly<Record<string, string>> =>
   items > 0 ? { 'x-parley-dropped-items': String(items) } : {};

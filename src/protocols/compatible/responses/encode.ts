@@ -1,11 +1,11 @@
 import type { ServiceError } from '../../../core/error.ts';
 import type { Block, FinishReason } from '../../../core/event.ts';
 import type { GenerationResult } from '../../../core/result.ts';
-import { codeAndMessage } from '../errors.ts';
+import { encodeCodeAndMessage } from '../errors.ts';
 import type { ResponseHead } from './head.ts';
-import { NOTHING, outputItem } from './output-item.ts';
-import type { OutputItem, Said } from './output-item.ts';
-import { SERVER_ITEM_TYPES, serverItem } from './server-item.ts';
+import { EMPTY_CONTENT, encodeOutputItem } from './output-item.ts';
+import type { OutputItem, ItemContent } from './output-item.ts';
+import { SERVER_ITEM_TYPES, encodeServerItem } from './server-item.ts';
 import { encodeUsage } from './usage.ts';
 
 export type ResponseObject = Readonly<Record<string, unknown>> & {
@@ -14,18 +14,29 @@ export type ResponseObject = Readonly<Record<string, unknown>> & {
   readonly output: readonly OutputItem[];
 };
 
-/** The whole answer. @param completedAt Unix seconds. */
-export function encode(head: ResponseHead, { choices, usage }: GenerationResult, completedAt: number): ResponseObject {
+/** Encodes the finished response. @param completedAt Unix seconds. */
+export function encodeResponse(
+  head: ResponseHead,
+  { choices, usage }: GenerationResult,
+  completedAt: number,
+): ResponseObject {
   const { blocks = [], reason = 'stop' } = choices[0] ?? {};
-  const said = blocks.filter((block) => block.type === 'server-call' || saysSomething(block));
-  const told = lacksAnswer(said, reason) ? [...said, EMPTY] : said;
-  const output = told.map((block, index) =>
+  const nonEmptyBlocks = blocks.filter((block) => block.type === 'server-call' || hasContent(block));
+  const outputBlocks = needsEmptyMessage(nonEmptyBlocks, reason)
+    ? [...nonEmptyBlocks, EMPTY_TEXT_BLOCK]
+    : nonEmptyBlocks;
+  const output = outputBlocks.map((block, index) =>
     block.type === 'server-call'
-      ? serverItem(block.call, block.result, { head, index })
-      : outputItem(block, block, { head, index }, index === told.length - 1 ? LAST_STATUS[reason] : 'completed'),
+      ? encodeServerItem(block.call, block.result, { head, index })
+      : encodeOutputItem(
+          block,
+          block,
+          { head, index },
+          index === outputBlocks.length - 1 ? LAST_ITEM_STATUS[reason] : 'completed',
+        ),
   );
   const isCut = reason === 'length';
-  return tell(head, {
+  return encodeResponseObject(head, {
     status: isCut ? 'incomplete' : 'completed',
     output,
     usage: encodeUsage(usage),
@@ -34,35 +45,40 @@ export function encode(head: ResponseHead, { choices, usage }: GenerationResult,
   });
 }
 
-/** A thought or a text that stayed empty is none; a call is one by its name. */
-export const saysSomething = (block: Block & Said): boolean =>
+/** Tells whether a block becomes an output item: empty text or reasoning does not, a tool call always does. */
+export const hasContent = (block: Block & ItemContent): boolean =>
   block.type === 'tool-call' || block.text !== '' || block.logprobs.length > 0;
 
-/** What is complete and neither says nor calls anything is a message all the same: agents take it for unfinished otherwise. */
-export const lacksAnswer = (told: readonly { readonly type: string }[], reason: FinishReason): boolean =>
+/**
+ * Tells whether a complete response has neither text nor calls. It gets an empty message then, because agents take a
+ * response without one for unfinished.
+ */
+export const needsEmptyMessage = (items: readonly { readonly type: string }[], reason: FinishReason): boolean =>
   reason !== 'length' &&
-  told.every(({ type }) => type === 'reasoning' || type === 'server-call' || SERVER_ITEM_TYPES.has(type));
+  items.every(({ type }) => type === 'reasoning' || type === 'server-call' || SERVER_ITEM_TYPES.has(type));
 
-const EMPTY: Block & Said = { type: 'text', ...NOTHING };
+const EMPTY_TEXT_BLOCK: Block & ItemContent = { type: 'text', ...EMPTY_CONTENT };
 
-/** What the last item is when the answer ended for this reason; those before it are complete. */
-export const LAST_STATUS = {
+/** Status of the last item by finish reason; all earlier items are complete. */
+export const LAST_ITEM_STATUS = {
   stop: 'completed',
   'tool-calls': 'completed',
   length: 'incomplete',
 } as const satisfies Record<FinishReason, string>;
 
-/** As it is told while nobody has begun with it. */
-export const encodeQueued = (head: ResponseHead): ResponseObject => tell(head, { status: 'queued', output: [] });
+/** Encodes a queued response. */
+export const encodeQueued = (head: ResponseHead): ResponseObject =>
+  encodeResponseObject(head, { status: 'queued', output: [] });
 
-/** As it is told when it has begun. */
-export const encodeBegun = (head: ResponseHead): ResponseObject => tell(head, { status: 'in_progress', output: [] });
+/** Encodes a response that has started. */
+export const encodeInProgress = (head: ResponseHead): ResponseObject =>
+  encodeResponseObject(head, { status: 'in_progress', output: [] });
 
-/** As it is told when it broke off, with the items that were complete. */
+/** Encodes a failed response with the items that were complete. */
 export const encodeFailed = (head: ResponseHead, error: ServiceError, output: readonly OutputItem[]): ResponseObject =>
-  tell(head, { status: 'failed', output, error: codeAndMessage(error) });
+  encodeResponseObject(head, { status: 'failed', output, error: encodeCodeAndMessage(error) });
 
-interface Told {
+interface ResponseState {
   readonly status: ResponseObject['status'];
   readonly output: readonly OutputItem[];
   readonly usage?: object;
@@ -71,9 +87,9 @@ interface Told {
   readonly completed_at?: number | null;
 }
 
-const tell = (
-  { id, created, model, asked }: ResponseHead,
-  { status, output, usage, error, incomplete_details, completed_at }: Told,
+const encodeResponseObject = (
+  { id, created, model, requestFields }: ResponseHead,
+  { status, output, usage, error, incomplete_details, completed_at }: ResponseState,
 ): ResponseObject => ({
   id,
   object: 'response',
@@ -81,7 +97,7 @@ const tell = (
   status,
   model,
   output,
-  ...asked,
+  ...requestFields,
   usage: usage ?? null,
   error: error ?? null,
   incomplete_details: incomplete_details ?? null,

@@ -5,17 +5,17 @@ import type { RequestContext } from '../../../core/context.ts';
 import type { GenerationEvent } from '../../../core/event.ts';
 import type { Item } from '../../../core/item.ts';
 import { systemClock } from '../../../lib/clock.ts';
-import type { TurnRecord } from '../../../resources/responses/response.ts';
-import { countedIds } from '../items/__fixtures__/counted-ids.ts';
-import { responseCreate } from './endpoint.ts';
-import { inputTokens } from './input-tokens.ts';
+import type { TurnResult } from '../../../resources/responses/response.ts';
+import { createCountingIds } from '../items/__fixtures__/fake-ids.ts';
+import { createResponseEndpoint } from './endpoint.ts';
+import { createInputTokensEndpoint } from './input-tokens.ts';
 
 const NOW_MS = Date.parse('2026-07-01T12:00:00.900Z');
 
 const ENTRY: ModelEntry = {
   name: 'm',
   description: '',
-  runs: { type: 'none', reason: '' },
+  runner: { type: 'none', reason: '' },
   contextTokens: 100,
   abilities: {},
   interfaces: ['responses'],
@@ -39,25 +39,25 @@ const CONTEXT: RequestContext = {
   log: { add: () => undefined, warn: () => undefined },
 };
 
-/** A turn that goes on from `history`, of which `olderItems` were not read; the model reads all that it is told. */
-async function asked(
+/** Creates a response after `history`, of which `olderItems` more were not read. The model accepts any length. */
+async function createResponse(
   fields: object,
   {
     history = [],
     olderItems = 0,
-    ...own
+    ...overrides
   }: { history?: Item[]; olderItems?: number; entry?: ModelEntry; strict?: boolean } = {},
 ) {
-  const { entry = ENTRY, strict = false } = own;
-  const facts: object[] = [];
-  const records: TurnRecord[] = [];
+  const { entry = ENTRY, strict = false } = overrides;
+  const logFields: object[] = [];
+  const records: TurnResult[] = [];
   let abandoned = 0;
-  const endpoint = responseCreate({
-    catalogue: () => ({ resolve: (name) => ({ asked: name, entry }) }),
+  const endpoint = createResponseEndpoint({
+    catalogue: () => ({ resolve: (name) => ({ requestedName: name, entry }) }),
     findDocument: async () => ({ type: 'refused', message: 'no file is here' }),
     strict,
     responses: {
-      begin: async () => ({
+      startTurn: async () => ({
         history,
         olderItems,
         complete: async (record) => void records.push(record),
@@ -65,35 +65,35 @@ async function asked(
       }),
       findItems: async () => new Map(),
     },
-    background: { look: () => assert.fail(), enqueue: () => assert.fail(), tail: () => assert.fail() },
-    fitHistory: async ({ turns }) => ({
+    background: { checkTurn: () => assert.fail(), enqueue: () => assert.fail(), tail: () => assert.fail() },
+    fitHistory: async ({ droppableTurns }) => ({
       batches: (async function* () {
         yield EVENTS;
       })(),
       ignored: [],
-      dropped: Math.min(turns, 1),
+      droppedTurns: Math.min(droppableTurns, 1),
     }),
-    ids: countedIds(),
+    ids: createCountingIds(),
     clock: { ...systemClock, now: () => NOW_MS },
   });
   const body = { model: 'm', input: 'Hi', conversation: 'conv_1', ...fields };
   const request = { body, params: {}, query: new URLSearchParams(), headers: {} };
-  const log = { ...CONTEXT.log, add: (fact: object) => void facts.push(fact) };
+  const log = { ...CONTEXT.log, add: (fact: object) => void logFields.push(fact) };
   const reply = await endpoint.handle(request, { ...CONTEXT, log }).catch((error: unknown) => error);
-  return { reply, records, abandoned, facts };
+  return { reply, records, abandoned, logFields };
 }
 
-/** A count of what goes on from one item of a history, of which `olderItems` were not read. */
-const counted = (fields: object, olderItems: number): Promise<unknown> =>
-  inputTokens({
-    catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
+/** Counts the tokens of a request after one history item, of which `olderItems` more were not read. */
+const countTokens = (fields: object, olderItems: number): Promise<unknown> =>
+  createInputTokensEndpoint({
+    catalogue: () => ({ resolve: (name) => ({ requestedName: name, entry: ENTRY }) }),
     findDocument: async () => ({ type: 'refused', message: 'no file is here' }),
     responses: {
-      history: async () => ({ history: [message('a', 'user')], olderItems }),
+      readHistory: async () => ({ history: [message('a', 'user')], olderItems }),
       findItems: async () => new Map(),
     },
     countPrompt: async () => ({ tokens: 7, ignored: [] }),
-    ids: countedIds(),
+    ids: createCountingIds(),
   })
     .handle(
       { body: { model: 'm', input: 'Hi', ...fields }, params: {}, query: new URLSearchParams(), headers: {} },
@@ -107,8 +107,8 @@ const message = (id: string, role: string): Item => ({
 });
 
 describe('creating a response', () => {
-  test('keeps what was said and what was answered, with ids of ours', async () => {
-    const { records, abandoned } = await asked({ input: [{ role: 'user', content: 'Hi', id: 'theirs' }] });
+  test('stores input and output with new ids', async () => {
+    const { records, abandoned } = await createResponse({ input: [{ role: 'user', content: 'Hi', id: 'theirs' }] });
     const [record] = records;
     assert.deepEqual(
       [record?.input, record?.output].map((list) => list?.map(({ id }) => id)),
@@ -122,67 +122,73 @@ describe('creating a response', () => {
     assert.deepEqual([record?.isStored, abandoned], [true, 0]);
   });
 
-  test('neither tells nor keeps what opens the servers of its tools', async () => {
+  test('neither returns nor stores credentials of tool servers', async () => {
     const mcp = { type: 'mcp', server_label: 'docs', server_url: 'https://tools.example' };
     const secret = { headers: { Authorization: 'Bearer hidden' }, authorization: 'hidden' };
-    const { reply, records } = await asked({ tools: [{ ...mcp, ...secret }] });
+    const { reply, records } = await createResponse({ tools: [{ ...mcp, ...secret }] });
     const { tools } = JSON.parse(records[0]?.json ?? '') as { tools: unknown[] };
     assert.deepEqual(tools, [mcp]);
     assert.doesNotMatch(JSON.stringify([reply, records]), /hidden/);
   });
 
-  test('tells its times in whole seconds', async () => {
-    const [record] = (await asked({})).records;
+  test('returns times in whole seconds', async () => {
+    const [record] = (await createResponse({})).records;
     const { created_at: created, completed_at: completed } = JSON.parse(record?.json ?? '') as Record<string, number>;
     assert.deepEqual([created, completed], [1_782_907_200, 1_782_907_200]);
   });
 
-  test('says how many items of the history were left out, those that were not read included', async () => {
+  test('reports how many history items were dropped, including those that were not read', async () => {
     const history = [message('a', 'user'), message('b', 'assistant'), message('c', 'user')];
-    const { reply } = await asked({ truncation: 'auto' }, { history, olderItems: 40 });
+    const { reply } = await createResponse({ truncation: 'auto' }, { history, olderItems: 40 });
     assert.deepEqual(Reflect.get(Object(reply), 'headers'), { 'x-parley-dropped-items': '42' });
   });
 
-  test('names an asked model in the log line as far as a name goes, and nothing that was said', async () => {
-    const { facts } = await asked({ model: 'm'.repeat(100), input: 'SECRET', instructions: 'SECRET' });
-    assert.deepEqual(facts, [{ asked: 'm'.repeat(64) }]);
+  test('logs the shortened model name and no content', async () => {
+    const { logFields } = await createResponse({ model: 'm'.repeat(100), input: 'SECRET', instructions: 'SECRET' });
+    assert.deepEqual(logFields, [{ requestedModel: 'm'.repeat(64) }]);
   });
 
-  test('leaves what a server of its own hears to that, and names what nobody hears', async () => {
+  test('passes on fields that the upstream server accepts, and rejects other unknown fields', async () => {
     const remote = { forward: ['min_tokens'] } as unknown as Extract<
-      ModelEntry['runs'],
+      ModelEntry['runner'],
       { type: 'upstream' }
     >['remote'];
-    const entry: ModelEntry = { ...ENTRY, runs: { type: 'upstream', remote } as ModelEntry['runs'] };
-    const { reply } = await asked({ min_tokens: 3 }, { entry, strict: true });
+    const entry: ModelEntry = { ...ENTRY, runner: { type: 'upstream', remote } as ModelEntry['runner'] };
+    const { reply } = await createResponse({ min_tokens: 3 }, { entry, strict: true });
     assert.equal(Reflect.get(Object(reply), 'status'), 200, String(reply));
-    const { reply: refused } = await asked({ min_tokens: 3, made_up: 1 }, { entry, strict: true });
+    const { reply: refused } = await createResponse({ min_tokens: 3, made_up: 1 }, { entry, strict: true });
     assert.equal(Reflect.get(Object(refused), 'param'), 'made_up');
   });
 
-  test('takes images where nobody has said yet whether the model sees', async () => {
+  test('accepts images while it is unknown whether the model supports them', async () => {
     const image = { role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] };
-    const { reply } = await asked({ input: [image] });
+    const { reply } = await createResponse({ input: [image] });
     assert.equal(Reflect.get(Object(reply), 'status'), 200, String(reply));
-    const { reply: refused } = await asked({ input: [image] }, { entry: { ...ENTRY, abilities: { vision: false } } });
+    const { reply: refused } = await createResponse(
+      { input: [image] },
+      { entry: { ...ENTRY, abilities: { vision: false } } },
+    );
     assert.equal(Reflect.get(Object(refused), 'param'), 'input[0].content[0].type');
   });
 
-  test('refuses a history that was not read as a whole, where nothing may be left out', async () => {
+  test('refuses a partly read history if nothing may be dropped', async () => {
     for (const fields of [{}, { truncation: 'disabled' }]) {
-      const { reply, records, abandoned } = await asked(fields, { history: [message('a', 'user')], olderItems: 40 });
+      const { reply, records, abandoned } = await createResponse(fields, {
+        history: [message('a', 'user')],
+        olderItems: 40,
+      });
       assert.match(String(reply), /\[1, 99\].* 41 items/);
       assert.deepEqual([Reflect.get(Object(reply), 'kind'), records.length, abandoned], ['context-exceeded', 0, 1]);
     }
   });
 
-  test('counts no history that was not read as a whole, where the same request would be refused', async () => {
-    const told = async (...asked: Parameters<typeof counted>) =>
-      Reflect.get(Object(await counted(...asked)), 'body') as unknown;
-    assert.deepEqual(await told({}, 0), { object: 'response.input_tokens', input_tokens: 7 });
-    assert.deepEqual(await told({ truncation: 'auto' }, 40), { object: 'response.input_tokens', input_tokens: 7 });
-    const shortened = await counted({ truncation: 'auto' }, 40);
+  test('refuses to count a partly read history if the same request would be refused', async () => {
+    const countBody = async (...args: Parameters<typeof countTokens>) =>
+      Reflect.get(Object(await countTokens(...args)), 'body') as unknown;
+    assert.deepEqual(await countBody({}, 0), { object: 'response.input_tokens', input_tokens: 7 });
+    assert.deepEqual(await countBody({ truncation: 'auto' }, 40), { object: 'response.input_tokens', input_tokens: 7 });
+    const shortened = await countTokens({ truncation: 'auto' }, 40);
     assert.deepEqual(Reflect.get(Object(shortened), 'headers'), { 'x-parley-dropped-items': '40' });
-    assert.match(String(await counted({}, 40)), /\[1, 99\].* 41 items/);
+    assert.match(String(await countTokens({}, 40)), /\[1, 99\].* 41 items/);
   });
 });

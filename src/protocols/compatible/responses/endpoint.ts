@@ -1,31 +1,31 @@
-import type { Ids } from '../../../core/id.ts';
+import type { IdGenerator } from '../../../core/id.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { BackgroundResponses } from '../../../resources/responses/background.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
-import { json, stream } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint, Reply } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { readAsked } from './asked-turn.ts';
-import type { AskedNeeds } from './asked-turn.ts';
-import { beginAnswer } from './begin-answer.ts';
-import type { AnswerNeeds, Begun } from './begin-answer.ts';
+import { parseResponseRequest } from './parse-response-request.ts';
+import type { ResponseRequestDeps } from './parse-response-request.ts';
+import { startAnswer } from './start-answer.ts';
+import type { AnswerDeps, StartedTurn } from './start-answer.ts';
 import type { ResponseObject } from './encode.ts';
-import { enqueue } from './enqueue.ts';
-import { inOurWords } from './in-our-words.ts';
-import { keptTurn } from './kept-turn.ts';
+import { enqueueResponse } from './enqueue-response.ts';
+import { mapErrorParam } from './map-error-param.ts';
+import { persistTurn } from './persist-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
-import { responseStream } from './stream.ts';
+import { createResponseStreamEncoder } from './stream.ts';
 
-export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue' | 'findDocument'>, AnswerNeeds {
-  readonly responses: Pick<Responses, 'begin' | 'findItems'>;
-  readonly background: Pick<BackgroundResponses, 'look' | 'enqueue' | 'tail'>;
-  readonly ids: Pick<Ids, 'sortable'>;
+export interface CreateResponseDeps extends Pick<ResponseRequestDeps, 'catalogue' | 'findDocument'>, AnswerDeps {
+  readonly responses: Pick<Responses, 'startTurn' | 'findItems'>;
+  readonly background: Pick<BackgroundResponses, 'checkTurn' | 'enqueue' | 'tail'>;
+  readonly ids: Pick<IdGenerator, 'createSortableId'>;
   readonly strict?: boolean;
 }
 
-/** POST /compatible-mode/v1/responses (wire.md E6.2). */
-export function responseCreate({ strict = false, ...needs }: ResponseCreateNeeds): Endpoint {
+/** Creates POST /compatible-mode/v1/responses (docs/wire/openai-compatible.md#responses-routes). */
+export function createResponseEndpoint({ strict = false, ...deps }: CreateResponseDeps): Endpoint {
   return {
     operation: 'responses.create',
     method: 'POST',
@@ -34,44 +34,44 @@ export function responseCreate({ strict = false, ...needs }: ResponseCreateNeeds
     regions: INTERFACES.responses.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const asked = readAsked(body, { ...needs, strict }, context);
-      const id = needs.ids.sortable('resp_');
-      if (asked.wire.background === true) {
-        return enqueue({ id, asked, body }, needs, context).catch((error: unknown) => {
-          throw inOurWords(error);
+      const request = parseResponseRequest(body, { ...deps, strict }, context);
+      const id = deps.ids.createSortableId('resp_');
+      if (request.wire.background === true) {
+        return enqueueResponse({ id, request: request, body }, deps, context).catch((error: unknown) => {
+          throw mapErrorParam(error);
         });
       }
-      const turn = await needs.responses.begin(context.owner, { id, ...asked.wish });
+      const turn = await deps.responses.startTurn(context.owner, { id, ...request.turnRequest });
       try {
-        return await answer({ id, turn, asked }, needs, context);
+        return await answerLive({ id, turn, request: request }, deps, context);
       } catch (error) {
         await turn.abandon();
-        throw inOurWords(error);
+        throw mapErrorParam(error);
       }
     },
   };
 }
 
-async function answer(begun: Begun, needs: AnswerNeeds, context: RequestContext): Promise<Reply> {
-  const { turn, asked } = begun;
-  const { head, headers, ...begunAnswer } = await beginAnswer(begun, needs, context);
-  const batches = keptTurn(begunAnswer.batches, {
+async function answerLive(started: StartedTurn, deps: AnswerDeps, context: RequestContext): Promise<Reply> {
+  const { turn, request } = started;
+  const { head, headers, ...runningAnswer } = await startAnswer(started, deps, context);
+  const batches = persistTurn(runningAnswer.batches, {
     turn,
-    async keep(result) {
-      const { response, record } = begunAnswer.finish(result);
+    async storeTurn(result) {
+      const { response, record } = runningAnswer.finish(result);
       await turn.complete(record);
       return response;
     },
   });
-  if (asked.wire.stream === true) return stream(batches, responseStream(head), headers);
-  return json(await responseOf(batches), headers);
+  if (request.wire.stream === true) return createStreamReply(batches, createResponseStreamEncoder(head), headers);
+  return createJsonReply(await readFinalResponse(batches), headers);
 }
 
-async function responseOf(batches: AsyncIterable<readonly ResponseEvent[]>): Promise<ResponseObject> {
-  let told: ResponseObject | undefined;
+async function readFinalResponse(batches: AsyncIterable<readonly ResponseEvent[]>): Promise<ResponseObject> {
+  let response: ResponseObject | undefined;
   for await (const batch of batches) {
-    for (const event of batch) if (event.type === 'response-end') told = event.response;
+    for (const event of batch) if (event.type === 'response-end') response = event.response;
   }
-  if (!told) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
-  return told;
+  if (!response) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+  return response;
 }

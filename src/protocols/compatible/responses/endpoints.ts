@@ -2,18 +2,22 @@ import type { BackgroundResponses } from '../../../resources/responses/backgroun
 import type { Responses } from '../../../resources/responses/response.ts';
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { responseCreate } from './endpoint.ts';
-import type { ResponseCreateNeeds } from './endpoint.ts';
-import { inputTokens } from './input-tokens.ts';
-import { withOldPath } from './old-path.ts';
-import { storedResponses } from './stored-endpoints.ts';
+import { createResponseEndpoint } from './endpoint.ts';
+import type { CreateResponseDeps } from './endpoint.ts';
+import { createInputTokensEndpoint } from './input-tokens.ts';
+import { addDeprecatedPaths } from './deprecated-path.ts';
+import { createStoredResponseEndpoints } from './stored-endpoints.ts';
 
-export interface ResponsesEndpointNeeds extends ResponseCreateNeeds {
+export interface ResponsesEndpointDeps extends CreateResponseDeps {
   readonly responses: Responses;
-  readonly background: Pick<BackgroundResponses, 'look' | 'enqueue' | 'tail' | 'cancel'>;
+  readonly background: Pick<BackgroundResponses, 'checkTurn' | 'enqueue' | 'tail' | 'cancel'>;
   readonly countPrompt: CountPrompt;
 }
 
-/** wire.md E6.2, on both of its paths. */
-export const responseEndpoints = (needs: ResponsesEndpointNeeds): readonly Endpoint[] =>
-  withOldPath([responseCreate(needs), inputTokens(needs), ...storedResponses(needs)]);
+/** Creates the endpoints of responses on both paths (docs/wire/openai-compatible.md#responses-routes). */
+export const createResponseEndpoints = (deps: ResponsesEndpointDeps): readonly Endpoint[] =>
+  addDeprecatedPaths([
+    createResponseEndpoint(deps),
+    createInputTokensEndpoint(deps),
+    ...createStoredResponseEndpoints(deps),
+  ]);

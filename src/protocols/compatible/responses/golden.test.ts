@@ -5,16 +5,16 @@ import { test } from 'node:test';
 import type { GenerationEvent } from '../../../core/event.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { parseBody } from '../../parse.ts';
-import { countedIds } from '../items/__fixtures__/counted-ids.ts';
-import { itemsOf } from '../items/items-of.ts';
-import { readItem } from '../items/read-item.ts';
-import { told } from './__fixtures__/told.ts';
-import { decode } from './decode.ts';
-import { askedFields } from './head.ts';
+import { createCountingIds } from '../items/__fixtures__/fake-ids.ts';
+import { createItems } from '../items/create-items.ts';
+import { parseStoredItem } from '../items/stored-item.ts';
+import { runTestTurn } from './__fixtures__/test-turn.ts';
+import { decodeResponseTurn } from './decode.ts';
+import { encodeRequestFields } from './head.ts';
 import { ResponseBody } from './schema.ts';
-import { responseStream } from './stream.ts';
+import { createResponseStreamEncoder } from './stream.ts';
 
-// A folder is a test: request, history and events in, exact bytes out. GOLDEN=1 writes the bytes anew; the diff is reviewed.
+// Each folder is a test case: request, history and events in, exact bytes out. GOLDEN=1 rewrites the expected bytes.
 const folder = join(import.meta.dirname, '__fixtures__');
 const isWriting = process.env['GOLDEN'] === '1';
 
@@ -26,7 +26,7 @@ for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entr
     id: 'resp_0123456789abcdef0123456789abcdef',
     created: 1771165900,
     model: wire.model,
-    asked: askedFields(wire, { sampling: { temperature: 0.7 } }),
+    requestFields: encodeRequestFields(wire, { sampling: { temperature: 0.7 } }),
   };
   const events = readFileSync(at('events.jsonl'), 'utf8')
     .trim()
@@ -34,31 +34,31 @@ for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entr
     .map((line) => JSON.parse(line) as GenerationEvent);
   const isWhole = events.at(-1)?.type === 'end';
 
-  test(`puts the request of ${name} into the golden messages`, () => {
+  test(`decodes the request of ${name} to the golden messages`, () => {
     const items = (list: unknown, field: string) =>
-      itemsOf(list, { ids: countedIds(), at: field, kinds: 'all', max: 99 }).map(readItem);
+      createItems(list, { ids: createCountingIds(), field: field, kinds: 'all', max: 99 }).map(parseStoredItem);
     const input = items(typeof wire.input === 'string' ? [{ role: 'user', content: wire.input }] : wire.input, 'input');
     const history = existsSync(at('history.json')) ? items(read('history.json'), 'history') : [];
-    const { messages } = decode(wire, { history, input }).without(0);
+    const { messages } = decodeResponseTurn(wire, { history, input }).withoutOldestTurns(0);
     compare(at('messages.json'), pretty(messages));
   });
 
   test(`streams the golden bytes of ${name}`, async () => {
-    const encoder = responseStream(head);
-    const said = encoder.open() + encoder.push((await told(events, head)).events);
+    const encoder = createResponseStreamEncoder(head);
+    const streamed = encoder.open() + encoder.push((await runTestTurn(events, head)).events);
     const end = isWhole ? encoder.close() : encoder.fail(new ServiceError('engine-failed', 'The engine\nstopped.'));
-    compare(at('stream.sse'), said + end);
+    compare(at('stream.sse'), streamed + end);
   });
 
   if (isWhole) {
-    test(`answers the golden object of ${name}`, async () => {
-      compare(at('response.json'), pretty((await told(events, head)).response));
+    test(`encodes the golden object of ${name}`, async () => {
+      compare(at('response.json'), pretty((await runTestTurn(events, head)).response));
     });
   }
 
-  test(`has no end for ${name} before its end`, async () => {
-    const encoder = responseStream(head);
-    encoder.push((await told(events.slice(0, -1), head)).events);
+  test(`cannot close the stream of ${name} before its last event`, async () => {
+    const encoder = createResponseStreamEncoder(head);
+    encoder.push((await runTestTurn(events.slice(0, -1), head)).events);
     assert.throws(() => encoder.close(), { kind: 'engine-failed' });
   });
 }

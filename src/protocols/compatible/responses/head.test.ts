@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBody } from '../../parse.ts';
-import { askedFields } from './head.ts';
+import { encodeRequestFields } from './head.ts';
 import { ResponseBody } from './schema.ts';
 
-const told = (body: object) => askedFields(parseBody(ResponseBody, { model: 'm', ...body }).wire, { sampling: {} });
+const encodeFields = (body: object) =>
+  encodeRequestFields(parseBody(ResponseBody, { model: 'm', ...body }).wire, { sampling: {} });
 
-test('what was asked for is told back, spelled out', () => {
+test('encodes request fields with defaults', () => {
   const schema = { type: 'object' };
-  const asked = {
+  const requestBody = {
     parallel_tool_calls: true,
     tool_choice: { type: 'function', name: 'f' },
     tools: [
@@ -32,23 +33,26 @@ test('what was asked for is told back, spelled out', () => {
   };
   const fixed = { presence_penalty: 0, frequency_penalty: 0, background: false, service_tier: 'default' };
   const last = { previous_response_id: null, conversation: null };
-  assert.deepEqual(told(asked), { ...asked, ...fixed, ...last });
+  assert.deepEqual(encodeFields(requestBody), { ...requestBody, ...fixed, ...last });
 });
 
-test('what a turn goes on from is told by its id', () => {
-  const on = (body: object) => {
-    const { conversation, previous_response_id } = Object(told(body));
+test('encodes the conversation or previous response by id', () => {
+  const encodeChain = (body: object) => {
+    const { conversation, previous_response_id } = Object(encodeFields(body));
     return { conversation, previous_response_id };
   };
   const conversation = { id: 'conv_1' };
-  assert.deepEqual(on({ conversation: 'conv_1' }), { conversation, previous_response_id: null });
-  assert.deepEqual(on({ conversation }), { conversation, previous_response_id: null });
-  assert.deepEqual(on({ previous_response_id: 'resp_1' }), { conversation: null, previous_response_id: 'resp_1' });
+  assert.deepEqual(encodeChain({ conversation: 'conv_1' }), { conversation, previous_response_id: null });
+  assert.deepEqual(encodeChain({ conversation }), { conversation, previous_response_id: null });
+  assert.deepEqual(encodeChain({ previous_response_id: 'resp_1' }), {
+    conversation: null,
+    previous_response_id: 'resp_1',
+  });
 });
 
-test('a form that says nothing of strictness is told as not strict', () => {
+test('encodes a format without strict as not strict', () => {
   const format = { type: 'json_schema', name: 'x', schema: {} };
-  assert.deepEqual(Reflect.get(told({ text: { format } }), 'text'), {
+  assert.deepEqual(Reflect.get(encodeFields({ text: { format } }), 'text'), {
     format: { ...format, description: null, strict: false },
   });
 });

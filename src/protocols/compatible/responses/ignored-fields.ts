@@ -1,62 +1,67 @@
-import { isPresent } from '../../../lib/present.ts';
-import { ignoredNames } from '../../fields/ignored-names.ts';
+import { isDefined } from '../../../lib/omit-nullish.ts';
+import { toIgnoredFieldNames } from '../../fields/ignored-field-names.ts';
 import type { WireItem } from '../items/item-schema.ts';
-import { chatFields } from './chat-fields.ts';
-import { forcedKind } from './offered-tools.ts';
-import { INCLUDES } from './schema.ts';
+import { toChatFields } from './chat-fields.ts';
+import { getForcedToolKind } from './offered-tools.ts';
+import { SUPPORTED_INCLUDES } from './schema.ts';
 import type { ResponseWire } from './schema.ts';
-import { countsCalls, forcesInVain, ignoredInTools } from './server-tools.ts';
-import { isFunctionTool, serverToolOf } from './tool-schema.ts';
+import { canLimitCalls, forcesUnforceableTool, listIgnoredToolFields } from './server-tools.ts';
+import { isFunctionTool, getServerToolKind } from './tool-schema.ts';
 import type { ServerToolKind } from './tool-schema.ts';
 
 /**
- * Known fields that ask for something that does not happen.
+ * Lists known fields that request a feature without having an effect.
  *
- * @param input What was said now.
- * @param unheard What generation did not hear, in its words.
+ * @param input Items of this request.
+ * @param ignoredByModel Names that generation ignored.
  */
-export function ignoredFields(
+export function listIgnoredResponseFields(
   wire: ResponseWire,
   input: readonly WireItem[],
-  unheard: readonly string[],
+  ignoredByModel: readonly string[],
 ): readonly string[] {
-  const { fields, place } = chatFields(wire);
+  const { fields, toPath } = toChatFields(wire);
   const choice = wire.tool_choice;
   const isWithLogprobs = fields.logprobs === true;
-  const shared = ignoredNames(
+  const shared = toIgnoredFieldNames(
     fields,
-    unheard.filter((name) => !UNHEARD_TOOLS.has(name)),
+    ignoredByModel.filter((name) => !TOOL_OF_IGNORED_NAME.has(name)),
   ).filter((name) => name !== 'enable_thinking' || wire.enable_thinking);
-  const wishes: readonly (readonly [string, boolean])[] = [
+  const candidates: readonly (readonly [string, boolean])[] = [
     [
       'tool_choice',
-      forcesInVain(wire) ||
-        (typeof choice === 'object' && choice !== null && !CHOICES.has(choice.type) && !forcedKind(choice)),
+      forcesUnforceableTool(wire) ||
+        (typeof choice === 'object' &&
+          choice !== null &&
+          !ENFORCEABLE_CHOICES.has(choice.type) &&
+          !getForcedToolKind(choice)),
     ],
-    ['max_tool_calls', isPresent(wire.max_tool_calls) && !countsCalls(wire)],
+    ['max_tool_calls', isDefined(wire.max_tool_calls) && !canLimitCalls(wire)],
     ['top_logprobs', Boolean(wire.top_logprobs) && !isWithLogprobs],
-    ['text.verbosity', isPresent(wire.text?.verbosity) && wire.text?.verbosity !== 'medium'],
+    ['text.verbosity', isDefined(wire.text?.verbosity) && wire.text?.verbosity !== 'medium'],
     ['stream_options.include_obfuscation', wire.stream_options?.include_obfuscation === true],
   ];
   return [
-    ...shared.map(place),
+    ...shared.map(toPath),
     ...(wire.tools ?? []).flatMap((tool, index) => {
-      const kind = serverToolOf(tool.type);
-      const isHeard = kind ? !unheard.some((name) => UNHEARD_TOOLS.get(name) === kind) : isFunctionTool(tool);
-      return isHeard ? [] : [`tools[${index}]`];
+      const kind = getServerToolKind(tool.type);
+      const isSupported = kind
+        ? !ignoredByModel.some((name) => TOOL_OF_IGNORED_NAME.get(name) === kind)
+        : isFunctionTool(tool);
+      return isSupported ? [] : [`tools[${index}]`];
     }),
-    ...ignoredInTools(wire),
-    ...wishes.filter(([, isWish]) => isWish).map(([name]) => name),
-    ...(wire.include ?? []).filter((name) => !INCLUDES.has(name)).map((name) => `include(${name})`),
+    ...listIgnoredToolFields(wire),
+    ...candidates.filter(([, isIgnored]) => isIgnored).map(([name]) => name),
+    ...(wire.include ?? []).filter((name) => !SUPPORTED_INCLUDES.has(name)).map((name) => `include(${name})`),
     ...input.flatMap(({ type }, index) => (type === 'other' ? [`input[${index}]`] : [])),
   ];
 }
 
-/** In the words of generation. */
-const UNHEARD_TOOLS: ReadonlyMap<string, ServerToolKind> = new Map([
+/** Server tools by the names that generation uses for ignored ones. */
+const TOOL_OF_IGNORED_NAME: ReadonlyMap<string, ServerToolKind> = new Map([
   ['enable_search', 'search'],
   ['web_extractor', 'pages'],
   ['enable_code_interpreter', 'code'],
 ]);
 
-const CHOICES = new Set(['function', 'allowed_tools']);
+const ENFORCEABLE_CHOICES = new Set(['function', 'allowed_tools']);

@@ -1,23 +1,26 @@
-import type { Ids } from '../../../core/id.ts';
+import type { IdGenerator } from '../../../core/id.ts';
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { readAsked } from './asked-turn.ts';
-import type { AskedNeeds } from './asked-turn.ts';
-import { droppedHeader } from './dropped-header.ts';
+import { parseResponseRequest } from './parse-response-request.ts';
+import type { ResponseRequestDeps } from './parse-response-request.ts';
+import { encodeDroppedHeader } from './dropped-header.ts';
 
-interface InputTokensNeeds extends Pick<AskedNeeds, 'catalogue' | 'findDocument'> {
-  readonly responses: Pick<Responses, 'history' | 'findItems'>;
+interface InputTokensDeps extends Pick<ResponseRequestDeps, 'catalogue' | 'findDocument'> {
+  readonly responses: Pick<Responses, 'readHistory' | 'findItems'>;
   readonly countPrompt: CountPrompt;
-  readonly ids: Pick<Ids, 'sortable'>;
+  readonly ids: Pick<IdGenerator, 'createSortableId'>;
   readonly strict?: boolean;
 }
 
-/** POST /compatible-mode/v1/responses/input_tokens (wire.md E6.2): what the same request would be charged for, history included: all of it, whatever `truncation` would leave out. */
-export function inputTokens({ countPrompt, strict = false, ...needs }: InputTokensNeeds): Endpoint {
+/**
+ * Creates POST /compatible-mode/v1/responses/input_tokens: counts the prompt tokens of a request with its whole
+ * history, whatever `truncation` would drop (docs/wire/openai-compatible.md#responses-routes).
+ */
+export function createInputTokensEndpoint({ countPrompt, strict = false, ...deps }: InputTokensDeps): Endpoint {
   return {
     operation: 'responses.input-tokens',
     method: 'POST',
@@ -26,12 +29,19 @@ export function inputTokens({ countPrompt, strict = false, ...needs }: InputToke
     regions: INTERFACES.responses.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const asked = readAsked(body, { ...needs, strict }, context);
-      const before = await needs.responses.history(context.owner, asked.wish);
-      const { without, ignored } = await asked.goOn(before);
-      const { tokens, ignored: unheard } = await countPrompt(without(0), { interface: 'responses' }, context);
-      const headers = { ...ignoredHeader(ignored(unheard)), ...droppedHeader(before.olderItems) };
-      return json({ object: 'response.input_tokens', input_tokens: tokens }, headers);
+      const request = parseResponseRequest(body, { ...deps, strict }, context);
+      const before = await deps.responses.readHistory(context.owner, request.turnRequest);
+      const { withoutOldestTurns, listIgnored } = await request.prepareTurn(before);
+      const { tokens, ignored: ignoredByModel } = await countPrompt(
+        withoutOldestTurns(0),
+        { interface: 'responses' },
+        context,
+      );
+      const headers = {
+        ...encodeIgnoredHeader(listIgnored(ignoredByModel)),
+        ...encodeDroppedHeader(before.olderItems),
+      };
+      return createJsonReply({ object: 'response.input_tokens', input_tokens: tokens }, headers);
     },
   };
 }

@@ -1,14 +1,14 @@
 import type { Block, TokenLogprob } from '../../../core/event.ts';
 import type { Citation } from '../../../core/server-tools.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
-import { itemPrefix } from '../items/item-prefixes.ts';
-import { outputId } from './head.ts';
+import { getItemPrefix } from '../items/item-prefixes.ts';
+import { formatOutputId } from './head.ts';
 import type { ResponseHead } from './head.ts';
 
 export type OutputStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** What an item says, or has said so far. */
-export interface Said {
+/** Content of an output item, complete or so far. */
+export interface ItemContent {
   readonly text: string;
   readonly logprobs: readonly TokenLogprob[];
   readonly citations?: readonly Citation[];
@@ -16,14 +16,14 @@ export interface Said {
 
 export type OutputItem = { readonly type: string; readonly id: string } & Readonly<Record<string, unknown>>;
 
-/** Where an item stands among the output of its response. */
-export interface OutputPlace {
+/** Position of an item in the output of its response. */
+export interface OutputPosition {
   readonly head: Pick<ResponseHead, 'id'>;
   readonly index: number;
 }
 
-export function itemId(block: Block, { head, index }: OutputPlace): string {
-  return outputId(head, itemPrefix(TYPES[block.type]), index);
+export function formatItemId(block: Block, { head, index }: OutputPosition): string {
+  return formatOutputId(head, getItemPrefix(TYPES[block.type]), index);
 }
 
 const TYPES = { text: 'message', reasoning: 'reasoning', 'tool-call': 'function_call' } as const satisfies Record<
@@ -31,45 +31,50 @@ const TYPES = { text: 'message', reasoning: 'reasoning', 'tool-call': 'function_
   string
 >;
 
-/** An item when it is complete, or as complete as it will be: wire.md E6.4. */
-export function outputItem(block: Block, said: Said, place: OutputPlace, status: OutputStatus): OutputItem {
-  const id = itemId(block, place);
+/** Encodes an item with its final content (docs/wire/openai-compatible.md#response-object). */
+export function encodeOutputItem(
+  block: Block,
+  content: ItemContent,
+  position: OutputPosition,
+  status: OutputStatus,
+): OutputItem {
+  const id = formatItemId(block, position);
   switch (block.type) {
     case 'reasoning':
-      return { type: 'reasoning', id, summary: [summaryPart(said.text)] };
+      return { type: 'reasoning', id, summary: [encodeSummaryPart(content.text)] };
     case 'text':
-      return { type: 'message', id, role: 'assistant', status, content: [textPart(said)] };
+      return { type: 'message', id, role: 'assistant', status, content: [encodeTextPart(content)] };
     case 'tool-call':
-      return { type: 'function_call', id, call_id: block.id, name: block.name, arguments: said.text, status };
+      return { type: 'function_call', id, call_id: block.id, name: block.name, arguments: content.text, status };
   }
 }
 
-/** The same before it has said anything. */
-export function openedItem(block: Block, place: OutputPlace): OutputItem {
-  const id = itemId(block, place);
+/** Encodes an item that has no content yet. */
+export function encodeOpenedItem(block: Block, position: OutputPosition): OutputItem {
+  const id = formatItemId(block, position);
   switch (block.type) {
     case 'reasoning':
       return { type: 'reasoning', id, summary: [] };
     case 'text':
       return { type: 'message', id, role: 'assistant', status: 'in_progress', content: [] };
     case 'tool-call':
-      return outputItem(block, NOTHING, place, 'in_progress');
+      return encodeOutputItem(block, EMPTY_CONTENT, position, 'in_progress');
   }
 }
 
-export const NOTHING: Said = { text: '', logprobs: [] };
+export const EMPTY_CONTENT: ItemContent = { text: '', logprobs: [] };
 
-export const summaryPart = (text: string): object => ({ type: 'summary_text', text });
+export const encodeSummaryPart = (text: string): object => ({ type: 'summary_text', text });
 
-export const textPart = ({ text, logprobs, citations = [] }: Said): object => ({
+export const encodeTextPart = ({ text, logprobs, citations = [] }: ItemContent): object => ({
   type: 'output_text',
   text,
-  annotations: citations.map(annotation),
-  logprobs: tellLogprobs(logprobs),
+  annotations: citations.map(encodeAnnotation),
+  logprobs: encodeOutputLogprobs(logprobs),
 });
 
-/** What a sentence rests on. Places are counted in code points, as the clients of this interface count. */
-export const annotation = ({ source: { url, title }, start, end }: Citation): object => ({
+/** Encodes the citation of a sentence. Positions are code points, as clients of this interface count. */
+export const encodeAnnotation = ({ source: { url, title }, start, end }: Citation): object => ({
   type: 'url_citation',
   start_index: start,
   end_index: end,
@@ -77,5 +82,5 @@ export const annotation = ({ source: { url, title }, start, end }: Citation): ob
   title,
 });
 
-export const tellLogprobs = (logprobs: readonly TokenLogprob[]): readonly unknown[] =>
+export const encodeOutputLogprobs = (logprobs: readonly TokenLogprob[]): readonly unknown[] =>
   encodeLogprobs(logprobs)?.content ?? [];

@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '../../../core/event.ts';
 import type { ResponseObject } from './encode.ts';
 
-/** What the encoder sees: a generation whose end is told only when what it leaves behind is kept. */
+/** Events for the encoder: those of a generation, but the end event comes after the turn was stored. */
 export type ResponseEvent =
   | Exclude<GenerationEvent, { readonly type: 'end' }>
   | { readonly type: 'response-end'; readonly response: ResponseObject };

@@ -1,72 +1,82 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { isPresent } from '../../../lib/present.ts';
+import { isDefined } from '../../../lib/omit-nullish.ts';
 import { checkParameters } from '../../fields/parameter-rules.ts';
-import { CONTENT } from '../../fields/texts.ts';
-import { refuse } from '../../parse.ts';
+import { CONTENT_NOT_STRING } from '../../fields/parameter-texts.ts';
+import { createFieldError } from '../../parse.ts';
 import type { WireItem } from '../items/item-schema.ts';
-import { chatFields } from './chat-fields.ts';
-import { allowedKinds, allowedNames, forcedKind, givenKinds } from './offered-tools.ts';
+import { toChatFields } from './chat-fields.ts';
+import {
+  listAllowedToolKinds,
+  listAllowedFunctionNames,
+  getForcedToolKind,
+  listRequestedToolKinds,
+} from './offered-tools.ts';
 import type { ResponseWire } from './schema.ts';
-import { isFunctionTool, serverToolOf } from './tool-schema.ts';
+import { isFunctionTool, getServerToolKind } from './tool-schema.ts';
 
 /**
- * Rules of wire.md E6.3 that no single field can tell.
+ * Checks rules that involve several fields (docs/wire/openai-compatible.md#responses-request).
  *
  * @throws ServiceError `invalid-request` or `unsupported`, naming the field.
  */
-export function checkRules(wire: ResponseWire): void {
-  if (isPresent(wire.prompt)) throw new ServiceError('unsupported', 'prompt is not supported', { param: 'prompt' });
+export function checkResponseRules(wire: ResponseWire): void {
+  if (isDefined(wire.prompt)) throw new ServiceError('unsupported', 'prompt is not supported', { param: 'prompt' });
   if (wire.background === true && wire.store === false) {
-    throw refuse('store', 'background needs store: its answer would be nowhere', false);
+    throw createFieldError('store', 'background requires store, because the response is retrieved later', false);
   }
-  const isChained = isPresent(wire.conversation) || isPresent(wire.previous_response_id);
-  if (isPresent(wire.conversation) && isPresent(wire.previous_response_id)) {
-    throw refuse('previous_response_id', 'conversation and previous_response_id cannot be used together');
+  const isChained = isDefined(wire.conversation) || isDefined(wire.previous_response_id);
+  if (isDefined(wire.conversation) && isDefined(wire.previous_response_id)) {
+    throw createFieldError('previous_response_id', 'conversation and previous_response_id cannot be used together');
   }
   const { input } = wire;
-  const isEmpty = !isPresent(input) || input === '' || (Array.isArray(input) && input.length === 0);
+  const isEmpty = !isDefined(input) || input === '' || (Array.isArray(input) && input.length === 0);
   if (isEmpty && !isChained)
-    throw refuse('input', 'input must say something, or go on from a conversation or response');
+    throw createFieldError('input', 'input must not be empty without conversation or previous_response_id');
   checkChoice(wire);
   checkExtractor(wire);
 }
 
 function checkChoice({ tools, tool_choice: choice }: ResponseWire): void {
   const known = new Set((tools ?? []).filter(isFunctionTool).map(({ name }) => name));
-  const foreign = [...(allowedNames(choice) ?? [])].find((name) => !known.has(name));
-  if (foreign !== undefined) throw refuse('tool_choice.tools', 'tool_choice allows a function that is not among tools');
-  const given = givenKinds(tools);
-  if ([...(allowedKinds(choice) ?? [])].some((kind) => !given.has(kind)))
-    throw refuse('tool_choice.tools', 'tool_choice allows a tool that is not among tools');
-  const forced = forcedKind(choice);
-  if (forced && !given.has(forced)) throw refuse('tool_choice', 'tool_choice names a tool that is not among tools');
+  const unknownName = [...(listAllowedFunctionNames(choice) ?? [])].find((name) => !known.has(name));
+  if (unknownName !== undefined)
+    throw createFieldError('tool_choice.tools', 'tool_choice allows a function that is not among tools');
+  const requestedKinds = listRequestedToolKinds(tools);
+  if ([...(listAllowedToolKinds(choice) ?? [])].some((kind) => !requestedKinds.has(kind)))
+    throw createFieldError('tool_choice.tools', 'tool_choice allows a tool that is not among tools');
+  const forced = getForcedToolKind(choice);
+  if (forced && !requestedKinds.has(forced))
+    throw createFieldError('tool_choice', 'tool_choice names a tool that is not among tools');
 }
 
-/** Pages are read that a search found. */
+/** Checks that web_extractor comes with web_search: it reads pages that a search found. */
 function checkExtractor({ tools }: ResponseWire): void {
-  const given = givenKinds(tools);
-  if (!given.has('pages') || given.has('search')) return;
-  const index = (tools ?? []).findIndex(({ type }) => serverToolOf(type) === 'pages');
-  throw refuse(`tools[${index}].type`, 'web_extractor needs web_search among tools');
+  const requestedKinds = listRequestedToolKinds(tools);
+  if (!requestedKinds.has('pages') || requestedKinds.has('search')) return;
+  const index = (tools ?? []).findIndex(({ type }) => getServerToolKind(type) === 'pages');
+  throw createFieldError(`tools[${index}].type`, 'web_extractor needs web_search among tools');
 }
 
 /**
- * Rules that are the same on the chat interfaces.
+ * Checks the rules shared with the chat interfaces.
  *
- * @param texts All that the model is told in words; asked for only where a rule is about them.
+ * @param texts Returns all texts of the prompt; called only if a rule needs them.
  * @throws ServiceError `invalid-request` naming the field.
  */
-export function checkShared(wire: ResponseWire, entry: ModelEntry, texts: () => readonly string[]): void {
-  const { fields, place } = chatFields(wire);
-  const told = wire.text?.format?.type === 'json_object' ? texts() : [];
-  const messages = told.map((content) => ({ role: 'user' as const, content }));
-  checkParameters({ ...fields, messages }, entry, place);
+export function checkSharedRules(wire: ResponseWire, entry: ModelEntry, texts: () => readonly string[]): void {
+  const { fields, toPath } = toChatFields(wire);
+  const messageTexts = wire.text?.format?.type === 'json_object' ? texts() : [];
+  const messages = messageTexts.map((content) => ({ role: 'user' as const, content }));
+  checkParameters({ ...fields, messages }, entry, toPath);
 }
 
-/** @throws ServiceError `invalid-request` naming the first image, for a model that takes none. */
+/**
+ * Checks images in the input.
+ * @throws ServiceError `invalid-request` naming the first one, if the model accepts none.
+ */
 export function checkImages(input: readonly WireItem[], { name, abilities }: ModelEntry): void {
-  // Where nobody has said yet whether it sees, generation decides when its engine has.
+  // While it is unknown whether the model accepts images, generation decides once the engine is known.
   if (abilities.vision !== false) return;
   for (const [index, item] of input.entries()) {
     const field = item.type === 'message' ? 'content' : 'output';
@@ -74,6 +84,9 @@ export function checkImages(input: readonly WireItem[], { name, abilities }: Mod
     if (typeof content === 'string') continue;
     const position = content.findIndex(({ type }) => type === 'input_image');
     if (position < 0) continue;
-    throw refuse(`input[${index}].${field}[${position}].type`, `${CONTENT} ${name} has no such input`);
+    throw createFieldError(
+      `input[${index}].${field}[${position}].type`,
+      `${CONTENT_NOT_STRING} ${name} has no such input`,
+    );
   }
 }

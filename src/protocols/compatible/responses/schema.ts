@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import { INCLUDES_MAX, SCHEMA_NAME_CHARACTERS_MAX, TOOLS_MAX } from '../../../core/limits.ts';
+import { INCLUDES_MAX, SCHEMA_NAME_CHARS_MAX, TOOLS_MAX } from '../../../core/limits.ts';
 import { JsonObject, PARAMETERS } from '../../fields/parameter-schema.ts';
-import { parameterTexts, textsAt } from '../../fields/texts.ts';
-import { listOf } from '../../list-of.ts';
+import { createParameterTexts, mapTextPaths } from '../../fields/parameter-texts.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
-import { placeIn } from './place.ts';
-import { FunctionName, otherThan, Tool } from './tool-schema.ts';
+import { toResponsesPath } from './responses-path.ts';
+import { FunctionName, createOtherTypeSchema, Tool } from './tool-schema.ts';
 
-// Shape and documented ranges of wire.md E6.3. Clients write null for "not set", so every optional field may be null.
-// Rules between fields stand in rules.ts; `input` is looked into by items/.
+// Fields with their documented types and ranges (docs/wire/openai-compatible.md#responses-request). Clients write null
+// for
+// "not set", so every optional field may be null. rules.ts checks rules between fields; items/ validates `input`.
 
 const ToolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
@@ -17,9 +18,9 @@ const ToolChoice = z.union([
   z.object({
     type: z.literal('allowed_tools'),
     mode: z.enum(['auto', 'required']),
-    tools: listOf(z.looseObject({ type: z.string(), name: z.string().nullish() }), { max: TOOLS_MAX }),
+    tools: failFastArray(z.looseObject({ type: z.string(), name: z.string().nullish() }), { max: TOOLS_MAX }),
   }),
-  otherThan('function', 'allowed_tools'),
+  createOtherTypeSchema('function', 'allowed_tools'),
 ]);
 
 const TextFormat = z.discriminatedUnion('type', [
@@ -29,7 +30,7 @@ const TextFormat = z.discriminatedUnion('type', [
     type: z.literal('json_schema'),
     name: z
       .string()
-      .max(SCHEMA_NAME_CHARACTERS_MAX)
+      .max(SCHEMA_NAME_CHARS_MAX)
       .regex(/^[A-Za-z0-9_-]+$/),
     description: z.string().nullish(),
     schema: JsonObject,
@@ -41,8 +42,8 @@ const Conversation = z.union([z.string().min(1), z.object({ id: z.string().min(1
 
 export const LOGPROBS_INCLUDE = 'message.output_text.logprobs';
 
-/** Includes of this interface; what is not among them is no field of any answer. The last two are told in any case. */
-export const INCLUDES: ReadonlySet<string> = new Set([
+/** Supported values of `include`. The data of the last two is always part of the response. */
+export const SUPPORTED_INCLUDES: ReadonlySet<string> = new Set([
   LOGPROBS_INCLUDE,
   'web_search_call.action.sources',
   'code_interpreter_call.outputs',
@@ -57,7 +58,7 @@ export const ResponseBody = z.object({
   store: z.boolean().nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
-  tools: listOf(Tool, { max: TOOLS_MAX }).nullish(),
+  tools: failFastArray(Tool, { max: TOOLS_MAX }).nullish(),
   tool_choice: ToolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   max_tool_calls: z.int().min(1).nullish(),
@@ -65,7 +66,7 @@ export const ResponseBody = z.object({
   top_p: PARAMETERS.top_p,
   top_logprobs: PARAMETERS.top_logprobs,
   max_output_tokens: z.int().min(1).nullish(),
-  // Of the chat interface, as enable_thinking is: clients send them along.
+  // Fields of the chat interface, which clients send here too.
   enable_thinking: PARAMETERS.enable_thinking,
   thinking_budget: PARAMETERS.thinking_budget,
   preserve_thinking: PARAMETERS.preserve_thinking,
@@ -78,11 +79,11 @@ export const ResponseBody = z.object({
     .nullish(),
   text: z.object({ format: TextFormat.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }).nullish(),
   metadata: JsonObject.nullish(),
-  include: listOf(z.string(), { max: INCLUDES_MAX }).nullish(),
+  include: failFastArray(z.string(), { max: INCLUDES_MAX }).nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
   background: z.boolean().nullish(),
   prompt: z.unknown().optional(),
-  // They say who asks and how it is charged or cached, and change no answer.
+  // Identification, billing and caching; without effect on the response.
   user: z.string().nullish(),
   service_tier: z.string().nullish(),
   prompt_cache_key: z.string().nullish(),
@@ -92,11 +93,11 @@ export const ResponseBody = z.object({
 
 export type ResponseWire = z.output<typeof ResponseBody>;
 
-/** Which model is asked comes first: its own limits stand in the texts of what follows. */
+/** The model is resolved before the other fields are parsed, because error texts contain its limits. */
 export const ModelOnly = ResponseBody.pick({ model: true });
 
-/** wire.md 1.7, with the limits of this model. */
-export const responseTexts = (entry: ModelEntry): RuleTexts => ({
-  ...textsAt(parameterTexts(entry), placeIn),
+/** Returns the error texts, with the limits of a model (docs/wire/openai-compatible.md#errors). */
+export const createResponseTexts = (entry: ModelEntry): RuleTexts => ({
+  ...mapTextPaths(createParameterTexts(entry), toResponsesPath),
   max_output_tokens: `Range of max_output_tokens should be [1, ${entry.contextTokens}]`,
 });

@@ -1,34 +1,37 @@
 import type { CodeOutput, ServerCall, ServerCallResult } from '../../../core/server-tools.ts';
-import { itemPrefix } from '../items/item-prefixes.ts';
-import { outputId } from './head.ts';
-import type { OutputItem, OutputPlace } from './output-item.ts';
+import { getItemPrefix } from '../items/item-prefixes.ts';
+import { formatOutputId } from './head.ts';
+import type { OutputItem, OutputPosition } from './output-item.ts';
 
 const TYPES = { search: 'web_search_call', page: 'web_extractor_call', code: 'code_interpreter_call' } as const;
 
-/** Types of items that stand for work on our side: they answer nobody. */
+/** Item types of server tool calls; they contain no answer for the user. */
 export const SERVER_ITEM_TYPES: ReadonlySet<string> = new Set(Object.values(TYPES));
 
-/** Work on our side before it has begun: wire.md E6.3, and the official clients' types. */
-export function openedServerItem(call: ServerCall, place: OutputPlace): OutputItem {
-  const head = { type: TYPES[call.type], id: serverItemId(call, place) };
+/**
+ * Encodes a server tool call that has just started, with the fields of the official clients' types
+ * (docs/wire/openai-compatible.md#responses-request).
+ */
+export function encodeOpenedServerItem(call: ServerCall, position: OutputPosition): OutputItem {
+  const head = { type: TYPES[call.type], id: formatServerItemId(call, position) };
   switch (call.type) {
     case 'search':
       return { ...head, status: 'in_progress', action: { type: 'search', query: call.query } };
     case 'page':
       return { ...head, goal: call.goal, urls: [call.url], output: '', status: 'in_progress' };
     case 'code':
-      // The program comes in a delta, which clients add to what is here.
+      // The code follows in a delta event, which clients append to this field.
       return { ...head, code: '', container_id: call.containerId, outputs: [], status: 'in_progress' };
   }
 }
 
-/** The same with what came of it. */
-export function serverItem(call: ServerCall, result: ServerCallResult, place: OutputPlace): OutputItem {
-  const opened = openedServerItem(call, place);
+/** Encodes a server tool call with its result. */
+export function encodeServerItem(call: ServerCall, result: ServerCallResult, position: OutputPosition): OutputItem {
+  const opened = encodeOpenedServerItem(call, position);
   const status = hasFailed(result) ? 'failed' : 'completed';
   if (call.type === 'code')
-    return { ...opened, code: call.code, outputs: result.type === 'code' ? outputsOf(result) : [], status };
-  if (call.type === 'page') return { ...opened, output: pageText(result), status };
+    return { ...opened, code: call.code, outputs: result.type === 'code' ? encodeOutputs(result) : [], status };
+  if (call.type === 'page') return { ...opened, output: getPageText(result), status };
   const sources = result.type === 'search' ? result.sources : [];
   return {
     ...opened,
@@ -41,57 +44,59 @@ export function serverItem(call: ServerCall, result: ServerCallResult, place: Ou
   };
 }
 
-const serverItemId = ({ type }: ServerCall, { head, index }: OutputPlace): string =>
-  outputId(head, itemPrefix(TYPES[type]), index);
+const formatServerItemId = ({ type }: ServerCall, { head, index }: OutputPosition): string =>
+  formatOutputId(head, getItemPrefix(TYPES[type]), index);
 
-/** A program's own exception is an outcome like any other; one that a limit ended has failed. */
+/** An exception of the program is a regular outcome; a program that a limit stopped has failed. */
 const hasFailed = (result: ServerCallResult): boolean =>
   result.failure !== undefined ||
   (result.type === 'code' && result.output?.error !== undefined && result.output.error.type !== 'exception');
 
-const pageText = (result: ServerCallResult): string =>
+const getPageText = (result: ServerCallResult): string =>
   result.type === 'page' ? (result.source?.passage ?? result.failure?.message ?? '') : '';
 
-function outputsOf({ output, failure }: Extract<ServerCallResult, { readonly type: 'code' }>): readonly object[] {
-  const logs = [...(output ? logsOf(output) : []), ...(failure ? [failure.message] : [])].join('\n');
-  const images = (output?.files ?? []).flatMap(({ mediaType, kept }) =>
-    kept && mediaType.startsWith('image/') ? [{ type: 'image', url: kept.url }] : [],
+function encodeOutputs({ output, failure }: Extract<ServerCallResult, { readonly type: 'code' }>): readonly object[] {
+  const logs = [...(output ? listLogs(output) : []), ...(failure ? [failure.message] : [])].join('\n');
+  const images = (output?.files ?? []).flatMap(({ mediaType, stored }) =>
+    stored && mediaType.startsWith('image/') ? [{ type: 'image', url: stored.url }] : [],
   );
   return [...(logs === '' ? [] : [{ type: 'logs', logs }]), ...images];
 }
 
-/** The types of clients have no place for files that are no images: they are named where the program's own words are. */
-function logsOf({ stdout, stderr, value, error, files }: CodeOutput): readonly string[] {
-  const others = files.filter(({ mediaType, kept }) => !kept || !mediaType.startsWith('image/'));
-  const named = others.map(({ name, kept }) => `${name}: ${kept ? `${kept.fileId} ${kept.url}` : 'not kept'}`);
+/**
+ * Lists the output texts of a program. Files that are no images are named here, because clients have no type for them.
+ */
+function listLogs({ stdout, stderr, value, error, files }: CodeOutput): readonly string[] {
+  const others = files.filter(({ mediaType, stored }) => !stored || !mediaType.startsWith('image/'));
+  const named = others.map(({ name, stored }) => `${name}: ${stored ? `${stored.fileId} ${stored.url}` : 'not kept'}`);
   return [stdout, stderr, value ?? '', error?.message ?? '', ...named]
     .map((text) => text.replace(/\n$/, ''))
     .filter((text) => text !== '');
 }
 
-type Frame = readonly [type: string, facts: object];
+type Frame = readonly [type: string, fields: object];
 
-/** Between `output_item.added` and the work. */
-export function framesBefore(call: ServerCall, place: object): readonly Frame[] {
+/** Encodes the events between `output_item.added` and the tool's work. */
+export function encodeFramesBefore(call: ServerCall, location: object): readonly Frame[] {
   const name = `response.${TYPES[call.type]}`;
   switch (call.type) {
     case 'search':
       return [
-        [`${name}.in_progress`, place],
-        [`${name}.searching`, place],
+        [`${name}.in_progress`, location],
+        [`${name}.searching`, location],
       ];
     case 'page':
       return [];
     case 'code':
       return [
-        [`${name}.in_progress`, place],
-        [`${name}_code.delta`, { ...place, delta: call.code }],
-        [`${name}_code.done`, { ...place, code: call.code }],
-        [`${name}.interpreting`, place],
+        [`${name}.in_progress`, location],
+        [`${name}_code.delta`, { ...location, delta: call.code }],
+        [`${name}_code.done`, { ...location, code: call.code }],
+        [`${name}.interpreting`, location],
       ];
   }
 }
 
-/** Between the work and `output_item.done`, which alone says that it failed. */
-export const framesAfter = (call: ServerCall, result: ServerCallResult, place: object): readonly Frame[] =>
-  call.type === 'page' || hasFailed(result) ? [] : [[`response.${TYPES[call.type]}.completed`, place]];
+/** Encodes the events between the tool's work and `output_item.done`, the only event that reports a failure. */
+export const encodeFramesAfter = (call: ServerCall, result: ServerCallResult, location: object): readonly Frame[] =>
+  call.type === 'page' || hasFailed(result) ? [] : [[`response.${TYPES[call.type]}.completed`, location]];

@@ -1,78 +1,89 @@
-import type { CodeWish, SearchWish, ServerTools } from '../../../core/server-tools.ts';
-import { isPresent, present } from '../../../lib/present.ts';
-import { locationHint } from '../../fields/user-location.ts';
-import { forcedKind, offeredFunctions, offeredKinds, requiresCall } from './offered-tools.ts';
+import type { CodeToolOptions, SearchToolOptions, ServerToolOptions } from '../../../core/server-tools.ts';
+import { isDefined, omitNullish } from '../../../lib/omit-nullish.ts';
+import { formatLocationHint } from '../../fields/user-location.ts';
+import { getForcedToolKind, listOfferedFunctions, listOfferedToolKinds, requiresCall } from './offered-tools.ts';
 import type { ResponseWire } from './schema.ts';
 import { isCodeTool, isSearchTool } from './tool-schema.ts';
-import type { WireCodeTool, WireSearchTool } from './tool-schema.ts';
+import type { ResponseCodeTool, ResponseSearchTool } from './tool-schema.ts';
 
-/** The tools that run here and may be used, as the wish of a model that searches until there is enough. */
-export function serverToolsOf(wire: ResponseWire): ServerTools | undefined {
-  const offered = offeredKinds(wire);
-  if (offered.size === 0) return undefined;
+/**
+ * Converts the offered server tools to options. Search uses the `agent` strategy: it repeats until the results suffice.
+ */
+export function decodeResponseServerTools(wire: ResponseWire): ServerToolOptions | undefined {
+  const kinds = listOfferedToolKinds(wire);
+  if (kinds.size === 0) return undefined;
   const tools = wire.tools ?? [];
-  const search = offered.has('search') ? tools.find(isSearchTool) : undefined;
-  const code = offered.has('code') ? tools.find(isCodeTool) : undefined;
-  const uses = countsCalls(wire) ? present({ usesMax: wire.max_tool_calls }) : {};
+  const search = kinds.has('search') ? tools.find(isSearchTool) : undefined;
+  const code = kinds.has('code') ? tools.find(isCodeTool) : undefined;
+  const callLimit = canLimitCalls(wire) ? omitNullish({ usesMax: wire.max_tool_calls }) : {};
   return {
-    ...(search ? { search: { ...searchOf(search), isForced: isSearchForced(wire), ...uses } } : {}),
-    ...(offered.has('pages') ? { pages: uses } : {}),
-    ...(code ? { code: { ...codeOf(code), ...uses } } : {}),
+    ...(search ? { search: { ...decodeSearchTool(search), isForced: isSearchForced(wire), ...callLimit } } : {}),
+    ...(kinds.has('pages') ? { pages: callLimit } : {}),
+    ...(code ? { code: { ...decodeCodeTool(code), ...callLimit } } : {}),
   };
 }
 
-const searchOf = ({ filters, user_location: location }: WireSearchTool): Omit<SearchWish, 'isForced'> => ({
+const decodeSearchTool = ({
+  filters,
+  user_location: location,
+}: ResponseSearchTool): Omit<SearchToolOptions, 'isForced'> => ({
   strategy: 'agent',
-  withDomains: false,
+  usesDomainProviders: false,
   citations: 'attached',
-  ...present({
+  ...omitNullish({
     sites: filters?.allowed_domains?.length ? filters.allowed_domains : undefined,
-    hint: locationHint(location),
+    hint: formatLocationHint(location),
   }),
 });
 
-const codeOf = ({ container }: WireCodeTool): CodeWish =>
+const decodeCodeTool = ({ container }: ResponseCodeTool): CodeToolOptions =>
   typeof container === 'string' ? { fileIds: [], containerId: container } : { fileIds: container?.file_ids ?? [] };
 
-/** Whether `max_tool_calls` is heard: it counts calls of all tools that run here together, and each is limited by itself. */
-export const countsCalls = (wire: ResponseWire): boolean =>
-  isPresent(wire.max_tool_calls) && offeredKinds(wire).size === 1;
+/**
+ * Tells whether `max_tool_calls` can be applied: it limits all tools together, but Parley limits each one separately.
+ */
+export const canLimitCalls = (wire: ResponseWire): boolean =>
+  isDefined(wire.max_tool_calls) && listOfferedToolKinds(wire).size === 1;
 
-/** By its name, or because a call is asked for and there is nothing else to be called. */
+/** Tells whether a search is forced: by its type, or because a call is required and no function is offered. */
 const isSearchForced = (wire: ResponseWire): boolean =>
-  forcedKind(wire.tool_choice) === 'search' || (requiresCall(wire.tool_choice) && offeredFunctions(wire).length === 0);
+  getForcedToolKind(wire.tool_choice) === 'search' ||
+  (requiresCall(wire.tool_choice) && listOfferedFunctions(wire).length === 0);
 
-/** Whether `tool_choice` asks for a tool that runs here and that nothing can force. */
-export function forcesInVain(wire: ResponseWire): boolean {
-  const kind = forcedKind(wire.tool_choice);
+/** Tells whether `tool_choice` requires a server tool that cannot be forced. */
+export function forcesUnforceableTool(wire: ResponseWire): boolean {
+  const kind = getForcedToolKind(wire.tool_choice);
   if (kind !== undefined) return kind !== 'search';
-  const offered = offeredKinds(wire);
+  const kinds = listOfferedToolKinds(wire);
   return (
-    requiresCall(wire.tool_choice) && offeredFunctions(wire).length === 0 && offered.size > 0 && !offered.has('search')
+    requiresCall(wire.tool_choice) && listOfferedFunctions(wire).length === 0 && kinds.size > 0 && !kinds.has('search')
   );
 }
 
-/** Fields of tools that run here which change nothing there. */
-export function ignoredInTools({ tools }: ResponseWire): readonly string[] {
-  const seen = new Set<string>();
+/** Lists fields of server tools that have no effect. */
+export function listIgnoredToolFields({ tools }: ResponseWire): readonly string[] {
+  const seenKinds = new Set<string>();
   return (tools ?? []).flatMap((tool, index) => {
-    const at = `tools[${index}]`;
+    const path = `tools[${index}]`;
     if (isSearchTool(tool)) {
-      if (seen.has('search')) return [at];
-      seen.add('search');
-      const isOther = isPresent(tool.search_context_size) && tool.search_context_size !== 'medium';
-      const inside = Object.keys(tool).filter((name) => !SEARCH_FIELDS.has(name) && isPresent(tool[name]));
-      return [...(isOther ? [`${at}.search_context_size`] : []), ...inside.map((name) => `${at}.${name}`)];
+      if (seenKinds.has('search')) return [path];
+      seenKinds.add('search');
+      const hasIgnoredSize = isDefined(tool.search_context_size) && tool.search_context_size !== 'medium';
+      const otherFields = Object.keys(tool).filter((name) => !SEARCH_FIELDS.has(name) && isDefined(tool[name]));
+      return [
+        ...(hasIgnoredSize ? [`${path}.search_context_size`] : []),
+        ...otherFields.map((name) => `${path}.${name}`),
+      ];
     }
     if (!isCodeTool(tool)) return [];
-    if (seen.has('code')) return [at];
-    seen.add('code');
+    if (seenKinds.has('code')) return [path];
+    seenKinds.add('code');
     const { container } = tool;
     if (typeof container !== 'object' || container === null) return [];
-    const inside = Object.keys(container).filter(
-      (name) => !CONTAINER_FIELDS.has(name) && isPresent(Reflect.get(container, name)),
+    const otherFields = Object.keys(container).filter(
+      (name) => !CONTAINER_FIELDS.has(name) && isDefined(Reflect.get(container, name)),
     );
-    return inside.map((name) => `${at}.container.${name}`);
+    return otherFields.map((name) => `${path}.container.${name}`);
   });
 }
 

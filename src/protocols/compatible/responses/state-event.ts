@@ -1,7 +1,11 @@
-import { escapeLineEnds } from '../../../lib/sse.ts';
+import { escapeLineSeparators } from '../../../lib/sse.ts';
 
-/** An event that tells a response's object, which is JSON already. @param status Of what went wrong, where something did. */
-export function stateEvent(type: string, json: string, sequence: number, status = 200): string {
+/**
+ * Encodes an event that contains a response object.
+ * @param json The object as JSON.
+ * @param status HTTP status of a failure.
+ */
+export function encodeStateEvent(type: string, json: string, sequence: number, status = 200): string {
   const data = `{"type":${JSON.stringify(type)},"response":${json},"sequence_number":${sequence}}`;
-  return `id:${sequence + 1}\nevent:${type}\n:HTTP_STATUS/${status}\ndata:${escapeLineEnds(data)}\n\n`;
+  return `id:${sequence + 1}\nevent:${type}\n:HTTP_STATUS/${status}\ndata:${escapeLineSeparators(data)}\n\n`;
 }

@@ -1,15 +1,15 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
 import type { BackgroundResponses } from '../../../resources/responses/background.ts';
-import { json, stream } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { ignoredHeader } from '../../ignored.ts';
-import { encodeItemList, itemPageOf } from '../items/item-list.ts';
-import { retrievalOf } from './retrieval.ts';
-import { tailStream } from './tail-stream.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
+import { encodeItemList, decodeItemPageQuery } from '../items/item-list.ts';
+import { decodeRetrievalQuery } from './retrieval-query.ts';
+import { createTailStreamEncoder } from './tail-stream.ts';
 
-interface StoredNeeds {
+interface StoredResponseDeps {
   readonly responses: Pick<Responses, 'find' | 'delete' | 'listInput'>;
   readonly background: Pick<BackgroundResponses, 'tail' | 'cancel'>;
   readonly strict?: boolean;
@@ -17,8 +17,12 @@ interface StoredNeeds {
 
 const ROOT = '/compatible-mode/v1/responses';
 
-/** What can be done with a response that is there (wire.md E6.2). */
-export function storedResponses({ responses, background, strict = false }: StoredNeeds): readonly Endpoint[] {
+/** Creates the endpoints of existing responses (docs/wire/openai-compatible.md#responses-routes). */
+export function createStoredResponseEndpoints({
+  responses,
+  background,
+  strict = false,
+}: StoredResponseDeps): readonly Endpoint[] {
   return [
     {
       ...SHARED,
@@ -26,11 +30,12 @@ export function storedResponses({ responses, background, strict = false }: Store
       method: 'GET',
       path: `${ROOT}/:id`,
       async handle({ params: { id = '' }, query }, { owner }) {
-        const { isStreamed, after, unknown } = retrievalOf(query, { strict });
-        const headers = ignoredHeader(unknown);
-        if (isStreamed) return stream(await background.tail(owner, id, after), tailStream(after), headers);
-        const { json: told } = await responses.find(owner, id);
-        return json(JSON.parse(told), headers);
+        const { isStreamed, after, unknown } = decodeRetrievalQuery(query, { strict });
+        const headers = encodeIgnoredHeader(unknown);
+        if (isStreamed)
+          return createStreamReply(await background.tail(owner, id, after), createTailStreamEncoder(after), headers);
+        const { json: responseJson } = await responses.find(owner, id);
+        return createJsonReply(JSON.parse(responseJson), headers);
       },
     },
     {
@@ -41,7 +46,7 @@ export function storedResponses({ responses, background, strict = false }: Store
       onDisconnect: 'finish',
       async handle({ params: { id = '' } }, { owner }) {
         await responses.delete(owner, id);
-        return json({ id, object: 'response', deleted: true });
+        return createJsonReply({ id, object: 'response', deleted: true });
       },
     },
     {
@@ -50,9 +55,9 @@ export function storedResponses({ responses, background, strict = false }: Store
       method: 'GET',
       path: `${ROOT}/:id/input_items`,
       async handle({ params: { id = '' }, query }, { owner }) {
-        const { wish, unknown } = itemPageOf(query, { strict });
-        const { items, hasMore } = await responses.listInput(owner, id, wish);
-        return json(encodeItemList(items, { hasMore }), ignoredHeader(unknown));
+        const { pageQuery, unknown } = decodeItemPageQuery(query, { strict });
+        const { items, hasMore } = await responses.listInput(owner, id, pageQuery);
+        return createJsonReply(encodeItemList(items, { hasMore }), encodeIgnoredHeader(unknown));
       },
     },
     {
@@ -61,7 +66,8 @@ export function storedResponses({ responses, background, strict = false }: Store
       method: 'POST',
       path: `${ROOT}/:id/cancel`,
       onDisconnect: 'finish',
-      handle: async ({ params: { id = '' } }, { owner }) => json(JSON.parse(await background.cancel(owner, id))),
+      handle: async ({ params: { id = '' } }, { owner }) =>
+        createJsonReply(JSON.parse(await background.cancel(owner, id))),
     },
     {
       ...SHARED,

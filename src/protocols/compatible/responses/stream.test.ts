@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../core/error.ts';
 import { createSseParser } from '../../../lib/sse.ts';
-import { responseStream } from './stream.ts';
+import { createResponseStreamEncoder } from './stream.ts';
 
-const head = { id: 'resp_0', created: 1, model: 'm', asked: { tools: [] } };
+const head = { id: 'resp_0', created: 1, model: 'm', requestFields: { tools: [] } };
 const ERROR = new ServiceError('overloaded', 'Busy.');
 
-test('an answer that fails before its first event begins all the same: clients want to know what has failed', () => {
-  const text = responseStream(head).fail(ERROR);
+test('a stream that fails before its first event starts with the response, so that clients know what failed', () => {
+  const text = createResponseStreamEncoder(head).fail(ERROR);
   const frames = createSseParser({ sizeMax: 1_000_000 }).push(text);
   assert.deepEqual(
     frames.map(({ event, id }) => [event, id]),
@@ -21,12 +21,12 @@ test('an answer that fails before its first event begins all the same: clients w
   assert.match(text, /event:response\.failed\n:HTTP_STATUS\/503\n/);
 });
 
-test('an answer that fails later has one beginning', () => {
-  const encoder = responseStream(head);
-  const begun = encoder.push([{ type: 'start', inputTokens: 1, cachedTokens: 0 }]);
-  const told = createSseParser({ sizeMax: 1_000_000 }).push(begun + encoder.fail(ERROR));
+test('a stream that fails later contains the start events once', () => {
+  const encoder = createResponseStreamEncoder(head);
+  const firstFrames = encoder.push([{ type: 'start', inputTokens: 1, cachedTokens: 0 }]);
+  const parsedFrames = createSseParser({ sizeMax: 1_000_000 }).push(firstFrames + encoder.fail(ERROR));
   assert.deepEqual(
-    told.map(({ event }) => event),
+    parsedFrames.map(({ event }) => event),
     ['response.created', 'response.in_progress', 'response.failed'],
   );
 });

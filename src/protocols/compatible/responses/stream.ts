@@ -2,128 +2,137 @@ import { ServiceError } from '../../../core/error.ts';
 import type { Block, TokenLogprob } from '../../../core/event.ts';
 import type { Citation, ServerCall, ServerCallResult } from '../../../core/server-tools.ts';
 import { assert } from '../../../lib/assert.ts';
-import { escapeLineEnds, sseComment } from '../../../lib/sse.ts';
-import { numberedFrame } from '../../numbered-frame.ts';
+import { escapeLineSeparators, encodeSseComment } from '../../../lib/sse.ts';
+import { encodeNumberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { status } from '../errors.ts';
-import { encodeBegun, encodeFailed, lacksAnswer, LAST_STATUS } from './encode.ts';
+import { getStatus } from '../errors.ts';
+import { encodeInProgress, encodeFailed, needsEmptyMessage, LAST_ITEM_STATUS } from './encode.ts';
 import type { ResponseObject } from './encode.ts';
 import type { ResponseHead } from './head.ts';
 import {
-  annotation,
-  itemId,
-  NOTHING,
-  openedItem,
-  outputItem,
-  summaryPart,
-  tellLogprobs,
-  textPart,
+  encodeAnnotation,
+  formatItemId,
+  EMPTY_CONTENT,
+  encodeOpenedItem,
+  encodeOutputItem,
+  encodeSummaryPart,
+  encodeOutputLogprobs,
+  encodeTextPart,
 } from './output-item.ts';
-import type { OutputItem, OutputStatus, Said } from './output-item.ts';
+import type { OutputItem, OutputStatus, ItemContent } from './output-item.ts';
 import type { ResponseEvent } from './response-event.ts';
-import { framesAfter, framesBefore, openedServerItem, serverItem } from './server-item.ts';
+import { encodeFramesAfter, encodeFramesBefore, encodeOpenedServerItem, encodeServerItem } from './server-item.ts';
 
 export interface ResponseEncoder extends StreamEncoder<ResponseEvent> {
-  /** The object that `fail` tells. */
-  failed(error: ServiceError): ResponseObject;
+  /** Returns the failed response object that `fail` encodes. */
+  encodeFailure(error: ServiceError): ResponseObject;
 }
 
 /**
- * Events as wire.md E6.5 has them, in the vendor's frames, numbered without gaps.
+ * Creates the encoder of a response stream: numbered frames without gaps
+ * (docs/wire/openai-compatible.md#responses-stream).
  *
- * A token costs one `JSON.stringify` of its text and one concatenation: what surrounds it is made once per item. An item of
- * thought or text is opened by its first piece, so that one which stays empty is never seen. It is closed when the next one
- * begins or the answer ends: only then is it known whether it is whole.
+ * For speed, the text around a token is built once per item: a token costs one `JSON.stringify` and one concatenation.
+ * A text or reasoning item opens with its first piece, so an empty one never appears. It closes when the next item
+ * starts or the answer ends, because only then its status is known.
  *
- * @param begunAt Its beginning was told already; the next event has this number.
+ * @param startSequence Sequence number of the next event, if the start events were already sent.
  */
-export function responseStream(head: ResponseHead, { begunAt }: { readonly begunAt?: number } = {}): ResponseEncoder {
+export function createResponseStreamEncoder(
+  head: ResponseHead,
+  { startSequence }: { readonly startSequence?: number } = {},
+): ResponseEncoder {
   const output: OutputItem[] = [];
-  let sequence = begunAt ?? 0;
-  let hasBegun = begunAt !== undefined;
-  let isEnded = false;
+  let sequence = startSequence ?? 0;
+  let hasStarted = startSequence !== undefined;
+  let isFinished = false;
   let open: OpenItem | undefined;
-  /** What has begun and has said nothing yet: until it does, the item before it may still be the last. */
-  let waiting: Block | undefined;
-  /** What is done on our side, and has no result yet. */
-  let work: ServerCall | undefined;
+  /** A started block without content: until it has some, the item before it may still be the last one. */
+  let pendingBlock: Block | undefined;
+  /** The running server tool call. */
+  let serverCall: ServerCall | undefined;
 
-  const frame = (type: string, facts: object, code = 200): string => {
-    const data = { type, ...facts, sequence_number: sequence };
-    return numberedFrame({ id: ++sequence, event: type, status: code, data });
+  const frame = (type: string, fields: object, code = 200): string => {
+    const data = { type, ...fields, sequence_number: sequence };
+    return encodeNumberedFrame({ id: ++sequence, event: type, status: code, data });
   };
 
-  const begin = (): string => {
-    if (hasBegun) return '';
-    hasBegun = true;
-    const response = encodeBegun(head);
+  const start = (): string => {
+    if (hasStarted) return '';
+    hasStarted = true;
+    const response = encodeInProgress(head);
     return frame('response.created', { response }) + frame('response.in_progress', { response });
   };
 
   const openItem = (block: Block): string => {
     const closed = closeItem('completed');
-    const place = { head, index: output.length };
-    open = createOpenItem(block, itemId(block, place), place.index);
-    waiting = undefined;
-    const added = frame('response.output_item.added', { output_index: place.index, item: openedItem(block, place) });
-    return closed + added + tellAll(open.frames.opened);
+    const position = { head, index: output.length };
+    open = createOpenItem(block, formatItemId(block, position), position.index);
+    pendingBlock = undefined;
+    const added = frame('response.output_item.added', {
+      output_index: position.index,
+      item: encodeOpenedItem(block, position),
+    });
+    return closed + added + encodeFrames(open.frames.opened);
   };
 
   const delta = (text: string, logprobs: readonly TokenLogprob[]): string => {
     if (text === '' && logprobs.length === 0) return '';
-    const start = waiting ? openItem(waiting) : '';
+    const opening = pendingBlock ? openItem(pendingBlock) : '';
     assert(open, 'a delta comes after the start of its block');
-    open.say(text, logprobs);
-    const told = open.hasLogprobs && logprobs.length > 0 ? JSON.stringify(tellLogprobs(logprobs)) : '[]';
+    open.append(text, logprobs);
+    const encodedLogprobs =
+      open.hasLogprobs && logprobs.length > 0 ? JSON.stringify(encodeOutputLogprobs(logprobs)) : '[]';
     const before = sequence++;
-    return `${start}id:${sequence}${open.beforeDelta}${JSON.stringify(text)}${
-      open.hasLogprobs ? `,"logprobs":${told}` : ''
+    return `${opening}id:${sequence}${open.beforeDelta}${JSON.stringify(text)}${
+      open.hasLogprobs ? `,"logprobs":${encodedLogprobs}` : ''
     },"sequence_number":${before}}\n\n`;
   };
 
-  const cite = (citations: readonly Citation[]): string => {
-    // Of a text that stayed empty there is nothing to cite.
-    if (!open || waiting) return '';
-    const first = open.cite(citations);
-    const place = { item_id: open.id, output_index: output.length, content_index: 0 };
+  const encodeCitations = (citations: readonly Citation[]): string => {
+    // A text that stayed empty has nothing to cite.
+    if (!open || pendingBlock) return '';
+    const first = open.addCitations(citations);
+    const location = { item_id: open.id, output_index: output.length, content_index: 0 };
     return citations
       .map((each, at) =>
         frame('response.output_text.annotation.added', {
-          ...place,
+          ...location,
           annotation_index: first + at,
-          annotation: annotation(each),
+          annotation: encodeAnnotation(each),
         }),
       )
       .join('');
   };
 
-  const beginWork = (call: ServerCall): string => {
+  const startServerCall = (call: ServerCall): string => {
     const closed = closeItem('completed');
-    waiting = undefined;
+    pendingBlock = undefined;
     const index = output.length;
-    const item = openedServerItem(call, { head, index });
-    work = call;
+    const item = encodeOpenedServerItem(call, { head, index });
+    serverCall = call;
     const added = frame('response.output_item.added', { output_index: index, item });
-    return closed + added + tellAll(framesBefore(call, { item_id: item.id, output_index: index }));
+    return closed + added + encodeFrames(encodeFramesBefore(call, { item_id: item.id, output_index: index }));
   };
 
-  const endWork = (result: ServerCallResult): string => {
-    assert(work, 'a result comes after its call');
+  const finishServerCall = (result: ServerCallResult): string => {
+    assert(serverCall, 'a result comes after its call');
     const index = output.length;
-    const item = serverItem(work, result, { head, index });
-    const told = tellAll(framesAfter(work, result, { item_id: item.id, output_index: index }));
+    const item = encodeServerItem(serverCall, result, { head, index });
+    const frames = encodeFrames(encodeFramesAfter(serverCall, result, { item_id: item.id, output_index: index }));
     output.push(item);
-    work = undefined;
-    return told + frame('response.output_item.done', { output_index: index, item });
+    serverCall = undefined;
+    return frames + frame('response.output_item.done', { output_index: index, item });
   };
 
-  const tellAll = (frames: readonly Frame[]): string => frames.map(([type, facts]) => frame(type, facts)).join('');
+  const encodeFrames = (frames: readonly Frame[]): string =>
+    frames.map(([type, fields]) => frame(type, fields)).join('');
 
-  const closeItem = (as: OutputStatus): string => {
+  const closeItem = (itemStatus: OutputStatus): string => {
     if (!open) return '';
-    const said = open.said();
-    const item = outputItem(open.block, said, { head, index: output.length }, as);
-    const closing = tellAll(open.frames.closed(said));
+    const content = open.getContent();
+    const item = encodeOutputItem(open.block, content, { head, index: output.length }, itemStatus);
+    const closing = encodeFrames(open.frames.closed(content));
     const done = frame('response.output_item.done', { output_index: output.length, item });
     output.push(item);
     open = undefined;
@@ -133,31 +142,31 @@ export function responseStream(head: ResponseHead, { begunAt }: { readonly begun
   const encodeEvent = (event: ResponseEvent): string => {
     switch (event.type) {
       case 'start':
-        return begin();
+        return start();
       case 'block-start':
-        waiting = event.block;
+        pendingBlock = event.block;
         return event.block.type === 'tool-call' ? openItem(event.block) : '';
       case 'block-delta':
-        return delta(event.text, event.logprobs ?? []) + (event.citations ? cite(event.citations) : '');
+        return delta(event.text, event.logprobs ?? []) + (event.citations ? encodeCitations(event.citations) : '');
       case 'block-end':
         return '';
       case 'server-call':
-        return beginWork(event.call);
+        return startServerCall(event.call);
       case 'server-result':
-        return endWork(event.result);
+        return finishServerCall(event.result);
       case 'choice-end': {
-        const as = LAST_STATUS[event.reason];
-        const closed = closeItem(as);
-        if (!lacksAnswer(output, event.reason)) return closed;
-        return closed + openItem({ type: 'text' }) + closeItem(as);
+        const itemStatus = LAST_ITEM_STATUS[event.reason];
+        const closed = closeItem(itemStatus);
+        if (!needsEmptyMessage(output, event.reason)) return closed;
+        return closed + openItem({ type: 'text' }) + closeItem(itemStatus);
       }
       case 'response-end':
-        isEnded = true;
+        isFinished = true;
         return frame(`response.${event.response.status}`, { response: event.response });
     }
   };
 
-  const failed = (error: ServiceError): ResponseObject => encodeFailed(head, error, output);
+  const encodeFailure = (error: ServiceError): ResponseObject => encodeFailed(head, error, output);
 
   return {
     contentType: EVENT_STREAM,
@@ -165,14 +174,16 @@ export function responseStream(head: ResponseHead, { begunAt }: { readonly begun
     push(events) {
       let text = '';
       for (const event of events) text += encodeEvent(event);
-      return escapeLineEnds(text);
+      return escapeLineSeparators(text);
     },
-    keepAlive: () => sseComment('keep-alive'),
-    failed,
+    keepAlive: () => encodeSseComment('keep-alive'),
+    encodeFailure,
     fail: (error) =>
-      escapeLineEnds(begin() + frame('response.failed', { response: failed(error) }, status(error.kind))),
+      escapeLineSeparators(
+        start() + frame('response.failed', { response: encodeFailure(error) }, getStatus(error.kind)),
+      ),
     close() {
-      if (!isEnded) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
+      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
       return '';
     },
   };
@@ -180,82 +191,82 @@ export function responseStream(head: ResponseHead, { begunAt }: { readonly begun
 
 export const EVENT_STREAM = 'text/event-stream;charset=UTF-8';
 
-type Frame = readonly [type: string, facts: object];
+type Frame = readonly [type: string, fields: object];
 
-/** An item that is being told. */
+/** The output item that is being streamed. */
 interface OpenItem {
   readonly block: Block;
   readonly id: string;
-  readonly frames: { readonly opened: readonly Frame[]; closed(said: Said): readonly Frame[] };
-  /** Of a delta's frame, from behind its id to the text. */
+  readonly frames: { readonly opened: readonly Frame[]; closed(content: ItemContent): readonly Frame[] };
+  /** Text of a delta's frame between its id and the delta text. */
   readonly beforeDelta: string;
-  /** Whether a delta tells log probabilities. */
+  /** Whether deltas contain log probabilities. */
   readonly hasLogprobs: boolean;
-  say(text: string, logprobs: readonly TokenLogprob[]): void;
-  /** @returns the position of the first of these among all. */
-  cite(citations: readonly Citation[]): number;
-  said(): Said;
+  append(text: string, logprobs: readonly TokenLogprob[]): void;
+  /** Adds citations and returns the index of the first one. */
+  addCitations(citations: readonly Citation[]): number;
+  getContent(): ItemContent;
 }
 
 function createOpenItem(block: Block, id: string, index: number): OpenItem {
-  const place = { item_id: id, output_index: index };
+  const location = { item_id: id, output_index: index };
   const pieces: string[] = [];
   const tokens: TokenLogprob[] = [];
   const cited: Citation[] = [];
-  const { name, frames } = framesOf(block, place);
-  const facts = JSON.stringify({ type: `${name}.delta`, ...frames.place }).slice(0, -1);
+  const { name, frames } = createFrames(block, location);
+  const deltaFields = JSON.stringify({ type: `${name}.delta`, ...frames.sharedFields }).slice(0, -1);
   return {
     block,
     id,
     frames,
-    beforeDelta: `\nevent:${name}.delta\n:HTTP_STATUS/200\ndata:${facts},"delta":`,
+    beforeDelta: `\nevent:${name}.delta\n:HTTP_STATUS/200\ndata:${deltaFields},"delta":`,
     hasLogprobs: block.type === 'text',
-    say(text, logprobs) {
+    append(text, logprobs) {
       pieces.push(text);
       if (logprobs.length > 0) tokens.push(...logprobs);
     },
-    cite: (citations) => cited.push(...citations) - citations.length,
-    said: () => ({ text: pieces.join(''), logprobs: tokens, citations: cited }),
+    addCitations: (citations) => cited.push(...citations) - citations.length,
+    getContent: () => ({ text: pieces.join(''), logprobs: tokens, citations: cited }),
   };
 }
 
 interface Frames {
-  /** What all of them repeat. */
-  readonly place: object;
+  /** Fields that all frames of the item repeat. */
+  readonly sharedFields: object;
   readonly opened: readonly Frame[];
-  closed(said: Said): readonly Frame[];
+  closed(content: ItemContent): readonly Frame[];
 }
 
-/** What stands between `output_item.added` and `output_item.done`. */
-function framesOf(block: Block, item: object): { readonly name: string; readonly frames: Frames } {
+/** Creates the frames between `output_item.added` and `output_item.done`. */
+function createFrames(block: Block, item: object): { readonly name: string; readonly frames: Frames } {
   switch (block.type) {
     case 'text': {
-      const place = { ...item, content_index: 0 };
+      const location = { ...item, content_index: 0 };
       const name = 'response.output_text';
       return {
         name,
         frames: {
-          place,
-          opened: [['response.content_part.added', { ...place, part: textPart(NOTHING) }]],
-          closed: (said) => [
-            [`${name}.done`, { ...place, text: said.text, logprobs: tellLogprobs(said.logprobs) }],
-            ['response.content_part.done', { ...place, part: textPart(said) }],
+          sharedFields: location,
+          opened: [['response.content_part.added', { ...location, part: encodeTextPart(EMPTY_CONTENT) }]],
+          closed: (content) => [
+            [`${name}.done`, { ...location, text: content.text, logprobs: encodeOutputLogprobs(content.logprobs) }],
+            ['response.content_part.done', { ...location, part: encodeTextPart(content) }],
           ],
         },
       };
     }
     case 'reasoning': {
-      const place = { ...item, summary_index: 0 };
+      const location = { ...item, summary_index: 0 };
       const name = 'response.reasoning_summary_text';
       const part = 'response.reasoning_summary_part';
       return {
         name,
         frames: {
-          place,
-          opened: [[`${part}.added`, { ...place, part: summaryPart('') }]],
+          sharedFields: location,
+          opened: [[`${part}.added`, { ...location, part: encodeSummaryPart('') }]],
           closed: ({ text }) => [
-            [`${name}.done`, { ...place, text }],
-            [`${part}.done`, { ...place, part: summaryPart(text) }],
+            [`${name}.done`, { ...location, text }],
+            [`${part}.done`, { ...location, part: encodeSummaryPart(text) }],
           ],
         },
       };
@@ -265,7 +276,7 @@ function framesOf(block: Block, item: object): { readonly name: string; readonly
       return {
         name,
         frames: {
-          place: item,
+          sharedFields: item,
           opened: [],
           closed: ({ text }) => [[`${name}.done`, { ...item, name: block.name, arguments: text }]],
         },

@@ -1,16 +1,17 @@
-import { escapeLineEnds, sseComment } from '../../../lib/sse.ts';
+import { escapeLineSeparators, encodeSseComment } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { codeAndMessage, status } from '../errors.ts';
+import { encodeCodeAndMessage, getStatus } from '../errors.ts';
 import { EVENT_STREAM } from './stream.ts';
 
-const SEQUENCE = /"sequence_number":(\d+)\}\n\n$/;
+const SEQUENCE_PATTERN = /"sequence_number":(\d+)\}\n\n$/;
 
 /**
- * Events that are frames already. It ends where they do: whoever was cut off before asks for what comes behind.
+ * Creates the encoder for events that are already frames. The stream ends with the last event; a reader that was
+ * disconnected continues with `starting_after`.
  *
- * @param after Number of the event behind which it begins.
+ * @param after Sequence number of the event before the first one.
  */
-export function tailStream(after: number): StreamEncoder<string> {
+export function createTailStreamEncoder(after: number): StreamEncoder<string> {
   let last = '';
   return {
     contentType: EVENT_STREAM,
@@ -19,13 +20,13 @@ export function tailStream(after: number): StreamEncoder<string> {
       last = events.at(-1) ?? last;
       return events.join('');
     },
-    keepAlive: () => sseComment('keep-alive'),
+    keepAlive: () => encodeSseComment('keep-alive'),
     fail(error) {
-      // None of the response's own events: its number is that of the last one, behind which a reader goes on.
-      const { code, message } = codeAndMessage(error);
-      const sequence = Number(SEQUENCE.exec(last)?.[1] ?? Math.max(0, after));
+      // This is no event of the response, so it repeats the last sequence number, after which a reader continues.
+      const { code, message } = encodeCodeAndMessage(error);
+      const sequence = Number(SEQUENCE_PATTERN.exec(last)?.[1] ?? Math.max(0, after));
       const data = JSON.stringify({ type: 'error', code, message, param: null, sequence_number: sequence });
-      return `event:error\n:HTTP_STATUS/${status(error.kind)}\ndata:${escapeLineEnds(data)}\n\n`;
+      return `event:error\n:HTTP_STATUS/${getStatus(error.kind)}\ndata:${escapeLineSeparators(data)}\n\n`;
     },
     close: () => '',
   };

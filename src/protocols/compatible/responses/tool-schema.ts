@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { REQUEST_DOCUMENTS_MAX, TOOL_NAME_CHARACTERS_MAX } from '../../../core/limits.ts';
-import { HostNames } from '../../fields/host-name.ts';
+import { REQUEST_DOCUMENTS_MAX, TOOL_NAME_CHARS_MAX } from '../../../core/limits.ts';
+import { HostNameList } from '../../fields/host-name.ts';
 import { JsonObject } from '../../fields/parameter-schema.ts';
 import { UserLocation } from '../../fields/user-location.ts';
-import { chosenBy } from '../../chosen-by.ts';
-import { listOf } from '../../list-of.ts';
+import { selectSchema } from '../../select-schema.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import { isPlainObject } from '../../parse.ts';
 
-// Tools of wire.md E6.3, and what the official clients can say of those that run here.
+// Tools (docs/wire/openai-compatible.md#responses-request), and fields of server tools that official clients send.
 
 export const FunctionName = z
   .string()
-  .max(TOOL_NAME_CHARACTERS_MAX)
+  .max(TOOL_NAME_CHARS_MAX)
   .regex(/^[A-Za-z0-9_-]+$/);
 
 const FunctionTool = z.object({
@@ -22,7 +22,7 @@ const FunctionTool = z.object({
   strict: z.boolean().nullish(),
 });
 
-/** The names of four versions of one tool. */
+/** Names of the web search tool in its different versions. */
 const SEARCH_TYPES = [
   'web_search',
   'web_search_2025_08_26',
@@ -30,11 +30,11 @@ const SEARCH_TYPES = [
   'web_search_preview_2025_03_11',
 ] as const;
 
-// Told back as they were sent, so all of their fields are taken over.
+// These tools are returned as sent, so the schemas keep unknown fields.
 
 const SearchTool = z.looseObject({
   type: z.enum(SEARCH_TYPES),
-  filters: z.looseObject({ allowed_domains: HostNames.nullish() }).nullish(),
+  filters: z.looseObject({ allowed_domains: HostNameList.nullish() }).nullish(),
   search_context_size: z.enum(['low', 'medium', 'high']).nullish(),
   user_location: UserLocation.nullish(),
 });
@@ -48,17 +48,17 @@ const CodeTool = z.looseObject({
       z.string().min(1),
       z.looseObject({
         type: z.literal('auto').nullish(),
-        file_ids: listOf(z.string().min(1), { max: REQUEST_DOCUMENTS_MAX }).nullish(),
+        file_ids: failFastArray(z.string().min(1), { max: REQUEST_DOCUMENTS_MAX }).nullish(),
       }),
     ])
     .nullish(),
 });
 
-type Named = Readonly<Record<string, unknown>> & { readonly type: string };
+type TypedObject = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** Taken over whole: its fields are not ours to know. */
-export const otherThan = (...types: readonly string[]) =>
-  z.custom<Named>(
+/** Creates the schema of an object with any other `type`; all of its fields are kept. */
+export const createOtherTypeSchema = (...types: readonly string[]) =>
+  z.custom<TypedObject>(
     (value) => isPlainObject(value) && typeof value['type'] === 'string' && !types.includes(value['type']),
     'must be an object with a type',
   );
@@ -68,7 +68,7 @@ type AnyTool =
   | z.output<typeof SearchTool>
   | z.output<typeof ExtractorTool>
   | z.output<typeof CodeTool>
-  | Named;
+  | TypedObject;
 
 const SCHEMAS: Readonly<Record<ServerToolKind | 'function', z.ZodType<AnyTool>>> = {
   function: FunctionTool,
@@ -79,29 +79,30 @@ const SCHEMAS: Readonly<Record<ServerToolKind | 'function', z.ZodType<AnyTool>>>
 
 const OtherTool: z.ZodType<AnyTool> = z.looseObject({ type: z.string() });
 
-/** By its type. */
-export const Tool = chosenBy<AnyTool>((value) => {
+/** Selects the schema by `type`. */
+export const Tool = selectSchema<AnyTool>((value) => {
   const type = isPlainObject(value) ? value['type'] : undefined;
-  const kind = type === 'function' ? type : typeof type === 'string' ? serverToolOf(type) : undefined;
+  const kind = type === 'function' ? type : typeof type === 'string' ? getServerToolKind(type) : undefined;
   return kind ? SCHEMAS[kind] : OtherTool;
 });
 
-export type WireTool = AnyTool;
-export type WireFunctionTool = z.output<typeof FunctionTool>;
-export type WireSearchTool = z.output<typeof SearchTool>;
-export type WireCodeTool = z.output<typeof CodeTool>;
+export type ResponseTool = AnyTool;
+export type ResponseFunctionTool = z.output<typeof FunctionTool>;
+export type ResponseSearchTool = z.output<typeof SearchTool>;
+export type ResponseCodeTool = z.output<typeof CodeTool>;
 
-export const isFunctionTool = (tool: WireTool): tool is WireFunctionTool => tool.type === 'function';
+export const isFunctionTool = (tool: ResponseTool): tool is ResponseFunctionTool => tool.type === 'function';
 
-/** What a tool that runs here does. */
+/** Server tools: tools that run in Parley. */
 export type ServerToolKind = 'search' | 'pages' | 'code';
 
-/** Undefined for a caller's function, and for what runs elsewhere. */
-export function serverToolOf(type: string): ServerToolKind | undefined {
+/** Returns the kind of a server tool; undefined for a caller's function and for tools that run elsewhere. */
+export function getServerToolKind(type: string): ServerToolKind | undefined {
   if (SEARCH_TYPES.some((each) => each === type)) return 'search';
   return type === 'web_extractor' ? 'pages' : type === 'code_interpreter' ? 'code' : undefined;
 }
 
-export const isSearchTool = (tool: WireTool): tool is WireSearchTool => serverToolOf(tool.type) === 'search';
+export const isSearchTool = (tool: ResponseTool): tool is ResponseSearchTool =>
+  getServerToolKind(tool.type) === 'search';
 
-export const isCodeTool = (tool: WireTool): tool is WireCodeTool => serverToolOf(tool.type) === 'code';
+export const isCodeTool = (tool: ResponseTool): tool is ResponseCodeTool => getServerToolKind(tool.type) === 'code';

@@ -1,7 +1,7 @@
 import type { Usage } from '../../../core/event.ts';
-import type { ServerToolUse } from '../../../core/server-tools.ts';
+import type { ServerToolUsage } from '../../../core/server-tools.ts';
 
-/** wire.md E6.4. `x_tools` counts tools that were used here. */
+/** Encodes the usage object (docs/wire/openai-compatible.md#response-object). `x_tools` counts server tool calls. */
 export function encodeUsage({
   promptTokens,
   cachedTokens,
@@ -25,7 +25,7 @@ export function encodeUsage({
   };
 }
 
-const toolsOf = ({ searches, pages, programs }: ServerToolUse): object => ({
+const toolsOf = ({ searches, pages, programs }: ServerToolUsage): object => ({
   ...(searches > 0 ? { web_search: { count: searches } } : {}),
   ...(pages > 0 ? { web_extractor: { count: pages } } : {}),
   ...(programs > 0 ? { code_interpreter: { count: programs } } : {}),

@@ -1,26 +1,26 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parse, parseBody } from '../../parse.ts';
+import { parseValue, parseBody } from '../../parse.ts';
 import { decodePrompt } from '../create/decode.ts';
-import { ignoredFields } from '../create/ignored-fields.ts';
+import { listIgnoredMessagesFields } from '../create/ignored-fields.ts';
 import { checkPrompt } from '../create/rules.ts';
-import { CountBody, messagesTexts, ModelOnly } from '../create/schema.ts';
-import { withDefaultThinking } from '../create/thinking.ts';
+import { CountBody, createMessagesTexts, ModelOnly } from '../create/schema.ts';
+import { applyDefaultThinking } from '../create/thinking.ts';
 
-export interface CountTokensNeeds {
+export interface CountTokensDeps {
   readonly countPrompt: CountPrompt;
-  /** The one in force now: it changes while the service runs. */
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /apps/anthropic/v1/messages/count_tokens (wire.md E3.5): the tokens that the same request would be charged for. */
-export function countTokens({ countPrompt, catalogue, strict = false }: CountTokensNeeds): Endpoint {
+/** Creates POST /apps/anthropic/v1/messages/count_tokens: counts the prompt tokens of the same messages request. */
+export function createCountTokensEndpoint({ countPrompt, catalogue, strict = false }: CountTokensDeps): Endpoint {
   return {
     operation: 'messages.count-tokens',
     method: 'POST',
@@ -29,13 +29,16 @@ export function countTokens({ countPrompt, catalogue, strict = false }: CountTok
     regions: INTERFACES.countTokens.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parse(ModelOnly, body);
+      const { model } = parseValue(ModelOnly, body);
       const { entry } = catalogue().resolve(model, { interface: 'messages', owner: context.owner });
-      const { wire: said, unknown } = parseBody(CountBody, body, { texts: messagesTexts(entry), strict });
-      const wire = withDefaultThinking(said, entry);
+      const { wire: parsedFields, unknown } = parseBody(CountBody, body, { texts: createMessagesTexts(entry), strict });
+      const wire = applyDefaultThinking(parsedFields, entry);
       checkPrompt(wire, entry);
       const { tokens, ignored } = await countPrompt(decodePrompt(wire), { interface: 'messages' }, context);
-      return json({ input_tokens: tokens }, ignoredHeader([...ignoredFields(wire, ignored), ...unknown]));
+      return createJsonReply(
+        { input_tokens: tokens },
+        encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]),
+      );
     },
   };
 }

@@ -4,15 +4,15 @@ import fc from 'fast-check';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { parseBody } from '../../parse.ts';
-import { decode } from './decode.ts';
-import { ignoredFields } from './ignored-fields.ts';
+import { decodeMessagesRequest } from './decode.ts';
+import { listIgnoredMessagesFields } from './ignored-fields.ts';
 import { checkMessagesRules } from './rules.ts';
-import { MessagesBody, messagesTexts } from './schema.ts';
+import { MessagesBody, createMessagesTexts } from './schema.ts';
 
 const entry: ModelEntry = {
   name: 'm',
   description: '',
-  runs: { type: 'none', reason: 'a test' },
+  runner: { type: 'none', reason: 'a test' },
   contextTokens: 4096,
   abilities: { thinking: 'prompted', tools: true, vision: true, audio: false, logprobs: true, fillInTheMiddle: false },
   interfaces: ['messages'],
@@ -22,7 +22,7 @@ const entry: ModelEntry = {
 
 const MARK = { type: 'ephemeral', ttl: '5m' };
 
-/** One of everything. */
+/** A body with one of each kind of field and block. */
 const BODY = {
   model: 'm',
   max_tokens: 9,
@@ -60,15 +60,15 @@ const BODY = {
   container: {},
 };
 
-/** The value with another one in one place of it, wherever that is. */
-function replaced(value: unknown, path: readonly number[], other: unknown): unknown {
-  const [at, ...rest] = path;
-  if (at === undefined || typeof value !== 'object' || value === null) return other;
+/** Replaces the value at a path. */
+function replaceAt(value: unknown, path: readonly number[], other: unknown): unknown {
+  const [position, ...rest] = path;
+  if (position === undefined || typeof value !== 'object' || value === null) return other;
   const keys = Object.keys(value);
-  const key = keys[at % keys.length];
+  const key = keys[position % keys.length];
   if (key === undefined) return other;
-  if (Array.isArray(value)) return value.with(Number(key), replaced(value[Number(key)], rest, other));
-  return { ...value, [key]: replaced(Reflect.get(value, key), rest, other) };
+  if (Array.isArray(value)) return value.with(Number(key), replaceAt(value[Number(key)], rest, other));
+  return { ...value, [key]: replaceAt(Reflect.get(value, key), rest, other) };
 }
 
 const other = fc.oneof(
@@ -91,16 +91,16 @@ const other = fc.oneof(
   fc.jsonValue(),
 );
 
-test('whatever a body holds is taken or refused, never a fault of ours', () => {
+test('accepts or rejects any body, without an internal error', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.array(fc.nat(9), { maxLength: 7 }), other), { maxLength: 2 }), (changes) => {
-      const body = changes.reduce((of: unknown, [path, value]) => replaced(of, path, value), BODY);
+      const body = changes.reduce((current: unknown, [path, value]) => replaceAt(current, path, value), BODY);
       try {
-        const { wire } = parseBody(MessagesBody, body, { texts: messagesTexts(entry) });
+        const { wire } = parseBody(MessagesBody, body, { texts: createMessagesTexts(entry) });
         checkMessagesRules(wire, entry);
-        const { messages } = decode(wire);
+        const { messages } = decodeMessagesRequest(wire);
         assert.ok(messages.length > 0);
-        ignoredFields(wire, []);
+        listIgnoredMessagesFields(wire, []);
       } catch (error) {
         assert.ok(error instanceof ServiceError, String(error));
         assert.match(error.kind, /^(invalid-request|unsupported)$/);

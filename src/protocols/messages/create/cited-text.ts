@@ -1,31 +1,35 @@
 import type { Citation } from '../../../core/server-tools.ts';
 
-/** A piece of a text that ends where a sentence does that rests on something, or where the text does. */
+/** A piece of text that ends with a cited sentence, or with the text. */
 export interface CitedPiece {
   readonly text: string;
   readonly citations: readonly Citation[];
 }
 
 /**
- * On this interface a citation has no place inside its block: it stands for the whole, so a block ends with the sentence that
- * cites. What comes before that sentence may be in the block too.
+ * Splits a text at its citations: on this interface a citation applies to a whole block, so a block ends with the
+ * sentence that cites. Text before that sentence may be in the same block.
  *
- * @param text A text, or what is new of it.
- * @param before Code points of the text before it.
+ * @param text A text, or its latest part.
+ * @param codePointsBefore Number of code points before `text`.
  */
-export function citedPieces(text: string, citations: readonly Citation[], before = 0): readonly CitedPiece[] {
+export function splitByCitations(
+  text: string,
+  citations: readonly Citation[],
+  codePointsBefore = 0,
+): readonly CitedPiece[] {
   if (citations.length === 0) return text === '' ? [] : [{ text, citations: [] }];
-  const points = Array.from(text);
+  const codePoints = Array.from(text);
   const pieces: CitedPiece[] = [];
   let from = 0;
   for (const end of new Set(citations.map((each) => each.end).toSorted((a, b) => a - b))) {
-    const to = Math.min(Math.max(from, end - before), points.length);
+    const to = Math.min(Math.max(from, end - codePointsBefore), codePoints.length);
     pieces.push({
-      text: points.slice(from, to).join(''),
+      text: codePoints.slice(from, to).join(''),
       citations: citations.filter((each) => each.end === end),
     });
     from = to;
   }
-  if (from < points.length) pieces.push({ text: points.slice(from).join(''), citations: [] });
+  if (from < codePoints.length) pieces.push({ text: codePoints.slice(from).join(''), citations: [] });
   return pieces;
 }

@@ -3,26 +3,30 @@ import { describe, test } from 'node:test';
 import type { Message } from '../../../core/message.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { parseBody } from '../../parse.ts';
-import { decode, decodePrompt } from './decode.ts';
+import { decodeMessagesRequest, decodePrompt } from './decode.ts';
 import { MessagesBody } from './schema.ts';
 
 const user = { role: 'user', content: 'Hi' };
-const text = (said: string, more: object = {}) => ({ type: 'text', text: said, ...more });
-const said = (role: Message['role'], words: string, more: object = {}) => ({ role, content: [text(words)], ...more });
+const createText = (words: string, fields: object = {}) => ({ type: 'text', text: words, ...fields });
+const createMessage = (role: Message['role'], words: string, fields: object = {}) => ({
+  role,
+  content: [createText(words)],
+  ...fields,
+});
 const parts = Array.from({ length: 6 }, () => ({ type: 'text' as const, text: 'a' }));
 const MARK = { cache_control: { type: 'ephemeral' } };
 
-function read(fields: object): GenerationRequest {
+function decodeBody(fields: object): GenerationRequest {
   const body: unknown = JSON.parse(JSON.stringify({ model: 'm', max_tokens: 9, messages: [user], ...fields }));
-  return decode(parseBody(MessagesBody, body).wire);
+  return decodeMessagesRequest(parseBody(MessagesBody, body).wire);
 }
 
-const messagesOf = (fields: object): readonly Message[] => read(fields).messages;
+const decodeMessages = (fields: object): readonly Message[] => decodeBody(fields).messages;
 
-test('parameters have our names', () => {
-  assert.deepEqual(read({ temperature: 0.5, top_p: 0.9, top_k: 3, stop_sequences: ['a', 'b'], system: null }), {
+test('decodes parameters', () => {
+  assert.deepEqual(decodeBody({ temperature: 0.5, top_p: 0.9, top_k: 3, stop_sequences: ['a', 'b'], system: null }), {
     model: 'm',
-    messages: [said('user', 'Hi')],
+    messages: [createMessage('user', 'Hi')],
     sampling: { temperature: 0.5, topP: 0.9, topK: 3 },
     stop: { strings: ['a', 'b'], tokens: [] },
     maxTokens: 9,
@@ -30,43 +34,48 @@ test('parameters have our names', () => {
   });
 });
 
-describe('the system prompt', () => {
+describe('system prompt', () => {
   for (const [name, system, expected] of [
-    ['a string', 'Be brief.', [said('system', 'Be brief.')]],
+    ['a string', 'Be brief.', [createMessage('system', 'Be brief.')]],
     [
       'blocks',
-      [text('Be brief. '), text('Be kind.')],
-      [{ role: 'system', content: [text('Be brief. '), text('Be kind.')] }],
+      [createText('Be brief. '), createText('Be kind.')],
+      [{ role: 'system', content: [createText('Be brief. '), createText('Be kind.')] }],
     ],
     ['an empty string', '', []],
     ['no blocks', [], []],
-    ['blocks without words', [text(''), text('')], []],
+    ['blocks without words', [createText(''), createText('')], []],
     ['null', null, []],
   ] as const) {
-    test(`may be ${name}`, () => {
-      assert.deepEqual(messagesOf({ system }), [...expected, said('user', 'Hi')]);
+    test(`accepts ${name}`, () => {
+      assert.deepEqual(decodeMessages({ system }), [...expected, createMessage('user', 'Hi')]);
     });
   }
 
-  test('may be said in a turn, at its place', () => {
+  test('accepts a system turn at its position', () => {
     assert.deepEqual(
-      messagesOf({ system: 'A', messages: [user, { role: 'system', content: 'B' }] }).map(({ role }) => role),
+      decodeMessages({ system: 'A', messages: [user, { role: 'system', content: 'B' }] }).map(({ role }) => role),
       ['system', 'user', 'system'],
     );
   });
 });
 
 describe('turns', () => {
-  test('of one role in a row are one message, set apart', () => {
-    const messages = [user, { role: 'user', content: [text('there')] }, { role: 'assistant', content: 'A' }, user];
-    assert.deepEqual(messagesOf({ messages }), [
-      { role: 'user', content: [text('Hi'), text('\n\n'), text('there')] },
-      said('assistant', 'A'),
-      said('user', 'Hi'),
+  test('joins consecutive turns of one role, separated by a blank line', () => {
+    const messages = [
+      user,
+      { role: 'user', content: [createText('there')] },
+      { role: 'assistant', content: 'A' },
+      user,
+    ];
+    assert.deepEqual(decodeMessages({ messages }), [
+      { role: 'user', content: [createText('Hi'), createText('\n\n'), createText('there')] },
+      createMessage('assistant', 'A'),
+      createMessage('user', 'Hi'),
     ]);
   });
 
-  test('of one role keep thoughts, texts and calls of both', () => {
+  test('keeps thinking, texts and calls of joined turns', () => {
     const call = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
     const messages = [
       user,
@@ -75,7 +84,7 @@ describe('turns', () => {
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'b' }] },
     ];
-    const [, both, ...results] = messagesOf({ messages });
+    const [, both, ...results] = decodeMessages({ messages });
     assert.equal(both?.reasoning, 'Hm.\nAh.');
     assert.deepEqual(
       both?.toolCalls?.map(({ id }) => id),
@@ -90,7 +99,7 @@ describe('turns', () => {
     );
   });
 
-  test('of one role take time linear in their number', () => {
+  test('joins turns in linear time', () => {
     const wire = {
       model: 'm',
       messages: Array.from({ length: 10_000 }, () => ({ role: 'user' as const, content: parts })),
@@ -98,116 +107,134 @@ describe('turns', () => {
     const before = process.threadCpuUsage();
     const [message] = decodePrompt(wire).messages;
     const { user: computed, system: moved } = process.threadCpuUsage(before);
-    // A square takes five seconds and more, most of them to move memory.
+    // Quadratic time would be 5 s and more, most of it for moving memory.
     assert.ok(computed + moved < 2_000_000, `${computed + moved} µs`);
     assert.equal(message?.content.length, 10_000 * parts.length + 9_999);
   });
 
-  test('of the assistant at the end are the beginning of the answer', () => {
+  test('marks assistant turns at the end as the start of the answer', () => {
     const prefill = { role: 'assistant', content: 'The capital is' };
-    assert.deepEqual(messagesOf({ messages: [user, prefill] }), [
-      said('user', 'Hi'),
-      said('assistant', 'The capital is', { partial: true }),
+    assert.deepEqual(decodeMessages({ messages: [user, prefill] }), [
+      createMessage('user', 'Hi'),
+      createMessage('assistant', 'The capital is', { partial: true }),
     ]);
-    const twice = messagesOf({ messages: [user, prefill, { role: 'assistant', content: 'Paris' }] });
+    const twice = decodeMessages({ messages: [user, prefill, { role: 'assistant', content: 'Paris' }] });
     assert.deepEqual(twice[1], {
       role: 'assistant',
-      content: [text('The capital is'), text('\n\n'), text('Paris')],
+      content: [createText('The capital is'), createText('\n\n'), createText('Paris')],
       partial: true,
     });
-    assert.equal(messagesOf({ messages: [user, prefill, user] })[1]?.partial, undefined);
+    assert.equal(decodeMessages({ messages: [user, prefill, user] })[1]?.partial, undefined);
   });
 
-  test('of the assistant begin the answer also where an empty one of the system follows', () => {
-    for (const content of ['', [], [text('')]]) {
+  test('ignores an empty system turn after the start of the answer', () => {
+    for (const content of ['', [], [createText('')]]) {
       const messages = [user, { role: 'assistant', content: 'A' }, { role: 'system', content }];
-      assert.deepEqual(messagesOf({ messages }), [said('user', 'Hi'), said('assistant', 'A', { partial: true })]);
+      assert.deepEqual(decodeMessages({ messages }), [
+        createMessage('user', 'Hi'),
+        createMessage('assistant', 'A', { partial: true }),
+      ]);
     }
   });
 
-  test('lose halves of characters, which no text can hold', () => {
-    assert.deepEqual(messagesOf({ messages: [{ role: 'user', content: 'a\ud800' }] }), [said('user', 'a\ufffd')]);
+  test('replaces halves of surrogate pairs', () => {
+    assert.deepEqual(decodeMessages({ messages: [{ role: 'user', content: 'a\ud800' }] }), [
+      createMessage('user', 'a\ufffd'),
+    ]);
   });
 });
 
-describe('calls and their results', () => {
+describe('tool calls and results', () => {
   const call = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { city: 'Paris' } };
-  const result = (more: object) => ({ type: 'tool_result', tool_use_id: 'toolu_1', ...more });
-  const after = (...blocks: object[]) =>
-    messagesOf({ messages: [user, { role: 'assistant', content: [call] }, { role: 'user', content: blocks }] }).slice(
-      2,
-    );
+  const createResult = (fields: object) => ({ type: 'tool_result', tool_use_id: 'toolu_1', ...fields });
+  const decodeAfterCall = (...blocks: object[]) =>
+    decodeMessages({
+      messages: [user, { role: 'assistant', content: [call] }, { role: 'user', content: blocks }],
+    }).slice(2);
 
-  test('are calls with JSON', () => {
-    const [, assistant] = messagesOf({ messages: [user, { role: 'assistant', content: [text('So: '), call] }, user] });
+  test('decodes the input of a call as JSON text', () => {
+    const [, assistant] = decodeMessages({
+      messages: [user, { role: 'assistant', content: [createText('So: '), call] }, user],
+    });
     assert.deepEqual(assistant, {
       role: 'assistant',
-      content: [text('So: ')],
+      content: [createText('So: ')],
       toolCalls: [{ id: 'toolu_1', name: 'f', arguments: '{"city":"Paris"}' }],
     });
   });
 
-  test('have no halves of characters in their names', () => {
+  test('replaces halves of surrogate pairs in names', () => {
     const messages = [user, { role: 'assistant', content: [{ ...call, name: 'f\ud800' }] }, user];
-    assert.equal(messagesOf({ messages })[1]?.toolCalls?.[0]?.name, 'f\ufffd');
+    assert.equal(decodeMessages({ messages })[1]?.toolCalls?.[0]?.name, 'f\ufffd');
   });
 
-  for (const [name, more, content] of [
-    ['a string', { content: 'Sunny' }, [text('Sunny')]],
-    ['blocks', { content: [text('Sun'), text('ny')] }, [text('Sun'), text('ny')]],
+  for (const [name, fields, content] of [
+    ['a string', { content: 'Sunny' }, [createText('Sunny')]],
+    ['blocks', { content: [createText('Sun'), createText('ny')] }, [createText('Sun'), createText('ny')]],
     ['nothing', {}, []],
     ['null', { content: null, is_error: null }, []],
-    ['an error', { content: 'Down', is_error: true }, [text('Error: '), text('Down')]],
-    ['an error without a word', { is_error: true }, [text('Error: ')]],
+    ['an error', { content: 'Down', is_error: true }, [createText('Error: '), createText('Down')]],
+    ['an error without a word', { is_error: true }, [createText('Error: ')]],
     [
       'a document',
       { content: [{ type: 'document', title: 'T', source: { type: 'text', media_type: 'text/plain', data: 'D' } }] },
-      [text('T\n\nD')],
+      [createText('T\n\nD')],
     ],
-    ['tools that were found', { content: [{ type: 'tool_reference', tool_name: 'f' }] }, [text('f\n')]],
+    ['tools that were found', { content: [{ type: 'tool_reference', tool_name: 'f' }] }, [createText('f\n')]],
   ] as const) {
-    test(`may say ${name}`, () => {
-      assert.deepEqual(after(result(more)), [{ role: 'tool', toolCallId: 'toolu_1', content }]);
+    test(`decodes a result with ${name}`, () => {
+      assert.deepEqual(decodeAfterCall(createResult(fields)), [{ role: 'tool', toolCallId: 'toolu_1', content }]);
     });
   }
 
-  test('stand where they were said', () => {
-    const [before, told, behind] = after(text('Look:'), result({ content: 'Sunny' }), text('And?'));
-    assert.deepEqual(before, said('user', 'Look:'));
-    assert.deepEqual(told, { role: 'tool', toolCallId: 'toolu_1', content: [text('Sunny')] });
-    assert.deepEqual(behind, said('user', 'And?'));
+  test('keeps the order of texts and results', () => {
+    const [textBefore, resultMessage, textAfter] = decodeAfterCall(
+      createText('Look:'),
+      createResult({ content: 'Sunny' }),
+      createText('And?'),
+    );
+    assert.deepEqual(textBefore, createMessage('user', 'Look:'));
+    assert.deepEqual(resultMessage, { role: 'tool', toolCallId: 'toolu_1', content: [createText('Sunny')] });
+    assert.deepEqual(textAfter, createMessage('user', 'And?'));
   });
 });
 
 describe('blocks', () => {
-  const decoded = (...content: object[]) => messagesOf({ messages: [{ role: 'user', content }] })[0]?.content;
-  const document = (source: object, more: object = {}) => ({ type: 'document', source, ...more });
-  const plain = (data: string) => ({ type: 'text', media_type: 'text/plain', data });
+  const decodeContent = (...content: object[]) => decodeMessages({ messages: [{ role: 'user', content }] })[0]?.content;
+  const createDocument = (source: object, fields: object = {}) => ({ type: 'document', source, ...fields });
+  const createTextSource = (data: string) => ({ type: 'text', media_type: 'text/plain', data });
 
-  test('of text are one text, as they are', () => {
-    assert.deepEqual(decoded(text('a'), text('b')), [text('a'), text('b')]);
+  test('decodes text blocks without separators', () => {
+    assert.deepEqual(decodeContent(createText('a'), createText('b')), [createText('a'), createText('b')]);
   });
 
-  test('of a document are set apart, under its title and context', () => {
-    assert.deepEqual(decoded(text('See'), document(plain('D'), { title: 'T', context: 'C' }), text('Why?')), [
-      text('See'),
-      text('\n\n'),
-      text('T\nC\n\nD'),
-      text('\n\n'),
-      text('Why?'),
-    ]);
-    assert.deepEqual(decoded(document({ type: 'content', content: 'D' })), [text('D')]);
-    assert.deepEqual(decoded(document({ type: 'content', content: [text('D'), text('E')] })), [text('DE')]);
-  });
-
-  test('of a search result are a document', () => {
-    const found = { type: 'search_result', title: 'T', source: 'https://x', content: [text('D')] };
-    assert.deepEqual(decoded(found, found), [text('T\nhttps://x\n\nD'), text('\n\n'), text('T\nhttps://x\n\nD')]);
-  });
-
-  test('of images are addresses', () => {
+  test('separates a document, which starts with its title and context', () => {
     assert.deepEqual(
-      decoded(
+      decodeContent(
+        createText('See'),
+        createDocument(createTextSource('D'), { title: 'T', context: 'C' }),
+        createText('Why?'),
+      ),
+      [createText('See'), createText('\n\n'), createText('T\nC\n\nD'), createText('\n\n'), createText('Why?')],
+    );
+    assert.deepEqual(decodeContent(createDocument({ type: 'content', content: 'D' })), [createText('D')]);
+    assert.deepEqual(decodeContent(createDocument({ type: 'content', content: [createText('D'), createText('E')] })), [
+      createText('DE'),
+    ]);
+  });
+
+  test('decodes a search result as a document', () => {
+    const searchResult = { type: 'search_result', title: 'T', source: 'https://x', content: [createText('D')] };
+    assert.deepEqual(decodeContent(searchResult, searchResult), [
+      createText('T\nhttps://x\n\nD'),
+      createText('\n\n'),
+      createText('T\nhttps://x\n\nD'),
+    ]);
+  });
+
+  test('decodes images as URLs', () => {
+    assert.deepEqual(
+      decodeContent(
         { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } },
         { type: 'image', source: { type: 'url', url: 'https://x/y.png' } },
       ),
@@ -223,11 +250,11 @@ describe('thinking', () => {
   const thought = { type: 'thinking', thinking: 'Hm.', signature: 'of another service' };
   const messages = [
     user,
-    { role: 'assistant', content: [thought, { type: 'redacted_thinking', data: 'x' }, text('A')] },
+    { role: 'assistant', content: [thought, { type: 'redacted_thinking', data: 'x' }, createText('A')] },
     user,
   ];
 
-  for (const [thinking, more, wish] of [
+  for (const [thinking, fields, expected] of [
     [{ type: 'enabled', budget_tokens: 7 }, {}, { budgetTokens: 7 }],
     [{ type: 'adaptive' }, {}, {}],
     [{ type: 'adaptive', display: 'omitted' }, { output_config: { effort: 'low' } }, { effort: 'high' }],
@@ -238,45 +265,49 @@ describe('thinking', () => {
     [{ type: 'between_tools' }, {}, undefined],
     [undefined, { output_config: { effort: 'max' } }, undefined],
   ] as const) {
-    test(`with ${JSON.stringify({ thinking, ...more })} is ${JSON.stringify(wish)}`, () => {
-      const request = read({ thinking, messages, ...more });
-      assert.deepEqual(request.thinking, wish);
-      assert.equal(request.preserveThinking, wish && true);
+    test(`decodes ${JSON.stringify({ thinking, ...fields })} as ${JSON.stringify(expected)}`, () => {
+      const request = decodeBody({ thinking, messages, ...fields });
+      assert.deepEqual(request.thinking, expected);
+      assert.equal(request.preserveThinking, expected && true);
     });
   }
 
-  test('of earlier answers comes back, whoever signed it', () => {
-    assert.deepEqual(messagesOf({ messages })[1], said('assistant', 'A', { reasoning: 'Hm.' }));
+  test('keeps the thinking of earlier answers, with any signature', () => {
+    assert.deepEqual(decodeMessages({ messages })[1], createMessage('assistant', 'A', { reasoning: 'Hm.' }));
   });
 });
 
 describe('cache marks', () => {
-  const marked = (words: string) => text(words, { cache: 'ephemeral' });
+  const createMarkedText = (words: string) => createText(words, { cache: 'ephemeral' });
 
-  test('stand on what they were put on', () => {
-    const [system, first, , told] = messagesOf({
-      system: [text('S', MARK)],
+  test('marks the blocks that have a mark', () => {
+    const [system, first, , resultMessage] = decodeMessages({
+      system: [createText('S', MARK)],
       messages: [
         {
           role: 'user',
-          content: [text('a', MARK), { type: 'document', source: { type: 'content', content: 'D' }, ...MARK }],
+          content: [createText('a', MARK), { type: 'document', source: { type: 'content', content: 'D' }, ...MARK }],
         },
         { role: 'assistant', content: [{ type: 'tool_use', id: 'i', name: 'f', input: {} }] },
         {
           role: 'user',
-          content: [{ type: 'tool_result', tool_use_id: 'i', content: [text('x'), text('y')], ...MARK }],
+          content: [{ type: 'tool_result', tool_use_id: 'i', content: [createText('x'), createText('y')], ...MARK }],
         },
       ],
     });
-    assert.deepEqual(system?.content, [marked('S')]);
-    assert.deepEqual(first?.content, [marked('a'), text('\n\n'), marked('D')]);
-    assert.deepEqual(told?.content, [text('x'), marked('y')]);
+    assert.deepEqual(system?.content, [createMarkedText('S')]);
+    assert.deepEqual(first?.content, [createMarkedText('a'), createText('\n\n'), createMarkedText('D')]);
+    assert.deepEqual(resultMessage?.content, [createText('x'), createMarkedText('y')]);
   });
 
-  test('at the top stand on the last text', () => {
+  test('marks the last text for a mark at the top level', () => {
     assert.deepEqual(
-      messagesOf({ ...MARK, system: 'S', messages: [{ role: 'user', content: [text('a'), text('b')] }] }),
-      [said('system', 'S'), { role: 'user', content: [text('a'), marked('b')] }],
+      decodeMessages({
+        ...MARK,
+        system: 'S',
+        messages: [{ role: 'user', content: [createText('a'), createText('b')] }],
+      }),
+      [createMessage('system', 'S'), { role: 'user', content: [createText('a'), createMarkedText('b')] }],
     );
   });
 });
@@ -293,38 +324,41 @@ describe('tools', () => {
     [{ type: 'any' }, 'required', true],
     [{ type: 'tool', name: 'f', disable_parallel_tool_use: true }, { name: 'f' }, false],
   ] as const) {
-    test(`with ${JSON.stringify(choice)} are those of the caller`, () => {
-      assert.deepEqual(read({ tools: [search, tool], tool_choice: choice }).toolUse, {
+    test(`decodes the caller's tools with the choice ${JSON.stringify(choice)}`, () => {
+      assert.deepEqual(decodeBody({ tools: [search, tool], tool_choice: choice }).toolUse, {
         tools: [decodedTool],
         choice: expected,
         isParallel,
-        streamsComplex: true,
+        streamsComplexArguments: true,
       });
     });
   }
 
   for (const [name, fields] of Object.entries({
-    'none are chosen': { tools: [tool], tool_choice: { type: 'none' } },
-    'none are the caller’s': { tools: [search] },
-    'there are none': { tools: [] },
+    'the choice is none': { tools: [tool], tool_choice: { type: 'none' } },
+    'the caller has no tools of its own': { tools: [search] },
+    'the list is empty': { tools: [] },
   })) {
-    test(`are none where ${name}`, () => assert.equal(read(fields).toolUse, undefined));
+    test(`decodes no tools if ${name}`, () => assert.equal(decodeBody(fields).toolUse, undefined));
   }
 
-  test('may say nothing of themselves', () => {
-    const { toolUse } = read({ tools: [{ type: 'custom', name: 'f', input_schema: {} }] });
+  test('accepts a tool without a description and parameters', () => {
+    const { toolUse } = decodeBody({ tools: [{ type: 'custom', name: 'f', input_schema: {} }] });
     assert.deepEqual(toolUse?.tools, [
       { name: 'f', description: '', parameters: undefined, field: 'tools[0].input_schema' },
     ]);
   });
 });
 
-test('a format is a schema, under its newer and its older name', () => {
+test('decodes an output format by its newer and its older name', () => {
   const format = { type: 'json_schema', schema: { type: 'object' } };
   const outputFormat = { type: 'json-schema', name: 'output', schema: format.schema };
-  assert.deepEqual(read({ output_config: { format } }).outputFormat, {
+  assert.deepEqual(decodeBody({ output_config: { format } }).outputFormat, {
     ...outputFormat,
     field: 'output_config.format.schema',
   });
-  assert.deepEqual(read({ output_format: format }).outputFormat, { ...outputFormat, field: 'output_format.schema' });
+  assert.deepEqual(decodeBody({ output_format: format }).outputFormat, {
+    ...outputFormat,
+    field: 'output_format.schema',
+  });
 });

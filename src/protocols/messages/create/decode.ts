@@ -1,73 +1,80 @@
-import type { Message, Part, Tool, ToolCall } from '../../../core/message.ts';
+import type { Message, ContentPart, Tool, ToolCall } from '../../../core/message.ts';
 import { NO_STOP } from '../../../core/request.ts';
-import type { GenerationRequest, OutputFormat, ToolUse } from '../../../core/request.ts';
-import { present } from '../../../lib/present.ts';
-import { isPastResult, isPastUse, pastCall, pastText } from './past-blocks.ts';
-import { isSilent, prefillOf } from './prefill.ts';
-import { isCustom } from './schema.ts';
-import type { CustomTool, InnerBlock, MessagesWire, PromptWire, WireBlock, WireTurn } from './schema.ts';
-import { serverToolsOf } from './server-tools.ts';
+import type { GenerationRequest, OutputFormat, ToolUseOptions } from '../../../core/request.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
+import { isPastResult, isPastUse, decodePastCall, renderPastResult } from './past-blocks.ts';
+import { isEmptySystemTurn, findPrefillTurns } from './prefill.ts';
+import { isCustomTool } from './schema.ts';
+import type {
+  CustomTool,
+  InnerBlockWire,
+  MessagesWire,
+  PromptWire,
+  MessagesBlockWire,
+  MessagesTurnWire,
+} from './schema.ts';
+import { decodeMessagesServerTools } from './server-tools.ts';
 import { decodeThinking } from './thinking.ts';
 
-/** The wire's words in ours. The wire was checked by schema.ts and rules.ts. */
-export function decode(wire: MessagesWire): GenerationRequest {
+/** Converts a request that schema.ts and rules.ts have checked. */
+export function decodeMessagesRequest(wire: MessagesWire): GenerationRequest {
   return {
     ...decodePrompt(wire),
-    sampling: present({ temperature: wire.temperature, topP: wire.top_p, topK: wire.top_k }),
+    sampling: omitNullish({ temperature: wire.temperature, topP: wire.top_p, topK: wire.top_k }),
     stop: { strings: (wire.stop_sequences ?? []).map((each) => each.toWellFormed()), tokens: [] },
     maxTokens: wire.max_tokens,
   };
 }
 
-/** What the prompt is made of, for a request without an answer. */
+/** Converts the fields that form the prompt; used without the others to count tokens. */
 export function decodePrompt(wire: PromptWire): GenerationRequest {
   const messages = [...decodeSystem(wire.system), ...decodeTurns(wire.messages)];
   const thinking = decodeThinking(wire);
   return {
     model: wire.model,
-    messages: wire.cache_control ? withMarkAtEnd(messages) : messages,
+    messages: wire.cache_control ? addCacheMarkAtEnd(messages) : messages,
     sampling: {},
     stop: NO_STOP,
     choices: 1,
-    // Thoughts come back in these clients' messages so that the model sees them again; to one that shall not think, they
-    // would be an example of how to answer.
+    // Clients of this interface send thinking back so that the model sees it again. For a model that must not think it
+    // would be an example to imitate.
     ...(thinking ? { thinking, preserveThinking: true } : {}),
-    ...present({
+    ...omitNullish({
       toolUse: decodeToolUse(wire),
-      serverTools: serverToolsOf(wire),
+      serverTools: decodeMessagesServerTools(wire),
       outputFormat: decodeFormat(wire),
     }),
   };
 }
 
 function decodeSystem(system: PromptWire['system']): readonly Message[] {
-  const content = typeof system === 'string' ? [textPart(system)] : (system ?? []).map(decodeText);
+  const content = typeof system === 'string' ? [createTextPart(system)] : (system ?? []).map(decodeText);
   if (content.every((part) => part.type === 'text' && part.text === '')) return [];
   return [{ role: 'system', content }];
 }
 
-/** Turns of one role in a row are one message; a result of a call is a message of its own, in its place. */
-function decodeTurns(turns: readonly WireTurn[]): readonly Message[] {
-  const runs: [Message, ...Message[]][] = [];
-  for (const message of turns.flatMap((turn) => (isSilent(turn) ? [] : decodeTurn(turn)))) {
-    const last = runs.at(-1);
+/** Consecutive turns of one role become one message; a tool result becomes a message at its position. */
+function decodeTurns(turns: readonly MessagesTurnWire[]): readonly Message[] {
+  const sameRoleRuns: [Message, ...Message[]][] = [];
+  for (const message of turns.flatMap((turn) => (isEmptySystemTurn(turn) ? [] : decodeTurn(turn)))) {
+    const last = sameRoleRuns.at(-1);
     if (last && last[0].role === message.role && message.role !== 'tool') last.push(message);
-    else runs.push([message]);
+    else sameRoleRuns.push([message]);
   }
-  const messages = runs.map(join);
+  const messages = sameRoleRuns.map(joinMessages);
   const last = messages.at(-1);
-  return last?.role === 'assistant' && prefillOf(turns).length > 0
+  return last?.role === 'assistant' && findPrefillTurns(turns).length > 0
     ? messages.with(-1, { ...last, partial: true })
     : messages;
 }
 
-/** Of all at once: one by one, each would copy what came before it. */
-function join(run: readonly [Message, ...Message[]]): Message {
+/** Joins all messages at once: joining them one by one would copy the content before each. */
+function joinMessages(run: readonly [Message, ...Message[]]): Message {
   const [first] = run;
   if (run.length === 1) return first;
-  const content: Part[] = [];
+  const content: ContentPart[] = [];
   for (const message of run) {
-    if (content.length > 0 && message.content.length > 0) content.push(textPart('\n\n'));
+    if (content.length > 0 && message.content.length > 0) content.push(createTextPart('\n\n'));
     for (const part of message.content) content.push(part);
   }
   const reasoning = run.flatMap((message) => message.reasoning ?? []).join('\n');
@@ -80,33 +87,35 @@ function join(run: readonly [Message, ...Message[]]): Message {
   };
 }
 
-function decodeTurn({ role, content }: WireTurn): readonly Message[] {
-  if (typeof content === 'string') return [{ role, content: [textPart(content)] }];
+function decodeTurn({ role, content }: MessagesTurnWire): readonly Message[] {
+  if (typeof content === 'string') return [{ role, content: [createTextPart(content)] }];
   return role === 'assistant' ? decodeAssistant(content) : decodeUser(role, content);
 }
 
-/** Work on our side stands between messages: a call, and its result as data. */
-function decodeAssistant(blocks: readonly WireBlock[]): readonly Message[] {
-  if (!blocks.some(isPastResult)) return [decodeSaid(blocks)];
-  const uses = new Map(blocks.filter(isPastUse).map((use) => [use.id, use]));
+/** Server tool calls split an assistant turn: each call is followed by a message with its result as data. */
+function decodeAssistant(blocks: readonly MessagesBlockWire[]): readonly Message[] {
+  if (!blocks.some(isPastResult)) return [decodeAssistantBlocks(blocks)];
+  const callsById = new Map(blocks.filter(isPastUse).map((use) => [use.id, use]));
   const messages: Message[] = [];
-  let said: WireBlock[] = [];
+  let pendingBlocks: MessagesBlockWire[] = [];
   for (const block of blocks) {
     if (!isPastResult(block)) {
-      said.push(block);
+      pendingBlocks.push(block);
       continue;
     }
-    const { toolCalls = [], ...message } = decodeSaid(said);
+    const { toolCalls = [], ...message } = decodeAssistantBlocks(pendingBlocks);
     messages.push(
-      { ...message, toolCalls: [...toolCalls, pastCall(block, uses.get(block.tool_use_id))] },
-      { role: 'tool', toolCallId: block.tool_use_id, content: [textPart(pastText(block))] },
+      { ...message, toolCalls: [...toolCalls, decodePastCall(block, callsById.get(block.tool_use_id))] },
+      { role: 'tool', toolCallId: block.tool_use_id, content: [createTextPart(renderPastResult(block))] },
     );
-    said = [];
+    pendingBlocks = [];
   }
-  return said.some(({ type }) => type !== 'server_tool_use') ? [...messages, decodeSaid(said)] : messages;
+  return pendingBlocks.some(({ type }) => type !== 'server_tool_use')
+    ? [...messages, decodeAssistantBlocks(pendingBlocks)]
+    : messages;
 }
 
-function decodeSaid(blocks: readonly WireBlock[]): Message {
+function decodeAssistantBlocks(blocks: readonly MessagesBlockWire[]): Message {
   const thoughts = blocks.flatMap((block) => (block.type === 'thinking' ? [block.thinking.toWellFormed()] : []));
   const toolCalls = blocks.flatMap((block): ToolCall[] =>
     block.type === 'tool_use'
@@ -121,58 +130,58 @@ function decodeSaid(blocks: readonly WireBlock[]): Message {
   };
 }
 
-function decodeUser(role: 'user' | 'system', blocks: readonly WireBlock[]): readonly Message[] {
+function decodeUser(role: 'user' | 'system', blocks: readonly MessagesBlockWire[]): readonly Message[] {
   const messages: Message[] = [];
-  let said: WireBlock[] = [];
-  const say = (): void => {
-    const content = decodeParts(said);
+  let pendingBlocks: MessagesBlockWire[] = [];
+  const flush = (): void => {
+    const content = decodeParts(pendingBlocks);
     if (content.length > 0) messages.push({ role, content });
-    said = [];
+    pendingBlocks = [];
   };
   for (const block of blocks) {
     if (block.type !== 'tool_result') {
-      said.push(block);
+      pendingBlocks.push(block);
       continue;
     }
-    say();
+    flush();
     messages.push({ role: 'tool', toolCallId: block.tool_use_id, content: decodeResult(block) });
   }
-  say();
+  flush();
   return messages;
 }
 
-/** That a call failed has no place of its own in any template: it stands before what the tool said. */
+/** Templates have no field for failed calls, so the result's text says it. */
 function decodeResult({
   content,
   is_error: isError,
   cache_control,
-}: Extract<WireBlock, { readonly type: 'tool_result' }>): readonly Part[] {
-  const inner = typeof content === 'string' ? [textPart(content)] : decodeParts(content ?? []);
-  const parts = isError ? [textPart('Error: '), ...inner] : inner;
-  return cache_control ? markLast(parts) : parts;
+}: Extract<MessagesBlockWire, { readonly type: 'tool_result' }>): readonly ContentPart[] {
+  const inner = typeof content === 'string' ? [createTextPart(content)] : decodeParts(content ?? []);
+  const parts = isError ? [createTextPart('Error: '), ...inner] : inner;
+  return cache_control ? addCacheMarkToLastText(parts) : parts;
 }
 
-/** Texts in a row are one text, as they are; a document stands apart from what is said beside it. */
-function decodeParts(blocks: readonly InnerBlock[]): readonly Part[] {
-  const parts: Part[] = [];
-  let isApart = false;
+/** Joins text blocks without a separator; documents and search results are separated by blank lines. */
+function decodeParts(blocks: readonly InnerBlockWire[]): readonly ContentPart[] {
+  const parts: ContentPart[] = [];
+  let wasSeparate = false;
   for (const block of blocks) {
     const decoded = decodePart(block);
-    const standsApart = block.type === 'document' || block.type === 'search_result';
-    if (parts.length > 0 && decoded.length > 0 && (standsApart || isApart)) parts.push(textPart('\n\n'));
+    const isSeparate = block.type === 'document' || block.type === 'search_result';
+    if (parts.length > 0 && decoded.length > 0 && (isSeparate || wasSeparate)) parts.push(createTextPart('\n\n'));
     parts.push(...decoded);
-    if (decoded.length > 0) isApart = standsApart;
+    if (decoded.length > 0) wasSeparate = isSeparate;
   }
   return parts;
 }
 
-function decodePart(block: InnerBlock): readonly Part[] {
+function decodePart(block: InnerBlockWire): readonly ContentPart[] {
   switch (block.type) {
     case 'text':
       return [decodeText(block)];
     case 'image': {
       const { source } = block;
-      if (source.type === 'file') return []; // refused by the rules before
+      if (source.type === 'file') return []; // rejected by rules.ts
       return [
         {
           type: 'image',
@@ -182,30 +191,30 @@ function decodePart(block: InnerBlock): readonly Part[] {
     }
     case 'document': {
       const { source, title, context } = block;
-      const text = source.type === 'text' ? source.data : source.type === 'content' ? plain(source.content) : '';
-      return [decodeText({ text: headed([title, context], text), cache_control: block.cache_control })];
+      const text = source.type === 'text' ? source.data : source.type === 'content' ? joinTexts(source.content) : '';
+      return [decodeText({ text: prependLines([title, context], text), cache_control: block.cache_control })];
     }
     case 'search_result': {
       const { title, source, content, cache_control } = block;
-      return [decodeText({ text: headed([title, source], plain(content)), cache_control })];
+      return [decodeText({ text: prependLines([title, source], joinTexts(content)), cache_control })];
     }
     case 'tool_reference':
-      return [textPart(`${block.tool_name}\n`)];
+      return [createTextPart(`${block.tool_name}\n`)];
     default:
       return [];
   }
 }
 
-/** What a text is, in lines before it. */
-function headed(lines: readonly (string | null | undefined)[], text: string): string {
-  const head = lines.filter((line) => typeof line === 'string' && line !== '').join('\n');
-  return head === '' ? text : `${head}\n\n${text}`;
+/** Puts header lines before a text. */
+function prependLines(lines: readonly (string | null | undefined)[], text: string): string {
+  const header = lines.filter((line) => typeof line === 'string' && line !== '').join('\n');
+  return header === '' ? text : `${header}\n\n${text}`;
 }
 
-const plain = (content: string | readonly { readonly text: string }[]): string =>
+const joinTexts = (content: string | readonly { readonly text: string }[]): string =>
   typeof content === 'string' ? content : content.map(({ text }) => text).join('');
 
-const textPart = (text: string): Extract<Part, { readonly type: 'text' }> => ({
+const createTextPart = (text: string): Extract<ContentPart, { readonly type: 'text' }> => ({
   type: 'text',
   text: text.toWellFormed(),
 });
@@ -213,24 +222,26 @@ const textPart = (text: string): Extract<Part, { readonly type: 'text' }> => ({
 const decodeText = ({
   text,
   cache_control,
-}: Pick<Extract<WireBlock, { readonly type: 'text' }>, 'text' | 'cache_control'>): Part => ({
-  ...textPart(text),
+}: Pick<Extract<MessagesBlockWire, { readonly type: 'text' }>, 'text' | 'cache_control'>): ContentPart => ({
+  ...createTextPart(text),
   ...(cache_control ? { cache: 'ephemeral' as const } : {}),
 });
 
-function markLast(parts: readonly Part[]): readonly Part[] {
-  const at = parts.findLastIndex(({ type }) => type === 'text');
-  return parts.map((part, index) => (index === at && part.type === 'text' ? { ...part, cache: 'ephemeral' } : part));
+function addCacheMarkToLastText(parts: readonly ContentPart[]): readonly ContentPart[] {
+  const lastTextIndex = parts.findLastIndex(({ type }) => type === 'text');
+  return parts.map((part, index) =>
+    index === lastTextIndex && part.type === 'text' ? { ...part, cache: 'ephemeral' } : part,
+  );
 }
 
-const withMarkAtEnd = (messages: readonly Message[]): readonly Message[] =>
+const addCacheMarkAtEnd = (messages: readonly Message[]): readonly Message[] =>
   messages.map((message, index) =>
-    index === messages.length - 1 ? { ...message, content: markLast(message.content) } : message,
+    index === messages.length - 1 ? { ...message, content: addCacheMarkToLastText(message.content) } : message,
   );
 
-function decodeToolUse({ tools, tool_choice: choice }: PromptWire): ToolUse | undefined {
-  const all = tools ?? [];
-  const custom = all.flatMap((tool, index) => (isCustom(tool) ? [decodeTool(tool, index)] : []));
+function decodeToolUse({ tools, tool_choice: choice }: PromptWire): ToolUseOptions | undefined {
+  const allTools = tools ?? [];
+  const custom = allTools.flatMap((tool, index) => (isCustomTool(tool) ? [decodeTool(tool, index)] : []));
   if (custom.length === 0 || choice?.type === 'none') return undefined;
   return {
     tools: custom,
@@ -241,8 +252,8 @@ function decodeToolUse({ tools, tool_choice: choice }: PromptWire): ToolUse | un
           ? 'required'
           : 'auto',
     isParallel: choice?.disable_parallel_tool_use !== true,
-    // These clients put the pieces of an input together themselves.
-    streamsComplex: true,
+    // Clients of this interface assemble the pieces of an input themselves.
+    streamsComplexArguments: true,
   };
 }
 
@@ -255,8 +266,8 @@ function decodeTool({ name, description, input_schema: schema }: CustomTool, ind
   };
 }
 
-function decodeFormat({ output_config: config, output_format: old }: PromptWire): OutputFormat | undefined {
-  const format = config?.format ?? old;
+function decodeFormat({ output_config: config, output_format: olderFormat }: PromptWire): OutputFormat | undefined {
+  const format = config?.format ?? olderFormat;
   if (!format) return undefined;
   const field = config?.format ? 'output_config.format.schema' : 'output_format.schema';
   return { type: 'json-schema', name: 'output', schema: format.schema, field };

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PromptWire } from './schema.ts';
-import { withDefaultThinking } from './thinking.ts';
+import { applyDefaultThinking } from './thinking.ts';
 
 const THINKS = { thinksByDefault: true } as const;
 const WIRE: PromptWire = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
 
-test('a request that does not say is thought about where its model does so by default', () => {
-  assert.deepEqual(withDefaultThinking(WIRE, THINKS).thinking, { type: 'adaptive' });
-  assert.equal(withDefaultThinking(WIRE, {}), WIRE);
+test('enables thinking for a model that thinks by default', () => {
+  assert.deepEqual(applyDefaultThinking(WIRE, THINKS).thinking, { type: 'adaptive' });
+  assert.equal(applyDefaultThinking(WIRE, {}), WIRE);
 });
 
-test('the default gives way to what is said, and to what no thought can stand before', () => {
+test('keeps explicit settings, and excludes forced calls and started answers', () => {
   const tools = [{ name: 'f', input_schema: { type: 'object' } }];
   for (const change of [
     { thinking: { type: 'disabled' } },
@@ -22,8 +22,8 @@ test('the default gives way to what is said, and to what no thought can stand be
     { messages: [...WIRE.messages, { role: 'assistant', content: 'Hel' }] },
   ] satisfies readonly Partial<PromptWire>[]) {
     const wire = { ...WIRE, ...change };
-    assert.equal(withDefaultThinking(wire, THINKS), wire);
+    assert.equal(applyDefaultThinking(wire, THINKS), wire);
   }
   const auto = { ...WIRE, tools, tool_choice: { type: 'auto' } } satisfies PromptWire;
-  assert.deepEqual(withDefaultThinking(auto, THINKS).thinking, { type: 'adaptive' });
+  assert.deepEqual(applyDefaultThinking(auto, THINKS).thinking, { type: 'adaptive' });
 });

@@ -1,32 +1,32 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
-import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
-import { collect } from '../../../generation/collect.ts';
+import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { json, stream } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parse, parseBody } from '../../parse.ts';
-import { decode } from './decode.ts';
-import { encode } from './encode.ts';
-import { ignoredFields } from './ignored-fields.ts';
+import { parseValue, parseBody } from '../../parse.ts';
+import { decodeMessagesRequest } from './decode.ts';
+import { encodeMessage } from './encode.ts';
+import { listIgnoredMessagesFields } from './ignored-fields.ts';
 import { checkMessagesRules } from './rules.ts';
-import { MessagesBody, messagesTexts, ModelOnly } from './schema.ts';
-import { messageStream } from './stream.ts';
-import { withDefaultThinking } from './thinking.ts';
+import { MessagesBody, createMessagesTexts, ModelOnly } from './schema.ts';
+import { createMessageStreamEncoder } from './stream.ts';
+import { applyDefaultThinking } from './thinking.ts';
 
-export interface MessagesNeeds {
+export interface MessagesDeps {
   readonly generate: Generate;
-  /** The one in force now: it changes while the service runs. */
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /apps/anthropic/v1/messages (E3). */
-export function messagesCreate({ generate, catalogue, clock, strict = false }: MessagesNeeds): Endpoint {
+/** Creates POST /apps/anthropic/v1/messages (docs/wire/anthropic-compatible.md#messages-request). */
+export function createMessagesEndpoint({ generate, catalogue, clock, strict = false }: MessagesDeps): Endpoint {
   return {
     operation: 'messages.create',
     method: 'POST',
@@ -35,18 +35,21 @@ export function messagesCreate({ generate, catalogue, clock, strict = false }: M
     regions: INTERFACES.messages.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parse(ModelOnly, body);
-      context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
+      const { model } = parseValue(ModelOnly, body);
+      context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
       const { entry } = catalogue().resolve(model, { interface: 'messages', owner: context.owner });
-      const { wire: said, unknown } = parseBody(MessagesBody, body, { texts: messagesTexts(entry), strict });
-      const wire = withDefaultThinking(said, entry);
+      const { wire: parsedFields, unknown } = parseBody(MessagesBody, body, {
+        texts: createMessagesTexts(entry),
+        strict,
+      });
+      const wire = applyDefaultThinking(parsedFields, entry);
       checkMessagesRules(wire, entry);
 
       const head = { requestId: context.requestId, model, startedAt: clock.now() };
-      const { batches, ignored } = await generate(decode(wire), { interface: 'messages' }, context);
-      const headers = ignoredHeader([...ignoredFields(wire, ignored), ...unknown]);
-      if (wire.stream === true) return stream(batches, messageStream(head), headers);
-      return json(encode(head, await collect(batches)), headers);
+      const { batches, ignored } = await generate(decodeMessagesRequest(wire), { interface: 'messages' }, context);
+      const headers = encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]);
+      if (wire.stream === true) return createStreamReply(batches, createMessageStreamEncoder(head), headers);
+      return createJsonReply(encodeMessage(head, await collectResult(batches)), headers);
     },
   };
 }

@@ -1,10 +1,10 @@
-/** What the answer to one request begins with. */
+/** Fields that identify one response. */
 export interface MessageHead {
   readonly requestId: string;
-  /** As the caller wrote it. */
+  /** Model name in the request. */
   readonly model: string;
   /** UTC milliseconds. */
   readonly startedAt: number;
 }
 
-export const messageId = ({ requestId }: MessageHead): string => `msg_${requestId}`;
+export const formatMessageId = ({ requestId }: MessageHead): string => `msg_${requestId}`;

@@ -1,67 +1,73 @@
-import { isPresent } from '../../../lib/present.ts';
+import { isDefined } from '../../../lib/omit-nullish.ts';
 import { isPastUse } from './past-blocks.ts';
-import { isCustom, isServerBlock, isServerTool } from './schema.ts';
-import type { InnerBlock, PromptWire } from './schema.ts';
+import { isCustomTool, isServerBlock, isServerTool } from './schema.ts';
+import type { InnerBlockWire, PromptWire } from './schema.ts';
 import type { ServerToolName } from './server-tool-schema.ts';
-import { ignoredInTools, serverToolsIn } from './server-tools.ts';
-import { decodeThinking, ignoredThinking } from './thinking.ts';
+import { listIgnoredToolFields, listServerTools } from './server-tools.ts';
+import { decodeThinking, listIgnoredThinkingFields } from './thinking.ts';
 
 /**
- * Known fields that ask for something that does not happen.
+ * Lists known fields that request a feature without having an effect.
  *
- * @param unheard What generation did not hear, in its words.
+ * @param ignored Fields that generation did not apply, by their names in the chat interface.
  */
-export function ignoredFields(wire: PromptWire, unheard: readonly string[]): readonly string[] {
-  const blocks = wire.messages.flatMap(blocksOf);
-  const keepsThoughts = decodeThinking(wire) !== undefined && !unheard.includes('preserve_thinking');
-  const hearsMarks = !unheard.includes('cache_control');
+export function listIgnoredMessagesFields(wire: PromptWire, ignored: readonly string[]): readonly string[] {
+  const blocks = wire.messages.flatMap(listBlocks);
+  const keepsPastThinking = decodeThinking(wire) !== undefined && !ignored.includes('preserve_thinking');
+  const honorsCacheMarks = !ignored.includes('cache_control');
   return [
-    ...unheard.filter((name) => !ABILITIES.has(name) && !UNHEARD_TOOLS.has(name)),
-    ...ignoredThinking(wire, !unheard.includes('thinking')),
-    ...(!keepsThoughts && blocks.some(({ block }) => block.type === 'thinking') ? ['messages.content.thinking'] : []),
-    ...(unheard.includes('response_format') ? ['output_config.format'] : []),
-    ...(hearsMarks ? ignoredMarks(wire, blocks) : ['cache_control']),
+    ...ignored.filter((name) => !TRANSLATED_FIELDS.has(name) && !SERVER_TOOL_FIELDS.has(name)),
+    ...listIgnoredThinkingFields(wire, !ignored.includes('thinking')),
+    ...(!keepsPastThinking && blocks.some(({ block }) => block.type === 'thinking')
+      ? ['messages.content.thinking']
+      : []),
+    ...(ignored.includes('response_format') ? ['output_config.format'] : []),
+    ...(honorsCacheMarks ? listIgnoredCacheMarks(wire, blocks) : ['cache_control']),
     ...(wire.tools ?? []).flatMap((tool, index) => {
-      const isHeard = isServerTool(tool)
-        ? !unheard.some((name) => UNHEARD_TOOLS.get(name) === tool.name)
-        : isCustom(tool);
-      return isHeard ? [] : [`tools[${index}]`];
+      const isSupported = isServerTool(tool)
+        ? !ignored.some((name) => SERVER_TOOL_FIELDS.get(name) === tool.name)
+        : isCustomTool(tool);
+      return isSupported ? [] : [`tools[${index}]`];
     }),
-    ...ignoredInTools(wire),
-    ...blocks.flatMap((placed) => (isLeftOut(placed, wire) ? [placed.at] : [])),
+    ...listIgnoredToolFields(wire),
+    ...blocks.flatMap((blockWithPath) => (isOmittedFromPrompt(blockWithPath, wire) ? [blockWithPath.path] : [])),
     ...(wire.mcp_servers?.length ? ['mcp_servers'] : []),
-    ...(isPresent(wire.context_management) ? ['context_management'] : []),
+    ...(isDefined(wire.context_management) ? ['context_management'] : []),
   ];
 }
 
-/** Of generation's words, those for tools that run here. */
-const UNHEARD_TOOLS: ReadonlyMap<string, ServerToolName> = new Map([
+/** Server tool per chat field that enables it. */
+const SERVER_TOOL_FIELDS: ReadonlyMap<string, ServerToolName> = new Map([
   ['enable_search', 'web_search'],
   ['web_extractor', 'web_fetch'],
   ['enable_code_interpreter', 'code_execution'],
 ]);
 
-const ABILITIES = new Set(['thinking', 'preserve_thinking', 'response_format', 'cache_control']);
+/** Chat fields that `listIgnoredMessagesFields` reports under this interface's names. */
+const TRANSLATED_FIELDS = new Set(['thinking', 'preserve_thinking', 'response_format', 'cache_control']);
 
-interface PlacedBlock {
-  readonly at: string;
+interface BlockWithPath {
+  readonly path: string;
   readonly role: PromptWire['messages'][number]['role'];
-  readonly block: InnerBlock;
+  readonly block: InnerBlockWire;
 }
 
-function blocksOf({ role, content }: PromptWire['messages'][number], index: number): readonly PlacedBlock[] {
+function listBlocks({ role, content }: PromptWire['messages'][number], index: number): readonly BlockWithPath[] {
   if (typeof content === 'string') return [];
-  return content.flatMap((block, position): PlacedBlock[] => {
-    const at = `messages[${index}].content[${position}]`;
+  return content.flatMap((block, position): BlockWithPath[] => {
+    const path = `messages[${index}].content[${position}]`;
     const inner = block.type === 'tool_result' && typeof block.content === 'object' ? (block.content ?? []) : [];
-    return [{ at, role, block }, ...inner.map((each, place) => ({ at: `${at}.content[${place}]`, role, block: each }))];
+    return [
+      { path, role, block },
+      ...inner.map((each, innerPosition) => ({ path: `${path}.content[${innerPosition}]`, role, block: each })),
+    ];
   });
 }
 
-function isLeftOut({ role, block }: PlacedBlock, wire: PromptWire): boolean {
+function isOmittedFromPrompt({ role, block }: BlockWithPath, wire: PromptWire): boolean {
   switch (block.type) {
     case 'container_upload':
-      return role !== 'user' || !serverToolsIn(wire).some(({ name }) => name === 'code_execution');
+      return role !== 'user' || !listServerTools(wire).some(({ name }) => name === 'code_execution');
     case 'server_tool_use':
       return role !== 'assistant' || !isPastUse(block);
     case 'web_search_tool_result':
@@ -76,18 +82,20 @@ function isLeftOut({ role, block }: PlacedBlock, wire: PromptWire): boolean {
   }
 }
 
-/** Marks on what is no text, and wishes for another time than the one that there is. */
-function ignoredMarks(wire: PromptWire, blocks: readonly PlacedBlock[]): readonly string[] {
-  const tools = (wire.tools ?? []).flatMap((tool, index) => (isCustom(tool) ? [{ at: `tools[${index}]`, tool }] : []));
+/** Lists cache marks on blocks that cannot be cached, and a requested lifetime other than 5 minutes. */
+function listIgnoredCacheMarks(wire: PromptWire, blocks: readonly BlockWithPath[]): readonly string[] {
+  const tools = (wire.tools ?? []).flatMap((tool, index) =>
+    isCustomTool(tool) ? [{ path: `tools[${index}]`, tool }] : [],
+  );
   const system = typeof wire.system === 'object' ? (wire.system ?? []) : [];
   const marks = [wire, ...system, ...blocks.map(({ block }) => block)].flatMap((each) =>
     'cache_control' in each && each.cache_control ? [each.cache_control] : [],
   );
   return [
-    // A template says its tools where no mark can be put.
-    ...tools.flatMap(({ at, tool }) => (tool.cache_control ? [`${at}.cache_control`] : [])),
-    ...blocks.flatMap(({ at, block }) =>
-      (block.type === 'tool_use' || block.type === 'image') && block.cache_control ? [`${at}.cache_control`] : [],
+    // Templates render tools at a position that cannot be marked.
+    ...tools.flatMap(({ path, tool }) => (tool.cache_control ? [`${path}.cache_control`] : [])),
+    ...blocks.flatMap(({ path, block }) =>
+      (block.type === 'tool_use' || block.type === 'image') && block.cache_control ? [`${path}.cache_control`] : [],
     ),
     ...(marks.some(({ ttl }) => ttl === '1h') ? ['cache_control.ttl'] : []),
   ];

@@ -1,43 +1,49 @@
 import { z } from 'zod';
 import { PARTS_MAX } from '../../../core/limits.ts';
 import type { ToolCall } from '../../../core/message.ts';
-import { pastPage, pastProgram, pastSearch } from '../../fields/past-work.ts';
-import { listOf } from '../../list-of.ts';
-import type { WireBlock } from './schema.ts';
+import { renderPastPage, renderPastProgram, renderPastSearch } from '../../fields/past-tool-results.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
+import type { MessagesBlockWire } from './schema.ts';
 import { unsealText } from './sealed-text.ts';
 import { SERVER_TOOL_NAMES } from './server-tool-schema.ts';
 
-type ResultBlock = Extract<
-  WireBlock,
+type PastResultBlock = Extract<
+  MessagesBlockWire,
   { readonly content: unknown; readonly tool_use_id: string; readonly caller?: unknown }
 >;
-type UseBlock = Extract<WireBlock, { readonly type: 'server_tool_use' }>;
+type PastUseBlock = Extract<MessagesBlockWire, { readonly type: 'server_tool_use' }>;
 
-/** Blocks in which an assistant's message tells of work on our side. */
-export type PastBlock = UseBlock | ResultBlock;
+/** Blocks of an assistant turn that record server tool calls and their results. */
+export type PastBlock = PastUseBlock | PastResultBlock;
 
-const NAMES = {
+const TOOL_NAMES = {
   web_search_tool_result: 'web_search',
   web_fetch_tool_result: 'web_fetch',
   code_execution_tool_result: 'code_execution',
 } as const;
 
-export const isPastResult = (block: WireBlock): block is ResultBlock => Object.hasOwn(NAMES, block.type);
+export const isPastResult = (block: MessagesBlockWire): block is PastResultBlock =>
+  Object.hasOwn(TOOL_NAMES, block.type);
 
-/** The use of a tool that runs here; of others nothing is known. */
-export const isPastUse = (block: WireBlock): block is UseBlock =>
+/** Whether the block is a call of a server tool that Parley runs; other tools are unknown. */
+export const isPastUse = (block: MessagesBlockWire): block is PastUseBlock =>
   block.type === 'server_tool_use' && SERVER_TOOL_NAMES.some((name) => name === block.name);
 
-/** The call that a result is of; where it is not there, nobody knows what was asked for. */
-export const pastCall = ({ type, tool_use_id: id }: ResultBlock, use: UseBlock | undefined): ToolCall => ({
+/**
+ * Converts the call that a result belongs to. Without the call's block, its arguments are unknown and encoded as {}.
+ */
+export const decodePastCall = (
+  { type, tool_use_id: id }: PastResultBlock,
+  use: PastUseBlock | undefined,
+): ToolCall => ({
   id,
-  name: use?.name.toWellFormed() ?? NAMES[type],
+  name: use?.name.toWellFormed() ?? TOOL_NAMES[type],
   arguments: JSON.stringify(use?.input ?? {}).toWellFormed(),
 });
 
-const Failure = z.object({ error_code: z.string() });
+const ToolError = z.object({ error_code: z.string() });
 
-const Found = listOf(
+const SearchSources = failFastArray(
   z.object({ title: z.string().nullish(), url: z.string().nullish(), encrypted_content: z.string().nullish() }),
   { max: PARTS_MAX },
 );
@@ -49,33 +55,33 @@ const Page = z.object({
 
 const Program = z.object({ stdout: z.string().nullish(), stderr: z.string().nullish() });
 
-/** What the model is told of a result. One in a form that is not ours says nothing. */
-export function pastText({ type, content }: ResultBlock): string {
-  const why = Failure.safeParse(content).data?.error_code;
-  return textOf(type, content, why).toWellFormed();
+/** Renders a result for the prompt; content that Parley did not produce renders as empty. */
+export function renderPastResult({ type, content }: PastResultBlock): string {
+  const errorCode = ToolError.safeParse(content).data?.error_code;
+  return renderResult(type, content, errorCode).toWellFormed();
 }
 
-function textOf(type: ResultBlock['type'], content: unknown, why: string | undefined): string {
+function renderResult(type: PastResultBlock['type'], content: unknown, errorCode: string | undefined): string {
   switch (type) {
     case 'web_search_tool_result': {
-      const found = Found.safeParse(content).data ?? [];
-      const sources = found.map(({ title, url, encrypted_content: sealed }) => ({
+      const searchSources = SearchSources.safeParse(content).data ?? [];
+      const sources = searchSources.map(({ title, url, encrypted_content: encryptedContent }) => ({
         title,
         url,
-        passage: unsealText(sealed ?? ''),
+        passage: unsealText(encryptedContent ?? ''),
       }));
-      return pastSearch(sources, why);
+      return renderPastSearch(sources, errorCode);
     }
     case 'web_fetch_tool_result': {
       const page = Page.safeParse(content).data;
-      return pastPage(
+      return renderPastPage(
         { title: page?.content.title, url: page?.url, passage: page?.content.source.data ?? undefined },
-        why,
+        errorCode,
       );
     }
     case 'code_execution_tool_result': {
       const { stdout, stderr } = Program.safeParse(content).data ?? {};
-      return pastProgram([stdout, stderr], why);
+      return renderPastProgram([stdout, stderr], errorCode);
     }
   }
 }

@@ -1,20 +1,19 @@
-import type { WireTurn } from './schema.ts';
+import type { MessagesTurnWire } from './schema.ts';
 
-/** A turn that says nothing and changes nobody's turn: some clients end with one. */
-export const isSilent = ({ role, content }: WireTurn): boolean =>
+/** Whether a turn is an empty system message, with which some clients end; it is ignored. */
+export const isEmptySystemTurn = ({ role, content }: MessagesTurnWire): boolean =>
   role === 'system' &&
   (typeof content === 'string' ? content === '' : content.every((block) => block.type === 'text' && block.text === ''));
 
 /**
- * Where the turns that begin the answer stand: all of the assistant's at the end, which are one message. Empty where the
- * last word is another's.
+ * Finds the assistant turns at the end, whose text starts the answer, by their indexes; empty if another role is last.
  */
-export function prefillOf(turns: readonly WireTurn[]): readonly number[] {
-  const places: number[] = [];
+export function findPrefillTurns(turns: readonly MessagesTurnWire[]): readonly number[] {
+  const positions: number[] = [];
   for (const [index, turn] of [...turns.entries()].reverse()) {
-    if (isSilent(turn)) continue;
+    if (isEmptySystemTurn(turn)) continue;
     if (turn.role !== 'assistant') break;
-    places.unshift(index);
+    positions.unshift(index);
   }
-  return places;
+  return positions;
 }

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 
-/** Bytes of the digest: enough that no text of others is taken for one of ours. */
+/** Length of the digest, sufficient to recognize texts of other services. */
 const DIGEST_BYTES = 12;
 
 /**
- * A text as the clients of this interface carry it back without looking into it. It hides nothing; the digest says that it is
- * whole and of our making.
+ * Encodes a text that clients send back unread. The encoding hides nothing; its digest proves that Parley made it and
+ * that it is unchanged.
  */
 export const sealText = (text: string): string =>
-  Buffer.concat([digestOf(text), Buffer.from(text, 'utf8')]).toString('base64url');
+  Buffer.concat([computeDigest(text), Buffer.from(text, 'utf8')]).toString('base64url');
 
-/** The text; undefined for what another service sealed, or somebody changed. */
+/** Decodes the text; undefined if it was changed or made by another service. */
 export function unsealText(sealed: string): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
   const text = bytes.subarray(DIGEST_BYTES).toString('utf8');
-  return bytes.length >= DIGEST_BYTES && digestOf(text).equals(bytes.subarray(0, DIGEST_BYTES)) ? text : undefined;
+  return bytes.length >= DIGEST_BYTES && computeDigest(text).equals(bytes.subarray(0, DIGEST_BYTES)) ? text : undefined;
 }
 
-const digestOf = (text: string): Buffer =>
+const computeDigest = (text: string): Buffer =>
   createHash('sha256').update('parley').update(text).digest().subarray(0, DIGEST_BYTES);

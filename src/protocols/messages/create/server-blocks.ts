@@ -1,4 +1,4 @@
-import { CITED_TEXT_CHARACTERS_MAX } from '../../../core/limits.ts';
+import { CITED_TEXT_CHARS_MAX } from '../../../core/limits.ts';
 import type {
   Citation,
   CodeOutput,
@@ -10,29 +10,29 @@ import type {
 import { sealText } from './sealed-text.ts';
 import type { ServerToolName } from './server-tool-schema.ts';
 
-const NAMES = { search: 'web_search', page: 'web_fetch', code: 'code_execution' } as const satisfies Record<
+const TOOL_NAMES = { search: 'web_search', page: 'web_fetch', code: 'code_execution' } as const satisfies Record<
   ServerCall['type'],
   ServerToolName
 >;
 
-/** No program calls a tool here: the model itself does. */
+/** Every server tool is called by the model itself, never by a program. */
 const CALLER = { caller: { type: 'direct' } };
 
-/** What the model asked for, without its input: a `server_tool_use` block as it is opened. */
-export const openedServerUse = (id: string, { type }: ServerCall): object => ({
+/** Encodes a `server_tool_use` block as the stream opens it, without its input. */
+export const encodeServerUseStart = (id: string, { type }: ServerCall): object => ({
   type: 'server_tool_use',
-  id: serverUseId(id),
-  name: NAMES[type],
+  id: toServerUseId(id),
+  name: TOOL_NAMES[type],
   input: {},
   ...CALLER,
 });
 
-export const serverUse = (id: string, call: ServerCall): object => ({
-  ...openedServerUse(id, call),
-  input: serverInput(call),
+export const encodeServerUse = (id: string, call: ServerCall): object => ({
+  ...encodeServerUseStart(id, call),
+  input: encodeServerInput(call),
 });
 
-export function serverInput(call: ServerCall): object {
+export function encodeServerInput(call: ServerCall): object {
   switch (call.type) {
     case 'search':
       return { query: call.query };
@@ -43,13 +43,13 @@ export function serverInput(call: ServerCall): object {
   }
 }
 
-/** Clients know these ids by what they begin with. */
-const serverUseId = (id: string): string =>
+/** Clients recognize these ids by their prefix. */
+const toServerUseId = (id: string): string =>
   id.startsWith('srvtoolu_') ? id : `srvtoolu_${id.replaceAll(/[^A-Za-z0-9_]/g, '_')}`;
 
-/** What came of it, as one block. */
-export function serverResult(id: string, result: ServerCallResult): object {
-  const tool_use_id = serverUseId(id);
+/** Encodes the result of a call as one block. */
+export function encodeServerResult(id: string, result: ServerCallResult): object {
+  const tool_use_id = toServerUseId(id);
   switch (result.type) {
     case 'search':
       return {
@@ -57,7 +57,7 @@ export function serverResult(id: string, result: ServerCallResult): object {
         tool_use_id,
         content: result.failure
           ? { type: 'web_search_tool_result_error', error_code: SEARCH_ERRORS[result.failure.code] }
-          : result.sources.map(foundBlock),
+          : result.sources.map(encodeSearchSource),
         ...CALLER,
       };
     case 'page':
@@ -65,27 +65,27 @@ export function serverResult(id: string, result: ServerCallResult): object {
         type: 'web_fetch_tool_result',
         tool_use_id,
         content: result.source
-          ? pageBlock(result.source)
+          ? encodePage(result.source)
           : { type: 'web_fetch_tool_result_error', error_code: FETCH_ERRORS[result.failure?.code ?? 'unavailable'] },
         ...CALLER,
       };
     case 'code': {
-      const error_code = codeError(result);
+      const error_code = findCodeError(result);
       return {
         type: 'code_execution_tool_result',
         tool_use_id,
         content:
           result.output && error_code === undefined
-            ? programBlock(result.output)
+            ? encodeProgramOutput(result.output)
             : { type: 'code_execution_tool_result_error', error_code: error_code ?? 'unavailable' },
       };
     }
   }
 }
 
-type Codes = Readonly<Record<ServerCallFailure['code'], string>>;
+type ErrorCodes = Readonly<Record<ServerCallFailure['code'], string>>;
 
-const SEARCH_ERRORS: Codes = {
+const SEARCH_ERRORS: ErrorCodes = {
   unavailable: 'unavailable',
   'too-many-uses': 'max_uses_exceeded',
   'invalid-input': 'invalid_tool_input',
@@ -94,7 +94,7 @@ const SEARCH_ERRORS: Codes = {
   'too-long': 'query_too_long',
 };
 
-const FETCH_ERRORS: Codes = {
+const FETCH_ERRORS: ErrorCodes = {
   unavailable: 'unavailable',
   'too-many-uses': 'max_uses_exceeded',
   'invalid-input': 'invalid_tool_input',
@@ -103,7 +103,7 @@ const FETCH_ERRORS: Codes = {
   'too-long': 'content_too_large',
 };
 
-const CODE_ERRORS: Codes = {
+const CODE_ERRORS: ErrorCodes = {
   unavailable: 'unavailable',
   'too-many-uses': 'too_many_requests',
   'invalid-input': 'invalid_tool_input',
@@ -112,25 +112,25 @@ const CODE_ERRORS: Codes = {
   'too-long': 'execution_time_exceeded',
 };
 
-/** A program that used up its time or lost its place has no outcome; any other end is one. */
-function codeError({ output, failure }: Extract<ServerCallResult, { readonly type: 'code' }>): string | undefined {
+/** A program that ran out of time or lost its container has an error; any other end is a result. */
+function findCodeError({ output, failure }: Extract<ServerCallResult, { readonly type: 'code' }>): string | undefined {
   if (failure) return CODE_ERRORS[failure.code];
   if (output?.error?.type === 'time') return 'execution_time_exceeded';
   return output?.error?.type === 'lost' ? 'unavailable' : undefined;
 }
 
-const foundBlock = ({ url, title, passage, publishedAt }: Source): object => ({
+const encodeSearchSource = ({ url, title, passage, publishedAt }: Source): object => ({
   type: 'web_search_result',
   url,
   title,
   encrypted_content: sealText(passage),
-  page_age: publishedAt === undefined ? null : DAY.format(publishedAt),
+  page_age: publishedAt === undefined ? null : DATE_FORMAT.format(publishedAt),
 });
 
-/** `April 30, 2026`. */
-const DAY = new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' });
+/** Formats a date as `April 30, 2026`. */
+const DATE_FORMAT = new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' });
 
-const pageBlock = ({ url, title, passage }: Source): object => ({
+const encodePage = ({ url, title, passage }: Source): object => ({
   type: 'web_fetch_result',
   url,
   content: {
@@ -142,21 +142,23 @@ const pageBlock = ({ url, title, passage }: Source): object => ({
   retrieved_at: null,
 });
 
-/** The value of the last expression is what an interpreter would print; a file that is not kept has no id to be told by. */
-const programBlock = ({ stdout, stderr, value, error, files }: CodeOutput): object => ({
+/**
+ * Encodes a program's output. The last expression's value is part of stdout, as in an interpreter. Files need an id.
+ */
+const encodeProgramOutput = ({ stdout, stderr, value, error, files }: CodeOutput): object => ({
   type: 'code_execution_result',
-  stdout: value === undefined ? stdout : `${onLine(stdout)}${value}\n`,
-  stderr: error === undefined ? stderr : `${onLine(stderr)}${error.message}`,
+  stdout: value === undefined ? stdout : `${endWithLineBreak(stdout)}${value}\n`,
+  stderr: error === undefined ? stderr : `${endWithLineBreak(stderr)}${error.message}`,
   return_code: error === undefined ? 0 : 1,
-  content: files.flatMap(({ kept }) => (kept ? [{ type: 'code_execution_output', file_id: kept.fileId }] : [])),
+  content: files.flatMap(({ stored }) => (stored ? [{ type: 'code_execution_output', file_id: stored.fileId }] : [])),
 });
 
-const onLine = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
+const endWithLineBreak = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
-/** What a text rests on. */
-export const citationBlock = ({ source: { index, title, url }, cited }: Citation): object => ({
+/** Encodes a citation of a source. */
+export const encodeCitation = ({ source: { index, title, url }, citedText }: Citation): object => ({
   type: 'web_search_result_location',
-  cited_text: Array.from(cited).slice(0, CITED_TEXT_CHARACTERS_MAX).join(''),
+  cited_text: Array.from(citedText).slice(0, CITED_TEXT_CHARS_MAX).join(''),
   encrypted_index: sealText(String(index)),
   title,
   url,

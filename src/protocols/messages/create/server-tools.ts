@@ -1,96 +1,105 @@
-import type { CodeWish, PagesWish, SearchWish, ServerTools } from '../../../core/server-tools.ts';
-import { isPresent, present } from '../../../lib/present.ts';
-import { locationHint } from '../../fields/user-location.ts';
-import { isCustom, isServerTool } from './schema.ts';
+import type {
+  CodeToolOptions,
+  PageToolOptions,
+  SearchToolOptions,
+  ServerToolOptions,
+} from '../../../core/server-tools.ts';
+import { isDefined, omitNullish } from '../../../lib/omit-nullish.ts';
+import { formatLocationHint } from '../../fields/user-location.ts';
+import { isCustomTool, isServerTool } from './schema.ts';
 import type { PromptWire } from './schema.ts';
-import type { ServerToolName, WireFetchTool, WireSearchTool, WireServerTool } from './server-tool-schema.ts';
+import type { ServerToolName, FetchToolWire, SearchToolWire, ServerToolWire } from './server-tool-schema.ts';
 
-/** The tools that run here, as the wish of a model that searches until there is enough. `tool_choice` none: it is told of none. */
-export function serverToolsOf(wire: PromptWire): ServerTools | undefined {
+/** Converts the server tools that Parley runs. With tool_choice none there are none. The search strategy is `agent`. */
+export function decodeMessagesServerTools(wire: PromptWire): ServerToolOptions | undefined {
   if (wire.tool_choice?.type === 'none') return undefined;
-  const tools = serverToolsIn(wire);
+  const tools = listServerTools(wire);
   const search = tools.find((tool) => tool.name === 'web_search');
   const fetch = tools.find((tool) => tool.name === 'web_fetch');
   const code = tools.find((tool) => tool.name === 'code_execution');
   if (tools.length === 0) return undefined;
   return {
-    ...(search ? { search: { ...searchOf(search), isForced: forcedTool(wire) === 'web_search' } } : {}),
-    ...(fetch ? { pages: pagesOf(fetch) } : {}),
-    ...(code ? { code: codeOf(wire) } : {}),
+    ...(search ? { search: { ...decodeSearchOptions(search), isForced: findForcedTool(wire) === 'web_search' } } : {}),
+    ...(fetch ? { pages: decodePageOptions(fetch) } : {}),
+    ...(code ? { code: decodeCodeOptions(wire) } : {}),
   };
 }
 
-export const serverToolsIn = ({ tools }: PromptWire): readonly WireServerTool[] => (tools ?? []).filter(isServerTool);
+export const listServerTools = ({ tools }: PromptWire): readonly ServerToolWire[] => (tools ?? []).filter(isServerTool);
 
-/** What both have: only these hosts, or none of those. */
-const limitsOf = ({ allowed_domains: allowed, blocked_domains: blocked, max_uses }: WireSearchTool | WireFetchTool) =>
-  present({
+/** Converts the limits that search and fetch share: allowed or blocked hosts, and the maximum number of uses. */
+const decodeLimits = ({
+  allowed_domains: allowed,
+  blocked_domains: blocked,
+  max_uses,
+}: SearchToolWire | FetchToolWire) =>
+  omitNullish({
     sites: allowed?.length ? allowed : undefined,
     blockedSites: blocked?.length ? blocked : undefined,
     usesMax: max_uses,
   });
 
-const searchOf = (tool: WireSearchTool): Omit<SearchWish, 'isForced'> => ({
+const decodeSearchOptions = (tool: SearchToolWire): Omit<SearchToolOptions, 'isForced'> => ({
   strategy: 'agent',
-  withDomains: false,
+  usesDomainProviders: false,
   citations: 'attached',
-  ...limitsOf(tool),
-  ...present({ hint: locationHint(tool.user_location) }),
+  ...decodeLimits(tool),
+  ...omitNullish({ hint: formatLocationHint(tool.user_location) }),
 });
 
-const pagesOf = (tool: WireFetchTool): PagesWish => limitsOf(tool);
+const decodePageOptions = (tool: FetchToolWire): PageToolOptions => decodeLimits(tool);
 
-const codeOf = (wire: PromptWire): CodeWish => ({
-  fileIds: uploadsIn(wire),
-  ...present({ containerId: containerIdOf(wire) }),
+const decodeCodeOptions = (wire: PromptWire): CodeToolOptions => ({
+  fileIds: listUploadedFileIds(wire),
+  ...omitNullish({ containerId: getContainerId(wire) }),
 });
 
-/** Files that user messages put into the container. */
-const uploadsIn = ({ messages }: PromptWire): readonly string[] =>
+/** Lists the files that user messages put into the container. */
+const listUploadedFileIds = ({ messages }: PromptWire): readonly string[] =>
   messages.flatMap(({ role, content }) =>
     role === 'user' && typeof content === 'object'
       ? content.flatMap((block) => (block.type === 'container_upload' ? [block.file_id] : []))
       : [],
   );
 
-function containerIdOf({ container }: PromptWire): string | undefined {
+function getContainerId({ container }: PromptWire): string | undefined {
   return (typeof container === 'string' ? container : container?.id) ?? undefined;
 }
 
 /**
- * The one that has to be used: by its name, or because some tool has to be and there is no other. A search can be made
- * sure of; whether a page is read or a program written is the model's.
+ * Finds the server tool whose use is required: by name, or because a tool is required and the caller has none of its
+ * own. Only a search can be enforced; whether the model reads a page or runs a program remains its choice.
  */
-function forcedTool(wire: PromptWire): ServerToolName | undefined {
+function findForcedTool(wire: PromptWire): ServerToolName | undefined {
   const { tool_choice: choice, tools } = wire;
-  const names = serverToolsIn(wire).map(({ name }) => name);
+  const names = listServerTools(wire).map(({ name }) => name);
   if (choice?.type === 'tool') return names.find((name) => name === choice.name);
-  if (choice?.type !== 'any' || (tools ?? []).some(isCustom)) return undefined;
+  if (choice?.type !== 'any' || (tools ?? []).some(isCustomTool)) return undefined;
   return names.find((name) => name === 'web_search') ?? names[0];
 }
 
-/** Fields of tools that run here, and of their container, which change nothing there. */
-export function ignoredInTools(wire: PromptWire): readonly string[] {
-  const forced = forcedTool(wire);
+/** Lists fields of server tools and of their container that have no effect. */
+export function listIgnoredToolFields(wire: PromptWire): readonly string[] {
+  const forced = findForcedTool(wire);
   const { container } = wire;
-  const runsCode = serverToolsIn(wire).some(({ name }) => name === 'code_execution');
-  const skills = typeof container === 'object' && isPresent(container) && isPresent(container.skills);
+  const runsCode = listServerTools(wire).some(({ name }) => name === 'code_execution');
+  const hasSkills = typeof container === 'object' && isDefined(container) && isDefined(container.skills);
   return [
     ...(forced !== undefined && forced !== 'web_search' ? ['tool_choice'] : []),
-    ...(isPresent(container) && !runsCode ? ['container'] : []),
-    ...(runsCode && skills ? ['container.skills'] : []),
+    ...(isDefined(container) && !runsCode ? ['container'] : []),
+    ...(runsCode && hasSkills ? ['container.skills'] : []),
     ...(wire.tools ?? []).flatMap((tool, index) =>
       isServerTool(tool)
         ? Object.keys(tool)
-            .filter((name) => !HEARD.has(name) && isPresent(tool[name]))
+            .filter((name) => !HANDLED_FIELDS.has(name) && isDefined(tool[name]))
             .map((name) => `tools[${index}].${name}`)
         : [],
     ),
   ];
 }
 
-/** The last four say how an answer is put together where programs call tools, or what is not kept is read: nothing here does. */
-const HEARD = new Set([
+/** Fields that need not be reported. The last four only matter for tool calls by programs or for kept results. */
+const HANDLED_FIELDS = new Set([
   'type',
   'name',
   'allowed_domains',

@@ -1,4 +1,4 @@
 import { createHash } from 'node:crypto';
 
-/** Clients send a thought back only with a signature. Ours says which text it was given for; any is accepted back. */
-export const signatureOf = (thought: string): string => createHash('sha256').update(thought).digest('base64');
+/** Computes a signature, without which clients do not send thinking back. Any signature is accepted in requests. */
+export const computeSignature = (thinking: string): string => createHash('sha256').update(thinking).digest('base64');

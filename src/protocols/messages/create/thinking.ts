@@ -1,59 +1,61 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import type { ThinkingWish } from '../../../core/request.ts';
-import { isPresent, present } from '../../../lib/present.ts';
+import type { ThinkingOptions } from '../../../core/request.ts';
+import { isDefined, omitNullish } from '../../../lib/omit-nullish.ts';
 import type { PromptWire } from './schema.ts';
 
 type ThinkingFields = Pick<PromptWire, 'thinking' | 'reasoning_effort' | 'output_config'>;
 
-const effortOf = ({ reasoning_effort, output_config }: ThinkingFields) => output_config?.effort ?? reasoning_effort;
+const getEffort = ({ reasoning_effort, output_config }: ThinkingFields) => output_config?.effort ?? reasoning_effort;
 
-/** decisions.md "Generation": effort none, then `thinking`; effort alone switches nothing on. */
-const wantsThinking = (wire: ThinkingFields): boolean =>
-  effortOf(wire) !== 'none' && (wire.thinking?.type === 'enabled' || wire.thinking?.type === 'adaptive');
+/** Effort none wins, then `thinking` decides; an effort alone enables nothing (docs/wire/choices.md#generation). */
+const isThinkingRequested = (wire: ThinkingFields): boolean =>
+  getEffort(wire) !== 'none' && (wire.thinking?.type === 'enabled' || wire.thinking?.type === 'adaptive');
 
-/** Rules about thinking beside other fields hold only where a thought comes of it. */
+/** Whether the model will think: requested and supported. Rules between thinking and other fields apply only then. */
 export const willThink = (wire: ThinkingFields, { abilities }: Pick<ModelEntry, 'abilities'>): boolean =>
-  (abilities.thinking ?? false) !== false && wantsThinking(wire);
+  (abilities.thinking ?? false) !== false && isThinkingRequested(wire);
 
 /**
- * A request as it is meant where its model thinks by default and it says nothing of that itself. The default gives way where
- * a thought could not be: before a forced call, or before an answer that was begun.
+ * Enables thinking for a model that thinks by default, unless the request sets it, forces a tool call, starts the
+ * answer, or has the effort none.
  */
-export function withDefaultThinking<Wire extends PromptWire>(
+export function applyDefaultThinking<Wire extends PromptWire>(
   wire: Wire,
   { thinksByDefault }: Pick<ModelEntry, 'thinksByDefault'>,
 ): Wire {
   const { thinking, tool_choice: choice, messages } = wire;
   const isForced = choice?.type === 'any' || choice?.type === 'tool';
-  const isExcluded = isForced || messages.at(-1)?.role === 'assistant' || effortOf(wire) === 'none';
-  return !thinksByDefault || isExcluded || isPresent(thinking) ? wire : { ...wire, thinking: { type: 'adaptive' } };
+  const isExcluded = isForced || messages.at(-1)?.role === 'assistant' || getEffort(wire) === 'none';
+  return !thinksByDefault || isExcluded || isDefined(thinking) ? wire : { ...wire, thinking: { type: 'adaptive' } };
 }
 
-export function decodeThinking(wire: ThinkingFields): ThinkingWish | undefined {
-  if (!wantsThinking(wire)) return undefined;
-  const effort = effortOf(wire);
-  return present({
+export function decodeThinking(wire: ThinkingFields): ThinkingOptions | undefined {
+  if (!isThinkingRequested(wire)) return undefined;
+  const effort = getEffort(wire);
+  return omitNullish({
     budgetTokens: wire.thinking?.type === 'enabled' ? wire.thinking.budget_tokens : undefined,
     effort: effort === 'max' || effort === 'xhigh' ? ('max' as const) : effort ? ('high' as const) : undefined,
   });
 }
 
-/** Fields about thinking that changed nothing, where generation says that it did not hear the wish. */
-export function ignoredThinking(wire: ThinkingFields, isHeard: boolean): readonly string[] {
+/** Lists thinking fields without effect. @param isSupported Whether generation applied the thinking options. */
+export function listIgnoredThinkingFields(wire: ThinkingFields, isSupported: boolean): readonly string[] {
   const { thinking } = wire;
   const effortFields = [
     ...(wire.output_config?.effort ? ['output_config.effort'] : []),
     ...(wire.reasoning_effort ? ['reasoning_effort'] : []),
   ];
-  if (isHeard)
+  if (isSupported)
     return [
-      // Alone it switches nothing on.
-      ...(!wantsThinking(wire) && effortOf(wire) !== 'none' ? effortFields : []),
+      // An effort alone does not enable thinking.
+      ...(!isThinkingRequested(wire) && getEffort(wire) !== 'none' ? effortFields : []),
       ...(thinking?.type === 'between_tools' ? ['thinking'] : []),
-      // A thought is always told whole.
-      ...(thinking && 'display' in thinking && HIDDEN.has(thinking.display ?? '') ? ['thinking.display'] : []),
+      // Thinking is always sent in full.
+      ...(thinking && 'display' in thinking && UNSUPPORTED_DISPLAYS.has(thinking.display ?? '')
+        ? ['thinking.display']
+        : []),
     ];
   return [...(thinking ? ['thinking'] : []), ...effortFields];
 }
 
-const HIDDEN: ReadonlySet<string> = new Set(['omitted', 'updates']);
+const UNSUPPORTED_DISPLAYS: ReadonlySet<string> = new Set(['omitted', 'updates']);

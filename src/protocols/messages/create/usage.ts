@@ -1,6 +1,6 @@
 import type { Usage } from '../../../core/event.ts';
 
-/** wire.md E3.2: what was read from a cache or written to one does not count as input here. */
+/** Encodes the usage; cached and cache-creating tokens are not part of input_tokens on this interface. */
 export const encodeUsage = ({
   promptTokens,
   cachedTokens,

@@ -1,19 +1,19 @@
 import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { RegionId } from '../../../core/region.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { refuse } from '../../parse.ts';
+import { createFieldError } from '../../parse.ts';
 
-export interface MessagesModelsNeeds {
-  /** The one in force now: it changes while the service runs. */
+export interface MessagesModelsDeps {
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'list' | 'find'>;
 }
 
-/** Of the interface that this list is modelled on: a page that is asked for without a size, and the largest. */
-const PAGE_DEFAULT = 20;
-const PAGE_MAX = 1000;
+/** Default and maximum page size (docs/wire/anthropic-compatible.md#token-counts-and-models). */
+const PAGE_SIZE_DEFAULT = 20;
+const PAGE_SIZE_MAX = 1000;
 
 const shared = {
   method: 'GET',
@@ -22,8 +22,11 @@ const shared = {
   onDisconnect: 'cancel',
 } as const;
 
-/** GET /apps/anthropic/v1/models (wire.md E3.5): models of this interface that can be asked in this region, and the workspace's deployments. */
-export function messagesModelList({ catalogue }: MessagesModelsNeeds): Endpoint {
+/**
+ * Creates GET /apps/anthropic/v1/models: the models of this interface served in this region, and the workspace's
+ * deployments (docs/wire/anthropic-compatible.md#token-counts-and-models).
+ */
+export function createMessagesModelListEndpoint({ catalogue }: MessagesModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'messages.models.list',
@@ -32,13 +35,14 @@ export function messagesModelList({ catalogue }: MessagesModelsNeeds): Endpoint 
       const all = catalogue()
         .list(owner)
         .filter((entry) => isServed(entry, owner.region));
-      const size = pageSize(query.get('limit'));
-      // Clients without a place to go on from may send an empty one.
+      const size = parsePageSize(query.get('limit'));
+      // Clients without a page position may send an empty parameter.
       const [before, after] = [query.get('before_id') || null, query.get('after_id') || null];
-      if (before !== null && after !== null) throw refuse('before_id', 'give before_id or after_id, not both');
-      const page = before === null ? following(all, after, size) : preceding(all, before, size);
+      if (before !== null && after !== null)
+        throw createFieldError('before_id', 'send before_id or after_id, not both');
+      const page = before === null ? getPageAfter(all, after, size) : getPageBefore(all, before, size);
       const data = page.entries.map((entry) => encodeModel(entry, entry.name));
-      return json({
+      return createJsonReply({
         data,
         has_more: page.hasMore,
         first_id: data[0]?.id ?? null,
@@ -48,8 +52,8 @@ export function messagesModelList({ catalogue }: MessagesModelsNeeds): Endpoint 
   };
 }
 
-/** GET /apps/anthropic/v1/models/{id}: also by a name that leads to a model, which is then echoed. */
-export function messagesModelGet({ catalogue }: MessagesModelsNeeds): Endpoint {
+/** Creates GET /apps/anthropic/v1/models/{id}. An alias also finds a model and is the id in the response. */
+export function createMessagesModelGetEndpoint({ catalogue }: MessagesModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'messages.models.get',
@@ -59,13 +63,13 @@ export function messagesModelGet({ catalogue }: MessagesModelsNeeds): Endpoint {
       const entry = catalogue().find(name, owner);
       if (!entry || !isServed(entry, owner.region))
         throw new ServiceError('model-not-found', `model: ${name.slice(0, 64)}`, { param: 'model' });
-      return json(encodeModel(entry, name));
+      return createJsonReply(encodeModel(entry, name));
     },
   };
 }
 
-const isServed = ({ runs, interfaces, regions }: ModelEntry, region: RegionId): boolean =>
-  runs.type !== 'none' && interfaces.includes('messages') && (!regions || regions.includes(region));
+const isServed = ({ runner, interfaces, regions }: ModelEntry, region: RegionId): boolean =>
+  runner.type !== 'none' && interfaces.includes('messages') && (!regions || regions.includes(region));
 
 const encodeModel = ({ created }: ModelEntry, id: string) => ({
   type: 'model',
@@ -74,31 +78,31 @@ const encodeModel = ({ created }: ModelEntry, id: string) => ({
   created_at: new Date(created * 1000).toISOString().replace('.000Z', 'Z'),
 });
 
-function pageSize(limit: string | null): number {
-  if (limit === null) return PAGE_DEFAULT;
+function parsePageSize(limit: string | null): number {
+  if (limit === null) return PAGE_SIZE_DEFAULT;
   const size = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
-  if (size >= 1 && size <= PAGE_MAX) return size;
-  throw refuse('limit', `limit must be a whole number from 1 to ${PAGE_MAX}`, limit);
+  if (size >= 1 && size <= PAGE_SIZE_MAX) return size;
+  throw createFieldError('limit', `limit must be an integer from 1 to ${PAGE_SIZE_MAX}`, limit);
 }
 
-interface Page {
+interface ModelPage {
   readonly entries: readonly ModelEntry[];
   readonly hasMore: boolean;
 }
 
-function following(all: readonly ModelEntry[], after: string | null, size: number): Page {
-  const from = after === null ? 0 : placeOf(all, after, 'after_id') + 1;
+function getPageAfter(all: readonly ModelEntry[], after: string | null, size: number): ModelPage {
+  const from = after === null ? 0 : findPosition(all, after, 'after_id') + 1;
   return { entries: all.slice(from, from + size), hasMore: from + size < all.length };
 }
 
-function preceding(all: readonly ModelEntry[], before: string, size: number): Page {
-  const to = placeOf(all, before, 'before_id');
+function getPageBefore(all: readonly ModelEntry[], before: string, size: number): ModelPage {
+  const to = findPosition(all, before, 'before_id');
   const from = Math.max(0, to - size);
   return { entries: all.slice(from, to), hasMore: from > 0 };
 }
 
-function placeOf(all: readonly ModelEntry[], id: string, field: string): number {
-  const at = all.findIndex(({ name }) => name === id);
-  if (at >= 0) return at;
-  throw refuse(field, 'there is no such model', id);
+function findPosition(all: readonly ModelEntry[], id: string, field: string): number {
+  const position = all.findIndex(({ name }) => name === id);
+  if (position >= 0) return position;
+  throw createFieldError(field, 'no model has this id', id);
 }

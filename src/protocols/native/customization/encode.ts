@@ -1,35 +1,38 @@
 import type { Vocabulary, VocabularySummary } from '../../../resources/vocabularies/vocabulary.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
 
-type Show = ZonedTime['show'];
+type FormatTime = ZonedTime['format'];
 
-/** wire.md E7.1: every answer is counted as one. */
-export const encodeAnswer = (output: object, requestId: string): object => ({
+/** Encodes a response; every response has the count 1 (docs/wire/dashscope-native.md#vocabularies). */
+export const encodeCustomizationBody = (output: object, requestId: string): object => ({
   output,
   usage: { count: 1 },
   request_id: requestId,
 });
 
-/** Specification, "Vocabulary". The Java client needs all four, and as strings. */
-export const encodeSummary = ({ id, isUsable, createdAt, modifiedAt }: VocabularySummary, show: Show): object => ({
-  gmt_create: show(createdAt),
-  gmt_modified: show(modifiedAt),
-  status: statusOf(isUsable),
+/** Encodes a list entry. The Java client needs all four fields, as strings. */
+export const encodeSummary = (
+  { id, isUsable, createdAt, modifiedAt }: VocabularySummary,
+  formatTime: FormatTime,
+): object => ({
+  gmt_create: formatTime(createdAt),
+  gmt_modified: formatTime(modifiedAt),
+  status: encodeStatus(isUsable),
   vocabulary_id: id,
 });
 
-/** wire.md E7.1; its id is no field of it there, and one of the specification's record. A `lang` that was not given is not told. */
-export const encodeVocabulary = (vocabulary: Vocabulary, show: Show): object => ({
-  gmt_create: show(vocabulary.createdAt),
+/** Encodes a vocabulary. The specification's record includes the id; `lang` is present only if it was set. */
+export const encodeVocabulary = (vocabulary: Vocabulary, formatTime: FormatTime): object => ({
+  gmt_create: formatTime(vocabulary.createdAt),
   vocabulary: vocabulary.entries.map(({ text, weight, lang }) => ({
     ...(lang === undefined ? {} : { lang }),
     text,
     weight,
   })),
   target_model: vocabulary.targetModel,
-  gmt_modified: show(vocabulary.modifiedAt),
-  status: statusOf(vocabulary.isUsable),
+  gmt_modified: formatTime(vocabulary.modifiedAt),
+  status: encodeStatus(vocabulary.isUsable),
   vocabulary_id: vocabulary.id,
 });
 
-const statusOf = (isUsable: boolean): string => (isUsable ? 'OK' : 'UNDEPLOYED');
+const encodeStatus = (isUsable: boolean): string => (isUsable ? 'OK' : 'UNDEPLOYED');

@@ -2,28 +2,28 @@ import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { DeploymentLimits, DeploymentPlan, DeploymentStatus, PtuCapacity } from '../../../core/deployment.ts';
 import { DEPLOYMENT_PLANS, DEPLOYMENT_STATUSES } from '../../../core/deployment.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { isPresent, present } from '../../../lib/present.ts';
-import type { CapacityWish, DeploymentDraft } from '../../../resources/deployments/deployment.ts';
-import { missing, refuse, shown } from '../../parse.ts';
+import { isDefined, omitNullish } from '../../../lib/omit-nullish.ts';
+import type { CapacityRequest, DeploymentDraft } from '../../../resources/deployments/deployment.ts';
+import { formatMissingParameter, createFieldError, describeValue } from '../../parse.ts';
 import type { CreateWire, ThrottleWire } from './schema.ts';
 import { WIRE_STATUSES } from './schema.ts';
 
-/** What a model is, as far as that makes a difference to what is asked of its deployments. */
+/** The properties of a model that its deployments' fields depend on. */
 export type BaseModel = Pick<ModelEntry, 'abilities' | 'contextTokens' | 'isContextGuessed'>;
 
-/** wire.md E8.1: absent, it is one with engines of its own. */
+/** Default plan: a deployment with its own engines. */
 const PLAN_DEFAULT: DeploymentPlan = 'cu';
 
-/** What nothing is to be paid for ahead, in the words of either field. */
-const PAID_LATER = ['post_paid', 'post_pay', 'postpay'];
+/** Values of billing_method and charge_type that mean payment after use. */
+const POST_PAID_VALUES = ['post_paid', 'post_pay', 'postpay'];
 
 export function decodeDraft(wire: CreateWire): DeploymentDraft {
   return {
     modelName: wire.model_name,
     plan: decodePlan(wire.plan),
     ...decodeCapacity(wire),
-    ...present({ rpmLimit: wire.rpm_limit, tpmLimit: wire.tpm_limit }),
-    spec: present({
+    ...omitNullish({ rpmLimit: wire.rpm_limit, tpmLimit: wire.tpm_limit }),
+    spec: omitNullish({
       displayName: wire.name,
       suffix: wire.suffix,
       deploySpec: typeof wire.deploy_spec === 'string' ? wire.deploy_spec : undefined,
@@ -48,56 +48,58 @@ interface CapacityWire {
     | undefined;
 }
 
-export function decodeCapacity({ capacity, ptu_capacity: ptu }: CapacityWire): CapacityWish {
+export function decodeCapacity({ capacity, ptu_capacity: ptu }: CapacityWire): CapacityRequest {
   const decoded: PtuCapacity | undefined = ptu
     ? { inputTpm: ptu.input_tpm, outputTpm: ptu.output_tpm, thinkingOutputTpm: ptu.thinking_output_tpm }
     : undefined;
-  const asSent = typeof capacity === 'number' || !isPresent(capacity) ? capacity : shown(capacity);
-  return present({ capacity: asSent, ptu: decoded });
+  const sentCapacity = typeof capacity === 'number' || !isDefined(capacity) ? capacity : describeValue(capacity);
+  return omitNullish({ capacity: sentCapacity, ptu: decoded });
 }
 
-/** Null takes a limit away. @throws ServiceError `invalid-request` where neither is there. */
+/** Converts the limits; null removes a limit. @throws ServiceError `invalid-request` if neither is present. */
 export function decodeLimits(wire: ThrottleWire): Partial<DeploymentLimits> {
   const { rpm_limit: rpm, tpm_limit: tpm } = wire;
   if (rpm === undefined && tpm === undefined)
-    throw new ServiceError('invalid-request', missing('rpm_limit'), { param: 'rpm_limit' });
+    throw new ServiceError('invalid-request', formatMissingParameter('rpm_limit'), { param: 'rpm_limit' });
   return {
     ...(rpm === undefined ? {} : { rpmLimit: rpm ?? undefined }),
     ...(tpm === undefined ? {} : { tpmLimit: tpm ?? undefined }),
   };
 }
 
-/** Clients write it in either case. */
+/** Clients write the plan in lower or upper case. */
 function decodePlan(wire: string | null | undefined): DeploymentPlan {
-  if (!isPresent(wire)) return PLAN_DEFAULT;
+  if (!isDefined(wire)) return PLAN_DEFAULT;
   const plan = DEPLOYMENT_PLANS.find((known) => known === wire.toLowerCase());
   if (plan) return plan;
-  const why = wire.toLowerCase() === 'lora' ? 'plan lora is not served, as nothing is trained here: ' : '';
-  throw refuse('plan', `${why}plan must be one of ${DEPLOYMENT_PLANS.join(', ')}`, wire);
+  const prefix =
+    wire.toLowerCase() === 'lora' ? 'plan lora is not served, because this service does not train models; ' : '';
+  throw createFieldError('plan', `${prefix}plan must be one of ${DEPLOYMENT_PLANS.join(', ')}`, wire);
 }
 
 export const decodeStatus = (wire: string | undefined): DeploymentStatus | undefined =>
   DEPLOYMENT_STATUSES.find((status) => WIRE_STATUSES[status] === wire);
 
 /**
- * Fields that are taken and change nothing here.
- * @param base Of what model it is; undefined where that is not known any more.
+ * Lists fields that are accepted but have no effect.
+ * @param baseModel Undefined if the model is no longer in the catalogue.
  */
-export function ignoredOf(wire: CreateWire, base: BaseModel | undefined): readonly string[] {
-  const isWider = base && !base.isContextGuessed && (wire.max_context_length ?? 0) > base.contextTokens;
-  const asked = {
+export function listIgnoredDeploymentFields(wire: CreateWire, baseModel: BaseModel | undefined): readonly string[] {
+  const exceedsModelContext =
+    baseModel && !baseModel.isContextGuessed && (wire.max_context_length ?? 0) > baseModel.contextTokens;
+  const ignored = {
     deploy_spec: wire.deploy_spec,
     template_id: wire.template_id,
-    billing_method: laterIsFine(wire.billing_method),
-    charge_type: laterIsFine(wire.charge_type),
+    billing_method: dropPostPaid(wire.billing_method),
+    charge_type: dropPostPaid(wire.charge_type),
     pre_paid_info: wire.pre_paid_info,
     service_tier: wire.service_tier,
     model_version: wire.model_version,
-    enable_thinking: base?.abilities.thinking === false ? wire.enable_thinking || undefined : undefined,
-    'max_context_length(clamped)': isWider ? wire.max_context_length : undefined,
+    enable_thinking: baseModel?.abilities.thinking === false ? wire.enable_thinking || undefined : undefined,
+    'max_context_length(clamped)': exceedsModelContext ? wire.max_context_length : undefined,
   };
-  return Object.entries(asked).flatMap(([name, value]) => (isPresent(value) ? name : []));
+  return Object.entries(ignored).flatMap(([name, value]) => (isDefined(value) ? name : []));
 }
 
-const laterIsFine = (wire: string | null | undefined): string | null | undefined =>
-  isPresent(wire) && PAID_LATER.includes(wire.toLowerCase()) ? undefined : wire;
+const dropPostPaid = (wire: string | null | undefined): string | null | undefined =>
+  isDefined(wire) && POST_PAID_VALUES.includes(wire.toLowerCase()) ? undefined : wire;

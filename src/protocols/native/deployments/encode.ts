@@ -1,21 +1,21 @@
 import type { DeploymentRecord } from '../../../core/deployment.ts';
 import type { DeploymentChange } from '../../../resources/deployments/deployment.ts';
-import type { Page } from '../page.ts';
+import type { PageRequest } from '../page.ts';
 import { WIRE_STATUSES } from './schema.ts';
 
-export interface DeploymentWords {
-  /** `YYYY-MM-DD HH:MM:SS` in the service's zone. */
-  readonly show: (ms: number) => string;
+export interface TimeFormatter {
+  /** Formats UTC milliseconds as `YYYY-MM-DD HH:MM:SS` in the service's time zone. */
+  readonly format: (ms: number) => string;
 }
 
-/** Nothing is paid here; nothing was paid ahead. */
+/** Parley does not bill, so nothing is paid in advance. */
 const CHARGE_TYPE = 'post_paid';
 
-/** Specification, "Deployment", and wire.md E8.1: in its order, each field always there, strings never null. */
-const encodeRecord = (record: DeploymentRecord, words: DeploymentWords): object => ({
+/** Encodes the documented record: every field is present, in order (docs/wire/dashscope-native.md#deployments). */
+const encodeRecord = (record: DeploymentRecord, time: TimeFormatter): object => ({
   deployed_model: record.name,
-  gmt_create: isoTime(record.createdAt, words),
-  gmt_modified: isoTime(record.modifiedAt, words),
+  gmt_create: formatIsoTime(record.createdAt, time),
+  gmt_modified: formatIsoTime(record.modifiedAt, time),
   status: WIRE_STATUSES[record.status],
   model_name: record.modelName,
   base_model: record.baseModel,
@@ -42,17 +42,17 @@ const encodeRecord = (record: DeploymentRecord, words: DeploymentWords): object 
     : null,
 });
 
-const isoTime = (ms: number, { show }: DeploymentWords): string => show(ms).replace(' ', 'T');
+const formatIsoTime = (ms: number, { format }: TimeFormatter): string => format(ms).replace(' ', 'T');
 
-export const encodeDeployment = (record: DeploymentRecord, words: DeploymentWords, requestId: string): object => ({
+export const encodeDeployment = (record: DeploymentRecord, time: TimeFormatter, requestId: string): object => ({
   request_id: requestId,
-  output: encodeRecord(record, words),
+  output: encodeRecord(record, time),
 });
 
-export const encodeDeploymentPage = (
+export const encodeDeploymentList = (
   { total, deployments }: { readonly total: number; readonly deployments: readonly DeploymentRecord[] },
-  { number, size }: Page,
-  words: DeploymentWords,
+  { number, size }: PageRequest,
+  time: TimeFormatter,
   requestId: string,
 ): object => ({
   request_id: requestId,
@@ -60,23 +60,19 @@ export const encodeDeploymentPage = (
     page_no: number,
     page_size: size,
     total,
-    deployments: deployments.map((record) => encodeRecord(record, words)),
+    deployments: deployments.map((record) => encodeRecord(record, time)),
   },
 });
 
-/** The record as it was after an event, and the event: nowhere else are its owner's eyes on why. */
-export const encodeChange = (
-  { record, event }: DeploymentChange,
-  words: DeploymentWords,
-  requestId: string,
-): object => ({
+/** Encodes the record after a change, and the change: only here does the deployment's owner see its reason. */
+export const encodeChange = ({ record, event }: DeploymentChange, time: TimeFormatter, requestId: string): object => ({
   request_id: requestId,
   output: {
-    ...encodeRecord(record, words),
+    ...encodeRecord(record, time),
     event: {
       number: event.number,
-      time: isoTime(event.at, words),
-      type: event.move,
+      time: formatIsoTime(event.at, time),
+      type: event.transition,
       from: event.from ? WIRE_STATUSES[event.from] : '',
       to: WIRE_STATUSES[event.to],
       reason: event.reason,

@@ -5,11 +5,16 @@ import type { RequestContext } from '../../../core/context.ts';
 import type { DeploymentRecord } from '../../../core/deployment.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { DeploymentChange, Deployments } from '../../../resources/deployments/deployment.ts';
-import { ask, type Asked, CONTEXT, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
+import {
+  callEndpoint,
+  type EndpointCall,
+  TEST_CONTEXT,
+  TEST_REQUEST_ID,
+} from '../../fields/__fixtures__/test-endpoint-call.ts';
 import { createZonedTime } from '../../fields/zoned-time.ts';
-import { nativeDeployments } from './endpoints.ts';
+import { createDeploymentEndpoints } from './endpoints.ts';
 
-const AT = Date.parse('2025-06-17T11:00:38.123Z');
+const CREATED_AT = Date.parse('2025-06-17T11:00:38.123Z');
 
 const RECORD: DeploymentRecord = {
   id: 'dep_1',
@@ -27,12 +32,12 @@ const RECORD: DeploymentRecord = {
   tpmLimit: undefined,
   status: 'updating',
   generation: 2,
-  reached: 1,
+  appliedGeneration: 1,
   spec: {},
   creator: 'key_1',
   modifier: 'key_2',
-  createdAt: AT,
-  modifiedAt: AT + 60_000,
+  createdAt: CREATED_AT,
+  modifiedAt: CREATED_AT + 60_000,
 };
 
 const FULL: DeploymentRecord = {
@@ -52,25 +57,25 @@ const BARE =
   '"name":"","plan":"mu","model_unit_spec":"","enable_thinking":false,"max_context_length":null,' +
   '"rpm_limit":null,"tpm_limit":null,"ptu_capacity":null';
 
-function createHouse(
+function createTestDeployments(
   record = RECORD,
   { strict = false, zone = 'UTC', changes = [] as readonly DeploymentChange[], abilities = {} as Abilities } = {},
 ) {
   const calls: unknown[] = [];
-  const told =
+  const recordCall =
     (name: string) =>
     (_owner: unknown, ...args: readonly unknown[]): Promise<DeploymentRecord> => {
       calls.push([name, ...args]);
       return Promise.resolve(record);
     };
   const deployments: Deployments = {
-    create: told('create'),
-    find: told('find'),
-    scale: told('scale'),
-    throttle: told('throttle'),
-    delete: told('delete'),
-    list(_owner, wish) {
-      calls.push(['list', wish]);
+    create: recordCall('create'),
+    find: recordCall('find'),
+    scale: recordCall('scale'),
+    throttle: recordCall('throttle'),
+    delete: recordCall('delete'),
+    list(_owner, listQuery) {
+      calls.push(['list', listQuery]);
       return Promise.resolve({ total: 7, deployments: [record] });
     },
     events: () => Promise.resolve([]),
@@ -79,26 +84,26 @@ function createHouse(
       yield changes;
     },
   };
-  const endpoints = nativeDeployments({
+  const endpoints = createDeploymentEndpoints({
     deployments,
-    deployableIn: () => ['svc-plus', 'svc-turbo'],
-    modelOf: () => ({ contextTokens: 4096, abilities }),
+    listDeployableModels: () => ['svc-plus', 'svc-turbo'],
+    findBaseModel: () => ({ contextTokens: 4096, abilities }),
     time: createZonedTime(zone),
     strict,
   });
-  const endpointOf = (method: string, path: string) =>
+  const findEndpoint = (method: string, path: string) =>
     endpoints.find((each) => each.method === method && each.path === `/api/v1/deployments${path}`) ?? assert.fail(path);
   return {
     calls,
-    endpointOf,
-    ask: (method: string, path: string, asked: Asked = {}) =>
-      ask(endpointOf(method, path), { params: { id: 'qwen-plus-a' }, ...asked }),
+    endpointOf: findEndpoint,
+    request: (method: string, path: string, call: EndpointCall = {}) =>
+      callEndpoint(findEndpoint(method, path), { params: { id: 'qwen-plus-a' }, ...call }),
   };
 }
 
-test('a record has all of its fields, in their order', async () => {
-  const { body } = await createHouse().ask('GET', '/:id');
-  assert.equal(JSON.stringify(body), `{"request_id":"${REQUEST_ID}","output":${WIRE}${BARE}}}`);
+test('encodes a record with all fields in order', async () => {
+  const { body } = await createTestDeployments().request('GET', '/:id');
+  assert.equal(JSON.stringify(body), `{"request_id":"${TEST_REQUEST_ID}","output":${WIRE}${BARE}}}`);
 });
 
 for (const [method, path, body] of [
@@ -108,55 +113,55 @@ for (const [method, path, body] of [
   ['PUT', '/:id', { rpm_limit: 1 }],
   ['DELETE', '/:id', undefined],
 ] as const) {
-  test(`${method} ${path} answers the whole record, too`, async () => {
-    const { status, body: told } = await createHouse().ask(method, path, { body });
+  test(`${method} ${path} answers with the whole record`, async () => {
+    const { status, body: responseBody } = await createTestDeployments().request(method, path, { body });
     assert.equal(status, 200);
-    assert.equal(JSON.stringify(told), `{"request_id":"${REQUEST_ID}","output":${WIRE}${BARE}}}`);
+    assert.equal(JSON.stringify(responseBody), `{"request_id":"${TEST_REQUEST_ID}","output":${WIRE}${BARE}}}`);
   });
 }
 
-test('a record tells what was set, and times in the configured zone', async () => {
-  const { body } = await createHouse(FULL, { zone: 'Asia/Shanghai' }).ask('GET', '/:id');
+test('encodes the fields that were set, and times in the configured zone', async () => {
+  const { body } = await createTestDeployments(FULL, { zone: 'Asia/Shanghai' }).request('GET', '/:id');
   const expected = WIRE.replaceAll('T11:0', 'T19:0');
   assert.equal(
     JSON.stringify(body),
-    `{"request_id":"${REQUEST_ID}","output":${expected}"name":"Ours","plan":"ptu","model_unit_spec":"MU1",` +
+    `{"request_id":"${TEST_REQUEST_ID}","output":${expected}"name":"Ours","plan":"ptu","model_unit_spec":"MU1",` +
       '"enable_thinking":true,"max_context_length":1024,"rpm_limit":5,"tpm_limit":6,' +
       '"ptu_capacity":{"input_tpm":3,"output_tpm":2,"thinking_output_tpm":0}}}',
   );
 });
 
-test('a page has 50 where nothing is asked for, and what was asked for otherwise', async () => {
-  const house = createHouse();
-  const { body } = await house.ask('GET', '');
+test('lists 50 deployments per page by default, or the requested page size', async () => {
+  const service = createTestDeployments();
+  const { body } = await service.request('GET', '');
   assert.equal(
     JSON.stringify(body),
-    `{"request_id":"${REQUEST_ID}","output":{"page_no":1,"page_size":50,"total":7,"deployments":[${WIRE}${BARE}}]}}`,
+    `{"request_id":"${TEST_REQUEST_ID}","output":{"page_no":1,"page_size":50,"total":7,"deployments":[${WIRE}${BARE}}]}}`,
   );
-  const { headers } = await house.ask('GET', '', { query: 'page_no=3&page_size=200&status=RUNNING&x=1' });
+  const { headers } = await service.request('GET', '', { query: 'page_no=3&page_size=200&status=RUNNING&x=1' });
   assert.deepEqual(headers, { 'x-parley-ignored': 'x' });
-  assert.deepEqual(house.calls, [
+  assert.deepEqual(service.calls, [
     ['list', { status: undefined, limit: 50, skip: 0 }],
     ['list', { status: 'running', limit: 200, skip: 400 }],
   ]);
 });
 
-for (const [query, says] of [
+for (const [query, expected] of [
   ['page_no=0', /page_no should be/],
   ['page_size=201', /Range of page_size should be \[1, 200\] \(page_size: "201"\)/],
   ['page_size=1.5', /page_size/],
   ['status=SCALING', /status must be one of "PENDING"/],
 ] as const) {
-  test(`refuses a list with ${query}`, async () => {
-    const { status, body } = await createHouse().ask('GET', '', { query });
+  test(`rejects a list with ${query}`, async () => {
+    const { status, body } = await createTestDeployments().request('GET', '', { query });
     assert.deepEqual([status, (body as { code: string }).code], [400, 'InvalidParameter']);
-    assert.match((body as { message: string }).message, says);
+    assert.match((body as { message: string }).message, expected);
   });
 }
 
-test('what is asked for is made, and what changes nothing here is named', async () => {
-  const house = createHouse();
-  const { status, headers } = await house.ask('POST', '', {
+test('creates a deployment, and names fields without effect', async () => {
+  const service = createTestDeployments();
+  const { status, headers } = await service.request('POST', '', {
     body: {
       model_name: 'qwen-plus',
       plan: 'MU',
@@ -174,14 +179,14 @@ test('what is asked for is made, and what changes nothing here is named', async 
       tpm_limit: null,
       service_tier: 's',
       model_version: 'v',
-      wish: 1,
+      unknown_field: 1,
     },
   });
   assert.equal(status, 200);
   assert.deepEqual(headers, {
-    'x-parley-ignored': 'wish,deploy_spec,template_id,charge_type,pre_paid_info,service_tier,model_version',
+    'x-parley-ignored': 'unknown_field,deploy_spec,template_id,charge_type,pre_paid_info,service_tier,model_version',
   });
-  assert.deepEqual(house.calls, [
+  assert.deepEqual(service.calls, [
     [
       'create',
       {
@@ -204,19 +209,21 @@ test('what is asked for is made, and what changes nothing here is named', async 
   ]);
 });
 
-test('without a plan it is one with engines of its own; a specification may be an object', async () => {
-  const house = createHouse();
-  const { headers } = await house.ask('POST', '', { body: { model_name: 'm', capacity: 0, deploy_spec: { a: 1 } } });
-  assert.deepEqual(house.calls, [['create', { modelName: 'm', plan: 'cu', capacity: 0, spec: {} }]]);
+test('uses the plan cu by default, and accepts an object as deploy_spec', async () => {
+  const service = createTestDeployments();
+  const { headers } = await service.request('POST', '', {
+    body: { model_name: 'm', capacity: 0, deploy_spec: { a: 1 } },
+  });
+  assert.deepEqual(service.calls, [['create', { modelName: 'm', plan: 'cu', capacity: 0, spec: {} }]]);
   assert.deepEqual(headers, { 'x-parley-ignored': 'deploy_spec' });
 });
 
-test('of reserved tokens all three are there, and a context of its own may be', async () => {
-  const house = createHouse();
+test('decodes a reservation of tokens and a context length', async () => {
+  const service = createTestDeployments();
   const ptu_capacity = { input_tpm: 3, output_tpm: 2, thinking_output_tpm: 0 };
   const body = { model_name: 'm', plan: 'ptu', ptu_capacity, max_context_length: 1024 };
-  const { headers } = await house.ask('POST', '', { body });
-  assert.deepEqual(house.calls, [
+  const { headers } = await service.request('POST', '', { body });
+  assert.deepEqual(service.calls, [
     [
       'create',
       {
@@ -230,17 +237,17 @@ test('of reserved tokens all three are there, and a context of its own may be', 
   assert.deepEqual(headers, {});
 });
 
-test('what its model cannot do is named: to think, or to remember more', async () => {
-  const house = createHouse(RECORD, { abilities: { thinking: false } });
+test('names thinking and a context length that the model does not support', async () => {
+  const service = createTestDeployments(RECORD, { abilities: { thinking: false } });
   const body = { model_name: 'm', capacity: 1, enable_thinking: true, max_context_length: 4097 };
-  const { headers } = await house.ask('POST', '', { body });
+  const { headers } = await service.request('POST', '', { body });
   assert.deepEqual(headers, { 'x-parley-ignored': 'enable_thinking,max_context_length(clamped)' });
   const without = { ...body, enable_thinking: false, max_context_length: 4096 };
-  assert.deepEqual((await house.ask('POST', '', { body: without })).headers, {});
+  assert.deepEqual((await service.request('POST', '', { body: without })).headers, {});
 });
 
 const PTU = { input_tpm: 1, output_tpm: 1, thinking_output_tpm: 1 };
-for (const [change, says] of [
+for (const [change, expected] of [
   [{ model_name: undefined }, /^Required parameter\(model_name\) missing/],
   [{ model_name: '' }, /^model_name must have at least 1 characters/],
   [{ model_name: 5 }, /^model_name must be a string, got 5\.$/],
@@ -256,77 +263,83 @@ for (const [change, says] of [
   [{ max_context_length: 1 }, /^max_context_length must be at least 256, got 1\.$/],
   [{ name: 'x'.repeat(129) }, /^name must have at most 128 characters/],
 ] as const) {
-  test(`refuses to make one with ${JSON.stringify(change).slice(0, 60)}`, async () => {
-    const house = createHouse();
-    const { status, body } = await house.ask('POST', '', { body: { model_name: 'm', capacity: 1, ...change } });
+  test(`rejects a creation with ${JSON.stringify(change).slice(0, 60)}`, async () => {
+    const service = createTestDeployments();
+    const { status, body } = await service.request('POST', '', { body: { model_name: 'm', capacity: 1, ...change } });
     assert.deepEqual([status, (body as { code: string }).code], [400, 'InvalidParameter']);
-    assert.match((body as { message: string }).message, says);
-    assert.deepEqual(house.calls, []);
+    assert.match((body as { message: string }).message, expected);
+    assert.deepEqual(service.calls, []);
   });
 }
 
-test('hands on what stands in the place of a capacity, for the specification’s words', async () => {
-  const house = createHouse();
-  for (const [sent, told] of [
+test("passes on an invalid capacity, which the resource rejects with the specification's text", async () => {
+  const service = createTestDeployments();
+  for (const [sent, described] of [
     ['2', '"2"'],
     [true, 'true'],
     [{ a: 1 }, 'an object'],
     [[1], 'an array of 1'],
     ['x'.repeat(99), `"${'x'.repeat(40)}…"`],
   ]) {
-    await house.ask('PUT', '/:id/scale', { body: { capacity: sent } });
-    assert.deepEqual(house.calls.at(-1), ['scale', 'qwen-plus-a', { capacity: told }]);
+    await service.request('PUT', '/:id/scale', { body: { capacity: sent } });
+    assert.deepEqual(service.calls.at(-1), ['scale', 'qwen-plus-a', { capacity: described }]);
   }
 });
 
-test('scales by what the body has, and hears its name said again', async () => {
-  const house = createHouse();
-  await house.ask('PUT', '/:id/scale', { body: { deployed_model: 'qwen-plus-a', capacity: 3 } });
-  await house.ask('PUT', '/:id/scale', { body: { ptu_capacity: PTU } });
-  assert.deepEqual(house.calls, [
+test("scales by the body, which may repeat the path's name but not contain another", async () => {
+  const service = createTestDeployments();
+  await service.request('PUT', '/:id/scale', { body: { deployed_model: 'qwen-plus-a', capacity: 3 } });
+  await service.request('PUT', '/:id/scale', { body: { ptu_capacity: PTU } });
+  assert.deepEqual(service.calls, [
     ['scale', 'qwen-plus-a', { capacity: 3 }],
     ['scale', 'qwen-plus-a', { ptu: { inputTpm: 1, outputTpm: 1, thinkingOutputTpm: 1 } }],
   ]);
   for (const path of ['/:id/scale', '/:id/update']) {
-    const { status, body } = await house.ask('PUT', path, { body: { deployed_model: 'b', capacity: 3, rpm_limit: 1 } });
+    const { status, body } = await service.request('PUT', path, {
+      body: { deployed_model: 'b', capacity: 3, rpm_limit: 1 },
+    });
     assert.equal(status, 400);
-    assert.match((body as { message: string }).message, /deployed_model must be the one of the path/);
+    assert.match((body as { message: string }).message, /deployed_model must equal the name in the path/);
   }
-  assert.equal(house.calls.length, 2);
+  assert.equal(service.calls.length, 2);
 });
 
-test('limits on both paths, takes a limit away, and leaves what is not there', async () => {
-  const house = createHouse();
-  await house.ask('PUT', '/:id/update', { body: { rpm_limit: 1, tpm_limit: 2 } });
-  await house.ask('PUT', '/:id', { body: { rpm_limit: null } });
-  assert.deepEqual(house.calls, [
+test('sets limits on both paths, removes a limit by null, and keeps absent limits', async () => {
+  const service = createTestDeployments();
+  await service.request('PUT', '/:id/update', { body: { rpm_limit: 1, tpm_limit: 2 } });
+  await service.request('PUT', '/:id', { body: { rpm_limit: null } });
+  assert.deepEqual(service.calls, [
     ['throttle', 'qwen-plus-a', { rpmLimit: 1, tpmLimit: 2 }],
     ['throttle', 'qwen-plus-a', { rpmLimit: undefined }],
   ]);
-  const { status, body } = await house.ask('PUT', '/:id', { body: {} });
+  const { status, body } = await service.request('PUT', '/:id', { body: {} });
   assert.equal(status, 400);
   assert.match((body as { message: string }).message, /^Required parameter\(rpm_limit\) missing/);
 });
 
-test('strict: refuses a field that nobody knows', async () => {
-  const { status, body } = await createHouse(RECORD, { strict: true }).ask('PUT', '/:id/scale', {
-    body: { capacity: 1, wish: 1 },
+test('rejects an unknown field in strict mode', async () => {
+  const { status, body } = await createTestDeployments(RECORD, { strict: true }).request('PUT', '/:id/scale', {
+    body: { capacity: 1, unknown_field: 1 },
   });
   assert.equal(status, 400);
-  assert.match((body as { message: string }).message, /wish/);
+  assert.match((body as { message: string }).message, /unknown_field/);
 });
 
-test('says which models there are to deploy, and with a version how', async () => {
-  const house = createHouse();
-  const asked = async (query: string) => JSON.stringify((await house.ask('GET', '/models', { query })).body);
-  const page = (models: string, [size, total] = [50, 2]) =>
-    `{"request_id":"${REQUEST_ID}","output":{"page_no":1,"page_size":${size},"total":${total},"models":[${models}]}}`;
-  const named = (name: string, more = '') => `{"model_name":"${name}","base_capacity":1${more}}`;
-  assert.equal(await asked(''), page(`${named('svc-plus')},${named('svc-turbo')}`));
+test('lists the models that can be deployed, with their plans for version v1.0', async () => {
+  const service = createTestDeployments();
+  const requestModels = async (query: string) =>
+    JSON.stringify((await service.request('GET', '/models', { query })).body);
+  const formatPage = (models: string, [size, total] = [50, 2]) =>
+    `{"request_id":"${TEST_REQUEST_ID}","output":{"page_no":1,"page_size":${size},"total":${total},"models":[${models}]}}`;
+  const formatModel = (name: string, more = '') => `{"model_name":"${name}","base_capacity":1${more}}`;
+  assert.equal(await requestModels(''), formatPage(`${formatModel('svc-plus')},${formatModel('svc-turbo')}`));
   const plans = ['cu', 'mu', 'ptu'].map((plan) => `{"plan":"${plan}","templates":[],"cu_specs":[]}`).join(',');
   const more = `,"model_source":"base","supported_plans":["cu","mu","ptu"],"plans":[${plans}]`;
-  assert.equal(await asked('version=v1.0&page_size=1&model_source=base'), page(named('svc-plus', more), [1, 2]));
-  assert.equal(await asked('model_source=custom'), page('', [50, 0]));
+  assert.equal(
+    await requestModels('version=v1.0&page_size=1&model_source=base'),
+    formatPage(formatModel('svc-plus', more), [1, 2]),
+  );
+  assert.equal(await requestModels('model_source=custom'), formatPage('', [50, 0]));
 });
 
 const CHANGE: DeploymentChange = {
@@ -334,8 +347,8 @@ const CHANGE: DeploymentChange = {
   event: {
     deployment: 'dep_1',
     number: 4,
-    at: AT + 60_000,
-    move: 'scale',
+    at: CREATED_AT + 60_000,
+    transition: 'scale',
     from: 'running',
     to: 'updating',
     reason: 'capacity 2, after capacity 1',
@@ -346,14 +359,22 @@ const CHANGE: DeploymentChange = {
   },
 };
 
-test('streams the record after each change, with the change', async () => {
+test('streams each change with the record after it', async () => {
   const failed: DeploymentChange = {
     record: { ...RECORD, status: 'failed', readyCapacity: 0 },
-    event: { ...CHANGE.event, number: 5, move: 'fail', from: undefined, to: 'failed', reason: 'no', keyId: undefined },
+    event: {
+      ...CHANGE.event,
+      number: 5,
+      transition: 'fail',
+      from: undefined,
+      to: 'failed',
+      reason: 'no',
+      keyId: undefined,
+    },
   };
-  const house = createHouse(RECORD, { changes: [CHANGE, failed] });
-  const context: RequestContext = CONTEXT;
-  const reply = await house
+  const service = createTestDeployments(RECORD, { changes: [CHANGE, failed] });
+  const context: RequestContext = TEST_CONTEXT;
+  const reply = await service
     .endpointOf('GET', '/:id/stream')
     .handle({ body: undefined, params: { id: 'a' }, query: new URLSearchParams(), headers: {} }, context);
   assert.ok(reply.type === 'stream');
@@ -363,17 +384,17 @@ test('streams the record after each change, with the change', async () => {
   assert.equal(encoder.contentType, 'text/event-stream;charset=UTF-8');
   assert.equal(
     text + encoder.close(),
-    `id:1\nevent:result\n:HTTP_STATUS/200\ndata:{"request_id":"${REQUEST_ID}","output":${WIRE}${BARE},"event":` +
+    `id:1\nevent:result\n:HTTP_STATUS/200\ndata:{"request_id":"${TEST_REQUEST_ID}","output":${WIRE}${BARE},"event":` +
       '{"number":4,"time":"2025-06-17T11:01:38","type":"scale","from":"RUNNING","to":"UPDATING",' +
       '"reason":"capacity 2, after capacity 1","modifier":"key_2"}}}\n\n' +
-      `id:2\nevent:result\n:HTTP_STATUS/200\ndata:{"request_id":"${REQUEST_ID}","output":` +
+      `id:2\nevent:result\n:HTTP_STATUS/200\ndata:{"request_id":"${TEST_REQUEST_ID}","output":` +
       `${WIRE.replace('UPDATING', 'FAILED').replace('"ready_capacity":1', '"ready_capacity":0')}${BARE},"event":` +
       '{"number":5,"time":"2025-06-17T11:01:38","type":"fail","from":"","to":"FAILED","reason":"no","modifier":""}}}\n\n',
   );
   assert.equal(
     encoder.fail(new ServiceError('timeout', 'It took too long.')),
     'id:3\nevent:error\n:HTTP_STATUS/500\ndata:{"code":"RequestTimeOut","message":' +
-      `"Request timed out, please try again later. It took too long.","request_id":"${REQUEST_ID}"}\n\n`,
+      `"Request timed out, please try again later. It took too long.","request_id":"${TEST_REQUEST_ID}"}\n\n`,
   );
   assert.equal(encoder.keepAlive(), ':keep-alive\n\n');
 });

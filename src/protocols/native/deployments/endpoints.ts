@@ -1,101 +1,104 @@
 import type { RequestContext } from '../../../core/context.ts';
 import type { Deployments } from '../../../resources/deployments/deployment.ts';
-import { BASE_CAPACITY } from '../../../resources/deployments/rules.ts';
-import { json, stream } from '../../endpoint.ts';
+import { CAPACITY_UNIT } from '../../../resources/deployments/rules.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint, EndpointRequest, Reply } from '../../endpoint.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parseBody, refuse } from '../../parse.ts';
-import { fieldsOf, pageOf, pageTexts, skippedBy } from '../page.ts';
+import { parseBody, createFieldError } from '../../parse.ts';
+import { queryToObject, decodePage, PAGE_TEXTS, getPageOffset } from '../page.ts';
 import type { BaseModel } from './decode.ts';
-import { decodeCapacity, decodeDraft, decodeLimits, decodeStatus, ignoredOf } from './decode.ts';
-import { encodeDeployment, encodeDeploymentPage } from './encode.ts';
-import type { DeployableModelsNeeds } from './models.ts';
-import { deployableModels } from './models.ts';
+import { decodeCapacity, decodeDraft, decodeLimits, decodeStatus, listIgnoredDeploymentFields } from './decode.ts';
+import { encodeDeployment, encodeDeploymentList } from './encode.ts';
+import type { DeployableModelsDeps } from './models.ts';
+import { createDeployableModelsEndpoint } from './models.ts';
 import { CreateBody, ListQuery, ScaleBody, ThrottleBody } from './schema.ts';
-import { deploymentStream } from './stream.ts';
+import { createDeploymentStreamEncoder } from './stream.ts';
 
-export interface NativeDeploymentsNeeds extends Pick<DeployableModelsNeeds, 'deployableIn'> {
+export interface NativeDeploymentsDeps extends Pick<DeployableModelsDeps, 'listDeployableModels'> {
   readonly deployments: Deployments;
-  /** By the catalogue's own name. */
-  readonly modelOf: (name: string) => BaseModel | undefined;
-  readonly time: Pick<ZonedTime, 'show'>;
+  /** Finds a model by its catalogue name. */
+  readonly findBaseModel: (name: string) => BaseModel | undefined;
+  readonly time: Pick<ZonedTime, 'format'>;
   readonly strict: boolean;
 }
 
 const shared = { family: 'native', regions: INTERFACES.deployments.regions } as const;
-const ALL = '/api/v1/deployments';
-const ONE = `${ALL}/:id`;
+const DEPLOYMENTS_PATH = '/api/v1/deployments';
+const DEPLOYMENT_PATH = `${DEPLOYMENTS_PATH}/:id`;
 
-/** Specification, E8, and wire.md E8.1. */
-export function nativeDeployments(needs: NativeDeploymentsNeeds): readonly Endpoint[] {
-  const { deployments, modelOf, time: words, strict } = needs;
+/** Creates the deployment endpoints (docs/wire/dashscope-native.md#deployments). */
+export function createDeploymentEndpoints(deps: NativeDeploymentsDeps): readonly Endpoint[] {
+  const { deployments, findBaseModel, time, strict } = deps;
 
   const throttle = async (
     { body, params: { id = '' } }: EndpointRequest,
     { owner, requestId }: RequestContext,
   ): Promise<Reply> => {
     const { wire, unknown } = parseBody(ThrottleBody, body, { strict });
-    checkRepeated(wire.deployed_model, id);
+    checkRepeatedName(wire.deployed_model, id);
     const record = await deployments.throttle(owner, id, decodeLimits(wire));
-    return json(encodeDeployment(record, words, requestId), ignoredHeader(unknown));
+    return createJsonReply(encodeDeployment(record, time, requestId), encodeIgnoredHeader(unknown));
   };
 
   return [
-    deployableModels({ ...needs, baseCapacity: BASE_CAPACITY }),
+    createDeployableModelsEndpoint({ ...deps, baseCapacity: CAPACITY_UNIT }),
     {
       ...shared,
       operation: 'deployments.create',
       method: 'POST',
-      path: ALL,
+      path: DEPLOYMENTS_PATH,
       onDisconnect: 'finish',
       async handle({ body }, { owner, requestId }) {
         const { wire, unknown } = parseBody(CreateBody, body, { strict });
         const draft = decodeDraft(wire);
         const record = await deployments.create(owner, draft);
-        const ignored = ignoredOf(wire, modelOf(record.baseModel));
-        return json(encodeDeployment(record, words, requestId), ignoredHeader([...unknown, ...ignored]));
+        const ignored = listIgnoredDeploymentFields(wire, findBaseModel(record.baseModel));
+        return createJsonReply(
+          encodeDeployment(record, time, requestId),
+          encodeIgnoredHeader([...unknown, ...ignored]),
+        );
       },
     },
     {
       ...shared,
       operation: 'deployments.list',
       method: 'GET',
-      path: ALL,
+      path: DEPLOYMENTS_PATH,
       onDisconnect: 'cancel',
       async handle({ query }, { owner, requestId }) {
-        const { wire, unknown } = parseBody(ListQuery, fieldsOf(query), { texts: pageTexts });
-        const page = pageOf(wire);
-        const wish = { status: decodeStatus(wire.status), limit: page.size, skip: skippedBy(page) };
-        const found = await deployments.list(owner, wish);
-        return json(encodeDeploymentPage(found, page, words, requestId), ignoredHeader(unknown));
+        const { wire, unknown } = parseBody(ListQuery, queryToObject(query), { texts: PAGE_TEXTS });
+        const page = decodePage(wire);
+        const listQuery = { status: decodeStatus(wire.status), limit: page.size, skip: getPageOffset(page) };
+        const list = await deployments.list(owner, listQuery);
+        return createJsonReply(encodeDeploymentList(list, page, time, requestId), encodeIgnoredHeader(unknown));
       },
     },
     {
       ...shared,
       operation: 'deployments.get',
       method: 'GET',
-      path: ONE,
+      path: DEPLOYMENT_PATH,
       onDisconnect: 'cancel',
       handle: async ({ params: { id = '' } }, { owner, requestId }) =>
-        json(encodeDeployment(await deployments.find(owner, id), words, requestId)),
+        createJsonReply(encodeDeployment(await deployments.find(owner, id), time, requestId)),
     },
     {
       ...shared,
       operation: 'deployments.scale',
       method: 'PUT',
-      path: `${ONE}/scale`,
+      path: `${DEPLOYMENT_PATH}/scale`,
       onDisconnect: 'finish',
       async handle({ body, params: { id = '' } }, { owner, requestId }) {
         const { wire, unknown } = parseBody(ScaleBody, body, { strict });
-        checkRepeated(wire.deployed_model, id);
+        checkRepeatedName(wire.deployed_model, id);
         const record = await deployments.scale(owner, id, decodeCapacity(wire));
-        return json(encodeDeployment(record, words, requestId), ignoredHeader(unknown));
+        return createJsonReply(encodeDeployment(record, time, requestId), encodeIgnoredHeader(unknown));
       },
     },
-    // Documentation has the first path, and a command-line client sends the second (wire.md E8.1).
-    ...[`${ONE}/update`, ONE].map((path): Endpoint => ({
+    // The documented path, and the path that a command-line client uses.
+    ...[`${DEPLOYMENT_PATH}/update`, DEPLOYMENT_PATH].map((path): Endpoint => ({
       ...shared,
       operation: 'deployments.throttle',
       method: 'PUT',
@@ -107,25 +110,27 @@ export function nativeDeployments(needs: NativeDeploymentsNeeds): readonly Endpo
       ...shared,
       operation: 'deployments.delete',
       method: 'DELETE',
-      path: ONE,
+      path: DEPLOYMENT_PATH,
       onDisconnect: 'finish',
       handle: async ({ params: { id = '' } }, { owner, requestId }) =>
-        json(encodeDeployment(await deployments.delete(owner, id), words, requestId)),
+        createJsonReply(encodeDeployment(await deployments.delete(owner, id), time, requestId)),
     },
     {
       ...shared,
       operation: 'deployments.stream',
       method: 'GET',
-      path: `${ONE}/stream`,
+      path: `${DEPLOYMENT_PATH}/stream`,
       onDisconnect: 'cancel',
       handle: ({ params: { id = '' } }, { owner, requestId, signal }) =>
-        Promise.resolve(stream(deployments.watch(owner, id, signal), deploymentStream(words, requestId))),
+        Promise.resolve(
+          createStreamReply(deployments.watch(owner, id, signal), createDeploymentStreamEncoder(time, requestId)),
+        ),
     },
   ];
 }
 
-/** One that names another deployment than its path does is not carried out on either. */
-function checkRepeated(named: string | null | undefined, id: string): void {
-  if (named === undefined || named === null || named === id) return;
-  throw refuse('deployed_model', 'deployed_model must be the one of the path', named);
+/** Rejects a body that names another deployment than the path, instead of choosing one of them. */
+function checkRepeatedName(name: string | null | undefined, id: string): void {
+  if (name === undefined || name === null || name === id) return;
+  throw createFieldError('deployed_model', 'deployed_model must equal the name in the path', name);
 }

@@ -1,24 +1,24 @@
 import type { RegionId } from '../../../core/region.ts';
 import { DEPLOYMENT_PLANS } from '../../../core/deployment.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { fieldsOf, pageOf, pageTexts, skippedBy } from '../page.ts';
+import { queryToObject, decodePage, PAGE_TEXTS, getPageOffset } from '../page.ts';
 import { ModelsQuery } from './schema.ts';
 
-export interface DeployableModelsNeeds {
-  /** Names of the models that can be deployed in a region. */
-  readonly deployableIn: (region: RegionId) => readonly string[];
+export interface DeployableModelsDeps {
+  /** Lists the names of the models that can be deployed in a region. */
+  readonly listDeployableModels: (region: RegionId) => readonly string[];
   readonly baseCapacity: number;
 }
 
-/** The version of the answer that says what there is to choose for each model. */
-const WITH_PLANS = 'v1.0';
+/** Version of the response that includes the available plans of each model. */
+const VERSION_WITH_PLANS = 'v1.0';
 
-/** GET /api/v1/deployments/models (wire.md E8.1). Nothing is trained here, so no model is a custom one. */
-export function deployableModels({ deployableIn, baseCapacity }: DeployableModelsNeeds): Endpoint {
+/** Creates GET /api/v1/deployments/models. Parley does not train, so it has no custom models. */
+export function createDeployableModelsEndpoint({ listDeployableModels, baseCapacity }: DeployableModelsDeps): Endpoint {
   return {
     operation: 'deployments.models',
     method: 'GET',
@@ -27,26 +27,26 @@ export function deployableModels({ deployableIn, baseCapacity }: DeployableModel
     regions: INTERFACES.deployments.regions,
     onDisconnect: 'cancel',
     handle({ query }, { owner, requestId }) {
-      const { wire, unknown } = parseBody(ModelsQuery, fieldsOf(query), { texts: pageTexts });
-      const names = wire.model_source === 'custom' ? [] : deployableIn(owner.region);
-      const page = pageOf(wire);
-      const from = skippedBy(page);
-      const more = wire.version === WITH_PLANS ? PLANS : {};
+      const { wire, unknown } = parseBody(ModelsQuery, queryToObject(query), { texts: PAGE_TEXTS });
+      const names = wire.model_source === 'custom' ? [] : listDeployableModels(owner.region);
+      const page = decodePage(wire);
+      const from = getPageOffset(page);
+      const planFields = wire.version === VERSION_WITH_PLANS ? PLAN_FIELDS : {};
       const output = {
         page_no: page.number,
         page_size: page.size,
         total: names.length,
         models: names
           .slice(from, from + page.size)
-          .map((name) => ({ model_name: name, base_capacity: baseCapacity, ...more })),
+          .map((name) => ({ model_name: name, base_capacity: baseCapacity, ...planFields })),
       };
-      return Promise.resolve(json({ request_id: requestId, output }, ignoredHeader(unknown)));
+      return Promise.resolve(createJsonReply({ request_id: requestId, output }, encodeIgnoredHeader(unknown)));
     },
   };
 }
 
-/** There are no templates and no kinds of units to choose from: what a plan needs is its capacity. */
-const PLANS = {
+/** Parley has no templates and no unit types: a plan is defined by its capacity alone. */
+const PLAN_FIELDS = {
   model_source: 'base',
   supported_plans: DEPLOYMENT_PLANS,
   plans: DEPLOYMENT_PLANS.map((plan) => ({ plan, templates: [], cu_specs: [] })),

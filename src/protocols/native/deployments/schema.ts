@@ -4,17 +4,17 @@ import {
   DEPLOYMENT_CONTEXT_TOKENS_MAX,
   DEPLOYMENT_CONTEXT_TOKENS_MIN,
   DEPLOYMENT_PER_MINUTE_MAX,
-  DEPLOYMENT_TEXT_CHARACTERS_MAX,
+  DEPLOYMENT_TEXT_CHARS_MAX,
   PAGE_SIZE_MAX,
 } from '../../../core/limits.ts';
-import { pageFields } from '../page.ts';
+import { createPageFields } from '../page.ts';
 
-/** Specification, E8. */
+/** From the specification (docs/wire/dashscope-native.md#deployments). */
 const PAGE_SIZE_DEFAULT = 50;
 
-const page = pageFields(PAGE_SIZE_MAX, PAGE_SIZE_DEFAULT);
+const pageFields = createPageFields(PAGE_SIZE_MAX, PAGE_SIZE_DEFAULT);
 
-/** wire.md E8.1; clients compare `status` with these and no others. */
+/** Statuses that clients know (docs/wire/dashscope-native.md#deployments). */
 export const WIRE_STATUSES: Readonly<Record<DeploymentStatus, string>> = {
   pending: 'PENDING',
   deploying: 'DEPLOYING',
@@ -25,30 +25,30 @@ export const WIRE_STATUSES: Readonly<Record<DeploymentStatus, string>> = {
   deleting: 'DELETING',
 };
 
-export const ListQuery = z.object({ ...page, status: z.enum(Object.values(WIRE_STATUSES)).optional() });
+export const ListQuery = z.object({ ...pageFields, status: z.enum(Object.values(WIRE_STATUSES)).optional() });
 
 export const ModelsQuery = z.object({
-  ...page,
+  ...pageFields,
   version: z.string().optional(),
   model_source: z.enum(['base', 'custom']).optional(),
 });
 
-const text = z.string().max(DEPLOYMENT_TEXT_CHARACTERS_MAX);
+const text = z.string().max(DEPLOYMENT_TEXT_CHARS_MAX);
 
-const perMinute = (least: number) => z.int().min(least).max(DEPLOYMENT_PER_MINUTE_MAX);
+const createPerMinuteField = (min: number) => z.int().min(min).max(DEPLOYMENT_PER_MINUTE_MAX);
 
-/** Its rule is the plan's and the model's, and has the specification's words, whatever stands there. */
+/** Unchecked here: the rule depends on plan and model, and the error text is the specification's for any value. */
 const capacity = z.unknown().optional();
 
 const PtuCapacity = z.object({
-  input_tpm: perMinute(0),
-  output_tpm: perMinute(0),
-  thinking_output_tpm: perMinute(0),
+  input_tpm: createPerMinuteField(0),
+  output_tpm: createPerMinuteField(0),
+  thinking_output_tpm: createPerMinuteField(0),
 });
 
-const limits = { rpm_limit: perMinute(1).nullish(), tpm_limit: perMinute(1).nullish() };
+const limits = { rpm_limit: createPerMinuteField(1).nullish(), tpm_limit: createPerMinuteField(1).nullish() };
 
-/** wire.md E8.1, "Create body". */
+/** Body of a creation (docs/wire/dashscope-native.md#deployments). */
 export const CreateBody = z.object({
   model_name: z.string().min(1),
   capacity,
@@ -56,7 +56,7 @@ export const CreateBody = z.object({
   plan: z.string().nullish(),
   suffix: z.string().nullish(),
   name: text.nullish(),
-  /** Its type differs between clients. */
+  /** Its type differs between client libraries. */
   deploy_spec: z.union([text, z.record(z.string(), z.unknown())]).nullish(),
   template_id: text.nullish(),
   billing_method: text.nullish(),
@@ -70,7 +70,7 @@ export const CreateBody = z.object({
 });
 export type CreateWire = z.output<typeof CreateBody>;
 
-/** Some clients repeat the name of the path. */
+/** Some clients repeat the deployment's name from the path. */
 export const ScaleBody = z.object({
   deployed_model: z.string().nullish(),
   capacity,

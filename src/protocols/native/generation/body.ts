@@ -1,22 +1,26 @@
 import type { Usage } from '../../../core/event.ts';
-import type { AnswerForm } from './form.ts';
+import type { AnswerFormat } from './answer-format.ts';
 import { encodeOutput } from './output.ts';
-import type { Said } from './output.ts';
+import type { ChoiceContent } from './output.ts';
 import { encodeUsage } from './usage.ts';
 
-interface Told {
-  readonly said: readonly Said[];
-  /** `search_info`, where it is told. */
+interface ResponseContent {
+  readonly choices: readonly ChoiceContent[];
+  /** Value of `search_info`; absent: the field is omitted. */
   readonly searchInfo?: object | undefined;
-  /** Undefined: none is counted yet, which an empty object says. */
+  /** Undefined: no usage is known yet, encoded as an empty object. */
   readonly usage: Usage | undefined;
 }
 
-/** A whole answer or one event of a stream. */
-export function encodeBody({ said, searchInfo, usage }: Told, form: AnswerForm, requestId: string): object {
-  const told = { output: encodeOutput(said, form, searchInfo), usage: usage ? encodeUsage(usage, form) : {} };
-  // decisions.md: status_code, code and message are fields of a success of translation models only.
-  return form.type === 'translation'
-    ? { status_code: 200, request_id: requestId, code: '', message: '', ...told }
-    : { ...told, request_id: requestId };
+/** Encodes a whole response, or the data of one event of a stream. */
+export function encodeBody(
+  { choices, searchInfo, usage }: ResponseContent,
+  format: AnswerFormat,
+  requestId: string,
+): object {
+  const content = { output: encodeOutput(choices, format, searchInfo), usage: usage ? encodeUsage(usage, format) : {} };
+  // Only translations have the fields status_code, code and message (docs/wire/choices.md#where-sources-disagree).
+  return format.type === 'translation'
+    ? { status_code: 200, request_id: requestId, code: '', message: '', ...content }
+    : { ...content, request_id: requestId };
 }

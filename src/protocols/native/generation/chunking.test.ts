@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
-import { collect } from '../../../generation/collect.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import { createSseParser } from '../../../lib/sse.ts';
-import { serverWork, workEvents } from '../../fields/__fixtures__/server-work.ts';
-import { batchesOf } from './__fixtures__/golden-cases.ts';
-import { encode } from './encode.ts';
-import type { AnswerForm } from './form.ts';
-import { generationStream } from './stream.ts';
+import { serverToolCallSamples, createServerToolEvents } from '../../fields/__fixtures__/test-server-tool-calls.ts';
+import { toBatches } from './__fixtures__/golden-cases.ts';
+import { encodeGeneration } from './encode.ts';
+import type { AnswerFormat } from './answer-format.ts';
+import { createGenerationStreamEncoder } from './stream.ts';
 
 interface Choice {
   readonly finish_reason: string;
@@ -60,27 +60,30 @@ const logprobs: fc.Arbitrary<TokenLogprob[]> = fc.array(
 
 const delta = fc.record({ text: fc.string({ unit: 'grapheme' }), tokens: fc.nat(3), logprobs });
 
-/** One choice's events in order: blocks one after another, each bracketed. */
+/** Events of one choice in order: blocks one after another, each with start and end. */
 const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
   fc
     .tuple(
-      fc.array(fc.oneof({ arbitrary: fc.tuple(blocks, fc.array(delta, { maxLength: 4 })), weight: 3 }, serverWork), {
-        maxLength: 4,
-      }),
+      fc.array(
+        fc.oneof({ arbitrary: fc.tuple(blocks, fc.array(delta, { maxLength: 4 })), weight: 3 }, serverToolCallSamples),
+        {
+          maxLength: 4,
+        },
+      ),
       fc.constantFrom('stop', 'length', 'tool-calls'),
     )
     .map(([all, reason]) => [
       ...all.flatMap((part, index): GenerationEvent[] => {
-        if (!Array.isArray(part)) return workEvents(part, { choice, index });
+        if (!Array.isArray(part)) return createServerToolEvents(part, { choice, index });
         const [block, deltas] = part;
         return [
           { type: 'block-start', choice, index, block },
-          ...deltas.map(({ logprobs: told, ...said }): GenerationEvent => ({
+          ...deltas.map(({ logprobs: deltaLogprobs, ...textAndTokens }): GenerationEvent => ({
             type: 'block-delta',
             choice,
             index,
-            ...said,
-            ...(block.type === 'text' ? { logprobs: told } : {}),
+            ...textAndTokens,
+            ...(block.type === 'text' ? { logprobs: deltaLogprobs } : {}),
           })),
           { type: 'block-end', choice, index },
         ];
@@ -88,42 +91,48 @@ const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
       { type: 'choice-end', choice, reason },
     ]);
 
-const tokensOf = (events: readonly GenerationEvent[]): number =>
+const countTokens = (events: readonly GenerationEvent[]): number =>
   events.reduce((sum, event) => sum + (event.type === 'block-delta' ? (event.tokens ?? 0) : 0), 0);
 
-/** Choices interleaved by `order`; the account at the end may know of tokens that nobody was told of. */
-const streams = fc.tuple(fc.nat(3), fc.array(fc.nat(3), { maxLength: 60 }), fc.nat(5)).chain(([more, order, untold]) =>
-  fc.tuple(...Array.from({ length: more + 1 }, (_, choice) => choiceEvents(choice))).map((choices) => {
-    const merged: GenerationEvent[] = [{ type: 'start', inputTokens: 3, cachedTokens: 0 }];
-    const rest = choices.map((events) => [...events]);
-    for (const pick of order) merged.push(...(rest[pick % rest.length]?.splice(0, 1) ?? []));
-    merged.push(...rest.flat());
-    const completionTokens = tokensOf(merged) + untold;
-    merged.push({ type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens } });
-    return { events: merged, choices: choices.length };
-  }),
-);
+/** Interleaves the choices by `order`. The usage at the end may include tokens that no event reported. */
+const streams = fc
+  .tuple(fc.nat(3), fc.array(fc.nat(3), { maxLength: 60 }), fc.nat(5))
+  .chain(([more, order, unreported]) =>
+    fc.tuple(...Array.from({ length: more + 1 }, (_, choice) => choiceEvents(choice))).map((choices) => {
+      const merged: GenerationEvent[] = [{ type: 'start', inputTokens: 3, cachedTokens: 0 }];
+      const rest = choices.map((events) => [...events]);
+      for (const pick of order) merged.push(...(rest[pick % rest.length]?.splice(0, 1) ?? []));
+      merged.push(...rest.flat());
+      const completionTokens = countTokens(merged) + unreported;
+      merged.push({ type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens } });
+      return { events: merged, choices: choices.length };
+    }),
+  );
 
-const formWith = (choices: number, isIncremental: boolean, sources: AnswerForm['sources'] = 'none'): AnswerForm => ({
+const createFormat = (
+  choices: number,
+  isIncremental: boolean,
+  sources: AnswerFormat['sources'] = 'none',
+): AnswerFormat => ({
   type: 'message',
   isIncremental,
-  hasThought: false,
+  hasReasoning: false,
   hasLogprobs: true,
   sources,
-  choices,
+  choiceCount: choices,
 });
 
-function bytesOf(form: AnswerForm, batches: readonly (readonly GenerationEvent[])[]): string {
-  const encoder = generationStream(form, 'r');
+function streamToBytes(format: AnswerFormat, batches: readonly (readonly GenerationEvent[])[]): string {
+  const encoder = createGenerationStreamEncoder(format, 'r');
   return encoder.open() + batches.map((batch) => encoder.push(batch)).join('') + encoder.close();
 }
 
-const bodiesOf = (form: AnswerForm, batches: readonly (readonly GenerationEvent[])[]): Body[] =>
+const streamToBodies = (format: AnswerFormat, batches: readonly (readonly GenerationEvent[])[]): Body[] =>
   createSseParser({ sizeMax: 1_000_000 })
-    .push(bytesOf(form, batches))
+    .push(streamToBytes(format, batches))
     .map(({ data }) => JSON.parse(data) as Body);
 
-function cut(events: readonly GenerationEvent[], sizes: readonly number[]): GenerationEvent[][] {
+function cutIntoBatches(events: readonly GenerationEvent[], sizes: readonly number[]): GenerationEvent[][] {
   const batches: GenerationEvent[][] = [];
   for (let at = 0, turn = 0; at < events.length; turn++) {
     const size = (sizes[turn % sizes.length] ?? 0) + 1;
@@ -133,39 +142,39 @@ function cut(events: readonly GenerationEvent[], sizes: readonly number[]): Gene
   return batches;
 }
 
-const sourcesTold = fc.constantFrom<AnswerForm['sources'][]>('none', 'beside', 'before');
+const sourcePositions = fc.constantFrom<AnswerFormat['sources'][]>('none', 'beside', 'before');
 
 const sizes = fc.array(fc.nat(7), { minLength: 1 });
 
-const choicesIn = (bodies: readonly Body[], index: number): Choice[] =>
+const filterChoices = (bodies: readonly Body[], index: number): Choice[] =>
   bodies.flatMap(({ output }) => output.choices).filter((choice) => (choice.index ?? 0) === index);
 
-async function unstreamed(form: AnswerForm, events: readonly GenerationEvent[]): Promise<Body> {
-  return JSON.parse(JSON.stringify(encode(await collect(batchesOf(events)), form, 'r'))) as Body;
+async function encodeUnstreamed(format: AnswerFormat, events: readonly GenerationEvent[]): Promise<Body> {
+  return JSON.parse(JSON.stringify(encodeGeneration(await collectResult(toBatches(events)), format, 'r'))) as Body;
 }
 
-test('the bytes of an incremental stream do not depend on how the events are cut', () => {
+test('encodes an incremental stream to the same bytes, however its events are batched', () => {
   fc.assert(
-    fc.property(streams, sizes, sourcesTold, ({ events, choices }, each, sources) => {
-      const form = formWith(choices, true, sources);
-      assert.equal(bytesOf(form, cut(events, each)), bytesOf(form, [events]));
+    fc.property(streams, sizes, sourcePositions, ({ events, choices }, each, sources) => {
+      const format = createFormat(choices, true, sources);
+      assert.equal(streamToBytes(format, cutIntoBatches(events, each)), streamToBytes(format, [events]));
     }),
   );
 });
 
-test('a cumulative stream ends with the unstreamed answer, and what it says only grows, however it is cut', async () => {
+test('ends a cumulative stream with the unstreamed answer, and never shortens it, however its events are batched', async () => {
   await fc.assert(
     fc.asyncProperty(streams, sizes, async ({ events, choices }, each) => {
-      const form = formWith(choices, false);
-      const bodies = bodiesOf(form, cut(events, each));
-      const answer = await unstreamed(form, events);
+      const format = createFormat(choices, false);
+      const bodies = streamToBodies(format, cutIntoBatches(events, each));
+      const answer = await encodeUnstreamed(format, events);
       for (const [index, whole] of answer.output.choices.entries()) {
-        const mine = choicesIn(bodies, index);
-        assert.deepEqual(mine.at(-1), whole);
-        for (const [at, { message, finish_reason: reason }] of mine.entries()) {
-          assert.equal(reason === 'null', at < mine.length - 1, 'a reason is in the last event only');
+        const choiceEvents = filterChoices(bodies, index);
+        assert.deepEqual(choiceEvents.at(-1), whole);
+        for (const [at, { message, finish_reason: reason }] of choiceEvents.entries()) {
+          assert.equal(reason === 'null', at < choiceEvents.length - 1, 'the last event alone has a finish reason');
           assert.ok(whole.message.content.startsWith(message.content));
-          assert.ok(message.content.startsWith(mine[at - 1]?.message.content ?? ''));
+          assert.ok(message.content.startsWith(choiceEvents[at - 1]?.message.content ?? ''));
         }
       }
     }),
@@ -173,14 +182,14 @@ test('a cumulative stream ends with the unstreamed answer, and what it says only
   );
 });
 
-test('adding up an incremental stream gives the unstreamed answer', async () => {
+test('encodes an incremental stream whose pieces add up to the unstreamed answer', async () => {
   await fc.assert(
     fc.asyncProperty(streams, async ({ events, choices }) => {
-      const form = formWith(choices, true);
-      const bodies = bodiesOf(form, [events]);
-      const answer = await unstreamed(form, events);
+      const format = createFormat(choices, true);
+      const bodies = streamToBodies(format, [events]);
+      const answer = await encodeUnstreamed(format, events);
       assert.deepEqual(
-        answer.output.choices.map((_, index) => addUp(choicesIn(bodies, index))),
+        answer.output.choices.map((_, index) => addUp(filterChoices(bodies, index))),
         answer.output.choices,
       );
     }),
@@ -188,11 +197,11 @@ test('adding up an incremental stream gives the unstreamed answer', async () => 
   );
 });
 
-test('every event counts; the counts only grow, and the last ones of the choices add up to the whole account', async () => {
+test('counts tokens in every event, never decreasing, with last counts that add up to the total usage', async () => {
   await fc.assert(
     fc.asyncProperty(streams, fc.boolean(), sizes, async ({ events, choices }, isIncremental, each) => {
-      const form = formWith(choices, isIncremental);
-      const bodies = bodiesOf(form, cut(events, each));
+      const format = createFormat(choices, isIncremental);
+      const bodies = streamToBodies(format, cutIntoBatches(events, each));
       let sum = 0;
       for (let index = 0; index < choices; index++) {
         const counts = bodies
@@ -207,22 +216,22 @@ test('every event counts; the counts only grow, and the last ones of the choices
         );
         sum += counts.at(-1) ?? 0;
       }
-      assert.equal(sum, (await unstreamed(form, events)).usage.output_tokens);
+      assert.equal(sum, (await encodeUnstreamed(format, events)).usage.output_tokens);
     }),
     { numRuns: 60 },
   );
 });
 
-test('what was found and run is told once, or so far, and at the end as in the unstreamed answer', async () => {
+test('reports search results and programs once or cumulatively, and at the end as in the unstreamed answer', async () => {
   await fc.assert(
     fc.asyncProperty(
       streams,
       sizes,
       fc.boolean(),
-      sourcesTold,
+      sourcePositions,
       async ({ events, choices }, each, isIncremental, sources) => {
-        const bodies = bodiesOf(formWith(choices, isIncremental, sources), cut(events, each));
-        const { output } = await unstreamed(formWith(choices, isIncremental, sources), events);
+        const bodies = streamToBodies(createFormat(choices, isIncremental, sources), cutIntoBatches(events, each));
+        const { output } = await encodeUnstreamed(createFormat(choices, isIncremental, sources), events);
         const infos = bodies.map((body) => body.output.search_info);
         const programs = (all: readonly Body[]) => all.flatMap((body) => body.output.tool_info ?? []);
         if (isIncremental)
@@ -235,13 +244,13 @@ test('what was found and run is told once, or so far, and at the end as in the u
             assert.deepEqual(infos.at(-1), output.search_info);
             return;
           case 'before': {
-            const alone = bodies.filter(({ usage }) => Object.keys(usage).length === 0);
-            const rest = bodies.filter((body) => !alone.includes(body));
-            assert.ok(rest.every((body) => body.output.search_info?.search_results.length === 0));
+            const prependedBodies = bodies.filter(({ usage }) => Object.keys(usage).length === 0);
+            const otherBodies = bodies.filter((body) => !prependedBodies.includes(body));
+            assert.ok(otherBodies.every((body) => body.output.search_info?.search_results.length === 0));
             assert.deepEqual(
-              alone.at(-1)?.output.search_info?.search_results ?? [],
+              prependedBodies.at(-1)?.output.search_info?.search_results ?? [],
               output.search_info?.search_results,
-              'the last of these events has all that was found',
+              'the last of these events has all results',
             );
           }
         }
@@ -253,7 +262,7 @@ test('what was found and run is told once, or so far, and at the end as in the u
 
 const byCode = (a: object, b: object): number => JSON.stringify(a).localeCompare(JSON.stringify(b));
 
-/** As clients of the platform do: texts and arguments are put behind each other, ids that are not empty replace. */
+/** Adds events up as clients do: texts and arguments are concatenated, a non-empty id replaces the previous one. */
 function addUp(events: readonly Choice[]): object {
   const calls: { index: number; id: string; type: string; function: { name: string; arguments: string } }[] = [];
   for (const call of events.flatMap(({ message }) => message.tool_calls ?? [])) {

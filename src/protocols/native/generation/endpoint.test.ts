@@ -5,8 +5,8 @@ import type { RequestContext } from '../../../core/context.ts';
 import type { GenerationEvent } from '../../../core/event.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { systemClock } from '../../../lib/clock.ts';
-import { ENTRY, batchesOf } from './__fixtures__/golden-cases.ts';
-import { multimodalGeneration, textGeneration } from './endpoint.ts';
+import { TEST_ENTRY, toBatches } from './__fixtures__/golden-cases.ts';
+import { createMultimodalGenerationEndpoint, createTextGenerationEndpoint } from './endpoint.ts';
 
 const EVENTS: readonly GenerationEvent[] = [
   { type: 'start', inputTokens: 3, cachedTokens: 0 },
@@ -24,32 +24,32 @@ const context: RequestContext = {
   log: { add: () => undefined, warn: () => undefined },
 };
 
-function createRoom({ entry = ENTRY, strict = false }: { entry?: ModelEntry; strict?: boolean } = {}) {
-  const heard: { request?: GenerationRequest; on?: string; resolved?: object } = {};
-  const needs = {
-    generate: (request: GenerationRequest, on: { readonly interface: string }) => {
-      Object.assign(heard, { request, on: on.interface });
-      return Promise.resolve({ batches: batchesOf(EVENTS), ignored: ['max_tokens(clamped)'] });
+function createTestGeneration({ entry = TEST_ENTRY, strict = false }: { entry?: ModelEntry; strict?: boolean } = {}) {
+  const lastCall: { request?: GenerationRequest; interfaceName?: string; resolved?: object } = {};
+  const deps = {
+    generate: (request: GenerationRequest, target: { readonly interface: string }) => {
+      Object.assign(lastCall, { request, interfaceName: target.interface });
+      return Promise.resolve({ batches: toBatches(EVENTS), ignored: ['max_tokens(clamped)'] });
     },
-    translate: () => Promise.reject(new Error('nothing is translated here')),
+    translate: () => Promise.reject(new Error('unexpected translation')),
     catalogue: () => ({
-      resolve: (asked: string, resolved: object) => {
-        heard.resolved = resolved;
-        return { asked, entry };
+      resolve: (requestedName: string, resolved: object) => {
+        lastCall.resolved = resolved;
+        return { requestedName, entry };
       },
     }),
     clock: systemClock,
     strict,
   };
-  const post = (body: object, headers: Record<string, string> = {}, of = textGeneration) =>
-    of(needs).handle({ body, params: {}, query: new URLSearchParams(), headers }, context);
-  return { heard, post };
+  const post = (body: object, headers: Record<string, string> = {}, createEndpoint = createTextGenerationEndpoint) =>
+    createEndpoint(deps).handle({ body, params: {}, query: new URLSearchParams(), headers }, context);
+  return { lastCall, post };
 }
 
 const body = { model: 'qwen-plus', input: { prompt: 'Hi' }, resources: [], parameters: { vl_what: 1 } };
 
-test('plugins that a header asks for are named, as none is here', async () => {
-  const { post } = createRoom();
+test('names the plugin header as ignored', async () => {
+  const { post } = createTestGeneration();
   const reply = await post({ ...body, parameters: {} }, { 'x-dashscope-plugin': '{"pdf_extracter":{}}' });
   assert.ok(reply.type === 'json');
   assert.deepEqual(reply.headers, {
@@ -57,8 +57,8 @@ test('plugins that a header asks for are named, as none is here', async () => {
   });
 });
 
-test('an answer has the request id, and what nobody knew or heard is named', async () => {
-  const { post, heard } = createRoom();
+test('answers with the request id, and names unknown and ignored fields', async () => {
+  const { post, lastCall } = createTestGeneration();
   assert.deepEqual(await post(body), {
     type: 'json',
     status: 200,
@@ -69,22 +69,22 @@ test('an answer has the request id, and what nobody knew or heard is named', asy
     },
     headers: { 'x-parley-ignored': 'parameters.max_tokens(clamped),resources,parameters.vl_what' },
   });
-  assert.equal(heard.on, 'native');
-  assert.deepEqual(heard.resolved, {
+  assert.equal(lastCall.interfaceName, 'native');
+  assert.deepEqual(lastCall.resolved, {
     interface: 'native',
     owner: context.owner,
-    without: ['translation', 'research'],
+    exceptInterfaces: ['translation', 'research'],
   });
 });
 
-test('a header makes a stream of it; a cumulative one is gathered, an incremental one is not', async () => {
-  const { post } = createRoom();
+test('streams when a header requests it, coalescing batches of cumulative streams only', async () => {
+  const { post } = createTestGeneration();
   const parameters = { incremental_output: true };
-  for (const [asked, isGathered] of [
+  for (const [sent, isGathered] of [
     [body, true],
     [{ ...body, parameters }, false],
   ] as const) {
-    const reply = await post(asked, { 'x-dashscope-sse': 'enable' });
+    const reply = await post(sent, { 'x-dashscope-sse': 'enable' });
     assert.equal(reply.type, 'stream');
     assert.equal(Symbol.asyncIterator in reply.batches && !('throw' in reply.batches), isGathered);
     let text = reply.encoder.open();
@@ -95,47 +95,53 @@ test('a header makes a stream of it; a cumulative one is gathered, an incrementa
   }
 });
 
-test('the multimodal path answers in parts', async () => {
-  const { post } = createRoom();
-  const reply = await post({ ...body, parameters: { result_format: 'message' } }, {}, multimodalGeneration);
+test('answers with parts on the multimodal path', async () => {
+  const { post } = createTestGeneration();
+  const reply = await post(
+    { ...body, parameters: { result_format: 'message' } },
+    {},
+    createMultimodalGenerationEndpoint,
+  );
   assert.partialDeepStrictEqual(reply, {
     body: { output: { choices: [{ message: { role: 'assistant', content: [{ text: 'Hello' }] } }] } },
   });
 });
 
-test('log probabilities are not asked for where the answer has no place for them', async () => {
-  const { post, heard } = createRoom();
+test("requests log probabilities only if the answer's format has a field for them", async () => {
+  const { post, lastCall } = createTestGeneration();
   await post({ ...body, parameters: { logprobs: true } });
-  assert.equal(heard.request?.logprobs, undefined);
+  assert.equal(lastCall.request?.logprobs, undefined);
   await post({ ...body, parameters: { logprobs: true, top_logprobs: 2, result_format: 'message' } });
-  assert.deepEqual(heard.request?.logprobs, { top: 2 });
+  assert.deepEqual(lastCall.request?.logprobs, { top: 2 });
 });
 
-test('models with another dialect on this path are refused, as are tasks', async () => {
-  for (const [other, of] of [
-    ['translation', multimodalGeneration],
-    ['research', textGeneration],
+test('rejects models with another interface on this path, and asynchronous tasks', async () => {
+  for (const [otherInterface, createEndpoint] of [
+    ['translation', createMultimodalGenerationEndpoint],
+    ['research', createTextGenerationEndpoint],
   ] as const) {
-    const { post, heard } = createRoom({ entry: { ...ENTRY, interfaces: ['native', other] } });
-    const refusal = { kind: 'model-not-supported', message: new RegExp(`interface, ${other},`) };
-    await assert.rejects(post(body, {}, of), refusal);
-    assert.equal(heard.request, undefined);
+    const { post, lastCall } = createTestGeneration({
+      entry: { ...TEST_ENTRY, interfaces: ['native', otherInterface] },
+    });
+    const refusal = { kind: 'model-not-supported', message: new RegExp(`interface, ${otherInterface},`) };
+    await assert.rejects(post(body, {}, createEndpoint), refusal);
+    assert.equal(lastCall.request, undefined);
   }
-  await assert.rejects(createRoom().post(body, { 'x-dashscope-async': 'enable' }), {
+  await assert.rejects(createTestGeneration().post(body, { 'x-dashscope-async': 'enable' }), {
     kind: 'forbidden',
     message: 'Current user api does not support asynchronous calls.',
   });
 });
 
-test('a body that is none, and a strict service, refuse', async () => {
-  await assert.rejects(createRoom().post([]), { message: /^Required body invalid/ });
-  await assert.rejects(createRoom().post({ input: {} }), { message: /^Required parameter\(model\)/ });
-  await assert.rejects(createRoom({ strict: true }).post(body), { param: 'resources' });
+test('rejects an invalid body, and unknown fields in strict mode', async () => {
+  await assert.rejects(createTestGeneration().post([]), { message: /^Required body invalid/ });
+  await assert.rejects(createTestGeneration().post({ input: {} }), { message: /^Required parameter\(model\)/ });
+  await assert.rejects(createTestGeneration({ strict: true }).post(body), { param: 'resources' });
 });
 
-test('a model that was not set is missing', async () => {
+test('reports an empty or null model as missing', async () => {
   for (const model of [null, '', undefined])
-    await assert.rejects(createRoom().post({ model, input: { prompt: 'Hi' } }), {
+    await assert.rejects(createTestGeneration().post({ model, input: { prompt: 'Hi' } }), {
       message: 'Required parameter(model) missing or invalid, please check the request parameters.',
     });
 });

@@ -1,61 +1,61 @@
 import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
-import { collect } from '../../../generation/collect.ts';
+import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { present } from '../../../lib/present.ts';
-import { json, stream } from '../../endpoint.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { decodeChat } from '../../fields/decode-chat.ts';
+import { decodeChatFields } from '../../fields/decode-chat.ts';
 import { decodeServerTools } from '../../fields/decode-server-tools.ts';
-import { translates } from '../../fields/translation-rules.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { isTranslationModel } from '../../fields/translation-rules.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parse, parseBody } from '../../parse.ts';
-import { research } from '../research/endpoint.ts';
-import type { ResearchNeeds } from '../research/endpoint.ts';
-import { coalesced } from './coalesce.ts';
-import { encode } from './encode.ts';
-import { ignoredFields } from './ignored-fields.ts';
-import { place } from './place.ts';
-import { readFields } from './read-fields.ts';
-import { GenerationBody, ModelOnly, generationTexts } from './schema.ts';
-import { generationStream } from './stream.ts';
-import { translation } from './translation.ts';
-import { ignoredPlugins, wantsStream, wantsTask } from './wants-stream.ts';
+import { parseValue, parseBody } from '../../parse.ts';
+import { handleResearch } from '../research/endpoint.ts';
+import type { NativeResearchDeps } from '../research/endpoint.ts';
+import { coalesceBatches } from './coalesce-batches.ts';
+import { encodeGeneration } from './encode.ts';
+import { listIgnoredGenerationFields } from './ignored-fields.ts';
+import { toNativePath } from './to-native-path.ts';
+import { parseGenerationFields } from './parse-generation-fields.ts';
+import { GenerationBody, ModelOnly, createGenerationTexts } from './schema.ts';
+import { createGenerationStreamEncoder } from './stream.ts';
+import { handleTranslation } from './translation.ts';
+import { listIgnoredPlugins, isStreamRequested, isTaskRequested } from './mode-headers.ts';
 
-export interface GenerationNeeds {
+export interface NativeGenerationDeps {
   readonly generate: Generate;
   readonly translate: Translate;
-  /** Absent: models of research are refused here. */
-  readonly research?: ResearchNeeds;
-  /** The one in force now: it changes while the service runs. */
+  /** Absent: deep research models are rejected. */
+  readonly research?: NativeResearchDeps;
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /api/v1/services/aigc/text-generation/generation (wire.md 1). */
-export const textGeneration = (needs: GenerationNeeds): Endpoint =>
-  generation(needs, {
+/** Creates POST /api/v1/services/aigc/text-generation/generation (docs/wire/dashscope-native.md#generation-request). */
+export const createTextGenerationEndpoint = (deps: NativeGenerationDeps): Endpoint =>
+  createGenerationEndpoint(deps, {
     operation: 'generation.create',
     path: '/api/v1/services/aigc/text-generation/generation',
     isMultimodal: false,
   });
 
-/** POST /api/v1/services/aigc/multimodal-generation/generation (wire.md 1.8). */
-export const multimodalGeneration = (needs: GenerationNeeds): Endpoint =>
-  generation(needs, {
+/** Creates POST …/multimodal-generation/generation (docs/wire/dashscope-native.md#multimodal-generation). */
+export const createMultimodalGenerationEndpoint = (deps: NativeGenerationDeps): Endpoint =>
+  createGenerationEndpoint(deps, {
     operation: 'multimodal-generation.create',
     path: '/api/v1/services/aigc/multimodal-generation/generation',
     isMultimodal: true,
   });
 
-function generation(
-  { generate, translate, research: researching, catalogue, clock, strict = false }: GenerationNeeds,
+function createGenerationEndpoint(
+  { generate, translate, research: researchDeps, catalogue, clock, strict = false }: NativeGenerationDeps,
   { isMultimodal, ...route }: Pick<Endpoint, 'operation' | 'path'> & { readonly isMultimodal: boolean },
 ): Endpoint {
   return {
@@ -64,52 +64,52 @@ function generation(
     family: 'native',
     regions: INTERFACES.generation.regions,
     onDisconnect: 'cancel',
-    async handle({ body, headers: asked }, context) {
-      if (wantsTask(asked)) throw new ServiceError('forbidden', NO_TASKS);
-      const { model } = parse(ModelOnly, body);
-      context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
-      const wanted = { interface: 'native', owner: context.owner, without: OTHER_DIALECTS } as const;
-      const { entry } = catalogue().resolve(model, wanted);
-      const isStreamed = wantsStream(asked);
-      if (translates(entry) && !isMultimodal)
-        return await translation({ translate, clock, strict }, { body, model, entry, isStreamed }, context);
-      if (researching && entry.interfaces.includes('research') && !isMultimodal)
-        return await research({ ...researching, strict }, { body, model, entry, isStreamed }, context);
+    async handle({ body, headers: requestHeaders }, context) {
+      if (isTaskRequested(requestHeaders)) throw new ServiceError('forbidden', ASYNC_NOT_SUPPORTED);
+      const { model } = parseValue(ModelOnly, body);
+      context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
+      const resolveOptions = { interface: 'native', owner: context.owner, exceptInterfaces: OTHER_INTERFACES } as const;
+      const { entry } = catalogue().resolve(model, resolveOptions);
+      const isStreamed = isStreamRequested(requestHeaders);
+      if (isTranslationModel(entry) && !isMultimodal)
+        return await handleTranslation({ translate, clock, strict }, { body, model, entry, isStreamed }, context);
+      if (researchDeps && entry.interfaces.includes('research') && !isMultimodal)
+        return await handleResearch({ ...researchDeps, strict }, { body, model, entry, isStreamed }, context);
       checkIsChat(model, entry, isMultimodal);
-      const { wire, unknown } = parseBody(GenerationBody, body, { texts: () => generationTexts(entry), strict });
-      const { fields, form } = readFields(wire, entry, { isMultimodal, isStreamed });
+      const { wire, unknown } = parseBody(GenerationBody, body, { texts: () => createGenerationTexts(entry), strict });
+      const { fields, format } = parseGenerationFields(wire, entry, { isMultimodal, isStreamed });
 
       const request = {
-        ...decodeChat(model, { ...fields, logprobs: form.hasLogprobs }, place),
-        ...present({ serverTools: decodeServerTools(fields, { tellsSources: true }) }),
+        ...decodeChatFields(model, { ...fields, logprobs: format.hasLogprobs }, toNativePath),
+        ...omitNullish({ serverTools: decodeServerTools(fields, { reportsSources: true }) }),
       };
       const { batches, ignored } = await generate(request, { interface: 'native' }, context);
-      const headers = ignoredHeader([
-        ...ignoredFields(wire, fields, form, ignored),
+      const headers = encodeIgnoredHeader([
+        ...listIgnoredGenerationFields(wire, fields, format, ignored),
         ...unknown,
-        ...ignoredPlugins(asked),
+        ...listIgnoredPlugins(requestHeaders),
       ]);
       if (isStreamed) {
-        const source = form.isIncremental ? batches : coalesced(batches, { clock });
-        return stream(source, generationStream(form, context.requestId), headers);
+        const source = format.isIncremental ? batches : coalesceBatches(batches, { clock });
+        return createStreamReply(source, createGenerationStreamEncoder(format, context.requestId), headers);
       }
-      return json(encode(await collect(batches), form, context.requestId), headers);
+      return createJsonReply(encodeGeneration(await collectResult(batches), format, context.requestId), headers);
     },
   };
 }
 
-/** wire.md 1.7. */
-const NO_TASKS = 'Current user api does not support asynchronous calls.';
+/** Vendor text (docs/wire/dashscope-native.md#errors). */
+const ASYNC_NOT_SUPPORTED = 'Current user api does not support asynchronous calls.';
 
-/** Of models that have this path in common with chat, and speak another dialect on it. */
-const OTHER_DIALECTS = ['translation', 'research'] as const;
+/** Model interfaces that share this path with chat but have their own request format. */
+const OTHER_INTERFACES = ['translation', 'research'] as const;
 
 function checkIsChat(model: string, { interfaces }: ModelEntry, isMultimodal: boolean): void {
-  const other = OTHER_DIALECTS.find((each) => interfaces.includes(each));
-  if (!other) return;
+  const otherInterface = OTHER_INTERFACES.find((each) => interfaces.includes(each));
+  if (!otherInterface) return;
   throw new ServiceError(
     'model-not-supported',
-    `Unsupported model ${model.slice(0, ASKED_CHARS_MAX)} for native generation: its interface, ${other}, is not served ${isMultimodal ? 'on this path' : 'by this version'}.`,
+    `Unsupported model ${model.slice(0, REQUESTED_MODEL_CHARS_MAX)} for native generation: its interface, ${otherInterface}, is not served ${isMultimodal ? 'on this path' : 'by this version'}.`,
     { param: 'model' },
   );
 }

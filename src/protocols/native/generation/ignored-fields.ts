@@ -1,34 +1,34 @@
-import { ignoredNames } from '../../fields/ignored-names.ts';
-import { ignoredWishes } from '../../fields/ignored-wishes.ts';
+import { toIgnoredFieldNames } from '../../fields/ignored-field-names.ts';
+import { listIgnoredSearchFields } from '../../fields/ignored-search-fields.ts';
 import type { ChatFields } from '../../fields/parameter-schema.ts';
-import type { AnswerForm } from './form.ts';
-import { place } from './place.ts';
+import type { AnswerFormat } from './answer-format.ts';
+import { toNativePath } from './to-native-path.ts';
 import type { GenerationWire } from './schema.ts';
 
 /**
- * Known fields that changed nothing although they ask for another answer, by their places in the request.
+ * Lists known fields that request a feature without having an effect, by their path in the request.
  *
- * @param unheard What generation did not hear, in its words.
+ * @param ignored Fields that generation did not apply, by their names in the chat interface.
  */
-export function ignoredFields(
+export function listIgnoredGenerationFields(
   { input, parameters }: GenerationWire,
   fields: ChatFields,
-  form: AnswerForm,
-  unheard: readonly string[],
+  format: AnswerFormat,
+  ignored: readonly string[],
 ): readonly string[] {
-  const own: readonly (readonly [string, boolean])[] = [
+  const nativeFields: readonly (readonly [string, boolean])[] = [
     ['input.history', Boolean(input?.history?.length) && Boolean(input?.messages)],
-    ['parameters.result_format', HAS_CHOICES.has(form.type) && parameters?.result_format === 'text'],
-    ['parameters.logprobs', parameters?.logprobs === true && !form.hasLogprobs],
+    ['parameters.result_format', FORMATS_WITH_CHOICES.has(format.type) && parameters?.result_format === 'text'],
+    ['parameters.logprobs', parameters?.logprobs === true && !format.hasLogprobs],
   ];
   return [
     ...[
-      ...ignoredNames(fields, unheard),
-      ...ignoredWishes(fields, { tellsSources: true, isStreamed: fields.stream === true }),
-    ].map(place),
-    ...own.filter(([, isIgnored]) => isIgnored).map(([name]) => name),
+      ...toIgnoredFieldNames(fields, ignored),
+      ...listIgnoredSearchFields(fields, { reportsSources: true, isStreamed: fields.stream === true }),
+    ].map(toNativePath),
+    ...nativeFields.filter(([, isIgnored]) => isIgnored).map(([name]) => name),
   ];
 }
 
-/** Forms that have choices whatever `result_format` says. */
-const HAS_CHOICES: ReadonlySet<AnswerForm['type']> = new Set(['parts', 'translation']);
+/** Formats that have choices regardless of `result_format`. */
+const FORMATS_WITH_CHOICES: ReadonlySet<AnswerFormat['type']> = new Set(['parts', 'translation']);

@@ -1,75 +1,71 @@
 import type { TokenLogprob } from '../../../core/event.ts';
 import type { ServerCall } from '../../../core/server-tools.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
-import type { AnswerForm } from './form.ts';
+import type { AnswerFormat } from './answer-format.ts';
 
-/** A call or, in an incremental stream, a piece of one: then without name, and with an empty id. */
-export interface SaidCall {
+/** A tool call, or a later piece of one in an incremental stream, without a name and with an empty id. */
+export interface ToolCallOutput {
   readonly index: number;
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name?: string; readonly arguments: string };
 }
 
-/** What one choice says in one answer or one event. */
-export interface Said {
+/** Content of one choice in a response or event. */
+export interface ChoiceContent {
   readonly index: number;
   readonly text: string;
-  /** Undefined: nothing was thought. */
-  readonly thought: string | undefined;
-  readonly calls: readonly SaidCall[];
+  /** Undefined without thinking. */
+  readonly reasoning: string | undefined;
+  readonly calls: readonly ToolCallOutput[];
   readonly logprobs: readonly TokenLogprob[];
-  /** Programs that were run for it. */
+  /** Source code that the code interpreter ran for this choice. */
   readonly programs: readonly string[];
-  /** wire.md 1.3: the string "null" while it is being made. */
-  readonly reason: string;
+  /** The string "null" while the answer is being generated (docs/wire/dashscope-native.md#generation-response). */
+  readonly finishReason: string;
 }
 
-/**
- * `output` of wire.md 1.3, 1.4 and 1.8; the role is in every event.
- *
- * @param searchInfo What is said of a search, where something is.
- */
-export function encodeOutput(all: readonly Said[], form: AnswerForm, searchInfo?: object): object {
-  const programs = all.flatMap((said) => said.programs);
+/** Encodes `output`; the role is in every event (docs/wire/dashscope-native.md#generation-stream). */
+export function encodeOutput(choices: readonly ChoiceContent[], format: AnswerFormat, searchInfo?: object): object {
+  const programs = choices.flatMap((choice) => choice.programs);
   return {
-    ...encodeAnswer(all, form),
+    ...encodeAnswer(choices, format),
     ...(searchInfo ? { search_info: searchInfo } : {}),
-    // wire.md 1.6.
+    // docs/wire/dashscope-native.md#code-interpreter
     ...(programs.length > 0
       ? { tool_info: programs.map((code) => ({ code_interpreter: { code }, type: 'code_interpreter' })) }
       : {}),
   };
 }
 
-function encodeAnswer(all: readonly Said[], form: AnswerForm): object {
-  if (form.type === 'translation')
-    // The specification's translation response object.
+function encodeAnswer(choices: readonly ChoiceContent[], format: AnswerFormat): object {
+  if (format.type === 'translation')
+    // docs/wire/dashscope-native.md#translation-request
     return {
       text: null,
-      finish_reason: all[0]?.reason,
-      choices: all.map((said) => encodeChoice(said, form)),
-      model_name: form.modelName,
+      finish_reason: choices[0]?.finishReason,
+      choices: choices.map((choice) => encodeChoice(choice, format)),
+      model_name: format.modelName,
     };
-  if (form.type === 'text') return { finish_reason: all[0]?.reason, text: all[0]?.text };
-  return { choices: all.map((said) => encodeChoice(said, form)) };
+  if (format.type === 'text') return { finish_reason: choices[0]?.finishReason, text: choices[0]?.text };
+  return { choices: choices.map((choice) => encodeChoice(choice, format)) };
 }
 
 function encodeChoice(
-  { index, text, thought, calls, logprobs, reason }: Said,
-  { type, choices, hasThought, hasLogprobs }: AnswerForm,
+  { index, text, reasoning, calls, logprobs, finishReason }: ChoiceContent,
+  { type, choiceCount, hasReasoning, hasLogprobs }: AnswerFormat,
 ): object {
   return {
-    finish_reason: reason,
-    ...(choices > 1 ? { index } : {}),
+    finish_reason: finishReason,
+    ...(choiceCount > 1 ? { index } : {}),
     message: {
       role: 'assistant',
       content: type === 'parts' ? (text === '' ? [] : [{ text }]) : text,
-      ...(hasThought || thought !== undefined ? { reasoning_content: thought ?? '' } : {}),
+      ...(hasReasoning || reasoning !== undefined ? { reasoning_content: reasoning ?? '' } : {}),
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
     },
     ...(hasLogprobs ? { logprobs: encodeLogprobs(logprobs) ?? { content: [] } } : {}),
   };
 }
 
-export const programOf = (call: ServerCall): readonly string[] => (call.type === 'code' ? [call.code] : []);
+export const listPrograms = (call: ServerCall): readonly string[] => (call.type === 'code' ? [call.code] : []);

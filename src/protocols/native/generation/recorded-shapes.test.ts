@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createSseParser } from '../../../lib/sse.ts';
-import { goldenCases } from './__fixtures__/golden-cases.ts';
-import { RECORDED, differences } from './__fixtures__/recorded.ts';
+import { readGoldenCases } from './__fixtures__/golden-cases.ts';
+import { RECORDED_BODIES, listDifferences } from './__fixtures__/recorded-bodies.ts';
 
-type Shape = keyof typeof RECORDED;
+type Shape = keyof typeof RECORDED_BODIES;
 
-/** What the bodies of a case may look like; a stream changes from one to the next. */
+/** Shapes that the bodies of each case may have. */
 const SHAPES: Readonly<Record<string, { readonly whole: Shape; readonly streamed: readonly Shape[] }>> = {
   text: { whole: 'text', streamed: ['text'] },
   'text-incremental': { whole: 'text', streamed: ['text'] },
@@ -47,16 +47,19 @@ const SHAPES: Readonly<Record<string, { readonly whole: Shape; readonly streamed
   'multimodal-tool-calls': { whole: 'partsAndCall', streamed: ['partsAndCall', 'partsAndFurtherCall'] },
 };
 
-for (const { name, at } of goldenCases()) {
-  test(`${name} has the keys that were recorded, and no others`, () => {
+for (const { name, getPath } of readGoldenCases()) {
+  test(`${name} has exactly the recorded keys`, () => {
     const shapes = SHAPES[name];
-    assert.ok(shapes, 'every case has its shapes');
-    assert.deepEqual(differences(JSON.parse(readFileSync(at('response.json'), 'utf8')), RECORDED[shapes.whole]), []);
-    const frames = createSseParser({ sizeMax: 1_000_000 }).push(readFileSync(at('stream.sse'), 'utf8'));
+    assert.ok(shapes, 'every case has an entry in SHAPES');
+    assert.deepEqual(
+      listDifferences(JSON.parse(readFileSync(getPath('response.json'), 'utf8')), RECORDED_BODIES[shapes.whole]),
+      [],
+    );
+    const frames = createSseParser({ sizeMax: 1_000_000 }).push(readFileSync(getPath('stream.sse'), 'utf8'));
     for (const [position, { id, event, data }] of frames.entries()) {
       assert.deepEqual([id, event], [String(position + 1), 'result']);
       const body: unknown = JSON.parse(data);
-      const found = shapes.streamed.map((shape) => differences(body, RECORDED[shape]));
+      const found = shapes.streamed.map((shape) => listDifferences(body, RECORDED_BODIES[shape]));
       assert.ok(
         found.some((each) => each.length === 0),
         `${data}\n${found.join('\n')}`,
@@ -65,9 +68,15 @@ for (const { name, at } of goldenCases()) {
   });
 }
 
-test('the check finds a key that is missing, one too many and another type, at any depth', () => {
-  assert.deepEqual(differences(RECORDED.choices, RECORDED.choices), []);
-  assert.deepEqual(differences(RECORDED.message, RECORDED.choices), ['.output.choices[0].index is missing']);
-  assert.deepEqual(differences(RECORDED.choices, RECORDED.message), ['.output.choices[0].index is too many']);
-  assert.deepEqual(differences({ ...RECORDED.text, usage: null }, RECORDED.text), ['.usage is null, not object']);
+test('listDifferences finds missing keys, unexpected keys and other types at any depth', () => {
+  assert.deepEqual(listDifferences(RECORDED_BODIES.choices, RECORDED_BODIES.choices), []);
+  assert.deepEqual(listDifferences(RECORDED_BODIES.message, RECORDED_BODIES.choices), [
+    '.output.choices[0].index is missing',
+  ]);
+  assert.deepEqual(listDifferences(RECORDED_BODIES.choices, RECORDED_BODIES.message), [
+    '.output.choices[0].index is unexpected',
+  ]);
+  assert.deepEqual(listDifferences({ ...RECORDED_BODIES.text, usage: null }, RECORDED_BODIES.text), [
+    '.usage is null, not object',
+  ]);
 });

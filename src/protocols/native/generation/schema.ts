@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { MESSAGES_MAX, PARTS_MAX, STOP_SEQUENCES_MAX, STOP_TOKENS_MAX } from '../../../core/limits.ts';
-import { CacheControl, messagesWith } from '../../fields/message-schema.ts';
+import { CacheControl, createMessagesSchema } from '../../fields/message-schema.ts';
 import { PARAMETERS, STOP_FORMS, TokenId } from '../../fields/parameter-schema.ts';
-import { CONTENT, MESSAGE_TEXTS, parameterTexts, textsAt } from '../../fields/texts.ts';
-import { listOf } from '../../list-of.ts';
+import { CONTENT_NOT_STRING, MESSAGE_TEXTS, createParameterTexts, mapTextPaths } from '../../fields/parameter-texts.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
-import { place } from './place.ts';
+import { toNativePath } from './to-native-path.ts';
 
-// Shape and documented ranges of wire.md 1.2 and 1.8. Clients write null for "not set", so every optional field may be
-// null. Rules between fields stand in rules.ts, what other interfaces say alike in protocols/fields/.
+// Fields and documented ranges (docs/wire/dashscope-native.md#generation-request, #multimodal-generation). Clients
+// write null for "not set", so every optional field may be null. Rules between fields: parse-generation-fields.ts.
 
-/** Blocks no model here takes: that they are there is all that matters, for the refusal. */
-export const OTHER_BLOCKS = ['audio', 'input_audio', 'video', 'video_url', 'doc_url', 'file'] as const;
+/** Content blocks that no model supports. Only their presence matters: it is an error. */
+export const UNSUPPORTED_BLOCKS = ['audio', 'input_audio', 'video', 'video_url', 'doc_url', 'file'] as const;
 const Block = z.unknown().optional();
 
-/** What a part is, its fields tell: `{"text"}`, `{"image"}`. Some clients name the type besides, as elsewhere. */
+/** A content part. Its fields determine its type: `{"text"}`, `{"image"}`. Some clients also send `type`. */
 const Part = z.object({
   type: z.string().nullish(),
   text: z.string().nullish(),
@@ -30,17 +30,19 @@ const Part = z.object({
   file: Block,
 });
 
-const Messages = messagesWith(z.union([z.string(), listOf(Part, { max: PARTS_MAX })]));
+const Messages = createMessagesSchema(z.union([z.string(), failFastArray(Part, { max: PARTS_MAX })]));
 
 const Turn = z.object({ user: z.string().nullish(), bot: z.string().nullish() });
 
 const Input = z.object({
   messages: Messages.nullish(),
   prompt: z.string().nullish(),
-  history: listOf(Turn, { max: MESSAGES_MAX }).nullish(),
+  history: failFastArray(Turn, { max: MESSAGES_MAX }).nullish(),
 });
 
-const TokenSequences = listOf(listOf(TokenId, { min: 1, max: STOP_TOKENS_MAX }), { max: STOP_SEQUENCES_MAX });
+const TokenSequences = failFastArray(failFastArray(TokenId, { min: 1, max: STOP_TOKENS_MAX }), {
+  max: STOP_SEQUENCES_MAX,
+});
 
 export const Parameters = z.object({
   ...PARAMETERS,
@@ -61,21 +63,21 @@ export type ParametersWire = z.output<typeof Parameters>;
 export type NativeMessage = z.output<typeof Messages>[number];
 export type NativePart = z.output<typeof Part>;
 
-/** Which model is asked comes first: its own limits stand in the texts of what follows. */
+/** Parsed first, because the limits of the model occur in the texts of later errors. */
 export const ModelOnly = GenerationBody.pick({ model: true });
 
-/** wire.md 1.7, with the limits of this model. */
-export function generationTexts(entry: ModelEntry): RuleTexts {
+/** Returns the vendor's error texts with the limits of this model (docs/wire/dashscope-native.md#errors). */
+export function createGenerationTexts(entry: ModelEntry): RuleTexts {
   return {
-    ...textsAt(MESSAGE_TEXTS, place),
-    ...textsAt(parameterTexts(entry), place),
+    ...mapTextPaths(MESSAGE_TEXTS, toNativePath),
+    ...mapTextPaths(createParameterTexts(entry), toNativePath),
     'input.messages[].role': 'Role must be user or assistant and Content length must be greater than 0',
-    'input.messages[].content[]': CONTENT,
-    'input.messages[].content[].text': CONTENT,
-    'parameters.stop': STOP,
-    'parameters.stop[]': STOP,
-    'parameters.stop[][]': STOP,
+    'input.messages[].content[]': CONTENT_NOT_STRING,
+    'input.messages[].content[].text': CONTENT_NOT_STRING,
+    'parameters.stop': STOP_RULE,
+    'parameters.stop[]': STOP_RULE,
+    'parameters.stop[][]': STOP_RULE,
   };
 }
 
-const STOP = `stop must be a string, or an array of at most ${STOP_SEQUENCES_MAX} strings, token ids or lists of at most ${STOP_TOKENS_MAX} token ids, not mixed`;
+const STOP_RULE = `stop must be a string, or an array of at most ${STOP_SEQUENCES_MAX} strings, token ids or lists of at most ${STOP_TOKENS_MAX} token ids, not mixed`;

@@ -1,47 +1,53 @@
-import type { DomainFinding, ServerCallResult, Source } from '../../../core/server-tools.ts';
+import type { DomainResult, ServerCallResult, Source } from '../../../core/server-tools.ts';
 
-/** What searches and pages of one answer found so far: each source once, by its index. */
-export interface Findings {
-  /** There is something that was not told yet. */
-  readonly isNew: boolean;
+/** Collects the search results of one answer for `search_info`, each source once by its index. */
+export interface SearchInfoBuilder {
+  /** Whether there are results that have not been returned yet. */
+  readonly hasNewResults: boolean;
   add(result: ServerCallResult): void;
-  /** `search_info` of wire.md 1.5, all so far. */
-  take(): object;
-  /** The same for an event before the answer: with what providers of a domain say only where they say something. */
-  takeBefore(): object;
+  /** Returns all results so far as `search_info` (docs/wire/dashscope-native.md#web-search). */
+  takeAll(): object;
+  /**
+   * Returns the same for an event before the answer, without `extra_tool_info` while no domain provider has answered.
+   */
+  takeForPrependedEvent(): object;
 }
 
-/** What an event says behind the one that told the sources. */
-export const NO_SEARCH_INFO = { extra_tool_info: [], search_results: [] };
+/** The `search_info` of events that follow an event with the sources. */
+export const EMPTY_SEARCH_INFO = { extra_tool_info: [], search_results: [] };
 
-export function createFindings(): Findings {
+export function createSearchInfoBuilder(): SearchInfoBuilder {
   const sources = new Map<number, Source>();
-  const said: DomainFinding[] = [];
+  const domainResults: DomainResult[] = [];
 
-  const results = (): readonly object[] =>
+  const encodeSources = (): readonly object[] =>
     [...sources.values()]
       .toSorted((a, b) => a.index - b.index)
       .map(({ icon, siteName, index, title, url }) => ({ icon, site_name: siteName, index, title, url }));
-  const toolInfo = (): readonly object[] => said.map(({ domain, text }) => ({ result: text, tool: domain }));
+  const encodeDomainResults = (): readonly object[] =>
+    domainResults.map(({ domain, text }) => ({ result: text, tool: domain }));
 
-  const findings: { -readonly [Name in keyof Findings]: Findings[Name] } = {
-    isNew: false,
+  const builder: { -readonly [Name in keyof SearchInfoBuilder]: SearchInfoBuilder[Name] } = {
+    hasNewResults: false,
     add(result) {
       if (result.type === 'code') return;
-      const found = result.type === 'search' ? result.sources : result.source ? [result.source] : [];
-      for (const source of found) if (!sources.has(source.index)) sources.set(source.index, source);
-      const domains = result.type === 'search' ? result.findings : [];
-      said.push(...domains);
-      findings.isNew ||= found.length > 0 || domains.length > 0;
+      const newSources = result.type === 'search' ? result.sources : result.source ? [result.source] : [];
+      for (const source of newSources) if (!sources.has(source.index)) sources.set(source.index, source);
+      const newDomainResults = result.type === 'search' ? result.findings : [];
+      domainResults.push(...newDomainResults);
+      builder.hasNewResults ||= newSources.length > 0 || newDomainResults.length > 0;
     },
-    take() {
-      findings.isNew = false;
-      return { search_results: results(), extra_tool_info: toolInfo() };
+    takeAll() {
+      builder.hasNewResults = false;
+      return { search_results: encodeSources(), extra_tool_info: encodeDomainResults() };
     },
-    takeBefore() {
-      findings.isNew = false;
-      return { search_results: results(), ...(said.length > 0 ? { extra_tool_info: toolInfo() } : {}) };
+    takeForPrependedEvent() {
+      builder.hasNewResults = false;
+      return {
+        search_results: encodeSources(),
+        ...(domainResults.length > 0 ? { extra_tool_info: encodeDomainResults() } : {}),
+      };
     },
   };
-  return findings;
+  return builder;
 }

@@ -1,82 +1,93 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { GenerationEvent, Usage } from '../../../core/event.ts';
 import { assert } from '../../../lib/assert.ts';
-import { present } from '../../../lib/present.ts';
-import { sseComment } from '../../../lib/sse.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
+import { encodeSseComment } from '../../../lib/sse.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
-import { numberedFrame } from '../../numbered-frame.ts';
+import { encodeNumberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { errorFrame } from '../error-frame.ts';
-import { createChoiceSoFar } from './choice-so-far.ts';
-import type { ChoiceSoFar } from './choice-so-far.ts';
+import { encodeErrorFrame } from '../error-frame.ts';
+import { createChoiceBuffer } from './choice-buffer.ts';
+import type { ChoiceBuffer } from './choice-buffer.ts';
 import { encodeBody } from './body.ts';
-import type { AnswerForm } from './form.ts';
-import { programOf } from './output.ts';
-import { createFindings, NO_SEARCH_INFO } from './search-info.ts';
+import type { AnswerFormat } from './answer-format.ts';
+import { listPrograms } from './output.ts';
+import { createSearchInfoBuilder, EMPTY_SEARCH_INFO } from './search-info.ts';
 
 /**
- * Events of wire.md 1.4: one choice in each, with the usage so far.
+ * Creates the encoder of a native generation stream (docs/wire/dashscope-native.md#generation-stream). Each event
+ * contains one choice and the usage so far.
  *
- * An incremental stream has an event for each piece. A cumulative one has at most one a choice for each `push`, so that
- * whoever gathers events into batches decides how often the answer is repeated. With several choices each event counts the
- * tokens of its own choice: clients keep the last count of each and add them up.
+ * An incremental stream has one event per piece. A cumulative stream has at most one event per choice for each `push`,
+ * so that the caller's batching determines how often the answer is repeated. With several choices, each event counts
+ * the tokens of its own choice: clients keep the last count of each choice and add them up.
  *
- * What a search found is told with the next event after it and with the last, or in events of its own; a program is told in
- * one event as it is begun.
+ * Search results are part of the next event and of the last one, or have their own events. A program is part of one
+ * event, when it starts.
  *
- * The last event is held until the run's own account is there: its usage is exact, and adds up to all that was consumed.
+ * The last event waits for the end of the run, whose usage is exact: the last counts of all choices add up to it.
  */
-export function generationStream(form: AnswerForm, requestId: string): StreamEncoder<GenerationEvent> {
-  const choices = Array.from({ length: form.choices }, (_, index) => createChoiceSoFar(index, form));
-  const findings = createFindings();
-  let running = choices.length;
+export function createGenerationStreamEncoder(format: AnswerFormat, requestId: string): StreamEncoder<GenerationEvent> {
+  const choices = Array.from({ length: format.choiceCount }, (_, index) => createChoiceBuffer(index, format));
+  const searchInfoBuilder = createSearchInfoBuilder();
+  let runningChoices = choices.length;
   let prompt = { promptTokens: 0, cachedTokens: 0 };
-  /** The choice that ended last, and how. */
-  let last: { readonly choice: ChoiceSoFar; readonly reason: string } | undefined;
-  let isEnded = false;
-  let frames = 0;
+  /** The choice that ended last, and its finish reason. */
+  let last: { readonly choice: ChoiceBuffer; readonly reason: string } | undefined;
+  let isFinished = false;
+  let frameCount = 0;
 
-  const choiceAt = (index: number): ChoiceSoFar => {
+  const getChoice = (index: number): ChoiceBuffer => {
     const choice = choices[index];
-    assert(choice, 'a run has the choices that were asked for');
+    assert(choice, 'a run has only the requested choices');
     return choice;
   };
 
-  const frame = (told: Parameters<typeof encodeBody>[0]): string =>
-    numberedFrame({ id: ++frames, event: 'result', status: 200, data: encodeBody(told, form, requestId) });
+  const encodeFrame = (content: Parameters<typeof encodeBody>[0]): string =>
+    encodeNumberedFrame({
+      id: ++frameCount,
+      event: 'result',
+      status: 200,
+      data: encodeBody(content, format, requestId),
+    });
 
-  /** wire.md 1.5: told with what comes next and once more at the end, or in an event of its own and then never. */
-  const searchInfo = (isLast: boolean): object | undefined => {
-    if (form.sources === 'before') return NO_SEARCH_INFO;
-    return form.sources === 'beside' && (findings.isNew || isLast) ? findings.take() : undefined;
+  /** Search results: in the next event and once more in the last one, or in separate events and empty in all others. */
+  const takeSearchInfo = (isLast: boolean): object | undefined => {
+    if (format.sources === 'before') return EMPTY_SEARCH_INFO;
+    return format.sources === 'beside' && (searchInfoBuilder.hasNewResults || isLast)
+      ? searchInfoBuilder.takeAll()
+      : undefined;
   };
 
-  const say = (choice: ChoiceSoFar, reason: string, usage: Usage, isLast = false): string =>
-    frame({ said: [choice.take(reason)], searchInfo: searchInfo(isLast), usage });
+  const encodeChoiceEvent = (choice: ChoiceBuffer, reason: string, usage: Usage, isLast = false): string =>
+    encodeFrame({ choices: [choice.takeContent(reason)], searchInfo: takeSearchInfo(isLast), usage });
 
-  const usageSoFar = ({ tokens, thoughtTokens }: ChoiceSoFar): Usage => ({
+  const getUsageSoFar = ({ tokens, reasoningTokens }: ChoiceBuffer): Usage => ({
     ...prompt,
     completionTokens: tokens,
-    ...present({ reasoningTokens: thoughtTokens }),
+    ...omitNullish({ reasoningTokens }),
   });
 
-  const sayRunning = (choice: ChoiceSoFar): string => (choice.isNew ? say(choice, 'null', usageSoFar(choice)) : '');
+  const encodeNewContent = (choice: ChoiceBuffer): string =>
+    choice.hasNewContent ? encodeChoiceEvent(choice, 'null', getUsageSoFar(choice)) : '';
 
-  /** What is left of the whole account for the choice that ended last. */
-  const usageOfLast = (all: Usage, choice: ChoiceSoFar): Usage => {
+  /** Computes the usage of the choice that ended last: the total minus that of the other choices. */
+  const computeLastUsage = (totalUsage: Usage, choice: ChoiceBuffer): Usage => {
     const others = choices.filter((each) => each !== choice);
-    const sum = (count: (of: ChoiceSoFar) => number): number => others.reduce((total, of) => total + count(of), 0);
+    const sum = (count: (choice: ChoiceBuffer) => number): number =>
+      others.reduce((total, other) => total + count(other), 0);
     return {
-      ...all,
-      completionTokens: Math.max(0, all.completionTokens - sum(({ tokens }) => tokens)),
-      ...present({
+      ...totalUsage,
+      completionTokens: Math.max(0, totalUsage.completionTokens - sum(({ tokens }) => tokens)),
+      ...omitNullish({
         reasoningTokens:
-          all.reasoningTokens && Math.max(0, all.reasoningTokens - sum(({ thoughtTokens }) => thoughtTokens ?? 0)),
+          totalUsage.reasoningTokens &&
+          Math.max(0, totalUsage.reasoningTokens - sum(({ reasoningTokens }) => reasoningTokens ?? 0)),
       }),
     };
   };
 
-  const take = (event: GenerationEvent): string => {
+  const encodeEvent = (event: GenerationEvent): string => {
     switch (event.type) {
       case 'start':
         prompt = { promptTokens: event.inputTokens, cachedTokens: event.cachedTokens };
@@ -84,37 +95,37 @@ export function generationStream(form: AnswerForm, requestId: string): StreamEnc
       case 'block-end':
         return '';
       case 'server-call': {
-        const choice = choiceAt(event.choice);
-        choice.run(programOf(event.call));
-        return form.isIncremental ? sayRunning(choice) : '';
+        const choice = getChoice(event.choice);
+        choice.addPrograms(listPrograms(event.call));
+        return format.isIncremental ? encodeNewContent(choice) : '';
       }
       case 'server-result':
-        findings.add(event.result);
-        if (form.sources !== 'before' || !findings.isNew) return '';
-        return frame({
-          said: [choiceAt(event.choice).take('null')],
-          searchInfo: findings.takeBefore(),
+        searchInfoBuilder.add(event.result);
+        if (format.sources !== 'before' || !searchInfoBuilder.hasNewResults) return '';
+        return encodeFrame({
+          choices: [getChoice(event.choice).takeContent('null')],
+          searchInfo: searchInfoBuilder.takeForPrependedEvent(),
           usage: undefined,
         });
       case 'block-start':
       case 'block-delta': {
-        const choice = choiceAt(event.choice);
-        if (event.type === 'block-start') choice.begin(event);
-        else choice.add(event);
-        return form.isIncremental ? sayRunning(choice) : '';
+        const choice = getChoice(event.choice);
+        if (event.type === 'block-start') choice.startBlock(event);
+        else choice.addDelta(event);
+        return format.isIncremental ? encodeNewContent(choice) : '';
       }
       case 'choice-end': {
-        const choice = choiceAt(event.choice);
+        const choice = getChoice(event.choice);
         const reason = FINISH_REASONS[event.reason];
-        running--;
-        if (running > 0) return say(choice, reason, usageSoFar(choice));
+        runningChoices--;
+        if (runningChoices > 0) return encodeChoiceEvent(choice, reason, getUsageSoFar(choice));
         last = { choice, reason };
         return '';
       }
       case 'end':
         assert(last, 'every choice ends before the run does');
-        isEnded = true;
-        return say(last.choice, last.reason, usageOfLast(event.usage, last.choice), true);
+        isFinished = true;
+        return encodeChoiceEvent(last.choice, last.reason, computeLastUsage(event.usage, last.choice), true);
     }
   };
 
@@ -123,15 +134,15 @@ export function generationStream(form: AnswerForm, requestId: string): StreamEnc
     open: () => '',
     push(events) {
       let text = '';
-      for (const event of events) text += take(event);
-      // Nothing is new in the pieces of an incremental stream: each was said when it came.
-      for (const choice of choices) text += sayRunning(choice);
+      for (const event of events) text += encodeEvent(event);
+      // In an incremental stream nothing is left here: each piece was encoded when it arrived.
+      for (const choice of choices) text += encodeNewContent(choice);
       return text;
     },
-    keepAlive: () => sseComment('keep-alive'),
-    fail: (error) => errorFrame(error, ++frames, requestId),
+    keepAlive: () => encodeSseComment('keep-alive'),
+    fail: (error) => encodeErrorFrame(error, ++frameCount, requestId),
     close() {
-      if (!isEnded) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
+      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
       return '';
     },
   };

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askOf, bytesOf, createTranslating } from '../../fields/__fixtures__/translating.ts';
-import { textGeneration } from './endpoint.ts';
+import { createCaller, readStream, createFakeTranslation } from '../../fields/__fixtures__/fake-translation.ts';
+import { createTextGenerationEndpoint } from './endpoint.ts';
 
 const input = { messages: [{ role: 'user', content: 'One. Two.' }] };
 const options = { source_lang: 'English', target_lang: 'de', tm_list: [{ source: 'a', target: 'b' }], domains: 'law' };
 const body = { model: 'qwen-mt-plus', input, parameters: { translation_options: options } };
 
-const room = () => {
-  const { needs, heard } = createTranslating();
-  return { heard, ask: askOf(textGeneration(needs)) };
+const createTestTranslation = () => {
+  const { deps, lastCall } = createFakeTranslation();
+  return { lastCall, post: createCaller(createTextGenerationEndpoint(deps)) };
 };
 
-test('a translation has the response object of translations, whatever format is asked for', async () => {
-  const { ask, heard } = room();
+test('answers with the translation object, regardless of result_format', async () => {
+  const { post, lastCall } = createTestTranslation();
   for (const format of [undefined, 'message', 'text']) {
-    const reply = await ask({ ...body, parameters: { ...body.parameters, result_format: format } });
+    const reply = await post({ ...body, parameters: { ...body.parameters, result_format: format } });
     assert.equal(reply.type, 'json');
     assert.deepEqual(reply.body, {
       status_code: 200,
@@ -35,8 +35,8 @@ test('a translation has the response object of translations, whatever format is 
       'x-parley-terms': '1/2',
     });
   }
-  assert.equal(heard.on, 'native');
-  assert.deepEqual(heard.wish?.options, {
+  assert.equal(lastCall.interface, 'native');
+  assert.deepEqual(lastCall.request?.options, {
     source: { name: 'English', code: 'en', hasSpaces: true },
     target: { name: 'German', code: 'de', hasSpaces: true },
     terms: [],
@@ -45,19 +45,21 @@ test('a translation has the response object of translations, whatever format is 
   });
 });
 
-test('a stream tells the translation so far unless it is asked for increments, and the terms before its end', async () => {
+test('streams the translation so far, or increments on request, and the terms comment before the last event', async () => {
   for (const [isIncremental, contents] of [
     [false, ['Eins.', 'Eins. Zwei.']],
     [true, ['Eins.', ' Zwei.', '']],
   ] as const) {
     const parameters = { ...body.parameters, incremental_output: isIncremental };
-    const text = await bytesOf(await room().ask({ ...body, parameters }, { 'x-dashscope-sse': 'enable' }));
-    const said = Array.from(text.matchAll(/^data:(\{.*)$/gm), ([, data]) => JSON.parse(data ?? '').output);
-    const last = said.map(({ choices }) => choices[0].message.content);
+    const text = await readStream(
+      await createTestTranslation().post({ ...body, parameters }, { 'x-dashscope-sse': 'enable' }),
+    );
+    const outputs = Array.from(text.matchAll(/^data:(\{.*)$/gm), ([, data]) => JSON.parse(data ?? '').output);
+    const last = outputs.map(({ choices }) => choices[0].message.content);
     if (isIncremental) assert.deepEqual(last, [...contents]);
     else assert.deepEqual([last[0], last.at(-1)], [...contents]);
-    assert.equal(said.at(-1).finish_reason, 'stop');
-    assert.equal(said[0].finish_reason, 'null');
+    assert.equal(outputs.at(-1).finish_reason, 'stop');
+    assert.equal(outputs[0].finish_reason, 'null');
     assert.match(
       text,
       /:parley-terms 1\/2\n\nid:\d+\nevent:result\n:HTTP_STATUS\/200\ndata:[^\n]*"finish_reason":"stop"[^\n]*\n\n$/,
@@ -65,33 +67,33 @@ test('a stream tells the translation so far unless it is asked for increments, a
   }
 });
 
-test('what comes quickly is gathered in a cumulative stream, and in no other', async () => {
-  const { needs } = createTranslating();
-  const translate: typeof needs.translate = async (wish) => {
-    const { batches, ...told } = await needs.translate(wish, { interface: 'native' });
-    return { ...told, batches: threefold(batches) };
+test('coalesces fast batches of a cumulative stream only', async () => {
+  const { deps } = createFakeTranslation();
+  const translate: typeof deps.translate = async (request) => {
+    const { batches, ...rest } = await deps.translate(request, { interface: 'native' });
+    return { ...rest, batches: tripleDeltas(batches) };
   };
-  const clock = { ...needs.clock, monotonic: () => 0 };
-  const ask = askOf(textGeneration({ ...needs, translate, clock }));
+  const clock = { ...deps.clock, monotonic: () => 0 };
+  const post = createCaller(createTextGenerationEndpoint({ ...deps, translate, clock }));
   for (const [incremental_output, texts] of [
     [false, ['Eins.']],
     [true, ['Eins.', 'Eins.', 'Eins.']],
   ] as const) {
     const parameters = { ...body.parameters, incremental_output };
-    const text = await bytesOf(await ask({ ...body, parameters }, { 'x-dashscope-sse': 'enable' }));
-    const said = Array.from(text.matchAll(/"content":"([^"]*)"/g), ([, content]) => content ?? '');
+    const text = await readStream(await post({ ...body, parameters }, { 'x-dashscope-sse': 'enable' }));
+    const contents = Array.from(text.matchAll(/"content":"([^"]*)"/g), ([, content]) => content ?? '');
     assert.deepEqual(
-      said.slice(
+      contents.slice(
         0,
-        said.findIndex((each) => each.includes('Zwei')),
+        contents.findIndex((each) => each.includes('Zwei')),
       ),
       [...texts],
     );
   }
 });
 
-/** Each delta three times. */
-async function* threefold<Events extends readonly { readonly type: string }[]>(
+/** Repeats the deltas of each batch twice. */
+async function* tripleDeltas<Events extends readonly { readonly type: string }[]>(
   batches: AsyncIterable<Events>,
 ): AsyncGenerator<Events | readonly Events[number][]> {
   for await (const batch of batches) {
@@ -101,17 +103,20 @@ async function* threefold<Events extends readonly { readonly type: string }[]>(
   }
 }
 
-test('an output format is no reason to refuse', async () => {
-  const { ask, heard } = room();
-  await ask({ ...body, parameters: { ...body.parameters, response_format: { type: 'json_object' } } });
-  assert.notEqual(heard.wish?.request.outputFormat, undefined);
+test('accepts an output format', async () => {
+  const { post, lastCall } = createTestTranslation();
+  await post({ ...body, parameters: { ...body.parameters, response_format: { type: 'json_object' } } });
+  assert.notEqual(lastCall.request?.request.outputFormat, undefined);
 });
 
-test('a second message is refused by its place', async () => {
+test('rejects a second message with its native field path', async () => {
   const messages = [{ role: 'system', content: 'Be brief.' }, ...input.messages];
-  await assert.rejects(room().ask({ ...body, input: { messages } }), { param: 'input.messages' });
-  await assert.rejects(room().ask({ ...body, parameters: { translation_options: { target_lang: 'x' } } }), {
-    param: 'parameters.translation_options.target_lang',
-  });
-  await room().ask({ ...body, input: { prompt: 'One. Two.' } });
+  await assert.rejects(createTestTranslation().post({ ...body, input: { messages } }), { param: 'input.messages' });
+  await assert.rejects(
+    createTestTranslation().post({ ...body, parameters: { translation_options: { target_lang: 'x' } } }),
+    {
+      param: 'parameters.translation_options.target_lang',
+    },
+  );
+  await createTestTranslation().post({ ...body, input: { prompt: 'One. Two.' } });
 });

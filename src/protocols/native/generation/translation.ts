@@ -1,75 +1,85 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
-import { collect } from '../../../generation/collect.ts';
+import { collectResult } from '../../../generation/collect-result.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { json, stream } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Reply } from '../../endpoint.ts';
-import { decodeChat } from '../../fields/decode-chat.ts';
+import { decodeChatFields } from '../../fields/decode-chat.ts';
 import { decodeTranslationOptions, TranslationOptionsWire } from '../../fields/translation-options.ts';
 import { checkTranslation } from '../../fields/translation-rules.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { parseBody } from '../../parse.ts';
-import { termsHeader, withTermsTold } from '../../terms-told.ts';
-import { coalesced } from './coalesce.ts';
-import { encode } from './encode.ts';
-import type { AnswerForm } from './form.ts';
-import { ignoredFields } from './ignored-fields.ts';
-import { place } from './place.ts';
-import { readFields } from './read-fields.ts';
-import { GenerationBody, generationTexts, Parameters } from './schema.ts';
-import { generationStream } from './stream.ts';
+import { encodeTermsHeader, withTermsComment } from '../../terms-coverage.ts';
+import { coalesceBatches } from './coalesce-batches.ts';
+import { encodeGeneration } from './encode.ts';
+import type { AnswerFormat } from './answer-format.ts';
+import { listIgnoredGenerationFields } from './ignored-fields.ts';
+import { toNativePath } from './to-native-path.ts';
+import { parseGenerationFields } from './parse-generation-fields.ts';
+import { GenerationBody, createGenerationTexts, Parameters } from './schema.ts';
+import { createGenerationStreamEncoder } from './stream.ts';
 
 export const TranslationBody = GenerationBody.extend({
   parameters: Parameters.extend({ translation_options: TranslationOptionsWire.nullish() }).nullish(),
 });
 
-interface Asked {
+interface TranslationCall {
   readonly body: unknown;
-  /** As the caller wrote it. */
+  /** Model name in the request. */
   readonly model: string;
   readonly entry: ModelEntry;
   readonly isStreamed: boolean;
 }
 
-/** The path's answer of a translation model (E2, wire.md E2.3): always choices, whatever `result_format` says. */
-export async function translation(
+/**
+ * Answers a request to a translation model. The response always has choices, regardless of `result_format`
+ * (docs/wire/dashscope-native.md#translation-request).
+ */
+export async function handleTranslation(
   { translate, clock, strict }: { readonly translate: Translate; readonly clock: Clock; readonly strict: boolean },
-  { body, model, entry, isStreamed }: Asked,
+  { body, model, entry, isStreamed }: TranslationCall,
   context: RequestContext,
 ): Promise<Reply> {
-  const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => generationTexts(entry), strict });
-  // No answer of several runs has a format, so whether the model could keep one is not asked.
+  const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => createGenerationTexts(entry), strict });
+  // A translation consists of several runs and cannot have an output format, so the model's support is not checked.
   const { response_format: outputFormat, ...parameters } = wire.parameters ?? {};
-  const read = readFields({ ...wire, parameters }, entry, { isMultimodal: false, isStreamed });
-  const fields = { ...read.fields, response_format: outputFormat };
-  checkTranslation(fields, context, place);
-  const form = translationForm(model, { isIncremental: wire.parameters?.incremental_output === true });
-  const asked = wire.parameters?.translation_options;
-  const wish = {
-    request: decodeChat(model, fields, place),
+  const parsed = parseGenerationFields({ ...wire, parameters }, entry, { isMultimodal: false, isStreamed });
+  const fields = { ...parsed.fields, response_format: outputFormat };
+  checkTranslation(fields, context, toNativePath);
+  const format = createTranslationFormat(model, { isIncremental: wire.parameters?.incremental_output === true });
+  const options = wire.parameters?.translation_options;
+  const request = {
+    request: decodeChatFields(model, fields, toNativePath),
     field: 'input.messages',
-    ...(asked ? { options: decodeTranslationOptions(asked, entry, place) } : {}),
+    ...(options ? { options: decodeTranslationOptions(options, entry, toNativePath) } : {}),
   };
-  const { batches, ignored, terms } = await translate(wish, { interface: 'native' }, context);
-  const headers = ignoredHeader([...ignoredFields(wire, fields, form, ignored), ...unknown]);
+  const { batches, ignored, formatTermScore } = await translate(request, { interface: 'native' }, context);
+  const headers = encodeIgnoredHeader([...listIgnoredGenerationFields(wire, fields, format, ignored), ...unknown]);
   if (!isStreamed) {
-    const result = await collect(batches);
-    return json(encode(result, form, context.requestId), { ...headers, ...termsHeader(terms()) });
+    const result = await collectResult(batches);
+    return createJsonReply(encodeGeneration(result, format, context.requestId), {
+      ...headers,
+      ...encodeTermsHeader(formatTermScore()),
+    });
   }
-  const source = form.isIncremental ? batches : coalesced(batches, { clock });
-  return stream(source, withTermsTold(generationStream(form, context.requestId), terms), headers);
+  const source = format.isIncremental ? batches : coalesceBatches(batches, { clock });
+  return createStreamReply(
+    source,
+    withTermsComment(createGenerationStreamEncoder(format, context.requestId), formatTermScore),
+    headers,
+  );
 }
 
-export const translationForm = (
+export const createTranslationFormat = (
   modelName: string,
   { isIncremental }: { readonly isIncremental: boolean },
-): AnswerForm => ({
+): AnswerFormat => ({
   type: 'translation',
   modelName,
   isIncremental,
-  hasThought: false,
+  hasReasoning: false,
   hasLogprobs: false,
   sources: 'none',
-  choices: 1,
+  choiceCount: 1,
 });

@@ -1,10 +1,11 @@
 import type { Usage } from '../../../core/event.ts';
-import type { SearchStrategy, ServerToolUse } from '../../../core/server-tools.ts';
-import type { AnswerForm } from './form.ts';
+import type { SearchStrategy, ServerToolUsage } from '../../../core/server-tools.ts';
+import type { AnswerFormat } from './answer-format.ts';
 
 /**
- * wire.md 1.3 and 1.8: integers (of a translation nothing else), and details where there is something to tell. The counters of an explicit cache are there
- * when the request marked one.
+ * Encodes the usage; details are present only if they apply, the counters of the explicit cache if the request marked
+ * one (docs/wire/dashscope-native.md#generation-response, #multimodal-generation). A translation has the three totals
+ * only.
  */
 export function encodeUsage(
   {
@@ -16,7 +17,7 @@ export function encodeUsage(
     reasoningTokens,
     serverTools,
   }: Usage,
-  { type, hasThought }: Pick<AnswerForm, 'type' | 'hasThought'>,
+  { type, hasReasoning }: Pick<AnswerFormat, 'type' | 'hasReasoning'>,
 ): object {
   if (type === 'translation')
     return {
@@ -25,7 +26,7 @@ export function encodeUsage(
       total_tokens: promptTokens + completionTokens,
     };
   const isMultimodal = type === 'parts';
-  const thought = hasThought || reasoningTokens !== undefined ? { reasoning_tokens: reasoningTokens ?? 0 } : {};
+  const thought = hasReasoning || reasoningTokens !== undefined ? { reasoning_tokens: reasoningTokens ?? 0 } : {};
   const outputDetails = { ...(isMultimodal ? { text_tokens: completionTokens } : {}), ...thought };
   return {
     input_tokens: promptTokens,
@@ -43,20 +44,19 @@ export function encodeUsage(
       ...(usesExplicitCache ? { cache_type: 'ephemeral' } : {}),
     },
     total_tokens: promptTokens + completionTokens,
-    ...pluginsOf(serverTools),
+    ...encodePlugins(serverTools),
   };
 }
 
-/** wire.md 1.5 and 1.6: what was used, and nothing else. Pages are counted nowhere on this interface. */
-function pluginsOf({ searches, strategy, programs }: ServerToolUse = NO_USE): object {
+/** Encodes uses of search and code interpreter. This interface has no counter for pages. */
+function encodePlugins({ searches, strategy, programs }: ServerToolUsage = NO_USAGE): object {
   const plugins = {
-    ...(searches > 0 ? { search: { count: searches, strategy: strategyName(strategy ?? 'turbo') } } : {}),
+    ...(searches > 0 ? { search: { count: searches, strategy: encodeStrategy(strategy ?? 'turbo') } } : {}),
     ...(programs > 0 ? { code_interpreter: { count: programs } } : {}),
   };
   return Object.keys(plugins).length > 0 ? { plugins } : {};
 }
 
-const NO_USE: ServerToolUse = { searches: 0, pages: 0, programs: 0 };
+const NO_USAGE: ServerToolUsage = { searches: 0, pages: 0, programs: 0 };
 
-/** As the wire spells it. */
-const strategyName = (strategy: SearchStrategy): string => strategy.replace('-', '_');
+const encodeStrategy = (strategy: SearchStrategy): string => strategy.replace('-', '_');

@@ -1,32 +1,32 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import type { Page } from '../page.ts';
+import type { PageRequest } from '../page.ts';
 
-/** A model, and the name it is shown under. */
-export interface Shown {
+/** A model and the name under which it is listed. */
+export interface ListedModel {
   readonly name: string;
   readonly entry: ModelEntry;
 }
 
-/** wire.md 10, models native. Keys of the envelope stay outside (section 11, 17). */
+/** Encodes a list of models; request_id stays outside `output` (docs/wire/dashscope-native.md#models). */
 export const encodeModels = (
-  { total, models }: { readonly total: number; readonly models: readonly Shown[] },
-  { number, size }: Page,
+  { total, models }: { readonly total: number; readonly models: readonly ListedModel[] },
+  { number, size }: PageRequest,
   requestId: string,
 ): object => ({
   request_id: requestId,
   output: { total, page_no: number, page_size: size, models: models.map(encodeModel) },
 });
 
-const encodeModel = ({ name, entry }: Shown): object => ({
+const encodeModel = ({ name, entry }: ListedModel): object => ({
   model: name,
   name: entry.name,
   description: entry.description,
   provider: PROVIDER,
   source: PROVIDER,
-  opensource: null, // licences are not looked into
+  opensource: null, // Parley does not evaluate licences
   context_window: entry.contextTokens,
   interfaces: entry.interfaces,
 });
 
-/** Who offers it: this service, whatever runs behind a name. */
+/** Parley is the provider of every model, wherever it runs. */
 const PROVIDER = 'parley';

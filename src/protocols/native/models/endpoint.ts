@@ -1,33 +1,36 @@
 import { z } from 'zod';
-import { ownInterfaces } from '../../../catalogue/model.ts';
-import type { Catalogue, ModelEntry, ModelInterface, ModelPlace } from '../../../catalogue/model.ts';
+import { getEffectiveInterfaces } from '../../../catalogue/model.ts';
+import type { Catalogue, ModelEntry, ModelInterface, CatalogueScope } from '../../../catalogue/model.ts';
 import type { RegionId } from '../../../core/region.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { fieldsOf, pageOf, pageQuery, pageTexts, skippedBy } from '../page.ts';
+import { queryToObject, decodePage, PAGE_FIELDS, PAGE_TEXTS, getPageOffset } from '../page.ts';
 import { encodeModels } from './encode.ts';
-import type { Shown } from './encode.ts';
+import type { ListedModel } from './encode.ts';
 
-export interface NativeModelsNeeds {
-  /** The one in force now: it changes while the service runs. */
+export interface NativeModelsDeps {
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'list' | 'find'>;
-  /** Interfaces of models that this service has endpoints for. */
-  readonly served: readonly ModelInterface[];
+  /** Model interfaces that have endpoints in this service. */
+  readonly servedInterfaces: readonly ModelInterface[];
 }
 
 const ModelListQuery = z.object({
-  ...pageQuery,
-  /** A part of the name, in any case. */
+  ...PAGE_FIELDS,
+  /** A part of the name, case-insensitive. */
   name: z.string().optional(),
-  /** The whole name, or one that leads to a model: clients get one model by it. */
+  /** The whole name or an alias: clients retrieve a single model by it. */
   model: z.string().optional(),
 });
 
-/** GET /api/v1/models (wire.md 10): what can be asked in this region, and the workspace's deployments. A name that leads nowhere is an empty list. */
-export function nativeModelList({ catalogue, served }: NativeModelsNeeds): Endpoint {
+/**
+ * Creates GET /api/v1/models (docs/wire/dashscope-native.md#models): the models served in this region, and the
+ * workspace's deployments. An unknown name yields an empty list.
+ */
+export function createNativeModelListEndpoint({ catalogue, servedInterfaces }: NativeModelsDeps): Endpoint {
   return {
     operation: 'native-models.list',
     method: 'GET',
@@ -36,29 +39,30 @@ export function nativeModelList({ catalogue, served }: NativeModelsNeeds): Endpo
     regions: INTERFACES.nativeModels.regions,
     onDisconnect: 'cancel',
     async handle({ query }, { owner, requestId }) {
-      const { wire, unknown } = parseBody(ModelListQuery, fieldsOf(query), { texts: pageTexts });
-      const known = wire.model === undefined ? allOf(catalogue(), owner) : byName(catalogue(), wire.model, owner);
-      const part = wire.name?.toLowerCase() ?? '';
-      const models = known.filter(
-        ({ name, entry }) => name.toLowerCase().includes(part) && isThere(entry, owner.region, served),
+      const { wire, unknown } = parseBody(ModelListQuery, queryToObject(query), { texts: PAGE_TEXTS });
+      const candidates =
+        wire.model === undefined ? listModels(catalogue(), owner) : findModel(catalogue(), wire.model, owner);
+      const namePart = wire.name?.toLowerCase() ?? '';
+      const models = candidates.filter(
+        ({ name, entry }) => name.toLowerCase().includes(namePart) && isServed(entry, owner.region, servedInterfaces),
       );
-      const page = pageOf(wire);
-      const from = skippedBy(page);
-      const shown = { total: models.length, models: models.slice(from, from + page.size) };
-      return json(encodeModels(shown, page, requestId), ignoredHeader(unknown));
+      const page = decodePage(wire);
+      const from = getPageOffset(page);
+      const list = { total: models.length, models: models.slice(from, from + page.size) };
+      return createJsonReply(encodeModels(list, page, requestId), encodeIgnoredHeader(unknown));
     },
   };
 }
 
-const allOf = (catalogue: Pick<Catalogue, 'list'>, owner: ModelPlace): readonly Shown[] =>
+const listModels = (catalogue: Pick<Catalogue, 'list'>, owner: CatalogueScope): readonly ListedModel[] =>
   catalogue.list(owner).map((entry) => ({ name: entry.name, entry }));
 
-function byName(catalogue: Pick<Catalogue, 'find'>, name: string, owner: ModelPlace): readonly Shown[] {
+function findModel(catalogue: Pick<Catalogue, 'find'>, name: string, owner: CatalogueScope): readonly ListedModel[] {
   const entry = catalogue.find(name, owner);
   return entry ? [{ name, entry }] : [];
 }
 
-const isThere = (entry: ModelEntry, region: RegionId, served: readonly ModelInterface[]): boolean =>
-  entry.runs.type !== 'none' &&
-  ownInterfaces(entry).some((each) => served.includes(each)) &&
+const isServed = (entry: ModelEntry, region: RegionId, servedInterfaces: readonly ModelInterface[]): boolean =>
+  entry.runner.type !== 'none' &&
+  getEffectiveInterfaces(entry).some((each) => servedInterfaces.includes(each)) &&
   (!entry.regions || entry.regions.includes(region));

@@ -1,21 +1,21 @@
 import type { Rank } from '../../../generation/rank.ts';
-import { present } from '../../../lib/present.ts';
-import { json } from '../../endpoint.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { rerankResults } from '../../fields/rerank-results.ts';
-import { TextRerankBody, textRerankTexts } from './schema.ts';
+import { encodeRerankResults } from '../../fields/rerank-results.ts';
+import { TextRerankBody, TEXT_RERANK_TEXTS } from './schema.ts';
 
-export interface TextRerankNeeds {
+export interface TextRerankDeps {
   readonly rank: Rank;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /api/v1/services/rerank/text-rerank/text-rerank (wire.md 10). */
-export function textRerank({ rank, strict = false }: TextRerankNeeds): Endpoint {
+/** Creates POST /api/v1/services/rerank/text-rerank/text-rerank (docs/wire/dashscope-native.md#rerank). */
+export function createTextRerankEndpoint({ rank, strict = false }: TextRerankDeps): Endpoint {
   return {
     operation: 'text-rerank.create',
     method: 'POST',
@@ -24,24 +24,27 @@ export function textRerank({ rank, strict = false }: TextRerankNeeds): Endpoint 
     regions: INTERFACES.nativeRerank.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { wire, unknown } = parseBody(TextRerankBody, body, { texts: textRerankTexts, strict });
+      const { wire, unknown } = parseBody(TextRerankBody, body, { texts: TEXT_RERANK_TEXTS, strict });
       const { model, input, parameters } = wire;
-      const wish = {
+      const request = {
         model,
         query: { text: input.query.toWellFormed(), field: 'input.query' },
-        documents: input.documents.map((text, at) => ({
+        documents: input.documents.map((text, index) => ({
           text: text.toWellFormed(),
-          field: `input.documents[${at}]`,
+          field: `input.documents[${index}]`,
         })),
-        ...present({ top: parameters?.top_n }),
+        ...omitNullish({ top: parameters?.top_n }),
       };
-      const ranked = await rank(wish, context);
-      const answer = {
-        output: { results: rerankResults(ranked, parameters?.return_documents ? input.documents : undefined) },
+      const ranked = await rank(request, context);
+      const response = {
+        output: { results: encodeRerankResults(ranked, parameters?.return_documents ? input.documents : undefined) },
         usage: { total_tokens: ranked.promptTokens },
         request_id: context.requestId,
       };
-      return json(answer, ignoredHeader([...(parameters?.instruct ? ['parameters.instruct'] : []), ...unknown]));
+      return createJsonReply(
+        response,
+        encodeIgnoredHeader([...(parameters?.instruct ? ['parameters.instruct'] : []), ...unknown]),
+      );
     },
   };
 }

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { RERANK_DOCUMENTS_MAX } from '../../../core/limits.ts';
-import { listOf } from '../../list-of.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 
-// wire.md 10, rerank.
+// Fields of docs/wire/dashscope-native.md#rerank.
 
 export const TextRerankBody = z.object({
   model: z.string().min(1),
   input: z.object({
     query: z.string().min(1),
-    documents: listOf(z.string(), { min: 1, max: RERANK_DOCUMENTS_MAX }),
+    documents: failFastArray(z.string(), { min: 1, max: RERANK_DOCUMENTS_MAX }),
   }),
   parameters: z
     .object({
@@ -20,7 +20,7 @@ export const TextRerankBody = z.object({
     .nullish(),
 });
 
-export const textRerankTexts: RuleTexts = {
+export const TEXT_RERANK_TEXTS: RuleTexts = {
   'input.documents': `input.documents must be an array of 1 to ${RERANK_DOCUMENTS_MAX} strings`,
   'input.documents[]': 'input.documents must be an array of strings',
 };

@@ -1,74 +1,76 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { Message } from '../../../core/message.ts';
 import type { ReportSize, ResearchRequest } from '../../../core/research.ts';
-import { visibleText } from '../../../lib/visible-text.ts';
+import { removeInvisibleCharacters } from '../../../lib/remove-invisible-characters.ts';
 import type { WireMessage } from '../../fields/message-schema.ts';
-import { CONTENT } from '../../fields/texts.ts';
+import { CONTENT_NOT_STRING } from '../../fields/parameter-texts.ts';
 import { checkMessages } from '../../fields/message-rules.ts';
-import { refuse } from '../../parse.ts';
-import { conversation } from '../generation/conversation.ts';
-import { place } from '../generation/place.ts';
-import type { ResearchWire, WireOutputFormat } from './schema.ts';
+import { createFieldError } from '../../parse.ts';
+import { decodeConversation } from '../generation/decode-conversation.ts';
+import { toNativePath } from '../generation/to-native-path.ts';
+import type { ResearchWire, ReportFormatWire } from './schema.ts';
 
 /**
- * What is to be looked into.
+ * Converts a deep research request.
  *
- * @param model As the caller wrote it.
+ * @param model Model name in the request.
  * @throws ServiceError `invalid-request` naming the field.
  */
 export function decodeResearch(model: string, wire: ResearchWire, entry: ModelEntry): ResearchRequest {
-  const reportSize = reportSizeOf(wire);
-  const messages = conversation(wire.input ?? {}, entry);
-  checkMessages(messages, place);
-  const turns = messages.map((message, index) => toTurn(message, place(`messages[${index}]`)));
-  checkTurns(turns);
-  return { model, messages: turns, reportSize };
+  const reportSize = decodeReportSize(wire);
+  const messages = decodeConversation(wire.input ?? {}, entry);
+  checkMessages(messages, toNativePath);
+  const decoded = messages.map((message, index) => decodeMessage(message, toNativePath(`messages[${index}]`)));
+  checkRoleOrder(decoded);
+  return { model, messages: decoded, reportSize };
 }
 
-const REPORT_SIZE: Record<WireOutputFormat, ReportSize> = {
+const REPORT_SIZE: Record<ReportFormatWire, ReportSize> = {
   model_detailed_report: 'detailed',
   model_summary_report: 'summary',
 };
 
-function reportSizeOf({ output_format: atTop, parameters }: ResearchWire): ReportSize {
-  const within = parameters?.output_format;
-  if (atTop && within && atTop !== within)
-    throw refuse(
+function decodeReportSize({ output_format: topLevel, parameters }: ResearchWire): ReportSize {
+  const nested = parameters?.output_format;
+  if (topLevel && nested && topLevel !== nested)
+    throw createFieldError(
       'parameters.output_format',
-      `output_format is ${JSON.stringify(atTop)} at the top of the body`,
-      within,
+      `must equal the top-level output_format, which is ${JSON.stringify(topLevel)}`,
+      nested,
     );
-  return REPORT_SIZE[atTop ?? within ?? 'model_detailed_report'];
+  return REPORT_SIZE[topLevel ?? nested ?? 'model_detailed_report'];
 }
 
-/** What was said, and nothing besides: no name, no call, no thought. */
-function toTurn({ role, content }: WireMessage, at: string): Message {
-  if (role !== 'user' && role !== 'assistant') throw refuse(`${at}.role`, ROLES, role);
-  const text = textOf(content, at).toWellFormed();
-  if (visibleText(text).trim() === '') throw refuse(`${at}.content`, EMPTY);
+/** Converts a message; only its role and text are used. @throws ServiceError for other roles and empty texts. */
+function decodeMessage({ role, content }: WireMessage, path: string): Message {
+  if (role !== 'user' && role !== 'assistant') throw createFieldError(`${path}.role`, ROLES_RULE, role);
+  const text = decodeText(content, path).toWellFormed();
+  if (removeInvisibleCharacters(text).trim() === '') throw createFieldError(`${path}.content`, EMPTY_MESSAGE_RULE);
   return { role, content: [{ type: 'text', text }] };
 }
 
-function textOf(content: WireMessage['content'], at: string): string {
+function decodeText(content: WireMessage['content'], path: string): string {
   if (typeof content === 'string') return content;
   const texts = (content ?? []).map((part, index) => {
     if (part.type === 'text') return part.text;
-    throw refuse(`${at}.content[${index}]`, CONTENT);
+    throw createFieldError(`${path}.content[${index}]`, CONTENT_NOT_STRING);
   });
   return texts.join('');
 }
 
-/** wire.md E4.1: one message of the user's, or user and assistant in turns, the last one the user's. */
-function checkTurns(messages: readonly Message[]): void {
+/** Checks the roles: one user message, or user and assistant in alternation, ending with a user message. */
+function checkRoleOrder(messages: readonly Message[]): void {
   for (const [index, { role }] of messages.entries())
-    if (role !== (index % 2 === 0 ? 'user' : 'assistant')) throw refuse(place(`messages[${index}].role`), TURNS, role);
-  if (messages.length % 2 === 0) throw refuse(place('messages'), `${TURNS}: the last one is the assistant's`);
+    if (role !== (index % 2 === 0 ? 'user' : 'assistant'))
+      throw createFieldError(toNativePath(`messages[${index}].role`), ROLE_ORDER_RULE, role);
+  if (messages.length % 2 === 0)
+    throw createFieldError(toNativePath('messages'), `${ROLE_ORDER_RULE}; the last message has the role assistant`);
 }
 
-const ROLES = 'A deep research model takes messages of the roles user and assistant only';
+const ROLES_RULE = 'A deep research model accepts only messages with the role user or assistant';
 
-/** wire.md 1.7. */
-const EMPTY = 'Role must be user or assistant and Content length must be greater than 0';
+/** Vendor text (docs/wire/dashscope-native.md#errors). */
+const EMPTY_MESSAGE_RULE = 'Role must be user or assistant and Content length must be greater than 0';
 
-const TURNS =
-  'A deep research model takes one user message, or user and assistant messages in turns that begin and end with a user message';
+const ROLE_ORDER_RULE =
+  'A deep research model accepts one user message, or alternating user and assistant messages that start and end with a user message';

@@ -8,28 +8,32 @@ import type { RegionId } from '../../../core/region.ts';
 import type { ResearchEvent, ResearchRequest } from '../../../core/research.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { createSseParser } from '../../../lib/sse.ts';
-import { bytesOf } from '../../fields/__fixtures__/translating.ts';
-import { ENTRY } from '../generation/__fixtures__/golden-cases.ts';
-import { multimodalGeneration, textGeneration } from '../generation/endpoint.ts';
-import { checkPhases } from './__fixtures__/check-phases.ts';
-import { goldenCases } from './__fixtures__/golden-cases.ts';
+import { readStream } from '../../fields/__fixtures__/fake-translation.ts';
+import { TEST_ENTRY } from '../generation/__fixtures__/golden-cases.ts';
+import { createMultimodalGenerationEndpoint, createTextGenerationEndpoint } from '../generation/endpoint.ts';
+import { findPhaseFaults } from './__fixtures__/find-phase-faults.ts';
+import { readGoldenCases } from './__fixtures__/golden-cases.ts';
 
-const RESEARCHER: ModelEntry = { ...ENTRY, name: 'svc-deep-research', interfaces: ['native', 'research'] };
+const RESEARCH_ENTRY: ModelEntry = { ...TEST_ENTRY, name: 'svc-deep-research', interfaces: ['native', 'research'] };
 
-const eventsOf = (name: string): readonly ResearchEvent[] =>
-  goldenCases().find((each) => each.name === name)?.events ?? [];
+const readGoldenEvents = (name: string): readonly ResearchEvent[] =>
+  readGoldenCases().find((each) => each.name === name)?.events ?? [];
 
 const SSE = { 'x-dashscope-sse': 'enable' };
 
 const user = (content: unknown) => ({ role: 'user', content });
 const assistant = (content: unknown) => ({ role: 'assistant', content });
 
-const ASKED = [user('Lighthouses')];
-const ANSWERED = [...ASKED, assistant('Which ones?'), user('That of Brenwick')];
+const FIRST_STEP = [user('Lighthouses')];
+const SECOND_STEP = [...FIRST_STEP, assistant('Which ones?'), user('That of Brenwick')];
 
-const body = (messages: unknown, more: object = {}) => ({ model: 'qwen-deep-research', input: { messages }, ...more });
+const body = (messages: unknown, fields: object = {}) => ({
+  model: 'qwen-deep-research',
+  input: { messages },
+  ...fields,
+});
 
-interface RoomOptions {
+interface TestOptions {
   readonly region?: RegionId;
   readonly strict?: boolean;
   readonly streamPlan?: boolean;
@@ -37,65 +41,66 @@ interface RoomOptions {
   readonly refusal?: ServiceError;
 }
 
-function createRoom({
+function createTestResearch({
   region = 'cn-beijing',
   strict = false,
   streamPlan = false,
-  entry = RESEARCHER,
+  entry = RESEARCH_ENTRY,
   refusal,
-}: RoomOptions = {}) {
+}: TestOptions = {}) {
   const clarified: ResearchRequest[] = [];
-  const opened: { readonly request: ResearchRequest; readonly likeness: string }[] = [];
-  const heard: { context?: RequestContext; isLeft?: boolean; facts?: object } = {};
+  const opened: { readonly request: ResearchRequest; readonly fingerprint: string }[] = [];
+  const observed: { context?: RequestContext; isStreamClosed?: boolean; logFields?: object } = {};
   const context: RequestContext = {
     requestId: 'rid',
     owner: { workspace: 'w', region, keyId: 'k' },
     signal: new AbortController().signal,
-    log: { add: (facts) => Object.assign((heard.facts ??= {}), facts), warn: () => undefined },
+    log: { add: (fields) => Object.assign((observed.logFields ??= {}), fields), warn: () => undefined },
   };
-  async function* play(name: string): AsyncGenerator<readonly ResearchEvent[]> {
+  async function* yieldGoldenEvents(name: string): AsyncGenerator<readonly ResearchEvent[]> {
     try {
-      for (const event of eventsOf(name)) yield [event];
+      for (const event of readGoldenEvents(name)) yield [event];
     } finally {
-      heard.isLeft = true;
+      observed.isStreamClosed = true;
     }
   }
-  const needs = {
-    generate: () => Promise.reject(new Error('this is no chat')),
-    translate: () => Promise.reject(new Error('nothing is translated here')),
+  const deps = {
+    generate: () => Promise.reject(new Error('unexpected chat')),
+    translate: () => Promise.reject(new Error('unexpected translation')),
     research: {
       streamPlan,
       research: {
-        clarify(request: ResearchRequest, given: RequestContext) {
+        clarify(request: ResearchRequest, callContext: RequestContext) {
           clarified.push(request);
-          heard.context = given;
-          return refusal ? Promise.reject(refusal) : Promise.resolve(play('question'));
+          observed.context = callContext;
+          return refusal ? Promise.reject(refusal) : Promise.resolve(yieldGoldenEvents('question'));
         },
       },
       runs: {
-        open(wish: { readonly request: ResearchRequest; readonly likeness: string }, given: RequestContext) {
-          opened.push(wish);
-          heard.context = given;
-          return refusal ? Promise.reject(refusal) : Promise.resolve(play('report'));
+        open(run: { readonly request: ResearchRequest; readonly fingerprint: string }, callContext: RequestContext) {
+          opened.push(run);
+          observed.context = callContext;
+          return refusal ? Promise.reject(refusal) : Promise.resolve(yieldGoldenEvents('report'));
         },
       },
     },
-    catalogue: () => ({ resolve: (asked: string) => ({ asked, entry }) }),
+    catalogue: () => ({ resolve: (requestedName: string) => ({ requestedName, entry }) }),
     clock: systemClock,
     strict,
   };
-  const post = (sent: unknown, headers: Record<string, string> = SSE, of = textGeneration) =>
-    of(needs).handle({ body: sent, params: {}, query: new URLSearchParams(), headers }, context);
-  const begin = async (...asked: Parameters<typeof post>): Promise<void> => void (await bytesOf(await post(...asked)));
-  return { post, begin, clarified, opened, heard, context };
+  const post = (sent: unknown, headers: Record<string, string> = SSE, createEndpoint = createTextGenerationEndpoint) =>
+    createEndpoint(deps).handle({ body: sent, params: {}, query: new URLSearchParams(), headers }, context);
+  const postAndRead = async (...args: Parameters<typeof post>): Promise<void> =>
+    void (await readStream(await post(...args)));
+  return { post, postAndRead, clarified, opened, observed, context };
 }
 
-const framesOf = (bytes: string) => createSseParser({ sizeMax: 1_000_000 }).push(bytes);
+const parseFrames = (bytes: string) => createSseParser({ sizeMax: 1_000_000 }).push(bytes);
 
-test('one message is asked back, with the caller as its context', async () => {
-  const { post, clarified, opened, heard, context } = createRoom();
-  const reply = await post(body(ASKED));
-  assert.deepEqual(checkPhases(framesOf(await bytesOf(reply)), { step: 1 }), []);
+test("answers a first message with a question, in the caller's context", async () => {
+  const { post, clarified, opened, observed, context } = createTestResearch();
+  const reply = await post(body(FIRST_STEP));
+  assert.deepEqual(findPhaseFaults(parseFrames(await readStream(reply)), { step: 1 }), []);
   assert.deepEqual(clarified, [
     {
       model: 'qwen-deep-research',
@@ -104,33 +109,33 @@ test('one message is asked back, with the caller as its context', async () => {
     },
   ]);
   assert.deepEqual(opened, []);
-  assert.equal(heard.context, context);
+  assert.equal(observed.context, context);
   assert.equal(reply.headers?.['x-parley-ignored'], undefined);
-  assert.deepEqual(heard.facts, { asked: 'qwen-deep-research', researchStep: 1 });
+  assert.deepEqual(observed.logFields, { requestedModel: 'qwen-deep-research', researchStep: 1 });
 });
 
-test('an answer to the question opens a run, as do longer talks', async () => {
-  for (const messages of [ANSWERED, [...ANSWERED, assistant('And?'), user('All of it')]]) {
-    const { post, clarified, opened, heard, context } = createRoom();
+test('opens a run for a conversation of three or more messages', async () => {
+  for (const messages of [SECOND_STEP, [...SECOND_STEP, assistant('And?'), user('All of it')]]) {
+    const { post, clarified, opened, observed, context } = createTestResearch();
     const reply = await post(body(messages));
-    assert.deepEqual(checkPhases(framesOf(await bytesOf(reply)), { step: 2 }), []);
+    assert.deepEqual(findPhaseFaults(parseFrames(await readStream(reply)), { step: 2 }), []);
     assert.deepEqual(clarified, []);
     assert.equal(opened[0]?.request.messages.length, messages.length);
-    assert.equal(heard.context, context);
-    assert.deepEqual(heard.facts, { asked: 'qwen-deep-research', researchStep: 2 });
+    assert.equal(observed.context, context);
+    assert.deepEqual(observed.logFields, { requestedModel: 'qwen-deep-research', researchStep: 2 });
   }
 });
 
-test('the plan is told where the service says so', async () => {
-  const { post } = createRoom({ streamPlan: true });
-  const frames = framesOf(await bytesOf(await post(body(ANSWERED))));
-  assert.deepEqual(checkPhases(frames, { step: 2, streamPlan: true }), []);
+test('streams the plan if the service is configured so', async () => {
+  const { post } = createTestResearch({ streamPlan: true });
+  const frames = parseFrames(await readStream(await post(body(SECOND_STEP))));
+  assert.deepEqual(findPhaseFaults(frames, { step: 2, streamPlan: true }), []);
   assert.match(frames[0]?.data ?? '', /First who lit the harbour/);
 });
 
-test('a report has one of two sizes, asked for at the top or in the parameters', async () => {
+test('accepts the report size at the top level or in the parameters', async () => {
   const summary = 'model_summary_report';
-  for (const [more, size] of [
+  for (const [fields, size] of [
     [{}, 'detailed'],
     [{ output_format: null, parameters: null }, 'detailed'],
     [{ output_format: 'model_detailed_report' }, 'detailed'],
@@ -138,54 +143,59 @@ test('a report has one of two sizes, asked for at the top or in the parameters',
     [{ parameters: { output_format: summary } }, 'summary'],
     [{ output_format: summary, parameters: { output_format: summary } }, 'summary'],
   ] as const) {
-    const { begin, opened } = createRoom();
-    await begin(body(ANSWERED, more));
+    const { postAndRead, opened } = createTestResearch();
+    await postAndRead(body(SECOND_STEP, fields));
     assert.equal(opened[0]?.request.reportSize, size);
   }
 });
 
-test('a text may be a list of texts, and a prompt is what was said last', async () => {
-  const { begin, opened, clarified } = createRoom();
-  await begin(body([...ANSWERED.slice(0, 2), user([{ text: 'That of ' }, { type: 'text', text: 'Brenwick' }])]));
-  await begin(body(ANSWERED));
-  await begin({ model: 'qwen-deep-research', input: { messages: ANSWERED.slice(0, 2), prompt: 'That of Brenwick' } });
+test('accepts lists of texts as content, and a prompt as the last message', async () => {
+  const { postAndRead, opened, clarified } = createTestResearch();
+  await postAndRead(
+    body([...SECOND_STEP.slice(0, 2), user([{ text: 'That of ' }, { type: 'text', text: 'Brenwick' }])]),
+  );
+  await postAndRead(body(SECOND_STEP));
+  await postAndRead({
+    model: 'qwen-deep-research',
+    input: { messages: SECOND_STEP.slice(0, 2), prompt: 'That of Brenwick' },
+  });
   assert.deepEqual(opened[1], opened[0]);
   assert.deepEqual(opened[2], opened[0]);
-  await begin({ model: 'qwen-deep-research', input: { prompt: 'Lighthouses' } });
+  await postAndRead({ model: 'qwen-deep-research', input: { prompt: 'Lighthouses' } });
   assert.equal(clarified.length, 1);
 });
 
-test('half a character is none', async () => {
-  const { begin, clarified } = createRoom();
-  await begin(body([user('a\ud800')]));
+test('replaces half of a surrogate pair', async () => {
+  const { postAndRead, clarified } = createTestResearch();
+  await postAndRead(body([user('a\ud800')]));
   assert.deepEqual(clarified[0]?.messages[0]?.content, [{ type: 'text', text: 'a\ufffd' }]);
 });
 
-test('requests are alike where they ask the same, whatever else they say', async () => {
-  const { begin, opened } = createRoom();
-  await begin(body(ANSWERED));
-  await begin(body(ANSWERED, { user: 'me', parameters: { temperature: 1, incremental_output: true } }));
-  await begin(body(ANSWERED, { output_format: 'model_detailed_report' }), { 'x-svc-sse': 'enable' });
-  await begin({ ...body(ANSWERED), model: 'svc-deep-research' });
-  await begin(body(ANSWERED, { output_format: 'model_summary_report' }));
-  await begin(body([...ASKED, assistant('Which ones?'), user('Those of Brenwick')]));
-  // The same characters, otherwise divided.
-  await begin(body([user('LighthousesWhich'), assistant(' ones?'), user('That of Brenwick')]));
-  const [first, second, third, ...others] = opened.map(({ likeness }) => likeness);
+test('computes equal fingerprints for requests that differ only in irrelevant fields', async () => {
+  const { postAndRead, opened } = createTestResearch();
+  await postAndRead(body(SECOND_STEP));
+  await postAndRead(body(SECOND_STEP, { user: 'me', parameters: { temperature: 1, incremental_output: true } }));
+  await postAndRead(body(SECOND_STEP, { output_format: 'model_detailed_report' }), { 'x-svc-sse': 'enable' });
+  await postAndRead({ ...body(SECOND_STEP), model: 'svc-deep-research' });
+  await postAndRead(body(SECOND_STEP, { output_format: 'model_summary_report' }));
+  await postAndRead(body([...FIRST_STEP, assistant('Which ones?'), user('Those of Brenwick')]));
+  // The same characters, divided differently.
+  await postAndRead(body([user('LighthousesWhich'), assistant(' ones?'), user('That of Brenwick')]));
+  const [first, second, third, ...others] = opened.map(({ fingerprint }) => fingerprint);
   assert.match(first ?? '', /^[0-9a-f]{64}$/);
   assert.equal(second, first);
   assert.equal(third, first);
   assert.equal(new Set([first, ...others]).size, 5);
 });
 
-test('what changed nothing is named, and what asks for nothing is not', async () => {
-  const { post } = createRoom();
-  const asking = { temperature: 1, seed: 3, enable_search: true, n: 2, max_tokens: 9, incremental_output: false };
+test('names fields without effect, unless they request nothing', async () => {
+  const { post } = createTestResearch();
+  const withEffect = { temperature: 1, seed: 3, enable_search: true, n: 2, max_tokens: 9, incremental_output: false };
   const tools = [{ type: 'function', function: { name: 'f' } }];
   const reply = await post(
     body([user([{ text: 'Lighthouses', cache_control: { type: 'ephemeral' } }])], {
       stream: true,
-      parameters: { ...asking, tools, result_format: 'text', what: 1 },
+      parameters: { ...withEffect, tools, result_format: 'text', what: 1 },
     }),
   );
   assert.deepEqual(reply.headers, {
@@ -203,33 +213,40 @@ test('what changed nothing is named, and what asks for nothing is not', async ()
       'parameters.what',
     ].join(),
   });
-  const idle = { n: 1, tools: [], enable_search: false, enable_thinking: false, tool_choice: 'none', stop: null };
-  const parameters = { ...idle, result_format: 'message', incremental_output: true };
-  assert.equal((await post(body(ASKED, { parameters }))).headers?.['x-parley-ignored'], undefined);
-  const turns = [...ASKED, { ...assistant('Which?'), reasoning_content: 'Hm.', name: 'a' }, user('All')];
+  const withoutEffect = {
+    n: 1,
+    tools: [],
+    enable_search: false,
+    enable_thinking: false,
+    tool_choice: 'none',
+    stop: null,
+  };
+  const parameters = { ...withoutEffect, result_format: 'message', incremental_output: true };
+  assert.equal((await post(body(FIRST_STEP, { parameters }))).headers?.['x-parley-ignored'], undefined);
+  const turns = [...FIRST_STEP, { ...assistant('Which?'), reasoning_content: 'Hm.', name: 'a' }, user('All')];
   assert.deepEqual((await post(body(turns))).headers, {
     'x-parley-ignored': 'input.messages.name,input.messages.reasoning_content',
   });
 });
 
-test('a strict service refuses what it does not know', async () => {
-  const { post } = createRoom({ strict: true });
-  await post(body(ASKED, { output_format: 'model_summary_report' }));
-  await assert.rejects(post(body(ASKED, { stream: true })), { kind: 'invalid-request', param: 'stream' });
+test('rejects unknown fields in strict mode', async () => {
+  const { post } = createTestResearch({ strict: true });
+  await post(body(FIRST_STEP, { output_format: 'model_summary_report' }));
+  await assert.rejects(post(body(FIRST_STEP, { stream: true })), { kind: 'invalid-request', param: 'stream' });
 });
 
 const TURNS =
-  'A deep research model takes one user message, or user and assistant messages in turns that begin and end with a user message';
+  'A deep research model accepts one user message, or alternating user and assistant messages that start and end with a user message';
 
-const REFUSED: readonly (readonly [what: string, sent: unknown, message: string | RegExp, param: string])[] = [
+const REJECTED: readonly (readonly [what: string, sent: unknown, message: string | RegExp, param: string])[] = [
   ['no input', { model: 'm' }, /^Either "prompt" or "messages" must exist/, 'input'],
-  ['messages that stand beside the input', { model: 'm', messages: ASKED }, /^Either "prompt" or "messages"/, 'input'],
+  ['messages beside the input', { model: 'm', messages: FIRST_STEP }, /^Either "prompt" or "messages"/, 'input'],
   ['no messages', body([]), "[] is too short - 'messages' (input.messages: an array of 0)", 'input.messages'],
   ['too many messages', body(Array(MESSAGES_MAX + 1).fill(user('a'))), /must be an array of 1 to /, 'input.messages'],
   [
     'a system message',
-    body([{ role: 'system', content: 'Be brief.' }, ...ASKED]),
-    'A deep research model takes messages of the roles user and assistant only (input.messages[0].role: "system")',
+    body([{ role: 'system', content: 'Be brief.' }, ...FIRST_STEP]),
+    'A deep research model accepts only messages with the role user or assistant (input.messages[0].role: "system")',
     'input.messages[0].role',
   ],
   [
@@ -240,20 +257,20 @@ const REFUSED: readonly (readonly [what: string, sent: unknown, message: string 
   ],
   [
     'two user messages',
-    body([...ASKED, ...ASKED]),
+    body([...FIRST_STEP, ...FIRST_STEP]),
     `${TURNS} (input.messages[1].role: "user")`,
     'input.messages[1].role',
   ],
   [
-    'an assistant that begins',
+    'an assistant message at the start',
     body([assistant('a')]),
     `${TURNS} (input.messages[0].role: "assistant")`,
     'input.messages[0].role',
   ],
   [
-    'an assistant that ends',
-    body(ANSWERED.slice(0, 2)),
-    `${TURNS}: the last one is the assistant's (input.messages)`,
+    'an assistant message at the end',
+    body(SECOND_STEP.slice(0, 2)),
+    `${TURNS}; the last message has the role assistant (input.messages)`,
     'input.messages',
   ],
   [
@@ -262,8 +279,8 @@ const REFUSED: readonly (readonly [what: string, sent: unknown, message: string 
     'Role must be user or assistant and Content length must be greater than 0 (input.messages[0].content)',
     'input.messages[0].content',
   ],
-  ['what nobody sees', body([user('\u0000\u200b\ufeff')]), /must be greater than 0/, 'input.messages[0].content'],
-  ['blanks', body([...ASKED, assistant(' \n'), user('a')]), /must be greater than 0/, 'input.messages[1].content'],
+  ['invisible characters', body([user('\u0000\u200b\ufeff')]), /must be greater than 0/, 'input.messages[0].content'],
+  ['spaces', body([...FIRST_STEP, assistant(' \n'), user('a')]), /must be greater than 0/, 'input.messages[1].content'],
   [
     'an empty list',
     body([user([])]),
@@ -278,42 +295,42 @@ const REFUSED: readonly (readonly [what: string, sent: unknown, message: string 
   ],
   ['a number', body([user(7)]), /^input content must be a string\./, 'input.messages[0].content'],
   [
-    'another size',
-    body(ASKED, { output_format: 'model_book' }),
+    'an unknown size',
+    body(FIRST_STEP, { output_format: 'model_book' }),
     'output_format must be one of "model_detailed_report", "model_summary_report", got "model_book".',
     'output_format',
   ],
   [
-    'another size in the parameters',
-    body(ASKED, { parameters: { output_format: 1 } }),
+    'an unknown size in the parameters',
+    body(FIRST_STEP, { parameters: { output_format: 1 } }),
     'parameters.output_format must be one of "model_detailed_report", "model_summary_report", got 1.',
     'parameters.output_format',
   ],
   [
-    'two sizes',
-    body(ASKED, { output_format: 'model_summary_report', parameters: { output_format: 'model_detailed_report' } }),
-    'output_format is "model_summary_report" at the top of the body (parameters.output_format: "model_detailed_report")',
+    'two different sizes',
+    body(FIRST_STEP, { output_format: 'model_summary_report', parameters: { output_format: 'model_detailed_report' } }),
+    'must equal the top-level output_format, which is "model_summary_report" (parameters.output_format: "model_detailed_report")',
     'parameters.output_format',
   ],
   [
     'a temperature of 3',
-    body(ASKED, { parameters: { temperature: 3 } }),
+    body(FIRST_STEP, { parameters: { temperature: 3 } }),
     /^Temperature should be in/,
     'parameters.temperature',
   ],
 ];
 
-for (const [what, sent, message, param] of REFUSED) {
+for (const [what, sent, message, param] of REJECTED) {
   test(`refuses ${what}`, async () => {
-    const { post, clarified, opened } = createRoom();
+    const { post, clarified, opened } = createTestResearch();
     await assert.rejects(post(sent), { kind: 'invalid-request', message, param });
     assert.deepEqual([clarified, opened], [[], []]);
   });
 }
 
-test('who asks for no stream is told how to', async () => {
-  for (const messages of [ASKED, ANSWERED, 'none']) {
-    const { post, clarified, opened } = createRoom();
+test('rejects a request without streaming', async () => {
+  for (const messages of [FIRST_STEP, SECOND_STEP, 'none']) {
+    const { post, clarified, opened } = createTestResearch();
     await assert.rejects(post(body(messages), {}), {
       kind: 'invalid-request',
       message:
@@ -321,26 +338,26 @@ test('who asks for no stream is told how to', async () => {
     });
     assert.deepEqual([clarified, opened], [[], []]);
   }
-  await createRoom().post(body(ASKED), { accept: 'text/event-stream' });
+  await createTestResearch().post(body(FIRST_STEP), { accept: 'text/event-stream' });
 });
 
-test('a task is refused, as on the whole path', async () => {
-  await assert.rejects(createRoom().post(body(ASKED), { ...SSE, 'x-dashscope-async': 'enable' }), {
+test('rejects an asynchronous task', async () => {
+  await assert.rejects(createTestResearch().post(body(FIRST_STEP), { ...SSE, 'x-dashscope-async': 'enable' }), {
     kind: 'forbidden',
   });
 });
 
-test('another region is refused before anything else is looked at', async () => {
-  await assert.rejects(createRoom({ region: 'ap-southeast-1' }).post({ model: 'qwen-deep-research' }, {}), {
+test('rejects another region before checking anything else', async () => {
+  await assert.rejects(createTestResearch({ region: 'ap-southeast-1' }).post({ model: 'qwen-deep-research' }, {}), {
     kind: 'forbidden',
     message:
       'Access denied. Deep research is not offered in Singapore (ap-southeast-1); it is offered in China (Beijing) (cn-beijing).',
   });
 });
 
-test('the multimodal path does no research', async () => {
-  const { post, clarified } = createRoom();
-  await assert.rejects(post(body(ASKED), SSE, multimodalGeneration), {
+test('rejects research models on the multimodal path', async () => {
+  const { post, clarified } = createTestResearch();
+  await assert.rejects(post(body(FIRST_STEP), SSE, createMultimodalGenerationEndpoint), {
     kind: 'model-not-supported',
     message:
       'Unsupported model qwen-deep-research for native generation: its interface, research, is not served on this path.',
@@ -348,37 +365,40 @@ test('the multimodal path does no research', async () => {
   assert.deepEqual(clarified, []);
 });
 
-test('what cannot be begun is refused before the head', async () => {
+test('rejects before the response head if the run cannot start', async () => {
   const refusal = new ServiceError('rate-limited', 'Two runs at once are enough.');
-  for (const messages of [ASKED, ANSWERED]) {
-    const reply = await createRoom({ refusal }).post(body(messages));
+  for (const messages of [FIRST_STEP, SECOND_STEP]) {
+    const reply = await createTestResearch({ refusal }).post(body(messages));
     assert.equal(reply.type, 'stream');
     await assert.rejects(reply.batches[Symbol.asyncIterator]().next(), { kind: 'rate-limited' });
   }
 });
 
-test('who leaves lets go of a run, and its connection ends a question', async () => {
-  const { post, heard } = createRoom();
-  assert.equal(textGeneration({ ...NEEDED_NOWHERE }).onDisconnect, 'cancel');
-  const reply = await post(body(ANSWERED));
+test("closes the run's stream on disconnect, and cancels a question", async () => {
+  const { post, observed } = createTestResearch();
+  assert.equal(createTextGenerationEndpoint({ ...DEPS_WITHOUT_RESEARCH }).onDisconnect, 'cancel');
+  const reply = await post(body(SECOND_STEP));
   assert.equal(reply.type, 'stream');
   const reader = reply.batches[Symbol.asyncIterator]();
   await reader.next();
   await reader.return?.();
-  assert.equal(heard.isLeft, true);
+  assert.equal(observed.isStreamClosed, true);
 });
 
-const NEEDED_NOWHERE = {
-  generate: () => Promise.reject(new Error('this is no chat')),
-  translate: () => Promise.reject(new Error('nothing is translated here')),
-  catalogue: () => ({ resolve: (asked: string) => ({ asked, entry: RESEARCHER }) }),
+const DEPS_WITHOUT_RESEARCH = {
+  generate: () => Promise.reject(new Error('unexpected chat')),
+  translate: () => Promise.reject(new Error('unexpected translation')),
+  catalogue: () => ({ resolve: (requestedName: string) => ({ requestedName, entry: RESEARCH_ENTRY }) }),
   clock: systemClock,
 };
 
-test('a service without research says that this version has none', async () => {
-  const request = { body: body(ASKED), params: {}, query: new URLSearchParams(), headers: SSE };
-  await assert.rejects(textGeneration(NEEDED_NOWHERE).handle(request, createRoom().context), {
-    kind: 'model-not-supported',
-    message: /its interface, research, is not served by this version\.$/,
-  });
+test('rejects research models in a service without research', async () => {
+  const request = { body: body(FIRST_STEP), params: {}, query: new URLSearchParams(), headers: SSE };
+  await assert.rejects(
+    createTextGenerationEndpoint(DEPS_WITHOUT_RESEARCH).handle(request, createTestResearch().context),
+    {
+      kind: 'model-not-supported',
+      message: /its interface, research, is not served by this version\.$/,
+    },
+  );
 });

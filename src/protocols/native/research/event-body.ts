@@ -1,27 +1,29 @@
 import type { Reference, ResearchSite } from '../../../core/research.ts';
 
-/** wire.md E4.2; each goes one way: planning, queries, answer. */
-export type Phase = 'ResearchPlanning' | 'WebResearch' | 'KeepAlive' | 'answer';
+/**
+ * Phases of the stream (docs/wire/dashscope-native.md#deep-research-events): planning, queries, answer, in this order.
+ */
+export type WirePhase = 'ResearchPlanning' | 'WebResearch' | 'KeepAlive' | 'answer';
 
-export interface Spend {
+export interface ResearchTokenUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** What an event says beside what all of them say. */
-export interface Said {
-  readonly phase: Phase;
+/** Variable fields of one event. */
+export interface ResearchMessage {
+  readonly phase: WirePhase;
   readonly status: string;
   readonly content?: string;
-  readonly found?: object;
-  /** In the last event only. */
-  readonly end?: 'stop' | 'length';
+  readonly deepResearch?: object;
+  /** Present in the last event only. */
+  readonly finishReason?: 'stop' | 'length';
 }
 
-/** Every field of the specification's research message, in every event. */
-export function encodeEvent(
-  { phase, status, content = '', found = {}, end }: Said,
-  spent: Spend,
+/** Encodes an event; every event has every field of the specification's research message. */
+export function encodeResearchEvent(
+  { phase, status, content = '', deepResearch = {}, finishReason }: ResearchMessage,
+  usage: ResearchTokenUsage,
   requestId: string,
 ): object {
   return {
@@ -31,55 +33,58 @@ export function encodeEvent(
     message: '',
     output: {
       text: null,
-      finish_reason: end ?? null,
+      finish_reason: finishReason ?? null,
       choices: null,
-      message: { phase, role: 'assistant', content, status, extra: { deep_research: found } },
-      fininshed: end !== undefined,
-      // decisions.md: "stop" also where a budget ended the work, which finish_reason tells.
-      fininshed_reason: end === undefined ? 'null' : 'stop',
+      message: { phase, role: 'assistant', content, status, extra: { deep_research: deepResearch } },
+      fininshed: finishReason !== undefined,
+      // "stop" even if a budget ended the work; finish_reason tells "length" then.
+      fininshed_reason: finishReason === undefined ? 'null' : 'stop',
     },
-    usage: { input_tokens: spent.inputTokens, output_tokens: spent.outputTokens },
+    usage: { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens },
   };
 }
 
-interface QueryNews {
+interface QueryUpdate {
   readonly query?: string;
   readonly goal?: string;
   readonly sites?: readonly ResearchSite[];
   readonly learned?: { readonly site: number; readonly text: string };
 }
 
-/** decisions.md: under both names that clients look for. Texts are pieces to be joined, so one that is not news is ''. */
-export function encodeQuery(id: number, { query = '', goal = '', sites, learned }: QueryNews = {}): object {
-  const news = {
+/**
+ * Encodes an update of a query under both names that clients read (docs/wire/choices.md#where-sources-disagree).
+ * Clients concatenate texts, so an unchanged text is ''.
+ */
+export function encodeQuery(id: number, { query = '', goal = '', sites, learned }: QueryUpdate = {}): object {
+  const update = {
     researchGoal: goal,
     id,
     query,
     ...(sites ? { webSites: sites.map(encodeSite) } : {}),
     ...(learned ? { learningMap: { [learned.site]: learned.text } } : {}),
   };
-  return { query: news, research: news };
+  return { query: update, research: update };
 }
 
 const encodeSite = ({ title, description, url, icon }: ResearchSite): object => ({
   title,
   description,
-  url: addressOrNone(url),
-  icon: iconOrNone(icon),
-  favicon: iconOrNone(icon),
+  url: filterUrl(url),
+  icon: filterIconUrl(icon),
+  favicon: filterIconUrl(icon),
 });
 
 export const encodeReferences = (references: readonly Reference[]): object => ({
   references: references.map(({ icon, index, title, description, url }) => ({
-    icon: iconOrNone(icon),
+    icon: filterIconUrl(icon),
     index_number: index,
     title,
     description,
-    url: addressOrNone(url),
+    url: filterUrl(url),
   })),
 });
 
-const iconOrNone = (text: string): string => (/^https?:\/\//i.test(text) ? text : '');
+const filterIconUrl = (text: string): string => (/^https?:\/\//i.test(text) ? text : '');
 
-/** decisions.md: never a host path, wherever it may come from. */
-const addressOrNone = (text: string): string => (/^(?:https?:\/\/|parley-index:)/i.test(text) ? text : '');
+/** Drops anything but a web URL or an index id: a host path must never reach a client. */
+const filterUrl = (text: string): string => (/^(?:https?:\/\/|parley-index:)/i.test(text) ? text : '');

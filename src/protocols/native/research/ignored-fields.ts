@@ -1,32 +1,37 @@
-import { isPresent } from '../../../lib/present.ts';
-import { place } from '../generation/place.ts';
+import { isDefined } from '../../../lib/omit-nullish.ts';
+import { toNativePath } from '../generation/to-native-path.ts';
 import type { ResearchWire } from './schema.ts';
 
 /**
- * Known fields that changed nothing although they ask for another answer, by their places in the request: how tokens are
- * chosen, what may be called and how long an answer is are not a caller's to say here.
+ * Lists known fields that request a feature without having an effect, by their path in the request. Deep research has
+ * no sampling parameters, tools or length limits of the caller's choice.
  */
-export function ignoredFields({ input, parameters }: ResearchWire): readonly string[] {
+export function listIgnoredResearchFields({ input, parameters }: ResearchWire): readonly string[] {
   const messages = input?.messages ?? [];
-  const besideContent = BESIDE_CONTENT.filter((name) =>
-    messages.some((message) => asksForMore(name in message ? Reflect.get(message, name) : undefined)),
+  const messageFields = IGNORED_MESSAGE_FIELDS.filter((name) =>
+    messages.some((message) => requestsSomething(name in message ? Reflect.get(message, name) : undefined)),
   );
-  const isMarked = messages.some(
-    ({ content }) => Array.isArray(content) && content.some(({ cache_control: mark }) => isPresent(mark)),
+  const hasCacheControl = messages.some(
+    ({ content }) =>
+      Array.isArray(content) && content.some(({ cache_control: cacheControl }) => isDefined(cacheControl)),
   );
   return [
-    ...[...besideContent, ...(isMarked ? ['cache_control'] : [])].map((name) => place(`messages.${name}`)),
+    ...[...messageFields, ...(hasCacheControl ? ['cache_control'] : [])].map((name) =>
+      toNativePath(`messages.${name}`),
+    ),
     ...(messages.length > 0 && input?.history?.length ? ['input.history'] : []),
     ...Object.entries(parameters ?? {})
-      .filter(([name, value]) => !isHonoured(name, value))
-      .map(([name]) => place(name)),
+      .filter(([name, value]) => !hasNoIgnoredEffect(name, value))
+      .map(([name]) => toNativePath(name)),
   ];
 }
 
-const BESIDE_CONTENT = ['name', 'reasoning_content', 'tool_calls'];
+const IGNORED_MESSAGE_FIELDS = ['name', 'reasoning_content', 'tool_calls'];
 
-/** Answers come as messages, in increments, one of them: whoever asks for that gets what was asked for. */
-function isHonoured(name: string, value: unknown): boolean {
+/**
+ * Whether the value changes nothing about deep research. Answers are messages, incremental, and one per request anyway.
+ */
+function hasNoIgnoredEffect(name: string, value: unknown): boolean {
   switch (name) {
     case 'output_format':
       return true;
@@ -35,15 +40,15 @@ function isHonoured(name: string, value: unknown): boolean {
     case 'incremental_output':
       return value !== false;
     case 'n':
-      return !isPresent(value) || value === 1;
+      return !isDefined(value) || value === 1;
     default:
-      return !asksForMore(value);
+      return !requestsSomething(value);
   }
 }
 
-/** Null, false, an empty list and the word none ask for nothing. */
-const asksForMore = (value: unknown): boolean =>
-  isPresent(value) &&
+/** Whether a value requests a feature: null, false, '', 'none' and an empty list do not. */
+const requestsSomething = (value: unknown): boolean =>
+  isDefined(value) &&
   value !== false &&
   value !== 'none' &&
   value !== '' &&

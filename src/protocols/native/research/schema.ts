@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { GenerationBody, Parameters } from '../generation/schema.ts';
 
-/** interfaces.txt E4. */
+/** Values of `output_format` (docs/wire/dashscope-native.md#deep-research-request). */
 const OUTPUT_FORMATS = ['model_detailed_report', 'model_summary_report'] as const;
 
 const OutputFormat = z.enum(OUTPUT_FORMATS);
 
-/** Where `output_format` stands depends on who writes the request: at the top, as documented, or where clients put what they do not know. */
+/** `output_format` is accepted at the top level, as documented, and in `parameters`, where some clients put it. */
 export const ResearchBody = GenerationBody.extend({
   output_format: OutputFormat.nullish(),
   parameters: Parameters.extend({ output_format: OutputFormat.nullish() }).nullish(),
 });
 
 export type ResearchWire = z.output<typeof ResearchBody>;
-export type WireOutputFormat = (typeof OUTPUT_FORMATS)[number];
+export type ReportFormatWire = (typeof OUTPUT_FORMATS)[number];

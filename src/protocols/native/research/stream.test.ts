@@ -4,15 +4,15 @@ import fc from 'fast-check';
 import type { Reference, ResearchEvent, ResearchSite } from '../../../core/research.ts';
 import { createSseParser } from '../../../lib/sse.ts';
 import type { SseFrame } from '../../../lib/sse.ts';
-import { checkPhases } from './__fixtures__/check-phases.ts';
-import { researchStream } from './stream.ts';
+import { findPhaseFaults } from './__fixtures__/find-phase-faults.ts';
+import { createResearchStreamEncoder } from './stream.ts';
 
-const framesOf = (bytes: string): SseFrame[] => createSseParser({ sizeMax: 1_000_000 }).push(bytes);
+const parseFrames = (bytes: string): SseFrame[] => createSseParser({ sizeMax: 1_000_000 }).push(bytes);
 
-const messagesOf = (bytes: string) => framesOf(bytes).map(({ data }) => JSON.parse(data).output.message);
+const parseMessages = (bytes: string) => parseFrames(bytes).map(({ data }) => JSON.parse(data).output.message);
 
-test('silence is filled with messages that are numbered on, before the first event too, and with a comment behind the last', () => {
-  const encoder = researchStream({ streamPlan: false }, 'r');
+test('fills silence with numbered KeepAlive messages, and with a comment after the last event', () => {
+  const encoder = createResearchStreamEncoder({ streamPlan: false }, 'r');
   const bytes = [
     encoder.keepAlive(),
     encoder.push([{ type: 'usage', inputTokens: 5, outputTokens: 0 }]),
@@ -25,22 +25,22 @@ test('silence is filled with messages that are numbered on, before the first eve
   assert.equal(encoder.keepAlive(), ':keep-alive\n\n');
   assert.equal(encoder.close(), '');
   assert.deepEqual(
-    messagesOf(bytes).map(({ phase }) => phase),
+    parseMessages(bytes).map(({ phase }) => phase),
     ['KeepAlive', 'KeepAlive', 'answer', 'answer'],
   );
-  assert.deepEqual(checkPhases(framesOf(bytes), { step: 1 }), []);
+  assert.deepEqual(findPhaseFaults(parseFrames(bytes), { step: 1 }), []);
   assert.equal(encoder.contentType, 'text/event-stream;charset=UTF-8');
 });
 
-test('a path of this machine is told nowhere', () => {
+test('never sends a path of the host', () => {
   const site = { title: 'T', description: '', url: '/srv/pages/1.html', icon: 'file:///srv/icons/1.png' };
-  const encoder = researchStream({ streamPlan: false }, 'r');
+  const encoder = createResearchStreamEncoder({ streamPlan: false }, 'r');
   const bytes = encoder.push([
     { type: 'sites', id: 1, sites: [{ ...site, number: 1 }] },
     { type: 'report', text: 'A [[1]].', references: [{ ...site, index: 1 }] },
   ]);
   assert.equal(bytes.includes('srv'), false);
-  const [found, , said] = messagesOf(bytes);
+  const [sitesMessage, , reportMessage] = parseMessages(bytes);
   assert.equal(
     encoder
       .push([{ type: 'sites', id: 1, sites: [{ ...site, number: 1, icon: 'parley-index:/srv/1.png' }] }])
@@ -48,15 +48,15 @@ test('a path of this machine is told nowhere', () => {
     false,
   );
   const none = { title: 'T', description: '', url: '', icon: '' };
-  assert.deepEqual(found.extra.deep_research.research.webSites, [{ ...none, favicon: '' }]);
-  assert.deepEqual(said.extra.deep_research, { references: [{ ...none, index_number: 1 }] });
+  assert.deepEqual(sitesMessage.extra.deep_research.research.webSites, [{ ...none, favicon: '' }]);
+  assert.deepEqual(reportMessage.extra.deep_research, { references: [{ ...none, index_number: 1 }] });
 });
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
-/** No mark by chance. */
+/** Text without citation marks. */
 const prose = text.map((written) => written.replaceAll('[', '('));
 const words = text.map((written) => `w${written}`);
-const address = fc.oneof(
+const url = fc.oneof(
   fc.webUrl(),
   fc.nat().map((id) => `parley-index:${id}`),
 );
@@ -65,12 +65,12 @@ const site: fc.Arbitrary<ResearchSite> = fc.record({
   number: fc.integer({ min: 1, max: 40 }),
   title: text,
   description: text,
-  url: address,
+  url,
   icon,
 });
 
-/** What a query tells after its words. */
-const findings = (id: number): fc.Arbitrary<ResearchEvent[]> =>
+/** Events of a query after its text. */
+const createFindings = (id: number): fc.Arbitrary<ResearchEvent[]> =>
   fc
     .array(
       fc.oneof(
@@ -86,20 +86,20 @@ const findings = (id: number): fc.Arbitrary<ResearchEvent[]> =>
 const queries: fc.Arbitrary<ResearchEvent[]> = fc
   .tuple(fc.nat(4), fc.array(fc.nat(4), { maxLength: 20 }))
   .chain(([count, order]) =>
-    fc.tuple(...Array.from({ length: count }, (_, at) => fc.tuple(words, words, findings(at + 1)))).map((all) => {
-      const rest = all.map(([, , found]) => [...found]);
-      const asked = all.map(([query, goal], at): ResearchEvent => ({ type: 'query', id: at + 1, query, goal }));
-      // Some of the queries are worked on side by side, in any order.
-      const mixed = order.flatMap((pick) => rest[pick % Math.max(1, rest.length)]?.splice(0, 1) ?? []);
-      return [...asked, ...mixed, ...rest.flat()];
+    fc.tuple(...Array.from({ length: count }, (_, at) => fc.tuple(words, words, createFindings(at + 1)))).map((all) => {
+      const remaining = all.map(([, , found]) => [...found]);
+      const queryEvents = all.map(([query, goal], at): ResearchEvent => ({ type: 'query', id: at + 1, query, goal }));
+      // Some of the queries run in parallel, in any order.
+      const mixed = order.flatMap((pick) => remaining[pick % Math.max(1, remaining.length)]?.splice(0, 1) ?? []);
+      return [...queryEvents, ...mixed, ...remaining.flat()];
     }),
   );
 
 const references: fc.Arbitrary<Reference[]> = fc
-  .array(fc.record({ title: text, description: text, url: address, icon }), { maxLength: 5 })
+  .array(fc.record({ title: text, description: text, url, icon }), { maxLength: 5 })
   .map((all) => all.map((each, at) => ({ ...each, index: at + 1 })));
 
-/** Each reference comes with a piece, and is cited there and later. */
+/** Each reference is added in one event, which cites it; later events cite it too. */
 const report: fc.Arbitrary<ResearchEvent[]> = fc
   .tuple(references, fc.array(prose, { maxLength: 5 }))
   .map(([all, pieces]) => [
@@ -118,7 +118,7 @@ const plan: fc.Arbitrary<ResearchEvent[]> = fc
 
 const end: fc.Arbitrary<ResearchEvent> = fc.constantFrom('stop', 'length').map((reason) => ({ type: 'end', reason }));
 
-/** The account stands anywhere before the end, and only grows. */
+/** Inserts usage events, which only grow, at any position before the end. */
 function withUsage(events: readonly ResearchEvent[], at: readonly number[]): ResearchEvent[] {
   const all = [...events];
   for (const [calls, position] of at.toSorted((a, b) => a - b).entries()) {
@@ -132,7 +132,7 @@ const usages = fc.array(fc.nat(30), { maxLength: 4 });
 
 const runs = fc
   .tuple(plan, queries, report, end, usages)
-  .map(([planned, searched, written, last, at]) => withUsage([...planned, ...searched, ...written, last], at));
+  .map(([planEvents, searched, written, last, at]) => withUsage([...planEvents, ...searched, ...written, last], at));
 
 const questions = fc
   .tuple(fc.array(text, { maxLength: 4 }), usages)
@@ -147,13 +147,13 @@ const steps = fc.oneof(
   questions.map((events) => ({ events, step: 1 as const })),
 );
 
-interface Cut {
+interface BatchCut {
   readonly size: number;
   readonly isSilent: boolean;
 }
 
-function bytesOf(events: readonly ResearchEvent[], streamPlan: boolean, cuts: readonly Cut[]): string {
-  const encoder = researchStream({ streamPlan }, 'r');
+function streamToBytes(events: readonly ResearchEvent[], streamPlan: boolean, cuts: readonly BatchCut[]): string {
+  const encoder = createResearchStreamEncoder({ streamPlan }, 'r');
   let bytes = encoder.open();
   for (let at = 0, turn = 0; at < events.length; turn++) {
     const { size, isSilent } = cuts[turn % cuts.length] ?? { size: 0, isSilent: false };
@@ -164,43 +164,43 @@ function bytesOf(events: readonly ResearchEvent[], streamPlan: boolean, cuts: re
   return bytes + encoder.close();
 }
 
-const cuts = (isSilent: fc.Arbitrary<boolean>): fc.Arbitrary<Cut[]> =>
+const createCuts = (isSilent: fc.Arbitrary<boolean>): fc.Arbitrary<BatchCut[]> =>
   fc.array(fc.record({ size: fc.nat(6), isSilent }), { minLength: 1, maxLength: 8 });
 
-test('whatever a run tells, and whenever it is silent, its events are those of a research', () => {
+test('encodes a valid event sequence for any run and any silence', () => {
   fc.assert(
-    fc.property(steps, fc.boolean(), cuts(fc.boolean()), ({ events, step }, streamPlan, each) => {
-      assert.deepEqual(checkPhases(framesOf(bytesOf(events, streamPlan, each)), { step, streamPlan }), []);
+    fc.property(steps, fc.boolean(), createCuts(fc.boolean()), ({ events, step }, streamPlan, each) => {
+      assert.deepEqual(findPhaseFaults(parseFrames(streamToBytes(events, streamPlan, each)), { step, streamPlan }), []);
     }),
   );
 });
 
-test('the bytes do not depend on how the events are cut', () => {
+test('encodes the same bytes, however the events are batched', () => {
   fc.assert(
-    fc.property(steps, fc.boolean(), cuts(fc.constant(false)), ({ events }, streamPlan, each) => {
+    fc.property(steps, fc.boolean(), createCuts(fc.constant(false)), ({ events }, streamPlan, each) => {
       assert.equal(
-        bytesOf(events, streamPlan, each),
-        bytesOf(events, streamPlan, [{ size: events.length, isSilent: false }]),
+        streamToBytes(events, streamPlan, each),
+        streamToBytes(events, streamPlan, [{ size: events.length, isSilent: false }]),
       );
     }),
   );
 });
 
-test('what was said is put together again from the pieces, and the last count is the whole account', () => {
+test('encodes pieces that add up to the text, and a last count that equals the total usage', () => {
   fc.assert(
     fc.property(steps, fc.boolean(), ({ events }, streamPlan) => {
-      const bytes = bytesOf(events, streamPlan, [{ size: 0, isSilent: false }]);
-      const told = (phase: string): string =>
-        messagesOf(bytes)
+      const bytes = streamToBytes(events, streamPlan, [{ size: 0, isSilent: false }]);
+      const joinContent = (phase: string): string =>
+        parseMessages(bytes)
           .filter((message) => message.phase === phase)
           .map(({ content }) => content)
           .join('');
-      const written = (types: readonly string[]): string =>
+      const joinEventText = (types: readonly string[]): string =>
         events.map((event) => (types.includes(event.type) && 'text' in event ? event.text : '')).join('');
-      assert.equal(told('answer'), written(['question', 'report']));
-      assert.equal(told('ResearchPlanning'), streamPlan ? written(['plan']) : '');
+      assert.equal(joinContent('answer'), joinEventText(['question', 'report']));
+      assert.equal(joinContent('ResearchPlanning'), streamPlan ? joinEventText(['plan']) : '');
       const usage = events.findLast((event) => event.type === 'usage');
-      assert.deepEqual(JSON.parse(framesOf(bytes).at(-1)?.data ?? '').usage, {
+      assert.deepEqual(JSON.parse(parseFrames(bytes).at(-1)?.data ?? '').usage, {
         input_tokens: usage?.inputTokens ?? 0,
         output_tokens: usage?.outputTokens ?? 0,
       });

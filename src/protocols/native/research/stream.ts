@@ -1,76 +1,85 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { ResearchEvent } from '../../../core/research.ts';
-import { sseComment } from '../../../lib/sse.ts';
-import { numberedFrame } from '../../numbered-frame.ts';
+import { encodeSseComment } from '../../../lib/sse.ts';
+import { encodeNumberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { errorBody, status } from '../errors.ts';
-import { encodeEvent, encodeQuery, encodeReferences } from './event-body.ts';
-import type { Phase, Said, Spend } from './event-body.ts';
+import { encodeErrorBody, getStatus } from '../errors.ts';
+import { encodeResearchEvent, encodeQuery, encodeReferences } from './event-body.ts';
+import type { WirePhase, ResearchMessage, ResearchTokenUsage } from './event-body.ts';
 
 export interface ResearchStreamOptions {
-  /** Whether the plan's text is told; else only that there is one. */
+  /** Whether events contain the plan's text. Otherwise they only tell that there is a plan. */
   readonly streamPlan: boolean;
 }
 
 /**
- * Events of wire.md E4.2, always incremental, each with the usage so far. Between two phases, and in silence, stands a
- * KeepAlive message; ids count on over these.
+ * Creates the encoder of a deep research stream (docs/wire/dashscope-native.md#deep-research-events): always
+ * incremental, each event with the usage so far. A KeepAlive message separates phases and fills silence; ids count
+ * these messages too.
  */
-export function researchStream({ streamPlan }: ResearchStreamOptions, requestId: string): StreamEncoder<ResearchEvent> {
-  let frames = 0;
-  let spent: Spend = { inputTokens: 0, outputTokens: 0 };
-  let phase: Phase | undefined;
-  let isEnded = false;
+export function createResearchStreamEncoder(
+  { streamPlan }: ResearchStreamOptions,
+  requestId: string,
+): StreamEncoder<ResearchEvent> {
+  let frameCount = 0;
+  let usage: ResearchTokenUsage = { inputTokens: 0, outputTokens: 0 };
+  let phase: WirePhase | undefined;
+  let isFinished = false;
 
-  const frame = (said: Said): string =>
-    numberedFrame({ id: ++frames, event: 'result', status: 200, data: encodeEvent(said, spent, requestId) });
+  const encodeFrame = (message: ResearchMessage): string =>
+    encodeNumberedFrame({
+      id: ++frameCount,
+      event: 'result',
+      status: 200,
+      data: encodeResearchEvent(message, usage, requestId),
+    });
 
-  const say = (said: Said): string => {
-    const isNext = phase !== undefined && phase !== said.phase;
-    phase = said.phase;
-    return (isNext ? frame(KEEP_ALIVE) : '') + frame(said);
+  const encodeMessage = (message: ResearchMessage): string => {
+    const isPhaseChange = phase !== undefined && phase !== message.phase;
+    phase = message.phase;
+    return (isPhaseChange ? encodeFrame(KEEP_ALIVE) : '') + encodeFrame(message);
   };
 
-  const sayQuery = (stage: string, id: number, news?: Parameters<typeof encodeQuery>[1]): string =>
-    say({ phase: 'WebResearch', status: stage, found: encodeQuery(id, news) });
+  const encodeQueryMessage = (status: string, id: number, update?: Parameters<typeof encodeQuery>[1]): string =>
+    encodeMessage({ phase: 'WebResearch', status, deepResearch: encodeQuery(id, update) });
 
-  const sayPlan = (text: string): string => {
-    const said = { phase: 'ResearchPlanning', status: 'typing' } as const;
-    if (streamPlan) return text === '' ? '' : say({ ...said, content: text });
-    return phase === 'ResearchPlanning' ? '' : say(said);
+  const encodePlanMessage = (text: string): string => {
+    const message = { phase: 'ResearchPlanning', status: 'typing' } as const;
+    if (streamPlan) return text === '' ? '' : encodeMessage({ ...message, content: text });
+    return phase === 'ResearchPlanning' ? '' : encodeMessage(message);
   };
 
-  const take = (event: ResearchEvent): string => {
+  const encodeEvent = (event: ResearchEvent): string => {
     switch (event.type) {
       case 'usage':
-        spent = event;
+        usage = event;
         return '';
       case 'question':
-        return event.text === '' ? '' : say({ phase: 'answer', status: 'typing', content: event.text });
+        return event.text === '' ? '' : encodeMessage({ phase: 'answer', status: 'typing', content: event.text });
       case 'plan':
-        return sayPlan(event.text);
+        return encodePlanMessage(event.text);
       case 'plan-end':
-        return say({ phase: 'ResearchPlanning', status: 'finished' });
+        return encodeMessage({ phase: 'ResearchPlanning', status: 'finished' });
       case 'query':
         return (
-          sayQuery('streamingQueries', event.id, { query: event.query }) +
-          sayQuery('streamingQueries', event.id, { goal: event.goal })
+          encodeQueryMessage('streamingQueries', event.id, { query: event.query }) +
+          encodeQueryMessage('streamingQueries', event.id, { goal: event.goal })
         );
       case 'sites':
-        return sayQuery('streamingWebResult', event.id, { sites: event.sites });
+        return encodeQueryMessage('streamingWebResult', event.id, { sites: event.sites });
       case 'learned':
-        return sayQuery('streamingWebResult', event.id, { learned: event });
+        return encodeQueryMessage('streamingWebResult', event.id, { learned: event });
       case 'query-end':
-        return sayQuery('WebResultFinished', event.id);
+        return encodeQueryMessage('WebResultFinished', event.id);
       case 'report': {
         const { text, references } = event;
         if (text === '' && !references) return '';
-        const found = references ? encodeReferences(references) : {};
-        return say({ phase: 'answer', status: 'typing', content: text, found });
+        const deepResearch = references ? encodeReferences(references) : {};
+        return encodeMessage({ phase: 'answer', status: 'typing', content: text, deepResearch });
       }
       case 'end':
-        isEnded = true;
-        return say({ phase: 'answer', status: 'finished', end: event.reason });
+        isFinished = true;
+        return encodeMessage({ phase: 'answer', status: 'finished', finishReason: event.reason });
     }
   };
 
@@ -79,18 +88,23 @@ export function researchStream({ streamPlan }: ResearchStreamOptions, requestId:
     open: () => '',
     push(events) {
       let text = '';
-      for (const event of events) text += take(event);
+      for (const event of events) text += encodeEvent(event);
       return text;
     },
-    // Nothing comes behind the last message, so that it stays the last.
-    keepAlive: () => (isEnded ? sseComment('keep-alive') : frame(KEEP_ALIVE)),
+    // A comment instead of a message after the last event, which must remain the last.
+    keepAlive: () => (isFinished ? encodeSseComment('keep-alive') : encodeFrame(KEEP_ALIVE)),
     fail: (error) =>
-      numberedFrame({ id: ++frames, event: 'error', status: status(error.kind), data: errorBody(error, requestId) }),
+      encodeNumberedFrame({
+        id: ++frameCount,
+        event: 'error',
+        status: getStatus(error.kind),
+        data: encodeErrorBody(error, requestId),
+      }),
     close() {
-      if (!isEnded) throw new ServiceError('engine-failed', 'The research broke off before its end.');
+      if (!isFinished) throw new ServiceError('engine-failed', 'The deep research stopped before its end.');
       return '';
     },
   };
 }
 
-const KEEP_ALIVE: Said = { phase: 'KeepAlive', status: 'typing' };
+const KEEP_ALIVE: ResearchMessage = { phase: 'KeepAlive', status: 'typing' };

@@ -1,9 +1,9 @@
 import type { Task, TaskStatus } from '../../../resources/tasks/task.ts';
-import { codeAndMessage } from '../errors.ts';
-import type { Page } from '../page.ts';
+import { encodeCodeAndMessage } from '../errors.ts';
+import type { PageRequest } from '../page.ts';
 import type { WireTaskStatus } from './schema.ts';
 
-/** Clients know these and no others; a task that nobody knows is UNKNOWN. */
+/** Statuses that clients know. A task id that does not exist has the status UNKNOWN. */
 const TASK_STATUSES: Record<TaskStatus, WireTaskStatus> = {
   pending: 'PENDING',
   running: 'RUNNING',
@@ -13,13 +13,13 @@ const TASK_STATUSES: Record<TaskStatus, WireTaskStatus> = {
   cancelled: 'CANCELED',
 };
 
-/** wire.md 10: one that nobody knows is no error; clients end their polling at this status. */
+/** Encodes the response for an id that does not exist: no error; clients stop polling at this status. */
 export const encodeUnknownTask = (id: string, requestId: string): object => ({
   request_id: requestId,
   output: { task_id: id, task_status: 'UNKNOWN' },
 });
 
-/** wire.md 10, task get. Both names always: the Python client's constructors need them (section 11, 21). */
+/** Encodes a task with times as text; clients' constructors need both names (docs/wire/dashscope-native.md#tasks). */
 export function encodeTask(task: Task, requestId: string): object {
   return {
     request_id: requestId,
@@ -27,22 +27,22 @@ export function encodeTask(task: Task, requestId: string): object {
       ...task.output,
       task_id: task.id,
       task_status: TASK_STATUSES[task.status],
-      submit_time: wireTime(task.submittedAt),
-      ...(task.startedAt === undefined ? {} : { scheduled_time: wireTime(task.startedAt) }),
-      ...(task.endedAt === undefined ? {} : { end_time: wireTime(task.endedAt) }),
-      ...(task.error ? codeAndMessage(task.error) : {}),
+      submit_time: formatTime(task.submittedAt),
+      ...(task.startedAt === undefined ? {} : { scheduled_time: formatTime(task.startedAt) }),
+      ...(task.endedAt === undefined ? {} : { end_time: formatTime(task.endedAt) }),
+      ...(task.error ? encodeCodeAndMessage(task.error) : {}),
     },
     ...(task.usage ? { usage: task.usage } : {}),
   };
 }
 
 /**
- * wire.md 10, task list: at the top level, without `output`; times in milliseconds. Recorded traffic has `data`, and the
- * newest client reads `tasks`.
+ * Encodes a list of tasks without an `output` around it, with times in milliseconds
+ * (docs/wire/dashscope-native.md#tasks). Recorded traffic has `data`; the newest client reads `tasks`.
  */
 export function encodeTaskList(
   { total, tasks }: { readonly total: number; readonly tasks: readonly Task[] },
-  { number, size }: Page,
+  { number, size }: PageRequest,
   requestId: string,
 ): object {
   const entries = tasks.map(encodeEntry);
@@ -72,5 +72,5 @@ const encodeEntry = (task: Task): object => ({
   user_api_unique_key: ['apikey', 'v1', ...task.service, task.model].join(':'),
 });
 
-/** `YYYY-MM-DD HH:MM:SS.mmm`, UTC. */
-const wireTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').replace('Z', '');
+/** Formats UTC milliseconds as `YYYY-MM-DD HH:MM:SS.mmm`. */
+const formatTime = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').replace('Z', '');

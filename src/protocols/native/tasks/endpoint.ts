@@ -1,22 +1,22 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { Tasks } from '../../../resources/tasks/task.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { fieldsOf, pageOf, skippedBy } from '../page.ts';
+import { queryToObject, decodePage, getPageOffset } from '../page.ts';
 import { encodeTask, encodeTaskList, encodeUnknownTask } from './encode.ts';
-import { decodeTaskFilter, TaskListQuery, taskListTexts } from './schema.ts';
+import { decodeTaskFilter, TaskListQuery, TASK_LIST_TEXTS } from './schema.ts';
 
-export interface TasksNeeds {
+export interface NativeTasksDeps {
   readonly tasks: Tasks;
 }
 
 const shared = { family: 'native', regions: INTERFACES.tasks.regions, onDisconnect: 'cancel' } as const;
 
-/** GET and POST /api/v1/tasks/{id} (wire.md E7.2, 10): a task that nobody knows is a 200 with status UNKNOWN. */
-export function taskGet({ tasks }: TasksNeeds, method: 'GET' | 'POST' = 'GET'): Endpoint {
+/** Creates GET or POST /api/v1/tasks/{id}: an id that does not exist is a 200 with the status UNKNOWN. */
+export function createTaskGetEndpoint({ tasks }: NativeTasksDeps, method: 'GET' | 'POST' = 'GET'): Endpoint {
   return {
     ...shared,
     operation: 'tasks.get',
@@ -25,32 +25,32 @@ export function taskGet({ tasks }: TasksNeeds, method: 'GET' | 'POST' = 'GET'): 
     async handle({ params }, { owner, requestId }) {
       const id = params['id'] ?? '';
       const task = await tasks.find(owner, id);
-      return json(task ? encodeTask(task, requestId) : encodeUnknownTask(id, requestId));
+      return createJsonReply(task ? encodeTask(task, requestId) : encodeUnknownTask(id, requestId));
     },
   };
 }
 
-/** GET /api/v1/tasks (wire.md 10). */
-export function taskList({ tasks }: TasksNeeds): Endpoint {
+/** Creates GET /api/v1/tasks (docs/wire/dashscope-native.md#tasks). */
+export function createTaskListEndpoint({ tasks }: NativeTasksDeps): Endpoint {
   return {
     ...shared,
     operation: 'tasks.list',
     method: 'GET',
     path: '/api/v1/tasks',
     async handle({ query }, { owner, requestId }) {
-      const { wire, unknown } = parseBody(TaskListQuery, fieldsOf(query), { texts: taskListTexts });
-      const page = pageOf(wire);
+      const { wire, unknown } = parseBody(TaskListQuery, queryToObject(query), { texts: TASK_LIST_TEXTS });
+      const page = decodePage(wire);
       const filter = decodeTaskFilter(wire);
-      const found = filter
-        ? await tasks.list(owner, filter, { skip: skippedBy(page), take: page.size })
+      const list = filter
+        ? await tasks.list(owner, filter, { skip: getPageOffset(page), take: page.size })
         : { total: 0, tasks: [] };
-      return json(encodeTaskList(found, page, requestId), ignoredHeader(unknown));
+      return createJsonReply(encodeTaskList(list, page, requestId), encodeIgnoredHeader(unknown));
     },
   };
 }
 
-/** POST /api/v1/tasks/{id}/cancel (wire.md 10): what is not pending, or not there, cannot be cancelled. */
-export function taskCancel({ tasks }: TasksNeeds): Endpoint {
+/** Creates POST /api/v1/tasks/{id}/cancel. Only a pending task can be canceled; the error text is the vendor's. */
+export function createTaskCancelEndpoint({ tasks }: NativeTasksDeps): Endpoint {
   return {
     ...shared,
     operation: 'tasks.cancel',
@@ -58,7 +58,7 @@ export function taskCancel({ tasks }: TasksNeeds): Endpoint {
     path: '/api/v1/tasks/:id/cancel',
     onDisconnect: 'finish',
     async handle({ params }, { owner, requestId }) {
-      if (await tasks.cancel(owner, params['id'] ?? '')) return json({ request_id: requestId });
+      if (await tasks.cancel(owner, params['id'] ?? '')) return createJsonReply({ request_id: requestId });
       throw new ServiceError(
         'unsupported',
         'Failed to cancel the task, please confirm if the task is in PENDING status.',

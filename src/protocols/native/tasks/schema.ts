@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { TaskFilter, TaskStatus } from '../../../resources/tasks/task.ts';
-import { present } from '../../../lib/present.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
 import type { RuleTexts } from '../../parse.ts';
-import { pageQuery, pageTexts } from '../page.ts';
+import { PAGE_FIELDS, PAGE_TEXTS } from '../page.ts';
 
 const STATUSES = ['PENDING', 'RUNNING', 'SUSPENDED', 'SUCCEEDED', 'FAILED', 'CANCELED', 'UNKNOWN'] as const;
 
 export type WireTaskStatus = (typeof STATUSES)[number];
 
-/** `YYYYMMDDhhmmss`, UTC, as the clients' documentation writes it; to milliseconds. */
+/** A time as `YYYYMMDDhhmmss` in UTC; converted to milliseconds. */
 const Time = z
   .string()
   .regex(/^\d{14}$/)
@@ -16,7 +16,7 @@ const Time = z
   .refine(Number.isFinite);
 
 export const TaskListQuery = z.object({
-  ...pageQuery,
+  ...PAGE_FIELDS,
   task_id: z.string().optional(),
   start_time: Time.optional(),
   end_time: Time.optional(),
@@ -27,14 +27,14 @@ export const TaskListQuery = z.object({
 });
 export type TaskListWire = z.output<typeof TaskListQuery>;
 
-export const taskListTexts: RuleTexts = {
-  ...pageTexts,
+export const TASK_LIST_TEXTS: RuleTexts = {
+  ...PAGE_TEXTS,
   start_time: 'start_time must be YYYYMMDDhhmmss',
   end_time: 'end_time must be YYYYMMDDhhmmss',
 };
 
-/** No task that can be listed has a status that is UNKNOWN. */
-const FILTERS: Record<WireTaskStatus, TaskStatus | undefined> = {
+/** Task status per wire status. No task in a list has the status UNKNOWN. */
+const STATUS_FILTERS: Record<WireTaskStatus, TaskStatus | undefined> = {
   PENDING: 'pending',
   RUNNING: 'running',
   SUSPENDED: 'suspended',
@@ -44,12 +44,12 @@ const FILTERS: Record<WireTaskStatus, TaskStatus | undefined> = {
   UNKNOWN: undefined,
 };
 
-/** Undefined: nothing can be what was asked for. */
+/** Converts the query; undefined: no task can match. */
 export function decodeTaskFilter(wire: TaskListWire): TaskFilter | undefined {
   if (wire.status === 'UNKNOWN') return undefined;
-  return present({
+  return omitNullish({
     id: wire.task_id,
-    status: wire.status && FILTERS[wire.status],
+    status: wire.status && STATUS_FILTERS[wire.status],
     model: wire.model_name,
     keyId: wire.api_key_id,
     region: wire.region,

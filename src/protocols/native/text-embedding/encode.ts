@@ -1,9 +1,9 @@
-import type { Embedded } from '../../../generation/embed.ts';
-import { numbersOf } from '../../fields/vector-numbers.ts';
+import type { EmbedResult } from '../../../generation/embed.ts';
+import { vectorToNumbers } from '../../fields/vector-numbers.ts';
 
-/** wire.md 10, embeddings native. */
-export const encodeTextEmbedding = ({ vectors, promptTokens }: Embedded, requestId: string): object => ({
-  output: { embeddings: vectors.map((vector, index) => ({ text_index: index, embedding: numbersOf(vector) })) },
+/** Encodes the response (docs/wire/dashscope-native.md#embeddings). */
+export const encodeTextEmbedding = ({ vectors, promptTokens }: EmbedResult, requestId: string): object => ({
+  output: { embeddings: vectors.map((vector, index) => ({ text_index: index, embedding: vectorToNumbers(vector) })) },
   usage: { total_tokens: promptTokens },
   request_id: requestId,
 });

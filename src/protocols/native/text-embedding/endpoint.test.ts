@@ -1,25 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EmbeddingWish } from '../../../generation/embed.ts';
-import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
-import type { Asked } from '../../fields/__fixtures__/ask.ts';
-import { embeddingCatalogue } from '../../fields/__fixtures__/embedding-catalogue.ts';
-import { textEmbedding } from './endpoint.ts';
+import type { EmbedRequest } from '../../../generation/embed.ts';
+import { callEndpoint, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import type { EndpointCall } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import { createFakeEmbeddingCatalogue } from '../../fields/__fixtures__/fake-embedding-catalogue.ts';
+import { createTextEmbeddingEndpoint } from './endpoint.ts';
 
-function createHouse() {
-  const wishes: EmbeddingWish[] = [];
-  const endpoint = textEmbedding({
-    catalogue: embeddingCatalogue,
-    async embed(wish) {
-      wishes.push(wish);
-      return { vectors: wish.inputs.map(() => Float32Array.of(0.6, -0.8)), promptTokens: 3 };
+function createTestEndpoint() {
+  const requests: EmbedRequest[] = [];
+  const endpoint = createTextEmbeddingEndpoint({
+    catalogue: createFakeEmbeddingCatalogue,
+    async embed(request) {
+      requests.push(request);
+      return { vectors: request.inputs.map(() => Float32Array.of(0.6, -0.8)), promptTokens: 3 };
     },
   });
-  return { wishes, create: (body: unknown, more: Asked = {}) => ask(endpoint, { ...more, body }) };
+  return {
+    requests,
+    create: (body: unknown, call: EndpointCall = {}) => callEndpoint(endpoint, { ...call, body }),
+  };
 }
 
 test('answers the golden object', async () => {
-  const { create, wishes } = createHouse();
+  const { create, requests } = createTestEndpoint();
   const { status, body } = await create({
     model: 'text-embedding-v3',
     input: { texts: ['a', 'b'] },
@@ -30,9 +33,9 @@ test('answers the golden object', async () => {
     JSON.stringify(body),
     '{"output":{"embeddings":[{"text_index":0,"embedding":[0.600000024,-0.800000012]},' +
       '{"text_index":1,"embedding":[0.600000024,-0.800000012]}]},' +
-      `"usage":{"total_tokens":3},"request_id":"${REQUEST_ID}"}`,
+      `"usage":{"total_tokens":3},"request_id":"${TEST_REQUEST_ID}"}`,
   );
-  assert.deepEqual(wishes, [
+  assert.deepEqual(requests, [
     {
       model: 'text-embedding-v3',
       inputs: [
@@ -44,8 +47,8 @@ test('answers the golden object', async () => {
   ]);
 });
 
-test('names the wishes that change nothing', async () => {
-  const { create } = createHouse();
+test('names parameters without effect', async () => {
+  const { create } = createTestEndpoint();
   const input = { texts: ['a'] };
   const { headers } = await create({ model: 'm', input, parameters: { text_type: 'query', instruct: 'Find', x: 1 } });
   assert.deepEqual(headers, { 'x-parley-ignored': 'parameters.text_type,parameters.instruct,parameters.x' });
@@ -54,7 +57,7 @@ test('names the wishes that change nothing', async () => {
 
 const input = { texts: ['a'] };
 
-const REFUSED: readonly (readonly [body: unknown, code: string, says: RegExp])[] = [
+const REJECTED: readonly (readonly [body: unknown, code: string, message: RegExp])[] = [
   [{ model: 'm' }, 'InvalidParameter', /^Required parameter\(input\) missing/],
   [{ model: 'm', input: { url: 'http://x' } }, 'InvalidParameter', /^input\.texts must be an array of strings/],
   [{ model: 'm', input: { texts: 'a' } }, 'InvalidParameter', /^input\.texts must be an array of strings/],
@@ -71,37 +74,37 @@ const REFUSED: readonly (readonly [body: unknown, code: string, says: RegExp])[]
     /^parameters\.dimension must be at least 1/,
   ],
   [{ model: 'm', input, parameters: { text_type: 'x' } }, 'InvalidParameter', /^parameters\.text_type must be one of/],
-  [{ model: 'm', input, parameters: { output_type: 'sparse' } }, 'UnsupportedOperation', /Only dense vectors/],
-  [{ model: 'm', input, parameters: { output_type: 'dense&sparse' } }, 'UnsupportedOperation', /Only dense vectors/],
+  [{ model: 'm', input, parameters: { output_type: 'sparse' } }, 'UnsupportedOperation', /Only dense embeddings/],
+  [{ model: 'm', input, parameters: { output_type: 'dense&sparse' } }, 'UnsupportedOperation', /Only dense embeddings/],
 ];
 
-for (const [body, code, says] of REFUSED) {
-  test(`refuses ${JSON.stringify(body).slice(0, 80)}`, async () => {
-    const { create, wishes } = createHouse();
-    const { status, body: answer } = await create(body);
-    const said = answer as { code: string; message: string; request_id: string };
-    assert.deepEqual([status, said.code, said.request_id], [400, code, REQUEST_ID]);
-    assert.match(said.message, says);
-    assert.deepEqual(wishes, []);
+for (const [body, code, expected] of REJECTED) {
+  test(`rejects ${JSON.stringify(body).slice(0, 80)}`, async () => {
+    const { create, requests } = createTestEndpoint();
+    const { status, body: errorBody } = await create(body);
+    const error = errorBody as { code: string; message: string; request_id: string };
+    assert.deepEqual([status, error.code, error.request_id], [400, code, TEST_REQUEST_ID]);
+    assert.match(error.message, expected);
+    assert.deepEqual(requests, []);
   });
 }
 
-test('refuses to make a task of it, whichever name the header has', async () => {
-  const { create } = createHouse();
+test('rejects an asynchronous task, by either header name', async () => {
+  const { create } = createTestEndpoint();
   for (const name of ['x-dashscope-async', 'x-svc-async']) {
     const { status, body } = await create({ model: 'm', input }, { headers: { [name]: 'Enable' } });
     assert.equal(status, 403);
     assert.deepEqual(body, {
       code: 'AccessDenied',
       message: 'Access denied. Current user api does not support asynchronous calls.',
-      request_id: REQUEST_ID,
+      request_id: TEST_REQUEST_ID,
     });
   }
 });
 
-test('an unknown model is told before how many texts it would take', async () => {
-  const { create, wishes } = createHouse();
+test('reports an unknown model before too many texts', async () => {
+  const { create, requests } = createTestEndpoint();
   const texts = Array<string>(11).fill('a');
   const { status } = await create({ model: 'nix', input: { texts } });
-  assert.deepEqual([status, wishes], [404, []]);
+  assert.deepEqual([status, requests], [404, []]);
 });

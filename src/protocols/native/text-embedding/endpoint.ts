@@ -1,27 +1,27 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { Embed } from '../../../generation/embed.ts';
-import { checkTexts } from '../../fields/embedding-texts.ts';
-import { json } from '../../endpoint.ts';
+import { checkEmbeddingCount } from '../../fields/check-embedding-count.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { refuseAsync } from '../refuse-async.ts';
+import { rejectAsyncRequest } from '../reject-async-request.ts';
 import { encodeTextEmbedding } from './encode.ts';
-import { TextEmbeddingBody, textEmbeddingTexts } from './schema.ts';
+import { TextEmbeddingBody, TEXT_EMBEDDING_TEXTS } from './schema.ts';
 import type { TextEmbeddingWire } from './schema.ts';
 
-export interface TextEmbeddingNeeds {
+export interface TextEmbeddingDeps {
   readonly embed: Embed;
-  /** The one in force now: it changes while the service runs. */
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /api/v1/services/embeddings/text-embedding/text-embedding (wire.md 10). */
-export function textEmbedding({ embed, catalogue, strict = false }: TextEmbeddingNeeds): Endpoint {
+/** Creates POST …/embeddings/text-embedding/text-embedding (docs/wire/dashscope-native.md#embeddings). */
+export function createTextEmbeddingEndpoint({ embed, catalogue, strict = false }: TextEmbeddingDeps): Endpoint {
   return {
     operation: 'text-embedding.create',
     method: 'POST',
@@ -30,37 +30,37 @@ export function textEmbedding({ embed, catalogue, strict = false }: TextEmbeddin
     regions: INTERFACES.nativeEmbeddings.regions,
     onDisconnect: 'cancel',
     async handle({ body, headers }, context) {
-      refuseAsync({ headers });
-      const { wire, unknown } = parseBody(TextEmbeddingBody, body, { texts: textEmbeddingTexts, strict });
+      rejectAsyncRequest({ headers });
+      const { wire, unknown } = parseBody(TextEmbeddingBody, body, { texts: TEXT_EMBEDDING_TEXTS, strict });
       const { model, input, parameters } = wire;
-      // An unknown model is told before how many texts it would take.
+      // An unknown model is reported before a number of texts above its limit.
       catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
-      checkTexts(input.texts, { model, at: 'input.texts' });
-      checkOutput(parameters);
+      checkEmbeddingCount(input.texts, { model, at: 'input.texts' });
+      checkOutputType(parameters);
       const dimension = parameters?.dimension;
-      const wish = {
+      const request = {
         model,
-        inputs: input.texts.map((text, at) => ({ text: text.toWellFormed(), field: `input.texts[${at}]` })),
+        inputs: input.texts.map((text, index) => ({ text: text.toWellFormed(), field: `input.texts[${index}]` })),
         ...(typeof dimension === 'number' ? { dimensions: { count: dimension, field: 'parameters.dimension' } } : {}),
       };
-      const made = await embed(wish, context);
-      return json(
-        encodeTextEmbedding(made, context.requestId),
-        ignoredHeader([...ignoredParameters(parameters), ...unknown]),
+      const embedded = await embed(request, context);
+      return createJsonReply(
+        encodeTextEmbedding(embedded, context.requestId),
+        encodeIgnoredHeader([...listIgnoredParameters(parameters), ...unknown]),
       );
     },
   };
 }
 
-function checkOutput(parameters: TextEmbeddingWire['parameters']): void {
+function checkOutputType(parameters: TextEmbeddingWire['parameters']): void {
   const type = parameters?.output_type ?? 'dense';
   if (type === 'dense') return;
   const param = 'parameters.output_type';
-  throw new ServiceError('unsupported', `Only dense vectors are made here. (${param}: "${type}")`, { param });
+  throw new ServiceError('unsupported', `Only dense embeddings are supported. (${param}: "${type}")`, { param });
 }
 
-/** No model here reads a question otherwise than a document, or an instruction beside the text. */
-const ignoredParameters = (parameters: TextEmbeddingWire['parameters']): readonly string[] => [
+/** Lists parameters without effect: models embed questions like documents, and do not support instructions. */
+const listIgnoredParameters = (parameters: TextEmbeddingWire['parameters']): readonly string[] => [
   ...(parameters?.text_type === 'query' ? ['parameters.text_type'] : []),
   ...(parameters?.instruct ? ['parameters.instruct'] : []),
 ];

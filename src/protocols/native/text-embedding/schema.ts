@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { JSON_VALUES_MAX } from '../../../core/limits.ts';
-import { listOf } from '../../list-of.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 
-// wire.md 10, embeddings native. How many texts there may be depends on the model: embedding-texts.ts.
+// Fields of docs/wire/dashscope-native.md#embeddings. The number of texts depends on the model: checkEmbeddingCount.
 
 export const TextEmbeddingBody = z.object({
   model: z.string().min(1),
-  input: z.object({ texts: listOf(z.string(), { min: 1, max: JSON_VALUES_MAX }) }),
+  input: z.object({ texts: failFastArray(z.string(), { min: 1, max: JSON_VALUES_MAX }) }),
   parameters: z
     .object({
       text_type: z.enum(['query', 'document']).nullish(),
@@ -19,9 +19,10 @@ export const TextEmbeddingBody = z.object({
 });
 export type TextEmbeddingWire = z.output<typeof TextEmbeddingBody>;
 
-const TEXTS = 'input.texts must be an array of strings';
+const TEXTS_RULE = 'input.texts must be an array of strings';
 
-export const textEmbeddingTexts: RuleTexts = {
-  'input.texts': (value) => (Array.isArray(value) && value.length === 0 ? "[] is too short - 'input.texts'" : TEXTS),
-  'input.texts[]': TEXTS,
+export const TEXT_EMBEDDING_TEXTS: RuleTexts = {
+  'input.texts': (value) =>
+    Array.isArray(value) && value.length === 0 ? "[] is too short - 'input.texts'" : TEXTS_RULE,
+  'input.texts[]': TEXTS_RULE,
 };

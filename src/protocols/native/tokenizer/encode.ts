@@ -1,7 +1,9 @@
-import type { Tokenized } from '../../../generation/tokenize.ts';
+import type { TokenizeResult } from '../../../generation/tokenize.ts';
 
-/** wire.md 10, tokenizer. `prompt` is there for a conversation: what its messages became. */
-export const encodeTokens = ({ tokens, prompt }: Tokenized, requestId: string): object => ({
+/**
+ * Encodes the response (docs/wire/dashscope-native.md#tokenizer); `prompt`, for messages only, is the rendered text.
+ */
+export const encodeTokenization = ({ tokens, prompt }: TokenizeResult, requestId: string): object => ({
   output: {
     token_ids: tokens.map(({ id }) => id),
     tokens: tokens.map(({ text }) => text),

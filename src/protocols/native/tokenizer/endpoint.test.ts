@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { Tokenize } from '../../../generation/tokenize.ts';
-import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
-import { tokenizer } from './endpoint.ts';
+import { callEndpoint, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import { createTokenizerEndpoint } from './endpoint.ts';
 
 const ENTRY: ModelEntry = {
   name: 'm',
   description: '',
-  runs: { type: 'weights', weights: 'w', family: 'f' },
+  runner: { type: 'weights', weights: 'w', family: 'f' },
   contextTokens: 4096,
   abilities: { tools: true, vision: false, audio: false, logprobs: true, fillInTheMiddle: false },
   interfaces: ['native'],
@@ -16,45 +16,45 @@ const ENTRY: ModelEntry = {
   created: 0,
 };
 
-function createHouse() {
-  const wishes: Parameters<Tokenize>[0][] = [];
-  const endpoint = tokenizer({
-    catalogue: () => ({ resolve: (asked) => ({ asked, entry: ENTRY }) }),
-    async tokenize(wish) {
-      wishes.push(wish);
+function createTestEndpoint() {
+  const requests: Parameters<Tokenize>[0][] = [];
+  const endpoint = createTokenizerEndpoint({
+    catalogue: () => ({ resolve: (requestedName) => ({ requestedName, entry: ENTRY }) }),
+    async tokenize(request) {
+      requests.push(request);
       const tokens = [
         { id: 5, text: 'Hel' },
         { id: 9, text: 'lo' },
       ];
-      return { tokens, ...(wish.input.type === 'messages' ? { prompt: 'Hello' } : {}) };
+      return { tokens, ...(request.input.type === 'messages' ? { prompt: 'Hello' } : {}) };
     },
   });
-  return { wishes, count: (body: unknown) => ask(endpoint, { body }) };
+  return { requests, post: (body: unknown) => callEndpoint(endpoint, { body }) };
 }
 
-test('answers the golden object for a prompt, which is a text of its own', async () => {
-  const { count, wishes } = createHouse();
-  const { body, headers } = await count({ model: 'm', input: { prompt: 'Hello' }, parameters: {} });
+test('answers the golden object for a prompt, which is tokenized as plain text', async () => {
+  const { post, requests } = createTestEndpoint();
+  const { body, headers } = await post({ model: 'm', input: { prompt: 'Hello' }, parameters: {} });
   assert.equal(
     JSON.stringify(body),
-    `{"output":{"token_ids":[5,9],"tokens":["Hel","lo"]},"usage":{"input_tokens":2},"request_id":"${REQUEST_ID}"}`,
+    `{"output":{"token_ids":[5,9],"tokens":["Hel","lo"]},"usage":{"input_tokens":2},"request_id":"${TEST_REQUEST_ID}"}`,
   );
   assert.deepEqual(headers, {});
-  assert.deepEqual(wishes, [{ model: 'm', input: { type: 'text', text: 'Hello' } }]);
+  assert.deepEqual(requests, [{ model: 'm', input: { type: 'text', text: 'Hello' } }]);
 });
 
-test('answers the golden object for a conversation, with what it becomes', async () => {
-  const { count, wishes } = createHouse();
+test('answers the golden object for a conversation, with its rendered prompt', async () => {
+  const { post, requests } = createTestEndpoint();
   const messages = [
     { role: 'system', content: 'Be kind.' },
     { role: 'user', content: [{ text: 'Hi' }, { text: '!' }] },
   ];
-  const { body } = await count({ model: 'm', input: { messages, prompt: 'Well?' } });
+  const { body } = await post({ model: 'm', input: { messages, prompt: 'Well?' } });
   assert.equal(
     JSON.stringify(body),
-    `{"output":{"token_ids":[5,9],"tokens":["Hel","lo"],"prompt":"Hello"},"usage":{"input_tokens":2},"request_id":"${REQUEST_ID}"}`,
+    `{"output":{"token_ids":[5,9],"tokens":["Hel","lo"],"prompt":"Hello"},"usage":{"input_tokens":2},"request_id":"${TEST_REQUEST_ID}"}`,
   );
-  assert.deepEqual(wishes[0]?.input, {
+  assert.deepEqual(requests[0]?.input, {
     type: 'messages',
     messages: [
       { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
@@ -70,14 +70,14 @@ test('answers the golden object for a conversation, with what it becomes', async
   });
 });
 
-test('an empty prompt beside messages is one that was not set', async () => {
-  const { count, wishes } = createHouse();
-  await count({ model: 'm', input: { messages: [{ role: 'user', content: 'Hi' }], prompt: '' } });
+test('ignores an empty prompt beside messages', async () => {
+  const { post, requests } = createTestEndpoint();
+  await post({ model: 'm', input: { messages: [{ role: 'user', content: 'Hi' }], prompt: '' } });
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }];
-  assert.deepEqual(wishes[0]?.input, { type: 'messages', messages });
+  assert.deepEqual(requests[0]?.input, { type: 'messages', messages });
 });
 
-const REFUSED: readonly (readonly [input: unknown, says: RegExp])[] = [
+const REJECTED: readonly (readonly [input: unknown, message: RegExp])[] = [
   [undefined, /^Either "prompt" or "messages" must exist/],
   [{}, /^Either "prompt" or "messages" must exist and cannot both be none/],
   [{ prompt: '' }, /^Either "prompt" or "messages"/],
@@ -88,13 +88,13 @@ const REFUSED: readonly (readonly [input: unknown, says: RegExp])[] = [
   [{ messages: [{ role: 'user', content: [{ image: 'x' }] }] }, /^input content must be a string\./],
 ];
 
-for (const [input, says] of REFUSED) {
-  test(`refuses ${JSON.stringify(input)}`, async () => {
-    const { count, wishes } = createHouse();
-    const { status, body } = await count({ model: 'm', input });
+for (const [input, expected] of REJECTED) {
+  test(`rejects ${JSON.stringify(input)}`, async () => {
+    const { post, requests } = createTestEndpoint();
+    const { status, body } = await post({ model: 'm', input });
     const { code, message } = body as { code: string; message: string };
     assert.deepEqual([status, code], [400, 'InvalidParameter']);
-    assert.match(message, says);
-    assert.deepEqual(wishes, []);
+    assert.match(message, expected);
+    assert.deepEqual(requests, []);
   });
 }

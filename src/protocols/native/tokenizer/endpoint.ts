@@ -1,25 +1,25 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
 import type { Tokenize } from '../../../generation/tokenize.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parse, parseBody } from '../../parse.ts';
-import { generationTexts, ModelOnly } from '../generation/schema.ts';
+import { parseValue, parseBody } from '../../parse.ts';
+import { createGenerationTexts, ModelOnly } from '../generation/schema.ts';
 import { decodeTokenizerInput } from './decode.ts';
-import { encodeTokens } from './encode.ts';
+import { encodeTokenization } from './encode.ts';
 import { TokenizerBody } from './schema.ts';
 
-export interface TokenizerNeeds {
+export interface TokenizerDeps {
   readonly tokenize: Tokenize;
-  /** The one in force now: it changes while the service runs. */
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
-/** POST /api/v1/tokenizer (wire.md 10). */
-export function tokenizer({ tokenize, catalogue, strict = false }: TokenizerNeeds): Endpoint {
+/** Creates POST /api/v1/tokenizer (docs/wire/dashscope-native.md#tokenizer). */
+export function createTokenizerEndpoint({ tokenize, catalogue, strict = false }: TokenizerDeps): Endpoint {
   return {
     operation: 'tokenizer.create',
     method: 'POST',
@@ -28,12 +28,12 @@ export function tokenizer({ tokenize, catalogue, strict = false }: TokenizerNeed
     regions: INTERFACES.tokenizer.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parse(ModelOnly, body);
+      const { model } = parseValue(ModelOnly, body);
       const { entry } = catalogue().resolve(model, { interface: 'native', owner: context.owner });
-      const { wire, unknown } = parseBody(TokenizerBody, body, { texts: generationTexts(entry), strict });
-      const wish = { model, input: decodeTokenizerInput(wire, entry) };
-      const tokenized = await tokenize(wish, { interface: 'native' }, context);
-      return json(encodeTokens(tokenized, context.requestId), ignoredHeader(unknown));
+      const { wire, unknown } = parseBody(TokenizerBody, body, { texts: createGenerationTexts(entry), strict });
+      const request = { model, input: decodeTokenizerInput(wire, entry) };
+      const tokenized = await tokenize(request, { interface: 'native' }, context);
+      return createJsonReply(encodeTokenization(tokenized, context.requestId), encodeIgnoredHeader(unknown));
     },
   };
 }

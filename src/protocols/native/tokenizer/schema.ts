@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GenerationBody } from '../generation/schema.ts';
 
-/** wire.md 10, tokenizer: the input of a generation. Clients always send parameters, and always empty. */
+/** The input of a generation; clients always send empty parameters (docs/wire/dashscope-native.md#tokenizer). */
 export const TokenizerBody = z.object({
   ...GenerationBody.pick({ model: true, input: true }).shape,
   parameters: z.object({}).nullish(),

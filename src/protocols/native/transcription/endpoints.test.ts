@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../../../core/error.ts';
-import type { Sentence } from '../../../core/speech.ts';
-import type { TranscriptionWish } from '../../../resources/transcriptions/service.ts';
-import type { PartRecord } from '../../../store/transcriptions.ts';
-import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
-import type { Asked } from '../../fields/__fixtures__/ask.ts';
+import type { TranscriptSentence } from '../../../core/speech.ts';
+import type { TranscriptionTaskRequest } from '../../../resources/transcriptions/service.ts';
+import type { TranscriptionPartRecord } from '../../../store/transcriptions.ts';
+import { callEndpoint, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import type { EndpointCall } from '../../fields/__fixtures__/test-endpoint-call.ts';
 import { encodeTranscript, encodeTranscriptionTask } from './encode.ts';
-import { nativeTranscription } from './endpoints.ts';
+import { createTranscriptionEndpoints } from './endpoints.ts';
 
 const URL = 'https://a.test/hello.wav';
 const ASYNC = { 'x-dashscope-async': 'enable' };
 
-function room() {
-  const begun: TranscriptionWish[] = [];
-  const [create] = nativeTranscription({
+function createTestTranscription() {
+  const submitted: TranscriptionTaskRequest[] = [];
+  const [create] = createTranscriptionEndpoints({
     transcriptions: {
-      begin: async (_owner, wish) => {
-        begun.push(wish);
+      submit: async (_owner, request) => {
+        submitted.push(request);
         return 'task-1';
       },
       sentences: async () => [],
     },
-    store: { tasks: { findAnywhere: async () => undefined }, transcriptions: { parts: async () => [] } },
-    links: { linkTo: () => '', check: () => undefined },
+    store: { tasks: { findInAnyTenant: async () => undefined }, transcriptions: { listParts: async () => [] } },
+    links: { createLink: () => '', check: () => undefined },
     catalogue: () => ({
-      resolve(asked) {
-        if (asked === 'nobody') throw new ServiceError('model-not-found', 'There is no such model.');
-        return { asked, entry: { name: 'svc-asr' } } as never;
+      resolve(requestedName) {
+        if (requestedName === 'nobody') throw new ServiceError('model-not-found', 'The model does not exist.');
+        return { requestedName, entry: { name: 'svc-asr' } } as never;
       },
     }),
     findHotwords: async (owner, id, model) => {
@@ -36,8 +36,8 @@ function room() {
     },
   });
   assert.ok(create);
-  const post = (body: unknown, asked: Asked = { headers: ASYNC }) => ask(create, { ...asked, body });
-  return { begun, post };
+  const post = (body: unknown, call: EndpointCall = { headers: ASYNC }) => callEndpoint(create, { ...call, body });
+  return { submitted, post };
 }
 
 const body = (input: object, parameters?: object) => ({
@@ -46,22 +46,22 @@ const body = (input: object, parameters?: object) => ({
   ...(parameters ? { parameters } : {}),
 });
 
-describe('a transcription on the native interface', () => {
-  it('is a task from the beginning', async () => {
-    const { begun, post } = room();
-    const said = await post(body({ file_urls: [URL, 'fileid://file-1'] }));
-    assert.equal(said.status, 200);
+describe('native transcription endpoint', () => {
+  it('creates a task and returns its id', async () => {
+    const { submitted, post } = createTestTranscription();
+    const reply = await post(body({ file_urls: [URL, 'fileid://file-1'] }));
+    assert.equal(reply.status, 200);
     assert.equal(
-      JSON.stringify(said.body),
-      `{"output":{"task_status":"PENDING","task_id":"task-1"},"request_id":"${REQUEST_ID}"}`,
+      JSON.stringify(reply.body),
+      `{"output":{"task_status":"PENDING","task_id":"task-1"},"request_id":"${TEST_REQUEST_ID}"}`,
     );
-    assert.deepEqual(said.headers, {});
-    assert.deepEqual(begun, [
+    assert.deepEqual(reply.headers, {});
+    assert.deepEqual(submitted, [
       {
-        requestId: REQUEST_ID,
+        requestId: TEST_REQUEST_ID,
         model: 'paraformer-v2',
         sources: [URL, 'fileid://file-1'],
-        order: {
+        options: {
           model: 'svc-asr',
           languages: [],
           hotwords: [],
@@ -73,10 +73,10 @@ describe('a transcription on the native interface', () => {
     ]);
   });
 
-  it('hears all of its parameters, and names those that nobody here can honour', async () => {
-    const { begun, post } = room();
+  it('decodes all parameters, and names those without effect', async () => {
+    const { submitted, post } = createTestTranscription();
     const filter = { filter_with_signed: { word_list: ['a'] }, filter_with_empty: { word_list: ['b'] } };
-    const said = await post({
+    const reply = await post({
       ...body(
         { file_url: URL },
         {
@@ -94,8 +94,8 @@ describe('a transcription on the native interface', () => {
       ),
       resources: [{ resource_id: 'p', resource_type: 'asr_phrase' }],
     });
-    assert.equal(said.status, 200);
-    assert.deepEqual(begun[0]?.order, {
+    assert.equal(reply.status, 200);
+    assert.deepEqual(submitted[0]?.options, {
       model: 'svc-asr',
       languages: ['zh', 'en'],
       hotwords: [{ text: 'w paraformer-v2', weight: 4 }],
@@ -104,7 +104,7 @@ describe('a transcription on the native interface', () => {
       wantsOne: true,
     });
     assert.equal(
-      said.headers['x-parley-ignored'],
+      reply.headers['x-parley-ignored'],
       [
         'parameters.special_word_filter.system_reserved_filter',
         'parameters.diarization_enabled',
@@ -116,93 +116,101 @@ describe('a transcription on the native interface', () => {
     );
   });
 
-  const wrong: readonly (readonly [string, unknown, RegExp, Asked?])[] = [
-    ['without the header of a task', body({ file_urls: [URL] }), /does not support synchronous calls/, { headers: {} }],
-    ['without an audio', body({}), /input\.file_urls/],
-    ['with an empty list', body({ file_urls: [] }), /1 to 100 addresses/],
-    ['with 101 audios', body({ file_urls: Array.from({ length: 101 }, () => URL) }), /1 to 100 addresses/],
-    ['with a file of the machine', body({ file_urls: [URL, 'file:///etc/passwd'] }), /file_urls\[1\] must begin with/],
-    ['with an address without a scheme', body({ file_url: 'a.test/x' }), /file_url must begin with/],
-    ['with a channel that is none', body({ file_urls: [URL] }, { channel_id: [-1] }), /channel_id/],
-    ['with a language that is none', body({ file_urls: [URL] }, { language_hints: ['English'] }), /language_hints/],
-    ['with a filter that is none', body({ file_urls: [URL] }, { special_word_filter: '{' }), /special_word_filter/],
-    ['with a vocabulary that is not there', body({ file_urls: [URL] }, { vocabulary_id: 'x' }), /not exist/],
-    ['of a model that is not there', { ...body({ file_urls: [URL] }), model: 'nobody' }, /no such model/],
+  const REJECTED: readonly (readonly [string, unknown, RegExp, EndpointCall?])[] = [
+    [
+      'a request without the task header',
+      body({ file_urls: [URL] }),
+      /does not support synchronous calls/,
+      { headers: {} },
+    ],
+    ['a request without audio', body({}), /input\.file_urls/],
+    ['an empty list', body({ file_urls: [] }), /1 to 100 URLs/],
+    ['101 audio files', body({ file_urls: Array.from({ length: 101 }, () => URL) }), /1 to 100 URLs/],
+    ['a file URL of the host', body({ file_urls: [URL, 'file:///etc/passwd'] }), /file_urls\[1\] must begin with/],
+    ['a URL without a scheme', body({ file_url: 'a.test/x' }), /file_url must begin with/],
+    ['an invalid channel', body({ file_urls: [URL] }, { channel_id: [-1] }), /channel_id/],
+    ['an invalid language', body({ file_urls: [URL] }, { language_hints: ['English'] }), /language_hints/],
+    ['an invalid filter', body({ file_urls: [URL] }, { special_word_filter: '{' }), /special_word_filter/],
+    ['an unknown vocabulary', body({ file_urls: [URL] }, { vocabulary_id: 'x' }), /not exist/],
+    ['an unknown model', { ...body({ file_urls: [URL] }), model: 'nobody' }, /does not exist/],
   ];
-  for (const [what, sent, message, asked] of wrong) {
-    it(`${what} is refused, and nothing begins`, async () => {
-      const { begun, post } = room();
-      const said = await post(sent, asked);
-      assert.ok(said.status >= 400 && said.status < 500, `${said.status}`);
-      assert.match((said.body as { message: string }).message, message);
-      assert.deepEqual(begun, []);
+  for (const [title, sent, message, call] of REJECTED) {
+    it(`rejects ${title}, and submits nothing`, async () => {
+      const { submitted, post } = createTestTranscription();
+      const reply = await post(sent, call);
+      assert.ok(reply.status >= 400 && reply.status < 500, `${reply.status}`);
+      assert.match((reply.body as { message: string }).message, message);
+      assert.deepEqual(submitted, []);
     });
   }
 });
 
-const PART: PartRecord = {
+const PART: TranscriptionPartRecord = {
   number: 0,
   source: URL,
   state: 'succeeded',
   sourceBlob: undefined,
   sourceBytes: undefined,
-  facts: '{"format":"mp3","sampleRate":44100,"durationMs":3834,"channels":[0]}',
+  metadata: '{"format":"mp3","sampleRate":44100,"durationMs":3834,"channels":[0]}',
   code: undefined,
   message: undefined,
 };
-const FAILED: PartRecord = {
+const FAILED: TranscriptionPartRecord = {
   ...PART,
   number: 1,
   source: 'https://a.test/none',
   state: 'failed',
-  facts: undefined,
+  metadata: undefined,
   code: 'InvalidFile.DownloadFailed',
   message: 'The audio file cannot be downloaded.',
 };
-const linkOf = ({ number }: PartRecord): string => `https://here/transcriptions/t/${number}`;
+const createLink = ({ number }: TranscriptionPartRecord): string => `https://here/transcriptions/t/${number}`;
 
-describe('what a task says of its audios', () => {
-  const told = (
+describe('encodeTranscriptionTask', () => {
+  const encodeTask = (
     status: 'pending' | 'running' | 'succeeded' | 'failed' | 'cancelled',
-    parts: PartRecord[],
+    parts: TranscriptionPartRecord[],
     wantsOne = false,
-  ) => JSON.stringify(encodeTranscriptionTask({ status }, { parts, wantsOne, linkOf }));
+  ) => JSON.stringify(encodeTranscriptionTask({ status }, { parts, wantsOne, createLink }));
 
-  it('is nothing before it runs, and how many there are while it does', () => {
-    const waiting: PartRecord = { ...PART, state: 'waiting', facts: undefined };
-    assert.equal(told('pending', [waiting]), '{"output":{}}');
-    assert.equal(told('cancelled', [waiting]), '{"output":{}}');
-    assert.equal(told('running', [PART, waiting]), '{"output":{"task_metrics":{"TOTAL":2,"SUCCEEDED":1,"FAILED":0}}}');
+  it('encodes nothing before the task runs, and the counts while it runs', () => {
+    const waiting: TranscriptionPartRecord = { ...PART, state: 'waiting', metadata: undefined };
+    assert.equal(encodeTask('pending', [waiting]), '{"output":{}}');
+    assert.equal(encodeTask('cancelled', [waiting]), '{"output":{}}');
+    assert.equal(
+      encodeTask('running', [PART, waiting]),
+      '{"output":{"task_metrics":{"TOTAL":2,"SUCCEEDED":1,"FAILED":0}}}',
+    );
   });
 
-  it('is each of them at the end', () => {
+  it('encodes each audio file at the end', () => {
     assert.equal(
-      told('succeeded', [PART, FAILED]),
+      encodeTask('succeeded', [PART, FAILED]),
       `{"output":{"results":[{"file_url":"${URL}","transcription_url":"https://here/transcriptions/t/0","subtask_status":"SUCCEEDED"},` +
         '{"file_url":"https://a.test/none","code":"InvalidFile.DownloadFailed","message":"The audio file cannot be downloaded.","subtask_status":"FAILED"}],' +
         '"task_metrics":{"TOTAL":2,"SUCCEEDED":1,"FAILED":1}},"usage":{"duration":4}}',
     );
   });
 
-  it('is why all of them failed', () => {
+  it('encodes the error if all audio files failed', () => {
     assert.equal(
-      told('failed', [FAILED], true),
+      encodeTask('failed', [FAILED], true),
       '{"output":{"task_metrics":{"TOTAL":1,"SUCCEEDED":0,"FAILED":1},"code":"InvalidFile.DownloadFailed",' +
         '"message":"The audio file cannot be downloaded."},"usage":{"duration":0}}',
     );
   });
 
-  it('is one where one was asked for', () => {
+  it('encodes a single result for a request with a single file', () => {
     assert.equal(
-      told('succeeded', [PART], true),
+      encodeTask('succeeded', [PART], true),
       '{"output":{"result":{"transcription_url":"https://here/transcriptions/t/0"},' +
         '"task_metrics":{"TOTAL":1,"SUCCEEDED":1,"FAILED":0}},"usage":{"duration":4}}',
     );
   });
 });
 
-it('what was heard is told with the times of its sentences and words', async () => {
-  const sentence = (text: string, beginMs: number, language = 'en'): Sentence => ({
+it('encodes a transcript with the times of sentences and words', async () => {
+  const sentence = (text: string, beginMs: number, language = 'en'): TranscriptSentence => ({
     text,
     language,
     beginMs,

@@ -2,45 +2,45 @@ import type { Catalogue } from '../../../catalogue/model.ts';
 import type { Owner } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { Hotword } from '../../../core/speech.ts';
-import { isPresent } from '../../../lib/present.ts';
-import type { Links } from '../../../resources/files/links.ts';
+import { isDefined } from '../../../lib/omit-nullish.ts';
+import type { SignedLinks } from '../../../resources/files/signed-links.ts';
 import type { Transcriptions } from '../../../resources/transcriptions/service.ts';
 import type { TaskStore } from '../../../store/tasks.ts';
 import type { TranscriptionStore } from '../../../store/transcriptions.ts';
-import { json } from '../../endpoint.ts';
+import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { readSpecialWords } from '../../fields/special-word-filter.ts';
-import { ignoredHeader } from '../../ignored.ts';
+import { parseSpecialWords } from '../../fields/special-word-filter.ts';
+import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { missing, parseBody, refuse } from '../../parse.ts';
-import { wantsTask } from '../generation/wants-stream.ts';
+import { formatMissingParameter, parseBody, createFieldError } from '../../parse.ts';
+import { isTaskRequested } from '../generation/mode-headers.ts';
 import { encodeTranscript } from './encode.ts';
-import { TranscriptionBody, transcriptionTexts } from './schema.ts';
+import { TranscriptionBody, TRANSCRIPTION_TEXTS } from './schema.ts';
 import type { TranscriptionWire } from './schema.ts';
 
-export interface NativeTranscriptionNeeds {
+export interface NativeTranscriptionDeps {
   readonly transcriptions: Transcriptions;
   readonly store: {
-    readonly tasks: Pick<TaskStore, 'findAnywhere'>;
-    readonly transcriptions: Pick<TranscriptionStore, 'parts'>;
+    readonly tasks: Pick<TaskStore, 'findInAnyTenant'>;
+    readonly transcriptions: Pick<TranscriptionStore, 'listParts'>;
   };
-  /** Of results. */
-  readonly links: Links;
-  /** The one in force now: it changes while the service runs. */
+  /** Creates and checks the signed links of results. */
+  readonly links: SignedLinks;
+  /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  /** @throws ServiceError for a list that is not there, or is for another model. */
+  /** @throws ServiceError if the vocabulary does not exist or belongs to another model. */
   readonly findHotwords: (owner: Owner, id: string, model: string) => Promise<readonly Hotword[]>;
   readonly strict?: boolean;
 }
 
-/** Below it, a task and the number of its audio. */
+/** Path prefix of results, followed by the task's id and the audio's number. */
 export const TRANSCRIPTS_PATH = '/transcriptions';
 
 const shared = { family: 'native', regions: INTERFACES.transcription.regions } as const;
 
-/** wire.md E7.2: audios of which a task becomes what was said in them, and what was said, by a signed address. */
-export function nativeTranscription(needs: NativeTranscriptionNeeds): readonly Endpoint[] {
-  const { transcriptions, store, links, catalogue, findHotwords, strict = false } = needs;
+/** Creates the endpoints that submit a transcription task and return a result by its signed link. */
+export function createTranscriptionEndpoints(deps: NativeTranscriptionDeps): readonly Endpoint[] {
+  const { transcriptions, store, links, catalogue, findHotwords, strict = false } = deps;
   return [
     {
       ...shared,
@@ -49,37 +49,37 @@ export function nativeTranscription(needs: NativeTranscriptionNeeds): readonly E
       path: '/api/v1/services/audio/asr/transcription',
       onDisconnect: 'finish',
       async handle({ body, headers }, { owner, requestId }) {
-        if (!wantsTask(headers)) {
+        if (!isTaskRequested(headers)) {
           throw new ServiceError('forbidden', 'Current user api does not support synchronous calls.');
         }
-        const { wire, unknown } = parseBody(TranscriptionBody, body, { texts: transcriptionTexts, strict });
+        const { wire, unknown } = parseBody(TranscriptionBody, body, { texts: TRANSCRIPTION_TEXTS, strict });
         const { entry } = catalogue().resolve(wire.model, { interface: 'speech', owner });
-        const sources = sourcesOf(wire.input);
+        const sources = decodeSources(wire.input);
         const { parameters } = wire;
-        const words = parameters?.special_word_filter;
-        const filtered = words ? readSpecialWords(words, 'parameters.special_word_filter') : undefined;
-        const vocabulary = parameters?.vocabulary_id;
-        const id = await transcriptions.begin(owner, {
+        const specialWords = parameters?.special_word_filter;
+        const wordFilter = specialWords ? parseSpecialWords(specialWords, 'parameters.special_word_filter') : undefined;
+        const vocabularyId = parameters?.vocabulary_id;
+        const id = await transcriptions.submit(owner, {
           requestId,
           model: wire.model,
           sources,
-          order: {
+          options: {
             model: entry.name,
             languages: [...new Set(parameters?.language_hints)],
-            hotwords: vocabulary ? await findHotwords(owner, vocabulary, wire.model) : [],
+            hotwords: vocabularyId ? await findHotwords(owner, vocabularyId, wire.model) : [],
             reading: {
               dropsFillers: parameters?.disfluency_removal_enabled ?? false,
-              ...(filtered ? { filter: filtered.filter } : {}),
+              ...(wordFilter ? { filter: wordFilter.filter } : {}),
             },
             channels: [...new Set(parameters?.channel_id)],
-            wantsOne: !isPresent(wire.input.file_urls),
+            wantsOne: !isDefined(wire.input.file_urls),
           },
         });
-        return json(
+        return createJsonReply(
           { output: { task_status: 'PENDING', task_id: id }, request_id: requestId },
-          ignoredHeader([
-            ...(filtered?.wantsReserved ? ['parameters.special_word_filter.system_reserved_filter'] : []),
-            ...ignoredWishes(wire),
+          encodeIgnoredHeader([
+            ...(wordFilter?.requestsReservedFilter ? ['parameters.special_word_filter.system_reserved_filter'] : []),
+            ...listIgnoredTranscriptionFields(wire),
             ...unknown,
           ]),
         );
@@ -91,38 +91,41 @@ export function nativeTranscription(needs: NativeTranscriptionNeeds): readonly E
       method: 'GET',
       path: `${TRANSCRIPTS_PATH}/:id/:part`,
       onDisconnect: 'cancel',
-      async ownerOf({ params: { id = '', part = '' }, query }) {
+      async resolveOwner({ params: { id = '', part = '' }, query }) {
         links.check(`${id}/${part}`, query);
-        const task = await store.tasks.findAnywhere(id);
-        if (!task) throw new ServiceError('not-found', 'There is no such transcription any more.');
+        const task = await store.tasks.findInAnyTenant(id);
+        if (!task) throw new ServiceError('not-found', 'The transcription was not found. It may have expired.');
         return { workspace: task.workspace, region: task.region, keyId: task.keyId };
       },
       async handle({ params: { id = '', part = '' } }) {
-        const found = (await store.transcriptions.parts(id)).find(({ number }) => String(number) === part);
-        if (found?.facts === undefined) throw new ServiceError('not-found', 'There is no such transcription any more.');
-        return json(await encodeTranscript(id, found, transcriptions));
+        const found = (await store.transcriptions.listParts(id)).find(({ number }) => String(number) === part);
+        if (found?.metadata === undefined)
+          throw new ServiceError('not-found', 'The transcription was not found. It may have expired.');
+        return createJsonReply(await encodeTranscript(id, found, transcriptions));
       },
     },
   ];
 }
 
-/** The scheme of this machine's own files is refused, as any other that is not named here. */
-const ADDRESS = /^(https?|fileid):\/\/./i;
+/** Allowed sources; in particular, `file:` URLs of the host are rejected. */
+const SOURCE_URL = /^(https?|fileid):\/\/./i;
 
-function sourcesOf({ file_urls, file_url }: TranscriptionWire['input']): readonly string[] {
-  const named =
-    file_urls?.map((address, at) => ({ address, at: `input.file_urls[${at}]` })) ??
-    (isPresent(file_url) ? [{ address: file_url, at: 'input.file_url' }] : undefined);
-  if (!named) throw new ServiceError('invalid-request', missing('input.file_urls'), { param: 'input.file_urls' });
-  const wrong = named.find(({ address }) => !ADDRESS.test(address));
-  if (wrong) throw refuse(wrong.at, `${wrong.at} must begin with http://, https:// or fileid://`, wrong.address);
-  return named.map(({ address }) => address);
+function decodeSources({ file_urls, file_url }: TranscriptionWire['input']): readonly string[] {
+  const inputs =
+    file_urls?.map((url, index) => ({ url, path: `input.file_urls[${index}]` })) ??
+    (isDefined(file_url) ? [{ url: file_url, path: 'input.file_url' }] : undefined);
+  if (!inputs)
+    throw new ServiceError('invalid-request', formatMissingParameter('input.file_urls'), { param: 'input.file_urls' });
+  const invalid = inputs.find(({ url }) => !SOURCE_URL.test(url));
+  if (invalid)
+    throw createFieldError(invalid.path, `${invalid.path} must begin with http://, https:// or fileid://`, invalid.url);
+  return inputs.map(({ url }) => url);
 }
 
-/** What nothing here can do. Words are always as exact in time as they can be. */
-const ignoredWishes = ({ parameters, resources }: TranscriptionWire): readonly string[] => [
+/** Lists parameters without effect. Word times are always as exact as possible, so that option is not listed. */
+const listIgnoredTranscriptionFields = ({ parameters, resources }: TranscriptionWire): readonly string[] => [
   ...(parameters?.diarization_enabled ? ['parameters.diarization_enabled'] : []),
-  ...(isPresent(parameters?.speaker_count) ? ['parameters.speaker_count'] : []),
-  ...(isPresent(parameters?.phrase_id) ? ['parameters.phrase_id'] : []),
+  ...(isDefined(parameters?.speaker_count) ? ['parameters.speaker_count'] : []),
+  ...(isDefined(parameters?.phrase_id) ? ['parameters.phrase_id'] : []),
   ...(resources && resources.length > 0 ? ['resources'] : []),
 ];

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { TRANSCRIPTION_CHANNELS_MAX, JSON_VALUES_MAX, TRANSCRIPTION_FILES_MAX } from '../../../core/limits.ts';
-import { listOf } from '../../list-of.ts';
+import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 
-// wire.md E7.2.
+// Fields of docs/wire/dashscope-native.md#transcription.
 
-/** Its addresses are checked one by one: which ones may be asked is a rule of its own. */
+/** The URLs are checked in endpoints.ts, so that the error names the invalid one. */
 const Input = z.object({
-  file_urls: listOf(z.string(), { min: 1, max: TRANSCRIPTION_FILES_MAX }).nullish(),
+  file_urls: failFastArray(z.string(), { min: 1, max: TRANSCRIPTION_FILES_MAX }).nullish(),
   file_url: z.string().nullish(),
 });
 
@@ -17,14 +17,14 @@ export const TranscriptionBody = z.object({
   parameters: z
     .object({
       vocabulary_id: z.string().nullish(),
-      channel_id: listOf(
+      channel_id: failFastArray(
         z
           .int()
           .min(0)
           .max(TRANSCRIPTION_CHANNELS_MAX - 1),
         { min: 1, max: TRANSCRIPTION_CHANNELS_MAX },
       ).nullish(),
-      language_hints: listOf(z.string().regex(/^[a-z]{2,3}$/), { max: JSON_VALUES_MAX }).nullish(),
+      language_hints: failFastArray(z.string().regex(/^[a-z]{2,3}$/), { max: JSON_VALUES_MAX }).nullish(),
       disfluency_removal_enabled: z.boolean().nullish(),
       special_word_filter: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
       timestamp_alignment_enabled: z.boolean().nullish(),
@@ -37,15 +37,15 @@ export const TranscriptionBody = z.object({
 });
 export type TranscriptionWire = z.output<typeof TranscriptionBody>;
 
-const ADDRESSES = `input.file_urls must be an array of 1 to ${TRANSCRIPTION_FILES_MAX} addresses`;
-const CHANNELS = `parameters.channel_id must be an array of channels, from 0 to ${TRANSCRIPTION_CHANNELS_MAX - 1}`;
-const LANGUAGES = 'parameters.language_hints must be an array of language codes such as zh and en';
+const FILE_URLS_RULE = `input.file_urls must be an array of 1 to ${TRANSCRIPTION_FILES_MAX} URLs`;
+const CHANNELS_RULE = `parameters.channel_id must be an array of channels, from 0 to ${TRANSCRIPTION_CHANNELS_MAX - 1}`;
+const LANGUAGES_RULE = 'parameters.language_hints must be an array of language codes such as zh and en';
 
-export const transcriptionTexts: RuleTexts = {
-  'input.file_urls': ADDRESSES,
-  'input.file_urls[]': ADDRESSES,
-  'parameters.channel_id': CHANNELS,
-  'parameters.channel_id[]': CHANNELS,
-  'parameters.language_hints': LANGUAGES,
-  'parameters.language_hints[]': LANGUAGES,
+export const TRANSCRIPTION_TEXTS: RuleTexts = {
+  'input.file_urls': FILE_URLS_RULE,
+  'input.file_urls[]': FILE_URLS_RULE,
+  'parameters.channel_id': CHANNELS_RULE,
+  'parameters.channel_id[]': CHANNELS_RULE,
+  'parameters.language_hints': LANGUAGES_RULE,
+  'parameters.language_hints[]': LANGUAGES_RULE,
 };

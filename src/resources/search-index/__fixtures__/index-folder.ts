@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ReadPage } from '../../../core/server-tools.ts';
-import { createExtract } from '../../../documents/extract.ts';
-import { createQuickExtract } from '../../../documents/extract-quickly.ts';
-import { sqliteDialect } from '../../../store/dialects/sqlite.ts';
+import { createDocumentExtractor } from '../../../documents/document-extractor.ts';
+import { createInlineExtractor } from '../../../documents/inline-extractor.ts';
+import { createSqliteDialect } from '../../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../../store/store.ts';
 import { createSearchIndexOperator } from '../operator.ts';
 import type { EmbedTexts, SearchIndexOperator } from '../search-index.ts';
@@ -31,15 +31,15 @@ export interface IndexFolderOptions {
 
 export async function openIndexFolder({ embed, readPage }: IndexFolderOptions = {}): Promise<IndexFolder> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-index-'));
-  const store = await openStore({ dialect: sqliteDialect({ file: ':memory:' }) });
+  const store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
   const clock = { now: () => NOW };
   const warnings: unknown[] = [];
   const parts = { store, clock, embed };
   return {
     folder,
     store,
-    operator: createSearchIndexOperator({ ...parts, readPage, extract: createQuickExtract(createExtract()) }),
-    search: createSearchIndex({ ...parts, log: { warn: (_, facts) => void warnings.push(facts?.['reason']) } }),
+    operator: createSearchIndexOperator({ ...parts, readPage, extract: createInlineExtractor(createDocumentExtractor()) }),
+    search: createSearchIndex({ ...parts, log: { warn: (_, fields) => void warnings.push(fields?.['reason']) } }),
     warnings,
     async write(path, text) {
       await mkdir(dirname(join(folder, path)), { recursive: true });

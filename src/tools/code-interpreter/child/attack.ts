@@ -1,47 +1,48 @@
-// Main file of a process that tries to break out of the sandbox it was started in, as somebody would who has got hold of the
-// whole runtime. It is started before any program is, and says what it could do. Like main.ts it needs only this folder.
+// Main file of a process that tries to break out of its sandbox, like an attacker who controls the whole runtime. It
+// runs
+// before any program and reports what it achieved. Like main.ts, it needs only the files of this folder.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { AttackOrder, AttackReport, Tried } from './attack-order.ts';
-import { onLines } from './on-lines.ts';
+import type { AttackCommand, AttackReport, AttackName } from './attack-messages.ts';
+import { readLines } from './read-lines.ts';
 
-/** Ours: ms for a connection to come about, and for processes to be started. */
-const PATIENCE_MS = 1_000;
+/** Chosen: timeout of a connection attempt in ms. */
+const CONNECT_TIMEOUT_MS = 1_000;
 
 const BLOCK_BYTES = 32 * 2 ** 20;
 
-const ATTACKS: Readonly<Record<Tried, (order: AttackOrder) => Promise<string | undefined>>> = {
-  file: async ({ secretFile, secret, ownerPid }) => {
-    const paths = [secretFile, `/proc/1/root${secretFile}`, `/proc/${ownerPid}/root${secretFile}`];
-    return firstOf(paths, (path) => (readFileSync(path, 'utf8').includes(secret) ? `read ${path}` : undefined));
+const ATTACKS: Readonly<Record<AttackName, (order: AttackCommand) => Promise<string | undefined>>> = {
+  file: async ({ secretFile, secret, servicePid }) => {
+    const paths = [secretFile, `/proc/1/root${secretFile}`, `/proc/${servicePid}/root${secretFile}`];
+    return findFirst(paths, (path) => (readFileSync(path, 'utf8').includes(secret) ? `read ${path}` : undefined));
   },
-  'host-processes': async ({ ownerPid, ownerCommand, group }) => {
-    const paths = [`/proc/${ownerPid}/cmdline`];
-    const read = firstOf(paths, (path) =>
-      readFileSync(path, 'utf8').includes(ownerCommand) ? `read ${path}` : undefined,
+  'host-processes': async ({ servicePid, serviceCommand, processGroup }) => {
+    const paths = [`/proc/${servicePid}/cmdline`];
+    const read = findFirst(paths, (path) =>
+      readFileSync(path, 'utf8').includes(serviceCommand) ? `read ${path}` : undefined,
     );
     if (read !== undefined) return read;
-    // Where processes have numbers of their own, no group has that one; where it may not be signalled, it is seen.
+    // In a process namespace of its own, the group does not exist; if it may not be signaled, it is still visible.
     try {
-      process.kill(-group, 0);
+      process.kill(-processGroup, 0);
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return undefined;
     }
-    return 'sees processes outside of it';
+    return 'sees processes outside of the sandbox';
   },
   environment: async ({ environmentHashes }) => {
-    const known = new Set(environmentHashes);
+    const serviceHashes = new Set(environmentHashes);
     const leaked = Object.entries(process.env).find(([name, value]) =>
-      known.has(createHash('sha256').update(`${name}=${value}`).digest('hex')),
+      serviceHashes.has(createHash('sha256').update(`${name}=${value}`).digest('hex')),
     );
     return leaked && `${leaked[0]} is the service's`;
   },
-  writing: async ({ writableFolders }) =>
-    firstOf(writableFolders, (folder) => {
+  writing: async ({ forbiddenFolders }) =>
+    findFirst(forbiddenFolders, (folder) => {
       writeFileSync(`${folder}/attack`, 'x'.repeat(1_000));
       return `wrote into ${folder}`;
     }),
@@ -60,31 +61,31 @@ const ATTACKS: Readonly<Record<Tried, (order: AttackOrder) => Promise<string | u
     return `took ${blocks.length * BLOCK_BYTES} bytes of memory`;
   },
   time: async () => {
-    for (;;) if (Date.now() < 0) return 'time has gone back';
+    for (;;) if (Date.now() < 0) return 'ran an endless loop to its end';
   },
 };
 
-onLines(process.stdin, (line) => void attack(JSON.parse(line) as AttackOrder));
+readLines(process.stdin, (line) => void runAttacks(JSON.parse(line) as AttackCommand));
 
-async function attack(order: AttackOrder): Promise<void> {
-  for (const tried of order.attacks) {
-    tell({ type: 'begun', tried });
-    const broke = await ATTACKS[tried](order).catch(() => undefined);
-    tell({ type: 'tried', tried, ...(broke !== undefined && { broke }) });
+async function runAttacks(command: AttackCommand): Promise<void> {
+  for (const attack of command.attacks) {
+    sendReport({ type: 'started', attack });
+    const breach = await ATTACKS[attack](command).catch(() => undefined);
+    sendReport({ type: 'finished', attack, ...(breach !== undefined && { breach }) });
   }
   process.exit(0);
 }
 
-function tell(report: AttackReport): void {
+function sendReport(report: AttackReport): void {
   writeSync(1, `${JSON.stringify(report)}\n`);
 }
 
-/** The first that does not fail; to fail is to be contained. */
-function firstOf<Item>(items: readonly Item[], attempt: (item: Item) => string | undefined): string | undefined {
+/** Returns the first finding. An attempt that throws has been contained. */
+function findFirst<Item>(items: readonly Item[], attempt: (item: Item) => string | undefined): string | undefined {
   for (const item of items) {
     try {
-      const found = attempt(item);
-      if (found !== undefined) return found;
+      const finding = attempt(item);
+      if (finding !== undefined) return finding;
     } catch {
       continue;
     }
@@ -94,18 +95,18 @@ function firstOf<Item>(items: readonly Item[], attempt: (item: Item) => string |
 
 const canConnect = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1', timeout: PATIENCE_MS });
+    const socket = connect({ port, host: '127.0.0.1', timeout: CONNECT_TIMEOUT_MS });
     socket.once('connect', () => resolve(true));
     socket.once('error', () => resolve(false));
     socket.once('timeout', () => resolve(false));
   });
 
-async function spawnMany(most: number): Promise<number> {
+async function spawnMany(countMax: number): Promise<number> {
   const alive = new Set<ChildProcess>();
-  for (let count = 0; count < most; count++) {
+  for (let count = 0; count < countMax; count++) {
     const isStarted = await new Promise<boolean>((resolve) => {
       try {
-        // To open what takes their output would need a /dev.
+        // Inherits standard output, because redirecting it would require /dev.
         const child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 60000)'], { stdio: 'inherit' });
         alive.add(child);
         child.once('spawn', () => resolve(true));

@@ -1,39 +1,39 @@
-// What the service and the process that runs programs say to each other: one JSON object a line. Both sides import this file
-// only for its types, so that the process needs nothing but the folder it lies in.
+// Messages between the service and the process that runs programs: one JSON object per line. Both sides import only the
+// types of this file, so that the process needs only its own folder.
 
 /** The first line to the process. Paths are as the process sees them. */
-export interface StartOrder {
+export interface StartInterpreterCommand {
   readonly type: 'start';
   readonly nonce: string;
   readonly pyodideFolder: string;
-  /** An image of the interpreter's memory, to start from. */
+  /** Snapshot of the interpreter's memory to start from. */
   readonly snapshotFile?: string;
   readonly wheelsFolder?: string;
   readonly wheelNames: readonly string[];
-  /** Instead of getting ready, the process makes such an image and ends. */
-  readonly isForSnapshot: boolean;
+  /** True to create such a snapshot and exit. */
+  readonly makesSnapshot: boolean;
   readonly limits: ProgramLimits;
 }
 
-/** What one program may use and say. */
+/** Limits of one program. */
 export interface ProgramLimits {
-  /** Of the interpreter's memory. */
+  /** Maximum memory of the interpreter. */
   readonly memoryBytes: number;
-  /** Of stdout and of stderr. */
+  /** Limit of stdout, and of stderr. */
   readonly outputBytesMax: number;
-  /** Of the last expression's value, and of an error's message. */
+  /** Limit of the value of the last expression, and of an error message. */
   readonly textCharactersMax: number;
   readonly filesMax: number;
-  /** Of all files together. */
+  /** Limit of all files together. */
   readonly filesBytesMax: number;
 }
 
-export interface RunOrder {
+export interface RunProgramCommand {
   readonly type: 'run';
-  /** Comes back with all that is said of this program: whoever does not know it cannot speak for us. */
+  /** Random number repeated in all reports on this program, so that a program cannot forge reports on another. */
   readonly nonce: string;
   readonly code: string;
-  /** Put into the working folder before it runs; `bytes` in base64. */
+  /** Files to put into the working folder before the program runs; `bytes` in base64. */
   readonly files: readonly InputFile[];
 }
 
@@ -42,22 +42,22 @@ export interface InputFile {
   readonly bytes: string;
 }
 
-export type Order = StartOrder | RunOrder;
+export type InterpreterCommand = StartInterpreterCommand | RunProgramCommand;
 
-export type Report = { readonly nonce: string } & (
+export type InterpreterReport = { readonly nonce: string } & (
   | { readonly type: 'ready' }
-  /** A piece of an image, in base64; one without bytes is the last. */
+  /** A chunk of a snapshot, in base64; an empty one is the last. */
   | { readonly type: 'snapshot'; readonly bytes: string }
-  /** What the program printed, in base64: pieces of it may end within a character. */
-  | { readonly type: 'printed'; readonly stream: 'stdout' | 'stderr'; readonly bytes: string }
+  /** Output of the program, in base64; a chunk may end within a character. */
+  | { readonly type: 'output'; readonly stream: 'stdout' | 'stderr'; readonly bytes: string }
   | { readonly type: 'file'; readonly name: string; readonly bytes: string }
-  | { readonly type: 'done'; readonly outcome: Outcome }
-  /** Nothing can run here any more. */
+  | { readonly type: 'done'; readonly outcome: ProgramOutcome }
+  /** The interpreter cannot run programs any more. */
   | { readonly type: 'broken'; readonly reason: string }
 );
 
-export interface Outcome {
+export interface ProgramOutcome {
   readonly value?: string;
   readonly error?: string;
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }

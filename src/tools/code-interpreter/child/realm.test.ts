@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as waitForEventLoop } from 'node:timers/promises';
 import vm from 'node:vm';
-import { createHost } from './host.ts';
+import { createRealmHost } from './realm-host.ts';
 import { bootRealm } from './realm.ts';
-import type { Host, Interpreter, RealmOptions } from './realm.ts';
+import type { RealmFunctions, Interpreter, RealmOptions } from './realm.ts';
 import { defineTextCoding } from './text-coding.ts';
 
 const OPTIONS: RealmOptions = {
   hasSnapshot: false,
-  isForSnapshot: false,
+  makesSnapshot: false,
   wheelNames: [],
   lockInfo: '{}',
   harness: '',
@@ -17,24 +17,24 @@ const OPTIONS: RealmOptions = {
   harnessLimits: '{}',
 };
 
-/** A realm as main.ts makes it, with an interpreter of which nothing ever comes. */
-function openRealm(own: Partial<Host> = {}) {
+/** Creates a realm as main.ts does, with an interpreter that never finishes loading. */
+function openRealm(overrides: Partial<RealmFunctions> = {}) {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: true } });
-  const { functions } = createHost({ wake: () => undefined, files: () => undefined });
-  const quiet = { note: () => undefined, broken: () => undefined };
+  const { functions } = createRealmHost({ wake: () => undefined, files: () => undefined });
+  const silentFunctions = { log: () => undefined, reportBroken: () => undefined };
   const evaluate = (text: string): unknown => new vm.Script(text).runInContext(context);
   evaluate(`(${defineTextCoding.toString()})()`);
   const boot = evaluate(`(${bootRealm.toString()})`) as typeof bootRealm;
   const interpreter = evaluate(
     '() => ({ loadPyodide: () => new Promise(() => {}), createModule: {} })',
   ) as () => Interpreter;
-  // Built in there, as nothing of ours is to lie around.
-  const realm = boot({ ...functions, ...quiet, ...own }, OPTIONS, interpreter);
+  // The interpreter is created inside the realm, so that no object of the host leaks in.
+  const realm = boot({ ...functions, ...silentFunctions, ...overrides }, OPTIONS, interpreter);
   return { evaluate, realm };
 }
 
-/** Everything that can be reached from a value by its own properties and prototypes. */
-function reachable(evaluate: (text: string) => unknown): ReadonlySet<object> {
+/** Collects all objects that are reachable from a value by its properties and prototypes. */
+function findReachableObjects(evaluate: (text: string) => unknown): ReadonlySet<object> {
   const found = new Set<object>();
   const waiting: unknown[] = [evaluate('globalThis')];
   for (let next = waiting.pop(); waiting.length > 0 || next !== undefined; next = waiting.pop()) {
@@ -49,7 +49,7 @@ function reachable(evaluate: (text: string) => unknown): ReadonlySet<object> {
   return found;
 }
 
-const OURS: readonly object[] = [
+const HOST_OBJECTS: readonly object[] = [
   Object,
   Function,
   Object.prototype,
@@ -61,15 +61,15 @@ const OURS: readonly object[] = [
   globalThis,
 ];
 
-describe('the realm that Python lives in', () => {
-  test('leads from nothing that is in it to an object of the runtime around it', () => {
+describe('bootRealm', () => {
+  test('reaches no object of the host realm from any object in it', () => {
     const { evaluate } = openRealm();
-    const found = reachable(evaluate);
+    const found = findReachableObjects(evaluate);
     assert.ok(found.size > 500);
-    for (const own of OURS) assert.equal(found.has(own), false);
+    for (const own of HOST_OBJECTS) assert.equal(found.has(own), false);
   });
 
-  test('has nothing but the language', () => {
+  test('contains only the language', () => {
     const { evaluate } = openRealm();
     const names = [
       'process',
@@ -89,9 +89,9 @@ describe('the realm that Python lives in', () => {
     );
   });
 
-  test('what its functions throw is its own, where the host failed and where there was no stack left', () => {
+  test('throws only errors of the realm, also after an error of the host and a stack overflow', () => {
     const { evaluate } = openRealm({
-      random: () => {
+      getRandomBytes: () => {
         throw new Error('of the host');
       },
     });
@@ -108,7 +108,7 @@ describe('the realm that Python lives in', () => {
     assert.equal(thrown, true);
   });
 
-  test('no function of the language in it gives or throws an object of the host, whatever it is called with', async () => {
+  test('neither returns nor throws an object of the host from any function, whatever its arguments', async () => {
     const { evaluate } = openRealm();
     const calls = evaluate(`(() => {
       const functions = new Map();
@@ -150,12 +150,12 @@ describe('the realm that Python lives in', () => {
       return calls;
     })()`);
     assert.ok(Number(calls) > 3_000, String(calls));
-    // Its promises, too; what waits for ever is not waited for.
-    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    // Lets promises settle; those that never do are ignored.
+    for (let turn = 0; turn < 10; turn++) await waitForEventLoop();
     assert.deepEqual(evaluate('foreign.join()'), '');
   });
 
-  test('a program cannot have frames of the host by Error.prepareStackTrace', () => {
+  test('exposes no stack frames of the host by Error.prepareStackTrace', () => {
     const { evaluate } = openRealm();
     const seen = evaluate(`(() => {
       const seen = [];
@@ -167,7 +167,7 @@ describe('the realm that Python lives in', () => {
     assert.equal(seen, 0);
   });
 
-  test('polluted prototypes of it change nothing around it', () => {
+  test('isolates the host from polluted prototypes of the realm', () => {
     const { evaluate, realm } = openRealm();
     evaluate(`(() => {
       const spied = [];
@@ -184,7 +184,7 @@ describe('the realm that Python lives in', () => {
       const { apply } = Reflect;
       const { then } = Promise.prototype;
       const ignore = () => {};
-      // What is refused in there has to be heard by somebody: for this process it would be a fault of the test.
+      // Handles all rejections in the realm, because the test process would report unhandled ones.
       Promise.prototype.then = function () {
         apply(then, this, [ignore, ignore]);
         return apply(spy, this, arguments);
@@ -193,7 +193,7 @@ describe('the realm that Python lives in', () => {
     })()`);
     const calls = [
       () => realm.run('{"nonce":"a","code":"","inputs":[]}'),
-      () => realm.wake(1),
+      () => realm.fireTimer(1),
       () => evaluate(`console.log('x')`),
       () => evaluate('setTimeout(() => {}, 1)'),
       () => evaluate('performance.now()'),
@@ -202,7 +202,7 @@ describe('the realm that Python lives in', () => {
       try {
         call();
       } catch {
-        // It has broken its own functions, and what it throws is not looked at.
+        // The realm has broken its own functions; its errors do not matter.
       }
     }
     assert.equal(JSON.stringify([{}]), '[{}]');
@@ -210,11 +210,11 @@ describe('the realm that Python lives in', () => {
     const spied = evaluate('spied') as ArrayLike<unknown>;
     assert.ok(spied.length > 0);
     for (let at = 0; at < spied.length; at++) {
-      for (const own of reachable(() => spied[at])) assert.ok(!OURS.includes(own), `call ${at}`);
+      for (const own of findReachableObjects(() => spied[at])) assert.ok(!HOST_OBJECTS.includes(own), `call ${at}`);
     }
   });
 
-  test('compiles no text', () => {
+  test('compiles no source text', () => {
     const { evaluate } = openRealm();
     for (const text of [`Function('return 1')()`, `eval('1')`, `(async () => {}).constructor('return 1')`]) {
       assert.throws(() => evaluate(text), { name: 'EvalError' });
@@ -222,30 +222,30 @@ describe('the realm that Python lives in', () => {
   });
 });
 
-describe('what the host takes from it', () => {
-  const { functions } = createHost({
+describe('arguments of the host functions', () => {
+  const { functions } = createRealmHost({
     wake: () => undefined,
     files: (name) => (name === 'a' ? Buffer.from('abc') : undefined),
   });
 
-  test('bytes are bytes, whatever they say of themselves', () => {
-    let asked = 0;
+  test('accepts real byte arrays only, and reads none of their properties', () => {
+    let readCount = 0;
     const liar = new Proxy(new Uint8Array(4), {
       get: () => {
-        asked++;
+        readCount++;
         return 1;
       },
     });
-    assert.throws(() => functions.fill('a', liar), TypeError);
-    assert.equal(functions.size('a'), 3);
-    assert.equal(functions.size('b'), 0);
-    assert.equal(asked, 0);
+    assert.throws(() => functions.readFile('a', liar), TypeError);
+    assert.equal(functions.getFileSize('a'), 3);
+    assert.equal(functions.getFileSize('b'), 0);
+    assert.equal(readCount, 0);
   });
 
-  test('a text that is none is nothing', () => {
-    const odd = { toString: () => assert.fail('was asked') } as never;
-    functions.note(odd);
-    functions.broken(odd);
-    assert.equal(functions.size(odd), 0);
+  test('ignores values that are not texts', () => {
+    const odd = { toString: () => assert.fail('toString was called') } as never;
+    functions.log(odd);
+    functions.reportBroken(odd);
+    assert.equal(functions.getFileSize(odd), 0);
   });
 });

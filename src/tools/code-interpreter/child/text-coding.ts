@@ -1,12 +1,12 @@
 /**
- * TextEncoder and TextDecoder for a realm that has neither: as much of them as the interpreter asks for. Its text is taken from
- * here and evaluated in that realm, so it uses nothing from outside its braces.
+ * Defines TextEncoder and TextDecoder in a realm without them, as far as the interpreter needs them. The source text of
+ * this function is evaluated in that realm, so it must not use anything declared outside of it.
  */
 export function defineTextCoding(): void {
   'use strict';
-  const PIECE = 8_192;
+  const CHUNK_UNITS = 8_192;
 
-  class OwnTextEncoder {
+  class RealmTextEncoder {
     readonly encoding = 'utf-8';
 
     encode(text = ''): Uint8Array {
@@ -35,14 +35,20 @@ export function defineTextCoding(): void {
     }
   }
 
-  class OwnTextDecoder {
+  class RealmTextDecoder {
     readonly encoding: string;
 
     constructor(label = 'utf-8') {
       const name = label.toLowerCase();
-      const known = { utf8: 'utf-8', 'utf-8': 'utf-8', 'utf-16le': 'utf-16le', latin1: 'latin1', ascii: 'latin1' };
-      const encoding = Object.entries(known).find(([each]) => each === name)?.[1];
-      if (encoding === undefined) throw new RangeError(`no text encoding ${label} here`);
+      const encodingsByLabel = {
+        utf8: 'utf-8',
+        'utf-8': 'utf-8',
+        'utf-16le': 'utf-16le',
+        latin1: 'latin1',
+        ascii: 'latin1',
+      };
+      const encoding = Object.entries(encodingsByLabel).find(([each]) => each === name)?.[1];
+      if (encoding === undefined) throw new RangeError(`unsupported text encoding: ${label}`);
       this.encoding = encoding;
     }
 
@@ -55,7 +61,7 @@ export function defineTextCoding(): void {
       const push = (point: number): void => {
         if (point > 0xffff) units.push(0xd800 + ((point - 0x10000) >> 10), 0xdc00 + ((point - 0x10000) & 0x3ff));
         else units.push(point);
-        if (units.length < PIECE) return;
+        if (units.length < CHUNK_UNITS) return;
         text += String.fromCharCode(...units);
         units.length = 0;
       };
@@ -66,15 +72,24 @@ export function defineTextCoding(): void {
         else if (this.encoding === 'utf-16le') push(first | (Math.max(0, byteAt(at++)) << 8));
         else if (first < 0x80) push(first);
         else {
-          const more = first >= 0xf0 && first < 0xf5 ? 3 : first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
-          let point = more === 3 ? first & 0x07 : more === 2 ? first & 0x0f : first & 0x1f;
-          let taken = 0;
-          while (taken < more && (byteAt(at + taken) & 0xc0) === 0x80 && byteAt(at + taken) >= 0) {
-            point = (point << 6) | (byteAt(at + taken++) & 0x3f);
+          const continuationMax = first >= 0xf0 && first < 0xf5 ? 3 : first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
+          let point = continuationMax === 3 ? first & 0x07 : continuationMax === 2 ? first & 0x0f : first & 0x1f;
+          let continuationCount = 0;
+          while (
+            continuationCount < continuationMax &&
+            (byteAt(at + continuationCount) & 0xc0) === 0x80 &&
+            byteAt(at + continuationCount) >= 0
+          ) {
+            point = (point << 6) | (byteAt(at + continuationCount++) & 0x3f);
           }
-          at += taken;
-          const least = more === 3 ? 0x10000 : more === 2 ? 0x800 : 0x80;
-          const isText = more > 0 && taken === more && first < 0xf5 && point >= least && point <= 0x10ffff;
+          at += continuationCount;
+          const pointMin = continuationMax === 3 ? 0x10000 : continuationMax === 2 ? 0x800 : 0x80;
+          const isText =
+            continuationMax > 0 &&
+            continuationCount === continuationMax &&
+            first < 0xf5 &&
+            point >= pointMin &&
+            point <= 0x10ffff;
           push(isText && !(point >= 0xd800 && point <= 0xdfff) ? point : 0xfffd);
         }
       }
@@ -82,5 +97,5 @@ export function defineTextCoding(): void {
     }
   }
 
-  Object.assign(globalThis, { TextEncoder: OwnTextEncoder, TextDecoder: OwnTextDecoder });
+  Object.assign(globalThis, { TextEncoder: RealmTextEncoder, TextDecoder: RealmTextDecoder });
 }

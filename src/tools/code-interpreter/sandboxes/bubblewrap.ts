@@ -1,30 +1,35 @@
-import { nodeArguments } from './node-arguments.ts';
-import { rlimits } from './rlimits.ts';
-import { bindings, innerPlaces, PROCESSES_MAX } from './sandbox.ts';
-import type { HostPlaces, Sandbox, SandboxLimits } from './sandbox.ts';
+import { buildNodeArguments } from './node-arguments.ts';
+import { buildPrlimitArguments } from './rlimits.ts';
+import { getBindMounts, getSandboxPaths, PROCESSES_MAX } from './sandbox.ts';
+import type { HostPaths, Sandbox, SandboxLimits } from './sandbox.ts';
 
 interface BubblewrapTools {
   readonly bwrap: string;
   readonly prlimit: string;
 }
 
-const NODE = '/node';
-const PRLIMIT = '/prlimit';
+const NODE_PATH = '/node';
+const PRLIMIT_PATH = '/prlimit';
 
 /**
- * By bubblewrap: a root of its own with nothing but the runtime, its libraries and our code, namespaces of its own of every
- * kind, no capabilities, no network.
- * @param librariesOf What a program is linked with.
+ * Creates a sandbox with bubblewrap: a root that contains only the runtime, its libraries and Parley's code, all kinds
+ * of namespaces, no capabilities, no network.
+ * @param findLibraries Returns the libraries that a program is linked with.
  */
-export function createBubblewrap(
-  host: HostPlaces,
+export function createBubblewrapSandbox(
+  host: HostPaths,
   limits: SandboxLimits,
   { bwrap, prlimit }: BubblewrapTools,
   librariesOf: (program: string) => readonly string[],
 ): Sandbox {
-  const places = innerPlaces(host);
+  const places = getSandboxPaths(host);
   const libraries = [...new Set([...librariesOf(host.node), ...librariesOf(prlimit)])];
-  const seen = [[host.node, NODE], [prlimit, PRLIMIT], ...libraries.map((path) => [path, path]), ...bindings(host)];
+  const bindMounts = [
+    [host.node, NODE_PATH],
+    [prlimit, PRLIMIT_PATH],
+    ...libraries.map((path) => [path, path]),
+    ...getBindMounts(host),
+  ];
   return {
     name: 'bubblewrap',
     level: 'strict',
@@ -33,13 +38,13 @@ export function createBubblewrap(
       args: [
         ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session', '--clearenv'],
         ['--uid', '65534', '--gid', '65534', '--hostname', 'sandbox', '--cap-drop', 'ALL'],
-        seen.flatMap(([from, to]) => ['--ro-bind', from ?? '', to ?? '']),
+        bindMounts.flatMap(([from, to]) => ['--ro-bind', from ?? '', to ?? '']),
         ['--remount-ro', '/', '--chdir', '/', '--'],
-        // Within: outside, the number of processes would be that of all the user's.
-        [PRLIMIT, ...rlimits(limits), `--nproc=${PROCESSES_MAX}`, '--'],
-        [NODE, ...nodeArguments(places, program)],
+        // Set within the sandbox: outside, the limit would count all processes of the user.
+        [PRLIMIT_PATH, ...buildPrlimitArguments(limits), `--nproc=${PROCESSES_MAX}`, '--'],
+        [NODE_PATH, ...buildNodeArguments(places, program)],
       ].flat(),
-      places,
+      paths: places,
       env: {},
     }),
   };

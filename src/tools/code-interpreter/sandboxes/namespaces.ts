@@ -1,25 +1,25 @@
 import { randomInt } from 'node:crypto';
-import { nodeArguments } from './node-arguments.ts';
-import { rlimits } from './rlimits.ts';
-import { bindings, innerPlaces, PROCESSES_MAX } from './sandbox.ts';
-import type { HostPlaces, Sandbox, SandboxLimits } from './sandbox.ts';
+import { buildNodeArguments } from './node-arguments.ts';
+import { buildPrlimitArguments } from './rlimits.ts';
+import { getBindMounts, getSandboxPaths, PROCESSES_MAX } from './sandbox.ts';
+import type { HostPaths, Sandbox, SandboxLimits } from './sandbox.ts';
 
-/** Programs of a plain Linux, by their paths. */
+/** Programs of a standard Linux installation. */
 export const NAMESPACE_TOOLS = ['sh', 'unshare', 'setpriv', 'prlimit', 'mount', 'mkdir', 'chroot', 'env'] as const;
 
 type NamespaceTools = Readonly<Record<(typeof NAMESPACE_TOOLS)[number], string>>;
 
-/** Users that no machine has: a process that runs as one of them is nobody else's. */
+/** User ids that no system assigns: a process with such an id shares it with no other process. */
 const UID_MIN = 1_000_000_000;
 const UID_MAX = 2_000_000_000;
 
-const NODE = '/node';
+const NODE_PATH = '/node';
 
 /**
- * Builds the root, within namespaces of its own: an empty file system in memory, on which files and folders are put that can
- * be read only. Arguments: the place, the programs mount and mkdir, pairs of from and to, `--`, what runs then. The shell waits for
- * it: as the first process of the namespace it takes all others with it, and what ends it with the service stays in force for it,
- * where a process that becomes another user loses that.
+ * Shell script that builds the root within its own namespaces: an empty file system in memory with read-only bind
+ * mounts. Arguments: the root folder, the programs mount and mkdir, pairs of source and target paths, `--`, the command
+ * to run. The shell waits for the command: as the first process of the namespace it ends all others with itself, and it
+ * keeps the parent-death signal, which a process that changes its user loses.
  */
 const BUILD_ROOT = `set -eu
 root=$1 mount=$2 mkdir=$3
@@ -39,30 +39,34 @@ code=0
 exit "$code"`;
 
 /**
- * By what every Linux has (util-linux): namespaces for mounts, processes, network, IPC and names, a root with nothing but the
- * runtime, its libraries and our code. There is no /proc and no /dev in it.
+ * Creates a sandbox with util-linux, which every Linux has: mount, process, network, IPC and UTS namespaces, and a root
+ * that contains only the runtime, its libraries and Parley's code, without /proc and /dev.
  *
- * A service that runs as root gives the process a user of its own on this machine. Any other one has two user namespaces made: in
- * the outer one the root is built, the inner one has no power over it.
+ * As root, the service gives each process a user id of its own. Otherwise it uses two user namespaces: the outer one
+ * builds the root, and the inner one has no privileges over it.
  */
-export function createNamespaces(
-  host: HostPlaces,
+export function createNamespaceSandbox(
+  host: HostPaths,
   limits: SandboxLimits,
   tools: NamespaceTools,
   { libraries, isRoot }: { readonly libraries: readonly string[]; readonly isRoot: boolean },
 ): Sandbox {
-  const places = innerPlaces(host);
+  const places = getSandboxPaths(host);
   const root = host.emptyFolder;
-  const seen = [[host.node, NODE] as const, ...libraries.map((path) => [path, path] as const), ...bindings(host)];
-  const bounded = [tools.prlimit, ...rlimits(limits), `--nproc=${PROCESSES_MAX}`, '--'];
-  const enter = (): readonly string[] => {
+  const bindMounts = [
+    [host.node, NODE_PATH] as const,
+    ...libraries.map((path) => [path, path] as const),
+    ...getBindMounts(host),
+  ];
+  const limitCommand = [tools.prlimit, ...buildPrlimitArguments(limits), `--nproc=${PROCESSES_MAX}`, '--'];
+  const buildEnterCommand = (): readonly string[] => {
     if (!isRoot) {
       const user = ['--user', '--map-user=65534', '--map-group=65534'];
       return [tools.setpriv, '--no-new-privs', '--', tools.unshare, ...user, `--root=${root}`, '--wd=/', '--'];
     }
     const user = randomInt(UID_MIN, UID_MAX);
-    const powers = ['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all,+sys_chroot,+setuid,+setgid', '--'];
-    return [tools.setpriv, ...powers, tools.chroot, `--userspec=${user}:${user}`, '--groups=', root];
+    const privileges = ['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all,+sys_chroot,+setuid,+setgid', '--'];
+    return [tools.setpriv, ...privileges, tools.chroot, `--userspec=${user}:${user}`, '--groups=', root];
   };
   return {
     name: 'namespaces',
@@ -73,10 +77,10 @@ export function createNamespaces(
         ['--pdeathsig', 'KILL', '--', tools.unshare, ...(isRoot ? [] : ['--user', '--map-root-user'])],
         ['--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child', '--propagation', 'private', '--'],
         [tools.sh, '-c', BUILD_ROOT, 'sh', root, tools.mount, tools.mkdir],
-        [...seen.flat(), '--', ...bounded, tools.env, '-i', ...enter()],
-        [NODE, ...nodeArguments(places, program)],
+        [...bindMounts.flat(), '--', ...limitCommand, tools.env, '-i', ...buildEnterCommand()],
+        [NODE_PATH, ...buildNodeArguments(places, program)],
       ].flat(),
-      places,
+      paths: places,
       env: {},
     }),
   };

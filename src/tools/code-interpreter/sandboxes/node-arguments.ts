@@ -1,29 +1,29 @@
-import type { Places, SandboxProgram } from './sandbox.ts';
+import type { SandboxPaths, SandboxProgram } from './sandbox.ts';
 
-/** Ours: MiB of the runtime's own heap; Python's memory is not in it. */
+/** Chosen: MiB of the JavaScript heap; Python's memory is outside of it. */
 const HEAP_MB = 256;
 
-/** Of this file, and so of all others: from sources or from what was built of them. */
-const ENDING = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+/** Extension of this file, and so of all source files: `.ts` in the sources, `.js` in the build. */
+const SOURCE_EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
-/** Lets Python wait for what goes on beside it (`asyncio.run`); newer runtimes have it without being asked. */
-const WAITING_FLAGS = Reflect.has(Reflect.get(globalThis, 'WebAssembly') as object, 'Suspending')
+/** Enables JSPI, which `asyncio.run` needs in Python; newer runtimes enable it by default. */
+const JSPI_FLAGS = Reflect.has(Reflect.get(globalThis, 'WebAssembly') as object, 'Suspending')
   ? []
   : ['--experimental-wasm-jspi'];
 
-/** How the runtime is called, so that it closes by itself what it can close. */
-export function nodeArguments(places: Places, { name, isSealed }: SandboxProgram): readonly string[] {
+/** Returns the arguments of Node, with all restrictions that Node itself can enforce. */
+export function buildNodeArguments(places: SandboxPaths, { name, usesPermissions }: SandboxProgram): readonly string[] {
   const { childFolder, pyodideFolder, snapshotFile, wheelsFolder } = places;
   const readable = [childFolder, pyodideFolder, snapshotFile, wheelsFolder].filter((path) => path !== undefined);
   return [
     '--disable-warning=ExperimentalWarning',
     '--disable-warning=SecurityWarning',
     '--disallow-code-generation-from-strings',
-    // Nobody may make it listen for a debugger by a signal.
+    // Otherwise a signal could open a debugger port.
     '--disable-sigusr1',
     `--max-old-space-size=${HEAP_MB}`,
-    ...WAITING_FLAGS,
-    ...(isSealed ? ['--permission', ...readable.map((path) => `--allow-fs-read=${path}`)] : []),
-    `${childFolder}/${name}${ENDING}`,
+    ...JSPI_FLAGS,
+    ...(usesPermissions ? ['--permission', ...readable.map((path) => `--allow-fs-read=${path}`)] : []),
+    `${childFolder}/${name}${SOURCE_EXTENSION}`,
   ];
 }

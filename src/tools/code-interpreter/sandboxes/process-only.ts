@@ -1,6 +1,6 @@
-import { nodeArguments } from './node-arguments.ts';
-import { rlimits } from './rlimits.ts';
-import type { HostPlaces, Sandbox, SandboxLimits } from './sandbox.ts';
+import { buildNodeArguments } from './node-arguments.ts';
+import { buildPrlimitArguments } from './rlimits.ts';
+import type { HostPaths, Sandbox, SandboxLimits } from './sandbox.ts';
 
 interface ProcessTools {
   readonly prlimit: string;
@@ -8,20 +8,20 @@ interface ProcessTools {
 }
 
 /**
- * No sandbox of the system's: the realm, the runtime's permissions and limits. Whoever breaks out of Python's realm by a fault of
- * the runtime finds a process that may use the network by calls of the system, and is the service's user.
+ * Creates a process without a sandbox of the system: only the realm, Node's permissions and resource limits. A program
+ * that escapes from Python's realm by a bug of the runtime can use the network by system calls, as the service's user.
  */
-export const createProcessOnly = (host: HostPlaces, limits: SandboxLimits, tools: ProcessTools): Sandbox => ({
+export const createProcessSandbox = (host: HostPaths, limits: SandboxLimits, tools: ProcessTools): Sandbox => ({
   name: 'process',
   level: 'basic',
   launch: (program) => ({
     command: tools.setpriv,
     args: [
       ['--pdeathsig', 'KILL', '--no-new-privs', '--'],
-      [tools.prlimit, ...rlimits(limits), '--'],
-      [host.node, ...nodeArguments(host, program)],
+      [tools.prlimit, ...buildPrlimitArguments(limits), '--'],
+      [host.node, ...buildNodeArguments(host, program)],
     ].flat(),
-    places: host,
+    paths: host,
     env: {},
   }),
 });

@@ -1,12 +1,12 @@
-import { PROCESS_MB } from './sandbox.ts';
+import { PROCESS_OVERHEAD_MB } from './sandbox.ts';
 import type { SandboxLimits } from './sandbox.ts';
 
 /**
- * Arguments of `prlimit`. What counts as memory is what can be written (`data`): the runtime reserves many times that and never
- * touches it. Files cannot be made at all, and a process that breaks leaves no image of itself.
+ * Returns the arguments of `prlimit`. Memory is limited as writable data (`--data`), because the runtime reserves many
+ * times the address space that it uses. Files cannot be written, and a crash leaves no core dump.
  */
-export const rlimits = ({ memoryMb, cpuSeconds }: SandboxLimits): readonly string[] => [
-  `--data=${(memoryMb + PROCESS_MB) * 2 ** 20}`,
+export const buildPrlimitArguments = ({ memoryMb, cpuSeconds }: SandboxLimits): readonly string[] => [
+  `--data=${(memoryMb + PROCESS_OVERHEAD_MB) * 2 ** 20}`,
   `--cpu=${cpuSeconds}`,
   '--fsize=0',
   '--core=0',

@@ -1,63 +1,63 @@
-/** What the processes of programs are kept in. */
+/** An isolated environment for the processes that run programs. */
 export interface Sandbox {
   readonly name: SandboxName;
   readonly level: 'strict' | 'basic';
-  /** How one of our programs is started in it. */
-  launch(program: SandboxProgram): Launch;
+  /** Returns the command that starts a program of Parley in the sandbox. */
+  launch(program: SandboxProgram): SandboxLaunch;
 }
 
 export type SandboxName = 'bubblewrap' | 'namespaces' | 'process' | 'docker' | 'podman';
 
 /**
- * `main` runs Python; `attack` tries what must not be possible. Without `isSealed` the runtime's own permissions are left out, so
- * that the sandbox around it is what has to hold.
+ * `main` runs Python; `attack` runs the attacks. Without `usesPermissions` Node's permissions are off, so that only the
+ * sandbox restricts the process.
  */
 export interface SandboxProgram {
   readonly name: 'main' | 'attack';
-  readonly isSealed: boolean;
+  readonly usesPermissions: boolean;
 }
 
-export interface Launch {
+export interface SandboxLaunch {
   readonly command: string;
   readonly args: readonly string[];
-  readonly places: Places;
-  /** Of the command; it never gets to what runs in the sandbox. */
+  readonly paths: SandboxPaths;
+  /** Environment of the command; processes in the sandbox do not get it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where killing the command does not end what it started. */
-  readonly end?: { readonly command: string; readonly args: readonly string[] };
+  /** Command that ends the processes if killing `command` does not. */
+  readonly killCommand?: { readonly command: string; readonly args: readonly string[] };
 }
 
-/** Where the process finds its things, as it sees them. */
-export interface Places {
+/** Paths of the required files, as the process sees them. */
+export interface SandboxPaths {
   readonly childFolder: string;
   readonly pyodideFolder: string;
   readonly snapshotFile?: string;
   readonly wheelsFolder?: string;
 }
 
-/** The same on this machine, and what else a sandbox is made of. */
-export interface HostPlaces extends Places {
+/** The same paths on this machine, and other files that a sandbox needs. */
+export interface HostPaths extends SandboxPaths {
   readonly node: string;
-  /** Says of our code that it is modules. */
+  /** The package.json that declares Parley's code as ES modules. */
   readonly packageFile: string;
-  /** An empty folder of ours. */
+  /** An empty folder of Parley. */
   readonly emptyFolder: string;
 }
 
 export interface SandboxLimits {
   readonly memoryMb: number;
-  /** Of the processor, in the life of a process. */
+  /** CPU time of a process during its life. */
   readonly cpuSeconds: number;
 }
 
-/** Ours: MiB that a process needs beside the memory of Python: code, heap, stacks of threads, copies of what it loads. */
-export const PROCESS_MB = 896;
+/** Chosen: MiB that a process needs in addition to Python's memory: code, heap, stacks, copies of loaded files. */
+export const PROCESS_OVERHEAD_MB = 896;
 
-/** Ours: processes and threads of one sandbox: the runtime has a dozen. */
+/** Chosen: processes and threads of one sandbox; the runtime uses about a dozen. */
 export const PROCESSES_MAX = 32;
 
-/** Where things lie in a sandbox that has a root of its own. */
-const INNER_PLACES = {
+/** Paths within a sandbox that has its own root. */
+const SANDBOX_PATHS = {
   childFolder: '/app/child',
   pyodideFolder: '/app/pyodide',
   snapshotFile: '/app/snapshot',
@@ -65,20 +65,20 @@ const INNER_PLACES = {
   packageFile: '/app/package.json',
 } as const;
 
-/** What is to be seen in a sandbox that has a root of its own: from where, and as what. Nothing of it can be changed. */
-export function bindings(host: HostPlaces): readonly (readonly [from: string, to: string])[] {
+/** Returns the read-only bind mounts of a sandbox that has its own root. */
+export function getBindMounts(host: HostPaths): readonly (readonly [from: string, to: string])[] {
   return [
-    [host.childFolder, INNER_PLACES.childFolder],
-    [host.packageFile, INNER_PLACES.packageFile],
-    [host.pyodideFolder, INNER_PLACES.pyodideFolder],
-    ...(host.snapshotFile === undefined ? [] : [[host.snapshotFile, INNER_PLACES.snapshotFile] as const]),
-    ...(host.wheelsFolder === undefined ? [] : [[host.wheelsFolder, INNER_PLACES.wheelsFolder] as const]),
+    [host.childFolder, SANDBOX_PATHS.childFolder],
+    [host.packageFile, SANDBOX_PATHS.packageFile],
+    [host.pyodideFolder, SANDBOX_PATHS.pyodideFolder],
+    ...(host.snapshotFile === undefined ? [] : [[host.snapshotFile, SANDBOX_PATHS.snapshotFile] as const]),
+    ...(host.wheelsFolder === undefined ? [] : [[host.wheelsFolder, SANDBOX_PATHS.wheelsFolder] as const]),
   ];
 }
 
-/** The places within it, of what the host has. */
-export function innerPlaces(host: HostPlaces): Places {
-  const { childFolder, pyodideFolder, snapshotFile, wheelsFolder } = INNER_PLACES;
+/** Returns the paths within such a sandbox for the files that the host has. */
+export function getSandboxPaths(host: HostPaths): SandboxPaths {
+  const { childFolder, pyodideFolder, snapshotFile, wheelsFolder } = SANDBOX_PATHS;
   return {
     childFolder,
     pyodideFolder,

@@ -2,19 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Where system programs lie whose folder is in nobody's PATH. */
+/** Folders of system programs, which may be missing in PATH. */
 const SYSTEM_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 
-/** Ours: ms for the system's loader to tell what a program needs. */
-const LOADER_MS = 5_000;
+/** Chosen: timeout of `ldd` in ms. */
+const LDD_TIMEOUT_MS = 5_000;
 
-/** The program of that name; undefined: there is none. */
+/** Returns the path of a program, or undefined. */
 export function findTool(name: string, path = process.env.PATH ?? ''): string | undefined {
   const folders = [...path.split(delimiter).filter((folder) => folder.startsWith('/')), ...SYSTEM_FOLDERS];
-  return folders.map((folder) => join(folder, name)).find(isProgram);
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** All of them, or the name of one that is not there. */
+/** Returns the paths of all programs, or the name of a missing one. */
 export function findTools<Name extends string>(
   names: readonly Name[],
   path?: string,
@@ -25,27 +25,27 @@ export function findTools<Name extends string>(
     if (found === undefined) return { missing: name };
     tools[name] = found;
   }
-  // Each of the names was found.
+  // The loop has found all names.
   return { tools: tools as Readonly<Record<Name, string>> };
 }
 
-/** The files that the system's loader puts together with a program, itself among them; none where it is linked as one. */
-export function librariesOf(program: string): readonly string[] {
+/** Returns the shared libraries of a program, including the loader; none for a statically linked program. */
+export function findLibraries(program: string): readonly string[] {
   const ldd = findTool('ldd');
   if (ldd === undefined) return [];
   try {
-    const told = execFileSync(ldd, [program], {
+    const output = execFileSync(ldd, [program], {
       encoding: 'utf8',
-      timeout: LOADER_MS,
+      timeout: LDD_TIMEOUT_MS,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    return [...new Set(told.match(/\/[^\s()]+/g) ?? [])].filter((path) => path !== program);
+    return [...new Set(output.match(/\/[^\s()]+/g) ?? [])].filter((path) => path !== program);
   } catch {
     return [];
   }
 }
 
-function isProgram(path: string): boolean {
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sendJson, startWeb } from '../../__fixtures__/small-web.ts';
-import { NEVER, queryOf } from '../__fixtures__/queries.ts';
+import { sendJson, startTestWebServer } from '../../__fixtures__/test-web-server.ts';
+import { NEVER, createTestQuery } from '../__fixtures__/test-search.ts';
 import { createBrave } from './brave.ts';
 
-const ANSWER = {
+const RESPONSE = {
   type: 'search',
   query: { original: 'tides', more_results_available: true },
   mixed: { type: 'mixed', main: [{ type: 'web', index: 0, all: false }] },
@@ -44,13 +44,13 @@ const ANSWER = {
 
 const clock = { now: () => Date.UTC(2026, 2, 4, 12), monotonic: () => 0 };
 
-describe('Brave', () => {
-  it('is asked with its token, the days as a range and the sites as operators', async () => {
-    await using web = await startWeb((_asked, response) => sendJson(response, ANSWER));
+describe('createBrave', () => {
+  it('sends its token, the days as a date range and the sites as operators', async () => {
+    await using web = await startTestWebServer((_request, response) => sendJson(response, RESPONSE));
     const options = { apiKey: 'BSA-1', country: 'DE', language: 'de', clock };
     const provider = createBrave({ name: 'b', url: web.url, fetch: web.fetch, ...options });
-    const demands = { freshnessDays: 7, sites: ['a.example'] };
-    const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50, ...demands }), NEVER);
+    const filters = { freshnessDays: 7, sites: ['a.example'] };
+    const { results } = await provider.search(createTestQuery({ text: 'tides', resultsMax: 50, ...filters }), NEVER);
     assert.deepEqual(results, [
       {
         title: 'Tides &#x27;26',
@@ -62,10 +62,10 @@ describe('Brave', () => {
       },
       { title: 'B', url: 'https://b.example/', siteName: '', icon: '', passage: 'b' },
     ]);
-    const [asked] = web.asked;
-    assert.deepEqual([asked?.method, asked?.url.pathname], ['GET', '/res/v1/web/search']);
-    assert.equal(asked?.headers['x-subscription-token'], 'BSA-1');
-    assert.deepEqual(Object.fromEntries(asked?.url.searchParams ?? []), {
+    const [request] = web.requests;
+    assert.deepEqual([request?.method, request?.url.pathname], ['GET', '/res/v1/web/search']);
+    assert.equal(request?.headers['x-subscription-token'], 'BSA-1');
+    assert.deepEqual(Object.fromEntries(request?.url.searchParams ?? []), {
       q: 'tides site:a.example',
       count: '20',
       result_filter: 'web',
@@ -76,15 +76,17 @@ describe('Brave', () => {
     });
   });
 
-  it('finds nothing where its answer has no web part, and no query is longer than it takes', async () => {
-    await using web = await startWeb((_asked, response) => sendJson(response, { type: 'search', query: {} }));
+  it('returns nothing for a response without web results, and shortens long queries', async () => {
+    await using web = await startTestWebServer((_request, response) =>
+      sendJson(response, { type: 'search', query: {} }),
+    );
     const provider = createBrave({ name: 'b', url: web.url, fetch: web.fetch, apiKey: 'k' });
     const text = 'word '.repeat(500);
-    assert.deepEqual(await provider.search(queryOf({ text, freshnessDays: 1e9 }), NEVER), {
+    assert.deepEqual(await provider.search(createTestQuery({ text, freshnessDays: 1e9 }), NEVER), {
       results: [],
       findings: [],
     });
-    const asked = web.asked[0]?.url.searchParams.get('q') ?? '';
-    assert.ok(asked.length <= 400 && asked.split(' ').length <= 50);
+    const query = web.requests[0]?.url.searchParams.get('q') ?? '';
+    assert.ok(query.length <= 400 && query.split(' ').length <= 50);
   });
 });

@@ -1,29 +1,29 @@
 import { z } from 'zod';
 import { systemClock } from '../../../lib/clock.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { readDate } from '../../read-date.ts';
-import { askJson } from '../ask-service.ts';
-import type { ServiceNeeds } from '../ask-service.ts';
+import { parsePublicationDate } from '../../parse-publication-date.ts';
+import { requestJson } from '../search-service.ts';
+import type { SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
-import { isoDay } from './iso-day.ts';
-import { withSiteOperators } from './site-operators.ts';
+import { formatIsoDay } from './format-iso-day.ts';
+import { addSiteOperators } from './site-operators.ts';
 
-export interface BraveOptions extends ServiceNeeds {
+export interface BraveOptions extends SearchServiceOptions {
   readonly domain?: string | undefined;
   readonly apiKey: string;
-  /** Two letters, such as `DE`, and a language, such as `de`; default: the service's. */
+  /** Country of two letters, such as `DE`, and language, such as `de`. Default: the service's. */
   readonly country?: string | undefined;
   readonly language?: string | undefined;
   readonly clock?: Clock;
 }
 
-/** Of the service's: characters and words of a query, and results of a page. */
+/** Limits of the service: characters and words of a query, and results per page. */
 const QUERY_CHARS_MAX = 400;
 const QUERY_WORDS_MAX = 50;
 const RESULTS_MAX = 20;
 
 const Answer = z.object({
-  /** Absent where nothing was found. */
+  /** Absent if there are no results. */
   web: z
     .object({
       results: z.array(
@@ -41,7 +41,7 @@ const Answer = z.object({
     .nullish(),
 });
 
-/** Brave's web search. */
+/** Searches with the Brave Search API. */
 export function createBrave(options: BraveOptions): SearchProvider {
   const { name, domain, apiKey, country, language, clock = systemClock } = options;
   return {
@@ -50,20 +50,20 @@ export function createBrave(options: BraveOptions): SearchProvider {
     async search(query, signal) {
       const { resultsMax, freshnessDays, text } = query;
       const now = clock.now();
-      const few = {
+      const shortened = {
         ...query,
         text: text
           .split(/\s+/u)
           .slice(0, QUERY_WORDS_MAX / 2)
           .join(' '),
       };
-      const { web } = await askJson(
+      const { web } = await requestJson(
         options,
         {
           path: 'res/v1/web/search',
           headers: { 'x-subscription-token': apiKey },
           parameters: {
-            q: withSiteOperators(few, QUERY_CHARS_MAX),
+            q: addSiteOperators(shortened, QUERY_CHARS_MAX),
             count: Math.min(resultsMax, RESULTS_MAX),
             result_filter: 'web',
             text_decorations: 'false',
@@ -71,7 +71,7 @@ export function createBrave(options: BraveOptions): SearchProvider {
             ...(language === undefined ? {} : { search_lang: language }),
             ...(freshnessDays === undefined
               ? {}
-              : { freshness: `${isoDay(now - freshnessDays * 86_400_000)}to${isoDay(now)}` }),
+              : { freshness: `${formatIsoDay(now - freshnessDays * 86_400_000)}to${formatIsoDay(now)}` }),
           },
           accept: 'application/json',
           signal,
@@ -79,7 +79,7 @@ export function createBrave(options: BraveOptions): SearchProvider {
         Answer,
       );
       const results = (web?.results ?? []).map((result) => {
-        const publishedAt = readDate(result.page_age);
+        const publishedAt = parsePublicationDate(result.page_age);
         return {
           title: result.title ?? '',
           url: result.url ?? '',

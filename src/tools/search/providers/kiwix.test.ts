@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startWeb } from '../../__fixtures__/small-web.ts';
-import { NEVER, queryOf } from '../__fixtures__/queries.ts';
+import { startTestWebServer } from '../../__fixtures__/test-web-server.ts';
+import { NEVER, createTestQuery } from '../__fixtures__/test-search.ts';
 import { createKiwix } from './kiwix.ts';
 
 const FEED = `<?xml version="1.0" encoding="UTF-8"?>
@@ -27,14 +27,14 @@ const FEED = `<?xml version="1.0" encoding="UTF-8"?>
   </channel>
 </rss>`;
 
-describe('a Kiwix server', () => {
-  it('is asked for a feed of its books, and its paths become addresses', async () => {
-    await using web = await startWeb((_asked, response) => {
+describe('createKiwix', () => {
+  it('requests a feed of its books, and resolves links to URLs', async () => {
+    await using web = await startTestWebServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/rss+xml; charset=utf-8' }).end(FEED);
     });
     const books = ['wiki_en', 'other & more'];
     const provider = createKiwix({ name: 'k', url: `${web.url}/lib`, fetch: web.fetch, books, language: 'eng' });
-    const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 2 }), NEVER);
+    const { results } = await provider.search(createTestQuery({ text: 'tides', resultsMax: 2 }), NEVER);
     assert.deepEqual(results, [
       {
         title: 'Tide &amp; Time &lt;1>',
@@ -45,10 +45,10 @@ describe('a Kiwix server', () => {
       },
       { title: 'North Sea', url: `${web.url}/lib/content/wiki_en/A/North_Sea`, siteName: '', icon: '', passage: '' },
     ]);
-    const asked = web.asked[0]?.url;
-    assert.equal(asked?.pathname, '/lib/search');
+    const requestUrl = web.requests[0]?.url;
+    assert.equal(requestUrl?.pathname, '/lib/search');
     assert.deepEqual(
-      [...(asked?.searchParams ?? [])],
+      [...(requestUrl?.searchParams ?? [])],
       [
         ['books.name', 'wiki_en'],
         ['books.name', 'other & more'],
@@ -59,14 +59,17 @@ describe('a Kiwix server', () => {
     );
   });
 
-  it('has failed where it answers with a page, and is not asked where dates matter', async () => {
-    await using web = await startWeb((_asked, response) =>
+  it('fails for a response that is not a feed, and sends no query with freshness', async () => {
+    await using web = await startTestWebServer((_request, response) =>
       response.writeHead(200).end('<!doctype html><title>Welcome</title>'),
     );
     const provider = createKiwix({ name: 'k', url: web.url, fetch: web.fetch, language: 'eng' });
-    await assert.rejects(provider.search(queryOf(), NEVER), { kind: 'upstream-failed' });
-    assert.equal(web.asked[0]?.url.searchParams.get('books.filter.lang'), 'eng');
-    assert.deepEqual(await provider.search(queryOf({ freshnessDays: 1 }), NEVER), { results: [], findings: [] });
-    assert.equal(web.asked.length, 1);
+    await assert.rejects(provider.search(createTestQuery(), NEVER), { kind: 'upstream-failed' });
+    assert.equal(web.requests[0]?.url.searchParams.get('books.filter.lang'), 'eng');
+    assert.deepEqual(await provider.search(createTestQuery({ freshnessDays: 1 }), NEVER), {
+      results: [],
+      findings: [],
+    });
+    assert.equal(web.requests.length, 1);
   });
 });

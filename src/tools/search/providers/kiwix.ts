@@ -1,30 +1,32 @@
 import { Parser } from 'htmlparser2';
 import { SEARCH_PROVIDER_RESULTS_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_URL_CHARS_MAX } from '../../../core/limits.ts';
-import { webAddress } from '../../web-address.ts';
-import { askService, failed } from '../ask-service.ts';
-import type { ServiceNeeds } from '../ask-service.ts';
+import { parseWebUrl } from '../../web-url.ts';
+import { requestText, createServiceError } from '../search-service.ts';
+import type { SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
 
-export interface KiwixOptions extends ServiceNeeds {
+export interface KiwixOptions extends SearchServiceOptions {
   readonly domain?: string | undefined;
-  /** Names of the books to search in. Default: all, which the server refuses where they are in several languages. */
+  /** Names of the books to search. Default: all, which the server refuses if their languages differ. */
   readonly books?: readonly string[] | undefined;
-  /** Three letters, such as `eng`: the books in that language, where none are named. */
+  /** Three letters, such as `eng`: searches the books in this language if `books` is empty. */
   readonly language?: string | undefined;
 }
 
-interface Item {
+interface FeedItem {
   readonly title: string;
   readonly link: string;
-  /** HTML: what was looked for stands in `b`. */
+  /** HTML with the search terms in `b` elements. */
   readonly description: string;
   readonly book: string;
 }
 
-/** Of the server's: entries of a page. */
+/** Limit of the server: entries per page. */
 const PAGE_LENGTH_MAX = 140;
 
-/** A server of ZIM files (`kiwix-serve`) by its full-text search. It tells no dates, so it finds nothing where they matter. */
+/**
+ * Searches ZIM files with a `kiwix-serve` server. It reports no dates, so queries with `freshnessDays` find nothing.
+ */
 export function createKiwix(options: KiwixOptions): SearchProvider {
   const { name, domain, url, books = [], language } = options;
   return {
@@ -32,25 +34,25 @@ export function createKiwix(options: KiwixOptions): SearchProvider {
     ...(domain === undefined ? {} : { domain }),
     async search({ text, resultsMax, freshnessDays }, signal) {
       if (freshnessDays !== undefined) return { results: [], findings: [] };
-      const target = {
+      const parameters = {
         pattern: text.slice(0, SEARCH_QUERY_CHARS_MAX),
         format: 'xml',
         pageLength: Math.min(resultsMax, SEARCH_PROVIDER_RESULTS_MAX, PAGE_LENGTH_MAX),
         ...(books.length === 0 && language !== undefined ? { 'books.filter.lang': language } : {}),
       };
-      // One parameter may stand several times, which a record cannot say.
-      const named = books.map((book) => `books.name=${encodeURIComponent(book)}`).join('&');
-      const path = named === '' ? 'search' : `search?${named}`;
-      const answer = await askService(options, {
+      // The parameter may occur several times, which a record cannot represent.
+      const bookFilter = books.map((book) => `books.name=${encodeURIComponent(book)}`).join('&');
+      const path = bookFilter === '' ? 'search' : `search?${bookFilter}`;
+      const feed = await requestText(options, {
         path,
-        parameters: target,
+        parameters,
         accept: 'application/xml, text/xml',
         signal,
       });
-      const results = itemsOf(answer).map(({ title, link, description, book }) => ({
+      const results = parseFeed(feed).map(({ title, link, description, book }) => ({
         title,
-        // From the root of the server, whatever its own path.
-        url: webAddress(link, SEARCH_URL_CHARS_MAX, url) ?? '',
+        // Links start at the root of the server, whatever the path of its base URL.
+        url: parseWebUrl(link, SEARCH_URL_CHARS_MAX, url) ?? '',
         siteName: book,
         icon: '',
         passage: description,
@@ -60,9 +62,9 @@ export function createKiwix(options: KiwixOptions): SearchProvider {
   };
 }
 
-/** @throws ServiceError `upstream-failed` where it is not the feed that was asked for. */
-function itemsOf(xml: string): readonly Item[] {
-  const items: Item[] = [];
+/** @throws ServiceError `upstream-failed` for a response that is not an RSS feed. */
+function parseFeed(xml: string): readonly FeedItem[] {
+  const items: FeedItem[] = [];
   const path: string[] = [];
   let item = { title: '', link: '', description: '', book: '' };
   let isFeed = false;
@@ -74,13 +76,13 @@ function itemsOf(xml: string): readonly Item[] {
         if (name === 'item') item = { title: '', link: '', description: '', book: '' };
       },
       ontext(text) {
-        const within = path.slice(path.indexOf('item') + 1);
+        const pathInItem = path.slice(path.indexOf('item') + 1);
         if (!path.includes('item')) return;
-        if (within[0] === 'title') item.title += escaped(text);
-        else if (within[0] === 'link') item.link += text;
-        // Marks of emphasis are elements here: only their text counts.
-        else if (within[0] === 'description') item.description += escaped(text);
-        else if (within[0] === 'book' && within[1] === 'title') item.book += escaped(text);
+        if (pathInItem[0] === 'title') item.title += escapeMarkup(text);
+        else if (pathInItem[0] === 'link') item.link += text;
+        // Emphasis is marked by child elements; their text is collected as well.
+        else if (pathInItem[0] === 'description') item.description += escapeMarkup(text);
+        else if (pathInItem[0] === 'book' && pathInItem[1] === 'title') item.book += escapeMarkup(text);
       },
       onclosetag(name) {
         path.pop();
@@ -91,9 +93,9 @@ function itemsOf(xml: string): readonly Item[] {
     { xmlMode: true, decodeEntities: true },
   );
   parser.end(xml);
-  if (!isFeed) throw failed('answered in a form that is not known');
+  if (!isFeed) throw createServiceError('sent a response in an unknown format');
   return items;
 }
 
-/** The text of an element as markup again, which is what a result is given as. */
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+/** Escapes text, because result fields are markup. */
+const escapeMarkup = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');

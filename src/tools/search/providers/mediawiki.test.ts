@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sendJson, startWeb } from '../../__fixtures__/small-web.ts';
-import { NEVER, queryOf } from '../__fixtures__/queries.ts';
+import { sendJson, startTestWebServer } from '../../__fixtures__/test-web-server.ts';
+import { NEVER, createTestQuery } from '../__fixtures__/test-search.ts';
 import { createMediawiki } from './mediawiki.ts';
 
 const HITS = {
@@ -25,7 +25,7 @@ const PAGES = {
   batchcomplete: true,
   query: {
     general: { mainpage: 'Main Page', sitename: 'Wiki & Co' },
-    // In the order of their ids, as wikis do.
+    // Sorted by id, as MediaWiki does.
     pages: [
       {
         pageid: 21179,
@@ -45,13 +45,13 @@ const PAGES = {
   },
 };
 
-describe('a wiki', () => {
-  it('is asked what it finds, then where that is and how it begins', async () => {
-    await using web = await startWeb(({ url }, response) =>
+describe('createMediawiki', () => {
+  it('queries hits, then their URLs and extracts', async () => {
+    await using web = await startTestWebServer(({ url }, response) =>
       sendJson(response, url.searchParams.has('list') ? HITS : PAGES),
     );
     const provider = createMediawiki({ name: 'w', url: `${web.url}/w`, fetch: web.fetch });
-    const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50 }), NEVER);
+    const { results } = await provider.search(createTestQuery({ text: 'tides', resultsMax: 50 }), NEVER);
     assert.deepEqual(results, [
       {
         title: 'Tide',
@@ -70,29 +70,29 @@ describe('a wiki', () => {
         passage: 'a sea',
       },
     ]);
-    const [hits, pages] = web.asked.map(({ url }) => Object.fromEntries(url.searchParams));
-    assert.equal(web.asked[0]?.url.pathname, '/w/api.php');
+    const [hits, pages] = web.requests.map(({ url }) => Object.fromEntries(url.searchParams));
+    assert.equal(web.requests[0]?.url.pathname, '/w/api.php');
     assert.deepEqual([hits?.['srsearch'], hits?.['srlimit'], hits?.['formatversion']], ['tides', '20', '2']);
     assert.deepEqual([pages?.['pageids'], pages?.['prop']], ['30718|21179', 'info|extracts']);
   });
 
-  it('that finds nothing is asked nothing else', async () => {
+  it('sends no second query without hits', async () => {
     for (const empty of [{ batchcomplete: true }, { batchcomplete: true, query: { search: [] } }]) {
-      await using web = await startWeb((_asked, response) => sendJson(response, empty));
+      await using web = await startTestWebServer((_request, response) => sendJson(response, empty));
       const provider = createMediawiki({ name: 'w', url: web.url, fetch: web.fetch });
-      assert.deepEqual(await provider.search(queryOf(), NEVER), { results: [], findings: [] });
-      assert.equal(web.asked.length, 1);
+      assert.deepEqual(await provider.search(createTestQuery(), NEVER), { results: [], findings: [] });
+      assert.equal(web.requests.length, 1);
     }
   });
 
-  it('that refuses with status 200 has failed, and rests where it had too much', async () => {
+  it('fails for an error with status 200, and pauses the wiki after a rate limit', async () => {
     for (const [code, retryAfterSeconds] of [
       ['ratelimited', 10],
       ['search-error', undefined],
     ] as const) {
       const answer = { error: { code, info: 'words of the wiki', docref: 'See …' }, servedby: 'mw1' };
-      await using web = await startWeb((_asked, response) => sendJson(response, answer));
-      const searching = createMediawiki({ name: 'w', url: web.url, fetch: web.fetch }).search(queryOf(), NEVER);
+      await using web = await startTestWebServer((_request, response) => sendJson(response, answer));
+      const searching = createMediawiki({ name: 'w', url: web.url, fetch: web.fetch }).search(createTestQuery(), NEVER);
       await assert.rejects(searching, { kind: 'upstream-failed', retryAfterSeconds });
     }
   });

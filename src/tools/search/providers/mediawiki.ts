@@ -1,24 +1,24 @@
 import { z } from 'zod';
-import { readDate } from '../../read-date.ts';
-import { askJson, failed } from '../ask-service.ts';
-import type { ServiceNeeds } from '../ask-service.ts';
+import { parsePublicationDate } from '../../parse-publication-date.ts';
+import { requestJson, createServiceError } from '../search-service.ts';
+import type { SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
 
-export interface MediawikiOptions extends ServiceNeeds {
+export interface MediawikiOptions extends SearchServiceOptions {
   readonly domain?: string | undefined;
 }
 
-/** Of the wiki's: pages of which one query tells the beginning. */
+/** Limit of the wiki: pages per query for extracts. */
 const EXTRACTS_MAX = 20;
 
-/** Of the wiki's: characters of a query; also what its search backends take at most. */
+/** Limit of the wiki and its search backends: characters of a query. */
 const QUERY_CHARS_MAX = 300;
 
-/** Errors come with status 200. */
-const refusal = { error: z.object({ code: z.string() }).optional() };
+/** MediaWiki reports errors with status 200. */
+const errorSchema = { error: z.object({ code: z.string() }).optional() };
 
 const Hits = z.object({
-  ...refusal,
+  ...errorSchema,
   query: z
     .object({
       search: z.array(
@@ -34,7 +34,7 @@ const Hits = z.object({
 });
 
 const Pages = z.object({
-  ...refusal,
+  ...errorSchema,
   query: z
     .object({
       pages: z.array(
@@ -46,27 +46,30 @@ const Pages = z.object({
 });
 
 /**
- * A wiki by its action interface (`api.php` is below the address): what was found, then the addresses and beginnings of those
- * pages. A wiki without the extension TextExtracts warns that it has no beginnings, and the snippets stand alone. The date of
- * a page is that of its last edit.
+ * Searches a wiki with the MediaWiki Action API (`api.php` below the base URL): one query for hits, one for the URLs
+ * and extracts of these pages. A wiki without the TextExtracts extension returns no extracts, and only the snippets are
+ * used. The date of a page is that of its last edit.
  */
 export function createMediawiki(options: MediawikiOptions): SearchProvider {
   const { name, domain } = options;
-  const ask = async <Answer extends { readonly error?: { readonly code: string } | undefined }>(
+  const callApi = async <Answer extends { readonly error?: { readonly code: string } | undefined }>(
     parameters: Readonly<Record<string, string | number>>,
     schema: z.ZodType<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> => {
-    const wish = { path: 'api.php', parameters: { action: 'query', format: 'json', formatversion: 2, ...parameters } };
-    const answer = await askJson(options, { ...wish, accept: 'application/json', signal }, schema);
-    if (answer.error) throw refused(answer.error.code);
-    return answer;
+    const request = {
+      path: 'api.php',
+      parameters: { action: 'query', format: 'json', formatversion: 2, ...parameters },
+    };
+    const response = await requestJson(options, { ...request, accept: 'application/json', signal }, schema);
+    if (response.error) throw codeToError(response.error.code);
+    return response;
   };
   return {
     name,
     ...(domain === undefined ? {} : { domain }),
     async search({ text, resultsMax }, signal) {
-      const { query } = await ask(
+      const { query } = await callApi(
         {
           list: 'search',
           srsearch: text.slice(0, QUERY_CHARS_MAX),
@@ -78,7 +81,7 @@ export function createMediawiki(options: MediawikiOptions): SearchProvider {
       );
       const hits = query?.search ?? [];
       if (hits.length === 0) return { results: [], findings: [] };
-      const told = await ask(
+      const details = await callApi(
         {
           pageids: hits.map(({ pageid }) => pageid).join('|'),
           prop: 'info|extracts',
@@ -92,18 +95,18 @@ export function createMediawiki(options: MediawikiOptions): SearchProvider {
         Pages,
         signal,
       );
-      const pages = new Map(told.query?.pages.map((page) => [page.pageid, page]));
+      const pages = new Map(details.query?.pages.map((page) => [page.pageid, page]));
       const results = hits.map(({ pageid, title, snippet, timestamp }) => {
         const { fullurl, extract } = pages.get(pageid) ?? {};
-        const publishedAt = readDate(timestamp);
+        const publishedAt = parsePublicationDate(timestamp);
         return {
           title,
           url: fullurl ?? '',
-          siteName: told.query?.general?.sitename ?? '',
+          siteName: details.query?.general?.sitename ?? '',
           icon: '',
           ...(publishedAt === undefined ? {} : { publishedAt }),
-          // The words around what was looked for first: the beginning of a long article may have none of them.
-          passage: [snippet, escaped(extract ?? '')].filter((part) => part).join('<br>'),
+          // Snippets come first: they contain the search terms, which the introduction of a long article may not.
+          passage: [snippet, escapeText(extract ?? '')].filter((part) => part).join('<br>'),
         };
       });
       return { results, findings: [] };
@@ -111,12 +114,12 @@ export function createMediawiki(options: MediawikiOptions): SearchProvider {
   };
 }
 
-/** An extract is plain text, and a snippet is HTML: together they are HTML. */
-const escaped = (text: string): string =>
+/** Escapes an extract, which is plain text, for a passage, which is HTML like a snippet. */
+const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('\n', '<br>');
 
-/** Its codes are words of its own, and quote nothing. */
-const refused = (code: string) =>
+/** The error code contains nothing of the query. */
+const codeToError = (code: string) =>
   code === 'ratelimited' || code === 'maxlag'
-    ? failed('has had too many requests', 10)
-    : failed(`answered with the error ${/^[\w-]{1,60}$/.test(code) ? code : 'of a name that is none'}`);
+    ? createServiceError('has received too many requests', 10)
+    : createServiceError(`responded with the error ${/^[\w-]{1,60}$/.test(code) ? code : '(invalid code)'}`);

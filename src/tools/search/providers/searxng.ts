@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { SEARCH_PROVIDER_PAGES_MAX, SEARCH_QUERY_CHARS_MAX } from '../../../core/limits.ts';
 import type { SearchQuery } from '../../../core/server-tools.ts';
-import { readDate } from '../../read-date.ts';
-import { askJson } from '../ask-service.ts';
-import type { ServiceNeeds } from '../ask-service.ts';
-import type { SearchResult } from '../clean-found.ts';
+import { parsePublicationDate } from '../../parse-publication-date.ts';
+import { requestJson } from '../search-service.ts';
+import type { SearchServiceOptions } from '../search-service.ts';
+import type { SearchResult } from '../clean-results.ts';
 import type { SearchProvider } from '../search-provider.ts';
-import { withSiteOperators } from './site-operators.ts';
+import { addSiteOperators } from './site-operators.ts';
 
-export interface SearxngOptions extends ServiceNeeds {
+export interface SearxngOptions extends SearchServiceOptions {
   readonly domain?: string | undefined;
-  /** Names of the instance's engines and categories; default: what the instance has as its own. */
+  /** Names of engines and categories of the instance. Default: those of the instance. */
   readonly engines?: readonly string[] | undefined;
   readonly categories?: readonly string[] | undefined;
-  /** Such as `de`; default: the instance's. */
+  /** Such as `de`. Default: the instance's. */
   readonly language?: string | undefined;
-  /** Of a proxy before the instance; SearXNG itself knows no keys. */
+  /** Bearer token for a proxy in front of the instance; SearXNG itself has no keys. */
   readonly apiKey?: string | undefined;
 }
 
@@ -31,15 +31,15 @@ const Answer = z.object({
 });
 
 /**
- * An instance of SearXNG by its search interface; `formats` in its settings have to hold `json`, or it answers with 403.
- * Its pages have as many results as its engines like, so several are asked for where one is not enough.
+ * Searches with a SearXNG instance. `formats` in its settings must contain `json`, or it responds with 403. The page
+ * size depends on its engines, so several pages are requested until there are enough results.
  */
 export function createSearxng(options: SearxngOptions): SearchProvider {
   const { name, domain, engines = [], categories = [], language, apiKey } = options;
-  const parametersOf = (query: SearchQuery): Record<string, string> => {
-    const range = rangeOf(query.freshnessDays);
+  const buildParameters = (query: SearchQuery): Record<string, string> => {
+    const range = toTimeRange(query.freshnessDays);
     return {
-      q: withSiteOperators(query, SEARCH_QUERY_CHARS_MAX),
+      q: addSiteOperators(query, SEARCH_QUERY_CHARS_MAX),
       format: 'json',
       ...(engines.length > 0 ? { engines: engines.join(',') } : {}),
       ...(categories.length > 0 ? { categories: categories.join(',') } : {}),
@@ -53,21 +53,21 @@ export function createSearxng(options: SearxngOptions): SearchProvider {
     async search(query, signal) {
       const results: SearchResult[] = [];
       for (let page = 1; page <= SEARCH_PROVIDER_PAGES_MAX && results.length < query.resultsMax; page++) {
-        const wish = {
+        const request = {
           path: 'search',
-          parameters: { ...parametersOf(query), pageno: page },
+          parameters: { ...buildParameters(query), pageno: page },
           accept: 'application/json',
           signal,
           ...(apiKey === undefined ? {} : { headers: { authorization: `Bearer ${apiKey}` } }),
         };
-        const answer = await askJson(options, wish, Answer).catch((thrown: unknown) => {
-          // What came before it counts; whoever is asked too often refuses the second page first.
+        const response = await requestJson(options, request, Answer).catch((thrown: unknown) => {
+          // Keeps the results of earlier pages: an instance with a rate limit refuses the second page first.
           if (results.length === 0 || signal.aborted) throw thrown;
           return { results: [] };
         });
-        if (answer.results.length === 0) break;
-        for (const { url, title, content, publishedDate } of answer.results) {
-          const publishedAt = readDate(publishedDate);
+        if (response.results.length === 0) break;
+        for (const { url, title, content, publishedDate } of response.results) {
+          const publishedAt = parsePublicationDate(publishedDate);
           results.push({
             title: title ?? '',
             url: url ?? '',
@@ -83,8 +83,8 @@ export function createSearxng(options: SearxngOptions): SearchProvider {
   };
 }
 
-/** The shortest of its ranges that holds so many days. */
-function rangeOf(days: number | undefined): string | undefined {
+/** Returns the shortest time range of SearXNG that contains the given number of days. */
+function toTimeRange(days: number | undefined): string | undefined {
   if (days === undefined || days > 365) return undefined;
   if (days <= 1) return 'day';
   if (days <= 7) return 'week';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sendJson, startWeb } from '../../__fixtures__/small-web.ts';
-import { NEVER, queryOf } from '../__fixtures__/queries.ts';
+import { sendJson, startTestWebServer } from '../../__fixtures__/test-web-server.ts';
+import { NEVER, createTestQuery } from '../__fixtures__/test-search.ts';
 import { createTavily } from './tavily.ts';
 
-const ANSWER = {
+const RESPONSE = {
   query: 'tides',
   follow_up_questions: null,
   answer: null,
@@ -27,12 +27,12 @@ const ANSWER = {
 
 const clock = { now: () => Date.UTC(2026, 2, 4, 12), monotonic: () => 0 };
 
-describe('Tavily', () => {
-  it('is posted the query with its key, and asked for news where dates matter', async () => {
-    await using web = await startWeb((_asked, response) => sendJson(response, ANSWER));
+describe('createTavily', () => {
+  it('posts the query with its key, and requests news for a query with freshness', async () => {
+    await using web = await startTestWebServer((_request, response) => sendJson(response, RESPONSE));
     const provider = createTavily({ name: 't', url: web.url, fetch: web.fetch, apiKey: 'tvly-1', clock });
-    const demands = { freshnessDays: 2, sites: ['https://News.example/'], blockedSites: ['b.example'] };
-    const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50, ...demands }), NEVER);
+    const filters = { freshnessDays: 2, sites: ['https://News.example/'], blockedSites: ['b.example'] };
+    const { results } = await provider.search(createTestQuery({ text: 'tides', resultsMax: 50, ...filters }), NEVER);
     assert.deepEqual(results, [
       {
         title: 'Tides today',
@@ -44,12 +44,12 @@ describe('Tavily', () => {
       },
       { title: '', url: 'https://b.example/', siteName: '', icon: '', passage: '' },
     ]);
-    const [asked] = web.asked;
+    const [request] = web.requests;
     assert.deepEqual(
-      [asked?.method, asked?.url.pathname, asked?.headers.authorization],
+      [request?.method, request?.url.pathname, request?.headers.authorization],
       ['POST', '/search', 'Bearer tvly-1'],
     );
-    assert.deepEqual(JSON.parse(asked?.body ?? ''), {
+    assert.deepEqual(JSON.parse(request?.body ?? ''), {
       query: 'tides',
       max_results: 20,
       include_favicon: true,
@@ -60,12 +60,12 @@ describe('Tavily', () => {
     });
   });
 
-  it('is asked for nothing else where the query demands nothing', async () => {
-    await using web = await startWeb((_asked, response) => sendJson(response, ANSWER));
+  it('sends no optional field for a plain query', async () => {
+    await using web = await startTestWebServer((_request, response) => sendJson(response, RESPONSE));
     await createTavily({ name: 't', url: web.url, fetch: web.fetch, apiKey: 'k' }).search(
-      queryOf({ text: 'a' }),
+      createTestQuery({ text: 'a' }),
       NEVER,
     );
-    assert.deepEqual(JSON.parse(web.asked[0]?.body ?? ''), { query: 'a', max_results: 10, include_favicon: true });
+    assert.deepEqual(JSON.parse(web.requests[0]?.body ?? ''), { query: 'a', max_results: 10, include_favicon: true });
   });
 });

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { systemClock } from '../../../lib/clock.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { readDate } from '../../read-date.ts';
-import { askJson } from '../ask-service.ts';
-import type { ServiceNeeds } from '../ask-service.ts';
-import { hostOfSite } from '../../../core/site-rules.ts';
+import { parsePublicationDate } from '../../parse-publication-date.ts';
+import { requestJson } from '../search-service.ts';
+import type { SearchServiceOptions } from '../search-service.ts';
+import { parseSiteHost } from '../../../core/site-filter.ts';
 import type { SearchProvider } from '../search-provider.ts';
-import { isoDay } from './iso-day.ts';
+import { formatIsoDay } from './format-iso-day.ts';
 
-export interface TavilyOptions extends ServiceNeeds {
+export interface TavilyOptions extends SearchServiceOptions {
   readonly domain?: string | undefined;
   readonly apiKey: string;
   readonly clock?: Clock;
 }
 
-/** Of the service's: characters of a query, results, and hosts to search in and not to. */
+/** Limits of the service: characters of a query, results, included hosts and excluded hosts. */
 const QUERY_CHARS_MAX = 400;
 const RESULTS_MAX = 20;
 const SITES_MAX = 300;
@@ -32,14 +32,14 @@ const Answer = z.object({
   ),
 });
 
-/** Tavily's search. It dates what it finds only among news: a query for what is new asks for these. */
+/** Searches with Tavily. It dates results of the topic `news` only, so queries with `freshnessDays` use that topic. */
 export function createTavily(options: TavilyOptions): SearchProvider {
   const { name, domain, apiKey, clock = systemClock } = options;
   return {
     name,
     ...(domain === undefined ? {} : { domain }),
     async search({ text, resultsMax, freshnessDays, sites = [], blockedSites = [] }, signal) {
-      const { results } = await askJson(
+      const { results } = await requestJson(
         options,
         {
           path: 'search',
@@ -48,11 +48,11 @@ export function createTavily(options: TavilyOptions): SearchProvider {
             query: text.slice(0, QUERY_CHARS_MAX),
             max_results: Math.min(resultsMax, RESULTS_MAX),
             include_favicon: true,
-            ...(sites.length > 0 ? { include_domains: hostsOf(sites).slice(0, SITES_MAX) } : {}),
-            ...(blockedSites.length > 0 ? { exclude_domains: hostsOf(blockedSites).slice(0, BLOCKED_MAX) } : {}),
+            ...(sites.length > 0 ? { include_domains: parseHosts(sites).slice(0, SITES_MAX) } : {}),
+            ...(blockedSites.length > 0 ? { exclude_domains: parseHosts(blockedSites).slice(0, BLOCKED_MAX) } : {}),
             ...(freshnessDays === undefined
               ? {}
-              : { topic: 'news', start_date: isoDay(clock.now() - freshnessDays * 86_400_000) }),
+              : { topic: 'news', start_date: formatIsoDay(clock.now() - freshnessDays * 86_400_000) }),
           },
           accept: 'application/json',
           signal,
@@ -61,7 +61,7 @@ export function createTavily(options: TavilyOptions): SearchProvider {
       );
       return {
         results: results.map(({ title, url, content, favicon, published_date: date }) => {
-          const publishedAt = readDate(date);
+          const publishedAt = parsePublicationDate(date);
           return {
             title: title ?? '',
             url: url ?? '',
@@ -77,4 +77,4 @@ export function createTavily(options: TavilyOptions): SearchProvider {
   };
 }
 
-const hostsOf = (sites: readonly string[]): readonly string[] => sites.flatMap((site) => hostOfSite(site) ?? []);
+const parseHosts = (sites: readonly string[]): readonly string[] => sites.flatMap((site) => parseSiteHost(site) ?? []);

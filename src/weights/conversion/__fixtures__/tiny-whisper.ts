@@ -1,5 +1,5 @@
-/** A variable of a model file: half floats, given as numbers that they can hold, or one small whole number. */
-export interface WrittenVariable {
+/** A variable of a test model file: values that 16-bit floats can represent, or one small integer. */
+export interface TestVariable {
   readonly name: string;
   readonly shape: readonly number[];
   readonly values: readonly number[];
@@ -8,9 +8,9 @@ export interface WrittenVariable {
 
 const TYPE_NUMBERS = { int16: 2, float16: 4 } as const;
 
-/** A model file as CTranslate2 writes it. */
-export function writeCt2(
-  variables: readonly WrittenVariable[],
+/** Writes a model file in CTranslate2's format. */
+export function writeTestCt2(
+  variables: readonly TestVariable[],
   { format = 6, aliases = [] }: { readonly format?: number; readonly aliases?: readonly (readonly [string, string])[] } = {},
 ): Buffer {
   const parts = [uint32(format), text('WhisperSpec'), uint32(3), uint32(variables.length)];
@@ -39,7 +39,7 @@ function text(value: string): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** Of a number that half a float can hold. */
+/** Returns the bits of a 16-bit float for a number that it can represent. */
 function halfBits(value: number): number {
   if (value === 0) return 0;
   const exponent = Math.floor(Math.log2(Math.abs(value)));
@@ -47,23 +47,23 @@ function halfBits(value: number): number {
   return (value < 0 ? 0x8000 : 0) | ((exponent + 15) << 10) | fraction;
 }
 
-/** Two heads, 64 wide, one layer in each half, 5 bands of sound, 6 places in time, 7 tokens. */
+/** Two heads, width 64, one layer each, 5 frequency bands, 6 positions in time, 7 tokens. */
 const [WIDTH, HEADS, BANDS, FRAMES, TOKENS, POSITIONS] = [64, 2, 5, 6, 7, 9];
 
-/** Whisper with all its parts, and hardly anything in them. */
-export function tinyWhisper(): readonly WrittenVariable[] {
+/** Creates the variables of a complete but tiny Whisper model. */
+export function createTinyWhisper(): readonly TestVariable[] {
   let seed = 0;
-  const some = (name: string, ...shape: readonly number[]): WrittenVariable => ({
+  const some = (name: string, ...shape: readonly number[]): TestVariable => ({
     name,
     shape,
     values: Array.from({ length: shape.reduce((all, dim) => all * dim, 1) }, () => ((seed = (seed * 7 + 3) % 65) - 32) / 64),
   });
-  const linear = (name: string, rows: number, columns: number): readonly WrittenVariable[] => [
+  const linear = (name: string, rows: number, columns: number): readonly TestVariable[] => [
     some(`${name}/weight`, rows, columns),
     some(`${name}/bias`, rows),
   ];
-  const norm = (name: string): readonly WrittenVariable[] => [some(`${name}/gamma`, WIDTH), some(`${name}/beta`, WIDTH)];
-  const layer = (name: string): readonly WrittenVariable[] => [
+  const norm = (name: string): readonly TestVariable[] => [some(`${name}/gamma`, WIDTH), some(`${name}/beta`, WIDTH)];
+  const layer = (name: string): readonly TestVariable[] => [
     ...norm(`${name}/self_attention/layer_norm`),
     ...linear(`${name}/self_attention/linear_0`, 3 * WIDTH, WIDTH),
     ...linear(`${name}/self_attention/linear_1`, WIDTH, WIDTH),
@@ -71,7 +71,7 @@ export function tinyWhisper(): readonly WrittenVariable[] {
     ...linear(`${name}/ffn/linear_0`, 2 * WIDTH, WIDTH),
     ...linear(`${name}/ffn/linear_1`, WIDTH, 2 * WIDTH),
   ];
-  const heads = (half: string): WrittenVariable => ({ name: `${half}/num_heads`, shape: [], values: [HEADS], type: 'int16' });
+  const heads = (half: string): TestVariable => ({ name: `${half}/num_heads`, shape: [], values: [HEADS], type: 'int16' });
   return [
     heads('encoder'),
     heads('decoder'),

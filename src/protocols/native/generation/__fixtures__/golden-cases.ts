@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import type { ModelEntry } from '../../../../catalogue/model.ts';
 import type { GenerationEvent } from '../../../../core/event.ts';
 import { parseBody } from '../../../parse.ts';
-import type { AnswerForm } from '../form.ts';
-import { readFields } from '../read-fields.ts';
-import { GenerationBody, generationTexts } from '../schema.ts';
-import { translationForm, TranslationBody } from '../translation.ts';
+import type { AnswerFormat } from '../answer-format.ts';
+import { parseGenerationFields } from '../parse-generation-fields.ts';
+import { GenerationBody, createGenerationTexts } from '../schema.ts';
+import { createTranslationFormat, TranslationBody } from '../translation.ts';
 
-export const ENTRY: ModelEntry = {
+export const TEST_ENTRY: ModelEntry = {
   name: 'svc-plus',
   description: '',
-  runs: { type: 'none', reason: 'a test' },
+  runner: { type: 'none', reason: 'a test' },
   contextTokens: 4096,
   abilities: {
     thinking: 'prompted',
@@ -28,34 +28,34 @@ export const ENTRY: ModelEntry = {
 
 export interface GoldenCase {
   readonly name: string;
-  readonly at: (file: string) => string;
-  readonly form: AnswerForm;
+  readonly getPath: (file: string) => string;
+  readonly format: AnswerFormat;
   readonly events: readonly GenerationEvent[];
 }
 
-/** A folder is a case; the path, or the kind of model, is the one that its name begins with. */
-export const goldenCases = (): GoldenCase[] =>
+/** Reads the golden cases, one per folder. The beginning of the folder's name selects the path or the model type. */
+export const readGoldenCases = (): GoldenCase[] =>
   readdirSync(import.meta.dirname, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => {
-      const at = (file: string): string => join(import.meta.dirname, name, file);
-      const body: unknown = JSON.parse(readFileSync(at('request.json'), 'utf8'));
-      const options = { texts: generationTexts(ENTRY), strict: true };
+      const getPath = (file: string): string => join(import.meta.dirname, name, file);
+      const body: unknown = JSON.parse(readFileSync(getPath('request.json'), 'utf8'));
+      const options = { texts: createGenerationTexts(TEST_ENTRY), strict: true };
       const isMultimodal = name.startsWith('multimodal');
-      const events = readFileSync(at('events.jsonl'), 'utf8')
+      const events = readFileSync(getPath('events.jsonl'), 'utf8')
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as GenerationEvent);
       if (name.startsWith('translation')) {
         const { wire } = parseBody(TranslationBody, body, options);
         const isIncremental = wire.parameters?.incremental_output === true;
-        return { name, at, form: translationForm(wire.model, { isIncremental }), events };
+        return { name, getPath, format: createTranslationFormat(wire.model, { isIncremental }), events };
       }
       const { wire } = parseBody(GenerationBody, body, options);
-      return { name, at, form: readFields(wire, ENTRY, { isMultimodal, isStreamed: true }).form, events };
+      return { name, getPath, format: parseGenerationFields(wire, TEST_ENTRY, { isMultimodal, isStreamed: true }).format, events };
     });
 
-export async function* batchesOf(
+export async function* toBatches(
   ...batches: readonly (readonly GenerationEvent[])[]
 ): AsyncGenerator<readonly GenerationEvent[]> {
   yield* batches;

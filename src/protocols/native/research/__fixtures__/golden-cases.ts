@@ -2,18 +2,18 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResearchEvent } from '../../../../core/research.ts';
 
-export interface GoldenCase {
+export interface ResearchGoldenCase {
   readonly name: string;
-  readonly at: (file: string) => string;
+  readonly getPath: (file: string) => string;
   readonly events: readonly ResearchEvent[];
 }
 
-/** A folder is a case. */
-export const goldenCases = (): GoldenCase[] =>
+/** Reads the golden cases, one per folder. */
+export const readGoldenCases = (): ResearchGoldenCase[] =>
   readdirSync(import.meta.dirname, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => {
-      const at = (file: string): string => join(import.meta.dirname, name, file);
-      const lines = readFileSync(at('events.jsonl'), 'utf8').trim().split('\n');
-      return { name, at, events: lines.map((line) => JSON.parse(line) as ResearchEvent) };
+      const getPath = (file: string): string => join(import.meta.dirname, name, file);
+      const lines = readFileSync(getPath('events.jsonl'), 'utf8').trim().split('\n');
+      return { name, getPath, events: lines.map((line) => JSON.parse(line) as ResearchEvent) };
     });

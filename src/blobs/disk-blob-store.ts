@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ServiceError } from '../core/error.ts';
+import { DISK_READ_BYTES, DISK_WRITE_BYTES } from '../core/limits.ts';
+import { syncFolder } from '../lib/durable-file.ts';
+import { checkBlobName, isBlobName } from './blob-name.ts';
+import type { BlobMetadata, BlobStore, PutBlobOptions } from './blob-store.ts';
+import {
+  readChangeTime,
+  listEntryNames,
+  FILE_MODE,
+  FOLDER_MODE,
+  openIncomingFolder,
+  removeStaleIncomingFiles,
+} from './incoming-folder.ts';
+import { createPartReader } from './part-reader.ts';
+import { isMissingFile, mapDiskErrors } from './map-disk-errors.ts';
+import { checkRange, createFileNotFoundError } from './blob-errors.ts';
+
+/** Suffix of temporary files. The rest of their name is the name of the blob, so that `abortUpload` finds them. */
+const TEMPORARY_SUFFIX = '.part';
+
+/** Opens a store in a folder of its own and creates the folder if it is missing. @throws ServiceError `internal`. */
+export async function openDiskBlobStore({ folder }: { readonly folder: string }): Promise<BlobStore> {
+  const incoming = await openIncomingFolder(folder);
+  // The hash spreads blobs over 256 folders. Ids start with a timestamp, so their first characters would not.
+  const getBlobFolder = (name: string): string =>
+    join(folder, createHash('sha256').update(name).digest('hex').slice(0, 2));
+  const getBlobPath = (name: string): string => {
+    checkBlobName(name);
+    return join(getBlobFolder(name), name);
+  };
+  const getTemporaryPath = (name: string): string => join(incoming, `${name}${TEMPORARY_SUFFIX}`);
+
+  return {
+    async put(name, source, options = {}) {
+      const path = getBlobPath(name);
+      const temporary = getTemporaryPath(name);
+      const file = await mapDiskErrors(open(temporary, 'wx', FILE_MODE));
+      try {
+        let metadata: BlobMetadata;
+        try {
+          metadata = await writeParts(file, source, options);
+          await mapDiskErrors(file.sync());
+        } finally {
+          await mapDiskErrors(file.close());
+        }
+        options.signal?.throwIfAborted();
+        await mapDiskErrors(publish(temporary, { folder, blobFolder: getBlobFolder(name), path }));
+        return metadata;
+      } catch (thrown) {
+        await mapDiskErrors(rm(temporary, { force: true }));
+        throw thrown;
+      }
+    },
+    async read(name, range) {
+      const path = getBlobPath(name);
+      const file = await open(path, 'r').catch((thrown: unknown) => {
+        throw isMissingFile(thrown) ? createFileNotFoundError() : ServiceError.from(thrown);
+      });
+      try {
+        if (range) checkRange(range, (await mapDiskErrors(file.stat())).size);
+        return file.createReadStream({ ...range, highWaterMark: DISK_READ_BYTES });
+      } catch (thrown) {
+        await file.close();
+        throw thrown;
+      }
+    },
+    async delete(name) {
+      const path = getBlobPath(name);
+      await mapDiskErrors(
+        rm(path).then(
+          () => syncFolder(getBlobFolder(name)),
+          (thrown: unknown) => {
+            if (!isMissingFile(thrown)) throw thrown;
+          },
+        ),
+      );
+    },
+    async abortUpload(name) {
+      checkBlobName(name);
+      await mapDiskErrors(rm(getTemporaryPath(name), { force: true }));
+    },
+    async *list() {
+      for await (const subfolder of listEntryNames(folder)) {
+        for await (const name of listEntryNames(join(folder, subfolder))) {
+          const changedAt = isBlobName(name) ? await readChangeTime(join(folder, subfolder, name)) : undefined;
+          if (changedAt !== undefined) yield { name, changedAt };
+        }
+      }
+    },
+    removeStaleUploads: (before) => removeStaleIncomingFiles(folder, before),
+    close: async () => undefined,
+  };
+}
+
+/** Writes the parts to the file. While a part is written, the next one is received and hashed. */
+async function writeParts(
+  file: FileHandle,
+  source: AsyncIterable<Uint8Array>,
+  options: PutBlobOptions,
+): Promise<BlobMetadata> {
+  const reader = createPartReader(source, DISK_WRITE_BYTES, options);
+  let writing: Promise<void> | undefined;
+  try {
+    for await (const part of reader.pieces) {
+      await writing;
+      writing = mapDiskErrors(file.writeFile(part)).then(() => reader.release(part));
+      writing.catch(() => undefined); // the next `await` reports it
+    }
+  } finally {
+    // The caller closes the file next, so no write may be pending.
+    await Promise.allSettled([writing]);
+  }
+  await writing;
+  return reader.getMetadata();
+}
+
+interface PublishPaths {
+  readonly folder: string;
+  readonly blobFolder: string;
+  readonly path: string;
+}
+
+/** Moves the temporary file to its final path. If a later step fails, the blob is removed again. */
+async function publish(temporary: string, { folder, blobFolder, path }: PublishPaths): Promise<void> {
+  const createdFolder = await mkdir(blobFolder, { recursive: true, mode: FOLDER_MODE });
+  if (createdFolder !== undefined) await syncFolder(folder);
+  await rename(temporary, path);
+  try {
+    await syncFolder(blobFolder);
+  } catch (thrown) {
+    await rm(path, { force: true });
+    throw thrown;
+  }
+}

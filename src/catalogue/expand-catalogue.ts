@@ -1,0 +1,290 @@
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { ServiceError } from '../core/error.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
+import type { Weights, WeightsConversion, WeightsFolder, WeightsSource, WeightsTask } from '../core/weights.ts';
+import type { Abilities, Alias, ModelEntry, ModelInterface, RemoteOptions } from './model.ts';
+import { REMOTE_QUALIFIERS } from './remote-schema.ts';
+import type { CatalogueRecord, FolderRecord, ModelRecord, WeightsRecord } from './schema.ts';
+import { RUNNER_KEYS } from './schema.ts';
+
+/** Input of `createCatalogue`. */
+export interface CatalogueParts {
+  readonly entries: readonly ModelEntry[];
+  readonly weights: readonly Weights[];
+  readonly aliases: readonly Alias[];
+}
+
+/** Default context length, if the weights allow it; four streams of it fit into 1 GB. */
+const CONTEXT_TOKENS_DEFAULT = 8192;
+
+const CHAT_INTERFACES: readonly ModelInterface[] = ['chat', 'messages', 'responses', 'native'];
+
+/**
+ * Abilities of shipped weights that are not declared. For other models they are unknown until the engine reports them.
+ */
+const NO_ABILITIES: Abilities = { tools: false, vision: false, audio: false, logprobs: false, fillInTheMiddle: false };
+
+/**
+ * Merges the operator's records into the shipped ones and fills in defaults.
+ *
+ * A model record changes the fields it contains and keeps the others. If it names another runner (weights, hub, path,
+ * url, command, none), the fields of the old runner are dropped. Weights records are replaced as a whole. Aliases of
+ * later layers come first.
+ * @throws ServiceError `invalid-request` with the path of an unknown reference or of a value out of range.
+ */
+export function expandCatalogue(...layers: readonly CatalogueRecord[]): CatalogueParts {
+  const records = new Map<string, ModelRecord>();
+  const weightsRecords = new Map<string, string | WeightsRecord>();
+  const aliases = new Map<string, string>();
+  for (const layer of layers) {
+    for (const [name, record] of Object.entries(layer.models))
+      records.set(name, overlayRecord(records.get(name), record));
+    for (const [id, record] of Object.entries(layer.weights)) weightsRecords.set(id, record);
+  }
+  for (const layer of layers.toReversed()) {
+    for (const [pattern, model] of Object.entries(layer.aliases)) {
+      if (!aliases.has(pattern)) aliases.set(pattern, model);
+    }
+  }
+  for (const [pattern, model] of aliases) {
+    if (!records.has(model)) throw createRecordError(`aliases.${pattern}`, `unknown model ${model}`);
+  }
+
+  const named = new Map<string, NamedWeights>();
+  for (const [id, record] of weightsRecords) {
+    if (typeof record === 'object') named.set(id, toWeights(id, record));
+  }
+  const find = (path: string, id: string): NamedWeights => {
+    const record = weightsRecords.get(id);
+    const found = named.get(typeof record === 'string' ? record : id);
+    if (found) return found;
+    throw createRecordError(path, `unknown weights ${id}; available are ${[...named.keys()].join(', ')}`);
+  };
+  for (const [id, record] of weightsRecords) {
+    if (typeof record === 'string') find(`weights.${id}`, id);
+  }
+
+  const entries: ModelEntry[] = [];
+  for (const [name, record] of records) {
+    const implicitWeights = createImplicitWeights(record);
+    if (implicitWeights && !named.has(implicitWeights.weights.id))
+      named.set(implicitWeights.weights.id, implicitWeights);
+    const path = `models.${name}`;
+    const weights =
+      implicitWeights ?? (record.weights === undefined ? undefined : find(`${path}.weights`, record.weights));
+    entries.push(toEntry(name, record, weights));
+  }
+  return {
+    entries,
+    weights: [...named.values()].map(({ weights }) => weights),
+    aliases: [...aliases].map(([pattern, model]) => ({ pattern, model })),
+  };
+}
+
+/** Weights with the properties that models inherit from their record. */
+interface NamedWeights {
+  readonly weights: Weights;
+  readonly record: Pick<WeightsRecord, 'family' | 'abilities' | 'repeatsCalls' | 'sampling'>;
+}
+
+function toWeights(id: string, record: WeightsRecord): NamedWeights {
+  const { licence, contextTokensMax, sources = [] } = record;
+  const folder = record.folder && toFolder(record.folder);
+  const sizeBytes = folder ? sumFileSizes(folder) : record.sizeBytes;
+  const weights = { id, licence, contextTokensMax, sources, ...omitNullish({ sizeBytes, folder }) };
+  return { weights, record };
+}
+
+function toFolder({ task, files, conversion }: FolderRecord): WeightsFolder {
+  return {
+    task,
+    files: Object.entries(files).map(([name, { parts, ...file }]) => ({
+      name,
+      ...file,
+      source: { type: 'packages', parts, sha256: file.sha256 },
+    })),
+    ...(conversion === undefined ? {} : { conversion: toConversion(conversion) }),
+  };
+}
+
+const toConversion = ({ layout, source, files }: NonNullable<FolderRecord['conversion']>): WeightsConversion => ({
+  layout,
+  sizeBytes: source.sizeBytes,
+  source: { type: 'packages', parts: source.parts, sha256: source.sha256 },
+  files: Object.entries(files).map(([name, file]) => ({ name, ...file })),
+});
+
+/** Sums up the bytes of all files that are on the disk in the end. */
+const sumFileSizes = ({ files, conversion }: WeightsFolder): number =>
+  [...files, ...(conversion?.files ?? [])].reduce((sum, file) => sum + file.sizeBytes, 0);
+
+/** Creates the weights of the short forms `hub` and `path`. */
+function createImplicitWeights(record: ModelRecord): NamedWeights | undefined {
+  const source = toSource(record);
+  if (!source) return undefined;
+  const weights: Weights = {
+    id: createWeightsId(source),
+    licence: record.licence ?? 'not stated',
+    contextTokensMax: Math.max(record.contextTokens ?? 0, CONTEXT_TOKENS_DEFAULT),
+    sources: [source],
+  };
+  return {
+    weights,
+    record: { family: 'template', abilities: { logprobs: true, tools: true }, repeatsCalls: false, sampling: {} },
+  };
+}
+
+function toSource({ hub, revision, sha256, path }: ModelRecord): WeightsSource | undefined {
+  if (hub) return { type: 'hub', ...hub, revision: revision ?? 'main', ...(sha256 ? { sha256 } : {}) };
+  return path === undefined ? undefined : { type: 'file', path };
+}
+
+/** Creates an id: equal for the same file in several models, different for equally named files of different origin. */
+function createWeightsId(source: WeightsSource): string {
+  const [file, origin] =
+    source.type === 'hub'
+      ? [source.file, `${source.repository}/${source.file}@${source.revision}`]
+      : [source.type === 'file' ? source.path : '', JSON.stringify(source)];
+  const mark = createHash('sha256').update(origin).digest('hex').slice(0, 8);
+  const stem = basename(file)
+    .replace(/\.gguf$/i, '')
+    .replace(/[^\w.-]/g, '_');
+  return `${stem}-${mark}`;
+}
+
+function toEntry(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry {
+  const isKnown = record.weights !== undefined || record.none !== undefined;
+  // A server that renders prompts itself uses its own template, so the abilities of the weights do not apply.
+  const weightsAbilities = rendersPrompts(record)
+    ? {}
+    : { ...(isKnown ? NO_ABILITIES : {}), ...weights?.record.abilities };
+  const { thinking, ...abilities } = { ...weightsAbilities, ...record.abilities };
+  const isContextGuessed = record.contextTokens === undefined && isRemote(record);
+  return {
+    name,
+    description: record.description ?? '',
+    runner: resolveRunner(name, record, weights),
+    contextTokens: resolveContextTokens(name, record, weights),
+    ...(isContextGuessed ? { isContextGuessed } : {}),
+    abilities: {
+      ...abilities,
+      ...(thinking === undefined ? {} : { thinking: thinking === 'none' ? false : thinking }),
+    },
+    repeatsCalls: record.repeatsCalls ?? weights?.record.repeatsCalls ?? false,
+    interfaces: resolveInterfaces(name, record, weights),
+    ...(record.regions ? { regions: record.regions } : {}),
+    sampling: { ...weights?.record.sampling, ...record.sampling },
+    ...(record.maxThinkingTokens === undefined ? {} : { maxThinkingTokens: record.maxThinkingTokens }),
+    ...(record.languages === undefined ? {} : { languages: record.languages }),
+    ...(record.cumulative === undefined ? {} : { cumulative: record.cumulative }),
+    created: record.created ?? 0,
+  };
+}
+
+/** Weights for speech or for vectors serve only one interface. @throws ServiceError for a model with another one. */
+function resolveInterfaces(
+  name: string,
+  { interfaces }: ModelRecord,
+  weights: NamedWeights | undefined,
+): readonly ModelInterface[] {
+  const task = weights?.weights.folder?.task;
+  if (task === undefined) return interfaces ?? CHAT_INTERFACES;
+  const only = TASK_INTERFACES[task];
+  const unsupported = interfaces?.find((each) => each !== only);
+  if (unsupported === undefined) return [only];
+  throw createRecordError(
+    `models.${name}.interfaces`,
+    `its weights are for ${task} and support only ${only}, not ${unsupported}`,
+  );
+}
+
+const TASK_INTERFACES = { speech: 'speech', vectors: 'embeddings' } as const satisfies Record<
+  WeightsTask,
+  ModelInterface
+>;
+
+const rendersPrompts = (record: ModelRecord): boolean => isRemote(record) && (record.input ?? 'chat') === 'chat';
+
+const isRemote = ({ url, command }: ModelRecord): boolean => url !== undefined || command !== undefined;
+
+function resolveRunner(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry['runner'] {
+  const family = record.family ?? weights?.record.family ?? 'template';
+  if (record.command !== undefined) {
+    if (weights?.weights.folder)
+      throw createRecordError(`models.${name}.weights`, 'are not a model file that a program can load');
+    return {
+      type: 'program',
+      program: {
+        command: record.command,
+        args: record.args ?? [],
+        environment: record.environment ?? {},
+        ...(record.startSeconds === undefined ? {} : { startMs: record.startSeconds * 1000 }),
+      },
+      ...(weights ? { weights: weights.weights.id } : {}),
+      remote: toRemoteOptions(name, record, family),
+    };
+  }
+  if (weights?.weights.folder) return { type: 'onnx', weights: weights.weights.id, task: weights.weights.folder.task };
+  if (weights) return { type: 'weights', weights: weights.weights.id, family };
+  if (record.url !== undefined) {
+    return {
+      type: 'upstream',
+      addresses: [record.url].flat().map((url) => url.replace(/\/+$/, '')),
+      ...(record.apiKeyEnv === undefined ? {} : { apiKeyEnv: record.apiKeyEnv }),
+      remote: toRemoteOptions(name, record, family),
+    };
+  }
+  if (record.none !== undefined) return { type: 'none', reason: record.none };
+  throw createRecordError(`models.${name}`, `has no runner: set one of ${RUNNER_KEYS.join(', ')}`);
+}
+
+const toRemoteOptions = (name: string, record: ModelRecord, family: string): RemoteOptions => ({
+  model: record.upstreamModel ?? name,
+  ...(record.server === undefined ? {} : { server: record.server }),
+  input: record.input ?? 'chat',
+  ...(record.chatTemplate === undefined ? {} : { chatTemplate: record.chatTemplate }),
+  forward: record.forward ?? [],
+  timeouts: record.timeouts ?? {},
+  family,
+});
+
+function resolveContextTokens(name: string, record: ModelRecord, weights: NamedWeights | undefined): number {
+  const max = weights?.weights.contextTokensMax;
+  if (record.contextTokens === undefined) {
+    return record.none === undefined ? Math.min(max ?? CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_DEFAULT) : 0;
+  }
+  if (max !== undefined && record.contextTokens > max) {
+    throw createRecordError(`models.${name}.contextTokens`, `must be at most ${max}, got ${record.contextTokens}`);
+  }
+  return record.contextTokens;
+}
+
+/** Fields that are dropped when another runner is set. Fields of the model's role stay. */
+const RUNNER_FIELDS: ReadonlySet<string> = new Set([
+  ...RUNNER_KEYS,
+  'revision',
+  'sha256',
+  ...REMOTE_QUALIFIERS.map(([field]) => field),
+  'family',
+  'repeatsCalls',
+  'licence',
+  'contextTokens',
+]);
+
+function overlayRecord(base: ModelRecord | undefined, record: ModelRecord): ModelRecord {
+  if (!base) return record;
+  const isSameRunner = RUNNER_KEYS.every((key) => record[key] === undefined);
+  const inherited = isSameRunner
+    ? base
+    : Object.fromEntries(Object.entries(base).filter(([field]) => !RUNNER_FIELDS.has(field)));
+  return {
+    ...inherited,
+    ...record,
+    abilities: { ...base.abilities, ...record.abilities },
+    sampling: { ...base.sampling, ...record.sampling },
+  };
+}
+
+const createRecordError = (path: string, message: string): ServiceError =>
+  new ServiceError('invalid-request', `${path}: ${message}`, { param: path });

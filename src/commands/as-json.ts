@@ -1,2 +1,0 @@
-/** One value on one line, as scripts read it. */
-export const asJson = (value: unknown): string => `${JSON.stringify(value)}\n`;

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createCatalogue } from '../catalogue/catalogue.ts';
+import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import { parseCatalogueAdditions } from '../catalogue/schema.ts';
+import { readShippedCatalogue } from '../catalogue/shipped.ts';
+import type { WeightsStore } from '../weights/weights-store.ts';
+import { createModelsCommand } from './models-command.ts';
+
+const SMALL = 'qwen2.5-coder-0.5b-instruct-q4_k_m';
+const additions = parseCatalogueAdditions({
+  models: { remote: { url: 'http://127.0.0.1:9/v1', upstreamModel: 'far' } },
+});
+const catalogue = createCatalogue(expandCatalogue(await readShippedCatalogue(), additions));
+
+interface Ran {
+  readonly output: string;
+  readonly errors: string;
+  readonly pulled: string[];
+  readonly removed: string[];
+  readonly added: unknown[];
+}
+
+/** Runs the command with a store that contains only the small weights. */
+async function run(args: readonly string[], { hasServer = true, hasEngine = true } = {}): Promise<Ran> {
+  let output = '';
+  let errors = '';
+  const pulled: string[] = [];
+  const removed: string[] = [];
+  const added: unknown[] = [];
+  const path = `/models/${SMALL}.gguf`;
+  const weights: WeightsStore = {
+    locate: async ({ id }) => (id === SMALL ? path : undefined),
+    pull: async ({ id }, options) => {
+      pulled.push(id);
+      options?.onProgress?.({ weights: id, source: 'hub', doneBytes: 5, totalBytes: 10, ratePerSecond: 0 });
+      return `/models/${id}.gguf`;
+    },
+    remove: async (id) => {
+      removed.push(id);
+      return id === SMALL;
+    },
+    listStrayFiles: async () => [{ path: '/models/old.gguf', sizeBytes: 5_000, reason: 'unnamed' }],
+    prune: async () => [{ path: '/models/old.gguf', sizeBytes: 5_000, reason: 'unnamed' }],
+    list: async () => [
+      { id: SMALL, path, sizeBytes: 7, mtimeMs: 1, sha256: 'abc', source: 'hub o/r', verified: 'announced' },
+    ],
+  };
+  const command = createModelsCommand({
+    open: async () => ({
+      catalogue,
+      weights,
+      runtimes: { locate: async () => (hasEngine ? '/engines/speech' : undefined) },
+      addToConfig: async (...all) => added.push(all),
+      reloadServer: () => hasServer,
+    }),
+    stdout: { write: (text) => (output += text) },
+    stderr: { write: (text) => (errors += text) },
+    machine: () => ({ memoryBytes: 16e9, cores: 8 }),
+  });
+  command.exitOverride();
+  for (const sub of command.commands) sub.exitOverride().configureOutput({ writeErr: (text) => void (errors += text) });
+  await command.parseAsync([...args], { from: 'user' });
+  return { output, errors, pulled, removed, added };
+}
+
+test('list shows runner, download state and licence', async () => {
+  const { output } = await run(['list']);
+  assert.match(output, /^svc-plus +qwen2\.5-coder-0\.5b-instruct-q4_k_m +yes +8192 +chat messages responses native$/m);
+  assert.match(output, /^svc-tiny +smollm2-135m-instruct-q4_1 +no +4096/m);
+  assert.match(output, /^remote +far at http:\/\/127\.0\.0\.1:9\/v1 +- +8192/m);
+  assert.match(output, /^svc-asr +whisper-base +no +448 +speech$/m);
+  assert.match(output, /^svc-rerank +none: No reranking model is configured.* +- +- +rerank$/m);
+  assert.match(output, /^whisper-base +106 MB +no +MIT/m);
+  assert.match(output, /^qwen2\.5-coder-1\.5b-instruct-q4_k_m +1\.1 GB +no +Apache-2\.0/m);
+});
+
+test('list and show print one JSON value with --json', async () => {
+  const list: unknown = JSON.parse((await run(['list', '--json'])).output);
+  assert.ok(typeof list === 'object' && list && 'models' in list && Array.isArray(list.models));
+  assert.equal(list.models.length, catalogue.list().length);
+  const show: unknown = JSON.parse((await run(['show', 'qwen-plus', '--json'])).output);
+  assert.ok(typeof show === 'object' && show && 'name' in show && 'weights' in show);
+  assert.equal(show.name, 'svc-plus');
+});
+
+test('show prints licence, sources and verification', async () => {
+  const { output } = await run(['show', 'qwen-plus']);
+  assert.match(output, /^model +svc-plus \(alias qwen-plus\)$/m);
+  assert.match(output, /^licence +Apache-2\.0/m);
+  assert.match(output, /^source +hub Qwen\/Qwen2\.5-Coder-0\.5B-Instruct-GGUF\//m);
+  assert.match(output, /^sha256 +abc \(verified: announced\)$/m);
+  assert.match(output, /^abilities +tools, logprobs, fillInTheMiddle, thinking \(prompted\)$/m);
+  await assert.rejects(run(['show', 'nonsense']), {
+    kind: 'not-found',
+    message: /No model or weights have the name nonsense\. Available: .*svc-plus/,
+  });
+});
+
+test('pull accepts models, aliases and weights, downloads each file once and prints the paths', async () => {
+  const { output, errors, pulled } = await run(['pull', 'svc-plus', 'qwen-turbo', 'smollm2-135m-instruct-q4_1']);
+  assert.deepEqual(pulled, [SMALL, 'smollm2-135m-instruct-q4_1']);
+  assert.equal(output, `/models/${SMALL}.gguf\n/models/smollm2-135m-instruct-q4_1.gguf\n`);
+  assert.match(errors, /licence Apache-2\.0/);
+  assert.match(errors, /50 %/);
+  await assert.rejects(run(['pull', 'remote']), { message: /remote has no weights: far at http/ });
+  await assert.rejects(run(['pull', 'nonsense']), { kind: 'not-found' });
+});
+
+test('pull rejects a model without weights', async () => {
+  await assert.rejects(run(['pull', 'svc-rerank']), {
+    kind: 'invalid-request',
+    message: /^svc-rerank has no weights: No reranking model is configured/,
+  });
+});
+
+test('pull names the engine that the weights need', async () => {
+  const hint = /not installed\. Run: parley engines add speech\n$/;
+  assert.match((await run(['pull', 'svc-asr'], { hasEngine: false })).errors, hint);
+  assert.doesNotMatch((await run(['pull', 'svc-asr'])).errors, hint);
+  assert.doesNotMatch((await run(['pull', 'svc-tiny'], { hasEngine: false })).errors, hint);
+});
+
+test('rm deletes weights and names the models that need them', async () => {
+  const { output, removed } = await run(['rm', 'svc-turbo']);
+  assert.deepEqual(removed, [SMALL]);
+  assert.match(output, / deleted\nThese models need the weights .*svc-plus/);
+  assert.match((await run(['rm', 'svc-tiny'])).output, /is not in the models folder/);
+});
+
+test('prune prints what it deletes, or with --dry-run would delete', async () => {
+  assert.match((await run(['prune'])).output, /^\/models\/old\.gguf {2}5\.0 kB {2}unnamed\n5\.0 kB freed\n$/);
+  assert.match((await run(['prune', '--dry-run'])).output, /would be freed/);
+});
+
+test('recommend prints the configuration line', async () => {
+  const { output } = await run(['recommend']);
+  assert.match(output, /16 GB of memory, 8 cores/);
+  assert.match(output, /\nweights: \{ default: qwen2\.5-coder-1\.5b-instruct-q4_k_m \}\n$/);
+});
+
+test('recommend prints one JSON value with --json', async () => {
+  const { machine, recommended, weights } = JSON.parse((await run(['recommend', '--json'])).output);
+  assert.deepEqual(machine, { memoryBytes: 16e9, cores: 8 });
+  assert.equal(recommended, 'qwen2.5-coder-1.5b-instruct-q4_k_m');
+  const [small] = weights.filter(({ id }: { id: string }) => id === SMALL);
+  assert.deepEqual(Object.keys(small), ['id', 'licence', 'neededBytes', 'fits', 'tokensPerSecond']);
+  assert.equal(small.fits, true);
+});
+
+test('add writes the entry and notifies a running server', async () => {
+  const hub = 'owner/repo/file.gguf';
+  const { added, output } = await run(['add', 'mine', '--hub', hub, '--context-tokens', '4096']);
+  assert.deepEqual(added, [['models', 'mine', { hub, contextTokens: 4096 }]]);
+  assert.match(output, /mine added; the running server reloads it\n.*parley models pull mine/);
+  const upstream = ['add', 'far', '--url', 'http://h/v1', '--upstream-model', 'm', '--api-key-env', 'FAR_KEY'];
+  const other = await run(upstream, { hasServer: false });
+  assert.deepEqual(other.added, [['models', 'far', { url: 'http://h/v1', upstreamModel: 'm', apiKeyEnv: 'FAR_KEY' }]]);
+  assert.match(other.output, /no server is running/);
+});
+
+test('add rejects invalid entries without writing', async () => {
+  for (const [args, expectedMessage] of [
+    [['add', 'x'], /--hub, --path or --url/],
+    [['add', 'x', '--hub', 'owner/repo'], /models\.x\.hub: must be owner\/repository\/file\.gguf/],
+    [['add', '../x', '--path', 'a.gguf'], /must be letters/],
+    [['add', 'x', '--path', 'no-such-file.gguf'], /The file .*no-such-file\.gguf does not exist\./],
+    [['add', 'x', '--path', import.meta.dirname], /The file .* does not exist/],
+    [['add', 'x', '--path', 'a.gguf', '--api-key-env', 'K'], /requires url/],
+    [['add', 'x', '--path', 'a.gguf', '--url', 'http://h'], /cannot be used with/],
+    [['add', 'x', '--url', 'http://h/v1', '--context-tokens', 'many'], /must be a positive integer/],
+  ] as const) {
+    await assert.rejects(run(args), { message: expectedMessage });
+  }
+});

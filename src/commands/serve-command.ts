@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { Command } from 'commander';
+import type { LoadedConfig } from '../config/load-config.ts';
+import { ServiceError } from '../core/error.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createService } from '../service/service.ts';
+import type { Service } from '../service/service.ts';
+import { createPrimary } from '../service/workers/primary.ts';
+import { createProgressPrinter } from '../weights/progress-printer.ts';
+import type { ProgressStream } from '../weights/progress-printer.ts';
+import { askFirstQuestion } from './ask-first-question.ts';
+import { createModelsReloader } from './models-reloader.ts';
+import { registerServer } from './server-registration.ts';
+import { printWelcome } from './print-welcome.ts';
+import { abortOnSignals } from './run-until-interrupted.ts';
+
+export interface ServeCommandDeps {
+  readonly load: (flags: Readonly<Record<string, unknown>>) => LoadedConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: ProgressStream;
+  readonly stderr: ProgressStream;
+}
+
+/** Polling interval of the configuration file in ms: the delay until added models are available. */
+const CONFIG_POLL_MS = 1_000;
+
+/** Creates `parley serve`, which runs until SIGTERM or SIGINT. A second signal exits at once. */
+export function createServeCommand({ load, env, stdout }: ServeCommandDeps): Command {
+  return new Command('serve')
+    .description('run the service')
+    .option('--no-first-answer', 'do not send a first question to the model')
+    .action(async (_options: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<Readonly<Record<string, unknown>>>();
+      const { config, file } = load(flags);
+      const create = config.workers > 1 ? createPrimary : createService;
+      const service = await create(config, { environment: env });
+      const stop = new AbortController();
+      const stopped = once(stop.signal, 'abort');
+      abortOnSignals(stop, 'The service is stopping.');
+      try {
+        const addresses = await service.listen();
+        const registration = await registerServer(config.data, addresses[0]?.url ?? '');
+        const stopWatching = watchModels(service, file.path, stdout);
+        // Before printing the address: a script that waits for the address may read the key file at once.
+        const key = await service.getFirstKey();
+        for (const { url } of addresses) stdout.write(`Listening on ${url}\n`);
+        // In parallel with the model's download or start.
+        const tools = service.verifySandbox();
+        await prepareDefaultModel(service, stop.signal, stdout);
+        await printWelcome({ service, tools, signal: stop.signal, stdout, addresses, key, keyFile: config.keyFile });
+        if (!stop.signal.aborted) {
+          const [first] = addresses;
+          if (first && key && flags['firstAnswer'] !== false) {
+            const resumeLog = service.pauseLog();
+            await askFirstQuestion({ url: first.url, key: key.secret, signal: stop.signal, stdout });
+            resumeLog();
+          }
+          await stopped;
+        }
+        stdout.write('Stopping. Send the signal again to exit at once.\n');
+        stopWatching();
+        registration.remove();
+      } finally {
+        await service.close();
+      }
+    });
+}
+
+/** Downloads and loads the default model. After a failure the service keeps running: other models may be available. */
+async function prepareDefaultModel(service: Service, signal: AbortSignal, stdout: ProgressStream): Promise<void> {
+  const printer = createProgressPrinter(stdout, systemClock);
+  try {
+    await service.prepareDefaultModel({ signal, onProgress: printer.report });
+  } catch (error) {
+    printer.finishLine();
+    if (!signal.aborted) stdout.write(`The default model is not available: ${ServiceError.from(error).message}\n`);
+    return;
+  }
+  printer.finishLine();
+}
+
+/** Reloads the models on SIGHUP and when the file changes. @returns a function that stops watching. */
+function watchModels(service: Service, file: string, stdout: ProgressStream): () => void {
+  const reloadModels = createModelsReloader({
+    reload: () => service.reloadModels(file),
+    readText: () => readTextFile(file),
+    stdout,
+  });
+  const reload = (): void => void reloadModels();
+  process.on('SIGHUP', reload);
+  // The first call may only report that the file does not exist.
+  watchFile(file, { interval: CONFIG_POLL_MS, persistent: false }, (current, previous) => {
+    if (current.mtimeMs !== previous.mtimeMs) reload();
+  });
+  return () => {
+    unwatchFile(file);
+    process.off('SIGHUP', reload);
+  };
+}
+
+function readTextFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined; // the reload reports the reason
+  }
+}

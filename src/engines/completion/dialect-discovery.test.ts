@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { startFakeLlamaServer } from './__fixtures__/fake-llama-server.ts';
+import type { FakeLlamaBody, FakeLlamaHandler } from './__fixtures__/fake-llama-server.ts';
+import { createCompletionEngine } from './completion-engine.ts';
+import type { CompletionServerKind } from './completion-engine.ts';
+
+const SPECIAL = ['<|im_start|>', '<repo_name>'];
+
+/** Tokenizes like vLLM and SGLang, which parse special tokens in every text. */
+const tokenizeText = (text: string): number[] =>
+  text.split(/(<\|im_start\|>|<repo_name>)/).flatMap((piece) => {
+    const at = SPECIAL.indexOf(piece);
+    return at < 0 ? [...Buffer.from(piece)] : [256 + at];
+  });
+
+const replyWith =
+  (value: object | ((body: FakeLlamaBody) => object), status = 200): FakeLlamaHandler =>
+  (response, body) =>
+    void response.writeHead(status).end(JSON.stringify(typeof value === 'function' ? value(body) : value));
+
+async function startTestEngine(server: CompletionServerKind, others: Readonly<Record<string, FakeLlamaHandler>>) {
+  const like = await startFakeLlamaServer(() => undefined, {
+    '/v1/models': replyWith({ data: [{ id: 'm', max_model_len: 2_048 }] }),
+    '/tokenize': replyWith(({ prompt }) => ({ tokens: tokenizeText(String(prompt)) })),
+    '/detokenize': replyWith({ prompt: 'x' }),
+    ...others,
+  });
+  const engine = createCompletionEngine({ url: like.url, model: 'm', server, chatTemplate: 'the template' });
+  return {
+    engine,
+    async [Symbol.asyncDispose]() {
+      await engine.close();
+      await like.close();
+    },
+  };
+}
+
+for (const [release, decoder] of [
+  ['v0.32', { '3': '<repo_name>' }],
+  ['an older release', { '3': { content: '<repo_name>', special: true } }],
+] as const)
+  it(`discovers the special tokens of vllm ${release}, and keeps callers from writing them`, async () => {
+    await using server = await startTestEngine('vllm', {
+      '/tokenizer_info': replyWith({ tokenizer_class: 'T', bos_token: '<|im_start|>', added_tokens_decoder: decoder }),
+    });
+    const { specialTokens } = await server.engine.loadModel();
+    assert.deepEqual(specialTokens.toSorted(), ['<repo_name>', '<|im_start|>']);
+    const segments = [{ text: 'a <repo_name>', special: false }];
+    const tokens = await server.engine.tokenize({ type: 'segments', segments });
+    assert.ok(tokens.length > 3 && tokens.every(({ id }) => id < 256));
+  });
+
+it('discovers the vocabulary size of sglang, which crashes on invalid token ids, and refuses such ids', async () => {
+  const generatedBodies: FakeLlamaBody[] = [];
+  await using server = await startTestEngine('sglang', {
+    '/server_info': replyWith({ incremental_streaming_output: true }),
+    '/generate': (response, body, call) => {
+      generatedBodies.push(body);
+      replyWith({ error: { message: 'logit_bias must has keys in [0, 49151], got 2147483647.' } }, 400)(
+        response,
+        body,
+        call,
+      );
+    },
+  });
+  assert.equal((await server.engine.loadModel()).vocabularySize, 49_152);
+  const request = {
+    id: 'r',
+    owner: { workspace: 'w', key: 'k' },
+    input: { type: 'tokens', tokens: [5, 49_152] },
+    sampling: {},
+    stop: { strings: [], tokens: [] },
+    choices: 1,
+    phases: [],
+  } as const;
+  await assert.rejects(server.engine.start(request, new AbortController().signal), { kind: 'invalid-request' });
+  assert.deepEqual(generatedBodies, [
+    { input_ids: [0], sampling_params: { max_new_tokens: 1, logit_bias: { '2147483647': 0 } } },
+  ]);
+});

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { parseTestResponse, TEST_CALL, encodeStream } from './__fixtures__/parse-test-response.ts';
+import type { CompletionDialect } from './completion-dialect.ts';
+import { SGLANG_DIALECT } from './sglang-dialect.ts';
+import { VLLM_DIALECT } from './vllm-dialect.ts';
+
+const chunk = (ids: readonly number[], text: string, more: object = {}): object => ({
+  id: 'cmpl-1',
+  object: 'text_completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, text, logprobs: null, finish_reason: null, stop_reason: null, token_ids: ids, ...more }],
+});
+
+const USAGE = {
+  choices: [],
+  usage: { prompt_tokens: 5, total_tokens: 9, prompt_tokens_details: { cached_tokens: 4 } },
+};
+
+/** Tokens 21 and 22 are halves of one character; 99 is the model's end token. */
+const VLLM_ANSWER = encodeStream(
+  chunk([20], 'Hi'),
+  chunk([21], ''),
+  chunk([22, 23], '🦄 b'),
+  chunk([24, 99], 'c', { finish_reason: 'stop' }),
+  USAGE,
+  '[DONE]',
+);
+
+const piece = (ids: readonly number[], text: string, count: number, reason: object | null = null): object => ({
+  text,
+  output_ids: ids,
+  meta_info: { id: 'x', prompt_tokens: 5, completion_tokens: count, cached_tokens: 4, finish_reason: reason },
+});
+
+/** Each event holds all text so far. */
+const SGLANG_ANSWER = encodeStream(
+  piece([20], 'Hi', 1),
+  piece([20, 21], 'Hi', 2),
+  piece([20, 21, 22, 23], 'Hi🦄 b', 4),
+  piece([20, 21, 22, 23, 24, 99], 'Hi🦄 bc', 6, { type: 'stop', matched: 99 }),
+  '[DONE]',
+);
+
+const EXPECTED = [[[20], 'Hi'], [[21, 22, 23], '🦄 b'], [[24], 'c'], { type: 'ended', reason: 'end', cachedTokens: 4 }];
+
+const parsePlain = async (
+  dialect: CompletionDialect,
+  body: string,
+  options: Parameters<typeof parseTestResponse>[2] = {},
+) => {
+  const { events, failure } = await parseTestResponse(dialect, body, options);
+  assert.equal(failure, undefined);
+  return events.map((one) => (one.type === 'tokens' ? [one.ids, one.text] : one));
+};
+
+for (const [name, dialect, body] of [
+  ['vllm', VLLM_DIALECT, VLLM_ANSWER],
+  ['sglang', SGLANG_DIALECT, SGLANG_ANSWER],
+] as const)
+  describe(`${name} response parser`, () => {
+    it('emits tokens with their text, and the end token not', async () => {
+      assert.deepEqual(await parsePlain(dialect, body), EXPECTED);
+    });
+
+    it('emits the same events however the bytes are cut', async () => {
+      const whole = await parseTestResponse(dialect, body);
+      const places = fc.uniqueArray(fc.integer({ min: 1, max: Buffer.byteLength(body) - 1 }), { maxLength: 40 });
+      await fc.assert(
+        fc.asyncProperty(places, async (found) => {
+          const cuts = found.toSorted((a, b) => a - b);
+          assert.deepEqual(await parseTestResponse(dialect, body, { cuts }), whole);
+        }),
+        { numRuns: 100 },
+      );
+    });
+
+    it('fails when the response breaks off', async () => {
+      const { failure } = await parseTestResponse(
+        dialect,
+        body.slice(0, body.lastIndexOf('data: ', body.length - 160)),
+      );
+      assert.equal(failure?.kind, 'upstream-failed');
+      assert.equal((await parseTestResponse(dialect, encodeStream('[DONE]'))).failure?.kind, 'upstream-failed');
+    });
+  });
+
+/** Response of v0.32.0, read more slowly than it was sent; log probabilities rounded to three digits. */
+const VLLM_RECORDED = encodeStream(
+  '{"id":"cmpl-99acd3426db0eec9","object":"text_completion","created":1795309017,"model":"smol","choices":[{"index":0,"text":"The","logprobs":{"text_offset":[0],"token_logprobs":[-2.342],"tokens":["The"],"top_logprobs":[{"The":-2.342,"Paris":-2.842}]},"finish_reason":null,"stop_reason":null,"prompt_token_ids":[1,4093,198],"token_ids":[504]}]}',
+  '{"id":"cmpl-99acd3426db0eec9","object":"text_completion","created":1795309017,"model":"smol","choices":[{"index":0,"text":" capital is Paris.","logprobs":{"text_offset":[3,11,14,20,21],"token_logprobs":[-0.193,-0.041,-0.542,-0.174,-0.502],"tokens":[" capital"," is"," Paris",".","<|im_end|>"],"top_logprobs":[{" capital":-0.193," French":-4.318},{" is":-0.041,",":-3.916},{" Paris":-0.542," France":-3.542},{".":-0.174,",":-2.174},{"<|im_end|>":-0.502,"\\n":-1.627}]},"finish_reason":"stop","stop_reason":null,"prompt_token_ids":null,"token_ids":[3575,314,7042,30,2]}]}',
+  '{"id":"cmpl-99acd3426db0eec9","object":"text_completion","created":1795309017,"model":"smol","choices":[],"usage":{"prompt_tokens":14,"total_tokens":20,"completion_tokens":6,"prompt_tokens_details":{"cached_tokens":8}},"system_fingerprint":"vllm-0.32.0-2151f428"}',
+  '[DONE]',
+);
+
+/** Response of v0.5.23, without its middle. */
+const SGLANG_RECORDED = encodeStream(
+  '{"text":"The","output_ids":[504],"meta_info":{"id":"ba58","finish_reason":null,"prompt_tokens":14,"weight_version":"default","num_retractions":0,"reasoning_tokens":0,"completion_tokens":1,"cached_tokens":8,"cached_tokens_details":null,"dp_rank":null,"response_sent_to_client_ts":1795310190.017757}}',
+  '{"text":"The end.","output_ids":[504,7042,30],"meta_info":{"id":"ba58","finish_reason":null,"prompt_tokens":14,"weight_version":"default","num_retractions":0,"reasoning_tokens":0,"completion_tokens":3,"cached_tokens":8,"cached_tokens_details":null,"dp_rank":null}}',
+  '{"text":"The end.","output_ids":[504,7042,30,2],"meta_info":{"id":"ba58","finish_reason":{"type":"stop","matched":2},"prompt_tokens":14,"weight_version":"default","num_retractions":0,"reasoning_tokens":0,"completion_tokens":4,"cached_tokens":8,"weight_versions":[{"version":"default","start":0,"end":4}],"cached_tokens_details":null,"dp_rank":null,"e2e_latency":0.6533615049993386}}',
+  '[DONE]',
+);
+
+describe('recorded responses', () => {
+  it('parses a vllm event with several tokens, including the end token', async () => {
+    const { events, failure } = await parseTestResponse(VLLM_DIALECT, VLLM_RECORDED, {
+      call: { logprobs: { top: 2 } },
+    });
+    assert.equal(failure, undefined);
+    assert.deepEqual(
+      events.map((one) => (one.type === 'tokens' ? [one.ids, one.text, one.logprobs.map(({ token }) => token)] : one)),
+      [
+        [[504], 'The', ['The']],
+        [[3575, 314, 7042, 30], ' capital is Paris.', [' capital', ' is', ' Paris', '.']],
+        { type: 'ended', reason: 'end', cachedTokens: 8 },
+      ],
+    );
+  });
+
+  it('parses cumulative sglang events, and recognizes the end by its token id', async () => {
+    assert.deepEqual(await parsePlain(SGLANG_DIALECT, SGLANG_RECORDED), [
+      [[504], 'The'],
+      [[7042, 30], ' end.'],
+      { type: 'ended', reason: 'end', cachedTokens: 8 },
+    ]);
+  });
+});
+
+describe('vllm requests and responses', () => {
+  it('emits log probabilities that match the text, best first', async () => {
+    const logprobs = {
+      tokens: [' a'],
+      token_logprobs: [-0.5],
+      top_logprobs: [{ ' b': -2, ' a': -0.5, ' c': -9999 }],
+    };
+    const { events } = await parseTestResponse(
+      VLLM_DIALECT,
+      encodeStream(chunk([20], ' a', { logprobs, finish_reason: 'length' }), '[DONE]'),
+      {
+        call: { logprobs: { top: 3 } },
+      },
+    );
+    const [first] = events;
+    assert.ok(first?.type === 'tokens');
+    assert.deepEqual(
+      first.logprobs.map(({ token, logprob, top }) => [token, logprob, top.map((one) => [one.token, one.logprob])]),
+      [
+        [
+          ' a',
+          -0.5,
+          [
+            [' a', -0.5],
+            [' b', -2],
+            [' c', undefined],
+          ],
+        ],
+      ],
+    );
+  });
+
+  it('emits one log probability for a character whose halves arrive separately', async () => {
+    const half = (logprob: number) => ({ logprobs: { tokens: ['\ufffd'], token_logprobs: [logprob] } });
+    const { events } = await parseTestResponse(
+      VLLM_DIALECT,
+      encodeStream(chunk([21], '', half(-1)), chunk([22], '🦄', { ...half(-2), finish_reason: 'length' }), '[DONE]'),
+      { call: { logprobs: { top: 0 } } },
+    );
+    assert.deepEqual(events[0]?.type === 'tokens' && events[0].logprobs, [
+      { token: '🦄', bytes: [...Buffer.from('🦄')], logprob: -2, top: [] },
+    ]);
+  });
+
+  it('fails without token ids, or with an unknown finish reason', async () => {
+    const silent = await parseTestResponse(
+      VLLM_DIALECT,
+      encodeStream({ choices: [{ index: 0, text: 'a', finish_reason: null }] }),
+    );
+    assert.equal(silent.failure?.kind, 'upstream-failed');
+    const aborted = await parseTestResponse(
+      VLLM_DIALECT,
+      encodeStream(chunk([1], 'a', { finish_reason: 'abort' }), '[DONE]'),
+    );
+    assert.equal(aborted.failure?.kind, 'upstream-failed');
+  });
+
+  it('encodes a grammar for each server', () => {
+    const call = { ...TEST_CALL, gbnf: 'root ::= "a"' };
+    assert.match(
+      JSON.stringify(VLLM_DIALECT.encodeBody(call, 'm')),
+      /"structured_outputs":\{"grammar":"root ::= \\"a\\""\}/,
+    );
+    assert.match(
+      JSON.stringify(SGLANG_DIALECT.encodeBody(call, 'm')),
+      /"sampling_params":\{[^}]*"ebnf":"root ::= \\"a\\""\}/,
+    );
+    assert.doesNotMatch(
+      JSON.stringify([VLLM_DIALECT.encodeBody(TEST_CALL, 'm'), SGLANG_DIALECT.encodeBody(TEST_CALL, 'm')]),
+      /grammar|ebnf/,
+    );
+  });
+
+  it('requests special tokens in the text only if some of them are markers', () => {
+    const wordsOf = (dialect: CompletionDialect, markers: ReadonlyMap<number, string>) =>
+      JSON.stringify(dialect.encodeBody({ ...TEST_CALL, markers }, 'm')).match(
+        /"(skip|spaces_between)_special_tokens":\w+/g,
+      );
+    for (const dialect of [VLLM_DIALECT, SGLANG_DIALECT]) {
+      assert.equal(wordsOf(dialect, new Map()), null);
+      assert.deepEqual(wordsOf(dialect, new Map([[30, '<tool_call>']])), [
+        '"skip_special_tokens":false',
+        '"spaces_between_special_tokens":false',
+      ]);
+    }
+  });
+});
+
+describe('sglang response parser', () => {
+  it('parses events that hold only new token ids', async () => {
+    const body = encodeStream(
+      piece([20], 'Hi', 1),
+      piece([21], 'Hi', 2),
+      piece([22, 23], 'Hi🦄 b', 4),
+      piece([24, 99], 'Hi🦄 bc', 6, { type: 'stop', matched: 99 }),
+    );
+    assert.deepEqual(await parsePlain(SGLANG_DIALECT, body), EXPECTED);
+  });
+
+  it('parses events that hold only new text', async () => {
+    const body = encodeStream(
+      piece([20], 'Hi', 1),
+      piece([21], '', 2),
+      piece([22, 23], '🦄 b', 4),
+      piece([24, 99], 'c', 6, { type: 'stop', matched: 99 }),
+    );
+    assert.deepEqual(await parsePlain(SGLANG_DIALECT, body, { metadata: { sendsDeltas: true } }), EXPECTED);
+  });
+
+  it('passes on the message of an abort', async () => {
+    const { failure } = await parseTestResponse(
+      SGLANG_DIALECT,
+      encodeStream(piece([20], 'Hi', 1, { type: 'abort', message: 'too long', status_code: 400 })),
+    );
+    assert.deepEqual([failure?.kind, failure?.message], ['invalid-request', 'too long']);
+  });
+});

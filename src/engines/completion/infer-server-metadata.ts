@@ -1,0 +1,112 @@
+import { TOKEN_ID_MAX, TOKENIZE_CALL_CONCURRENCY } from '../../core/limits.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
+import { findBosToken } from './find-bos-token.ts';
+import type { CompletionDiscoveryDeps, CompletionServerMetadata } from './completion-dialect.ts';
+import { mapWithConcurrency } from './map-with-concurrency.ts';
+
+/** Metadata that a server reported, as far as it did. */
+export interface ReportedMetadata extends CompletionDiscoveryDeps {
+  readonly reportedContextTokens?: number;
+  /** Absent if the server itself refuses invalid token ids, or does not report the size. */
+  readonly vocabularySize?: number;
+  readonly reportedTemplate?: string;
+  readonly bosToken?: string;
+  readonly eosToken?: string;
+  /** Added tokens of the model's tokenizer, if the server reports them. */
+  readonly addedTokens: readonly string[];
+}
+
+/** Texts in a template that look like special tokens. */
+const MARKUP = /<[^<>\s{}'"%]{1,64}>|\[\/?[A-Z_]{2,32}\]/g;
+
+/** Special tokens of widely used models: a template does not name all tokens of its tokenizer. */
+const COMMON_SPECIAL_TOKENS = [
+  '<|im_start|>',
+  '<|im_end|>',
+  '<|endoftext|>',
+  '<|begin_of_text|>',
+  '<|end_of_text|>',
+  '<|start_header_id|>',
+  '<|end_header_id|>',
+  '<|eot_id|>',
+  '<|eom_id|>',
+  '<|python_tag|>',
+  '<|system|>',
+  '<|user|>',
+  '<|assistant|>',
+  '<|observation|>',
+  '<|end|>',
+  '<|fim_prefix|>',
+  '<|fim_middle|>',
+  '<|fim_suffix|>',
+  '<|vision_start|>',
+  '<|vision_end|>',
+  '<|image_pad|>',
+  '<|video_pad|>',
+  '<tool_call>',
+  '</tool_call>',
+  '<tool_response>',
+  '</tool_response>',
+  '<think>',
+  '</think>',
+  '<start_of_turn>',
+  '<end_of_turn>',
+  '<bos>',
+  '<eos>',
+  '<pad>',
+  '<unk>',
+  '<s>',
+  '</s>',
+  '[INST]',
+  '[/INST]',
+  '[TOOL_CALLS]',
+  '[AVAILABLE_TOOLS]',
+  '[/AVAILABLE_TOOLS]',
+];
+
+/**
+ * Infers the metadata of a server whose tokenizer accepts one text per call and parses special tokens in every text. Such
+ * servers mostly do not report their special tokens, so candidates from the template and from common models are tested.
+ * @throws ServiceError when neither server nor catalogue has a chat template or a context length.
+ */
+export async function inferServerMetadata(reported: ReportedMetadata): Promise<CompletionServerMetadata> {
+  const { client, tokenizer, addedTokens } = reported;
+  const chatTemplate = reported.chatTemplate ?? reported.reportedTemplate;
+  if (chatTemplate === undefined)
+    throw client.errors.createFailure(
+      'does not report the chat template of its model: set chatTemplate in the catalogue entry',
+    );
+  const contextTokens = Math.min(reported.reportedContextTokens ?? Infinity, reported.contextTokens ?? Infinity);
+  if (contextTokens === Infinity)
+    throw client.errors.createFailure('does not report its context length: set contextTokens in the catalogue entry');
+  const bosTokenId = await findBosToken(tokenizer);
+  const [bosTokenText] = bosTokenId === undefined ? [] : await tokenizer.getTokenTexts([bosTokenId]);
+  const bosToken = reported.bosToken ?? bosTokenText?.text ?? '';
+  const eosToken = reported.eosToken ?? '';
+  const candidates = new Set([
+    ...addedTokens,
+    bosToken,
+    eosToken,
+    ...(chatTemplate.match(MARKUP) ?? []),
+    ...COMMON_SPECIAL_TOKENS,
+  ]);
+  candidates.delete('');
+  const checked = await mapWithConcurrency([...candidates], TOKENIZE_CALL_CONCURRENCY, async (text) => ({
+    text,
+    isSingle: (await tokenizer.tokenizeSpecial(text)).length === 1,
+  }));
+  const specialTokens = checked.filter(({ isSingle }) => isSingle).map(({ text }) => text);
+  return {
+    model: {
+      contextTokens,
+      // Unknown: the server itself checks token ids.
+      vocabularySize: reported.vocabularySize ?? TOKEN_ID_MAX + 1,
+      chatTemplate,
+      specialTokens,
+      bosToken,
+      eosToken,
+    },
+    markupInText: specialTokens,
+    ...omitNullish({ bosTokenId }),
+  };
+}

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
+import { LOGPROB_MIN, UPSTREAM_QUERY_MS } from '../../core/limits.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
+import { requestJson } from '../remote/request-json.ts';
+import type { ResponseParser } from '../remote/response-parser.ts';
+import type {
+  CompletionParserDeps,
+  CompletionDialect,
+  CompletionDiscoveryDeps,
+  CompletionEvent,
+  PhaseCall,
+} from './completion-dialect.ts';
+import { createTokenTextAligner } from './token-text-aligner.ts';
+import { createSingleTextTokenizer } from './single-text-tokenizer.ts';
+import { inferServerMetadata } from './infer-server-metadata.ts';
+import { parseEvent } from './parse-event.ts';
+import { encodeSampling, encodeSpecialTokenFields } from './sampling-fields.ts';
+
+const Logprobs = z.object({
+  tokens: z.array(z.string()),
+  token_logprobs: z.array(z.number().nullable()),
+  top_logprobs: z.array(z.record(z.string(), z.number().nullable()).nullable()).nullish(),
+});
+
+const Chunk = z.object({
+  choices: z.array(
+    z.object({
+      text: z.string(),
+      token_ids: z.array(z.int()).nullish(),
+      logprobs: Logprobs.nullish(),
+      finish_reason: z.string().nullish(),
+    }),
+  ),
+  usage: z.object({ prompt_tokens_details: z.object({ cached_tokens: z.int().min(0).nullish() }).nullish() }).nullish(),
+});
+
+const Models = z.object({ data: z.array(z.object({ id: z.string(), max_model_len: z.int().min(1).nullish() })) });
+
+const SpecialText = z.union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)]);
+
+const TokenizerConfig = z.object({
+  chat_template: z.string().nullish().catch(undefined),
+  bos_token: SpecialText.nullish().catch(undefined),
+  eos_token: SpecialText.nullish().catch(undefined),
+  // Releases differ in whether each entry is an object or only its text.
+  added_tokens_decoder: z.record(z.string(), SpecialText).nullish().catch(undefined),
+});
+
+/**
+ * vLLM with `/v1/completions`, token ids in the prompt and, by `return_token_ids`, in the response; v0.11 and later. Follows
+ * vLLM's sources (entrypoints/openai/completion, entrypoints/serve/tokenize) and a server of v0.32 as tested.
+ *
+ * Grammars: `structured_outputs.grammar` accepts GBNF; the default backend xgrammar interprets Parley's grammars correctly
+ * in tests. Log probabilities are those before sampling, also with a grammar.
+ */
+export const VLLM_DIALECT: CompletionDialect = {
+  capabilities: { logprobs: true, grammar: true },
+  path: '/v1/completions',
+  reportsAcceptance: false,
+  createTokenizer: createSingleTextTokenizer,
+  encodeBody: ({ prompt, tokensMax, sampling, gbnf, logprobs, endTokens, markers }, model) => ({
+    model,
+    prompt,
+    max_tokens: tokensMax,
+    stream: true,
+    stream_options: { include_usage: true },
+    return_token_ids: true,
+    ...encodeSampling(sampling, { seed: 'seed' }),
+    ...encodeSpecialTokenFields(markers),
+    ...(endTokens.length > 0 ? { stop_token_ids: endTokens } : {}),
+    ...(gbnf === undefined ? {} : { structured_outputs: { grammar: gbnf } }),
+    ...(logprobs ? { logprobs: logprobs.top } : {}),
+  }),
+  createParser: createVllmResponseParser,
+  async discover(deps) {
+    const models = await fetchModelInfo(deps);
+    return await inferServerMetadata({ ...deps, ...models, ...(await fetchTokenizerInfo(deps)) });
+  },
+};
+
+function createVllmResponseParser(
+  { logprobs }: PhaseCall,
+  { errors }: CompletionParserDeps,
+): ResponseParser<CompletionEvent> {
+  const aligner = createTokenTextAligner();
+  let reason: 'end' | 'length' | undefined;
+  let cachedTokens: number | undefined;
+  return {
+    push(json, emit) {
+      const { choices, usage } = parseEvent(json, { schema: Chunk, errors });
+      cachedTokens = usage?.prompt_tokens_details?.cached_tokens ?? cachedTokens;
+      const [choice] = choices;
+      if (!choice) return;
+      if (reason !== undefined) throw errors.createFailure('continued after the end of a choice');
+      if (!choice.token_ids && choice.text !== '')
+        throw errors.createFailure(
+          'reports no token ids: update vLLM to v0.10.2 or later, which supports return_token_ids',
+        );
+      const isEnd = choice.finish_reason === 'stop';
+      // The token that ended the answer is among the ids, but not in the text.
+      const ids = isEnd ? (choice.token_ids ?? []).slice(0, -1) : (choice.token_ids ?? []);
+      const tokenLogprobs = logprobs && choice.logprobs ? decodeLogprobs(choice.logprobs, logprobs.top) : [];
+      aligner.push({ ids, text: choice.text, logprobs: tokenLogprobs.slice(0, ids.length) }, emit);
+      if (!choice.finish_reason) return;
+      if (!isEnd && choice.finish_reason !== 'length')
+        throw errors.createFailure(`ended with the finish reason ${JSON.stringify(choice.finish_reason.slice(0, 40))}`);
+      aligner.end(emit);
+      reason = isEnd ? 'end' : 'length';
+    },
+    isComplete: () => reason !== undefined,
+    end(emit) {
+      if (reason === undefined) throw errors.createFailure('ended its answer before it had a finish reason');
+      emit({ type: 'ended', reason, ...omitNullish({ cachedTokens }) });
+    },
+  };
+}
+
+const encoder = new TextEncoder();
+
+/** The bytes of a part of a character are not reported: its text is U+FFFD. */
+const createAlternative = (token: string, logprob: number | null | undefined): AlternativeToken => ({
+  token,
+  bytes: [...encoder.encode(token)],
+  logprob: logprob === null || logprob === undefined || logprob < LOGPROB_MIN ? undefined : logprob,
+});
+
+const decodeLogprobs = (wire: z.output<typeof Logprobs>, top: number): TokenLogprob[] =>
+  wire.tokens.map((token, at) => ({
+    ...createAlternative(token, wire.token_logprobs[at]),
+    top: Object.entries(wire.top_logprobs?.[at] ?? {})
+      .map(([text, logprob]) => createAlternative(text, logprob))
+      .toSorted((a, b) => (b.logprob ?? -Infinity) - (a.logprob ?? -Infinity))
+      .slice(0, top),
+  }));
+
+async function fetchModelInfo({
+  client,
+  model,
+}: CompletionDiscoveryDeps): Promise<{ readonly reportedContextTokens?: number }> {
+  const parsed = Models.safeParse(await requestJson(client, '/v1/models', { responseMs: UPSTREAM_QUERY_MS }));
+  if (!parsed.success) throw client.errors.createFailure('answered /v1/models in an unknown format');
+  const modelEntry = parsed.data.data.find(({ id }) => id === model);
+  if (!modelEntry) throw client.errors.createFailure('has no model with the name in the catalogue entry');
+  return omitNullish({ reportedContextTokens: modelEntry.max_model_len });
+}
+
+/** Reads the tokenizer configuration; a server has it if it was started with --enable-tokenizer-info-endpoint. */
+async function fetchTokenizerInfo({ client }: CompletionDiscoveryDeps) {
+  const config = await requestJson(client, '/tokenizer_info', { responseMs: UPSTREAM_QUERY_MS }).then(
+    (value) => TokenizerConfig.safeParse(value).data,
+    () => undefined,
+  );
+  const addedTokens = Object.values(config?.added_tokens_decoder ?? {});
+  return {
+    ...omitNullish({
+      reportedTemplate: config?.chat_template,
+      bosToken: config?.bos_token,
+      eosToken: config?.eos_token,
+    }),
+    addedTokens,
+  };
+}

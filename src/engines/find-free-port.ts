@@ -1,0 +1,12 @@
+import { createServer } from 'node:net';
+
+/** Returns a free TCP port of 127.0.0.1. Another program may take the port before the caller binds it. */
+export const findFreePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.on('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });

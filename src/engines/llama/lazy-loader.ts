@@ -1,0 +1,14 @@
+/**
+ * Returns a function that calls `load` on first use and reuses its result. A failed load is tried again on the next
+ * call.
+ */
+export function createLazyLoader<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+}

@@ -1,8 +1,0 @@
-/** The value of a server's text; undefined where it is no JSON. */
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

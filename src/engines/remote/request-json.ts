@@ -1,0 +1,44 @@
+import { UPSTREAM_BODY_CHARS_MAX } from '../../core/limits.ts';
+import { readBodyText } from './read-body-text.ts';
+import type { UpstreamCallOptions, UpstreamClient } from './upstream-client.ts';
+import { findUpstreamError } from './upstream-error-details.ts';
+import { tryParseJson } from './try-parse-json.ts';
+import { readErrorResponse } from './read-error-response.ts';
+
+export interface JsonRequestOptions extends UpstreamCallOptions {
+  /** Sent as JSON in a POST; without one the call is a GET. */
+  readonly body?: object;
+  /** Maximum length of the response body. Default: `UPSTREAM_BODY_CHARS_MAX`. */
+  readonly charactersMax?: number;
+}
+
+/**
+ * Sends a request and returns the JSON value of the response.
+ *
+ * @param path As for `ServerEndpoint.resolveUrl`.
+ * @throws ServiceError for any status but 200, for an error inside a 200, and for a body that is too long or no JSON.
+ */
+export async function requestJson(
+  client: UpstreamClient,
+  path: string,
+  { body, charactersMax = UPSTREAM_BODY_CHARS_MAX, ...options }: JsonRequestOptions,
+): Promise<unknown> {
+  const { errors } = client;
+  const call =
+    body === undefined ? await client.get(path, options) : await client.post(path, JSON.stringify(body), options);
+  if (call.response.statusCode !== 200) throw await readErrorResponse(call, errors);
+  const { response, timer, mapError } = call;
+  try {
+    const text = await readBodyText(response, charactersMax);
+    if (text === undefined) throw errors.createFailure(`sent more than ${charactersMax} characters`);
+    const value = tryParseJson(text);
+    if (value === undefined) throw errors.createFailure('answered 200 with a body that is not JSON');
+    const error = findUpstreamError(value);
+    if (error) throw errors.createFromStatus(error.status, error);
+    return value;
+  } catch (thrown) {
+    throw mapError(thrown);
+  } finally {
+    timer.stop();
+  }
+}

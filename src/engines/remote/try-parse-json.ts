@@ -1,0 +1,8 @@
+/** Parses a server's text; undefined if it is no JSON. */
+export function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { TEST_SPECIAL_TOKENS, createTestTokenizerFile } from './__fixtures__/test-tokenizer-file.ts';
+import { createBytePairTokenizer } from './byte-pair-tokenizer.ts';
+import { decodeText } from './decode-text.ts';
+import type { DecodeTextRequest } from './decode-text.ts';
+import { createHotwordBias } from './hotword-bias.ts';
+import { createHotwordTrie } from './hotword-trie.ts';
+import type { DecoderSession } from './whisper-model.ts';
+import { createWhisperTokens } from './whisper-tokens.ts';
+
+const tokenizer = createBytePairTokenizer(createTestTokenizerFile());
+const specialId = (name: string): number => tokenizer.specialTokens.get(`<|${name}|>`) ?? -1;
+const tokens = createWhisperTokens(tokenizer, {
+  suppress_ids: [...tokenizer.encode('#')],
+  suppress_ids_begin: [...tokenizer.encode('^'), specialId('endoftext')],
+  lang_ids: [specialId('en')],
+});
+const HEAD = [tokens.startOfTranscript];
+
+/** Creates a session whose scores are given by `next` for the output so far: by character, `''` for the end token. */
+function createScriptedSession(
+  next: (output: string) => Readonly<Record<string, number>>,
+  output = '',
+  steps: string[] = [],
+): DecoderSession {
+  return {
+    async step(given) {
+      output += tokenizer.decode(given);
+      steps.push(output);
+      const scores = new Float32Array(256 + TEST_SPECIAL_TOKENS.length).fill(-50);
+      for (const [text, score] of Object.entries(next(output)))
+        scores[text === '' ? tokens.endOfText : (tokenizer.encode(text)[0] ?? -1)] = score;
+      const row = Float32Array.of(output.length);
+      return { scores, attention: () => row };
+    },
+    fork: () => createScriptedSession(next, output, steps),
+  };
+}
+
+/** Spells out a text character by character, then ends. */
+const spellOut =
+  (text: string) =>
+  (output: string): Readonly<Record<string, number>> => ({ [text[output.length] ?? '']: 10 });
+
+const decode = (of: DecoderSession, fields: Partial<DecodeTextRequest> = {}, signal = new AbortController().signal) =>
+  decodeText(
+    {
+      session: of,
+      promptTokens: HEAD,
+      temperature: 0,
+      random: () => 0,
+      tokensMax: 50,
+      includeAttention: true,
+      ...fields,
+    },
+    tokens,
+    signal,
+  );
+const getText = ({ tokens: text }: { readonly tokens: readonly number[] }): string => tokenizer.decode(text);
+
+describe('decodeText', () => {
+  it('takes the likeliest token until the end, and returns the attention of each', async () => {
+    const decoded = await decode(createScriptedSession(spellOut('hello')));
+    assert.equal(getText(decoded), 'hello');
+    assert.equal(decoded.generated, 6);
+    assert.ok(decoded.logProbability > -0.01 && decoded.logProbability <= 0);
+    assert.deepEqual(
+      decoded.attention.map((row) => row[0]),
+      [0, 1, 2, 3, 4, 5],
+    );
+  });
+
+  it('never generates suppressed or special tokens', async () => {
+    const start = createScriptedSession((output) =>
+      output === '' ? { '^': 9, '': 8, '#': 7, a: 1 } : { '': 5, '#': 9, '^': 1 },
+    );
+    assert.equal(getText(await decode(start)), 'a');
+    const special = createScriptedSession((output) => (output === '' ? { a: 1 } : { '': 1 }));
+    const { step } = special;
+    special.step = async (given) => {
+      const result = await step(given);
+      result.scores[tokens.transcribe] = 99;
+      return result;
+    };
+    assert.equal(getText(await decode(special)), 'a');
+  });
+
+  it('stops at an endless repetition, and removes the repetitions', async () => {
+    const decoded = await decode(createScriptedSession((output) => ({ ['ab'[output.length % 2] ?? '']: 5 })));
+    assert.ok(decoded.isLooping);
+    assert.equal(getText(decoded), 'ab');
+    assert.equal(decoded.attention.length, 3);
+  });
+
+  it('stops at the token limit', async () => {
+    const decoded = await decode(createScriptedSession(spellOut('abcdefghijkl')), { tokensMax: 5 });
+    assert.equal(getText(decoded), 'abcde');
+    assert.equal(decoded.isLooping, false);
+  });
+
+  it('samples tokens at a temperature above 0', async () => {
+    const createSession = () => createScriptedSession((output) => (output === '' ? { a: 1, b: 1 } : { '': 9 }));
+    assert.equal(getText(await decode(createSession(), { temperature: 1, random: () => 0.1 })), 'a');
+    assert.equal(getText(await decode(createSession(), { temperature: 1, random: () => 0.9 })), 'b');
+  });
+
+  it('stops between two tokens after an abort', async () => {
+    const gone = new AbortController();
+    const steps: string[] = [];
+    const slow = createScriptedSession(
+      (output) => {
+        if (output === 'abc') gone.abort(new Error('gone'));
+        return spellOut('abcdef')(output);
+      },
+      '',
+      steps,
+    );
+    await assert.rejects(decode(slow, {}, gone.signal), /gone/);
+    assert.equal(steps.at(-1), 'abc');
+  });
+});
+
+describe('decodeText with hotwords', () => {
+  const decodeWithHotwords = (of: DecoderSession, weight: number, ...texts: readonly string[]) =>
+    decode(of, {
+      bias: createHotwordBias(
+        createHotwordTrie(
+          texts.map((text) => ({ text, weight })),
+          tokenizer.encode,
+        ),
+        tokenizer.decode,
+      ),
+    });
+
+  it('takes a hotword that is nearly the likeliest, and reports the probability of the model', async () => {
+    const createNearSession = () =>
+      createScriptedSession((output) =>
+        output === 'a'
+          ? { ' ': 5 }
+          : output === 'a '
+            ? { x: 5, K: 4 }
+            : output === 'a K'
+              ? { '2': 5 }
+              : output === ''
+                ? { a: 5 }
+                : { '': 5 },
+      );
+    assert.equal(getText(await decodeWithHotwords(createNearSession(), 1, 'Q')), 'a x');
+    const decoded = await decodeWithHotwords(createNearSession(), 2, 'K2');
+    assert.equal(getText(decoded), 'a K2');
+    assert.ok(decoded.logProbability < -0.2, 'the boosted token keeps its low probability');
+  });
+
+  it('rolls a hotword back that cannot be completed, and continues as without it', async () => {
+    const steps: string[] = [];
+    const start = createScriptedSession(
+      (output) =>
+        output === ''
+          ? { ' ': 5 }
+          : output === ' '
+            ? { x: 5, K: 4 }
+            : output === ' K'
+              ? { y: 5, '2': -20 }
+              : output === ' x'
+                ? { z: 5 }
+                : { '': 5 },
+      '',
+      steps,
+    );
+    const decoded = await decodeWithHotwords(start, 4, 'K2');
+    assert.equal(getText(decoded), ' xz');
+    assert.ok(steps.includes(' K'), 'the hotword was tried');
+    assert.ok(decoded.logProbability > -0.5);
+    assert.equal(decoded.attention.length, 4);
+  });
+
+  it('keeps the word before a hotword that follows one token later', async () => {
+    const start = createScriptedSession((output) =>
+      output === ''
+        ? { a: 5, ' ': 4 }
+        : output.endsWith(' ')
+          ? { K: 5 }
+          : output.endsWith('K')
+            ? { '2': 5 }
+            : output === 'a'
+              ? { ' ': 5 }
+              : { '': 5 },
+    );
+    assert.equal(getText(await decodeWithHotwords(start, 4, 'K2')), 'a K2');
+  });
+});

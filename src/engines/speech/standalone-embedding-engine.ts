@@ -1,0 +1,25 @@
+import type { EmbeddingEngine } from '../engine.ts';
+import type { SupervisedProcess } from '../supervisor.ts';
+import { createRestartableClient } from './restartable-client.ts';
+import type { RestartableClient } from './restartable-client.ts';
+import type { EmbeddingEndpoint } from './protocol.ts';
+
+/** An engine that computes embeddings only. */
+export interface StandaloneEmbeddingEngine extends EmbeddingEngine, Pick<RestartableClient, 'state' | 'close'> {}
+
+/** Creates the engine that sends calls to an embedding process. Closing the engine stops the process. */
+export function createStandaloneEmbeddingEngine({
+  process,
+}: {
+  readonly process: SupervisedProcess<EmbeddingEndpoint>;
+}): StandaloneEmbeddingEngine {
+  const restartable = createRestartableClient(process);
+  return {
+    get state() {
+      return restartable.state;
+    },
+    getDimensions: async () => (await process.waitUntilReady()).model.dimensions,
+    embed: (request, signal) => restartable.call((client) => client.embed(request, signal), signal),
+    close: () => restartable.close(),
+  };
+}

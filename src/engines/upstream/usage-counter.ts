@@ -1,0 +1,54 @@
+import type { Usage } from '../../core/event.ts';
+import type { WireUsage } from './chunk.ts';
+
+/** Counts the usage of an answer: reported by the server where possible, else counted or estimated. */
+export interface UsageCounter {
+  /** Adds a reported usage. The last one covers the whole answer, and is often the only one. */
+  addReported(wire: WireUsage): void;
+  /**
+   * @param outputTokensMin Number of received pieces of text and calls: a lower bound, used if no better count exists.
+   * @param recounted Counts of Parley's own, for what the server did not report.
+   */
+  getUsage(spoken: number, counted?: RecountedUsage): Usage;
+  /** Returns which counts are missing or impossible: an empty prompt, or an answer without tokens. */
+  findMissing(spoken: number): { readonly prompt: boolean; readonly completion: boolean };
+}
+
+export interface RecountedUsage {
+  readonly promptTokens?: number | undefined;
+  readonly completionTokens?: number | undefined;
+}
+
+/** @param isPerChoice The server reports a usage for each choice, which counts the prompt again. */
+export function createUsageCounter({ isPerChoice }: { readonly isPerChoice: boolean }): UsageCounter {
+  let lastReported: WireUsage | undefined;
+  let completion: number | undefined;
+
+  const findMissing = (spoken: number): { prompt: boolean; completion: boolean } => ({
+    prompt: !lastReported?.prompt_tokens,
+    completion: completion === undefined || (completion === 0 && spoken > 0),
+  });
+
+  return {
+    addReported(wire) {
+      const reportedTokens = wire.completion_tokens ?? undefined;
+      completion = isPerChoice && reportedTokens !== undefined ? (completion ?? 0) + reportedTokens : reportedTokens;
+      // Later choices find the whole prompt in the cache, because the first choice has just filled it.
+      lastReported = isPerChoice ? (lastReported ?? wire) : wire;
+    },
+    findMissing,
+    getUsage(spoken, counted) {
+      const missing = findMissing(spoken);
+      const promptTokens = (missing.prompt ? counted?.promptTokens : lastReported?.prompt_tokens) ?? 0;
+      const completionTokens = (missing.completion ? (counted?.completionTokens ?? spoken) : completion) ?? spoken;
+      const reasoningTokens =
+        lastReported?.completion_tokens_details?.reasoning_tokens ?? lastReported?.reasoning_tokens ?? 0;
+      return {
+        promptTokens,
+        cachedTokens: Math.min(lastReported?.prompt_tokens_details?.cached_tokens ?? 0, promptTokens),
+        completionTokens,
+        ...(reasoningTokens > 0 ? { reasoningTokens: Math.min(reasoningTokens, completionTokens) } : {}),
+      };
+    },
+  };
+}

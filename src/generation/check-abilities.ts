@@ -1,0 +1,116 @@
+import type { EngineModelInfo } from '../catalogue/engine-model-info.ts';
+import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
+import { ServiceError } from '../core/error.ts';
+import type { GenerationRequest, Sampling } from '../core/request.ts';
+import type { LoadedModel, TextEngine } from '../engines/engine.ts';
+import { canKeepThoughts, canThink, isTrainedToThink } from './thinking.ts';
+
+/**
+ * Returns the context size and abilities that a loaded model has, to complete its catalogue entry. For models whose
+ * prompts Parley renders, the chat template and the special tokens show the abilities; other servers report them.
+ */
+export const detectModelInfo = (
+  { contextTokens, abilities, chatTemplate = '', specialTokens }: LoadedModel,
+  { input, logprobs }: Pick<TextEngine['capabilities'], 'input' | 'logprobs'>,
+): EngineModelInfo => {
+  if (input === 'chat') return { contextTokens, abilities: abilities ?? {} };
+  const thinking = isTrainedToThink(chatTemplate, specialTokens) ? ('native' as const) : (false as const);
+  const fillInTheMiddle = specialTokens.some((token) => /fim.?middle/i.test(token));
+  const detected = { tools: true, logprobs: logprobs !== false, thinking, fillInTheMiddle };
+  return { contextTokens, abilities: { ...detected, ...abilities } };
+};
+
+/**
+ * Rejects what the model of a request cannot do. An unknown ability counts as missing for an engine that takes prompts;
+ * a server that renders and parses by itself gets the request and rejects it in its own words.
+ *
+ * @param model Its entry holds the abilities that the engine reported.
+ * @throws ServiceError `unsupported` or `invalid-request`, naming the field.
+ */
+export function checkAbilities(request: GenerationRequest, model: ResolvedModel, engine: TextEngine): void {
+  const { requestedName, entry } = model;
+  // The API's own text comes first: docs/wire/dashscope-native.md#errors.
+  const lacks = (ability: boolean | undefined): boolean => !(ability ?? engine.capabilities.input === 'chat');
+  if (request.toolUse && lacks(entry.abilities.tools))
+    throw new ServiceError('unsupported', `The tool call is not supported. (tools: model ${requestedName})`, {
+      param: 'tools',
+    });
+  if (request.logprobs && (lacks(entry.abilities.logprobs) || !engine.capabilities.logprobs))
+    throw new ServiceError('unsupported', `Model ${requestedName} does not return log probabilities.`, {
+      param: 'logprobs',
+    });
+  const { choicesMax } = engine.capabilities;
+  if (request.choices > choicesMax)
+    throw new ServiceError(
+      'invalid-request',
+      `Range of n should be [1, ${choicesMax}] (n: ${request.choices}; ${describeChoicesLimit(model, choicesMax)})`,
+      { param: 'n' },
+    );
+  const imageIndex = request.messages.findIndex((message) => message.content.some((part) => part.type !== 'text'));
+  if (imageIndex >= 0 && lacks(entry.abilities.vision))
+    throw new ServiceError(
+      'invalid-request',
+      `input content must be a string. (messages[${imageIndex}].content: model ${requestedName} accepts text only)`,
+      {
+        param: `messages[${imageIndex}].content`,
+      },
+    );
+}
+
+/**
+ * Explains why a request may have at most `choicesMax` answers, and names the deployment that has too little capacity.
+ */
+function describeChoicesLimit({ requestedName, deployment }: ResolvedModel, choicesMax: number): string {
+  const limit = `generates at most ${choicesMax} ${choicesMax === 1 ? 'answer' : 'answers'} at once`;
+  // A `ptu` deployment shares the engine of its model, so its capacity does not limit n.
+  if (!deployment || deployment.record.plan === 'ptu') return `the engine of model ${requestedName} ${limit}`;
+  const { name, capacity, readyCapacity } = deployment.record;
+  return `deployment ${name} with capacity ${capacity} (${readyCapacity} ready) ${limit}: lower n or scale the deployment`;
+}
+
+/** Whether the engine returns log probabilities only for freely sampled tokens and this request uses a grammar. */
+export const lacksLogprobs = (
+  { logprobs, outputFormat, toolUse }: GenerationRequest,
+  { logprobs: supported }: TextEngine['capabilities'],
+): boolean =>
+  logprobs !== undefined &&
+  supported === 'free' &&
+  (outputFormat !== undefined || (toolUse?.choice ?? 'auto') !== 'auto');
+
+/** Returns the request fields that the model or the engine ignores, by the names that API callers know. */
+export function findIgnoredFields(
+  request: GenerationRequest,
+  entry: ModelEntry,
+  { capabilities }: TextEngine,
+): string[] {
+  const hasCacheMarks = request.messages.some(({ content }) =>
+    content.some((part) => part.type === 'text' && part.cache),
+  );
+  const checks: readonly (readonly [string, boolean])[] = [
+    ['thinking', request.thinking !== undefined && !canThink(entry, capabilities)],
+    ['preserve_thinking', request.preserveThinking === true && !canKeepThoughts(entry, capabilities)],
+    ['cache_control', !capabilities.cache && hasCacheMarks],
+    ['logprobs(grammar)', lacksLogprobs(request, capabilities)],
+  ];
+  const sampling = (capabilities.ignoredSampling ?? []).filter((name) => request.sampling[name] !== undefined);
+  const ignoredExtraFields = Object.keys(request.extraFields ?? {}).filter(
+    (name) => !capabilities.forwardableFields?.includes(name),
+  );
+  return [
+    ...checks.filter(([, isIgnored]) => isIgnored).map(([name]) => name),
+    ...sampling.map((name) => SAMPLING_FIELDS[name]),
+    ...ignoredExtraFields,
+  ];
+}
+
+const SAMPLING_FIELDS: Record<keyof Sampling, string> = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  minP: 'min_p',
+  repetitionPenalty: 'repetition_penalty',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  logitBias: 'logit_bias',
+  seed: 'seed',
+};

@@ -1,0 +1,105 @@
+import type { Block, FinishReason, GenerationEvent, TokenLogprob } from '../core/event.ts';
+import { ServiceError } from '../core/error.ts';
+import type { ChoiceResult, GenerationResult, ResultBlock } from '../core/result.ts';
+import type { Citation, ServerCallResult } from '../core/server-tools.ts';
+import { assert } from '../lib/assert.ts';
+
+/**
+ * Collects a stream of events into the result of a request that is not streamed.
+ *
+ * @throws ServiceError `engine-failed` when the stream stops without its `end` event: a broken answer is never a
+ *   success.
+ */
+export async function collectResult(batches: AsyncIterable<readonly GenerationEvent[]>): Promise<GenerationResult> {
+  const builder = createResultBuilder();
+  for await (const batch of batches) for (const event of batch) builder.push(event);
+  return builder.result();
+}
+
+type ServerCallEvent = Extract<GenerationEvent, { type: 'server-call' }>;
+
+interface OpenBlock {
+  readonly block: Block | ServerCallEvent;
+  readonly pieces: string[];
+  readonly logprobs: TokenLogprob[];
+  readonly citations: Citation[];
+  result?: ServerCallResult;
+}
+
+interface OpenChoice {
+  readonly blocks: OpenBlock[];
+  end: { readonly reason: FinishReason; readonly stop?: string } | undefined;
+}
+
+/** Builds a result from single events. `result` throws `engine-failed` before the `end` event. */
+export function createResultBuilder(): { push(event: GenerationEvent): void; result(): GenerationResult } {
+  const choices = new Map<number, OpenChoice>();
+  let inputTokens = 0;
+  let endEvent: Extract<GenerationEvent, { type: 'end' }> | undefined;
+
+  const getChoice = (index: number): OpenChoice => {
+    const existing = choices.get(index);
+    if (existing) return existing;
+    const choice: OpenChoice = { blocks: [], end: undefined };
+    choices.set(index, choice);
+    return choice;
+  };
+
+  return {
+    push(event) {
+      switch (event.type) {
+        case 'start':
+          inputTokens = event.inputTokens;
+          return;
+        case 'block-start':
+          getChoice(event.choice).blocks.push({ block: event.block, pieces: [], logprobs: [], citations: [] });
+          return;
+        case 'server-call':
+          getChoice(event.choice).blocks.push({ block: event, pieces: [], logprobs: [], citations: [] });
+          return;
+        case 'server-result': {
+          const open = getChoice(event.choice).blocks.at(-1);
+          assert(open?.block.type === 'server-call', 'a server result follows its server call');
+          open.result = event.result;
+          return;
+        }
+        case 'block-delta': {
+          const open = getChoice(event.choice).blocks.at(-1);
+          assert(open, 'a delta follows the start of its block');
+          open.pieces.push(event.text);
+          if (event.logprobs) open.logprobs.push(...event.logprobs);
+          if (event.citations) open.citations.push(...event.citations);
+          return;
+        }
+        case 'block-end':
+          return;
+        case 'choice-end':
+          getChoice(event.choice).end = event;
+          return;
+        case 'end':
+          endEvent = event;
+      }
+    },
+    result() {
+      if (!endEvent) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+      const ordered = [...choices].toSorted(([a], [b]) => a - b);
+      return { inputTokens, choices: ordered.map(([, choice]) => buildChoiceResult(choice)), usage: endEvent.usage };
+    },
+  };
+}
+
+function buildChoiceResult({ blocks, end }: OpenChoice): ChoiceResult {
+  assert(end, 'every choice ends before the stream does');
+  return {
+    blocks: blocks.map(buildResultBlock),
+    reason: end.reason,
+    ...(end.stop === undefined ? {} : { stop: end.stop }),
+  };
+}
+
+function buildResultBlock({ block, pieces, logprobs, citations, result }: OpenBlock): ResultBlock {
+  const content = { text: pieces.join(''), logprobs };
+  if (block.type !== 'server-call') return { ...block, ...content, ...(citations.length > 0 ? { citations } : {}) };
+  assert(result, 'a server call has a result before its answer ends');
+  return { type: 'server-call', id: block.id, call: block.call, result, ...content };
+}

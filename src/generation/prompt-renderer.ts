@@ -1,0 +1,136 @@
+import type { LoadedModel } from '../engines/engine.ts';
+import type { Message, Tool } from '../core/message.ts';
+import { getMessageText } from '../core/message.ts';
+import type { PromptSegment } from '../core/prompt.ts';
+import { renderWithCacheMarks } from './cache-marks.ts';
+import { createChatTemplate } from './chat-template.ts';
+import type { ChatTemplate } from './chat-template.ts';
+import { moveLateSystemToUser } from './late-system.ts';
+import { toTemplateMessage, detectTemplateQuirks } from './template-message.ts';
+import type { EarlierThoughtPlacement, TemplateQuirks } from './template-message.ts';
+import { getTemplateToolFormat, TOOL_FORMATS } from './tools/tool-formats.ts';
+import type { ToolFormatName } from './tools/tool-formats.ts';
+import { toTemplateTool, renderCallsAsText, addToolInstructions } from './tools/prompted-calls.ts';
+
+/** Default template for model files without one. */
+const CHATML =
+  "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}" +
+  "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+
+/** Renders conversations for one model. */
+export type RenderPrompt = (messages: readonly Message[], style: PromptStyle) => PromptSegment[];
+
+export interface PromptStyle {
+  /** System message for a conversation without one. */
+  readonly defaultSystem?: string | undefined;
+  readonly earlierThoughts?: EarlierThoughtPlacement;
+  /** The template's own thinking switch. When the template opens no thought itself, thinking.ts appends the opening. */
+  readonly opensThought?: boolean;
+  /** Tools that the model may call. */
+  readonly tools?: readonly Tool[];
+  /** Call format of the model's family, if it has one. */
+  readonly toolFormat?: ToolFormatName | undefined;
+}
+
+/** A model's template with the properties found in its source. */
+interface ParsedTemplate {
+  readonly template: ChatTemplate;
+  readonly source: string;
+  readonly quirks: TemplateQuirks;
+}
+
+/** Creates a renderer per model; the template is parsed once per loaded model. */
+export function createPromptRenderer(): (model: LoadedModel) => RenderPrompt {
+  const templates = new WeakMap<LoadedModel, ParsedTemplate>();
+  return (model) => {
+    let template = templates.get(model);
+    if (!template) {
+      const source = model.chatTemplate ?? CHATML;
+      template = { template: createChatTemplate({ ...model, source }), source, quirks: detectTemplateQuirks(source) };
+      templates.set(model, template);
+    }
+    const parsed = template;
+    return (messages, style) => renderWithCacheMarks(messages, (marked) => render(parsed, marked, style));
+  };
+}
+
+function render(ready: ParsedTemplate, messages: readonly Message[], style: PromptStyle): PromptSegment[] {
+  const { defaultSystem, tools = [] } = style;
+  const last = messages.at(-1);
+  // An unfinished last answer is not a turn of its own: the model continues it.
+  const unfinishedAnswer = last?.role === 'assistant' && last.partial ? last : undefined;
+  const turns = unfinishedAnswer ? messages.slice(0, -1) : messages;
+  const hasSystem = turns.some(({ role }) => role === 'system' || role === 'developer');
+  const system: Message[] =
+    !hasSystem && defaultSystem !== undefined
+      ? [{ role: 'system', content: [{ type: 'text', text: defaultSystem }] }]
+      : [];
+  const segments = renderTurns(ready, [...system, ...turns], tools, style);
+  return unfinishedAnswer ? [...segments, { text: getMessageText(unfinishedAnswer), special: false }] : segments;
+}
+
+/** Renders the messages as they are or, when the template fails, with later system messages as user text. */
+function renderTurns(
+  ready: ParsedTemplate,
+  turns: readonly Message[],
+  tools: readonly Tool[],
+  style: PromptStyle,
+): PromptSegment[] {
+  try {
+    return renderCalls(ready, turns, tools, style);
+  } catch (error) {
+    const other = moveLateSystemToUser(turns);
+    if (!other) throw error;
+    try {
+      return renderCalls(ready, other, tools, style);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** Renders tools and calls in the template's format if it has one, else as text in Parley's format. */
+function renderCalls(
+  ready: ParsedTemplate,
+  turns: readonly Message[],
+  tools: readonly Tool[],
+  style: PromptStyle,
+): PromptSegment[] {
+  if (tools.length === 0 && !turns.some(isCallOrResult)) return renderTemplate(ready, turns, [], style);
+  const format = getTemplateToolFormat(ready.source, style.toolFormat);
+  if (format === undefined) {
+    const plain = renderCallsAsText(turns);
+    return renderTemplate(ready, tools.length > 0 ? addToolInstructions(plain, tools) : plain, [], style);
+  }
+  try {
+    return renderTemplate(ready, turns, tools, style);
+  } catch (error) {
+    // Some templates fail on calls: invalid arguments, several calls at once, results without their call.
+    if (!turns.some(isCallOrResult)) throw error;
+    try {
+      return renderTemplate(ready, renderCallsAsText(turns, TOOL_FORMATS[format]), tools, style);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+const isCallOrResult = ({ role, toolCalls }: Message): boolean => role === 'tool' || toolCalls !== undefined;
+
+function renderTemplate(
+  { template, quirks }: ParsedTemplate,
+  turns: readonly Message[],
+  tools: readonly Tool[],
+  { earlierThoughts, opensThought = false }: PromptStyle,
+): PromptSegment[] {
+  return template.render({
+    messages: turns.map((message) => toTemplateMessage(message, earlierThoughts, quirks)),
+    add_generation_prompt: true,
+    // Templates use two names for the thinking switch and two for the switch that keeps earlier reasoning.
+    enable_thinking: opensThought,
+    thinking: opensThought,
+    preserve_thinking: earlierThoughts !== undefined,
+    clear_thinking: earlierThoughts === undefined,
+    ...(tools.length > 0 ? { tools: tools.map(toTemplateTool) } : {}),
+  });
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { EngineEvent } from '../../core/event.ts';
+import { createMarkRemovalStage } from './mark-removal.ts';
+
+type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
+
+const MARKS = ['<think>', '</think>'];
+const end: ChoiceEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
+
+const run = (pieces: readonly string[]): { text: string; tokens: number } => {
+  const stage = createMarkRemovalStage(MARKS);
+  let text = '';
+  let tokens = 0;
+  const take = (event: ChoiceEvent): void => {
+    if (event.type !== 'text') return;
+    text += event.text;
+    tokens += event.tokens;
+  };
+  for (const piece of pieces) stage.push({ type: 'text', choice: 0, text: piece, tokens: 1, phase: 1 }, take);
+  stage.push(end, take);
+  stage.end(take);
+  return { text, tokens };
+};
+
+describe('createMarkRemovalStage', () => {
+  it('removes thought marks however the text is split and counts every token', () => {
+    const part = fc.constantFrom('<think>', '</think>', '<', '</', 'think>', '</thin', 'a', ' b\n', '👍', '<think');
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 12 }), fc.array(fc.nat()), (parts, cuts) => {
+        const whole = parts.join('');
+        const cutPositions = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].toSorted((a, b) => a - b);
+        const pieces = [0, ...cutPositions].map((from, i) => whole.slice(from, cutPositions[i] ?? whole.length));
+        const result = run(pieces);
+        assert.equal(result.text, whole.replaceAll(/<\/?think>/g, ''));
+        assert.equal(result.tokens, pieces.length);
+      }),
+    );
+  });
+
+  it('holds back only text that may become a mark', () => {
+    const stage = createMarkRemovalStage(MARKS);
+    const out: ChoiceEvent[] = [];
+    stage.push({ type: 'text', choice: 0, text: 'a<b</t', tokens: 1, phase: 1 }, (event) => out.push(event));
+    assert.deepEqual(
+      out.map((event) => event.type === 'text' && event.text),
+      ['a<b'],
+    );
+  });
+});

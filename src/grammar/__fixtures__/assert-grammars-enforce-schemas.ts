@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import type { JsonSchema } from '../../core/grammar.ts';
+import { createSchemaCheck } from '../schema-check.ts';
+import { compileGrammar } from '../compile-grammar.ts';
+import { parseTestGbnf } from './test-gbnf-parser.ts';
+import { createSeededRandom } from './seeded-random.ts';
+import { createReferenceValidator } from './reference-validator.ts';
+/** Maximum number of parallel parses that an engine can follow at every token without being slow. */
+/** What an engine can be asked to follow at every token without being slow. */
+const PARSES_MAX = 16;
+
+/** Asserts that random texts of each schema's grammar are valid and are parsed with few parallel parses. */
+export function assertGrammarsEnforceSchemas(
+  schemas: readonly { readonly name: string; readonly schema: JsonSchema }[],
+  { walks }: { readonly walks: number },
+): void {
+  const reference = createReferenceValidator();
+  for (const [at, { name, schema }] of schemas.entries()) {
+    const grammar = parseTestGbnf(compileGrammar({ type: 'schema', schema, field: name }));
+    const [isValid, check, random] = [reference(schema), createSchemaCheck(schema), createSeededRandom(at)];
+    for (let count = 0; count < walks; count++) {
+      const text = grammar.generateText(random);
+      const value: unknown = JSON.parse(text);
+      assert.ok(isValid(value), `${name}: ${text}`);
+      assert.equal(check(value), undefined, `${name}: ${text}`);
+      const { accepted, parsesMax } = grammar.parseText(text);
+      assert.ok(accepted && parsesMax <= PARSES_MAX, `${name}: ${parsesMax} parses of ${text}`);
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import {
+  AUTOMATON_CACHE_ENTRIES_MAX,
+  AUTOMATON_CACHE_RANGES_MAX,
+  CHARACTER_SET_CACHE_ENTRIES_MAX,
+  CHARACTER_SET_CACHE_RANGES_MAX,
+} from '../core/limits.ts';
+import { createLruCache } from '../lib/lru-cache.ts';
+import type { Automaton } from './automaton.ts';
+import { findCharactersWithProperty } from './character-escape.ts';
+import type { CharacterSet } from './character-set.ts';
+import type { WorkBudget } from './work-budget.ts';
+
+/** Cache of what schemas have in common: automata of formats, patterns and ranges, and character properties. */
+export interface LanguageCache {
+  /** Returns the characters of `p{…}` or `P{…}`. */
+  getPropertySet(property: string): CharacterSet;
+  /**
+   * Returns the cached automaton or creates it. A hit counts the same work, so that limits do not depend on the cache.
+   */
+  getAutomaton(key: string, work: WorkBudget, make: () => Automaton): Automaton;
+}
+
+/** Creates a bounded cache that evicts the least recently used entries; for one schema or for many. */
+export function createLanguageCache(): LanguageCache {
+  const properties = createLruCache<CharacterSet>({
+    entriesMax: CHARACTER_SET_CACHE_ENTRIES_MAX,
+    weightMax: CHARACTER_SET_CACHE_RANGES_MAX,
+  });
+  const automata = createLruCache<{ readonly automaton: Automaton; readonly steps: number }>({
+    entriesMax: AUTOMATON_CACHE_ENTRIES_MAX,
+    weightMax: AUTOMATON_CACHE_RANGES_MAX,
+  });
+  return {
+    getPropertySet(property) {
+      const cached = properties.get(property);
+      if (cached) return cached;
+      const set = findCharactersWithProperty(property);
+      properties.set(property, set, set.length);
+      return set;
+    },
+    getAutomaton(key, work, make) {
+      const cached = automata.get(key);
+      if (cached) {
+        work.add(cached.steps);
+        return cached.automaton;
+      }
+      const before = work.stepsDone;
+      const automaton = make();
+      const size = automaton.states.reduce((sum, { transitions }) => sum + 1 + transitions.length, 0);
+      automata.set(key, { automaton, steps: work.stepsDone - before }, size);
+      return automaton;
+    },
+  };
+}

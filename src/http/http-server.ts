@@ -1,0 +1,274 @@
+import type { Server } from 'node:http';
+import { IncomingMessage, ServerResponse, createServer } from 'node:http';
+import type { Socket } from 'node:net';
+import { ServiceError } from '../core/error.ts';
+import type { IdGenerator } from '../core/id.ts';
+import { CONNECTION_IDLE_MS_MAX } from '../core/limits.ts';
+import type { RegionId } from '../core/region.ts';
+import type { Log, Meter } from '../core/telemetry.ts';
+import { assert } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
+import { startInterval as defaultStartInterval } from '../lib/start-interval.ts';
+import type { StartInterval } from '../lib/start-interval.ts';
+import type { Endpoint } from '../protocols/endpoint.ts';
+import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
+import { createAddressResolver } from './request-address.ts';
+import type { HostRule, Listener } from './request-address.ts';
+import type { Authenticate } from './authenticate.ts';
+import { createCall } from './call.ts';
+import type { Call } from './call.ts';
+import { answerBrokenRequests } from './answer-broken-requests.ts';
+import { createCorsHeaders } from './cors.ts';
+import type { CorsOptions } from './cors.ts';
+import { createInFlightCalls } from './in-flight-calls.ts';
+import { HTTP_LIMITS } from './http-limits.ts';
+import type { HttpLimits } from './http-limits.ts';
+import { createProbes } from './probes.ts';
+import type { ReadinessProbe } from './probes.ts';
+import { writeError } from './write-response.ts';
+import { createRouter, createRejectingHandler } from './router.ts';
+import type { RouteHandler } from './router.ts';
+import { createRoutes } from './routes.ts';
+import type { HttpRoute, PathParams } from './routes.ts';
+import { createSocketServer } from './socket-server.ts';
+import { getRequestHost } from './request-target.ts';
+
+export interface HttpDeps {
+  readonly endpoints: readonly Endpoint[];
+  /** Websocket endpoints. Default: none. */
+  readonly sockets?: readonly SocketEndpoint[];
+  readonly listeners: readonly Listener[];
+  readonly hosts?: readonly HostRule[];
+  readonly authenticate: Authenticate;
+  readonly probes: ReadinessProbe;
+  /** Grants access to /ready and /metrics from other hosts than the loopback interface. */
+  readonly operatorToken?: string;
+  readonly cors?: CorsOptions;
+  readonly limits?: Partial<HttpLimits>;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly ids: IdGenerator;
+  readonly clock: Clock;
+  /** Timer for the ticks and pongs of websockets. Default: `setInterval`. */
+  readonly startInterval?: StartInterval;
+}
+
+export interface BoundAddress {
+  readonly boundHost: string;
+  readonly port: number;
+  readonly region: RegionId;
+}
+
+export interface HttpServer {
+  /** All routes, for tests and listings. */
+  readonly routes: readonly HttpRoute[];
+  /** @throws Error of the socket, e.g. EADDRINUSE; then all listeners are closed again. */
+  listen(): Promise<readonly BoundAddress[]>;
+  /** Returns the number of requests in progress. */
+  countInFlight(): number;
+  /** Returns the number of open websockets. */
+  countSockets(): number;
+  /**
+   * Rejects new connections and requests. Work in progress may finish within `graceMs`; the rest is aborted as its
+   * protocol prescribes. Resolves when every connection is closed.
+   */
+  close(options: { readonly graceMs: number }): Promise<void>;
+}
+
+/**
+ * Creates the HTTP server of all regions and protocols. Fastify only finds routes; Parley handles sockets and bodies.
+ */
+export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
+  const { listeners, hosts = [], log, meter, ids, clock, cors = { origins: [] } } = deps;
+  const limits: HttpLimits = { ...HTTP_LIMITS, ...deps.limits };
+  const routes = createRoutes({
+    endpoints: deps.endpoints,
+    probes: createProbes({ probes: deps.probes, meter, operatorToken: deps.operatorToken }),
+    authenticate: deps.authenticate,
+    isCorsEnabled: cors.origins.length > 0,
+    limits,
+    meter,
+  });
+
+  const resolveAddress = createAddressResolver(hosts);
+  const inFlight = createInFlightCalls();
+  const { authenticate, sockets: socketEndpoints = [], startInterval = defaultStartInterval } = deps;
+  const sockets = createSocketServer({
+    endpoints: socketEndpoints,
+    authenticate,
+    limits,
+    clock,
+    log,
+    meter,
+    startInterval,
+  });
+  const servers: { readonly server: Server; readonly listener: Listener }[] = [];
+  let isDraining = false;
+
+  const runHandler = async (
+    call: Call,
+    { operation, family, run: handle }: RouteHandler,
+    params: PathParams,
+  ): Promise<void> => {
+    call.operation = operation;
+    if (family) call.setFamily(family);
+    try {
+      if (isDraining) {
+        call.headers['connection'] = 'close';
+        throw new ServiceError('overloaded', 'The service is shutting down.');
+      }
+      await handle(call, params);
+    } catch (thrown) {
+      writeError(call, ServiceError.from(thrown));
+    } finally {
+      call.markHandled();
+    }
+  };
+
+  const app = createRouter(routes, (request, route, params) => void runHandler(getCall(request), route, params));
+  await app.ready();
+
+  for (const listener of listeners) {
+    const server = createServer({
+      IncomingMessage: RequestWithCall,
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.headersReceiveMs,
+      requestTimeout: 0, // `receiveTimeout` replaces it: an upload may take longer than other bodies
+      connectionsCheckingInterval: Math.min(limits.headersReceiveMs, 5_000),
+      keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
+      // Other upgrade requests are answered as plain HTTP/1.1: some clients offer HTTP/2 with every request.
+      shouldUpgradeCallback: (request) => sockets.isSocketRequest(request),
+      requireHostHeader: false, // node:http would answer with an empty 400
+    });
+    const accept = (request: IncomingMessage, response: ServerResponse, expectsContinue = false): Call => {
+      const onFinished = (call: Call): void => {
+        inFlight.remove(call);
+        if (isDraining) setImmediate(() => server.closeIdleConnections());
+      };
+      const address = resolveAddress(listener, getRequestHost(request));
+      // Same code as the timeout error of node:http.
+      const timeoutError = Object.assign(new Error('the client takes too long to send its request'), {
+        code: 'ERR_HTTP_REQUEST_TIMEOUT',
+      });
+      const onReceiveTimeout = (): void => void server.emit('clientError', timeoutError, request.socket);
+      const call = createCall(request, response, {
+        address,
+        ids,
+        clock,
+        log,
+        meter,
+        expectsContinue,
+        onReceiveTimeout,
+        onFinished,
+      });
+      call.receiveTimeout.start(limits.requestReceiveMs);
+      Object.assign(call.headers, createCorsHeaders(request, cors));
+      if (request instanceof RequestWithCall) request.call = call;
+      inFlight.add(call);
+      dropStalledReader(response, limits.readerStallMs);
+      return call;
+    };
+    server.on('request', (request, response) => {
+      accept(request, response);
+      app.routing(request, response);
+    });
+    // Without this listener node:http sends `100 Continue` before the request is authorized.
+    server.on('checkContinue', (request, response) => {
+      accept(request, response, true);
+      app.routing(request, response);
+    });
+    server.on('checkExpectation', (request, response) => {
+      const error = new ServiceError('invalid-request', 'The Expect header must be 100-continue.');
+      void runHandler(accept(request, response), createRejectingHandler(error), {});
+    });
+    server.on('upgrade', (request, socket: Socket, head) => {
+      const response = createRefusalResponse(request, socket, limits.readerStallMs);
+      const call = accept(request, response);
+      void runHandler(call, sockets.createHandler(request, head), {});
+    });
+    answerBrokenRequests(server, { ids, log, lingerMs: limits.readerStallMs });
+    servers.push({ server, listener });
+  }
+
+  return {
+    routes,
+    countInFlight: () => inFlight.count(),
+    countSockets: () => sockets.count(),
+    async listen() {
+      const results = await Promise.allSettled(servers.map(({ server, listener }) => startListening(server, listener)));
+      const failure = results.find((each) => each.status === 'rejected');
+      if (!failure) return results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      for (const { server } of servers) server.close();
+      throw failure.reason;
+    },
+    async close({ graceMs }) {
+      isDraining = true;
+      const closed = servers.map(({ server }) => closeServer(server));
+      const reason = new ServiceError('overloaded', 'The service is shutting down.');
+      sockets.drain();
+      const [areCallsFinished, areSocketsClosed] = await Promise.all([
+        inFlight.waitUntilEmpty(graceMs),
+        sockets.waitUntilEmpty(graceMs),
+      ]);
+      if (!areCallsFinished) inFlight.abort(reason);
+      if (!areSocketsClosed) sockets.abort(reason);
+      await Promise.all([inFlight.waitUntilEmpty(limits.abortGraceMs), sockets.waitUntilEmpty(limits.abortGraceMs)]);
+      // The HTTP servers no longer track upgraded connections.
+      sockets.terminate();
+      await sockets.waitUntilEmpty(limits.abortGraceMs);
+      for (const { server } of servers) server.closeAllConnections();
+      await Promise.all(closed);
+      await app.close();
+    },
+  };
+}
+
+/**
+ * A request with a reference to its call, for the way through the router. A WeakMap would retain both until the next
+ * full garbage collection: its table is in the old generation, so its entries are promoted too.
+ */
+class RequestWithCall extends IncomingMessage {
+  call: Call | undefined;
+}
+
+function getCall(request: IncomingMessage): Call {
+  assert(request instanceof RequestWithCall && request.call, 'every request has a call');
+  return request.call;
+}
+
+/** Creates the response that rejects an upgrade request and then closes the connection. */
+function createRefusalResponse(request: IncomingMessage, socket: Socket, stallMs: number): ServerResponse {
+  // The HTTP server has detached the socket and no longer closes it on errors.
+  socket.on('error', () => socket.destroy());
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  const timer = setTimeout(() => response.socket?.destroy(), stallMs).unref();
+  response.once('finish', () => socket.end());
+  socket.once('close', () => clearTimeout(timer));
+  return response;
+}
+
+/**
+ * Closes the connection when the client has accepted no byte for `ms` although some are waiting, also after the
+ * response is complete. A response without waiting bytes, because it is still being produced, is not affected.
+ */
+function dropStalledReader(response: ServerResponse, ms: number): void {
+  response.setTimeout(ms, () => {
+    if (response.writableLength > 0) response.destroy();
+  });
+}
+
+function startListening(server: Server, { host, port, region, isShared = false }: Listener): Promise<BoundAddress> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, reusePort: isShared }, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve({ boundHost: host, port: typeof address === 'object' && address ? address.port : port, region });
+    });
+  });
+}
+
+/** Stops listening. Resolves when the last connection is closed; at once if the server never listened. */
+const closeServer = (server: Server): Promise<void> => new Promise((resolve) => void server.close(() => resolve()));

@@ -1,0 +1,129 @@
+import { ServiceError } from '../core/error.ts';
+import { ABORTED_USAGE_WAIT_MS_MAX } from '../core/limits.ts';
+import type { StreamEncoder } from '../protocols/stream-encoder.ts';
+
+/** The part of a response that `pumpStream` uses. */
+export interface ResponseSink {
+  isDestroyed(): boolean;
+  /** True if the write buffer is full; 'drain' follows. */
+  isFull(): boolean;
+  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+  write(text: string): boolean;
+  end(text?: string): unknown;
+  destroy(): unknown;
+  once(event: 'drain', listener: () => void): unknown;
+}
+
+export interface PumpOptions {
+  /** Aborts when the client disconnects, at the deadline and at shutdown. Its reason is a ServiceError. */
+  readonly signal: AbortSignal;
+  readonly keepAliveMs: number;
+  /** Creates the response headers. Called once, when the first bytes are sent. */
+  readonly createHeaders: () => Readonly<Record<string, string>>;
+}
+
+/**
+ * Encodes events and writes them to the response at the speed of the reader: pulls the next batch when the write buffer
+ * has space again.
+ *
+ * The head is sent with the first bytes or the first keep-alive. An abort takes effect also while the source is silent
+ * or the buffer is full; the source's `return` is then called at once.
+ *
+ * @returns the reason why the response broke off after its head; undefined if it is complete or the client
+ * disconnected.
+ * @throws ServiceError for a failure before the head, so that it can be sent with its own status.
+ */
+export async function pumpStream<Event>(
+  response: ResponseSink,
+  { batches, encoder }: { readonly batches: AsyncIterable<readonly Event[]>; readonly encoder: StreamEncoder<Event> },
+  { signal, keepAliveMs, createHeaders }: PumpOptions,
+): Promise<ServiceError | undefined> {
+  const source = batches[Symbol.asyncIterator]();
+  let isOpen = false;
+  let sentAt = performance.now();
+  const send = (text: string): boolean => {
+    sentAt = performance.now();
+    if (isOpen) return response.write(text);
+    isOpen = true;
+    response.writeHead(200, { ...createHeaders(), 'content-type': encoder.contentType, 'cache-control': 'no-cache' });
+    return response.write(encoder.open() + text);
+  };
+
+  let isAborted = false;
+  let rejectFlow: ((reason: unknown) => void) | undefined;
+  const onAbort = (): void => {
+    isAborted = true;
+    rejectFlow?.(signal.reason);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  // Batches are chained by callbacks: awaiting them in a loop would create two more promises per batch.
+  const flow = new Promise<void>((resolve, reject) => {
+    rejectFlow = reject;
+    const encode = (result: IteratorResult<readonly Event[], unknown>): void => {
+      if (isAborted) return;
+      if (result.done === true) return resolve();
+      try {
+        const text = encoder.push(result.value);
+        if (text === '' || send(text)) pull();
+        else response.once('drain', pull);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const pull = (): void => {
+      if (!isAborted) source.next().then(encode, reject);
+    };
+    if (signal.aborted) onAbort();
+    else pull();
+  });
+
+  // A single timer checks the time since the last write. Resetting a timer per batch would cost more than its encoding.
+  let timer: NodeJS.Timeout | undefined;
+  const keepAlive = (): void => {
+    const leftMs = keepAliveMs - (performance.now() - sentAt);
+    if (leftMs <= 0 && !response.isFull()) send(encoder.keepAlive());
+    timer = setTimeout(keepAlive, leftMs > 0 ? leftMs : keepAliveMs).unref();
+  };
+  timer = setTimeout(keepAlive, keepAliveMs).unref();
+
+  try {
+    await flow;
+    const last = encoder.close();
+    if (isOpen) response.end(last);
+    else {
+      send(last);
+      response.end();
+    }
+    return undefined;
+  } catch (thrown) {
+    const released = releaseSource(source);
+    const error = ServiceError.from(thrown);
+    // If the reader accepts nothing, the error event would keep the connection open indefinitely.
+    if (isOpen && response.isFull() && signal.aborted) response.destroy();
+    else if (isOpen && !response.isDestroyed()) response.end(encoder.fail(error));
+    const hasReader = !response.isDestroyed();
+    await released;
+    if (!hasReader) return undefined;
+    if (!isOpen) throw error;
+    return error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
+ * Closes a source. It may still report its usage (for the log line) while it closes, so this function waits for up to
+ * ABORTED_USAGE_WAIT_MS_MAX. Errors of the source are ignored: the source reports them itself.
+ */
+export function releaseSource(source: AsyncIterator<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ABORTED_USAGE_WAIT_MS_MAX);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    if (source.return) source.return().then(end, end);
+    else end();
+  });
+}

@@ -1,0 +1,101 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../core/error.ts';
+import { JSON_VALUES_MAX } from '../core/limits.ts';
+import { isDeeperThan } from '../lib/json-depth.ts';
+import { hasMoreJsonValues } from '../lib/json-values.ts';
+import type { Call } from './call.ts';
+
+export interface JsonBodyLimits {
+  readonly bytesMax: number;
+  readonly depthMax: number;
+}
+
+/**
+ * Reads the JSON body of a request; returns undefined if there is none. A body without a content type is parsed as
+ * JSON, because clients that omit the header send JSON.
+ *
+ * @throws ServiceError `too-large`; `invalid-request` for another content type or encoding, invalid UTF-8, a byte order
+ * mark, text that is not JSON, and JSON with too many values or levels. The message never quotes the body: it is the
+ * caller's prompt.
+ */
+export async function readJsonBody(call: Call, { bytesMax, depthMax }: JsonBodyLimits): Promise<unknown> {
+  const { request } = call;
+  const { headers } = request;
+  if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return undefined;
+  checkContentType(headers['content-type'], headers['content-encoding']);
+  if (Number(headers['content-length'] ?? 0) > bytesMax) throw createTooLargeError(bytesMax);
+  call.acceptBody();
+  const bytes = await readBytes(request, bytesMax);
+  if (bytes.length === 0) return undefined;
+  if (!isUtf8(bytes)) throw createInvalidBodyError('it is not valid UTF-8');
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+    throw createInvalidBodyError('it starts with a byte order mark');
+  if (hasMoreJsonValues(bytes, JSON_VALUES_MAX))
+    throw createInvalidBodyError(`it has more than ${JSON_VALUES_MAX} values`);
+  const value = parseJson(bytes.toString());
+  if (isDeeperThan(value, depthMax)) throw createInvalidBodyError(`it is nested deeper than ${depthMax} levels`);
+  return value;
+}
+
+/** Prescribed text: docs/wire/dashscope-native.md#errors. */
+const createInvalidBodyError = (reason: string): ServiceError =>
+  new ServiceError('invalid-request', `Required body invalid, please check the request body format. (body: ${reason})`);
+
+const createTooLargeError = (bytesMax: number): ServiceError =>
+  new ServiceError('too-large', `The body may have at most ${bytesMax} bytes.`);
+
+function checkContentType(type: string | undefined, encoding: string | undefined): void {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new ServiceError(
+      'invalid-request',
+      'Content-Encoding must be identity: compressed bodies are not supported.',
+    );
+  }
+  if (type === undefined) return;
+  const [media = '', ...parameters] = type.toLowerCase().split(';');
+  const isJson = media.trim() === 'application/json' || /^\s*[\w.-]+\/[\w.-]+\+json\s*$/.test(media);
+  const charset = parameters.find((parameter) => parameter.trim().startsWith('charset='));
+  const isUtf8Charset = charset === undefined || /^\s*charset="?utf-?8"?\s*$/.test(charset);
+  if (!isJson || !isUtf8Charset) {
+    throw new ServiceError('invalid-request', 'Content-Type must be application/json with charset UTF-8.');
+  }
+}
+
+function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size <= bytesMax) {
+        chunks.push(chunk);
+        return;
+      }
+      // Discard the rest. If the connection closed now, the client would not read the error response.
+      chunks.length = 0;
+      request.off('data', onData);
+      request.resume();
+      reject(createTooLargeError(bytesMax));
+    };
+    const onDisconnect = (): void =>
+      reject(new ServiceError('cancelled', 'The client disconnected before its request was complete.'));
+    request.on('data', onData);
+    request.once('end', () => {
+      request.off('close', onDisconnect); // 'close' follows 'end' on every request
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
+    request.once('error', onDisconnect);
+    request.once('close', onDisconnect);
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    // No cause: the parser's message quotes the text.
+    throw createInvalidBodyError('it is not JSON');
+  }
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { BatchLineResult } from '../../../core/batch.ts';
+import { validateInput } from './validate-input.ts';
+
+const lineOf = (custom_id: string, url = '/v1/completions', model = 'm'): string =>
+  `${JSON.stringify({ custom_id, method: 'POST', url, body: { model } })}\n`;
+
+async function validateText(text: string, endpoint = '/v1/completions') {
+  async function* input(): AsyncGenerator<Uint8Array> {
+    yield Uint8Array.from(Buffer.from(text));
+  }
+  const results: BatchLineResult[] = [];
+  const errors = { add: async (result: BatchLineResult) => void results.push(result), flush: async () => undefined };
+  const { signal } = new AbortController();
+  const options = {
+    endpoint,
+    isModel: (name: string) => name === 'm',
+    ids: { createRequestId: () => 'RID' },
+    errors,
+    signal,
+  };
+  return { validation: await validateInput(input(), options), errors: results };
+}
+
+describe('validateInput', () => {
+  it('accepts an input with a valid line and stores errors for the others', async () => {
+    const { validation, errors } = await validateText(`\n{\n${lineOf('a')}${lineOf('a')}\n${lineOf('b')}`);
+    assert.deepEqual(validation, { type: 'valid', model: 'm', total: 4 });
+    assert.deepEqual(
+      errors.map(({ line, kind }) => [line, kind]),
+      [
+        [2, 'error'],
+        [4, 'error'],
+      ],
+    );
+  });
+
+  it('rejects an input without a valid line, with a problem per line', async () => {
+    const { validation } = await validateText(`{\n${lineOf('a', '/v1/chat/completion')}`);
+    assert.ok(validation.type === 'invalid');
+    assert.deepEqual(
+      validation.problems.map(({ code, param, line }) => [code, param, line]),
+      [
+        ['invalid_json_line', undefined, 1],
+        ['url_not_found', 'url', 2],
+      ],
+    );
+  });
+
+  it('lists at most 100 problems', async () => {
+    const { validation, errors } = await validateText('{\n'.repeat(150));
+    assert.ok(validation.type === 'invalid');
+    assert.deepEqual([validation.problems.length, errors.length], [100, 150]);
+  });
+
+  for (const text of ['', '\n \r\n', '\ufeff'])
+    it(`rejects ${JSON.stringify(text)} as empty`, async () => {
+      const { validation } = await validateText(text);
+      assert.deepEqual(validation, {
+        type: 'invalid',
+        problems: [{ code: 'empty_file', message: 'The input file has no lines.' }],
+      });
+    });
+
+  it('accepts up to 50,000 lines', async () => {
+    const text = Array.from({ length: 50_000 }, (_, at) => lineOf(String(at))).join('');
+    assert.deepEqual((await validateText(text)).validation, { type: 'valid', model: 'm', total: 50_000 });
+    assert.deepEqual((await validateText(`${text}{`)).validation, {
+      type: 'invalid',
+      problems: [{ code: 'too_many_lines', message: 'The input file has more than 50000 lines.' }],
+    });
+  });
+
+  it('requires the test model and at most 100 lines in a dry run', async () => {
+    const line = (at: number): string => lineOf(String(at), '/v1/chat/ds-test', 'batch-test-model');
+    const lines = Array.from({ length: 100 }, (_, at) => line(at));
+    const dry = (text: string) => validateText(text, '/v1/chat/ds-test').then(({ validation }) => validation);
+    assert.deepEqual(await dry(lines.join('')), { type: 'valid', model: 'batch-test-model', total: 100 });
+    const many = await dry([...lines, line(100)].join(''));
+    assert.ok(many.type === 'invalid' && many.problems[0]?.code === 'too_many_lines');
+    const other = await dry(lineOf('a', '/v1/chat/ds-test', 'm'));
+    assert.ok(other.type === 'invalid' && other.problems[0]?.code === 'model_not_found');
+    assert.equal((await validateText(lineOf('a', '/v1/completions', 'batch-test-model'))).validation.type, 'invalid');
+  });
+});

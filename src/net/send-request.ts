@@ -1,0 +1,134 @@
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
+import { FETCH_HEADER_BYTES_MAX } from '../core/limits.ts';
+import type { FetchDeadlines } from './fetch-deadlines.ts';
+import { toConnectionError, createHostError } from './fetch-errors.ts';
+import type { ResolveHost } from './resolve-host.ts';
+import { getHost } from './url-rules.ts';
+import type { UrlRules } from './url-rules.ts';
+
+export interface SendRequestOptions {
+  readonly rules: UrlRules;
+  readonly resolve: ResolveHost;
+  readonly deadlines: FetchDeadlines;
+  readonly connectMs: number;
+  readonly headMs: number;
+  readonly accept: string;
+  /** The User-Agent header. Default: `parley`. */
+  readonly userAgent?: string | undefined;
+  /** Additional headers with lower-case names. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly certificates: readonly string[] | undefined;
+  /** Sends a POST with this body. */
+  readonly content?: RequestContent | undefined;
+}
+
+/** The body of a POST. */
+export interface RequestContent {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+  /** Additional headers with lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Sends one request to one URL. Its name is resolved once, checked, and connected to by exactly those addresses. The
+ * connection is used for this request only and passes no proxy, whatever the environment names. Sends no headers other
+ * than the fixed ones and those of `options`.
+ *
+ * @throws ServiceError; the signal's reason. Returns a response of any status.
+ */
+export async function sendRequest(url: URL, options: SendRequestOptions): Promise<IncomingMessage> {
+  const { rules, resolve, deadlines, connectMs, headMs, accept, certificates, content } = options;
+  const { userAgent = 'parley', headers } = options;
+  deadlines.signal.throwIfAborted();
+  deadlines.startPhase('to connect', connectMs);
+  const host = getHost(url);
+  const addresses = isIP(host) === 0 ? await raceWithAbort(resolveAddresses(resolve, host), deadlines.signal) : [host];
+  rules.assertAddressesAllowed(host, addresses);
+
+  const isTls = url.protocol === 'https:';
+  const commonOptions = {
+    method: content ? 'POST' : 'GET',
+    protocol: url.protocol,
+    hostname: host,
+    port: url.port,
+    path: `${url.pathname}${url.search}`,
+    headers: {
+      ...headers,
+      accept,
+      'accept-encoding': 'gzip, deflate, br',
+      'user-agent': userAgent,
+      ...(content ? createContentHeaders(content) : {}),
+    },
+    lookup: createFixedLookup(addresses),
+    maxHeaderSize: FETCH_HEADER_BYTES_MAX,
+  };
+  const request = isTls
+    ? httpsRequest({
+        ...commonOptions,
+        agent: new HttpsAgent({ keepAlive: false }),
+        rejectUnauthorized: true,
+        ...(certificates ? { ca: [...certificates] } : {}),
+      })
+    : httpRequest({ ...commonOptions, agent: new HttpAgent({ keepAlive: false }) });
+  const { signal } = deadlines;
+  const onAbort = (): void => void request.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await new Promise<IncomingMessage>((resolve, reject) => {
+      request.on('socket', (socket) => {
+        socket.once(isTls ? 'secureConnect' : 'connect', () => deadlines.startPhase('to answer', headMs));
+      });
+      request.on('response', (response) => {
+        // The reader of the body receives errors while it reads; otherwise they must not be unhandled.
+        response.on('error', () => undefined);
+        resolve(response);
+      });
+      request.on('error', reject);
+      // When a server switches protocols, the socket closes without a response and without an error.
+      request.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
+      request.end(content?.bytes);
+    });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw toConnectionError(thrown);
+  } finally {
+    deadlines.endPhase();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+const createContentHeaders = ({ type, bytes, headers }: RequestContent): Readonly<Record<string, string>> => ({
+  ...headers,
+  'content-type': type,
+  'content-length': String(bytes.byteLength),
+});
+
+async function resolveAddresses(resolve: ResolveHost, host: string): Promise<readonly string[]> {
+  try {
+    return await resolve(host);
+  } catch (thrown) {
+    throw createHostError(thrown);
+  }
+}
+
+/** Returns the checked addresses for any name: nothing is resolved again between the check and the connection. */
+const createFixedLookup =
+  (addresses: readonly string[]): LookupFunction =>
+  (_host, options, callback) => {
+    const results = addresses.map((address) => ({ address, family: isIP(address) }));
+    if (options.all === true) callback(null, results);
+    else callback(null, results[0]?.address ?? '', results[0]?.family ?? 0);
+  };
+
+function raceWithAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,90 @@
+import type { RequestContext } from '../../core/context.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { Files, ReceivedFile } from '../../resources/files/file.ts';
+import type { UploadPart } from '../endpoint.ts';
+
+/** One file of an upload: received, or rejected with an error. */
+export type UploadedFile = { readonly fileName: string } & (
+  | { readonly received: ReceivedFile }
+  | { readonly received?: undefined; readonly error: ServiceError }
+);
+
+export interface ReceivedUpload {
+  /** Files in the order in which the client sent them. */
+  readonly files: readonly UploadedFile[];
+  /** Form values by field name, each in the order in which the client sent them. */
+  readonly fields: ReadonlyMap<string, readonly string[]>;
+  /** Field names of files that the endpoint does not use; their content was skipped. */
+  readonly unknown: readonly string[];
+}
+
+export interface ReceiveUploadOptions {
+  readonly files: Files;
+  readonly upload: AsyncIterable<UploadPart> | undefined;
+  readonly context: Pick<RequestContext, 'owner' | 'signal'>;
+  /** Names of the form fields that contain files. */
+  readonly fileFieldNames: readonly string[];
+  /**
+   * Called for each form value as it arrives; an error it throws ends the upload before the following files are read.
+   */
+  readonly checkField?: (name: string, value: string) => void;
+  /** Tells whether an error affects only its file; otherwise it fails the whole upload. */
+  readonly isFileFailure: (error: ServiceError) => boolean;
+}
+
+/**
+ * Receives the files of an upload one after the other and passes them to `use`, which keeps those it needs. Nothing is
+ * kept before the whole upload has arrived, so an interrupted upload or one with an invalid field leaves nothing
+ * behind.
+ * @throws ServiceError `invalid-request` for a file sent as a text field; any error of `files`, the upload or the
+ * callbacks.
+ */
+export async function receiveUpload<T>(
+  options: ReceiveUploadOptions,
+  use: (received: ReceivedUpload) => Promise<T>,
+): Promise<T> {
+  const { files, upload = emptyUpload(), context, fileFieldNames, checkField, isFileFailure } = options;
+  const { owner, signal } = context;
+  const uploadedFiles: UploadedFile[] = [];
+  const fields = new Map<string, string[]>();
+  const unknown: string[] = [];
+  try {
+    for await (const part of upload) {
+      const isFile = fileFieldNames.includes(part.name);
+      if (part.type === 'field') {
+        if (isFile) throw createNotAFileError(part.name);
+        checkField?.(part.name, part.value);
+        fields.set(part.name, [...(fields.get(part.name) ?? []), part.value]);
+      } else if (isFile) {
+        uploadedFiles.push({
+          fileName: part.fileName,
+          ...(await receiveFile(files.receive(owner, part.bytes, { signal }), isFileFailure)),
+        });
+      } else unknown.push(part.name);
+    }
+    return await use({ files: uploadedFiles, fields, unknown });
+  } finally {
+    // `discard` has no effect on files that `use` has kept.
+    await files.discard(
+      owner,
+      uploadedFiles.flatMap(({ received }) => received ?? []),
+    );
+  }
+}
+
+async function receiveFile(receiving: Promise<ReceivedFile>, isFileFailure: ReceiveUploadOptions['isFileFailure']) {
+  try {
+    return { received: await receiving };
+  } catch (thrown) {
+    const error = ServiceError.from(thrown);
+    if (!isFileFailure(error)) throw error;
+    return { error };
+  }
+}
+
+const createNotAFileError = (name: string): ServiceError =>
+  new ServiceError('invalid-request', `${name} must be a file, with a filename in its Content-Disposition.`, {
+    param: name,
+  });
+
+async function* emptyUpload(): AsyncGenerator<never> {}

@@ -1,0 +1,29 @@
+/** Events of decoded audio: any number of `sound`, then one `end` or `failed`. */
+export type RealtimeAudioEvent =
+  /** Mono samples at `SPEECH_SAMPLE_RATE`. */
+  | { readonly type: 'sound'; readonly samples: Float32Array }
+  | { readonly type: 'end' }
+  /** `reason` is a sentence for the client. */
+  | { readonly type: 'failed'; readonly reason: string };
+
+/** Decodes audio that arrives over a connection. */
+export interface RealtimeAudioStream {
+  /** Resolves when more bytes are accepted. The stream owns the bytes then. */
+  push(bytes: Uint8Array): Promise<void>;
+  /** Marks the end of the bytes. */
+  end(): Promise<void>;
+  /** Can be iterated once. */
+  readonly events: AsyncIterable<RealtimeAudioEvent>;
+  /** Stops decoding at once; must always be called. */
+  close(): Promise<void>;
+}
+
+export interface RealtimeAudioFormat {
+  /** In lower case, such as `pcm`. */
+  readonly format: string;
+  /** Rate in the request; a format with its own header overrides it. */
+  readonly sampleRate: number;
+}
+
+/** @throws ServiceError `unsupported` for an unknown format. */
+export type OpenAudioStream = (format: RealtimeAudioFormat) => RealtimeAudioStream;

@@ -1,0 +1,45 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { INDEX_CANDIDATES, INDEX_SIMILARITY_MIN, INDEX_VECTOR_BYTES_MAX } from '../../core/limits.ts';
+import type { IndexSearchFilter } from '../../store/index-search.ts';
+import type { Store } from '../../store/store.ts';
+import { findNearestVector, quantizeVector } from './quantized-vectors.ts';
+import type { EmbeddedTexts } from './search-index.ts';
+
+export interface NearestPassage {
+  readonly document: number;
+  readonly passage: number;
+  /** Cosine similarity. */
+  readonly similarity: number;
+}
+
+/** Documents whose vectors are compared before the event loop gets control. */
+const DOCUMENTS_PER_PAGE = 100;
+
+/**
+ * Finds the documents whose passages are most similar to a question, best first, in up to INDEX_VECTOR_BYTES_MAX of
+ * vectors.
+ */
+export async function findNearestDocuments(
+  { model, vectors: [question] }: EmbeddedTexts,
+  scope: IndexSearchFilter,
+  { store, signal }: { readonly store: Store; readonly signal: AbortSignal },
+): Promise<readonly NearestPassage[]> {
+  if (!question) return [];
+  const bytes = quantizeVector(question);
+  const nearest: NearestPassage[] = [];
+  let bytesLeft = INDEX_VECTOR_BYTES_MAX;
+  for (let after = 0; bytesLeft > 0;) {
+    const page = await store.indexSearch.listVectors(model, scope, { after, limit: DOCUMENTS_PER_PAGE });
+    for (const { document, firstPassage, dimensions, vectors } of page) {
+      after = document;
+      bytesLeft -= vectors.length;
+      const best = dimensions === bytes.length ? findNearestVector(vectors, bytes) : undefined;
+      if (best && best.similarity >= INDEX_SIMILARITY_MIN)
+        nearest.push({ document, passage: firstPassage + best.at, similarity: best.similarity });
+    }
+    if (page.length < DOCUMENTS_PER_PAGE) break;
+    await yieldToEventLoop();
+    signal.throwIfAborted();
+  }
+  return nearest.toSorted((one, other) => other.similarity - one.similarity).slice(0, INDEX_CANDIDATES);
+}

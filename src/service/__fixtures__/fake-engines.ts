@@ -1,0 +1,53 @@
+import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
+import type { ScriptStep } from '../../engines/scripted/scripted-engine.ts';
+import type { EngineSharing, ModelEngines } from '../model-engines.ts';
+
+type Answer = readonly (string | ScriptStep)[];
+
+export interface FakeEngines {
+  readonly engines: ModelEngines & EngineSharing;
+  /** Prompts that the engine received, oldest first. */
+  readonly prompts: string[];
+  /** Queues answers, each a list of tokens or steps. When the queue is empty, `getDefaultAnswer` decides. */
+  readonly enqueue: (...answers: readonly Answer[]) => void;
+}
+
+export interface FakeEnginesOptions {
+  readonly contextTokens: number;
+  /** Returns the answer to a prompt. Default: `ok`. */
+  readonly getDefaultAnswer?: (prompt: string) => Answer;
+}
+
+/** Creates engines that answer for every model as the test says, and record the prompts. */
+export function createFakeEngines({ contextTokens, getDefaultAnswer = () => ['ok'] }: FakeEnginesOptions): FakeEngines {
+  const prompts: string[] = [];
+  const answers: Answer[] = [];
+  const engine = createScriptedEngine({
+    contextTokens,
+    script({ input }) {
+      const prompt = input.type === 'segments' ? input.segments.map(({ text }) => text).join('') : '';
+      prompts.push(prompt);
+      return (answers.shift() ?? getDefaultAnswer(prompt)).map((step) =>
+        typeof step === 'string' ? { type: 'tokens', tokens: [step] } : step,
+      );
+    },
+  });
+  const unused = () => Promise.reject(new Error('the fake engines have no such function'));
+  return {
+    prompts,
+    enqueue: (...more) => void answers.push(...more),
+    engines: {
+      engineFor: async () => ({ engine, release: () => undefined }),
+      embeddingsFor: unused,
+      speechFor: unused,
+      rankingFor: unused,
+      share: unused,
+      releaseIdle: async () => undefined,
+      prepare: async () => undefined,
+      getState: async () => ({ state: 'ready' }),
+      closeUnusedServers: async () => undefined,
+      getLastTokenAt: () => undefined,
+      close: () => engine.close(),
+    },
+  };
+}

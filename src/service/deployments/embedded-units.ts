@@ -1,0 +1,52 @@
+import { DEPLOYMENT_SEQUENCES_MAX } from '../../core/limits.ts';
+import { ServiceError } from '../../core/error.ts';
+import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
+import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
+import type { LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
+import type { Log } from '../../core/telemetry.ts';
+import { estimateUnits } from './memory-budget.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
+
+export interface EmbeddedUnitsDeps {
+  readonly llama: Omit<LlamaProcessOptions, 'name' | 'modelFile' | 'contextTokens' | 'sequences'>;
+  readonly memory: MemoryBudget;
+  readonly log: Log;
+}
+
+/** Opens units of the embedded engine: one process whose sequences are the units, with shared weights and computation. */
+export async function openEmbeddedUnits(
+  { name, entry: { contextTokens }, units, previous }: UnitsRequest,
+  modelFile: string,
+  { llama, memory, log }: EmbeddedUnitsDeps,
+): Promise<DeploymentUnits> {
+  const estimate = await estimateUnits({ modelFile, contextTokens, units }, memory);
+  const sequences = Math.min(estimate.units, DEPLOYMENT_SEQUENCES_MAX);
+  const isFull = sequences === DEPLOYMENT_SEQUENCES_MAX && sequences < units;
+  const reason = isFull ? `One engine process has at most ${DEPLOYMENT_SEQUENCES_MAX} units.` : estimate.reason;
+  const servingUnits = previous?.units.length ?? 0;
+  // A new process that holds no more units than serve now is not worth its start.
+  const isNoGain = sequences < units && sequences <= servingUnits;
+  if (sequences === 0 || isNoGain)
+    throw new ServiceError(
+      'overloaded',
+      `${reason ?? ''}${servingUnits > 0 ? ` The current ${servingUnits} units continue to serve.` : ''}`,
+    );
+  const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences }, log);
+  const engine = createLlamaEngine({ process, sequences });
+  // The memory stays reserved until the contexts are allocated; else other openings would see it as free.
+  const release = memory.reserveBytes(estimate.bytesOf(sequences));
+  engine.loadModel().then(release, release);
+  return {
+    engine,
+    units: Array.from({ length: sequences }, () => engine),
+    isUp: () => engine.state === 'ready',
+    ...(reason === undefined ? {} : { reason }),
+    connection: { type: 'llama' },
+    processes: [process],
+    async close() {
+      release();
+      await engine.close();
+    },
+  };
+}

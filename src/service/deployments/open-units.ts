@@ -1,0 +1,73 @@
+import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { Log } from '../../core/telemetry.ts';
+import type { LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { WeightsStore } from '../../weights/weights-store.ts';
+import { createProgramEngine, planProgram, planPreferredServer } from '../server-engines.ts';
+import type { ProgramPlan } from '../server-engines.ts';
+import { openEmbeddedUnits } from './embedded-units.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import type { OpenUnits, UnitsRequest } from './deployment-units.ts';
+import { createOpenProgramUnits } from './program-units.ts';
+import { openScriptedUnits } from './scripted-units.ts';
+import { openUpstreamUnits } from './upstream-units.ts';
+
+export interface OpenUnitsDeps {
+  readonly kind: 'llama' | 'scripted';
+  readonly llama: Omit<LlamaProcessOptions, 'name' | 'modelFile' | 'contextTokens'>;
+  /** Path of the server program that runs local weights; undefined: the embedded engine runs them. */
+  readonly preferredProgram: string | undefined;
+  readonly catalogue: Pick<Catalogue, 'weights'>;
+  readonly weights: Pick<WeightsStore, 'locate'>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly memory: MemoryBudget;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** Creates the function that opens the units of a deployment with the engine that its catalogue entry names. */
+export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
+  const { catalogue, weights } = deps;
+  const openProgramUnits = createOpenProgramUnits();
+
+  const locateWeightsFile = async (entry: ModelEntry, id: string): Promise<string> => {
+    const file = await weights.locate(catalogue.weights(id));
+    if (file !== undefined) return file;
+    throw new ServiceError(
+      'overloaded',
+      `The weights of ${entry.name} are not on this machine: parley models pull ${entry.name}`,
+    );
+  };
+
+  const openPrograms = (request: UnitsRequest, plan: ProgramPlan, signal: AbortSignal) =>
+    openProgramUnits(
+      request,
+      {
+        ...deps,
+        plan,
+        async create(name) {
+          const programDeps = { ...deps, ...deps.llama, onToken: () => undefined };
+          return await createProgramEngine({ ...request.entry, name }, plan, programDeps);
+        },
+      },
+      signal,
+    );
+
+  return async (request, signal) => {
+    const { entry } = request;
+    const { runner, contextTokens } = entry;
+    if (runner.type === 'upstream') return await openUpstreamUnits(request, runner, deps, signal);
+    if (runner.type === 'none') throw new ServiceError('unsupported', `${entry.name}: ${runner.reason}`);
+    if (deps.kind === 'scripted') return openScriptedUnits(request);
+    const file = runner.weights === undefined ? undefined : await locateWeightsFile(entry, runner.weights);
+    if (runner.type === 'program') return await openPrograms(request, planProgram(entry, runner, file), signal);
+    if (deps.preferredProgram !== undefined)
+      return await openPrograms(
+        request,
+        { ...planPreferredServer(entry, deps.preferredProgram, file ?? ''), contextTokens },
+        signal,
+      );
+    return await openEmbeddedUnits(request, file ?? '', deps);
+  };
+}

@@ -1,0 +1,129 @@
+import { access, constants } from 'node:fs/promises';
+import { createCatalogue } from '../catalogue/catalogue.ts';
+import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
+import { parseCatalogueAdditions } from '../catalogue/schema.ts';
+import { readShippedCatalogue } from '../catalogue/shipped.ts';
+import { NPM_REGISTRY_DEFAULT } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import { listRegions } from '../config/regions.ts';
+import { ServiceError } from '../core/error.ts';
+import type { RegionId } from '../core/region.ts';
+import type { Log } from '../core/telemetry.ts';
+import { createJobQueue, type JobQueue } from '../jobs/queue.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createConversationsOperator } from '../resources/conversations/operator.ts';
+import type { ConversationsOperator } from '../resources/conversations/operator.ts';
+import type { Keys } from '../resources/keys/key.ts';
+import { createKeys } from '../resources/keys/service.ts';
+import { createSqliteDialect } from '../store/dialects/sqlite.ts';
+import { openStore } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import { createRuntimeStore } from '../weights/runtime/runtime-store.ts';
+import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
+import { getSpeechRuntime } from '../weights/runtime/speech-runtime.ts';
+import { getCurrentPlatform } from '../weights/runtime/current-platform.ts';
+import { createWeightsStore } from '../weights/weights-store.ts';
+import type { WeightsStore } from '../weights/weights-store.ts';
+
+// Components that the service and single commands open in the same way, each from the configuration.
+
+type ModelSections = Pick<Config, 'models' | 'weights' | 'aliases'>;
+
+/** Opens the shipped catalogue, extended by the operator's entries. @throws ServiceError `invalid-request`. */
+export async function openCatalogue({ models, weights, aliases }: ModelSections): Promise<Catalogue> {
+  const additions = parseCatalogueAdditions({ models, weights, aliases });
+  const expanded = expandCatalogue(await readShippedCatalogue(), additions);
+  for (const entry of expanded.entries) await checkChatTemplate(entry);
+  return createCatalogue(expanded);
+}
+
+/** Fails at startup when a chat template is unreadable, so that the operator learns of it and not a caller. */
+async function checkChatTemplate({ name, runner }: ModelEntry): Promise<void> {
+  const file = runner.type === 'upstream' || runner.type === 'program' ? runner.remote.chatTemplate : undefined;
+  if (file === undefined) return;
+  const param = `models.${name}.chatTemplate`;
+  await access(file, constants.R_OK).catch((error: unknown) => {
+    throw new ServiceError('invalid-request', `${param}: cannot read the file ${file}`, {
+      param,
+      cause: error,
+    });
+  });
+}
+
+export const openDatabase = (config: Config): Promise<Store> =>
+  openStore({ dialect: createSqliteDialect({ file: config.store.url.slice('sqlite:'.length) }) });
+
+export interface KeysHandle {
+  readonly keys: Keys;
+  readonly regions: readonly RegionId[];
+  close(): Promise<void>;
+}
+
+export async function openKeys(config: Config): Promise<KeysHandle> {
+  const store = await openDatabase(config);
+  return {
+    keys: createKeys({ store, clock: systemClock }),
+    regions: listRegions(config).map(([id]) => id),
+    close: () => store.close(),
+  };
+}
+
+export interface ConversationsHandle {
+  readonly conversations: ConversationsOperator;
+  close(): Promise<void>;
+}
+
+export async function openConversations(config: Config): Promise<ConversationsHandle> {
+  const store = await openDatabase(config);
+  return {
+    conversations: createConversationsOperator({ store, clock: systemClock }),
+    close: () => store.close(),
+  };
+}
+
+export interface JobQueueHandle {
+  readonly jobs: JobQueue;
+  close(): Promise<void>;
+}
+
+export async function openJobQueue(config: Config): Promise<JobQueueHandle> {
+  const store = await openDatabase(config);
+  return { jobs: createJobQueue({ jobs: store.jobs, clock: systemClock }), close: () => store.close() };
+}
+
+const SILENT_LOG: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+export function openWeights(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  log: Pick<Log, 'info' | 'warn'> = SILENT_LOG,
+): WeightsStore {
+  return createWeightsStore({
+    folder: config.modelsFolder,
+    extraFolders: config.extraModelsFolders,
+    hubUrl: config.hubUrl === 'off' ? undefined : config.hubUrl,
+    python: environment['PARLEY_PYTHON'] ?? 'python3',
+    environment,
+    fetch,
+    clock: systemClock,
+    log,
+  });
+}
+
+export function openRuntimes(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  log: Pick<Log, 'info'> = SILENT_LOG,
+): RuntimeStore {
+  return createRuntimeStore({
+    folder: config.enginesFolder,
+    runtime: () => getSpeechRuntime(getCurrentPlatform()),
+    registryUrl: config.npmRegistryUrl,
+    defaultRegistryUrl: NPM_REGISTRY_DEFAULT,
+    environment,
+    fetch,
+    clock: systemClock,
+    log,
+  });
+}

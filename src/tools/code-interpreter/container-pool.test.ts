@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { CODE_PROGRAM_BYTES_MAX } from '../../core/limits.ts';
+import type { CodeOutput } from '../../core/server-tools.ts';
+import { createContainerPool } from './container-pool.ts';
+import type { ProgramProcess } from './program-process.ts';
+
+const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const NEVER_ABORTED = new AbortController().signal;
+const output = (value: string): CodeOutput => ({ stdout: '', stderr: '', value, files: [], isTruncated: false });
+
+interface FakeProcess extends ProgramProcess {
+  readonly receivedPrograms: string[];
+  readonly isKilled: () => boolean;
+}
+
+/** Creates a process that returns each program as its value, until it is killed. */
+function createFakeProcess({ fails = false } = {}): FakeProcess {
+  const receivedPrograms: string[] = [];
+  let isKilled = false;
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const ready = fails ? Promise.reject(new Error('no memory')) : Promise.resolve();
+  ready.catch(() => undefined);
+  return {
+    receivedPrograms,
+    isKilled: () => isKilled,
+    ready,
+    termination: ended,
+    kill() {
+      isKilled = true;
+      resolve();
+    },
+    async run({ code, files }) {
+      receivedPrograms.push([code, ...files.map(({ name }) => name)].join());
+      if (code === 'loop') return { ...output(''), error: { type: 'time', message: 'too long' } };
+      return output(code);
+    },
+  };
+}
+
+function openPool({ containersMax = 2, warm = 0, fails = false } = {}) {
+  const started: FakeProcess[] = [];
+  let now = 0;
+  let checkIdle: () => void = () => undefined;
+  const pool = createContainerPool({
+    start: () => {
+      const process = createFakeProcess({ fails });
+      started.push(process);
+      return process;
+    },
+    containersMax,
+    warm,
+    idleMs: 1_000,
+    clock: { now: () => now, monotonic: () => now },
+    log: SILENT,
+    startInterval: (_ms, run) => {
+      checkIdle = run;
+      return () => undefined;
+    },
+  });
+  const advanceTo = (ms: number): void => {
+    now = ms;
+    checkIdle();
+  };
+  return { containers: pool, started, at: advanceTo };
+}
+
+describe('createContainerPool', () => {
+  test('closes a container after the idle time, and not before', async () => {
+    const { containers, started, at } = openPool();
+    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    at(5_000);
+    assert.equal(started[0]?.isKilled(), false, 'it is in use');
+    container.release();
+    at(5_999);
+    assert.equal(started[0]?.isKilled(), false);
+    at(6_000);
+    assert.equal(started[0]?.isKilled(), true);
+  });
+
+  test('refuses a container when all are in use; replaces released ones, those of the same workspace first', async () => {
+    const { containers, started, at } = openPool();
+    const first = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    at(1);
+    const second = await containers.open({ workspace: 'b' }, NEVER_ABORTED);
+    await assert.rejects(containers.open({ workspace: 'b' }, NEVER_ABORTED), { kind: 'overloaded' });
+    first.release();
+    at(2);
+    second.release();
+    await containers.open({ workspace: 'b' }, NEVER_ABORTED);
+    assert.deepEqual(
+      started.map((process) => process.isKilled()),
+      [false, true, false],
+    );
+  });
+
+  test('runs programs of a container one after the other, with the input files for the first', async () => {
+    const { containers, started } = openPool();
+    const container = await containers.open(
+      { workspace: 'a', inputs: async () => [{ name: 'x', bytes: '' }] },
+      NEVER_ABORTED,
+    );
+    const outputs = await Promise.all([container.run('1', NEVER_ABORTED), container.run('2', NEVER_ABORTED)]);
+    assert.deepEqual(
+      outputs.map(({ value }) => value),
+      ['1', '2'],
+    );
+    assert.deepEqual(started[0]?.receivedPrograms, ['1,x', '2']);
+  });
+
+  test('reads input files only for a program of the caller that passed them', async () => {
+    const { containers, started } = openPool();
+    let reads = 0;
+    const inputs = async () => [{ name: `x${++reads}`, bytes: '' }];
+    const first = await containers.open({ workspace: 'a', inputs }, NEVER_ABORTED);
+    for (let times = 0; times < 3; times++) {
+      const idle = await containers.open({ workspace: 'a', containerId: first.id, inputs }, NEVER_ABORTED);
+      idle.release();
+    }
+    const last = await containers.open({ workspace: 'a', containerId: first.id }, NEVER_ABORTED);
+    await last.run('1', NEVER_ABORTED);
+    assert.equal(reads, 0);
+    await first.run('2', NEVER_ABORTED);
+    assert.deepEqual(started[0]?.receivedPrograms, ['1', '2,x1']);
+  });
+
+  test('rejects an aborted program at once, and still runs no two programs in parallel', async () => {
+    const { containers, started } = openPool();
+    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    const file = Promise.withResolvers<readonly []>();
+    const slow = await containers.open(
+      { workspace: 'a', containerId: container.id, inputs: () => file.promise },
+      NEVER_ABORTED,
+    );
+    const first = slow.run('1', NEVER_ABORTED);
+    const end = new AbortController();
+    const second = container.run('2', end.signal);
+    const third = container.run('3', NEVER_ABORTED);
+    end.abort(new Error('gone'));
+    await assert.rejects(second, { message: 'gone' });
+    assert.deepEqual(started[0]?.receivedPrograms, []);
+    file.resolve([]);
+    await Promise.all([first, third]);
+    assert.deepEqual(started[0]?.receivedPrograms, ['1', '3']);
+    assert.equal(started[0]?.isKilled(), false);
+  });
+
+  test('closes a container that exceeded a limit, and reports it as lost to later programs', async () => {
+    const { containers, started } = openPool();
+    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    assert.equal((await container.run('loop', NEVER_ABORTED)).error?.type, 'time');
+    assert.equal(started[0]?.isKilled(), true);
+    assert.equal((await container.run('1', NEVER_ABORTED)).error?.type, 'lost');
+    const next = await containers.open({ workspace: 'a', containerId: container.id }, NEVER_ABORTED);
+    assert.notEqual(next.id, container.id);
+  });
+
+  test('uses a process of the warm pool, and starts another one', async () => {
+    const { containers, started } = openPool({ warm: 1 });
+    assert.equal(started.length, 1);
+    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    await container.run('1', NEVER_ABORTED);
+    assert.deepEqual(started[0]?.receivedPrograms, ['1']);
+    assert.equal(started.length, 2);
+  });
+
+  test('reports a failed start as overloaded, and frees its place', async () => {
+    const { containers } = openPool({ fails: true, containersMax: 1 });
+    for (let round = 0; round < 3; round++) {
+      await assert.rejects(containers.open({ workspace: 'a' }, NEVER_ABORTED), { kind: 'overloaded' });
+    }
+  });
+
+  test('refuses a program that is too long', async () => {
+    const { containers, started } = openPool();
+    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    await assert.rejects(container.run('x'.repeat(CODE_PROGRAM_BYTES_MAX + 1), NEVER_ABORTED), { kind: 'too-large' });
+    assert.deepEqual(started[0]?.receivedPrograms, []);
+  });
+
+  test('rejects with the reason of an aborted signal', async () => {
+    const { containers } = openPool();
+    const end = AbortSignal.abort(new Error('gone'));
+    await assert.rejects(containers.open({ workspace: 'a' }, end), { message: 'gone' });
+    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    await assert.rejects(container.run('1', end), { message: 'gone' });
+  });
+});

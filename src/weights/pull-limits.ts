@@ -1,0 +1,30 @@
+import {
+  DISK_RESERVE_BYTES,
+  HUB_CONNECT_MS,
+  HUB_RETRY_MS,
+  HUB_STALL_MS,
+  PULL_LOCK_POLL_MS,
+  PULL_LOCK_STALE_MS,
+} from '../core/limits.ts';
+
+/** Times and sizes that bound a download; core/limits.ts describes each. Tests shorten them. */
+export interface PullLimits {
+  readonly connectMs: number;
+  readonly stallMs: number;
+  readonly retryMs: number;
+  readonly diskReserveBytes: number;
+  readonly lockPollMs: number;
+  readonly lockStaleMs: number;
+}
+
+export const PULL_LIMITS: PullLimits = {
+  connectMs: HUB_CONNECT_MS,
+  stallMs: HUB_STALL_MS,
+  retryMs: HUB_RETRY_MS,
+  diskReserveBytes: DISK_RESERVE_BYTES,
+  lockPollMs: PULL_LOCK_POLL_MS,
+  lockStaleMs: PULL_LOCK_STALE_MS,
+};
+
+/** The form of the standard `fetch` that downloads use. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
