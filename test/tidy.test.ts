@@ -114,9 +114,9 @@ describe('the rules of the tree', () => {
     },
     {
       file: 'docs/security.md',
-      text: '# Security\n\n| threat | test |\n| --- | --- |\n| a | `src/a.test.ts`: never |\n| b | none |',
-      besides: { 'src/a.test.ts': '' },
-      found: ["docs/security.md:5 src/a.test.ts has no test 'never'", 'docs/security.md:6 names no test'],
+      text: '# Security\n\n| threat | test |\n| --- | --- |\n| a | `src/lib/a.test.ts`: never |\n| b | none |',
+      besides: { 'src/lib/a.test.ts': '' },
+      found: ["docs/security.md:5 src/lib/a.test.ts has no test 'never'", 'docs/security.md:6 names no test'],
     },
     { file: 'src/attic/a.ts', text: '', found: ['src/attic/a.ts:1 attic is not a module of the architecture'] },
     {

@@ -222,63 +222,67 @@ describe('compileGrammar for a schema', () => {
 });
 
 describe('compileGrammar rejects a schema with path, keyword and rule:', () => {
-  const cases: readonly { schema: JsonSchema; says: string }[] = [
-    { schema: false, says: 'No value is valid under the schema (tools[0].function.parameters).' },
+  const cases: readonly { schema: JsonSchema; message: string }[] = [
+    { schema: false, message: 'No value is valid under the schema (tools[0].function.parameters).' },
     {
       schema: { required: 'a' },
-      says: 'required must be a list of names, got "a" (tools[0].function.parameters, at #).',
+      message: 'required must be a list of names, got "a" (tools[0].function.parameters, at #).',
     },
     {
       schema: { properties: { a: { minimum: '1' } } },
-      says: 'minimum must be a number, got "1" (tools[0].function.parameters, at #/properties/a).',
+      message: 'minimum must be a number, got "1" (tools[0].function.parameters, at #/properties/a).',
     },
     {
       schema: { type: 'text' },
-      says: 'type must be a type of JSON Schema or a list of them, got "text" (tools[0].function.parameters, at #).',
+      message: 'type must be a type of JSON Schema or a list of them, got "text" (tools[0].function.parameters, at #).',
     },
     {
       schema: { items: { enum: [] }, minItems: 1 },
-      says: 'enum must name at least one value, got [] (tools[0].function.parameters, at #/items).',
+      message: 'enum must name at least one value, got [] (tools[0].function.parameters, at #/items).',
     },
     {
       schema: { type: 'integer', minimum: 5, maximum: 3 },
-      says: 'minimum 5 with maximum 3 leaves no number (tools[0].function.parameters, at #).',
+      message: 'minimum 5 with maximum 3 leaves no number (tools[0].function.parameters, at #).',
     },
     {
       schema: { allOf: [{ type: 'string' }, { type: 'integer' }] },
-      says: 'type allows no value that the schemas combined with it allow (tools[0].function.parameters, at #/allOf/0).',
+      message:
+        'type allows no value that the schemas combined with it allow (tools[0].function.parameters, at #/allOf/0).',
     },
     {
       schema: { $ref: 'https://example.com/other' },
-      says: '$ref "https://example.com/other" points outside the schema; only local references are supported (tools[0].function.parameters, at #).',
+      message:
+        '$ref "https://example.com/other" points outside the schema; only local references are supported (tools[0].function.parameters, at #).',
     },
     {
       schema: { $ref: '#/$defs/none' },
-      says: '$ref "#/$defs/none" does not resolve to a schema (tools[0].function.parameters, at #).',
+      message: '$ref "#/$defs/none" does not resolve to a schema (tools[0].function.parameters, at #).',
     },
     {
       schema: { unevaluatedProperties: false },
-      says: 'unevaluatedProperties is not supported (tools[0].function.parameters, at #).',
+      message: 'unevaluatedProperties is not supported (tools[0].function.parameters, at #).',
     },
     {
       schema: { properties: { a: { type: 'string', pattern: 'a(?=b)' } } },
-      says: 'pattern has a lookahead that does not directly follow a ^ at its start, which is not supported (tools[0].function.parameters, at #/properties/a).',
+      message:
+        'pattern has a lookahead that does not directly follow a ^ at its start, which is not supported (tools[0].function.parameters, at #/properties/a).',
     },
     {
       schema: { type: 'string', pattern: '^(?:a{900}){900}$' },
-      says: 'pattern needs more than 20000 nodes after its repetitions are unrolled (tools[0].function.parameters, at #).',
+      message:
+        'pattern needs more than 20000 nodes after its repetitions are unrolled (tools[0].function.parameters, at #).',
     },
     {
       schema: { enum: [Infinity] },
-      says: 'enum must hold values of JSON, got [null] (tools[0].function.parameters, at #).',
+      message: 'enum must hold values of JSON, got [null] (tools[0].function.parameters, at #).',
     },
   ];
-  for (const { schema, says } of cases) {
-    test(says, () => {
+  for (const { schema, message } of cases) {
+    test(message, () => {
       assert.throws(
         () => compileGrammar(ofSchema(schema)),
         (error) =>
-          error instanceof GrammarError && error.message === says && error.field === 'tools[0].function.parameters',
+          error instanceof GrammarError && error.message === message && error.field === 'tools[0].function.parameters',
       );
     });
   }

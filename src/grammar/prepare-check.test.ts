@@ -16,49 +16,49 @@ const beside = (more: object): JsonSchema => ({
 const ofA = (schema: JsonSchema): JsonSchema => ({ properties: { a: schema } });
 
 describe('prepareCheck rejects invalid schemas that only the check reaches:', () => {
-  const refused: readonly { schema: JsonSchema; says: string }[] = [
-    { schema: beside({ not: { minimum: 'x' } }), says: 'minimum must be a number, got "x" (parameters, at #/not).' },
+  const refused: readonly { schema: JsonSchema; message: string }[] = [
+    { schema: beside({ not: { minimum: 'x' } }), message: 'minimum must be a number, got "x" (parameters, at #/not).' },
     {
       schema: beside({ not: { $ref: '#/nowhere' } }),
-      says: '$ref "#/nowhere" does not resolve to a schema (parameters, at #/not).',
+      message: '$ref "#/nowhere" does not resolve to a schema (parameters, at #/not).',
     },
     {
       schema: beside({ not: { type: 'strin' } }),
-      says: 'type must be a type of JSON Schema or a list of them, got "strin" (parameters, at #/not).',
+      message: 'type must be a type of JSON Schema or a list of them, got "strin" (parameters, at #/not).',
     },
     {
       schema: beside({ not: { unevaluatedProperties: false } }),
-      says: 'unevaluatedProperties is not supported (parameters, at #/not).',
+      message: 'unevaluatedProperties is not supported (parameters, at #/not).',
     },
     {
       schema: beside({ not: ofA({ pattern: '(?<=x)y' }) }),
-      says: 'pattern has a lookbehind, which is not supported (parameters, at #/not/properties/a).',
+      message: 'pattern has a lookbehind, which is not supported (parameters, at #/not/properties/a).',
     },
     {
       schema: beside({ not: { patternProperties: { '(a)\\1': true } } }),
-      says: 'pattern has a back reference (\\1), which is not supported (parameters, at #/not).',
+      message: 'pattern has a back reference (\\1), which is not supported (parameters, at #/not).',
     },
     {
       schema: beside({ not: ofA({ pattern: 'x.{10}y$' }) }),
-      says: 'pattern needs 3072 states; at most 2000 are allowed (parameters, at #/not/properties/a).',
+      message: 'pattern needs 3072 states; at most 2000 are allowed (parameters, at #/not/properties/a).',
     },
-    { schema: beside({ if: { $dynamicRef: '#x' } }), says: '$dynamicRef is not supported (parameters, at #/if).' },
+    { schema: beside({ if: { $dynamicRef: '#x' } }), message: '$dynamicRef is not supported (parameters, at #/if).' },
     {
       schema: beside(JSON.parse('{"if":true,"then":{"required":"a"}}')),
-      says: 'required must be a list of names, got "a" (parameters, at #/then).',
+      message: 'required must be a list of names, got "a" (parameters, at #/then).',
     },
     {
       schema: beside({ dependentSchemas: { a: { minLength: -1 } } }),
-      says: 'minLength must be a whole number from 0, got -1 (parameters, at #/dependentSchemas/a).',
+      message: 'minLength must be a whole number from 0, got -1 (parameters, at #/dependentSchemas/a).',
     },
     {
       schema: { type: 'array', items: { type: 'string' }, contains: { enum: [] } },
-      says: 'enum must name at least one value, got [] (parameters, at #/contains).',
+      message: 'enum must name at least one value, got [] (parameters, at #/contains).',
     },
   ];
-  for (const { schema, says } of refused)
-    test(says, () =>
-      assert.throws(() => compile(schema), { name: 'GrammarError', field: 'parameters', message: says }),
+  for (const { schema, message } of refused)
+    test(message, () =>
+      assert.throws(() => compile(schema), { name: 'GrammarError', field: 'parameters', message: message }),
     );
 
   test('ignores an else without an if', () => {

@@ -12,7 +12,7 @@ const CONDITION: JsonSchema = JSON.parse(
 
 describe('createSchemaCheck reports the problem and its path:', () => {
   const reference = createReferenceValidator();
-  const cases: readonly { schema: JsonSchema; value: unknown; says: string | undefined }[] = [
+  const cases: readonly { schema: JsonSchema; value: unknown; message: string | undefined }[] = [
     {
       schema: { items: { uniqueItems: true } },
       value: [
@@ -22,78 +22,78 @@ describe('createSchemaCheck reports the problem and its path:', () => {
           { b: 2, a: 1 },
         ],
       ],
-      says: '$[1] must not contain duplicate items',
+      message: '$[1] must not contain duplicate items',
     },
-    { schema: { uniqueItems: true }, value: [1, '1', [1], { a: 1 }], says: undefined },
+    { schema: { uniqueItems: true }, value: [1, '1', [1], { a: 1 }], message: undefined },
     {
       schema: { oneOf: [{ minimum: 3 }, { maximum: 5 }] },
       value: 4,
-      says: '$ must match exactly one schema in oneOf, but matches 2',
+      message: '$ must match exactly one schema in oneOf, but matches 2',
     },
-    { schema: { oneOf: [{ minimum: 3 }, { maximum: 5 }] }, value: 7, says: undefined },
-    { schema: { maxLength: 2_000 }, value: 'x'.repeat(2_001), says: '$ must have at most 2000 characters' },
-    { schema: { minLength: 2, maxLength: 2 }, value: '😀é', says: undefined },
+    { schema: { oneOf: [{ minimum: 3 }, { maximum: 5 }] }, value: 7, message: undefined },
+    { schema: { maxLength: 2_000 }, value: 'x'.repeat(2_001), message: '$ must have at most 2000 characters' },
+    { schema: { minLength: 2, maxLength: 2 }, value: '😀é', message: undefined },
     {
       schema: { contains: { const: 1 }, minContains: 2 },
       value: [1, 2],
-      says: '$ must contain at least 2 matching items, but contains 1',
+      message: '$ must contain at least 2 matching items, but contains 1',
     },
-    { schema: { contains: { const: 1 }, maxContains: 1 }, value: [1, 2, 3], says: undefined },
+    { schema: { contains: { const: 1 }, maxContains: 1 }, value: [1, 2, 3], message: undefined },
     {
       schema: { contains: { const: 1 }, maxContains: 1 },
       value: [1, 2, 1],
-      says: '$ must contain exactly 1 matching items, but contains 2',
+      message: '$ must contain exactly 1 matching items, but contains 2',
     },
     {
       schema: { properties: { a: { not: { type: 'string' } } } },
       value: { a: 'x' },
-      says: '$.a must not match the schema in "not"',
+      message: '$.a must not match the schema in "not"',
     },
     {
       schema: CONDITION,
       value: { a: 1 },
-      says: '$ must have b',
+      message: '$ must have b',
     },
     {
       schema: CONDITION,
       value: { c: 1 },
-      says: undefined,
+      message: undefined,
     },
-    { schema: { dependentRequired: { a: ['b c'] } }, value: { a: 1 }, says: '$ must have "b c" along with a' },
+    { schema: { dependentRequired: { a: ['b c'] } }, value: { a: 1 }, message: '$ must have "b c" along with a' },
     {
       schema: { dependentSchemas: { a: { maxProperties: 1 } } },
       value: { a: 1, b: 2 },
-      says: '$ must have at most 1 properties',
+      message: '$ must have at most 1 properties',
     },
-    { schema: { multipleOf: 0.001 }, value: 1.2345, says: '$ must be a multiple of 0.001' },
-    { schema: { multipleOf: 0.1 }, value: 0.3, says: undefined },
-    { schema: { propertyNames: { maxLength: 1 } }, value: { ab: 1 }, says: '$.ab has a name that is not allowed' },
+    { schema: { multipleOf: 0.001 }, value: 1.2345, message: '$ must be a multiple of 0.001' },
+    { schema: { multipleOf: 0.1 }, value: 0.3, message: undefined },
+    { schema: { propertyNames: { maxLength: 1 } }, value: { ab: 1 }, message: '$.ab has a name that is not allowed' },
     {
       schema: { patternProperties: { '^a': { type: 'null' } }, additionalProperties: false },
       value: { b: 1 },
-      says: '$.b is not allowed',
+      message: '$.b is not allowed',
     },
     {
       schema: { prefixItems: [{ type: 'string' }], items: { type: 'null' } },
       value: ['x', 1],
-      says: '$[1] must be of type null',
+      message: '$[1] must be of type null',
     },
-    { schema: { pattern: '^\\d+$' }, value: '12a', says: '$ must match its pattern' },
-    { schema: { format: 'date' }, value: '2023-02-29', says: '$ must have the format date' },
-    { schema: { enum: [{ a: [1] }, null] }, value: { a: [2] }, says: '$ must be one of the allowed values' },
+    { schema: { pattern: '^\\d+$' }, value: '12a', message: '$ must match its pattern' },
+    { schema: { format: 'date' }, value: '2023-02-29', message: '$ must have the format date' },
+    { schema: { enum: [{ a: [1] }, null] }, value: { a: [2] }, message: '$ must be one of the allowed values' },
     {
       schema: {
         $ref: '#/$defs/a',
         $defs: { a: { anyOf: [{ type: 'null' }, { type: 'array', items: { $ref: '#/$defs/a' } }] } },
       },
       value: [[null], [[]]],
-      says: undefined,
+      message: undefined,
     },
   ];
-  for (const { schema, value, says } of cases) {
-    test(`${JSON.stringify(schema)}: ${says ?? 'nothing'}`, () => {
-      assert.equal(createSchemaCheck(schema)(value), says);
-      assert.equal(reference(schema)(value), says === undefined, 'the other validator agrees');
+  for (const { schema, value, message } of cases) {
+    test(`${JSON.stringify(schema)}: ${message ?? 'nothing'}`, () => {
+      assert.equal(createSchemaCheck(schema)(value), message);
+      assert.equal(reference(schema)(value), message === undefined, 'the other validator agrees');
     });
   }
 

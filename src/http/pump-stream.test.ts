@@ -90,7 +90,7 @@ test('logs and measures a stream with its metadata and without its text', async 
       line?.['operation'],
       line?.['status'],
       line?.['kind'],
-      line?.['asked'],
+      line?.['requestedModel'],
       line?.['completionTokens'],
       line?.['keyId'],
     ],

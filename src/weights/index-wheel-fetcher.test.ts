@@ -78,7 +78,7 @@ test('accepts a wheel whose hash matches the index', async (t) => {
 });
 
 test('rejects a wheel that is missing, has no hash, or has a different hash', async (t) => {
-  for (const [sha256, version, says] of [
+  for (const [sha256, version, expectedMessage] of [
     [undefined, '1.0', /states no hash/],
     [HASH, '1.0', /hash of the wheel .* differs/],
     [HASH, '3.0', /has no wheel for My_Pkg==3\.0/],
@@ -90,7 +90,7 @@ test('rejects a wheel that is missing, has no hash, or has a different hash', as
     });
     await assert.rejects(get({ ...PART, version }, await createTemporaryFolder(t), t.signal), {
       kind: 'upstream-failed',
-      message: says,
+      message: expectedMessage,
     });
   }
 });

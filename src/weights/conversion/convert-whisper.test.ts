@@ -40,12 +40,12 @@ const hashFiles = async (folder: string): Promise<readonly string[]> =>
   );
 
 test('converts the same weights to the same bytes', async (t) => {
-  const wish = await createConversion(t);
+  const conversion = await createConversion(t);
   let bytes = 0;
-  convertWhisper(wish, (more) => (bytes += more));
+  convertWhisper(conversion, (more) => (bytes += more));
   // Hashes of the layout that the engine is tested with. A change of the layout requires new hashes in the catalogue.
-  assert.deepEqual(await hashFiles(wish.folder), GOLDEN);
-  const sizes = await Promise.all(NAMES.map(async (name) => (await readFile(join(wish.folder, name))).length));
+  assert.deepEqual(await hashFiles(conversion.folder), GOLDEN);
+  const sizes = await Promise.all(NAMES.map(async (name) => (await readFile(join(conversion.folder, name))).length));
   assert.equal(bytes, (sizes[1] ?? 0) + (sizes[3] ?? 0));
 });
 
