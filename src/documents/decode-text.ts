@@ -14,10 +14,10 @@ const BYTE_ORDER_MARKS: readonly (readonly [readonly number[], string])[] = [
 const FALLBACK_ENCODINGS = ['utf-8', 'gb18030', 'windows-1252'] as const;
 
 /**
- * Yields the text in pieces, decoded by the byte order mark, else by `declared`, else by the first fallback encoding
- * that is valid for all bytes. The result does not depend on the slice size.
+ * Yields the text in pieces, decoded by the byte order mark, else by `declaredEncoding`, else by the first fallback
+ * encoding that is valid for all bytes. The result does not depend on the slice size.
  *
- * @param declared Encoding that a web page or an XML file declares.
+ * @param declaredEncoding Encoding that a web page or an XML file declares.
  * @throws UnreadableDocumentError if the bytes are not text.
  */
 export function* decodeText(

@@ -31,7 +31,7 @@ export interface Permit {
 export interface UsageMeter {
   /**
    * Counts the request and its prompt; call once, before the engine starts.
-   * @param firstPrompt.buildPromptTokens Undefined when the engine cannot count them before the start.
+   * @param firstPrompt.promptTokens Undefined when the engine cannot count them before the start.
    * @throws ServiceError `rate-limited` or `token-quota` with Retry-After, naming the exhausted limit.
    */
   start(firstPrompt: { readonly promptTokens: number | undefined; readonly thinks: boolean }): Promise<void>;

@@ -22,7 +22,7 @@ export interface ReplacementRun {
   readonly createStages: (choice: number, holdBatch: HoldBatch) => Stages;
 }
 
-/** @param spent Usage of the run that is replaced. */
+/** @param replacedUsage Usage of the run that is replaced. */
 type StartReplacement = (replacedUsage: Usage) => Promise<ReplacementRun>;
 
 export interface EventRunOptions {

@@ -181,8 +181,16 @@ describe('file endpoints of the complete service', () => {
         code: 'BadRequest.TooLarge',
         message: 'Payload Too Large. A file may have at most 2000 bytes.',
       },
-      { name: 'c', code: 'BadRequest.TooLarge', message: 'Out of space, <4000> of <5000> bytes has been used.' },
-      { name: 'g', code: 'BadRequest.TooMany', message: 'Out of number, <5> of <5> files has been uploaded.' },
+      {
+        name: 'c',
+        code: 'BadRequest.TooLarge',
+        message: 'Out of space, 4000 of 5000 bytes has been used. Delete files to upload more.',
+      },
+      {
+        name: 'g',
+        code: 'BadRequest.TooMany',
+        message: 'Out of number, 5 of 5 files has been uploaded. Delete files to upload more.',
+      },
     ]);
     const other = { workspace: 'small' };
     const five = await upload(other, ...['a', 'b', 'c', 'd', 'e'].map((name) => ['files', name, name] as const));

@@ -19,7 +19,7 @@ export function describePythonCases(title: string, { client, overlay, script, ..
     command: path,
     args,
     env: { ...env, PYTHONDONTWRITEBYTECODE: '1', PYTHONUTF8: '1' },
-    lacks: skipReason,
+    skipReason,
   };
   describeProgramCases(title, program, cases);
 }

@@ -230,12 +230,12 @@ for (const { name, dialect } of DIALECTS) {
         limits = { ...LARGE_LIMITS, countMax: 2 };
         await assert.rejects(createBatch(owner, id), {
           kind: 'count-quota',
-          message: 'Out of number, <1> of <2> files has been uploaded.',
+          message: 'Out of number, 1 of 2 files has been uploaded. Delete files to upload more.',
         });
         limits = { ...LARGE_LIMITS, totalBytesMax: MIB + 4 };
         await assert.rejects(createBatch(owner, id), {
           kind: 'storage-quota',
-          message: `Out of space, <5> of <${MIB + 4}> bytes has been used.`,
+          message: `Out of space, 5 of ${MIB + 4} bytes has been used. Delete files to upload more.`,
         });
         assert.deepEqual(await getUsage(owner), { files: 1, bytes: 5 });
         limits = { ...LARGE_LIMITS, totalBytesMax: MIB + 5, countMax: 3 };

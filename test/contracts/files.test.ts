@@ -171,7 +171,9 @@ for (const { name, dialect } of DIALECTS) {
       );
       assert.deepEqual(await readUsage(owner), { files: 10, bytes: 10_000 });
       assert.equal((await files.list(owner, { limit: 100 })).length, 10);
-      await assert.rejects(createFile(owner, 1), { message: 'Out of number, <10> of <10> files has been uploaded.' });
+      await assert.rejects(createFile(owner, 1), {
+        message: 'Out of number, 10 of 10 files has been uploaded. Delete files to upload more.',
+      });
     });
 
     it('never exceeds the byte limit with concurrent uploads, and can be filled completely', async () => {
@@ -215,7 +217,7 @@ for (const { name, dialect } of DIALECTS) {
       await patientFiles.close();
       assert.deepEqual(await readUsage(owner), { files: 2, bytes: 3_000_000 });
       await assert.rejects(createFile(owner, 1), {
-        message: 'Out of space, <3000000> of <3000000> bytes has been used.',
+        message: 'Out of space, 3000000 of 3000000 bytes has been used. Delete files to upload more.',
       });
     });
 

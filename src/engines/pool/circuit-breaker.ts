@@ -75,7 +75,7 @@ export function createCircuitBreaker({ clock, random, backoff, onOpen, onClose }
   /** Number of times that the breaker went from closed to open. */
   let openCount = 0;
   /** While open: time of the next half-open attempt. While closed: end of a busy pause. In monotonic milliseconds. */
-  let notBefore = 0;
+  let nextAttemptAt = 0;
   let busyUntil = 0;
   let lastResortFrom = 0;
   let failuresInRow = 0;
@@ -87,7 +87,7 @@ export function createCircuitBreaker({ clock, random, backoff, onOpen, onClose }
 
   const setState = (nextState: CircuitBreaker['state'], notBeforeMs: number): void => {
     state = nextState;
-    notBefore = notBeforeMs;
+    nextAttemptAt = notBeforeMs;
     stateVersion++;
   };
 
@@ -131,7 +131,7 @@ export function createCircuitBreaker({ clock, random, backoff, onOpen, onClose }
 
   const getWaitMs = (): number =>
     // The half-open attempt ends soon, but nobody knows when.
-    state === 'half-open' ? POOL_BUSY_PAUSE_MS : Math.max(0, notBefore - clock.monotonic());
+    state === 'half-open' ? POOL_BUSY_PAUSE_MS : Math.max(0, nextAttemptAt - clock.monotonic());
 
   return {
     get state() {
@@ -194,7 +194,7 @@ export function createCircuitBreaker({ clock, random, backoff, onOpen, onClose }
           const until = clock.monotonic() + ms;
           busyUntil = until;
           if (state === 'half-open') setState('open', until);
-          else notBefore = Math.max(notBefore, until);
+          else nextAttemptAt = Math.max(nextAttemptAt, until);
         },
         cancel() {
           if (attemptVersion === stateVersion && state === 'half-open') setState('open', 0);

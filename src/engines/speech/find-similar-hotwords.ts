@@ -1,6 +1,6 @@
 import type { Hotword } from '../../core/speech.ts';
 import { SOUND_DISTANCE_MAX, SOUND_DISTANCE_PER_WEIGHT, SIMILAR_HOTWORDS_MAX } from './hotword-bias-constants.ts';
-import { startsUnspaced } from './unspaced-scripts.ts';
+import { startsInUnspacedScript } from './unspaced-scripts.ts';
 import { textToSounds } from './text-to-sounds.ts';
 
 /** Costs of an edit between sound sequences. Inserting or removing a consonant costs 1, a vowel `VOWEL_COST`. */
@@ -27,12 +27,12 @@ const getSoundCost = (sound: string): number => (isVowel(sound) ? VOWEL_COST : 1
  * all hotwords for a text that contains such a script, count as similar.
  */
 export function findSimilarHotwords(text: string, hotwords: readonly Hotword[]): readonly Hotword[] {
-  if (Array.from(text).some(startsUnspaced)) return hotwords;
+  if (Array.from(text).some(startsInUnspacedScript)) return hotwords;
   const textSounds = textToSounds(text);
   return hotwords
     .map((hotword) => ({
       hotword,
-      distance: startsUnspaced(hotword.text) ? 0 : computeSoundDistance(textToSounds(hotword.text), textSounds),
+      distance: startsInUnspacedScript(hotword.text) ? 0 : computeSoundDistance(textToSounds(hotword.text), textSounds),
     }))
     .filter(({ hotword, distance }) => distance <= SOUND_DISTANCE_MAX + SOUND_DISTANCE_PER_WEIGHT * hotword.weight)
     .toSorted((a, b) => a.distance - b.distance)

@@ -1,5 +1,5 @@
 import type { Hotword } from '../../core/speech.ts';
-import { startsUnspaced } from './unspaced-scripts.ts';
+import { startsInUnspacedScript } from './unspaced-scripts.ts';
 
 /** Node in the trie of hotword tokens. */
 export interface HotwordTrieNode {
@@ -30,7 +30,7 @@ export function createHotwordTrie(
   const root = createNode();
   for (const [at, { text, weight }] of hotwords.entries()) {
     let node = root;
-    for (const token of encode(startsUnspaced(text) ? text : ` ${text}`)) {
+    for (const token of encode(startsInUnspacedScript(text) ? text : ` ${text}`)) {
       const next = node.next.get(token) ?? createNode();
       node.next.set(token, next);
       next.weight = Math.max(next.weight, weight);

@@ -1,4 +1,4 @@
-import { endsUnspaced, startsUnspaced } from './unspaced-scripts.ts';
+import { endsInUnspacedScript, startsInUnspacedScript } from './unspaced-scripts.ts';
 
 /** A word, and its tokens: from `from` to before `to`. */
 export interface TokenizedWord {
@@ -56,7 +56,7 @@ function startsWord(before: string, next: string): boolean {
   if (PUNCTUATION_ONLY.test(before)) return false;
   if (/^\s/.test(next)) return true;
   if (PUNCTUATION_ONLY.test(next)) return false;
-  return startsUnspaced(next) || endsUnspaced(before);
+  return startsInUnspacedScript(next) || endsInUnspacedScript(before);
 }
 
 /** Groups tokens into complete characters, because a character may consist of several tokens. */

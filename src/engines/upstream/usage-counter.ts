@@ -9,9 +9,9 @@ export interface UsageCounter {
    * @param outputTokensMin Number of received pieces of text and calls: a lower bound, used if no better count exists.
    * @param recounted Counts of Parley's own, for what the server did not report.
    */
-  getUsage(spoken: number, counted?: RecountedUsage): Usage;
+  getUsage(outputTokensMin: number, recounted?: RecountedUsage): Usage;
   /** Returns which counts are missing or impossible: an empty prompt, or an answer without tokens. */
-  findMissing(spoken: number): { readonly prompt: boolean; readonly completion: boolean };
+  findMissing(outputTokensMin: number): { readonly prompt: boolean; readonly completion: boolean };
 }
 
 export interface RecountedUsage {
@@ -24,9 +24,9 @@ export function createUsageCounter({ isPerChoice }: { readonly isPerChoice: bool
   let lastReported: WireUsage | undefined;
   let completion: number | undefined;
 
-  const findMissing = (spoken: number): { prompt: boolean; completion: boolean } => ({
+  const findMissing = (outputTokensMin: number): { prompt: boolean; completion: boolean } => ({
     prompt: !lastReported?.prompt_tokens,
-    completion: completion === undefined || (completion === 0 && spoken > 0),
+    completion: completion === undefined || (completion === 0 && outputTokensMin > 0),
   });
 
   return {
@@ -37,10 +37,10 @@ export function createUsageCounter({ isPerChoice }: { readonly isPerChoice: bool
       lastReported = isPerChoice ? (lastReported ?? wire) : wire;
     },
     findMissing,
-    getUsage(spoken, counted) {
-      const missing = findMissing(spoken);
-      const promptTokens = (missing.prompt ? counted?.promptTokens : lastReported?.prompt_tokens) ?? 0;
-      const completionTokens = (missing.completion ? (counted?.completionTokens ?? spoken) : completion) ?? spoken;
+    getUsage(outputTokensMin, recounted) {
+      const missing = findMissing(outputTokensMin);
+      const promptTokens = (missing.prompt ? recounted?.promptTokens : lastReported?.prompt_tokens) ?? 0;
+      const completionTokens = (missing.completion ? (recounted?.completionTokens ?? outputTokensMin) : completion) ?? outputTokensMin;
       const reasoningTokens =
         lastReported?.completion_tokens_details?.reasoning_tokens ?? lastReported?.reasoning_tokens ?? 0;
       return {

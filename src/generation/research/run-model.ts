@@ -29,12 +29,12 @@ export type RunModel = (prompt: ModelPrompt, context: RequestContext) => Promise
  */
 export const createRunModel =
   (generate: Generate, model: string, getMsLeft: () => number): RunModel =>
-  async (prompt, caller) => {
+  async (prompt, callerContext) => {
     const timeoutMs = getMsLeft();
     if (timeoutMs <= 0) throw new ServiceError('timeout', TIMEOUT_MESSAGE);
-    const abort = createLinkedAbort(caller.signal);
+    const abort = createLinkedAbort(callerContext.signal);
     const timer = setTimeout(() => abort.abort(new ServiceError('timeout', TIMEOUT_MESSAGE)), timeoutMs);
-    const context = { ...caller, signal: abort.signal };
+    const context = { ...callerContext, signal: abort.signal };
     const { outputFormat, ...plain } = prompt;
     const start = (request: ModelPrompt): Promise<Generation> =>
       generate(createGenerationRequest(model, request), { interface: 'research' }, context);
@@ -46,7 +46,7 @@ export const createRunModel =
         if (!outputFormat || !isFormatRefusal) throw error;
         return start(plain);
       });
-      return await collectAnswer(generation, caller);
+      return await collectAnswer(generation, callerContext);
     } finally {
       clearTimeout(timer);
       abort.unlink();

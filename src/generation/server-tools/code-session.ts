@@ -32,7 +32,7 @@ export interface CodeSession {
   /**
    * Runs a program and yields its events. `undefined`: the call contained no program. `onResult` receives the result.
    */
-  run(program: string | undefined, then: (result: CodeResult) => void): AsyncGenerator<EventBatch>;
+  run(program: string | undefined, onResult: (result: CodeResult) => void): AsyncGenerator<EventBatch>;
 }
 
 /**
@@ -100,11 +100,11 @@ export async function openCodeSession(
 
   return {
     hasRunsLeft: () => runs < usesMax && answer.hasToolTime(),
-    async *run(program, then) {
+    async *run(program, onResult) {
       const call = answer.startCall({ type: 'code', code: program ?? '', containerId: container.id });
       yield answer.prependStart(call.events);
       const result = await runOnce(program);
-      then(result);
+      onResult(result);
       yield call.end(result);
     },
   };

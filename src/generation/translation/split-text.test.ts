@@ -105,8 +105,8 @@ describe('splitText', () => {
     assert.deepEqual(sentences('one two, three four five', 12), ['one two,', 'three four', 'five']);
     assert.deepEqual(sentences('see https://a.example/long/path here', 10), ['see', 'here']);
     assert.deepEqual(sentences('𝒂𝒃𝒄𝒅', 3), ['𝒂𝒃', '𝒄𝒅']);
-    const unlike = split('awww.b{{ x }}', 1).map(({ text }) => text);
-    assert.deepEqual(unlike, [...'awww.b', '{{ x }}'], 'an address does not begin where a word is cut');
+    const cutPieces = split('awww.b{{ x }}', 1).map(({ text }) => text);
+    assert.deepEqual(cutPieces, [...'awww.b', '{{ x }}'], 'an address does not begin where a word is cut');
     fc.assert(
       fc.property(mixedText, fc.integer({ min: 1, max: 40 }), (text, charactersMax) => {
         for (const line of text.split(/[\r\n]+/)) {

@@ -73,7 +73,10 @@ export const parseSortKey = (id: string): string | undefined => /^file-(?:[a-z_]
  */
 export function checkCount({ files }: FileUsage, { countMax }: FileLimits, added = 1): void {
   if (files + added <= countMax) return;
-  throw new ServiceError('count-quota', `Out of number, <${files}> of <${countMax}> files has been uploaded.`);
+  throw new ServiceError(
+    'count-quota',
+    `Out of number, ${files} of ${countMax} files has been uploaded. Delete files to upload more.`,
+  );
 }
 
 /** @throws ServiceError `too-large`. */
@@ -105,4 +108,7 @@ export function grantBytes(
 }
 
 export const storageQuotaError = ({ bytes }: FileUsage, { totalBytesMax }: FileLimits): ServiceError =>
-  new ServiceError('storage-quota', `Out of space, <${bytes}> of <${totalBytesMax}> bytes has been used.`);
+  new ServiceError(
+    'storage-quota',
+    `Out of space, ${bytes} of ${totalBytesMax} bytes has been used. Delete files to upload more.`,
+  );

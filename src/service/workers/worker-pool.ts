@@ -42,7 +42,7 @@ export interface WorkerHandle extends Pick<WorkerConnection, 'recordReading'> {
 export interface WorkerPool {
   /**
    * Starts all workers and resolves when all listen.
-   * @param createCreateCommand Creates the start command of the worker with this number; called again for each restart.
+   * @param createCommand Creates the start command of the worker with this number; called again for each restart.
    * @throws ServiceError of the first worker that fails to start.
    */
   start(createCommand: (worker: number) => StartWorkerCommand): Promise<readonly ListenAddress[]>;

@@ -7,13 +7,13 @@ import { runLines } from './run-lines.ts';
 import { createLineSemaphore, type LineSemaphore } from './line-semaphore.ts';
 
 const OWNER = { workspace: 'w', region: 'cn-beijing', keyId: 'k' } as const;
-const URL = '/v1/completions';
+const ENDPOINT = '/v1/completions';
 
 interface TestRunOptions {
   readonly lines: number;
   readonly executeLine: ExecuteLine;
   readonly semaphore?: LineSemaphore;
-  readonly heldMax?: number;
+  readonly linesAtOnceMax?: number;
   readonly signal?: AbortSignal;
   readonly done?: readonly number[];
   readonly batch?: string;
@@ -38,13 +38,13 @@ async function run({ lines, executeLine, done = [], batch = 'b', ...options }: T
   async function* input(): AsyncGenerator<Uint8Array> {
     for (let line = 1; line <= lines; line += 1) {
       const body = { model: 'm', prompt: String(line) };
-      const text = JSON.stringify({ custom_id: String(line), method: 'POST', url: URL, body });
+      const text = JSON.stringify({ custom_id: String(line), method: 'POST', url: ENDPOINT, body });
       yield Uint8Array.from(Buffer.from(`${text}\n`));
     }
   }
-  const heldMax = options.heldMax ?? 4;
+  const linesAtOnceMax = options.linesAtOnceMax ?? 4;
   const work = runLines({
-    batch: { id: batch, endpoint: URL, owner: OWNER },
+    batch: { id: batch, endpoint: ENDPOINT, owner: OWNER },
     input: input(),
     findDoneLines: async ({ first, last }) => new Set(done.filter((line) => line >= first && line <= last)),
     executeLine,
@@ -52,8 +52,8 @@ async function run({ lines, executeLine, done = [], batch = 'b', ...options }: T
       add: options.write ?? (async (result) => void results.push(result)),
       flush: async () => undefined,
     },
-    semaphore: options.semaphore ?? createLineSemaphore(heldMax),
-    linesInMemoryMax: heldMax,
+    semaphore: options.semaphore ?? createLineSemaphore(linesAtOnceMax),
+    linesInMemoryMax: linesAtOnceMax,
     clock: systemClock,
     createRequestId: () => 'RID',
     backoff: { delayMsMin: 1, delayMsMax: 4 },
@@ -72,7 +72,7 @@ describe('runLines', () => {
       done: [1, 4, 9],
       executeLine: async (request) => {
         requested.push(numberOf(request));
-        assert.deepEqual([request.batchId, request.url, request.owner], ['b', URL, OWNER]);
+        assert.deepEqual([request.batchId, request.url, request.owner], ['b', ENDPOINT, OWNER]);
         return createResponse(request, numberOf(request) === 5 ? 400 : 200);
       },
     });
@@ -109,10 +109,10 @@ describe('runLines', () => {
       await new Promise((resolve) => setImmediate(resolve));
       return createResponse(request);
     };
-    const first = await run({ lines: 400, executeLine, semaphore, heldMax: 2, batch: 'first' });
+    const first = await run({ lines: 400, executeLine, semaphore, linesAtOnceMax: 2, batch: 'first' });
     while (order.length <= 20) await new Promise((resolve) => setImmediate(resolve));
     const from = order.length;
-    const second = await run({ lines: 40, executeLine, semaphore, heldMax: 2, batch: 'second' });
+    const second = await run({ lines: 40, executeLine, semaphore, linesAtOnceMax: 2, batch: 'second' });
     await second.work;
     const shared = order.slice(from, order.lastIndexOf('second'));
     const secondCount = shared.filter((batch) => batch === 'second').length;

@@ -13,15 +13,15 @@ export const SERVER_ITEM_TYPES: ReadonlySet<string> = new Set(Object.values(TYPE
  * (docs/wire/openai-compatible.md#responses-request).
  */
 export function encodeOpenedServerItem(call: ServerCall, position: OutputPosition): OutputItem {
-  const head = { type: TYPES[call.type], id: formatServerItemId(call, position) };
+  const commonFields = { type: TYPES[call.type], id: formatServerItemId(call, position) };
   switch (call.type) {
     case 'search':
-      return { ...head, status: 'in_progress', action: { type: 'search', query: call.query } };
+      return { ...commonFields, status: 'in_progress', action: { type: 'search', query: call.query } };
     case 'page':
-      return { ...head, goal: call.goal, urls: [call.url], output: '', status: 'in_progress' };
+      return { ...commonFields, goal: call.goal, urls: [call.url], output: '', status: 'in_progress' };
     case 'code':
       // The code follows in a delta event, which clients append to this field.
-      return { ...head, code: '', container_id: call.containerId, outputs: [], status: 'in_progress' };
+      return { ...commonFields, code: '', container_id: call.containerId, outputs: [], status: 'in_progress' };
   }
 }
 
@@ -74,10 +74,10 @@ function listLogs({ stdout, stderr, value, error, files }: CodeOutput): readonly
     .filter((text) => text !== '');
 }
 
-type Frame = readonly [type: string, fields: object];
+type SseEvent = readonly [type: string, fields: object];
 
 /** Encodes the events between `output_item.added` and the tool's work. */
-export function encodeFramesBefore(call: ServerCall, location: object): readonly Frame[] {
+export function encodeToolStartEvents(call: ServerCall, location: object): readonly SseEvent[] {
   const name = `response.${TYPES[call.type]}`;
   switch (call.type) {
     case 'search':
@@ -98,5 +98,5 @@ export function encodeFramesBefore(call: ServerCall, location: object): readonly
 }
 
 /** Encodes the events between the tool's work and `output_item.done`, the only event that reports a failure. */
-export const encodeFramesAfter = (call: ServerCall, result: ServerCallResult, location: object): readonly Frame[] =>
+export const encodeToolEndEvents = (call: ServerCall, result: ServerCallResult, location: object): readonly SseEvent[] =>
   call.type === 'page' || hasFailed(result) ? [] : [[`response.${TYPES[call.type]}.completed`, location]];

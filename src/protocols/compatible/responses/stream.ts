@@ -21,7 +21,7 @@ import {
 } from './output-item.ts';
 import type { OutputItem, OutputStatus, ItemContent } from './output-item.ts';
 import type { ResponseEvent } from './response-event.ts';
-import { encodeFramesAfter, encodeFramesBefore, encodeOpenedServerItem, encodeServerItem } from './server-item.ts';
+import { encodeToolEndEvents, encodeToolStartEvents, encodeOpenedServerItem, encodeServerItem } from './server-item.ts';
 
 export interface ResponseEncoder extends StreamEncoder<ResponseEvent> {
   /** Returns the failed response object that `fail` encodes. */
@@ -112,14 +112,14 @@ export function createResponseStreamEncoder(
     const item = encodeOpenedServerItem(call, { head, index });
     serverCall = call;
     const added = frame('response.output_item.added', { output_index: index, item });
-    return closed + added + encodeFrames(encodeFramesBefore(call, { item_id: item.id, output_index: index }));
+    return closed + added + encodeFrames(encodeToolStartEvents(call, { item_id: item.id, output_index: index }));
   };
 
   const finishServerCall = (result: ServerCallResult): string => {
     assert(serverCall, 'a result comes after its call');
     const index = output.length;
     const item = encodeServerItem(serverCall, result, { head, index });
-    const frames = encodeFrames(encodeFramesAfter(serverCall, result, { item_id: item.id, output_index: index }));
+    const frames = encodeFrames(encodeToolEndEvents(serverCall, result, { item_id: item.id, output_index: index }));
     output.push(item);
     serverCall = undefined;
     return frames + frame('response.output_item.done', { output_index: index, item });

@@ -20,13 +20,13 @@ const entry: ModelEntry = {
   created: 0,
 };
 
-const MARK = { type: 'ephemeral', ttl: '5m' };
+const CACHE_MARK = { type: 'ephemeral', ttl: '5m' };
 
 /** A body with one of each kind of field and block. */
 const BODY = {
   model: 'm',
   max_tokens: 9,
-  system: [{ type: 'text', text: 's', cache_control: MARK }],
+  system: [{ type: 'text', text: 's', cache_control: CACHE_MARK }],
   messages: [
     {
       role: 'user',
@@ -41,7 +41,7 @@ const BODY = {
       role: 'assistant',
       content: [
         { type: 'thinking', thinking: 'h', signature: 's' },
-        { type: 'tool_use', id: 'i', name: 'f', input: { a: [1] }, cache_control: MARK },
+        { type: 'tool_use', id: 'i', name: 'f', input: { a: [1] }, cache_control: CACHE_MARK },
         { type: 'server_tool_use', id: 'j', name: 'web_search', input: {} },
       ],
     },
@@ -49,7 +49,7 @@ const BODY = {
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'i', content: [{ type: 'text', text: 'x' }] }] },
   ],
   tools: [
-    { name: 'f', description: 'd', input_schema: { type: 'object' }, cache_control: MARK },
+    { name: 'f', description: 'd', input_schema: { type: 'object' }, cache_control: CACHE_MARK },
     { type: 'bash_20250124', name: 'bash' },
   ],
   tool_choice: { type: 'auto', disable_parallel_tool_use: true },

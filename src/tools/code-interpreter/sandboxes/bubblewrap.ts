@@ -20,10 +20,10 @@ export function createBubblewrapSandbox(
   host: HostPaths,
   limits: SandboxLimits,
   { bwrap, prlimit }: BubblewrapTools,
-  librariesOf: (program: string) => readonly string[],
+  findLibraries: (program: string) => readonly string[],
 ): Sandbox {
-  const places = getSandboxPaths(host);
-  const libraries = [...new Set([...librariesOf(host.node), ...librariesOf(prlimit)])];
+  const paths = getSandboxPaths(host);
+  const libraries = [...new Set([...findLibraries(host.node), ...findLibraries(prlimit)])];
   const bindMounts = [
     [host.node, NODE_PATH],
     [prlimit, PRLIMIT_PATH],
@@ -42,9 +42,9 @@ export function createBubblewrapSandbox(
         ['--remount-ro', '/', '--chdir', '/', '--'],
         // Set within the sandbox: outside, the limit would count all processes of the user.
         [PRLIMIT_PATH, ...buildPrlimitArguments(limits), `--nproc=${PROCESSES_MAX}`, '--'],
-        [NODE_PATH, ...buildNodeArguments(places, program)],
+        [NODE_PATH, ...buildNodeArguments(paths, program)],
       ].flat(),
-      paths: places,
+      paths: paths,
       env: {},
     }),
   };
