@@ -15,7 +15,7 @@ const SEQUENCES = 8;
 const CONTEXT_TOKENS = 2048;
 const TOKENS = 40;
 const SHARED_CALLS = 3;
-/** Concurrent prompts with a shared start. Few, because a server without a shared cache evaluates each prompt whole. */
+/** Concurrent prompts with a shared start. Few, because llama-server evaluates each of these prompts whole. */
 const SHARED_CONCURRENCY = 3;
 /** Enough to show when the first token arrived. */
 const FIRST_TOKEN_TOKENS_MAX = 2;
@@ -31,7 +31,7 @@ const TOPICS = [
   'a glacier',
   'a library',
 ];
-/** This many sentences, with what the template adds, are about 500 tokens. */
+/** Number of sentences of the shared start. With the tokens that the chat template adds, they are about 500 tokens. */
 const SENTENCES = 44;
 
 /** Results of one side in one round. Times are in ms, rates in tokens per second. */
@@ -110,8 +110,18 @@ export async function measureBesideLlamaServer(
         row('1 stream', 'tok/s', '≥ 1.0', (figures) => figures.singleStreamRate),
         row(`${SEQUENCES} streams`, 'tok/s', '≥ 0.9', (figures) => figures.allStreamsRate),
         row('first token of a new 500-token prompt', 'ms', 'reported', (figures) => figures.newPromptMs),
-        row('first token, its first 500 shared', 'ms', '≤ 1.1', (figures) => figures.sharedPromptMs),
-        row(`the same, ${SHARED_CONCURRENCY} at once`, 'ms', 'reported', (figures) => figures.concurrentSharedPromptMs),
+        row(
+          'first token of a prompt whose first 500 tokens are cached',
+          'ms',
+          '≤ 1.1',
+          (figures) => figures.sharedPromptMs,
+        ),
+        row(
+          `first token of ${SHARED_CONCURRENCY} such prompts at once`,
+          'ms',
+          'reported',
+          (figures) => figures.concurrentSharedPromptMs,
+        ),
         row('RSS', 'MiB', 'reported', (figures) => figures.rssMib),
       ];
       parley.client.close();

@@ -1,11 +1,15 @@
 import { median } from './pairs.ts';
 import type { Pairs, Ratio } from './pairs.ts';
 
+/** Results of Parley (a) and of the program that it is compared with (b). */
 export interface ResultRow extends Pairs {
   readonly measurement: string;
   readonly unit: string;
+  /** Name of the compared program. */
   readonly peer: string;
+  /** Result of Parley divided by the peer's. */
   readonly ratio: Ratio;
+  /** Required ratio, or `reported` if there is no requirement. */
   readonly goal: string;
 }
 

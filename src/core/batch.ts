@@ -1,5 +1,5 @@
 /**
- * `validating` to `finalizing` and `cancelling` are temporary, the others final
+ * Statuses of a batch in the order of the API. `completed`, `failed`, `expired` and `cancelled` are final
  * (docs/wire/openai-compatible.md#batches).
  */
 export const BATCH_STATUSES = [
@@ -19,8 +19,8 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number];
 export type BatchOutcome = Extract<BatchStatus, 'completed' | 'expired' | 'cancelled'>;
 
 /**
- * Endpoints that the lines of a batch may call (docs/wire/openai-compatible.md#batches); `/v1/responses` is an
- * addition.
+ * Endpoints that the lines of a batch may call (docs/wire/openai-compatible.md#batches). The cloud API does not have
+ * `/v1/responses` here; Parley adds it.
  */
 export const BATCH_ENDPOINTS = [
   '/v1/chat/completions',
@@ -32,7 +32,7 @@ export const BATCH_ENDPOINTS = [
 
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
-/** Endpoint of a dry run: no model runs. */
+/** Endpoint of a dry run: every line gets the same test result, and no model runs. */
 export const BATCH_TEST_ENDPOINT: BatchEndpoint = '/v1/chat/ds-test';
 
 /** `output`: the line completed and goes to the output file. `error`: it failed and goes to the error file. */

@@ -22,7 +22,7 @@ export type FindDocument = (owner: Owner, id: string) => Promise<DocumentLookup>
 
 const REFERENCE_PREFIX = 'fileid://';
 
-/** File ids as Parley creates them. The repetition is bounded because the text comes from callers. */
+/** File ids as Parley creates them. The length is limited because the text comes from callers. */
 const FILE_ID = /^[\w-]{1,128}$/;
 
 /** Parses a comma-separated list of `fileid://ID` references. @returns undefined for any other text. */
@@ -37,8 +37,9 @@ export function parseFileReferences(text: string): readonly string[] | undefined
 }
 
 interface DocumentPartOptions {
+  /** Whether the request continues with a note in the prompt if a file cannot be read; otherwise the request fails. */
   readonly isOptional: boolean;
-  /** Cache mark of all documents together; the last one carries it. */
+  /** Mark of the context cache that ends after the documents; the last part carries it. */
   readonly cache?: 'ephemeral' | undefined;
 }
 

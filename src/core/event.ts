@@ -20,10 +20,10 @@ export interface TokenLogprob extends AlternativeToken {
 /** Tokens that a request used. The prompt counts once; the completion is the sum over all choices. */
 export interface Usage {
   readonly promptTokens: number;
-  /** Part of buildPromptTokens that was read from a cache and not computed again. */
+  /** Part of promptTokens that was read from a cache and not computed again. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
-  /** Part of buildPromptTokens that was written to an explicit cache; undefined when the request marked none. */
+  /** Part of promptTokens that was written to an explicit cache; undefined when the request marked none. */
   readonly cacheCreationTokens?: number;
   /** Present when the request marked a cache that was written or hit. */
   readonly usesExplicitCache?: true;

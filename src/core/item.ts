@@ -1,11 +1,11 @@
 /**
- * A piece of a conversation: a message, a tool call, its result, or reasoning. Only the API that created it
- * interprets its JSON. The JSON is stored as received, so that a history can be replayed exactly.
+ * A piece of a conversation: a message, a tool call, its result, or reasoning. Only the protocol that created it
+ * interprets its JSON. Unknown fields are stored too, so that a history can be replayed exactly.
  */
 export interface Item {
   /** Created by Parley, even when the caller sent an id: not guessable, never reused. */
   readonly id: string;
-  /** The whole item in the format of its API, including `id`. */
+  /** The whole item in the format of its protocol, including `id`. */
   readonly json: string;
 }
 

@@ -2,15 +2,22 @@ import { UnreadableDocumentError } from './unreadable-document-error.ts';
 
 /** Collects the text of a document, up to its limit. */
 export interface TextSink {
-  /** @throws UnreadableDocumentError beyond the limit: a text is never truncated. */
+  /**
+   * Adds a piece of text.
+   * @throws UnreadableDocumentError beyond the limit: a text is never truncated.
+   */
   push(text: string): void;
+  /** Returns the whole text in UTF-8, and its length in UTF-16 code units. */
   finish(): { readonly text: Uint8Array; readonly chars: number };
 }
 
 /** Characters encoded at a time: a string built from many pieces takes several times its length in memory. */
 const FLUSH_CHARS = 64 * 1024;
 
-/** Control characters other than newline and tab: no text needs them, and templates and terminals may misbehave. */
+/**
+ * Control characters (category Cc) other than newline and tab. No text needs them, and they may break chat templates
+ * and terminals.
+ */
 const CONTROL_CHARACTERS = /[^\P{Cc}\n\t]/gu;
 
 export function createTextSink({ bytesMax }: { readonly bytesMax: number }): TextSink {
@@ -25,6 +32,7 @@ export function createTextSink({ bytesMax }: { readonly bytesMax: number }): Tex
     flushed.push(encoded);
     bytes += encoded.length;
     chars += clean.length;
+    // The caller puts the name of the document before the message.
     if (bytes > bytesMax) throw new UnreadableDocumentError(`has more than ${bytesMax} bytes of text`);
   };
 

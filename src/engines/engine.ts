@@ -191,7 +191,7 @@ export interface TextEngine {
   probe?(signal: AbortSignal): Promise<void>;
   /** Counts the tokens of an input. Text without a special segment is not a prompt, so no start token is counted. */
   countTokens(input: EngineInput): Promise<number>;
-  /** Returns the tokens that `createCountTokensEndpoint` counts. */
+  /** Returns the tokens that `countTokens` counts. */
   tokenize(input: EngineInput): Promise<readonly TokenText[]>;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Number of output lines kept for the log of a failure. Chosen by Parley. */
+/** Number of output lines kept for the log of a failure; no specification prescribes it. */
 const LINES_MAX = 20;
 
-/** Characters kept of one line; the rest of a longer line is dropped. Chosen by Parley. */
+/** Characters kept of one line; the rest of a longer line is dropped. No specification prescribes it. */
 const LINE_CHARACTERS_MAX = 500;
 
 /** The last lines that a program printed. */

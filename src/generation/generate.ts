@@ -31,7 +31,7 @@ interface GenerateDeps {
   readonly catalogue: Pick<Catalogue, 'resolve'>;
   /** Returns the engine of a model, loading it if necessary; the lease is held until the run ends. */
   readonly acquireEngine: (model: ResolvedModel) => Promise<EngineLease>;
-  /** Returns what the model's family adds to the prompt and the stop tokens. */
+  /** Returns the settings of the model's family: the default system message, stop tokens and formats. */
   readonly getModelStyle: (model: ResolvedModel) => {
     readonly defaultSystem?: string | undefined;
     readonly stopTokens: readonly string[];
@@ -44,7 +44,7 @@ interface GenerateDeps {
   readonly answerChecker: Pick<AnswerChecker, 'findProblem'>;
 }
 
-/** Creates the pipeline from a request to its events, which every protocol uses. */
+/** Creates the pipeline that turns a request into generation events; every protocol uses it. */
 export function createGenerate({
   catalogue,
   acquireEngine,
@@ -101,6 +101,7 @@ export function createGenerate({
       const contextLimit = findDeploymentContextLimit(model, loaded);
       // A server that renders the prompt itself reports its length only with the answer.
       const countsPrompt = (usageMeter || contextLimit) && engine.capabilities.input === 'prompt';
+      /** Thought, answer and tool call sections of the run's output. */
       let phases: readonly GenerationPhase[] = [];
       const start = async (
         { engineRequest, ...rest }: GenerationPlan,
@@ -108,6 +109,7 @@ export function createGenerate({
       ): Promise<EngineRun> => {
         const promptTokens = countsPrompt ? await engine.countTokens(engineRequest.input) : undefined;
         const tokensLeft = promptTokens === undefined ? undefined : contextLimit?.getTokensLeft(promptTokens);
+        // The replacement run belongs to the same request, which is counted once.
         if (engineRequest === plan.engineRequest)
           await usageMeter?.start({ promptTokens, thinks: willThink(engineRequest) });
         const stopTokens = [...style.stopTokens, ...(rest.stopTokens ?? [])];
@@ -120,6 +122,7 @@ export function createGenerate({
         return limitStart(started, tokensLeft);
       };
       const started = await start(plan);
+      /** Starts a run without tools, for a model that repeated a tool call whose result it already has. */
       const startReplacement = async (replacedUsage: Usage): Promise<ReplacementRun> => {
         const { toolUse, thinking: _, ...plain } = request;
         const replacementPlan = await planRequest(
@@ -174,7 +177,10 @@ function reduceTokenLimits({ maxTokens, maxTotalTokens }: GenerationRequest, usa
   };
 }
 
-/** Returns calls that must not be repeated: only for models known to repeat them, and only with `tool_choice: auto`. */
+/**
+ * Returns the tool calls that already have a result and must not be repeated. Only for models known to repeat them, and
+ * only with `tool_choice: auto`; otherwise undefined.
+ */
 function findRepeatableCalls(
   { toolUse, messages }: GenerationRequest,
   { repeatsCalls }: ModelEntry,
@@ -191,7 +197,8 @@ function findClampedFields(
 ): string[] {
   const isClamped = (requested: number | undefined): boolean =>
     requested !== undefined && tokensLeft !== undefined && tokensLeft < requested;
-  // The engine returns the smaller of the request and the remaining context; a smaller max_tokens lowers it for both.
+  // The engine reports the smallest of max_tokens, max_completion_tokens and the remaining context. If max_tokens was
+  // not lowered, a value below max_completion_tokens may be max_tokens itself.
   const isTotalClamped = isClamped(maxTotalTokens) && (maxTokens === undefined || isClamped(maxTokens));
   return [
     ...(isClamped(maxTokens) ? ['max_tokens(clamped)'] : []),

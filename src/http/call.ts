@@ -9,7 +9,7 @@ import { FAMILIES, resolveFamily } from '../protocols/families.ts';
 import type { RequestAddress } from './request-address.ts';
 import { createReceiveTimeout } from './receive-timeout.ts';
 import type { ReceiveTimeout } from './receive-timeout.ts';
-import { getRequestPath } from './request-target.ts';
+import { describeRequestPath, getRequestPath } from './request-target.ts';
 
 /** One HTTP request, from its arrival to its log line. */
 export interface Call {
@@ -173,6 +173,8 @@ export function createCall(request: IncomingMessage, response: ServerResponse, d
       requestId,
       operation,
       method: request.method,
+      // Helps to find wrong base URLs; the paths of known operations may contain ids.
+      path: operation === 'unknown' ? describeRequestPath(request) : undefined,
       status,
       kind,
       param: error?.param,

@@ -33,4 +33,8 @@ export function getRequestQuery({ url }: IncomingMessage): URLSearchParams {
 
 /** Returns method and path for error messages, e.g. `GET /v1/models`. Omits the query, which may contain secrets. */
 export const describeRequest = (request: IncomingMessage): string =>
-  `${request.method} ${truncateText(getRequestPath(request), DESCRIBED_PATH_CHARS_MAX)}`;
+  `${request.method} ${describeRequestPath(request)}`;
+
+/** Returns the path of a request without its query, truncated, for messages and the log. */
+export const describeRequestPath = (request: IncomingMessage): string =>
+  truncateText(getRequestPath(request), DESCRIBED_PATH_CHARS_MAX);

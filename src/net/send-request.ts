@@ -14,13 +14,16 @@ export interface SendRequestOptions {
   readonly rules: UrlRules;
   readonly resolve: ResolveHost;
   readonly deadlines: FetchDeadlines;
+  /** Time limit for resolving the name and connecting, in ms. */
   readonly connectMs: number;
+  /** Time limit from the connection to the response head, in ms. */
   readonly headMs: number;
   readonly accept: string;
   /** The User-Agent header. Default: `parley`. */
   readonly userAgent?: string | undefined;
   /** Additional headers with lower-case names. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** PEM texts of the certificate authorities to trust instead of the runtime's. */
   readonly certificates: readonly string[] | undefined;
   /** Sends a POST with this body. */
   readonly content?: RequestContent | undefined;
@@ -35,11 +38,12 @@ export interface RequestContent {
 }
 
 /**
- * Sends one request to one URL. Its name is resolved once, checked, and connected to by exactly those addresses. The
- * connection is used for this request only and passes no proxy, whatever the environment names. Sends no headers other
- * than the fixed ones and those of `options`.
+ * Sends one request to one URL. Its host name is resolved once, the addresses are checked, and the connection uses
+ * exactly these addresses. The connection serves this request only. Proxy settings of the environment are ignored.
+ * Sends no headers other than the fixed ones and those of `options`.
  *
- * @throws ServiceError; the signal's reason. Returns a response of any status.
+ * @returns the response, whatever its HTTP status.
+ * @throws ServiceError if the addresses are not allowed or the connection fails; else the reason of the aborted signal.
  */
 export async function sendRequest(url: URL, options: SendRequestOptions): Promise<IncomingMessage> {
   const { rules, resolve, deadlines, connectMs, headMs, accept, certificates, content } = options;

@@ -9,20 +9,24 @@ export interface Route {
   readonly path: string;
 }
 
-/** One interface of the Model Studio API, whether this version serves it or not. */
+/**
+ * One documented interface (a group of API routes) of Alibaba Cloud Model Studio, whether this version of Parley serves
+ * it or not.
+ */
 export interface PublishedInterface {
   readonly name: string;
+  /** Protocol of the routes: OpenAI-compatible, Anthropic Messages, or DashScope's own (`native`). */
   readonly family: ProtocolFamily;
   readonly regions: readonly RegionId[];
   readonly routes: readonly Route[];
   /**
-   * Set for an interface that shares its path with another one: the models that offer this model interface select it,
-   * and its region rule is checked once the model is known.
+   * Set for an interface that shares its path with another one: requests for models that offer this model interface
+   * (a kind of use, such as translation) belong to it. Its region rule is checked once the model is known.
    */
   readonly selectedByModelInterface?: ModelInterface;
   /** The interface is useless without a model that offers this model interface. */
   readonly requiredModelInterface?: ModelInterface;
-  /** Why the interface is off although its paths respond (with empty lists or with errors). */
+  /** Why the interface is off although its paths return empty lists or errors. */
   readonly disabledReason?: string;
 }
 
@@ -45,8 +49,8 @@ const put = route('PUT');
 const remove = route('DELETE');
 
 /**
- * All documented interfaces with their regions and the paths that clients call. Regions that the documentation leaves
- * open follow docs/wire/choices.md#regions-keys-workspaces.
+ * All documented interfaces with their regions and the paths that clients call. If the documentation does not state the
+ * regions, they follow docs/wire/choices.md#regions-keys-workspaces.
  */
 export const INTERFACES = {
   chat: { name: 'Chat completions', family: 'compatible', regions: REGION_IDS, routes: [post(CHAT)] },
@@ -176,7 +180,7 @@ export const INTERFACES = {
     family: 'native',
     regions: REGION_IDS,
     routes: [put('/api/v1/deployments/:id/renew'), put('/api/v1/deployments/:id/updateOverflowStrategy')],
-    disabledReason: 'capacity has no purchase term here, and requests above a reservation are refused',
+    disabledReason: 'capacity is not bought for a period of time here, and requests above a reservation are refused',
   },
   files: {
     name: 'Files',
@@ -316,8 +320,8 @@ export interface InterfaceState {
   readonly paths: readonly string[];
   readonly regions: readonly RegionId[];
   /**
-   * `off`: the interface has no code, no suitable model in the catalogue, or no region of this service. Whether its
-   * model runs is shown by the catalogue.
+   * `off`: Parley has no code for the interface, the catalogue has no suitable model, or no region of this service
+   * offers it. Whether a suitable model is loaded does not matter.
    */
   readonly state: 'on' | 'off';
   /** Why the interface is off; absent when on. */
@@ -329,7 +333,7 @@ export interface InterfaceState {
  *
  * @param served Routes that have an endpoint.
  * @param regions The regions of this service.
- * @param selectableByModel Model interfaces with code in this version that a model can select on a shared path.
+ * @param selectableByModel Model interfaces that this version serves on a path that several interfaces share.
  * @param findMissingModelReason Returns why no model offers a model interface; undefined if one does.
  */
 export function listInterfaceStates(
@@ -349,6 +353,7 @@ export function listInterfaceStates(
     const paths = [...new Set(published.routes.map((route) => route.path))];
     const shared = { name: published.name, paths, regions: published.regions };
     if (published.disabledReason !== undefined) return { ...shared, state: 'off', reason: published.disabledReason };
+    // The first route stands for all.
     const [main] = published.routes;
     const isServed = main !== undefined && servedKeys.has(`${main.method} ${main.path}`);
     if (
@@ -369,7 +374,7 @@ export interface UnservedRoute extends Route {
   readonly name: string;
   readonly family: ProtocolFamily;
   readonly regions: readonly RegionId[];
-  /** Why the route has no endpoint, unless its code is just missing. */
+  /** Why the route has no endpoint; undefined if this version just does not serve it yet. */
   readonly disabledReason?: string;
 }
 

@@ -132,7 +132,7 @@ describe('deployment endpoints of the complete service', () => {
       ]);
     const [status, code, message] = await getRefusal('PUT', '/x/renew', {});
     assert.deepEqual([status, code], [400, 'UnsupportedOperation']);
-    assert.match(String(message), /is not served: capacity has no purchase term here/);
+    assert.match(String(message), /is not served: capacity is not bought for a period of time here/);
   });
 
   test('deploys text models only, also by an alias', async () => {

@@ -37,11 +37,12 @@ export interface OpenTranscriptionsDeps {
   readonly store: Store;
   readonly blobs: BlobStore;
   readonly files: Files;
+  /** Creates signed links whose URL path begins with `path`; `seconds` is their validity. */
   readonly createLinksBelow: (path: string, seconds: number) => SignedLinks;
   readonly fileBytesMax: number;
   /** Returns the current catalogue; it changes while the service runs. */
   readonly getCatalogue: () => Pick<Catalogue, 'resolve' | 'find'>;
-  readonly speechFor: (model: ResolvedModel) => Promise<{ readonly engine: SpeechEngine; release(): void }>;
+  readonly leaseSpeechEngine: (model: ResolvedModel) => Promise<{ readonly engine: SpeechEngine; release(): void }>;
   readonly openAudio: AudioOpener;
   readonly findHotwords: (owner: Owner, id: string, model: string) => Promise<readonly Hotword[]>;
   readonly jobNotifier: JobNotifier;
@@ -57,7 +58,10 @@ export interface TranscriptionsModule {
   close(): Promise<void>;
 }
 
-/** Opens transcription of files: tasks, their job handler and results, and the endpoint that answers directly. */
+/**
+ * Opens the transcription of files: tasks with their job handler and results, and the endpoint `audio/transcriptions`,
+ * which returns the text in its response.
+ */
 export function openTranscriptions(deps: OpenTranscriptionsDeps): TranscriptionsModule {
   const {
     config,
@@ -66,7 +70,7 @@ export function openTranscriptions(deps: OpenTranscriptionsDeps): Transcriptions
     files,
     createLinksBelow,
     getCatalogue,
-    speechFor,
+    leaseSpeechEngine,
     openAudio,
     findHotwords,
     runsCleanup,
@@ -80,17 +84,20 @@ export function openTranscriptions(deps: OpenTranscriptionsDeps): Transcriptions
     clock,
     notifier: jobNotifier,
     async encodeResult(record) {
+      // Whether the request named a single file; the result has another form then.
       const { wantsOne } = JSON.parse(record.requestJson) as TranscriptionRequest;
+      // A part is one audio file of the request.
       const createLink = ({ number }: { readonly number: number }): string =>
         links.createLink({ id: `${record.id}/${number}`, region: record.region });
       return encodeTranscriptionTask(record, {
         parts: await store.transcriptions.listParts(record.id),
         wantsOne,
-        createLink: createLink,
+        createLink,
       });
     },
   });
   const fetch = createGuardedFetch({
+    // Hosts and networks that may be fetched from although they are not public.
     allow: config.speech.allow,
     timeouts: { totalMs: TRANSCRIPTION_FETCH_MS_MAX },
   });
@@ -114,7 +121,7 @@ export function openTranscriptions(deps: OpenTranscriptionsDeps): Transcriptions
         clock,
         sources,
         openAudio,
-        leaseSpeechEngine: async (model) => await speechFor({ requestedName: model, entry: findEntry(model) }),
+        leaseSpeechEngine: async (model) => await leaseSpeechEngine({ requestedName: model, entry: findEntry(model) }),
       }),
     },
     endpoints: [
@@ -125,12 +132,13 @@ export function openTranscriptions(deps: OpenTranscriptionsDeps): Transcriptions
           sizeBytes,
           read: (from) => blobs.read(blob, { start: from, end: sizeBytes - 1 }),
         }),
-        recognize: createRecognizeFile({ catalogue: getCatalogue, speechFor, openAudio }),
+        recognize: createRecognizeFile({ catalogue: getCatalogue, leaseSpeechEngine, openAudio }),
         catalogue: getCatalogue,
         fileBytesMax: deps.fileBytesMax,
         strict,
       }),
       createTaskGetEndpoint({ tasks }),
+      // The API allows reading a task by POST too (docs/wire/dashscope-native.md#tasks).
       createTaskGetEndpoint({ tasks }, 'POST'),
       createTaskListEndpoint({ tasks }),
       createTaskCancelEndpoint({ tasks }),

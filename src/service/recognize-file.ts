@@ -12,16 +12,16 @@ import { transcribe } from '../transcription/transcribe.ts';
 
 export interface RecognizeFileDeps {
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  readonly speechFor: (model: ResolvedModel) => Promise<{ readonly engine: SpeechEngine; release(): void }>;
+  readonly leaseSpeechEngine: (model: ResolvedModel) => Promise<{ readonly engine: SpeechEngine; release(): void }>;
   readonly openAudio: AudioOpener;
 }
 
 /** Creates the function that transcribes one audio file while the caller waits for the response. */
-export function createRecognizeFile({ catalogue, speechFor, openAudio }: RecognizeFileDeps): RecognizeUpload {
+export function createRecognizeFile({ catalogue, leaseSpeechEngine, openAudio }: RecognizeFileDeps): RecognizeUpload {
   return async ({ model, source, language, prompt }, { requestId, owner, priority, signal, log }) => {
     const resolved = catalogue().resolve(model, { interface: 'speech', owner });
     log.add(getModelLogFields(resolved));
-    const { engine, release } = await speechFor(resolved);
+    const { engine, release } = await leaseSpeechEngine(resolved);
     try {
       const { languages } = await engine.loadModel();
       const requestedLanguages = filterSupportedLanguages(language === undefined ? [] : [language], languages);

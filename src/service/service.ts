@@ -260,7 +260,7 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
     createLinksBelow: files.createLinksBelow,
     fileBytesMax: files.fileBytesMax,
     getCatalogue: () => catalogue,
-    speechFor: speech.speechFor,
+    leaseSpeechEngine: speech.speechFor,
     openAudio: createAudioOpener(createAudioDecoder()),
     findHotwords,
     jobNotifier,

@@ -6,7 +6,7 @@ import { useOpenAI } from './use-openai.ts';
 
 const MODEL = 'svc-plus';
 
-/** Shortest prefix that an explicit cache stores, as the specification says. */
+/** Shortest prefix that an explicit cache stores, in tokens (docs/wire/openai-compatible.md#context-cache). */
 const CACHED_TOKENS_MIN = 1_024;
 
 /** A system prompt of about 1,150 tokens. */
@@ -15,6 +15,7 @@ const RULES = Array.from(
   (_, index) => `Rule ${index}: the shelf ${index} holds only boxes of kind ${index}.`,
 );
 
+// An explicit cache is one that the request asks for with a mark (`cache_control`).
 describe('the explicit cache with the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, () => {
   const openai = useOpenAI({ timeout: 290_000 });
 
@@ -73,7 +74,7 @@ describe('the explicit cache with the openai client for Node', { skip: getWeight
   }
 });
 
-/** Prompt token details with the vendor's counters, which the types of the client do not have. */
+/** Prompt token details with counters of Alibaba Cloud, which the types of the client do not have. */
 interface CacheDetails {
   readonly cached_tokens?: number;
   readonly cache_creation_input_tokens?: number;

@@ -1,6 +1,7 @@
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 import { startServerToolsParley } from './server-tools-parley.ts';
 
+/** Cases for all versions of the dashscope client, which calls the native API. */
 const NATIVE: PythonCases = {
   client: 'dashscope',
   script: 'dashscope_server_tools_cases.py',
@@ -8,12 +9,12 @@ const NATIVE: PythonCases = {
   parleys: { '': startServerToolsParley },
   cases: [
     'gets search results with the answer, and the number of searches',
-    'gets search results with an answer in text format',
+    'gets search results with an answer in the result format text',
     'streams pieces, with search results in the first and the last event',
     'streams the whole answer so far, with search results at the end',
     'gets search results only before the answer with prepend_search_result',
-    'gets programs in a thinking stream',
-    'with invalid search options gets InvalidParameter with the prescribed text',
+    'gets the executed code in the stream of a thinking request',
+    'with invalid search options gets InvalidParameter with the error text of the API',
   ],
 };
 
@@ -31,7 +32,7 @@ describePythonCases('server tools with the openai client for Python', {
   parleys: { '': startServerToolsParley },
   cases: [
     'chat completions contain text only, streamed or not',
-    'responses have items and citations, and the helper collects the same',
+    'responses have items and citations, and the stream helper of the client returns the same',
     'responses continue from the returned items',
   ],
 });
@@ -42,7 +43,7 @@ describePythonCases('server tools with the anthropic client for Python', {
   models: [],
   parleys: { '': startServerToolsParley },
   cases: [
-    'messages have blocks and citations, and the helper collects the same',
+    'messages have blocks and citations, and the stream helper of the client returns the same',
     'messages continue from the returned blocks',
   ],
 });

@@ -22,8 +22,9 @@ const TIMEOUT = { timeoutMs: 60_000 };
 /** Number of connections. The chance that one of two workers gets none of them is 1 in 2^31. */
 const CONNECTIONS = 32;
 
+// A deployment of the plan `mu` has `capacity` units. With the engine llama, each unit is a process of COMMAND.
 for (const engine of ['scripted', 'llama'] as const)
-  describe(`deployments of a service with two workers, ${engine === 'scripted' ? 'scripted' : 'each unit a program'}`, () => {
+  describe(`deployments of a service with two workers, ${engine === 'scripted' ? 'scripted engine' : 'one process per unit'}`, () => {
     let parley: ParleyProcess;
     before(async () => {
       parley = await startParley({ engine, config: CONFIG, env: { PARLEY_WORKERS: '2' } });
@@ -52,7 +53,7 @@ for (const engine of ['scripted', 'llama'] as const)
       return { status: response.status, text: await response.text() };
     };
     const sendManyChats = (model: string) => Promise.all(Array.from({ length: CONNECTIONS }, () => sendChat(model)));
-    /** Waits until all workers answer with a status. A worker learns of a change within a second. */
+    /** Waits until all workers respond with a status. Each worker polls for changes about every second. */
     const waitForAllWorkers = (model: string, status: number) =>
       until(`all answer ${status}`, TIMEOUT, async () =>
         (await sendManyChats(model)).every((each) => each.status === status) ? true : undefined,
@@ -102,7 +103,7 @@ for (const engine of ['scripted', 'llama'] as const)
       await waitForAllWorkers('svc-plus-both', 503);
       const message =
         /Deployment svc-plus-both cannot serve calls: its status is STOPPED\. Its capacity is 0; scale it up to use it\./;
-      // A worker may learn of the change half a second later.
+      // A worker may learn of the change a moment later than the status of the deployment changes.
       await until('both workers report the reason', TIMEOUT, async () => {
         const texts = await Promise.all(Array.from({ length: 8 }, async () => (await sendChat('svc-plus-both')).text));
         return texts.every((text) => message.test(text)) ? true : undefined;
@@ -112,7 +113,7 @@ for (const engine of ['scripted', 'llama'] as const)
       await waitForAllWorkers('svc-plus-both', 200);
     });
 
-    // A program cannot run a script that hangs.
+    // The process of COMMAND always answers at once, so only the scripted engine can hang.
     if (engine === 'scripted') {
       test('abort a stream that outlasts the drain time, with the reason', async () => {
         const response = sendChat('svc-plus-both', 'script:["one ",{"hang":true}]');

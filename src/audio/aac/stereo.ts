@@ -14,13 +14,15 @@ export const MID_SIDE_ALL = 2;
 /** Applies mid/side stereo (ISO/IEC 14496-3, 4.6.8.1) and intensity stereo (4.6.8.2) to a channel pair. */
 export function applyStereo(left: ChannelFrame, right: ChannelFrame, midSideBands: MidSideBands): void {
   forEachBand(right, ({ at, from, to }) => {
-    const book = right.codebooks[at] ?? 0;
+    const codebook = right.codebooks[at] ?? 0;
     const midSide = midSideBands?.[at] ?? 0;
-    if (book === INTENSITY_CODEBOOK_IN_PHASE || book === INTENSITY_CODEBOOK_OUT_OF_PHASE) {
-      const sign = (book === INTENSITY_CODEBOOK_IN_PHASE) !== (midSide === MID_SIDE_PER_BAND) ? 1 : -1;
+    if (codebook === INTENSITY_CODEBOOK_IN_PHASE || codebook === INTENSITY_CODEBOOK_OUT_OF_PHASE) {
+      // The mid/side mask inverts the phase, but only if it is sent per band.
+      const isInPhase = (codebook === INTENSITY_CODEBOOK_IN_PHASE) !== (midSide === MID_SIDE_PER_BAND);
+      const sign = isInPhase ? 1 : -1;
       const factor = sign * 0.5 ** ((right.scaleFactors[at] ?? 0) / 4);
       for (let n = from; n < to; n++) right.spectrum[n] = factor * (left.spectrum[n] ?? 0);
-    } else if (midSide !== 0 && book !== NOISE_CODEBOOK && left.codebooks[at] !== NOISE_CODEBOOK) {
+    } else if (midSide !== 0 && codebook !== NOISE_CODEBOOK && left.codebooks[at] !== NOISE_CODEBOOK) {
       for (let n = from; n < to; n++) {
         const [mid, side] = [left.spectrum[n] ?? 0, right.spectrum[n] ?? 0];
         left.spectrum[n] = mid + side;
@@ -31,7 +33,11 @@ export function applyStereo(left: ChannelFrame, right: ChannelFrame, midSideBand
 }
 
 /**
- * Applies PNS: fills noise bands to their energy (4.6.13). `pair`: the left channel, whose noise the frame may share.
+ * Applies perceptual noise substitution (PNS, ISO/IEC 14496-3, 4.6.13): fills each noise band with random values that
+ * have the band's energy.
+ *
+ * @param pair Only for the right channel of a pair: it gets the noise of the left channel in bands that the mid/side
+ * mask marks, if both channels have noise there.
  */
 export function applyPns(
   frame: ChannelFrame,
@@ -40,11 +46,11 @@ export function applyPns(
 ): void {
   forEachBand(frame, ({ at, from, to }) => {
     if (frame.codebooks[at] !== NOISE_CODEBOOK) return;
-    const isSame =
+    const sharesNoise =
       pair !== undefined && (pair.midSideBands?.[at] ?? 0) !== 0 && pair.left.codebooks[at] === NOISE_CODEBOOK;
     let energy = 0;
     for (let n = from; n < to; n++) {
-      const value = isSame ? (pair.left.spectrum[n] ?? 0) : random();
+      const value = sharesNoise ? (pair.left.spectrum[n] ?? 0) : random();
       frame.spectrum[n] = value;
       energy += value * value;
     }
@@ -55,7 +61,9 @@ export function applyPns(
 }
 
 interface BandRange {
+  /** Index of the group and band, in `codebooks` and `scaleFactors`. */
   readonly at: number;
+  /** First index in `spectrum`; `to` is excluded. */
   readonly from: number;
   readonly to: number;
 }

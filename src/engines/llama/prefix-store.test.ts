@@ -50,7 +50,7 @@ function createSetup(options: Partial<PrefixStoreOptions> = {}) {
 }
 
 describe('createPrefixStore: entries', () => {
-  it('are findLength by a prompt that starts with them, the longest first', async () => {
+  it('are found by a prompt that starts with them, the longest first', async () => {
     const { save, findLength, store } = createSetup();
     assert.ok(await save(range(20)));
     assert.ok(await save(range(30)));
@@ -64,7 +64,7 @@ describe('createPrefixStore: entries', () => {
     assert.equal(store.findExact(range(50), 21, OWN_RUN), undefined);
   });
 
-  it('are not findLength by other workspaces', async () => {
+  it('are not found by other workspaces', async () => {
     const { save, findLength } = createSetup();
     await save(range(20));
     assert.equal(findLength(range(50), FOREIGN_RUN), undefined);
@@ -105,7 +105,7 @@ describe('createPrefixStore: entries', () => {
     assert.equal(await files(), 1);
   });
 
-  it('are not findLength after a drop, and may be dropped twice', async () => {
+  it('are not found after a drop, and may be dropped twice', async () => {
     const { save, store, findLength, files } = createSetup();
     await save(range(20));
     const entry = store.find(range(50), OWN_RUN);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createSlotPool } from './slot-pool.ts';
+import { createSlotPool, SEEDED_SLICE_TOKENS } from './slot-pool.ts';
 import type { SlotPool } from './slot-pool.ts';
 
 const range = (length: number, first = 0): number[] => Array.from({ length }, (_, i) => first + i);
+/** A run without a fixed seed: it may reuse tokens of any run of its workspace. */
 const UNSEEDED_RUN = { workspace: 'w', isSeeded: false };
 
 /** Adds a free slot with the tokens of a finished run. */
@@ -67,7 +68,7 @@ describe('createSlotPool', () => {
     assert.throws(() => slots.acquire(slot, 'w'), /busy/);
   });
 
-  it('gives away empty slots first, then the least recently addUsedSlot', () => {
+  it('findFree returns empty slots first, then the least recently used one', () => {
     const slots = createSlotPool(3);
     const first = addUsedSlot(slots, range(10));
     const second = addUsedSlot(slots, range(10, 100));
@@ -77,7 +78,7 @@ describe('createSlotPool', () => {
     assert.equal(slots.findFree(), first);
   });
 
-  it('gives away slots next to a busy one, so that both share a pass over the weights', () => {
+  it('findFree prefers slots next to a busy one, because neighbors are evaluated together', () => {
     const slots = createSlotPool(4);
     const [first, second, third, fourth] = slots.all;
     for (const slot of slots.all) addUsedSlot(slots, range(10, 100 * slot.sequence));
@@ -107,7 +108,8 @@ describe('planReuse', () => {
           if (!slot) continue;
           slots.acquire(slot, workspace);
           slot.tokens = tokens;
-          slot.seededTokens = Math.min(seeded * 16, tokens.length - (tokens.length % 16));
+          const seededTokens = Math.min(seeded * SEEDED_SLICE_TOKENS, tokens.length);
+          slot.seededTokens = seededTokens - (seededTokens % SEEDED_SLICE_TOKENS);
           if (!isBusy) slots.release(slot);
         }
         const plan = slots.planReuse(prompt, { workspace: 'a', isSeeded });
@@ -119,7 +121,7 @@ describe('planReuse', () => {
         assert.equal(from.workspace, 'a');
         assert.deepEqual(from.tokens.slice(0, plan.reusedTokens), prompt.slice(0, plan.reusedTokens));
         if (isSeeded) {
-          assert.equal(plan.reusedTokens % 16, 0);
+          assert.equal(plan.reusedTokens % SEEDED_SLICE_TOKENS, 0);
           assert.ok(plan.reusedTokens <= from.seededTokens);
         }
       }),

@@ -36,8 +36,12 @@ export interface SlotPlan {
 export interface SlotPool {
   readonly freeCount: number;
   /** Returns the best slot for a prompt, or undefined if all are busy. Changes no state. */
+  /**
+   * Returns the best slot for a prompt, or undefined if all are busy. Changes no state.
+   * @param run `isSeeded`: the run has a fixed seed and must give the same answer each time, so it reuses only tokens
+   * that a seeded run evaluated.
+   */
   planReuse(prompt: readonly number[], run: { workspace: string; isSeeded: boolean }): SlotPlan | undefined;
-  /** Returns the free slot whose content is least worth keeping. */
   findFree(): Slot | undefined;
   acquire(slot: Slot, workspace: string): void;
   release(slot: Slot): void;

@@ -93,7 +93,7 @@ export function tokenizeSegments(
 ): number[] {
   const tokens: number[] = [];
   let plainText = '';
-  /** Number of characters of `markupToText` before each mark in it. */
+  /** Number of characters of `plainText` before each mark in it. */
   let marks: number[] = [];
   const flush = (): void => {
     const from = tokens.length;

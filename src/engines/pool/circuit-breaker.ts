@@ -28,24 +28,32 @@ export interface BreakerAttempt {
  * passed. `half-open`: one attempt tests whether it works again. Results of attempts that started before the state
  * changed are ignored.
  *
- * An ambiguous failure has half the weight of a failure and counts once per caller: once in the failures in a row since
- * the last success, and once in the recent outcomes. So one caller cannot open the breaker with bad prompts, in however
- * many conversations. An ambiguous failure of a half-open attempt counts as no result.
+ * An ambiguous failure has half the weight of a failure (POOL_ERROR_RESPONSE_WEIGHT). Of each caller, at most one
+ * counts in the failures since the last success, and at most one in the recent outcomes: one caller cannot open the
+ * breaker with bad prompts. An ambiguous failure of a half-open attempt counts as no result: the breaker opens again
+ * for the shortest backoff.
  */
 export interface CircuitBreaker {
   readonly state: 'closed' | 'open' | 'half-open';
-  /** True while the breaker is closed, but the last outcome was a failure, or only a probe has succeeded since it opened. */
+  /**
+   * True while the breaker is closed, but the last outcome was a failure, or no attempt has succeeded since a half-open
+   * attempt closed it.
+   */
   readonly isSuspect: boolean;
   /** Returns the milliseconds until `startAttempt` may be called; 0: now. */
   getWaitMs(): number;
   /**
-   * Returns the same for the case that no breaker of the pool is closed: a backoff or a running half-open attempt then
-   * delays the next attempt only by `POOL_LAST_RESORT_INTERVAL_MS`.
+   * Returns the milliseconds until `startAttempt` may be called if no breaker of the pool is closed, so that this
+   * address is a last resort. A backoff or a running half-open attempt then delays the next attempt only by
+   * `POOL_LAST_RESORT_INTERVAL_MS`.
    */
   getLastResortWaitMs(): number;
   /** Last recorded failure. */
   readonly lastError: ServiceError | undefined;
-  /** Starts an attempt; only allowed while `getWaitMs` or `getLastResortWaitMs` returns 0. Makes an open breaker half-open. */
+  /**
+   * Starts an attempt; only allowed while `getWaitMs` or `getLastResortWaitMs` returns 0. An open breaker becomes
+   * half-open.
+   */
   startAttempt(): BreakerAttempt;
 }
 
@@ -76,6 +84,7 @@ export function createCircuitBreaker({ clock, random, backoff, onOpen, onClose }
   let openCount = 0;
   /** While open: time of the next half-open attempt. While closed: end of a busy pause. In monotonic milliseconds. */
   let nextAttemptAt = 0;
+  /** End of the pause that the server last asked for; unlike a backoff, it also delays last-resort attempts. */
   let busyUntil = 0;
   let lastResortFrom = 0;
   let failuresInRow = 0;
@@ -91,7 +100,7 @@ export function createCircuitBreaker({ clock, random, backoff, onOpen, onClose }
     stateVersion++;
   };
 
-  /** Half of the backoff is random, so that addresses and gateways that failed together do not retry together. */
+  /** Half of the backoff is random, so that addresses and Parley processes that failed together retry separately. */
   const nextBackoffMs = (): number => {
     const full = Math.min(backoff.backoffMsMax, backoff.backoffMsMin * 2 ** backoffCount);
     backoffCount++;

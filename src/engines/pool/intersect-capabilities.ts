@@ -3,7 +3,7 @@ import type { EngineCapabilities, LoadedModel } from '../engine.ts';
 
 type Capability<Name extends keyof EngineCapabilities> = EngineCapabilities[Name];
 
-/** Returns what all members can do. @param all At least one, all with the same `input`. */
+/** Returns what all engines of a pool can do. @param all At least one, all with the same `input`. */
 export function intersectCapabilities(all: readonly EngineCapabilities[]): EngineCapabilities {
   const [first, ...others] = all;
   if (first === undefined) throw new RangeError('no capabilities');
@@ -11,8 +11,8 @@ export function intersectCapabilities(all: readonly EngineCapabilities[]): Engin
 }
 
 function intersectTwo(one: EngineCapabilities, other: EngineCapabilities): EngineCapabilities {
-  const unsupported = new Set([...(one.ignoredSampling ?? []), ...(other.ignoredSampling ?? [])]);
-  const forwards = one.forwardableFields?.filter((field) => other.forwardableFields?.includes(field)) ?? [];
+  const ignoredSampling = new Set([...(one.ignoredSampling ?? []), ...(other.ignoredSampling ?? [])]);
+  const forwardableFields = one.forwardableFields?.filter((field) => other.forwardableFields?.includes(field)) ?? [];
   const thinking = pickWeaker(THINKING_ORDER, one.thinking, other.thinking);
   return {
     input: one.input,
@@ -21,13 +21,13 @@ function intersectTwo(one: EngineCapabilities, other: EngineCapabilities): Engin
     phases: one.phases && other.phases,
     cache: one.cache && other.cache,
     choicesMax: Math.min(one.choicesMax, other.choicesMax),
-    ...(unsupported.size > 0 ? { ignoredSampling: [...unsupported] } : {}),
+    ...(ignoredSampling.size > 0 ? { ignoredSampling: [...ignoredSampling] } : {}),
     ...(thinking === undefined ? {} : { thinking }),
-    ...(forwards.length > 0 ? { forwardableFields: forwards } : {}),
+    ...(forwardableFields.length > 0 ? { forwardableFields } : {}),
   };
 }
 
-/** Orders of values, weakest first. */
+/** Orders of values, weakest first; `EngineCapabilities` and `Abilities` define them. */
 const LOGPROBS_ORDER: readonly Capability<'logprobs'>[] = [false, 'free', true];
 const THINKING_ORDER: readonly Capability<'thinking'>[] = [undefined, 'switch', 'budget'];
 const ABILITY_THINKING_ORDER: readonly Abilities['thinking'][] = [false, 'prompted', 'native'];
@@ -37,8 +37,8 @@ function pickWeaker<T>(order: readonly T[], one: T, other: T): T {
 }
 
 /**
- * Merges the models of all members: the first one's, restricted to the smallest context and to the abilities that no
- * member denies. A member that does not mention an ability does not deny it.
+ * Merges the models of all engines of a pool: the first one's, restricted to the smallest context and to the abilities
+ * that no engine denies. An engine that does not mention an ability does not deny it.
  * @param all At least one.
  */
 export function mergeModels(all: readonly LoadedModel[]): LoadedModel {

@@ -168,7 +168,7 @@ async function playScript(
   push: (event: EngineEvent) => Promise<void> | undefined,
 ) {
   const triggers = createTriggerMatcher(request.phases);
-  // Stop tokens have no effect, because pieces of text have no token ids.
+  // Stop token ids are removed, because pieces of text have no token ids.
   const call = { ...request, maxTokens: tokensMax, stop: { ...request.stop, tokens: [] } };
   const createChoice = (choice: number): ScriptedChoice => {
     const scriptedChoice: ScriptedChoice = {
@@ -196,7 +196,10 @@ async function playScript(
     return choice.backpressure;
   };
 
-  /** Returns the rest of the piece after a trigger; the script continues with it, as a model would. */
+  /**
+   * Pushes one piece of output. If a part of it ends a phase (text or trigger of a `GenerationPhase`), returns the rest
+   * of the piece, which belongs to the next phase.
+   */
   const pushOne = (choice: ScriptedChoice, token: string | Uint8Array | undefined): Uint8Array | undefined => {
     const result = choice.output.push(token === undefined ? END_TOKEN : createSampledToken(token, request.logprobs));
     switch (result.type) {
@@ -299,7 +302,7 @@ function countPartialCharacterBytes(bytes: Uint8Array): number {
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Counts one token per word, because this engine has no tokenizer. */
+/** Estimates tokens, because this engine has no tokenizer: one per word of a prompt, or one per message. */
 function countTokens(input: EngineInput): number {
   if (input.type === 'tokens') return input.tokens.length;
   if (input.type === 'messages') return input.messages.length;

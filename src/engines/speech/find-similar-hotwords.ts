@@ -11,7 +11,7 @@ const VOWEL_COST = 0.5;
 /** Extra cost if the hotword ends in the middle of a recognized word. */
 const CUT_WORD_COST = 0.5;
 
-/** Groups of sounds that are easily confused. The first group are the vowels. */
+/** Groups of sounds that are easily confused. The first group are the vowels. `S` stands for sh and ch. */
 const SIMILAR_SOUNDS = ['aeiou', 'bpfv', 'dt', 'gk', 'szS', 'lr', 'mn'];
 const SOUND_CLASSES = new Map(
   SIMILAR_SOUNDS.flatMap((sounds, kind) => Array.from(sounds, (sound) => [sound, kind] as const)),
@@ -22,9 +22,11 @@ const isVowel = (sound: string): boolean => SOUND_CLASSES.get(sound) === 0;
 const getSoundCost = (sound: string): number => (isVowel(sound) ? VOWEL_COST : 1);
 
 /**
- * Finds the hotwords that an unbiased result may have missed because they sound like a part of it, closest first.
- * Heavier hotwords may be farther away. Scripts that do not show the sounds cannot be compared, so their hotwords, and
- * all hotwords for a text that contains such a script, count as similar.
+ * Finds the hotwords that speech recognition without hotwords may have missed because they sound like a part of its
+ * result, closest first. The higher a hotword's weight, the less similar it may sound.
+ *
+ * Sounds are derived from spelling, which does not work for scripts without spaces, such as Chinese. Hotwords in such a
+ * script, and all hotwords for a text that contains such a script, therefore count as similar.
  */
 export function findSimilarHotwords(text: string, hotwords: readonly Hotword[]): readonly Hotword[] {
   if (Array.from(text).some(startsInUnspacedScript)) return hotwords;

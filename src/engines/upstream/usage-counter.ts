@@ -40,7 +40,8 @@ export function createUsageCounter({ isPerChoice }: { readonly isPerChoice: bool
     getUsage(outputTokensMin, recounted) {
       const missing = findMissing(outputTokensMin);
       const promptTokens = (missing.prompt ? recounted?.promptTokens : lastReported?.prompt_tokens) ?? 0;
-      const completionTokens = (missing.completion ? (recounted?.completionTokens ?? outputTokensMin) : completion) ?? outputTokensMin;
+      const completionTokens =
+        (missing.completion ? (recounted?.completionTokens ?? outputTokensMin) : completion) ?? outputTokensMin;
       const reasoningTokens =
         lastReported?.completion_tokens_details?.reasoning_tokens ?? lastReported?.reasoning_tokens ?? 0;
       return {

@@ -23,9 +23,11 @@ export type RunModel = (prompt: ModelPrompt, context: RequestContext) => Promise
 /**
  * Creates a function that runs the model once and returns its text.
  *
- * @param getMsLeft Remaining time of the research run, in ms. A call that exceeds it is aborted.
- * @throws ServiceError of any kind that a generation throws; `timeout` when no time is left. A call that fails after
- * its start returns the text so far.
+ * A call that fails after the model has started, also by the time limit, returns the text so far. If the caller aborts,
+ * it throws.
+ *
+ * @param getMsLeft Remaining time of the research run, in ms; the time limit of a call.
+ * @throws ServiceError of any kind that a generation throws before the model starts; `timeout` when no time is left.
  */
 export const createRunModel =
   (generate: Generate, model: string, getMsLeft: () => number): RunModel =>
@@ -59,7 +61,7 @@ export function createGenerationRequest(model: string, { temperature, ...prompt 
   return { model, ...prompt, sampling: { temperature, seed: SEED }, stop: NO_STOP, choices: 1 };
 }
 
-/** A fixed seed, so that the same pages give the same report. */
+/** A fixed seed, so that the same web pages give the same report. */
 const SEED = 11;
 
 async function collectAnswer({ batches }: Generation, { signal, log }: RequestContext): Promise<ModelAnswer> {

@@ -8,6 +8,8 @@ import { packSegments } from './pack-segments.ts';
 import { findProtectedSpans } from './protected-spans.ts';
 import { splitText } from './split-text.ts';
 
+// Types of pieces: `sentence` is text to translate, `kept` stays unchanged. Types of packed segments: `segment` is
+// translated by the model, `known` has a translation in the memory already, `kept` stays unchanged.
 const split = (text: string, charactersMax = 400) => splitText(text, { locale: 'en', charactersMax });
 const sentences = (text: string, charactersMax?: number): string[] =>
   split(text, charactersMax)

@@ -51,7 +51,7 @@ interface TestHandlerOptions {
   now?: number;
 }
 
-/** Creates a handler, and records its actions and log findLogLines. */
+/** Creates a handler, and records its actions and log lines. */
 function createTestHandler({
   run = RUN,
   isKeyValid = true,

@@ -3,7 +3,7 @@ import type { Owner } from '../../core/context.ts';
 import type { Metadata } from '../../core/item.ts';
 import type { BatchListQuery, BatchRecord } from '../../store/batches.ts';
 
-/** Metadata keys that Parley interprets (docs/wire/openai-compatible.md#batches). */
+/** Metadata keys of the API that Parley interprets (docs/wire/openai-compatible.md#batches). */
 export const BATCH_NAME_KEY = 'ds_name';
 export const BATCH_DESCRIPTION_KEY = 'ds_description';
 export const BATCH_CALLBACK_KEY = 'ds_batch_finish_callback';
@@ -51,11 +51,13 @@ export interface ResultFile {
  * State transitions of a batch, for the job that processes it. Each method may be repeated at any time and by another
  * process; a transition that is out of date changes nothing.
  *
- *     validating -start-> in_progress -addResults…-> -startFinalizing-> finalizing | cancelling -finish-> final state
+ *     validating -start-> in_progress -addResults…-> in_progress -startFinalizing-> finalizing -finish-> final state
  *     validating -fail-> failed
+ *
+ * `Batches.cancel` changes any of the first three states to `cancelling`, and `finish` then to `cancelled`.
  */
 export interface BatchLifecycle {
-  /** @returns undefined if the batch was removed; so do all methods that return a batch. */
+  /** @returns undefined if the batch was removed, as do all methods that return a batch record. */
   find(id: string): Promise<BatchRecord | undefined>;
   /**
    * Records that all input lines were read: `total` lines that are not blank. Has no effect after `validating`.
@@ -74,16 +76,16 @@ export interface BatchLifecycle {
   ): Promise<ReadonlySet<number>>;
   /**
    * Stops accepting results, so that `readResults` stays stable, and assigns new blob names to the result files; files
-   * written under earlier names are discarded. `completed` or `expired` is the final state unless the batch is
-   * canceled; the first value wins.
+   * written under earlier names are discarded. `endsAs` of the first call is the final state unless the batch is
+   * canceled.
    */
   startFinalizing(id: string, endsAs: BatchOutcome): Promise<BatchRecord | undefined>;
   /** Yields the lines of a result file in input order, without line breaks, page by page. */
   readResults(id: string, kind: BatchResultKind): AsyncIterable<string>;
   /**
    * Ends the batch in one transaction: registers the written files for the batch's owner, releases unused reserved
-   * storage, sets the final state and enqueues the callback job if the batch has a callback. A file without lines
-   * (`counts`) is not registered, nor is any file of a batch that never started.
+   * storage, sets the final state and enqueues the callback job if the batch has a callback. Registers a file only if
+   * the batch was started and its counts say that the file has lines.
    * @throws ServiceError `conflict` if another process has started to finalize the batch: leave it to that process.
    */
   finish(

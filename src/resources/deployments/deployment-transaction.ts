@@ -23,6 +23,7 @@ interface TransitionRequest {
   readonly reason: string;
   /** Key of the client that asked for the change; undefined for a change by the service. */
   readonly keyId?: string;
+  /** Fields of the record that the transition changes, besides its status. */
   readonly changes?: Partial<
     Pick<
       DeploymentRecord,
@@ -74,7 +75,7 @@ export function createDeploymentTransactions({
         async applyTransition(before, { transition, reason, keyId, changes }) {
           const status = findNextStatus(before.status, transition);
           if (status === undefined) return undefined;
-          assert(status !== 'gone', 'a removed deployment has no record');
+          assert(status !== 'gone', 'no transition of a stored deployment leads to `gone`');
           const record = { ...before, ...changes, status, modifiedAt: Math.max(clock.now(), before.modifiedAt) };
           await deployments.save(record);
           await addEvent(record, { transition, from: before.status, reason, keyId });
@@ -92,7 +93,8 @@ export function createDeploymentTransactions({
       if (!event) log.info('deployment removed', fields);
       else {
         const { transition, from, to, reason, capacity, readyCapacity } = event;
-        log.info('deployment changed', { ...fields, move: transition, from, to, reason, capacity, readyCapacity });
+        const changes = { transition, from, to, reason, capacity, readyCapacity };
+        log.info('deployment changed', { ...fields, ...changes });
       }
     }
     if (committed.length > 0) {

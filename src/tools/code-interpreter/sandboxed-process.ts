@@ -5,8 +5,8 @@ import type { SandboxLaunch } from './sandboxes/sandbox.ts';
 
 /** A process in a sandbox, and the messages between the service and it. */
 export interface SandboxedProcess {
-  send(order: InterpreterCommand): void;
-  /** Sets the listener for further reports. The process is killed if it sends an invalid line. */
+  send(command: InterpreterCommand): void;
+  /** Sets the listener for the next reports, in place of the one before. An invalid report line kills the process. */
   setListener(listener: (report: InterpreterReport) => void): void;
   /** Resolves when the process has ended. Never rejects. */
   readonly termination: Promise<ProcessTermination>;
@@ -14,7 +14,10 @@ export interface SandboxedProcess {
   kill(why: KillReason): void;
 }
 
-/** `output`: the process sent too much or an invalid message. */
+/**
+ * `done`: the process is no longer needed. `time`: it exceeded a time limit. `output`: it sent too much or an invalid
+ * message. `aborted`: the caller canceled the work.
+ */
 export type KillReason = 'done' | 'time' | 'output' | 'aborted';
 
 export interface ProcessTermination {
@@ -47,6 +50,7 @@ export function startSandboxedProcess(
   const kill = (why: KillReason): void => {
     if (killReason !== undefined || child.exitCode !== null || child.signalCode !== null) return;
     killReason = why;
+    // A container engine runs the process outside this process group.
     if (launch.killCommand) {
       const { command, args } = launch.killCommand;
       spawn(command, args, { env: { ...launch.env }, stdio: 'ignore' }).on('error', () => undefined);
@@ -84,7 +88,7 @@ export function startSandboxedProcess(
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-STDERR_CHARS_MAX)));
   // The process may end during a write; its termination reports the reason.
   child.stdin.on('error', () => undefined);
-  const ended = new Promise<ProcessTermination>((resolve) => {
+  const termination = new Promise<ProcessTermination>((resolve) => {
     const end = (cause: string): void => resolve({ ...(killReason !== undefined && { killReason }), cause, stderr });
     child.once('error', (error) => end(error.message));
     child.once('close', (code, signal) => end(signal ?? `code ${code}`));
@@ -94,7 +98,7 @@ export function startSandboxedProcess(
     setListener(next) {
       listener = next;
     },
-    termination: ended,
+    termination,
     kill,
   };
 }

@@ -23,7 +23,7 @@ MESSAGE = {
 }
 
 
-@case("messages have blocks and citations, and the helper collects the same")
+@case("messages have blocks and citations, and the stream helper of the client returns the same")
 def _():
     whole = anthropic.messages.create(**MESSAGE)
     with anthropic.messages.stream(**MESSAGE) as stream:

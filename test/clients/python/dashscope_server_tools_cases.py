@@ -31,7 +31,7 @@ def _():
     expect(answer.usage["plugins"] == {"search": {"count": 1, "strategy": "turbo"}}, answer)
 
 
-@case("gets search results with an answer in text format")
+@case("gets search results with an answer in the result format text")
 def _():
     answer = ask(QUESTION, result_format="text", **search())
     expect((answer.output.text, get_results(answer)) == (ANSWER, [SOURCE]), answer)
@@ -61,7 +61,7 @@ def _():
     expect("".join(get_content(event) for event in events) == ANSWER, events)
 
 
-@case("gets programs in a thinking stream")
+@case("gets the executed code in the stream of a thinking request")
 def _():
     events = list(
         ask(QUESTION, stream=True, incremental_output=True, enable_thinking=True, enable_code_interpreter=True)
@@ -72,7 +72,7 @@ def _():
     expect(events[-1].usage["plugins"] == {"code_interpreter": {"count": 1}}, events[-1])
 
 
-@case("with invalid search options gets InvalidParameter with the prescribed text")
+@case("with invalid search options gets InvalidParameter with the error text of the API")
 def _():
     expect_failure(
         ask(QUESTION, **search(search_strategy="agent_max")),

@@ -33,7 +33,7 @@ def _():
     expect(streamed.choices[0].message.content == ANSWER, streamed)
 
 
-@case("responses have items and citations, and the helper collects the same")
+@case("responses have items and citations, and the stream helper of the client returns the same")
 def _():
     whole = openai.responses.create(**RESPONSE)
     with openai.responses.stream(**RESPONSE) as stream:

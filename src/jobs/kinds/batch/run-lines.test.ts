@@ -13,6 +13,7 @@ interface TestRunOptions {
   readonly lines: number;
   readonly executeLine: ExecuteLine;
   readonly semaphore?: LineSemaphore;
+  /** Permits of the semaphore, and the maximum number of lines in memory. */
   readonly linesAtOnceMax?: number;
   readonly signal?: AbortSignal;
   readonly done?: readonly number[];
@@ -20,8 +21,8 @@ interface TestRunOptions {
   readonly write?: (result: BatchLineResult) => Promise<void>;
 }
 
-/** Lets all settled promises run. */
-const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Waits for one turn of the event loop. */
+const waitForEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const createResponse = (request: LineRequest, status = 200) => ({
   status,
@@ -85,14 +86,14 @@ describe('runLines', () => {
     assert.equal(results.length, 6);
   });
 
-  it('runs lines concurrently within the semaphore', async () => {
+  it('runs as many lines at the same time as the semaphore has permits', async () => {
     let [running, maxRunning] = [0, 0];
     const { work } = await run({
       lines: 40,
       executeLine: async (request) => {
         running += 1;
         maxRunning = Math.max(maxRunning, running);
-        await yieldToEventLoop();
+        await waitForEventLoop();
         running -= 1;
         return createResponse(request);
       },
@@ -106,11 +107,11 @@ describe('runLines', () => {
     const order: string[] = [];
     const executeLine: ExecuteLine = async (request) => {
       order.push(request.batchId);
-      await new Promise((resolve) => setImmediate(resolve));
+      await waitForEventLoop();
       return createResponse(request);
     };
     const first = await run({ lines: 400, executeLine, semaphore, linesAtOnceMax: 2, batch: 'first' });
-    while (order.length <= 20) await new Promise((resolve) => setImmediate(resolve));
+    while (order.length <= 20) await waitForEventLoop();
     const from = order.length;
     const second = await run({ lines: 40, executeLine, semaphore, linesAtOnceMax: 2, batch: 'second' });
     await second.work;

@@ -2,8 +2,9 @@ import { createFieldError } from '../../parse.ts';
 import type { WireItem } from './item-schema.ts';
 
 /**
- * Checks that every function call output follows its call, in the history or in the input.
+ * Checks that every function call output follows its call, in the history or in the request's input.
  *
+ * @param items Input items as the client sent them.
  * @throws ServiceError `invalid-request` naming the output.
  */
 export function checkCallResults(

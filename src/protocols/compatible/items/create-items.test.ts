@@ -83,7 +83,7 @@ describe('creating items', () => {
     ['an item that is not an object', [1], 'all', 'input[0]'],
     ['an unknown role', [{ role: 'tool', content: '' }], 'all', 'input[0].role'],
     ['a message without content', [{ role: 'user' }], 'all', 'input[0].content'],
-    ['an unknown type', [{ type: 'mesage', role: 'user', content: '' }], 'all', 'input[0].type'],
+    ['an unknown type', [{ type: 'no_such_type', role: 'user', content: '' }], 'all', 'input[0].type'],
     ['a call without arguments', [{ type: 'function_call', call_id: 'c', name: 'f' }], 'all', 'input[0].arguments'],
     ['a result without call_id', [{ type: 'function_call_output', output: '' }], 'all', 'input[0].call_id'],
     ['an unknown part type', [{ role: 'user', content: [{ type: 'video' }] }], 'all', 'input[0].content[0].type'],
@@ -123,7 +123,7 @@ describe('creating items', () => {
       'all',
       'input[0].content[0].image_url',
     ],
-    ['an unresolved reference', [{ id: 'msg_1' }], 'all', 'input[0]'],
+    ['an item with only an id', [{ id: 'msg_1' }], 'all', 'input[0]'],
     ['an item with id and content but no role', [{ id: 'msg_1', content: '' }], 'all', 'input[0].role'],
     [
       'a call where only messages are allowed',

@@ -9,7 +9,7 @@ const TYPES = { search: 'web_search_call', page: 'web_extractor_call', code: 'co
 export const SERVER_ITEM_TYPES: ReadonlySet<string> = new Set(Object.values(TYPES));
 
 /**
- * Encodes a server tool call that has just started, with the fields of the official clients' types
+ * Encodes a server tool call that has just started, with the fields that the types of OpenAI's clients declare
  * (docs/wire/openai-compatible.md#responses-request).
  */
 export function encodeOpenedServerItem(call: ServerCall, position: OutputPosition): OutputItem {
@@ -74,9 +74,14 @@ function listLogs({ stdout, stderr, value, error, files }: CodeOutput): readonly
     .filter((text) => text !== '');
 }
 
+/** Type and fields of one server-sent event. */
 type SseEvent = readonly [type: string, fields: object];
 
-/** Encodes the events between `output_item.added` and the tool's work. */
+/**
+ * Encodes the events between `output_item.added` and the run of the tool, for example
+ * `response.code_interpreter_call_code.delta`.
+ * @param location The fields `item_id` and `output_index` of every event.
+ */
 export function encodeToolStartEvents(call: ServerCall, location: object): readonly SseEvent[] {
   const name = `response.${TYPES[call.type]}`;
   switch (call.type) {
@@ -97,6 +102,10 @@ export function encodeToolStartEvents(call: ServerCall, location: object): reado
   }
 }
 
-/** Encodes the events between the tool's work and `output_item.done`, the only event that reports a failure. */
-export const encodeToolEndEvents = (call: ServerCall, result: ServerCallResult, location: object): readonly SseEvent[] =>
+/** Encodes the events between the run of the tool and `output_item.done`, the only event that reports a failure. */
+export const encodeToolEndEvents = (
+  call: ServerCall,
+  result: ServerCallResult,
+  location: object,
+): readonly SseEvent[] =>
   call.type === 'page' || hasFailed(result) ? [] : [[`response.${TYPES[call.type]}.completed`, location]];

@@ -1,4 +1,4 @@
-/** Calls `endWithLineBreak` for each complete line, and exits this process when the stream ends. */
+/** Calls `onLine` for each complete line, and exits this process when the stream ends. */
 export function readLines(stream: NodeJS.ReadStream, onLine: (line: string) => void): void {
   let pieces: Buffer[] = [];
   stream.on('data', (piece: Buffer) => {

@@ -44,7 +44,7 @@ export function createBubblewrapSandbox(
         [PRLIMIT_PATH, ...buildPrlimitArguments(limits), `--nproc=${PROCESSES_MAX}`, '--'],
         [NODE_PATH, ...buildNodeArguments(paths, program)],
       ].flat(),
-      paths: paths,
+      paths,
       env: {},
     }),
   };
