@@ -111,8 +111,8 @@ async function startTestService(
     listTransitions: (name) =>
       logLines
         .filter(({ message, fields }) => message === 'deployment changed' && fields['deployment'] === name)
-        .map(({ fields: { move, readyCapacity, capacity, reason } }) =>
-          `${String(move)} ${String(readyCapacity)}/${String(capacity)} ${String(reason)}`.trim(),
+        .map(({ fields: { transition, readyCapacity, capacity, reason } }) =>
+          `${String(transition)} ${String(readyCapacity)}/${String(capacity)} ${String(reason)}`.trim(),
         ),
     countFailedStarts: () => logLines.filter(({ message }) => message === 'deployment failed to start').length,
     advanceTime: (ms) => void (skippedMs += ms),
