@@ -63,7 +63,7 @@ export function createEventDecoder(root: string): (event: TestEvent) => TestReco
           return { ...record, outcome: 'skipped', detail: typeof data.skip === 'string' ? data.skip : '' };
         }
         if (data.details.type === 'suite') return undefined;
-        // With a process per file, a file without any test is reported as one test of the file's name.
+        // If each file has a process, a file without any test is reported as one test of the file's name.
         if (data.nesting === 0 && data.file !== undefined && resolve(root, data.name) === data.file) {
           return { ...record, outcome: 'failed', detail: 'The file contains no test.' };
         }

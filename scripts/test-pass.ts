@@ -32,7 +32,7 @@ const STREAMS_CLOSE_MS_MAX = 20_000;
  * @returns faults besides failed tests: a crash, a timeout, a process left running.
  */
 export async function runTestPass(pass: TestPass, onTest: (test: FinishedTest) => void): Promise<readonly string[]> {
-  // With a process per file, the runner starts several at once; without, each share of the files gets a runner.
+  // If each file has a process, the runner starts several at once; without, each share of the files gets a runner.
   const shares = pass.isolation === 'process' ? [pass.files] : splitIntoShares(pass.files, pass.concurrency);
   const faults = await Promise.all(shares.map((files) => runFiles({ ...pass, files }, onTest)));
   return faults.flat();

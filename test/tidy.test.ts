@@ -159,6 +159,11 @@ describe('the rules of the tree', () => {
       found: ['src/lib/a.test.ts:1 sleeps; wait for an event, inject a clock, or use test/until.ts'],
     },
     {
+      file: 'src/lib/a.ts',
+      text: `${'/'}** ${'What'} comes of it. */\n${'/'}** Returns what was sent. */`,
+      found: ['src/lib/a.ts:1 begins with a fragment; name the subject'],
+    },
+    {
       file: 'src/lib/string-utils.ts',
       text: '',
       found: ['src/lib/string-utils.ts:1 string-utils.ts says nothing about what is in it'],

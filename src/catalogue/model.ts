@@ -56,7 +56,7 @@ export interface ProgramOptions {
 export interface ModelEntry {
   readonly name: string;
   readonly description: string;
-  /** What runs the model. `none`: declared without an engine, for the given reason. */
+  /** The runner of the model. `none`: declared without an engine, for the given reason. */
   readonly runner:
     | { readonly type: 'weights'; readonly weights: string; readonly family: string }
     /** The engine that is installed on demand, for speech recognition or embeddings. */

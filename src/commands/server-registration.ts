@@ -9,7 +9,7 @@ const HEALTH_TIMEOUT_MS = 1_000;
 /** Stores the URL of the running server in the data folder, unless another running server is registered. */
 export async function registerServer(dataFolder: string, url: string): Promise<{ remove(): void }> {
   const file = getRegistrationPath(dataFolder);
-  // With the same URL the registration is stale: this process listens there and would answer the health check itself.
+  // A registration with the same URL is stale: this process listens there and would answer the health check itself.
   const isSameAddress = readRegistration(dataFolder)?.url === url;
   if (isSameAddress || !(await isServerRunning(dataFolder)))
     writeFileSync(file, JSON.stringify({ pid: process.pid, url }), { mode: 0o600 });

@@ -128,7 +128,7 @@ export const ConfigSchema = z.strictObject({
     .strictObject(
       {
         kind: oneOf(['llama', 'scripted']).default('llama'),
-        /** What runs local weights: the embedded engine, or llama.cpp's server if it is installed. */
+        /** The engine that runs local weights: the embedded engine, or llama.cpp's server if it is installed. */
         prefer: oneOf(['embedded', 'llama-server']).default('embedded'),
         /** Path of llama.cpp's server. Default: searched in PATH. */
         llamaServer: text.optional(),

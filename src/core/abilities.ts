@@ -1,4 +1,4 @@
-/** What a model can do. An absent field means unknown, which differs from `false`. */
+/** Abilities of a model. An absent field means unknown, which differs from `false`. */
 export interface Abilities {
   /**
    * `native`: the template has a thinking switch and markers. `prompted`: Parley asks for thinking in a first phase.

@@ -110,7 +110,7 @@ export interface DeploymentEvent {
   /** Undefined for the first event. */
   readonly from: DeploymentStatus | undefined;
   readonly to: DeploymentStatus;
-  /** What was requested, or why it was not completely done. The owner sees this text. */
+  /** The request, or the reason why it was not completely done. The owner sees this text. */
   readonly reason: string;
   /** Id of the API key that caused the event. Undefined when the service itself did. */
   readonly keyId: string | undefined;

@@ -131,7 +131,7 @@ export interface CodeFile {
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: Uint8Array;
-  /** Where the file is stored for the caller. Absent: it is not stored. */
+  /** Location of the file that is stored for the caller. Absent: it is not stored. */
   readonly stored?: { readonly fileId: string; readonly url: string };
 }
 

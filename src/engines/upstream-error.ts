@@ -1,7 +1,7 @@
 import { ServiceError } from '../core/error.ts';
 
 /**
- * What a failure proves about the upstream server. `unreachable`: nothing accepts connections at its address.
+ * The conclusion that a failure allows about the upstream server. `unreachable`: nothing accepts connections at its address.
  * `answered`: it sent a well-formed error response, so the server works and the request may be the cause.
  */
 export type UpstreamEvidence = 'unreachable' | 'answered';

@@ -30,7 +30,7 @@ export interface ContainerMember {
   readonly next: ContainerPosition;
 }
 
-/** What precedes a member's value. Equal names have equal labels. */
+/** The text that precedes a member's value. Equal names have equal labels. */
 export type MemberName =
   | { readonly type: 'item'; readonly label: 'item' }
   | { readonly type: 'key'; readonly label: string; readonly text: string }

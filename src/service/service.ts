@@ -448,7 +448,7 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
   });
 
   const { conversationsDays, responsesDays } = config.retention;
-  // With several processes, only the primary deletes expired data.
+  // Only the primary deletes expired data if there are several processes.
   const retentionDays = worker === undefined ? { conversationsDays, responsesDays } : KEEP_FOREVER;
   const retention = startRetention({ store, clock, log, ...retentionDays });
   const pastEvents = worker === undefined ? startEventCleanup({ store, clock, log }) : undefined;

@@ -54,7 +54,7 @@ interface LiveRecognitionDeps {
 /** Silence after which a partial transcript is made, in ms. */
 const SHORT_PAUSE_MS = 300;
 
-/** With a larger backlog, no partial transcripts are made, because final ones have priority. */
+/** Above this backlog, no partial transcripts are made, because final ones have priority. */
 const PARTIAL_BACKLOG_MS_MAX = 3_000;
 
 /** Recognizes speech while it is spoken. */

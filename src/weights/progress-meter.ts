@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 /** Progress of a download or conversion. */
 export interface PullProgress {
   readonly weights: string;
-  /** Where the bytes come from. `conversion` follows a download. */
+  /** The origin of the bytes. `conversion` follows a download. */
   readonly source: 'hub' | 'packages' | 'registry' | 'conversion';
   readonly doneBytes: number;
   /** An estimate for packages until the last part is downloaded. */

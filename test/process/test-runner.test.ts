@@ -24,7 +24,7 @@ const runSource = async (
   const files = Array.from({ length: copies }, (_, number) => join(folder, `made-up${number || ''}.test.ts`));
   for (const file of files) writeFileSync(file, `import { test, describe, before } from 'node:test';\n${source}`);
   const tests: FinishedTest[] = [];
-  // With this variable, the inner node:test would take itself for a file of the outer one.
+  // If this variable is set, the inner node:test would take itself for a file of the outer one.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const faults = await runPass(
     { name: 'test', files, isolation, concurrency: 2, testTimeoutMs: 30_000, passTimeoutMs, env, showOutput: () => {} },

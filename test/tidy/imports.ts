@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { isCode, isTest, type Rule, type Tree } from './tree.ts';
 
-/** Who may import whom: a module sees the modules of the lines above its own, and never its siblings. */
+/** Ranks of the modules, lowest first: a module sees the modules of the lines above its own, and never its siblings. */
 const RANKS: readonly (readonly string[])[] = [
   ['lib'],
   ['core'],

@@ -37,6 +37,12 @@ const WORDING: readonly WordingRule[] = [
     applies: (path) => CHECKED.test(path) && !path.startsWith('src/config/'),
   },
   {
+    name: 'a doc comment begins with its subject or its verb',
+    pattern: /\/\*\* (Of|What|Who|Whoever|Whose|Where|Behind|Those|With|Nobody|Somebody) /,
+    message: 'begins with a fragment; name the subject',
+    applies: (path) => CHECKED.test(path) && isCode(path),
+  },
+  {
     name: 'no test sleeps',
     pattern:
       /\bnew Promise\b.*\bsetTimeout\(|\bawait (setTimeout|sleep|delay|wait)\(|\bsetTimeout\b.*from 'node:timers\/promises'/,

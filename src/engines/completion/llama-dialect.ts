@@ -37,7 +37,7 @@ export const LLAMA_DIALECT: CompletionDialect = {
     response_fields: FINAL_EVENT_FIELDS,
     ...encodeLlamaSampling(sampling),
     ...(gbnf === undefined ? {} : { grammar: gbnf }),
-    // With 0 alternatives, the server does not report the chosen token's log probability either.
+    // For 0 alternatives, the server reports no log probability of the chosen token either.
     ...(logprobs ? { n_probs: Math.max(1, logprobs.top) } : {}),
   }),
   createParser: createLlamaResponseParser,

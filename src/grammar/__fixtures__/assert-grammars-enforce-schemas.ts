@@ -6,7 +6,7 @@ import { parseTestGbnf } from './test-gbnf-parser.ts';
 import { createSeededRandom } from './seeded-random.ts';
 import { createReferenceValidator } from './reference-validator.ts';
 /** Maximum number of parallel parses that an engine can follow at every token without being slow. */
-/** What an engine can be asked to follow at every token without being slow. */
+/** The size of a grammar that an engine can follow at every token without being slow. */
 const PARSES_MAX = 16;
 
 /** Asserts that random texts of each schema's grammar are valid and are parsed with few parallel parses. */

@@ -39,7 +39,7 @@ export const SearchOptions = z.object({
 
 export type SearchOptionsWire = z.output<typeof SearchOptions>;
 
-/** What an interface can do with the sources of a search. */
+/** Ways in which an interface can show the sources of a search. */
 export interface SourceReporting {
   readonly reportsSources: boolean;
   readonly isStreamed: boolean;

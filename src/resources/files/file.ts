@@ -30,7 +30,7 @@ export interface ReceivedFile {
   readonly md5: string;
 }
 
-/** What the client states about a file. */
+/** Properties of a file as the client states them. */
 export interface FileDraft {
   /** The client's text; `rules.ts` cleans it. */
   readonly name: string;

@@ -13,7 +13,7 @@ import type { MeterSnapshot } from '../../telemetry/meter.ts';
 import type { ListenAddress } from '../service.ts';
 import type { PrimaryFunctions, WorkerFunctions, StartWorkerCommand } from './protocol.ts';
 
-/** What the primary keeps for one worker until the worker exits. */
+/** State that the primary keeps for one worker until the worker exits. */
 interface WorkerConnection {
   readonly handlers: RpcHandlers<PrimaryFunctions>;
   /** Stores the latest metrics of the worker. */
