@@ -7,7 +7,7 @@ import {
   createScriptRequest,
 } from './load.ts';
 import type { BenchClient } from './load.ts';
-import { alternate, quantile, computeRatio } from './pairs.ts';
+import { runAlternately, computeQuantile, computeRatio } from './pairs.ts';
 import type { ResultRow } from './result-table.ts';
 import { withParley } from './with-parley.ts';
 
@@ -140,7 +140,7 @@ async function measureLoad(load: BatchLoad, logProgress: (text: string) => void)
     const measureFirstToken = async (): Promise<number> => {
       const times: number[] = [];
       for (let at = 0; at < liveCalls; at++) times.push(await callForFirstToken(chat, load, at));
-      return quantile(times, 0.5);
+      return computeQuantile(times, 0.5);
     };
     const measureFirstTokenBesideBatch = async (): Promise<number> => {
       const id = await batchClient.create(longInputId);
@@ -157,9 +157,9 @@ async function measureLoad(load: BatchLoad, logProgress: (text: string) => void)
     await runLive();
     await runAsBatch();
     logProgress(`tokens of a batch: ${name}`);
-    const tokens = await alternate(rounds, runAsBatch, runLive, logProgress);
+    const tokens = await runAlternately(rounds, runAsBatch, runLive, logProgress);
     logProgress(`first token beside a batch: ${name}`);
-    const first = await alternate(rounds, measureFirstTokenBesideBatch, measureFirstToken, logProgress);
+    const first = await runAlternately(rounds, measureFirstTokenBesideBatch, measureFirstToken, logProgress);
     chat.close();
     return [
       {

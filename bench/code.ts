@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCodeInterpreter } from '../src/tools/code-interpreter/code-interpreter.ts';
-import { alternate, computeRatio } from './pairs.ts';
+import { runAlternately, computeRatio } from './pairs.ts';
 import type { ResultRow } from './result-table.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -34,7 +34,7 @@ export async function measureCodeInterpreter(logProgress: (text: string) => void
     }
     const row = async (measurement: string, run: () => Promise<number>): Promise<ResultRow> => {
       logProgress(measurement);
-      const pairs = await alternate(ROUNDS, run, measureBarePyodide, logProgress);
+      const pairs = await runAlternately(ROUNDS, run, measureBarePyodide, logProgress);
       return {
         measurement,
         unit: 'ms',

@@ -6,7 +6,7 @@ import { systemClock } from '../src/lib/clock.ts';
 import { createConversations } from '../src/resources/conversations/service.ts';
 import { createSqliteDialect } from '../src/store/dialects/sqlite.ts';
 import { openStore } from '../src/store/store.ts';
-import { alternate, computeRatio } from './pairs.ts';
+import { runAlternately, computeRatio } from './pairs.ts';
 import type { ResultRow } from './result-table.ts';
 
 const MANY = 100_000;
@@ -60,7 +60,7 @@ export async function measureConversationPages(logProgress: (text: string) => vo
       afterFew: string | undefined,
     ): Promise<ResultRow> => {
       logProgress(measurement);
-      const pairs = await alternate(
+      const pairs = await runAlternately(
         ROUNDS,
         measurePages(longConversation, afterMany),
         measurePages(shortConversation, afterFew),

@@ -1,7 +1,7 @@
 import { getWeightsSkipReason } from '../test/models-folder.ts';
 import { createBenchClient, getFirstTokenMs, createPacedScriptRequest } from './load.ts';
 import type { BenchClient } from './load.ts';
-import { alternate, quantile, computeRatio } from './pairs.ts';
+import { runAlternately, computeQuantile, computeRatio } from './pairs.ts';
 import type { ResultRow } from './result-table.ts';
 import { waitUntil } from './wait-until.ts';
 import { withParley } from './with-parley.ts';
@@ -84,7 +84,7 @@ async function measureLoad(load: DeploymentLoad, logProgress: (text: string) => 
       const times: number[] = [];
       for (let at = 0; at < calls; at++)
         times.push(getFirstTokenMs(await chat.call({ model: other, stream: true, ...load.createOtherRequest(at) })));
-      return quantile(times, 0.5);
+      return computeQuantile(times, 0.5);
     };
     const measureFirstTokenBesideBusy = async (): Promise<number> => {
       const saturated = saturate(chat, (at) => ({ model: busy, stream: true, ...load.createBusyRequest(at) }));
@@ -96,7 +96,7 @@ async function measureLoad(load: DeploymentLoad, logProgress: (text: string) => 
 
     await measureFirstToken();
     logProgress(`first token beside a saturated deployment: ${name}`);
-    const first = await alternate(rounds, measureFirstTokenBesideBusy, measureFirstToken, logProgress);
+    const first = await runAlternately(rounds, measureFirstTokenBesideBusy, measureFirstToken, logProgress);
     chat.close();
     return [
       {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
 import { createBenchClient, computeTokensPerSecond } from './load.ts';
-import { alternate, computeRatio } from './pairs.ts';
+import { runAlternately, computeRatio } from './pairs.ts';
 import type { ResultRow } from './result-table.ts';
 
 const TOKENS = 48;
@@ -78,7 +78,7 @@ export async function measureEngine(
       goal: string,
     ): Promise<void> => {
       logProgress(measurement);
-      const pairs = await alternate(ROUNDS, measureParley, measurePeer, logProgress);
+      const pairs = await runAlternately(ROUNDS, measureParley, measurePeer, logProgress);
       rows.push({ measurement, unit: 'tok/s', ...pairs, peer, ratio: computeRatio(pairs), goal });
     };
     await runThroughApi(1)();

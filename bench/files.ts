@@ -9,7 +9,7 @@ import { createFiles } from '../src/resources/files/service.ts';
 import { createSqliteDialect } from '../src/store/dialects/sqlite.ts';
 import { openStore } from '../src/store/store.ts';
 import { startChild } from './child.ts';
-import { alternate, computeRatio } from './pairs.ts';
+import { runAlternately, computeRatio } from './pairs.ts';
 import type { ResultRow } from './result-table.ts';
 
 const MIB = 1024 * 1024;
@@ -66,7 +66,7 @@ async function measureTransfers(logProgress: (text: string) => void): Promise<Re
       measurePeer: () => Promise<number>,
     ): Promise<ResultRow> => {
       logProgress(measurement);
-      const pairs = await alternate(ROUNDS, measureParley, measurePeer, logProgress);
+      const pairs = await runAlternately(ROUNDS, measureParley, measurePeer, logProgress);
       return {
         measurement,
         unit: 'MiB/s',
@@ -169,7 +169,7 @@ async function measurePages(logProgress: (text: string) => void): Promise<Result
     const smallOwner = await createFileRecords('few', FEW);
     const row = async (measurement: string, skip: number, goal: string): Promise<ResultRow> => {
       logProgress(measurement);
-      const pairs = await alternate(
+      const pairs = await runAlternately(
         ROUNDS,
         measureList(largeOwner, skip),
         measureList(smallOwner, Math.min(skip, FEW - PAGE_SIZE)),

@@ -5,7 +5,7 @@ import { startChild } from './child.ts';
 import type { BenchChild } from './child.ts';
 import { createBenchClient, runConcurrently } from './load.ts';
 import type { BenchClient } from './load.ts';
-import { alternate, quantile, computeRatio } from './pairs.ts';
+import { runAlternately, computeQuantile, computeRatio } from './pairs.ts';
 import type { Pairs } from './pairs.ts';
 import type { ResultRow } from './result-table.ts';
 
@@ -54,7 +54,7 @@ export async function measureGateway(logProgress: (text: string) => void): Promi
       await measureLatencies(side);
     }
     logProgress('CPU per streamed token');
-    const cpu = await alternate(
+    const cpu = await runAlternately(
       ROUNDS,
       () => measureStreamCpu(parley),
       () => measureStreamCpu(peer),
@@ -65,11 +65,11 @@ export async function measureGateway(logProgress: (text: string) => void): Promi
     const p99 = { a: [] as number[], b: [] as number[] };
     const measurePercentiles = (side: GatewaySide, sideName: 'a' | 'b') => async (): Promise<number> => {
       const all = await measureLatencies(side);
-      p50[sideName].push(quantile(all, 0.5) * 1000);
-      p99[sideName].push(quantile(all, 0.99) * 1000);
+      p50[sideName].push(computeQuantile(all, 0.5) * 1000);
+      p99[sideName].push(computeQuantile(all, 0.99) * 1000);
       return 0;
     };
-    await alternate(ROUNDS, measurePercentiles(parley, 'a'), measurePercentiles(peer, 'b'), logProgress);
+    await runAlternately(ROUNDS, measurePercentiles(parley, 'a'), measurePercentiles(peer, 'b'), logProgress);
     parley.client.close();
     peer.client.close();
     const row = (measurement: string, unit: string, pairs: Pairs, goal: string): ResultRow => ({

@@ -5,14 +5,14 @@ export interface Pairs {
 }
 
 export interface Ratio {
-  readonly median: number;
+  readonly computeMedian: number;
   /** Lower end of the 95 % interval of the median, by resampling the pairs. */
   readonly low: number;
   readonly high: number;
 }
 
 /** Runs A B, B A, A B, …; both sides return the same kind of figure. */
-export async function alternate(
+export async function runAlternately(
   rounds: number,
   a: () => Promise<number>,
   b: () => Promise<number>,
@@ -40,9 +40,9 @@ export async function runInterleaved<Result>(
   return results;
 }
 
-export const median = (values: readonly number[]): number => quantile(values, 0.5);
+export const median = (values: readonly number[]): number => computeQuantile(values, 0.5);
 
-export function quantile(values: readonly number[], q: number): number {
+export function computeQuantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((x, y) => x - y);
   const at = (sorted.length - 1) * q;
   const low = sorted[Math.floor(at)] ?? NaN;
@@ -56,5 +56,9 @@ export function computeRatio({ a, b }: Pairs): Ratio {
   const resampled = Array.from({ length: 2000 }, () =>
     median(ratios.map(() => ratios[Math.floor(Math.random() * ratios.length)] ?? NaN)),
   );
-  return { median: median(ratios), low: quantile(resampled, 0.025), high: quantile(resampled, 0.975) };
+  return {
+    computeMedian: median(ratios),
+    low: computeQuantile(resampled, 0.025),
+    high: computeQuantile(resampled, 0.975),
+  };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
 import { runForDuration, getFirstTokenMs } from './load.ts';
-import { runInterleaved, quantile, computeRatio } from './pairs.ts';
+import { runInterleaved, computeQuantile, computeRatio } from './pairs.ts';
 import { readProcessTreeUsage } from './process-tree.ts';
 import { startBareProxy, startLitellm, startParley, startPortkey } from './proxy.ts';
 import type { Proxy } from './proxy.ts';
@@ -131,7 +131,7 @@ function createRows(
   };
   const latencies = (measurement: string, select: (figures: ProxyFigures) => readonly number[]): ResultRow[] =>
     [50, 95, 99].map((percent) =>
-      row(`${measurement}, p${percent}`, 'ms', times, (figures) => quantile(select(figures), percent / 100)),
+      row(`${measurement}, p${percent}`, 'ms', times, (figures) => computeQuantile(select(figures), percent / 100)),
     );
   return [
     row(`${LONG_STREAM_TOKENS}-token streams per core-second`, '/s', perCore, (figures) => figures.streamsPerCore),

@@ -20,7 +20,7 @@ export function formatTable(rows: readonly ResultRow[]): string {
     `${formatNumber(median(a))} ${unit}`,
     peer,
     `${formatNumber(median(b))} ${unit}`,
-    `${ratio.median.toFixed(2)} (${ratio.low.toFixed(2)} to ${ratio.high.toFixed(2)})`,
+    `${ratio.computeMedian.toFixed(2)} (${ratio.low.toFixed(2)} to ${ratio.high.toFixed(2)})`,
     goal,
   ]);
   const lines = [

@@ -17,7 +17,7 @@ import { getSpeechSkipReason, getRuntimeFolder, getSpeechWeightsFolder } from '.
 import { SCORE_COLUMNS, formatScoreCells, findHardNames } from './hotword-scores.ts';
 import type { RecognitionSample } from './hotword-scores.ts';
 import { createInventedNames } from './invented-names.ts';
-import { alternate, computeRatio } from './pairs.ts';
+import { runAlternately, computeRatio } from './pairs.ts';
 import { createCachingSpeechEngine, transcribeGreedily } from './speech-engines.ts';
 import { JUDGING_HALF, TUNING_HALF } from './speech-utterances.ts';
 import type { UtteranceHalf } from './speech-utterances.ts';
@@ -219,7 +219,7 @@ async function measureSpeechSpeed({
         return ((performance.now() - startedAt) * SPEECH_SAMPLE_RATE) / samples.length;
       };
     };
-    const pairs = await alternate(
+    const pairs = await runAlternately(
       utterances.length,
       createSide((samples) => engine.recognize({ ...RECOGNITION_REQUEST, samples, hotwords: [] }, neverAborted)),
       createSide((samples) => transcribeGreedily(whisper, samples)),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
 import { createBenchClient, getFirstTokenMs, runConcurrently } from './load.ts';
-import { alternate, computeRatio } from './pairs.ts';
+import { runAlternately, computeRatio } from './pairs.ts';
 import { readProcessTreeUsage } from './process-tree.ts';
 import { createCall, startParley } from './proxy.ts';
 import type { Proxy } from './proxy.ts';
@@ -48,7 +48,7 @@ export async function measureUnderLoad(
       };
       logProgress(`${STREAMS} streams at once`);
       const directCall = createCall(direct);
-      const pairs = await alternate(
+      const pairs = await runAlternately(
         ROUNDS,
         measureRate(parley.call, counts),
         measureRate(directCall, { ran: 0, failed: 0 }),

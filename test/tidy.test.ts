@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { usedExports } from './tidy/exports.ts';
-import { fileNames, fileSizes, installScripts, markdownTitles, packageScripts } from './tidy/files.ts';
+import { fileNames, fileSizes, guidedTour, installScripts, markdownTitles, packageScripts } from './tidy/files.ts';
 import { importDirections, knownModules, packageOwners } from './tidy/imports.ts';
 import { links, outsideDocuments } from './tidy/links.ts';
-import { bannedWords, uniqueTypeNames } from './tidy/names.ts';
+import { bannedWords, descriptiveNames, readBannedWords, uniqueTypeNames } from './tidy/names.ts';
 import { securityTests } from './tidy/security.ts';
 import { makeTree, readTree, type Rule, type Tree } from './tidy/tree.ts';
-import { wordingRules } from './tidy/wording.ts';
+import { commentStarts, wordingRules } from './tidy/wording.ts';
 
 const RULES: readonly Rule[] = [
   importDirections,
@@ -25,7 +25,10 @@ const RULES: readonly Rule[] = [
   links,
   outsideDocuments,
   bannedWords,
+  descriptiveNames,
   uniqueTypeNames,
+  commentStarts,
+  guidedTour,
 ];
 
 const findings = (rule: Rule, tree: Tree): string[] =>
@@ -39,6 +42,12 @@ describe('the tree', () => {
       if (found.length > 0) assert.fail(found.join('\n'));
     });
   }
+});
+
+test('the glossary bans words', () => {
+  const tree = readTree(fileURLToPath(new URL('..', import.meta.url)));
+  const words = readBannedWords(tree).map(({ insteadOf }) => insteadOf);
+  for (const word of ['wish', 'told', 'goOn', 'Heard']) assert.ok(words.includes(word), word);
 });
 
 describe('the rules of the tree', () => {
@@ -160,8 +169,36 @@ describe('the rules of the tree', () => {
     },
     {
       file: 'src/lib/a.ts',
-      text: `${'/'}** ${'What'} comes of it. */\n${'/'}** Returns what was sent. */`,
-      found: ['src/lib/a.ts:1 begins with a fragment; name the subject'],
+      text: [
+        `${'/'}** ${'What'} comes of it. */`,
+        `${'/'}** Returns what was sent. */`,
+        `${'/'}**`,
+        ` * ${'Who'} asks.`,
+        ` * What follows is not the beginning.`,
+        ' */',
+        `const a = 1;`,
+        `// ${'With'} care.`,
+        '// With a second line.',
+      ].join('\n'),
+      found: [1, 4, 8].map((line) => `src/lib/a.ts:${line} begins with a fragment; name the subject`),
+    },
+    {
+      file: 'src/lib/grumble/a.ts',
+      text: 'export const within = () => 1;\nconst textOf = 1;\nconst at = text.indexOf();',
+      besides: {
+        'docs/glossary.md': '# Glossary\n\n| report | says | `grumble` |',
+        'src/lib/b.ts': "import { within } from './grumble/a.ts';",
+      },
+      found: [
+        'src/lib/grumble/a.ts:1 the path has the word grumble; say report',
+        'src/lib/grumble/a.ts:1 within names no action; begin with a verb such as get or parse',
+        'src/lib/grumble/a.ts:2 textOf names no action; begin with a verb such as get or parse',
+      ],
+    },
+    {
+      file: 'ARCHITECTURE.md',
+      text: `# A\n${'a'.repeat(121)}`,
+      found: ['ARCHITECTURE.md:2 has 121 characters; at most 120 are allowed'],
     },
     {
       file: 'src/lib/string-utils.ts',

@@ -18,11 +18,11 @@ const createRecord = (change: Partial<DeploymentRecord> = {}): DeploymentRecord 
   createTestDeployment({ name: 'svc-plus-ours', modelName: 'svc-plus', baseModel: 'svc-plus', ...change });
 
 function createTestCatalogue(...records: DeploymentRecord[]) {
-  const isOf = (scope: CatalogueScope) => (record: DeploymentRecord) =>
+  const isOnSite = (scope: CatalogueScope) => (record: DeploymentRecord) =>
     record.region === scope.region && record.workspace === scope.workspace;
   const catalogue = createReplaceableCatalogue(createCatalogue(parts), {
-    find: (scope, name) => records.find((record) => record.name === name && isOf(scope)(record)),
-    list: (scope) => records.filter(isOf(scope)),
+    find: (scope, name) => records.find((record) => record.name === name && isOnSite(scope)(record)),
+    list: (scope) => records.filter(isOnSite(scope)),
   });
   const resolve = (name: string, owner: CatalogueScope = OWNER, wanted: ModelInterface = 'chat') =>
     catalogue.resolve(name, { interface: wanted, owner });
@@ -110,22 +110,22 @@ test('a deployment that is being deleted is not listed, and hides a model of the
 });
 
 test('the context limit of a deployment lowers that of its model, and counts as known', () => {
-  const entryOf = (change: Partial<DeploymentRecord>) =>
+  const createEntry = (change: Partial<DeploymentRecord>) =>
     createTestCatalogue(createRecord(change)).resolve('svc-plus-ours').entry;
-  const { contextTokens } = entryOf({});
-  assert.equal(entryOf({ spec: { maxContextLength: 512 } }).contextTokens, 512);
-  assert.equal(entryOf({ spec: { maxContextLength: contextTokens + 1 } }).contextTokens, contextTokens);
+  const { contextTokens } = createEntry({});
+  assert.equal(createEntry({ spec: { maxContextLength: 512 } }).contextTokens, 512);
+  assert.equal(createEntry({ spec: { maxContextLength: contextTokens + 1 } }).contextTokens, contextTokens);
   const guessed = { baseModel: 'unknowing' };
-  assert.equal(entryOf(guessed).isContextGuessed, true);
-  assert.equal(entryOf({ ...guessed, spec: { maxContextLength: 512 } }).isContextGuessed, undefined);
+  assert.equal(createEntry(guessed).isContextGuessed, true);
+  assert.equal(createEntry({ ...guessed, spec: { maxContextLength: 512 } }).isContextGuessed, undefined);
 });
 
 test('thinks by default if the deployment enables it and the model can', () => {
-  const entryOf = (change: Partial<DeploymentRecord>) =>
+  const createEntry = (change: Partial<DeploymentRecord>) =>
     createTestCatalogue(createRecord(change)).resolve('svc-plus-ours').entry;
-  assert.equal(entryOf({}).thinksByDefault, undefined);
-  assert.equal(entryOf({ spec: { enableThinking: false } }).thinksByDefault, undefined);
-  assert.equal(entryOf({ baseModel: 'unknowing', spec: { enableThinking: true } }).thinksByDefault, true);
+  assert.equal(createEntry({}).thinksByDefault, undefined);
+  assert.equal(createEntry({ spec: { enableThinking: false } }).thinksByDefault, undefined);
+  assert.equal(createEntry({ baseModel: 'unknowing', spec: { enableThinking: true } }).thinksByDefault, true);
   const { catalogue, resolve } = createTestCatalogue(
     createRecord({ baseModel: 'unknowing', spec: { enableThinking: true } }),
   );

@@ -50,7 +50,7 @@ function wholeNumber(min: number, max: number) {
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
-const listOf = <Item extends z.ZodType>(item: Item) => z.array(item, { error: 'must be a list' });
+const createListSchema = <Item extends z.ZodType>(item: Item) => z.array(item, { error: 'must be a list' });
 
 const oneOf = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
@@ -72,9 +72,9 @@ const region = z.strictObject({
    * Host names of the region, e.g. `{workspace}.cn-beijing.example.com`. `{region}` stands for the id of every
    * configured region; such a name may be written under any of them.
    */
-  hosts: listOf(hostPattern).default([]),
+  hosts: createListSchema(hostPattern).default([]),
   /** Host names that still work; their responses have Deprecation and Link headers. */
-  deprecatedHosts: listOf(hostPattern).default([]),
+  deprecatedHosts: createListSchema(hostPattern).default([]),
   /** Content of these headers. Without `deprecatedHosts`, all hosts of the region are deprecated. */
   deprecated: z
     .strictObject({
@@ -108,7 +108,7 @@ export const ConfigSchema = z.strictObject({
     .default({ 'cn-beijing': { hosts: [], deprecatedHosts: [] } }),
   cors: z
     .strictObject(
-      { origins: listOf(checkedText(isOrigin, 'must be * or an origin such as https://a.b')).default([]) },
+      { origins: createListSchema(checkedText(isOrigin, 'must be * or an origin such as https://a.b')).default([]) },
       MAPPING,
     )
     .prefault({}),
@@ -117,7 +117,7 @@ export const ConfigSchema = z.strictObject({
   weights: z.unknown().optional(),
   aliases: z.unknown().optional(),
   modelsFolder: text.optional(),
-  extraModelsFolders: listOf(text).default([]),
+  extraModelsFolders: createListSchema(text).default([]),
   /** URL of the model hub. `off`: never used. */
   hubUrl: z.union([z.literal('off'), httpUrl], { error: 'must be a URL or off' }).default('https://huggingface.co'),
   /** Folder of runtimes that are installed on demand. Default: `engines` in the data folder. */
@@ -254,7 +254,7 @@ export const ConfigSchema = z.strictObject({
         /**
          * Non-public hosts, addresses and networks that audio may be fetched from; notation as in `callbacks.allow`.
          */
-        allow: listOf(text).default([]),
+        allow: createListSchema(text).default([]),
       },
       MAPPING,
     )
@@ -307,7 +307,7 @@ export const ConfigSchema = z.strictObject({
     .strictObject(
       {
         /** Non-public hosts, addresses and networks that may be called, e.g. `10.0.0.0/8`, `*.corp.example`. */
-        allow: listOf(text).default([]),
+        allow: createListSchema(text).default([]),
       },
       MAPPING,
     )

@@ -12,7 +12,7 @@ const CHATML = template(
   "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content | trim + '<|im_end|>\n' }}{% endfor %}",
 );
 
-const textOf = (segments: readonly { text: string }[]): string => segments.map(({ text }) => text).join('');
+const getText = (segments: readonly { text: string }[]): string => segments.map(({ text }) => text).join('');
 
 describe('createChatTemplate', () => {
   it('renders its own special tokens as special segments and texts of callers as plain text', () => {
@@ -35,7 +35,7 @@ describe('createChatTemplate', () => {
           specials.map(({ text }) => text),
           ['<|im_start|>', '<|im_end|>'],
         );
-        assert.equal(textOf(segments), `<|im_start|>${role.join('')}\n${content}<|im_end|>\n`);
+        assert.equal(getText(segments), `<|im_start|>${role.join('')}\n${content}<|im_end|>\n`);
       }),
     );
   });
@@ -48,12 +48,12 @@ describe('createChatTemplate', () => {
       segments.filter(({ special }) => special),
       [{ text: '<|im_end|>', special: true }],
     );
-    assert.match(textOf(segments), /"<tool_call>"/);
+    assert.match(getText(segments), /"<tool_call>"/);
   });
 
   it('provides the bos and eos tokens and the current date', () => {
-    assert.equal(textOf(template('{{ bos_token }}{{ eos_token }}').render({})), '<s><|im_end|>');
-    assert.match(textOf(template("{{ strftime_now('%d %b %Y') }}").render({})), /^\d\d [A-Z][a-z]{2} \d{4}$/);
+    assert.equal(getText(template('{{ bos_token }}{{ eos_token }}').render({})), '<s><|im_end|>');
+    assert.match(getText(template("{{ strftime_now('%d %b %Y') }}").render({})), /^\d\d [A-Z][a-z]{2} \d{4}$/);
   });
 
   it("rejects the messages with the template's own message when it calls raise_exception", () => {
@@ -87,7 +87,7 @@ describe('createChatTemplate', () => {
     ]) {
       let text = '';
       try {
-        text = textOf(template(source).render({ messages: [] }));
+        text = getText(template(source).render({ messages: [] }));
       } catch (error) {
         assert.match(String(error), /cannot render|refuses/);
       }
@@ -97,7 +97,7 @@ describe('createChatTemplate', () => {
 
   it('keeps no state between renderings', () => {
     const counting = template('{% set ns = namespace(n=0) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}{{ x }}');
-    assert.equal(textOf(counting.render({ x: 'a' })), '1a');
-    assert.equal(textOf(counting.render({})), '1');
+    assert.equal(getText(counting.render({ x: 'a' })), '1a');
+    assert.equal(getText(counting.render({})), '1');
   });
 });

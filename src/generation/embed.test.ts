@@ -4,13 +4,13 @@ import { ServiceError } from '../core/error.ts';
 import type { EmbeddingEngine } from '../engines/engine.ts';
 import { createScriptedEmbeddingEngine, SCRIPTED_DIMENSIONS } from '../engines/scripted/scripted-embedding-engine.ts';
 import { createTestDeps } from './__fixtures__/test-generation.ts';
-import { createEmbed } from './embed.ts';
+import { createEmbedder } from './embed.ts';
 
 const scripted = createScriptedEmbeddingEngine({ textTokensMax: 100 });
 
 function createTestEmbed(engine: EmbeddingEngine = scripted) {
   const { records: books, caller, context, deps } = createTestDeps(engine);
-  const embed = createEmbed(deps);
+  const embed = createEmbedder(deps);
   return {
     books,
     caller,

@@ -19,9 +19,9 @@ export interface EmbedResult {
 }
 
 /** Computes vectors. @throws ServiceError as the catalogue, the admission or the engine does. */
-export type Embed = (request: EmbedRequest, context: RequestContext) => Promise<EmbedResult>;
+export type EmbedFunction = (request: EmbedRequest, context: RequestContext) => Promise<EmbedResult>;
 
-export function createEmbed(deps: WithEngineDeps<EmbeddingEngine>): Embed {
+export function createEmbedder(deps: WithEngineDeps<EmbeddingEngine>): EmbedFunction {
   return ({ model, inputs, dimensions }, context) =>
     withEngine(deps, { model, interface: 'embeddings' }, context, async (engine, owner) => {
       const full = await engine.getDimensions();

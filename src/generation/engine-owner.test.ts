@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { EmbeddingEngine, EngineOwner } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import { createTestDeps, createTestGeneration } from './__fixtures__/test-generation.ts';
-import { createEmbed } from './embed.ts';
+import { createEmbedder } from './embed.ts';
 
 const OWNER: EngineOwner = { workspace: 'cn-beijing/w', key: 'k' };
 
@@ -33,7 +33,7 @@ describe('the owner that engines receive', () => {
       },
     };
     const { context, deps } = createTestDeps(engine, { priority: 'background' });
-    await createEmbed(deps)({ model: 'm', inputs: [{ text: 'a', field: 'input' }] }, context);
+    await createEmbedder(deps)({ model: 'm', inputs: [{ text: 'a', field: 'input' }] }, context);
     assert.deepEqual(owners, [{ ...OWNER, priority: 'background' }]);
   });
 });

@@ -71,7 +71,7 @@ function createScriptedGeneration(
   };
 }
 
-const promptOf = ({ input }: EngineRequest): string =>
+const getPrompt = ({ input }: EngineRequest): string =>
   input.type === 'segments' ? input.segments.map(({ text }) => text).join('') : '';
 
 describe('a generation with tools', () => {
@@ -87,14 +87,14 @@ describe('a generation with tools', () => {
       ],
     );
     assert.ok(usage.completionTokens > 40);
-    assert.match(promptOf(generation.engineRequests[0] ?? assert.fail()), /weather/, 'the prompt describes the tool');
+    assert.match(getPrompt(generation.engineRequests[0] ?? assert.fail()), /weather/, 'the prompt describes the tool');
   });
 
   it('starts a forced call in the prompt and parses the rest from the answer', async () => {
     const generation = createScriptedGeneration([[...'{"city": "Rome"}']]);
     const { choices } = await generation.answer({ toolUse: toolUse({ choice: { name: 'weather' } }) });
     assert.match(
-      promptOf(generation.engineRequests[0] ?? assert.fail()),
+      getPrompt(generation.engineRequests[0] ?? assert.fail()),
       /<tool_call>\n\{"name": "weather", "arguments": $/,
     );
     assert.deepEqual(choices[0]?.blocks, [
@@ -129,8 +129,8 @@ describe('a generation with tools', () => {
     assert.equal(choices[0]?.reason, 'stop');
     const [first, second] = generation.engineRequests;
     assert.ok(first && second);
-    assert.ok(!promptOf(second).includes('<tool_call>'), 'no call is left to imitate');
-    assert.match(promptOf(second), /Paris\?\n\nweather\({"city":"Paris"}\) gave: 21 °C/);
+    assert.ok(!getPrompt(second).includes('<tool_call>'), 'no call is left to imitate');
+    assert.match(getPrompt(second), /Paris\?\n\nweather\({"city":"Paris"}\) gave: 21 °C/);
     assert.ok(usage.completionTokens > 2, 'what the dropped call took is counted');
     assert.deepEqual(
       generation.testGeneration.records.settled.map(({ usage: { completionTokens } }) => completionTokens),

@@ -5,7 +5,7 @@ import type { RankingEngine } from '../engines/engine.ts';
 import { ENTRY } from './__fixtures__/test-generation.ts';
 import { unlimitedAdmission } from './admission.ts';
 import { logOnlyLedger } from './ledger.ts';
-import { createRank } from './rank.ts';
+import { createRanker } from './rank.ts';
 
 const context: RequestContext = {
   requestId: 'r',
@@ -16,7 +16,7 @@ const context: RequestContext = {
 
 const createTestRank = (scores: readonly number[]) => {
   const engine: RankingEngine = { rank: async () => ({ scores, tokens: 7 }) };
-  return createRank({
+  return createRanker({
     catalogue: { resolve: (name) => ({ requestedName: name, entry: ENTRY }) },
     acquireEngine: async () => ({ engine, release: () => undefined }),
     admission: unlimitedAdmission,

@@ -20,9 +20,9 @@ export interface RankResult {
 }
 
 /** Sorts documents by relevance. @throws ServiceError as the catalogue, the admission or the engine does. */
-export type Rank = (request: RankRequest, context: RequestContext) => Promise<RankResult>;
+export type RankFunction = (request: RankRequest, context: RequestContext) => Promise<RankResult>;
 
-export function createRank(deps: WithEngineDeps<RankingEngine>): Rank {
+export function createRanker(deps: WithEngineDeps<RankingEngine>): RankFunction {
   return ({ model, query, documents, top }, context) =>
     withEngine(deps, { model, interface: 'rerank' }, context, async (engine, owner) => {
       const { scores, tokens } = await engine.rank({ id: context.requestId, owner, query, documents }, context.signal);

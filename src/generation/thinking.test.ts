@@ -53,7 +53,7 @@ const plan = (
 const budget = (thinking: ThinkingOptions, model = MODEL): number | undefined =>
   plan({ thinking }, { model })?.phase.until?.tokens;
 
-const textOf = (segments: readonly PromptSegment[] | undefined): string | undefined =>
+const getText = (segments: readonly PromptSegment[] | undefined): string | undefined =>
   segments?.map(({ text }) => text).join('');
 
 describe('planThinking', () => {
@@ -67,9 +67,9 @@ describe('planThinking', () => {
 
   it('opens the thought after the prompt and closes it however it ends', () => {
     const thought = plan({ thinking: {} });
-    assert.equal(textOf(thought?.opening), '<think>\n');
+    assert.equal(getText(thought?.opening), '<think>\n');
     assert.equal(thought?.phase.until?.text, '</think>');
-    assert.equal(textOf(thought.phase.appendOnEnd), '\n</think>\n\n');
+    assert.equal(getText(thought.phase.appendOnEnd), '\n</think>\n\n');
     assert.equal(thought.phase.nextPhase, 1);
     assert.ok(thought.opening.every(({ special }) => !special));
   });
@@ -83,8 +83,8 @@ describe('planThinking', () => {
 
   it("uses the marks of the model's own template", () => {
     const model = { ...MODEL, chatTemplate: '{{ "[THINK]" }}' };
-    assert.equal(textOf(plan({ thinking: {} }, { model, entry: NATIVE })?.opening), '[THINK]\n');
-    assert.equal(textOf(plan({ thinking: {} }, { model })?.opening), '<think>\n', 'a model that is led to think');
+    assert.equal(getText(plan({ thinking: {} }, { model, entry: NATIVE })?.opening), '[THINK]\n');
+    assert.equal(getText(plan({ thinking: {} }, { model })?.opening), '<think>\n', 'a model that is led to think');
   });
 
   it('does not open a thought that the template has opened', () => {
@@ -94,7 +94,7 @@ describe('planThinking', () => {
 
   it('leaves closing an unrequested thought to closeUnwantedThought', () => {
     const prompt = [...PROMPT, { text: '<think>\n', special: false }];
-    assert.equal(textOf(closeUnwantedThought(prompt, NATIVE, MODEL)), '\n</think>\n\n');
+    assert.equal(getText(closeUnwantedThought(prompt, NATIVE, MODEL)), '\n</think>\n\n');
     assert.deepEqual(closeUnwantedThought(PROMPT, NATIVE, MODEL), []);
     assert.deepEqual(
       closeUnwantedThought(prompt, ENTRY, MODEL),

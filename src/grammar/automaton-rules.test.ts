@@ -6,7 +6,7 @@ import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import { automatonToRules, type AutomatonRuleOptions } from './automaton-rules.ts';
 import {
-  accepts,
+  acceptsText,
   createAnyTextAutomaton,
   AutomatonLimitError,
   createLengthAutomaton,
@@ -41,10 +41,10 @@ test('generates exactly the JSON string contents whose values the automaton acce
   fc.assert(
     fc.property(fc.constantFrom(...pairs), text, fc.integer(), ({ language, grammar }, other, seed) => {
       const random = createSeededRandom(seed);
-      assert.ok(accepts(language, JSON.parse(`"${grammar.generateText(random)}"`)));
+      assert.ok(acceptsText(language, JSON.parse(`"${grammar.generateText(random)}"`)));
       for (const candidate of [walkAutomaton(language, random), other]) {
         const { accepted, parsesMax } = grammar.parseText(JSON.stringify(candidate).slice(1, -1));
-        assert.equal(accepted, accepts(language, candidate), JSON.stringify(candidate));
+        assert.equal(accepted, acceptsText(language, candidate), JSON.stringify(candidate));
         assert.ok(parsesMax <= 8, `${parsesMax} parses`);
       }
     }),
@@ -57,7 +57,11 @@ test('generates the texts themselves with the encoding text', () => {
   fc.assert(
     fc.property(fc.constantFrom(...pairs), text, fc.integer(), ({ language, grammar }, other, seed) => {
       for (const candidate of [walkAutomaton(language, createSeededRandom(seed)), other]) {
-        assert.equal(grammar.parseText(candidate).accepted, accepts(language, candidate), JSON.stringify(candidate));
+        assert.equal(
+          grammar.parseText(candidate).accepted,
+          acceptsText(language, candidate),
+          JSON.stringify(candidate),
+        );
       }
     }),
   );

@@ -4,15 +4,15 @@ import fc from 'fast-check';
 import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import {
-  accepts,
+  acceptsText,
   createAnyTextAutomaton,
   AutomatonLimitError,
-  subtract,
-  intersect,
+  subtractAutomata,
+  intersectAutomata,
   isEmpty,
   createLengthAutomaton,
   createTextsAutomaton,
-  union,
+  uniteAutomata,
 } from './automaton.ts';
 import { patternToAutomaton } from './pattern-to-automaton.ts';
 
@@ -23,8 +23,8 @@ test('accepts exactly the listed texts', () => {
   fc.assert(
     fc.property(texts, text, (members, other) => {
       const automaton = createTextsAutomaton(members);
-      for (const member of members) assert.ok(accepts(automaton, member));
-      assert.equal(accepts(automaton, other), members.includes(other));
+      for (const member of members) assert.ok(acceptsText(automaton, member));
+      assert.equal(acceptsText(automaton, other), members.includes(other));
     }),
   );
 });
@@ -33,7 +33,7 @@ test('counts lengths in code points', () => {
   fc.assert(
     fc.property(text, fc.nat(4), fc.option(fc.nat(4), { nil: undefined }), (member, min, max) => {
       const { length } = [...member];
-      assert.equal(accepts(createLengthAutomaton(min, max), member), length >= min && length <= (max ?? Infinity));
+      assert.equal(acceptsText(createLengthAutomaton(min, max), member), length >= min && length <= (max ?? Infinity));
     }),
   );
 });
@@ -47,12 +47,12 @@ test('combines languages as their members are combined', () => {
   );
   fc.assert(
     fc.property(language, language, fc.array(text, { maxLength: 20 }), (a, b, candidates) => {
-      const [both, either, onlyA] = [intersect(a, b), union(a, b), subtract(a, b)];
+      const [both, either, onlyA] = [intersectAutomata(a, b), uniteAutomata(a, b), subtractAutomata(a, b)];
       for (const candidate of candidates) {
-        const [inA, inB] = [accepts(a, candidate), accepts(b, candidate)];
-        assert.equal(accepts(both, candidate), inA && inB);
-        assert.equal(accepts(either, candidate), inA || inB);
-        assert.equal(accepts(onlyA, candidate), inA && !inB);
+        const [inA, inB] = [acceptsText(a, candidate), acceptsText(b, candidate)];
+        assert.equal(acceptsText(both, candidate), inA && inB);
+        assert.equal(acceptsText(either, candidate), inA || inB);
+        assert.equal(acceptsText(onlyA, candidate), inA && !inB);
       }
     }),
   );
@@ -63,14 +63,14 @@ test('builds equal automata for equal languages', () => {
   for (const same of ['^(?:a*b*)*$', '^[ab]*$', '^(?:|a|b|[ab]{2,})$', '^(?:(?:ab|a|b)*)?$']) {
     assert.deepEqual(patternToAutomaton(same), expected);
   }
-  assert.deepEqual(subtract(createAnyTextAutomaton(), patternToAutomaton('[^ab]')), expected);
+  assert.deepEqual(subtractAutomata(createAnyTextAutomaton(), patternToAutomaton('[^ab]')), expected);
 });
 
 test('has no dead states: a walk always ends in a member', () => {
   const languages = ['^(?:a[bc]d|a[be]f)+$', 'x{3}', '^[^\\n]{2,9}\\d$'].map((source) => patternToAutomaton(source));
   fc.assert(
     fc.property(fc.constantFrom(...languages), fc.integer(), (language, seed) => {
-      assert.ok(accepts(language, walkAutomaton(language, createSeededRandom(seed))));
+      assert.ok(acceptsText(language, walkAutomaton(language, createSeededRandom(seed))));
     }),
   );
 });
@@ -78,13 +78,13 @@ test('has no dead states: a walk always ends in a member', () => {
 test('recognizes an empty language', () => {
   assert.ok(isEmpty(createTextsAutomaton([])));
   assert.ok(isEmpty(createLengthAutomaton(3, 2)));
-  assert.ok(isEmpty(intersect(patternToAutomaton('^a'), patternToAutomaton('^b'))));
-  assert.ok(isEmpty(subtract(patternToAutomaton('a'), createAnyTextAutomaton())));
+  assert.ok(isEmpty(intersectAutomata(patternToAutomaton('^a'), patternToAutomaton('^b'))));
+  assert.ok(isEmpty(subtractAutomata(patternToAutomaton('a'), createAnyTextAutomaton())));
   assert.ok(!isEmpty(createTextsAutomaton([''])));
 });
 
 test('does not accept a lone surrogate', () => {
-  assert.ok(!accepts(createAnyTextAutomaton(), 'a\ud800'));
+  assert.ok(!acceptsText(createAnyTextAutomaton(), 'a\ud800'));
   assert.ok(isEmpty(createTextsAutomaton(['\udfff'])));
 });
 
@@ -92,5 +92,5 @@ test('rejects automata above the limits', () => {
   assert.throws(() => createLengthAutomaton(0, 100_000), AutomatonLimitError);
   assert.throws(() => createLengthAutomaton(100_000, undefined), AutomatonLimitError);
   const [multiples, others] = [patternToAutomaton('^(?:a{143})*$'), patternToAutomaton('^(?:a{147})*$')];
-  assert.throws(() => intersect(multiples, others), AutomatonLimitError);
+  assert.throws(() => intersectAutomata(multiples, others), AutomatonLimitError);
 });

@@ -34,17 +34,17 @@ export interface Transition {
  * Returns the automaton of the texts that both accept. All functions in this file that return an automaton count their
  * steps in `work`. @throws AutomatonLimitError, as all of them do.
  */
-export function intersect(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
+export function intersectAutomata(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
   return combineAutomata([a, b], (inA, inB) => inA && inB, work);
 }
 
 /** Returns the automaton of the texts that `a` accepts and `b` does not. */
-export function subtract(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
+export function subtractAutomata(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
   return combineAutomata([a, b], (inA, inB) => inA && !inB, work);
 }
 
 /** Returns the automaton of the texts that at least one of them accepts. */
-export function union(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
+export function uniteAutomata(a: Automaton, b: Automaton, work = UNLIMITED_WORK): Automaton {
   return combineAutomata([a, b], (inA, inB) => inA || inB, work);
 }
 
@@ -115,7 +115,7 @@ export function isEmpty(automaton: Automaton): boolean {
   return !automaton.states.some((state) => state.accepts);
 }
 
-export function accepts(automaton: Automaton, text: string): boolean {
+export function acceptsText(automaton: Automaton, text: string): boolean {
   let state = automaton.states[automaton.start];
   for (const character of text) {
     const codePoint = character.codePointAt(0) ?? 0;

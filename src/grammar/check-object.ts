@@ -1,4 +1,4 @@
-import { accepts } from './automaton.ts';
+import { acceptsText } from './automaton.ts';
 import { formatCountRange } from './format-count-range.ts';
 import type { SchemaKeywords } from './keywords.ts';
 import type { CheckContext } from './validator.ts';
@@ -41,7 +41,7 @@ function checkMember(
   const declared = properties?.get(name);
   const schemas = declared === undefined ? [] : [declared];
   for (const [pattern, schema] of patternProperties ?? [])
-    if (accepts(languages.getPatternLanguage(pattern, path), name)) schemas.push(schema);
+    if (acceptsText(languages.getPatternLanguage(pattern, path), name)) schemas.push(schema);
   if (schemas.length === 0 && additionalProperties !== undefined) schemas.push(additionalProperties);
   for (const schema of schemas) {
     const problem = checkValue(schema, value, memberPath);

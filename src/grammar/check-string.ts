@@ -1,4 +1,4 @@
-import { accepts } from './automaton.ts';
+import { acceptsText } from './automaton.ts';
 import { formatCountRange } from './format-count-range.ts';
 import type { SchemaKeywords } from './keywords.ts';
 import type { CheckContext } from './validator.ts';
@@ -16,10 +16,10 @@ export function checkString(
     countCodePoints(value) < minLength
   )
     return `${at} must have ${formatCountRange(minLength, maxLength)} characters`;
-  if (pattern !== undefined && !accepts(languages.getPatternLanguage(pattern, path), value))
+  if (pattern !== undefined && !acceptsText(languages.getPatternLanguage(pattern, path), value))
     return `${at} must match its pattern`;
   const language = format === undefined ? undefined : languages.getFormatLanguage(format, path);
-  return language && !accepts(language, value) ? `${at} must have the format ${format}` : undefined;
+  return language && !acceptsText(language, value) ? `${at} must have the format ${format}` : undefined;
 }
 
 const countCodePoints = (text: string): number => {

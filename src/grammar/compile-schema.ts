@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { createTextsAutomaton, union } from './automaton.ts';
+import { createTextsAutomaton, uniteAutomata } from './automaton.ts';
 import { CheckLimitError } from './check-limit-error.ts';
 import { type Conjunction, createExpander } from './conjunctions.ts';
 import type { ValueConstraint, CompileContext } from './value-constraint.ts';
@@ -73,7 +73,7 @@ export function compileSchema(
                   work,
                 ),
             )
-            .reduce((all, each) => union(all, each, work), createTextsAutomaton([])),
+            .reduce((all, each) => uniteAutomata(all, each, work), createTextsAutomaton([])),
       );
     },
     isValid(part, value) {

@@ -1,5 +1,5 @@
 import { SCHEMA_DEPTH_MAX } from '../core/limits.ts';
-import { type Automaton, AutomatonLimitError, union } from './automaton.ts';
+import { type Automaton, AutomatonLimitError, uniteAutomata } from './automaton.ts';
 import type { AutomatonRuleOptions } from './automaton-rules.ts';
 import { createContainerRule } from './container-rules.ts';
 import { formatLiteral } from './gbnf.ts';
@@ -81,11 +81,11 @@ export function createConstraintRules(
     };
     return [
       ...createTextChoice(texts, builder),
-      ...uniteAutomata(
+      ...uniteAll(
         all.flatMap(({ strings }) => strings ?? []),
         work,
       ).map((each) => [formatLiteral('"'), addTextRule(each, 'json-string', constraint), formatLiteral('"')]),
-      ...uniteAutomata(
+      ...uniteAll(
         all.flatMap(({ numbers }) => numbers ?? []),
         work,
       ).map((each) => [addTextRule(each, 'text', constraint)]),
@@ -101,11 +101,11 @@ export function createConstraintRules(
 const UNION_AUTOMATA_MAX = 16;
 
 /** Unites several automata to one, unless the result would be too large. */
-function uniteAutomata(automata: readonly Automaton[], work: WorkBudget): readonly Automaton[] {
+function uniteAll(automata: readonly Automaton[], work: WorkBudget): readonly Automaton[] {
   const [first, ...others] = automata;
   if (!first || others.length === 0 || others.length >= UNION_AUTOMATA_MAX) return automata;
   try {
-    return [others.reduce((all, each) => union(all, each, work), first)];
+    return [others.reduce((all, each) => uniteAutomata(all, each, work), first)];
   } catch (error) {
     if (error instanceof AutomatonLimitError) return automata;
     throw error;

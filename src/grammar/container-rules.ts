@@ -1,4 +1,4 @@
-import { accepts, type Automaton } from './automaton.ts';
+import { acceptsText, type Automaton } from './automaton.ts';
 import type { Container, MemberName } from './container.ts';
 import { type MemberBranch, createContainerWalk, type WalkPositions } from './container-walk.ts';
 import { OPTIONAL_SPACE, formatLiteral } from './gbnf.ts';
@@ -99,7 +99,7 @@ function findNameOverlaps(names: readonly MemberName[]): RuleBody['overlaps'] {
   if (sets.length === 0) return undefined;
   const withSets = names.map((name, at) => {
     if (name.type !== 'key') return [at];
-    return [at, ...sets.filter(({ texts }) => accepts(texts, name.text)).map((set) => set.at)];
+    return [at, ...sets.filter(({ texts }) => acceptsText(texts, name.text)).map((set) => set.at)];
   });
   return [sets.map(({ at }) => at), ...withSets];
 }

@@ -3,8 +3,8 @@ import { GRAMMAR_PATTERN_PROPERTIES_MAX } from '../core/limits.ts';
 import {
   createAnyTextAutomaton,
   type Automaton,
-  subtract,
-  intersect,
+  subtractAutomata,
+  intersectAutomata,
   isEmpty,
   createTextsAutomaton,
 } from './automaton.ts';
@@ -43,7 +43,7 @@ export function findExtraProperties(
   const undeclaredNames =
     declared.size === 0
       ? names
-      : createAutomaton('free', () => subtract(names, createTextsAutomaton(declared, work), work));
+      : createAutomaton('free', () => subtractAutomata(names, createTextsAutomaton(declared, work), work));
 
   let regions: readonly NameRegion[] = [{ label: 'free', texts: undeclaredNames, matched: new Set() }];
   for (const pattern of patterns) {
@@ -53,10 +53,10 @@ export function findExtraProperties(
       return [
         {
           label: inside,
-          texts: createAutomaton(inside, () => intersect(texts, matching, work)),
+          texts: createAutomaton(inside, () => intersectAutomata(texts, matching, work)),
           matched: new Set([...matched, pattern]),
         },
-        { label: outside, texts: createAutomaton(outside, () => subtract(texts, matching, work)), matched },
+        { label: outside, texts: createAutomaton(outside, () => subtractAutomata(texts, matching, work)), matched },
       ];
     });
   }

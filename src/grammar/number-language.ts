@@ -1,4 +1,4 @@
-import { type Automaton, intersect, isEmpty } from './automaton.ts';
+import { type Automaton, intersectAutomata, isEmpty } from './automaton.ts';
 import type { CompileContext } from './value-constraint.ts';
 import type { SchemaKeywords } from './keywords.ts';
 import type { NumberRange } from './number-range.ts';
@@ -26,7 +26,7 @@ export function createNumberLanguage(
     const multiples = steps.flatMap((multipleOf) => tryCreate(() => getNumberLanguage({ ...range, multipleOf })) ?? []);
     return multiples.length === 0
       ? getNumberLanguage(range)
-      : multiples.reduce((all, each) => intersect(all, each, work));
+      : multiples.reduce((all, each) => intersectAutomata(all, each, work));
   });
   return isEmpty(language) ? context.noteImpossible(path, `${describeRange(range)} leaves no number`) : language;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
-import { accepts, AutomatonLimitError, isEmpty } from './automaton.ts';
+import { acceptsText, AutomatonLimitError, isEmpty } from './automaton.ts';
 import { numberRangeToAutomaton, type NumberRange } from './number-range.ts';
 
 const CANONICAL = /^(?!-0(?:\.0*)?$)-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
@@ -34,13 +34,17 @@ const isWithin = (value: number, of: NumberRange): boolean =>
 test('accepts a number as JavaScript writes it if and only if it is within all bounds', () => {
   fc.assert(
     fc.property(range, bound, (bounds, other) => {
-      const language = languageOf(bounds);
+      const language = createLanguage(bounds);
       if (language === undefined) return;
       const edges = [other, bounds.minimum, bounds.exclusiveMinimum, bounds.maximum, bounds.exclusiveMaximum];
       for (const edge of edges.filter((value) => value !== undefined)) {
         for (const value of [0, 1, -1, 0.5, -0.5, 1e-6, -1e-6].map((step) => edge + step)) {
           if (!/^-?\d{1,16}(?:\.\d{1,15})?$/.test(String(value))) continue;
-          assert.equal(accepts(language, String(value)), isWithin(value, bounds), JSON.stringify({ bounds, value }));
+          assert.equal(
+            acceptsText(language, String(value)),
+            isWithin(value, bounds),
+            JSON.stringify({ bounds, value }),
+          );
         }
       }
     }),
@@ -51,7 +55,7 @@ test('accepts a number as JavaScript writes it if and only if it is within all b
 test('generates only plain numbers within the bounds', () => {
   fc.assert(
     fc.property(range, fc.integer(), (bounds, seed) => {
-      const language = languageOf(bounds);
+      const language = createLanguage(bounds);
       if (language === undefined || isEmpty(language)) return;
       const random = createSeededRandom(seed);
       for (let count = 0; count < 10; count++) {
@@ -67,9 +71,9 @@ test('generates only plain numbers within the bounds', () => {
 test('rejects texts that round to an exclusive bound', () => {
   const language = numberRangeToAutomaton({ isInteger: false, exclusiveMinimum: 0.1, exclusiveMaximum: 0.3 });
   for (const text of ['0.1', '0.10', '0.100000000000000', '0.3', '0.300', '0.1000000000000000055']) {
-    assert.ok(!accepts(language, text), text);
+    assert.ok(!acceptsText(language, text), text);
   }
-  for (const text of ['0.100000000000001', '0.2', '0.299999999999999']) assert.ok(accepts(language, text), text);
+  for (const text of ['0.100000000000001', '0.2', '0.299999999999999']) assert.ok(acceptsText(language, text), text);
 });
 
 test('accepts multiples of the decimal number', () => {
@@ -86,14 +90,14 @@ test('accepts multiples of the decimal number', () => {
   ];
   for (const [{ isInteger = false, ...bounds }, members, others] of cases) {
     const language = numberRangeToAutomaton({ isInteger, ...bounds });
-    for (const text of members) assert.ok(accepts(language, text), `${JSON.stringify(bounds)} ${text}`);
-    for (const text of others) assert.ok(!accepts(language, text), `${JSON.stringify(bounds)} ${text}`);
+    for (const text of members) assert.ok(acceptsText(language, text), `${JSON.stringify(bounds)} ${text}`);
+    for (const text of others) assert.ok(!acceptsText(language, text), `${JSON.stringify(bounds)} ${text}`);
   }
 });
 
 test('respects or rejects bounds far beyond the usual number of digits', () => {
   const far = numberRangeToAutomaton({ isInteger: true, minimum: 1e21 });
-  assert.ok(accepts(far, `1${'0'.repeat(21)}`) && !accepts(far, '9'.repeat(21)));
+  assert.ok(acceptsText(far, `1${'0'.repeat(21)}`) && !acceptsText(far, '9'.repeat(21)));
   assert.throws(() => numberRangeToAutomaton({ isInteger: true, minimum: 1e60 }), /beyond 1e40/);
   assert.throws(
     () => numberRangeToAutomaton({ isInteger: false, minimum: 1e-30, maximum: 2e-30 }),
@@ -103,7 +107,7 @@ test('respects or rejects bounds far beyond the usual number of digits', () => {
   assert.throws(() => numberRangeToAutomaton({ isInteger: true, multipleOf: 99_991 }), AutomatonLimitError);
 });
 
-function languageOf(bounds: NumberRange) {
+function createLanguage(bounds: NumberRange) {
   try {
     return numberRangeToAutomaton(bounds);
   } catch (thrown) {

@@ -5,7 +5,7 @@ import {
   NUMBER_MULTIPLES_LISTED_MAX,
   NUMBER_DECIMALS_MAX,
 } from '../core/limits.ts';
-import { createTextsAutomaton, union, type Automaton } from './automaton.ts';
+import { createTextsAutomaton, uniteAutomata, type Automaton } from './automaton.ts';
 import { ceilTo, floorTo, nextDown, nextUp, toDecimal } from './decimal.ts';
 import { createUnsignedNumberAutomaton } from './unsigned-number-automaton.ts';
 import { UNLIMITED_WORK, type WorkBudget } from './work-budget.ts';
@@ -100,7 +100,7 @@ function unitRangeToAutomaton({ low, high, places, multiple }: UnitRange, work: 
   const negative = prependMinus(
     createUnsignedNumberAutomaton({ low: high < 0n ? -high : 1n, high: -low, places, multiple }, work),
   );
-  return positive === undefined ? negative : union(negative, positive, work);
+  return positive === undefined ? negative : uniteAutomata(negative, positive, work);
 }
 
 function* listMultiples({ low, high, places, multiple }: UnitRange): Generator<string> {

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { GRAMMAR_COUNT_MAX, GRAMMAR_POSITIONS_MAX, SCHEMA_PROPERTIES_MAX } from '../core/limits.ts';
-import { accepts } from './automaton.ts';
+import { acceptsText } from './automaton.ts';
 import { type Container, NO_MEMBERS, type ContainerPosition } from './container.ts';
 import { findExtraProperties, listPatternNames } from './extra-properties.ts';
 import type { ValueConstraint, CompileContext } from './value-constraint.ts';
@@ -87,7 +87,7 @@ function listDeclaredProperties(
   const allowed = limits.length === 0 ? undefined : context.createNameLanguage(limits, path);
   return [...names].map((name) => {
     const schemas =
-      allowed && !accepts(allowed, name) ? [false] : parts.flatMap((part) => collectSchemas(name, part, context));
+      allowed && !acceptsText(allowed, name) ? [false] : parts.flatMap((part) => collectSchemas(name, part, context));
     return {
       name,
       constraint: context.getConstraint(schemas, `${path}/properties/${name}`),
@@ -100,7 +100,7 @@ function listDeclaredProperties(
 function collectSchemas(name: string, part: SchemaKeywords, context: CompileContext): readonly JsonSchema[] {
   const declared = part.properties?.get(name);
   const matching = [...(part.patternProperties ?? [])]
-    .filter(([pattern]) => accepts(context.languages.getPatternLanguage(pattern, part.path), name))
+    .filter(([pattern]) => acceptsText(context.languages.getPatternLanguage(pattern, part.path), name))
     .map(([, schema]) => schema);
   if (declared !== undefined) return [declared, ...matching];
   if (matching.length > 0 || part.additionalProperties === undefined) return matching;

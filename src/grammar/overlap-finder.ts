@@ -1,4 +1,4 @@
-import { accepts, type Automaton, AutomatonLimitError, intersect, isEmpty } from './automaton.ts';
+import { acceptsText, type Automaton, AutomatonLimitError, intersectAutomata, isEmpty } from './automaton.ts';
 import type { RuleBody } from './rule-body.ts';
 import type { ValueShape } from './value-shape.ts';
 import type { WorkBudget } from './work-budget.ts';
@@ -18,7 +18,7 @@ export function createOverlapFinder(
   function canOverlap(one: Automaton, other: Automaton): boolean {
     if (++intersections > INTERSECTIONS_MAX) return true;
     try {
-      return !isEmpty(intersect(one, other, work));
+      return !isEmpty(intersectAutomata(one, other, work));
     } catch (error) {
       if (error instanceof AutomatonLimitError) return true;
       throw error;
@@ -27,7 +27,8 @@ export function createOverlapFinder(
 
   function haveCommonValues(one: ValueSets, other: ValueSets): boolean {
     if ((one.hasArrays && other.hasArrays) || (one.hasObjects && other.hasObjects)) return true;
-    if (!one.texts.isDisjointFrom(other.texts) || acceptsTextOf(one, other) || acceptsTextOf(other, one)) return true;
+    if (!one.texts.isDisjointFrom(other.texts) || acceptsTextFrom(one, other) || acceptsTextFrom(other, one))
+      return true;
     const meet = (a: readonly Automaton[], b: readonly Automaton[]): boolean =>
       a.some((each) => b.some((another) => canOverlap(each, another)));
     return meet(one.strings, other.strings) || meet(one.numbers, other.numbers);
@@ -77,9 +78,9 @@ function groupsByText(all: readonly ValueSets[]): readonly (readonly number[])[]
 }
 
 /** Tells whether automata of the first accept texts of the second. */
-const acceptsTextOf = ({ strings, numbers }: ValueSets, { texts }: ValueSets): boolean =>
+const acceptsTextFrom = ({ strings, numbers }: ValueSets, { texts }: ValueSets): boolean =>
   [...texts].some((text) =>
     text.startsWith('"')
-      ? strings.some((each) => accepts(each, String(JSON.parse(text))))
-      : numbers.some((each) => accepts(each, text)),
+      ? strings.some((each) => acceptsText(each, String(JSON.parse(text))))
+      : numbers.some((each) => acceptsText(each, text)),
   );

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
-import { accepts, AutomatonLimitError, isEmpty } from './automaton.ts';
+import { acceptsText, AutomatonLimitError, isEmpty } from './automaton.ts';
 import { patternToAutomaton, PatternError } from './pattern-to-automaton.ts';
 
 /** A few characters, so that they match often; includes ones that JSON escapes and ones of two UTF-16 units. */
@@ -58,7 +58,7 @@ test('accepts exactly the texts in which the runtime finds a match', () => {
         const automaton = patternToAutomaton(source);
         const judge = new RegExp(source, 'u');
         for (const candidate of candidates) {
-          assert.equal(accepts(automaton, candidate), judge.test(candidate), JSON.stringify({ source, candidate }));
+          assert.equal(acceptsText(automaton, candidate), judge.test(candidate), JSON.stringify({ source, candidate }));
         }
       },
     ),
@@ -96,7 +96,7 @@ test('supports character properties, alone and in classes', () => {
       '\u{e0001}',
     ];
     for (const candidate of candidates) {
-      assert.equal(accepts(automaton, candidate), judge.test(candidate), JSON.stringify({ source, candidate }));
+      assert.equal(acceptsText(automaton, candidate), judge.test(candidate), JSON.stringify({ source, candidate }));
     }
   }
 });
@@ -106,13 +106,13 @@ test('supports lookaheads directly after the start anchor', () => {
     const automaton = patternToAutomaton(source);
     const judge = new RegExp(source, 'u');
     for (const candidate of ['', ' ', 'Ab1', 'Ab1d', 'ab1d', 'Ab1defghi', 'a-b', 'a--b', 'b', 'bb', '\n', ' x']) {
-      assert.equal(accepts(automaton, candidate), judge.test(candidate), JSON.stringify({ source, candidate }));
+      assert.equal(acceptsText(automaton, candidate), judge.test(candidate), JSON.stringify({ source, candidate }));
     }
   }
 });
 
 test('ignores needless backslashes', () => {
-  assert.ok(accepts(patternToAutomaton('^\\-\\@[\\@\\-\\"]\\_\\é$'), '-@"_é'));
+  assert.ok(acceptsText(patternToAutomaton('^\\-\\@[\\@\\-\\"]\\_\\é$'), '-@"_é'));
 });
 
 test('supports the character classes of ECMA-262', () => {
@@ -134,7 +134,7 @@ test('supports the character classes of ECMA-262', () => {
     const judge = new RegExp(`^${escape}$`, 'u');
     for (let codePoint = 0; codePoint < 0x3100; codePoint++) {
       const character = String.fromCodePoint(codePoint);
-      assert.equal(accepts(automaton, character), judge.test(character), `${escape} ${codePoint.toString(16)}`);
+      assert.equal(acceptsText(automaton, character), judge.test(character), `${escape} ${codePoint.toString(16)}`);
     }
   }
 });

@@ -1,5 +1,5 @@
 import { PATTERN_LOOKAHEADS_MAX } from '../core/limits.ts';
-import { subtract, tableToAutomaton, intersect, type Automaton } from './automaton.ts';
+import { subtractAutomata, tableToAutomaton, intersectAutomata, type Automaton } from './automaton.ts';
 import { findCharactersWithProperty } from './character-escape.ts';
 import { exploreGraph } from './explore-graph.ts';
 import { parsePattern, type PatternDeps } from './parse-pattern.ts';
@@ -27,7 +27,7 @@ export function patternToAutomaton(
   let automaton = compileNode(rest, work);
   for (const { item, isPositive } of lookaheads) {
     const lookaheadAutomaton = compileNode({ type: 'sequence', items: [START_ANCHOR, item] }, work);
-    automaton = (isPositive ? intersect : subtract)(automaton, lookaheadAutomaton, work);
+    automaton = (isPositive ? intersectAutomata : subtractAutomata)(automaton, lookaheadAutomaton, work);
   }
   return automaton;
 }

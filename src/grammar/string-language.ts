@@ -3,7 +3,7 @@ import {
   createAnyTextAutomaton,
   type Automaton,
   AutomatonLimitError,
-  intersect,
+  intersectAutomata,
   isEmpty,
   createLengthAutomaton,
 } from './automaton.ts';
@@ -32,11 +32,13 @@ export function createStringLanguage(parts: readonly SchemaKeywords[], context: 
         ...formats.flatMap((each) => context.languages.getFormatLanguage(each, path) ?? []),
       ];
       const whole =
-        languages.length === 0 ? createAnyTextAutomaton() : languages.reduce((all, each) => intersect(all, each, work));
+        languages.length === 0
+          ? createAnyTextAutomaton()
+          : languages.reduce((all, each) => intersectAutomata(all, each, work));
       if (min === 0 && max === undefined) return whole;
       return (
-        tryCreate(() => intersect(whole, createLengthAutomaton(min, max, work), work)) ??
-        intersect(whole, createLengthAutomaton(min, undefined, work), work)
+        tryCreate(() => intersectAutomata(whole, createLengthAutomaton(min, max, work), work)) ??
+        intersectAutomata(whole, createLengthAutomaton(min, undefined, work), work)
       );
     },
   );

@@ -60,7 +60,7 @@ const END: readonly ResearchEvent[] = [
 ];
 
 /** Parses the SSE frames; removes the response head and the chunk lengths. */
-const framesOf = (text: string) =>
+const parseFrames = (text: string) =>
   createSseParser({ sizeMax: 100_000 }).push(
     text.slice(text.indexOf('\r\n\r\n') + 4).replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n/g, ''),
   );
@@ -80,12 +80,12 @@ test('sends keep-alive messages with consecutive ids while the run is silent, al
   assert.match(silent, /^HTTP\/1\.1 200 OK/);
   assert.equal(silent.includes('ResearchPlanning'), false);
   resolve();
-  const planned = framesOf(await peer.readUntil('ResearchPlanning')).length;
+  const planned = parseFrames(await peer.readUntil('ResearchPlanning')).length;
   // After the plan the run is silent, so the next frames are keep-alive messages.
   await peer.readUntil(`id:${planned + 2}\n`);
   finish();
   const text = await peer.readUntil('"fininshed":true');
-  assert.deepEqual(findPhaseFaults(framesOf(`${text}\n\n`), { step: 2 }), []);
+  assert.deepEqual(findPhaseFaults(parseFrames(`${text}\n\n`), { step: 2 }), []);
 });
 
 test('sends keep-alive messages until the clarifying question starts', async () => {
@@ -103,7 +103,7 @@ test('sends keep-alive messages until the clarifying question starts', async () 
   assert.match(await peer.readUntil('KeepAlive'), /^HTTP\/1\.1 200 OK/);
   resolve();
   const text = await peer.readUntil('"fininshed":true');
-  assert.deepEqual(findPhaseFaults(framesOf(`${text}\n\n`), { step: 1 }), []);
+  assert.deepEqual(findPhaseFaults(parseFrames(`${text}\n\n`), { step: 1 }), []);
 });
 
 test('answers a rejected run with its status and a later failure with an error event', async () => {

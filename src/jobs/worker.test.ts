@@ -31,7 +31,7 @@ describe('startJobWorker', () => {
   afterEach(() => testWorkers.close());
 
   const advance = (ms: number) => testWorkers.time.advance(ms);
-  const stateOf = async (id: string) => {
+  const getState = async (id: string) => {
     const { state, attempt, attemptsLeft } = await testWorkers.findJob(id);
     return `${state} ${attempt} ${attemptsLeft}`;
   };
@@ -81,7 +81,7 @@ describe('startJobWorker', () => {
     testWorkers.start({ batch: handler });
     testWorkers.start({});
     await advance(LONG_DELAY_MS);
-    assert.equal(await stateOf(id), 'waiting 0 5');
+    assert.equal(await getState(id), 'waiting 0 5');
   });
 
   it('limits concurrency per kind and starts the next job when a slot is free', async () => {
@@ -159,7 +159,7 @@ describe('startJobWorker', () => {
     assert.equal(next.runs.length, 0);
     await advance(2 * JOB_POLL_MS);
     assert.equal(next.last().job.id, id);
-    assert.equal(await stateOf(id), 'running 2 4');
+    assert.equal(await getState(id), 'running 2 4');
   });
 
   it('retries a failed job with growing delays and gives it up without attempts left', async () => {
@@ -219,7 +219,7 @@ describe('startJobWorker', () => {
       handler.last().report({ done });
       handler.last().fail(new Error('no luck'));
       await advance(0);
-      return await stateOf(id);
+      return await getState(id);
     };
     assert.equal(await failAt(0), 'waiting 1 2');
     assert.equal(await failAt(5), 'waiting 2 2');
@@ -234,15 +234,15 @@ describe('startJobWorker', () => {
     await advance(0);
     handler.last().fail(new Error('no luck'));
     await advance(LONG_DELAY_MS);
-    assert.equal(await stateOf(id), 'running 2 1');
+    assert.equal(await getState(id), 'running 2 1');
     handler.last().finish({ type: 'rerun', delayMs: 5_000 });
     await advance(4_000);
-    assert.equal(await stateOf(id), 'waiting 2 2');
+    assert.equal(await getState(id), 'waiting 2 2');
     await advance(1_000 + JOB_POLL_MS);
-    assert.equal(await stateOf(id), 'running 3 2');
+    assert.equal(await getState(id), 'running 3 2');
     handler.last().finish({ type: 'rerun', delayMs: 0 });
     await advance(0);
-    assert.equal(await stateOf(id), 'running 4 2');
+    assert.equal(await getState(id), 'running 4 2');
   });
 
   it('stops a cancelled job at the next poll, or at once when notified', async () => {
@@ -262,7 +262,7 @@ describe('startJobWorker', () => {
       if (isNotified) worker.notifier.notify('cancelled');
       await advance(isNotified ? 0 : JOB_POLL_MS);
       assert.equal(handler.last().signal.reason, 'cancelled');
-      assert.deepEqual([ended, await stateOf(id)], [[id], 'cancelled 1 5']);
+      assert.deepEqual([ended, await getState(id)], [[id], 'cancelled 1 5']);
       await worker.close();
     }
     assert.equal(handler.runs.length, 2);
@@ -295,7 +295,7 @@ describe('startJobWorker', () => {
     await advance(JOB_POLL_MS);
     ignoringAbort.last().finish();
     await advance(0);
-    assert.equal(await stateOf(id), 'done 1 5');
+    assert.equal(await getState(id), 'done 1 5');
   });
 
   it('ends a job that is cancelled while it requests a rerun', async () => {
@@ -389,7 +389,7 @@ describe('startJobWorker', () => {
     worker.notifier.notify('due');
     await advance(2 * JOB_LEASE_MS);
     assert.equal(handler.runs.length, 1);
-    assert.equal(await stateOf(id), 'running 1 5');
+    assert.equal(await getState(id), 'running 1 5');
     handler.last().finish();
     await worker.close();
     assert.equal((await testWorkers.findJob(id)).state, 'done');
@@ -406,10 +406,10 @@ describe('startJobWorker', () => {
     assert.equal(isClosed, false);
     await advance(1);
     await closing;
-    assert.equal(await stateOf(id), 'waiting 1 5');
+    assert.equal(await getState(id), 'waiting 1 5');
     ignoringAbort.last().finish();
     await advance(JOB_LEASE_MS);
-    assert.equal(await stateOf(id), 'waiting 1 5');
+    assert.equal(await getState(id), 'waiting 1 5');
     assert.deepEqual(messages('warn'), ['job did not stop in time']);
   });
 
@@ -431,7 +431,7 @@ describe('startJobWorker', () => {
     );
     await advance(0);
     assert.equal(handler.runs.length, 0);
-    assert.equal(await stateOf(id), 'waiting 1 5');
+    assert.equal(await getState(id), 'waiting 1 5');
   });
 
   it('ends a limited number of cancelled jobs at a time, without using slots of running jobs', async () => {
@@ -492,10 +492,10 @@ describe('startJobWorker', () => {
     await advance(0);
     testWorkers.time.jump(10 * JOB_LEASE_MS);
     await advance(JOB_LEASE_RENEW_MS);
-    assert.equal(await stateOf(id), 'running 1 5');
+    assert.equal(await getState(id), 'running 1 5');
     handler.last().finish();
     await advance(0);
-    assert.deepEqual([await stateOf(id), handler.runs.length], ['done 1 5', 1]);
+    assert.deepEqual([await getState(id), handler.runs.length], ['done 1 5', 1]);
   });
 
   it('survives a store outage, logs it once and writes pending results afterwards', async () => {
@@ -539,7 +539,7 @@ describe('startJobWorker', () => {
     assert.equal(ignoringAbort.runs.length, 2);
     ignoringAbort.last().finish();
     await advance(0);
-    assert.equal(await stateOf(id), 'done 2 4');
+    assert.equal(await getState(id), 'done 2 4');
   });
 
   it('removes jobs that ended longer ago than the retention time', async () => {

@@ -6,7 +6,7 @@ import { createStopMatcher } from './stop-matcher.ts';
 /** Few letters, so that the strings overlap each other and themselves. */
 const word = (limits: { minLength?: number; maxLength: number }) =>
   fc.string({ unit: fc.constantFrom('a', 'b'), ...limits });
-const stopsOf = fc.array(word({ minLength: 1, maxLength: 4 }), { maxLength: 4 });
+const findStops = fc.array(word({ minLength: 1, maxLength: 4 }), { maxLength: 4 });
 
 const run = (pieces: readonly string[], stops: readonly string[]) => {
   const matcher = createStopMatcher(stops);
@@ -21,7 +21,7 @@ const run = (pieces: readonly string[], stops: readonly string[]) => {
 
 test('finds the same match for any division of a text into pieces', () => {
   fc.assert(
-    fc.property(fc.array(word({ maxLength: 5 }), { maxLength: 12 }), stopsOf, (pieces, stops) => {
+    fc.property(fc.array(word({ maxLength: 5 }), { maxLength: 12 }), findStops, (pieces, stops) => {
       assert.deepEqual(run(pieces, stops), run([pieces.join('')], stops));
     }),
   );
@@ -29,7 +29,7 @@ test('finds the same match for any division of a text into pieces', () => {
 
 test('returns the match that is complete first, and of several the one that starts first', () => {
   fc.assert(
-    fc.property(word({ maxLength: 20 }), stopsOf, (text, stops) => {
+    fc.property(word({ maxLength: 20 }), findStops, (text, stops) => {
       const { text: before, match } = run([text], stops);
       // Reference implementation: check after each character.
       for (let end = 0; end <= text.length; end++) {

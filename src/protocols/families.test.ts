@@ -64,12 +64,12 @@ test('a prescribed text comes first and only once', () => {
 });
 
 test('the native family encodes a wrong method and a too large body with the codes that clients know', () => {
-  const codeOf = (kind: 'method-not-allowed' | 'too-large'): unknown => {
+  const getCode = (kind: 'method-not-allowed' | 'too-large'): unknown => {
     const body = FAMILIES.native.encodeErrorBody(new ServiceError(kind, 'x'), 'r') as { code: string };
     return [FAMILIES.native.getStatus(kind), body.code];
   };
-  assert.deepEqual(codeOf('method-not-allowed'), [405, 'InvalidParameter']);
-  assert.deepEqual(codeOf('too-large'), [413, 'BadRequest.TooLarge']);
+  assert.deepEqual(getCode('method-not-allowed'), [405, 'InvalidParameter']);
+  assert.deepEqual(getCode('too-large'), [413, 'BadRequest.TooLarge']);
 });
 
 test('an error body never contains the cause', () => {

@@ -27,7 +27,7 @@ const texts = {
   'messages[].content': 'input content must be a string.',
 };
 
-function refusalOf(body: unknown): { message: string; param: string | undefined } {
+function catchRefusal(body: unknown): { message: string; param: string | undefined } {
   try {
     parseBody(schema, body, { texts });
   } catch (error) {
@@ -74,7 +74,7 @@ const rows: readonly (readonly [unknown, string, string | undefined])[] = [
 
 for (const [body, message, param] of rows) {
   test(`refuses ${JSON.stringify(body)?.slice(0, 60)} by name`, () => {
-    const refusal = refusalOf(body);
+    const refusal = catchRefusal(body);
     assert.equal(refusal.message, message);
     assert.equal(refusal.param, param);
   });

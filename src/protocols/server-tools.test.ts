@@ -34,7 +34,7 @@ const native = (parameters: object, { isStreamed = false, entry = TEST_ENTRY } =
   return { wire, ...parseGenerationFields(wire, entry, { isMultimodal: false, isStreamed }) };
 };
 
-const searchOf = (options: object, fields: object = {}) =>
+const getSearch = (options: object, fields: object = {}) =>
   decodeChatCompletion(chat({ ...SEARCHING, ...fields, search_options: options })).serverTools?.search;
 
 const searchOfNative = (options: object) =>
@@ -61,7 +61,7 @@ describe('decoding enable_search', () => {
     ['agent_max', 'agent-max'],
   ] as const) {
     test(`${wire} is ${strategy}`, () => {
-      assert.equal(searchOf({ search_strategy: wire }, THINKING)?.strategy, strategy);
+      assert.equal(getSearch({ search_strategy: wire }, THINKING)?.strategy, strategy);
     });
   }
 
@@ -80,7 +80,7 @@ describe('decoding enable_search', () => {
       assigned_site_list: ['Example.COM', 'bücher.example'],
       intention_options: { prompt_intervene: 'Only physics.' },
     };
-    assert.deepEqual(searchOf(options), {
+    assert.deepEqual(getSearch(options), {
       strategy: 'turbo',
       isForced: true,
       usesDomainProviders: true,
@@ -92,7 +92,7 @@ describe('decoding enable_search', () => {
 
   test('uses freshness and sites only with turbo', () => {
     const { freshnessDays, sites } =
-      searchOf({ search_strategy: 'max', freshness: 7, assigned_site_list: ['a.b'] }) ?? {};
+      getSearch({ search_strategy: 'max', freshness: 7, assigned_site_list: ['a.b'] }) ?? {};
     assert.deepEqual([freshnessDays, sites], [undefined, undefined]);
   });
 
@@ -101,7 +101,7 @@ describe('decoding enable_search', () => {
     assert.equal(searchOfNative(options)?.citations, 'number');
     assert.equal(searchOfNative({ ...options, citation_format: '[ref_<number>]' })?.citations, 'ref-number');
     assert.equal(searchOfNative({ enable_citation: true })?.citations, undefined);
-    assert.equal(searchOf(options)?.citations, undefined);
+    assert.equal(getSearch(options)?.citations, undefined);
   });
 });
 
@@ -110,37 +110,37 @@ describe('checking server tool parameters', () => {
   const refused: readonly (readonly [string, () => unknown, string])[] = [
     [
       'rejects an unknown strategy',
-      () => searchOf({ search_strategy: 'best' }),
+      () => getSearch({ search_strategy: 'best' }),
       'search_options.search_strategy must be one of "turbo", "max", "agent", "agent_max", "standard", "pro", got "best".',
     ],
     [
       'rejects an undocumented freshness',
-      () => searchOf({ freshness: 8 }),
+      () => getSearch({ freshness: 8 }),
       'search_options.freshness must be one of 7, 30, 180, 365, got 8.',
     ],
     [
       'rejects another citation format',
-      () => searchOf({ citation_format: '<1>' }),
+      () => getSearch({ citation_format: '<1>' }),
       'search_options.citation_format must be one of "[<number>]", "[ref_<number>]", got "<1>".',
     ],
     [
       'rejects a site with a path',
-      () => searchOf({ assigned_site_list: ['a.b', 'https://a.b/c'] }),
+      () => getSearch({ assigned_site_list: ['a.b', 'https://a.b/c'] }),
       'search_options.assigned_site_list[1] must be a host such as example.com, without scheme, port or path, got "https://a.b/c".',
     ],
     [
       'rejects more than 25 sites',
-      () => searchOf({ assigned_site_list: Array.from({ length: 26 }, (_, index) => `a${index}.b`) }),
+      () => getSearch({ assigned_site_list: Array.from({ length: 26 }, (_, index) => `a${index}.b`) }),
       'search_options.assigned_site_list must have at most 25 items, got an array of 26.',
     ],
     [
       'rejects a long hint',
-      () => searchOf({ intention_options: { prompt_intervene: 'a'.repeat(SEARCH_HINT_CODE_POINTS_MAX + 1) } }),
+      () => getSearch({ intention_options: { prompt_intervene: 'a'.repeat(SEARCH_HINT_CODE_POINTS_MAX + 1) } }),
       `search_options.intention_options.prompt_intervene must have at most ${SEARCH_HINT_CODE_POINTS_MAX} characters`,
     ],
     [
       'rejects agent_max without thinking',
-      () => searchOf({ search_strategy: 'agent_max' }),
+      () => getSearch({ search_strategy: 'agent_max' }),
       'The value of the enable_thinking parameter is restricted to True. The strategy agent_max searches only while thinking (search_options.search_strategy: "agent_max")',
     ],
     [

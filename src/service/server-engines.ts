@@ -181,7 +181,7 @@ export async function createProgramEngine(
     createCommandServer(
       {
         name: entry.name,
-        createLine: (place) => buildCommandLine(plan.command, settings, place),
+        createLine: (launchParameters) => buildCommandLine(plan.command, settings, launchParameters),
         environment: deps.environment,
         runFolder: deps.runFolder,
         ...(plan.startMs === undefined ? {} : { times: { startMsMax: plan.startMs, waitMsMax: plan.startMs } }),

@@ -18,12 +18,12 @@ import { createAnswerChecker } from '../generation/answer-checker.ts';
 import { unlimitedAdmission } from '../generation/admission.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createDeploymentAdmission } from '../generation/deployment-admission.ts';
-import { createEmbed } from '../generation/embed.ts';
+import { createEmbedder } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
-import { createRank } from '../generation/rank.ts';
+import { createRanker } from '../generation/rank.ts';
 import { createResearch } from '../generation/research/research.ts';
 import { createCountWithServerTools } from '../generation/server-tools/count-with-server-tools.ts';
 import { createTokenize } from '../generation/tokenize.ts';
@@ -248,8 +248,8 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
   const generate = withDocuments(serverTools.wrapGenerate(generateText));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
-  const embed = createEmbed({ catalogue, acquireEngine: engineRouter.embeddingsFor, ...accounting });
-  const rank = createRank({ catalogue, acquireEngine: engineRouter.rankingFor, ...accounting });
+  const embed = createEmbedder({ catalogue, acquireEngine: engineRouter.embeddingsFor, ...accounting });
+  const rank = createRanker({ catalogue, acquireEngine: engineRouter.rankingFor, ...accounting });
 
   const { findHotwords } = vocabularies.vocabularies;
   const transcriptions = openTranscriptions({

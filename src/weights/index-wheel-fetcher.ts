@@ -5,7 +5,7 @@ import { ServiceError } from '../core/error.ts';
 import { INDEX_PAGE_BYTES_MAX } from '../core/limits.ts';
 import { describeFetchError } from './request-hub-file.ts';
 import type { Fetch, PullLimits } from './pull-limits.ts';
-import { readBodyText } from './read-body-text.ts';
+import { readTextUpTo } from './read-body-text.ts';
 import { saveBody } from './save-body.ts';
 import { INDEX_ACCEPT, findWheel, normalizePackageName, parseIndexPage } from './simple-index.ts';
 import type { FetchWheel } from './wheel.ts';
@@ -48,7 +48,7 @@ export function createIndexWheelFetcher({ indexUrl, fetch, limits }: PackageInde
     const page = await get(base, { accept: INDEX_ACCEPT }, signal);
     const contentType = page.headers.get('content-type') ?? '';
     const file = findWheel(
-      parseIndexPage(await readBodyText(page, INDEX_PAGE_BYTES_MAX), { contentType, base: page.url || base }),
+      parseIndexPage(await readTextUpTo(page, INDEX_PAGE_BYTES_MAX), { contentType, base: page.url || base }),
       part,
     );
     if (!file) throw new ServiceError('upstream-failed', `The package index has no wheel for ${name}.`);

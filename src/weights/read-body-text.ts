@@ -1,7 +1,7 @@
 import { ServiceError } from '../core/error.ts';
 
 /** Reads a response's whole body as text. @throws ServiceError `upstream-failed` above `charsMax` characters. */
-export async function readBodyText(response: Response, charsMax: number): Promise<string> {
+export async function readTextUpTo(response: Response, charsMax: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of response.body ?? []) {

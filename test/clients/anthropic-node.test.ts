@@ -324,7 +324,7 @@ describe('the anthropic client for Node', () => {
     await assertRejected(() => client.messages.stream(params).finalMessage(), errorClass, type, text);
   };
 
-  test('with a wrong key raises AuthenticationError', () =>
+  test('raises AuthenticationError for a wrong key', () =>
     assertRejected(
       () => createClient({ apiKey: 'sk-unknown-key' }).messages.create(createParams('Hi')),
       AuthenticationError,
@@ -332,7 +332,7 @@ describe('the anthropic client for Node', () => {
       /./,
     ));
 
-  test('with an unknown model raises NotFoundError', () =>
+  test('raises NotFoundError for an unknown model', () =>
     assertRejectedInAllWays(
       { ...createParams('Hi'), model: 'no-such-model' },
       NotFoundError,
@@ -340,7 +340,7 @@ describe('the anthropic client for Node', () => {
       /no-such-model/,
     ));
 
-  test('with a temperature of 2 raises BadRequestError, which names it', () =>
+  test('raises BadRequestError for a temperature of 2, and names it', () =>
     assertRejectedInAllWays(
       { ...createParams('Hi'), ...TEMPERATURE_2 },
       BadRequestError,
@@ -348,7 +348,7 @@ describe('the anthropic client for Node', () => {
       /temperature/,
     ));
 
-  test('with an image for a text model raises BadRequestError', () => {
+  test('raises BadRequestError for an image and a text model', () => {
     const image = {
       type: 'image' as const,
       source: { type: 'base64' as const, media_type: 'image/png' as const, data: 'aGk=' },
@@ -361,7 +361,7 @@ describe('the anthropic client for Node', () => {
     );
   });
 
-  test('with a prompt that is too long raises BadRequestError with both token counts', () =>
+  test('raises BadRequestError with both token counts for a prompt that is too long', () =>
     assertRejectedInAllWays(
       { ...createParams(), messages: [createUserMessage('long '.repeat(4000))] },
       BadRequestError,
@@ -369,7 +369,7 @@ describe('the anthropic client for Node', () => {
       /prompt is too long: \d+ tokens > \d+ maximum/,
     ));
 
-  test('with a body above the limit raises an error with status 413', async () => {
+  test('raises an error with status 413 for a body above the limit', async () => {
     const params = { ...createParams(), messages: [createUserMessage('x'.repeat(21_000_000))] };
     await assert.rejects(client.messages.create(params), (error) => {
       assert.ok(error instanceof APIError, String(error));

@@ -53,7 +53,7 @@ describe('files with the openai client for Node and with curl', () => {
     assert.deepEqual([deletedCount, (await client.files.list()).data], [5, []]);
   });
 
-  test('with a bad purpose gets a BadRequestError that names it', async () => {
+  test('raises BadRequestError for a bad purpose, and names it', async () => {
     const file = await toFile(Buffer.from('x'), 'x');
     await assert.rejects(
       client.files.create({ file, purpose: 'assistants' }),

@@ -115,7 +115,7 @@ describe('conversations with the openai client for Node', () => {
     assert.deepEqual(after.data.map(getText), ['a', 'c']);
   });
 
-  test('of another workspace are not found', async () => {
+  test('finds no conversations of another workspace', async () => {
     const { id } = await openai.client.conversations.create({ items: [createMessage('Mine')] });
     const [item] = (await openai.client.conversations.items.list(id)).data;
     assert.ok(item?.id);

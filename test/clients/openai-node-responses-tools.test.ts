@@ -119,7 +119,7 @@ describe('tools in responses with the openai client for Node', () => {
     assert.deepEqual((await responses.stream(params).finalResponse()).output_parsed, PARIS);
   });
 
-  test('of an unsupported type are returned, and named as ignored', async () => {
+  test('returns tools of an unsupported type, and names them as ignored', async () => {
     const { data, response } = await openai.client.responses
       .create({ ...REQUEST, tools: [{ type: 'image_generation' }, weather], input: encodeScript('No need.') })
       .withResponse();

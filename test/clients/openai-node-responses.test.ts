@@ -197,7 +197,7 @@ describe('responses with the openai client for Node', () => {
     }
   });
 
-  test('of another workspace are not found', async () => {
+  test('finds no responses of another workspace', async () => {
     const { id } = await openai.client.responses.create(HELLO);
     const { id: conversation } = await openai.client.conversations.create({});
     const { responses } = openai.otherWorkspaceClient;

@@ -62,7 +62,7 @@ describe('translation with the openai client for Node and a model that echoes', 
     assert.equal(answer.choices[0]?.message.content, 'You said: Translate one.');
   });
 
-  test('with an unknown language or a system message raises BadRequestError', async () => {
+  test('raises BadRequestError for an unknown language or a system message', async () => {
     await assert.rejects(client.chat.completions.create(createParams('One.', { target_lang: 'Frensh' })), (error) => {
       assert.ok(error instanceof BadRequestError, String(error));
       assert.match(error.message, /Current language settings are not supported! Did you mean French\?/);

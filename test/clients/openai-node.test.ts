@@ -115,7 +115,7 @@ describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, ()
     assert.equal(usage?.completion_tokens, 3);
   });
 
-  test('with a wrong key raises AuthenticationError', async () => {
+  test('raises AuthenticationError for a wrong key', async () => {
     const clientWithWrongKey = createClient({ ...parley, key: 'sk-unknown-key' });
     await assert.rejects(clientWithWrongKey.chat.completions.create(question), (error) => {
       assert.ok(error instanceof AuthenticationError, String(error));
@@ -125,7 +125,7 @@ describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, ()
     });
   });
 
-  test('with an unknown model raises NotFoundError', async () => {
+  test('raises NotFoundError for an unknown model', async () => {
     for (const stream of [false, true]) {
       await assert.rejects(client.chat.completions.create({ ...question, model: 'no-such-model', stream }), (error) => {
         assert.ok(error instanceof NotFoundError, String(error));
@@ -136,7 +136,7 @@ describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, ()
     }
   });
 
-  test('with a temperature of 3 raises BadRequestError, which names the field', async () => {
+  test('raises BadRequestError for a temperature of 3, and names the field', async () => {
     await assert.rejects(client.chat.completions.create({ ...question, temperature: 3 }), (error) => {
       assert.ok(error instanceof BadRequestError, String(error));
       assert.equal(error.param, 'temperature');

@@ -2,6 +2,8 @@ import { ListMultipartUploadsCommand, ListPartsCommand, S3Client } from '@aws-sd
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { openBlobStore } from '../../src/blobs/open-blob-store.ts';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describeBlobStoreContract } from '../contracts/blob-store-contract.ts';
 import { getS3ServerSkipReason, startS3Server } from '../s3-server.ts';
 import type { S3Server } from '../s3-server.ts';
@@ -9,7 +11,7 @@ import type { S3Server } from '../s3-server.ts';
 function openStoreOn({ bucket, endpoint, credentials }: S3Server, secretAccessKey = credentials.secretAccessKey) {
   return openBlobStore({
     url: `s3://${bucket}/some/files?endpoint=${encodeURIComponent(endpoint)}`,
-    folder: 'not used',
+    folder: join(tmpdir(), 'parley-unused-blobs'),
     environment: { AWS_ACCESS_KEY_ID: credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
   });
 }

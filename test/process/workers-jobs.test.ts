@@ -106,7 +106,7 @@ describe('jobs of two workers', () => {
     });
   });
 
-  test('of a killed worker are taken over, with one result for each batch line', async () => {
+  test('takes over the jobs of a killed worker, with one result for each batch line', async () => {
     const lines = Array.from({ length: LINES }, (_, at) => ({
       custom_id: `line-${at}`,
       method: 'POST',

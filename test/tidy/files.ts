@@ -56,6 +56,28 @@ export const packageScripts: Rule = {
   },
 };
 
+/** The tour must stay short enough to be read in one sitting. */
+const TOUR_LINES_MAX = 250;
+const TOUR_LINE_CHARS_MAX = 120;
+
+export const guidedTour: Rule = {
+  name: 'ARCHITECTURE.md has at most 250 lines of at most 120 characters',
+  *check(tree) {
+    const path = 'ARCHITECTURE.md';
+    const lines = tree.get(path)?.lines ?? [];
+    if (lines.length > TOUR_LINES_MAX + 1) yield { path, line: lines.length, message: `has ${lines.length} lines` };
+    for (const [index, { length }] of lines.entries()) {
+      if (length > TOUR_LINE_CHARS_MAX) {
+        yield {
+          path,
+          line: index + 1,
+          message: `has ${length} characters; at most ${TOUR_LINE_CHARS_MAX} are allowed`,
+        };
+      }
+    }
+  },
+};
+
 export const markdownTitles: Rule = {
   name: 'a Markdown page has one title',
   *check(tree) {

@@ -82,7 +82,7 @@ const SHARED_TEST_HELPERS: ReadonlySet<string> = new Set(['test/until.ts', 'test
 export const importDirections: Rule = {
   name: 'an import points to a lower rank, and siblings do not see each other',
   *check(tree) {
-    for (const { path, line, specifier } of importsOf(tree)) {
+    for (const { path, line, specifier } of findImports(tree)) {
       if (!path.startsWith('src/') || !specifier.startsWith('.')) continue;
       const target = posix.join(posix.dirname(path), specifier);
       if (isTest(path) && SHARED_TEST_HELPERS.has(target)) continue;
@@ -96,8 +96,8 @@ export const knownModules: Rule = {
   name: 'every file in src belongs to a known module',
   *check(tree) {
     for (const path of tree.keys()) {
-      if (path.startsWith('src/') && rankOf(moduleOf(path)) === -1) {
-        yield { path, line: 1, message: `${moduleOf(path)} is not a module of the architecture` };
+      if (path.startsWith('src/') && getRank(getModule(path)) === -1) {
+        yield { path, line: 1, message: `${getModule(path)} is not a module of the architecture` };
       }
     }
   },
@@ -106,9 +106,9 @@ export const knownModules: Rule = {
 export const packageOwners: Rule = {
   name: 'a package is known to its owner only',
   *check(tree) {
-    for (const { path, line, specifier } of importsOf(tree)) {
+    for (const { path, line, specifier } of findImports(tree)) {
       if (!path.startsWith('src/') || specifier.startsWith('.')) continue;
-      const name = packageOf(specifier);
+      const name = getPackage(specifier);
       if (TEST_PACKAGES.has(name)) {
         if (!isTest(path)) yield { path, line, message: `${name} is for tests only` };
         continue;
@@ -124,10 +124,10 @@ export const packageOwners: Rule = {
 };
 
 function direction(path: string, target: string): string | undefined {
-  const [from, to] = [moduleOf(path), moduleOf(target)];
+  const [from, to] = [getModule(path), getModule(target)];
   if (from === to) {
     // A wire format is known to its own folder only.
-    const [family, other] = [familyOf(path), familyOf(target)];
+    const [family, other] = [getFamily(path), getFamily(target)];
     const isForeign = from === 'protocols' && family !== undefined && other !== undefined && family !== other;
     return isForeign && !SHARED_FOLDERS.has(`${to}/${other}`)
       ? `protocols/${family} must not see protocols/${other}`
@@ -138,26 +138,28 @@ function direction(path: string, target: string): string | undefined {
   if (only && !only.includes(to)) return `${from} sees ${only.join(', ')} only, not ${to}`;
   const by = SEEN_BY[to];
   if (by && !by.includes(from)) return `${to} is seen by ${by.join(', ')} only, not by ${from}`;
-  if (rankOf(to) < rankOf(from)) return undefined;
-  return rankOf(to) === rankOf(from) ? `${from} must not see its sibling ${to}` : `${from} must not see ${to} above it`;
+  if (getRank(to) < getRank(from)) return undefined;
+  return getRank(to) === getRank(from)
+    ? `${from} must not see its sibling ${to}`
+    : `${from} must not see ${to} above it`;
 }
 
-function rankOf(module: string): number {
+function getRank(module: string): number {
   return RANKS.findIndex((modules) => modules.includes(module));
 }
 
 /** `src/http/pump.ts` is in http, `src/cli.ts` in cli. */
-function moduleOf(path: string): string {
+function getModule(path: string): string {
   return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
 }
 
 /** The folder below the module, for a file that is in one. */
-function familyOf(path: string): string | undefined {
+function getFamily(path: string): string | undefined {
   const parts = path.split('/');
   return parts.length > 3 ? parts[2] : undefined;
 }
 
-function packageOf(specifier: string): string {
+function getPackage(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }
 
@@ -165,7 +167,7 @@ function packageOf(specifier: string): string {
 const STATEMENT = /^(?:import|export)\s+(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
 const EXPRESSION = /\bimport\('([^']+)'\)/g;
 
-function* importsOf(tree: Tree): Generator<Import> {
+function* findImports(tree: Tree): Generator<Import> {
   for (const { path, lines } of tree.values()) {
     if (!isCode(path)) continue;
     const text = lines.join('\n');

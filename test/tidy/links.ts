@@ -29,7 +29,7 @@ export const links: Rule = {
       anchors.set(path, known);
       return !known.has(anchor);
     };
-    for (const { path, line, target } of linksOf(tree)) {
+    for (const { path, line, target } of findLinks(tree)) {
       const [file = '', anchor] = target.split('#');
       if (isMissing(file, anchor)) yield { path, line, message: `links to ${target}, which does not exist` };
     }
@@ -42,7 +42,7 @@ export const outsideDocuments: Rule = {
     for (const { path, lines } of tree.values()) {
       if (!isChecked(path)) continue;
       for (const [index, line] of lines.entries()) {
-        const cited = OUTSIDE_DOCUMENT.exec(path.endsWith('.md') ? line : (commentOf(line) ?? ''));
+        const cited = OUTSIDE_DOCUMENT.exec(path.endsWith('.md') ? line : (getComment(line) ?? ''));
         if (cited) yield { path, line: index + 1, message: `cites ${cited[0]}; state the fact or link docs/wire` };
       }
     }
@@ -72,7 +72,7 @@ function headingAnchors(lines: readonly string[]): ReadonlySet<string> {
   return anchors;
 }
 
-function* linksOf(tree: Tree): Generator<{ path: string; line: number; target: string }> {
+function* findLinks(tree: Tree): Generator<{ path: string; line: number; target: string }> {
   for (const { path, lines } of tree.values()) {
     if (!isChecked(path)) continue;
     if (path.endsWith('.md')) {
@@ -88,7 +88,7 @@ function* linksOf(tree: Tree): Generator<{ path: string; line: number; target: s
       continue;
     }
     for (const [index, line] of lines.entries()) {
-      for (const [target] of (commentOf(line) ?? '').matchAll(PATH_IN_COMMENT)) {
+      for (const [target] of (getComment(line) ?? '').matchAll(PATH_IN_COMMENT)) {
         yield { path, line: index + 1, target };
       }
     }
@@ -104,6 +104,6 @@ function* outsideFences(lines: readonly string[]): Generator<{ line: string; num
 }
 
 /** The comment of a line: all of a line in a block comment, or the text after `//`. Undefined: the line has none. */
-function commentOf(line: string): string | undefined {
+function getComment(line: string): string | undefined {
   return /^\s*(?:\/?\*.*|\/\/.*)$/.exec(line)?.[0] ?? /(?:^|\s)\/\/\s.*$/.exec(line)?.[0];
 }

@@ -9,7 +9,7 @@ const ROW = /^\| ([^|`]+) \| [^|]+ \| ([^|]+) \|$/;
 const KEPT_ROW = /^\| `(\w+)` \| `([\w./-]+)` \| [^|]+ \|$/;
 
 interface BannedWord {
-  /** The words of the banned name in lower case: `enterPhase` is `go`, `on`. */
+  /** The words of the banned name in lower case: `goOn` is `go`, `on`. */
   readonly words: readonly string[];
   /** Written with a capital: banned in names of types only. */
   readonly isTypeName: boolean;
@@ -20,13 +20,20 @@ interface BannedWord {
 export const bannedWords: Rule = {
   name: 'no identifier has a word that the glossary replaces',
   *check(tree) {
-    const banned = bannedWordsOf(tree);
-    if (banned.length === 0) return;
-    const kept = keptNamesOf(tree);
-    for (const { path, line, name, isType } of identifiersOf(tree)) {
-      if (kept.some(({ word, prefix }) => word === name && path.startsWith(prefix))) continue;
+    const banned = readBannedWords(tree);
+    const findBanned = (name: string, isType = false): BannedWord | undefined => {
       const words = splitName(name);
-      const found = banned.find((entry) => (isType || !entry.isTypeName) && includesSequence(words, entry.words));
+      return banned.find((entry) => (isType || !entry.isTypeName) && includesSequence(words, entry.words));
+    };
+    for (const path of tree.keys()) {
+      if (!isChecked(path)) continue;
+      const found = findBanned(path);
+      if (found) yield { path, line: 1, message: `the path has the word ${found.insteadOf}; say ${found.term}` };
+    }
+    const kept = readKeptNames(tree);
+    for (const { path, line, name, isType } of findIdentifiers(tree)) {
+      if (kept.some(({ word, prefix }) => word === name && path.startsWith(prefix))) continue;
+      const found = findBanned(name, isType);
       if (found) yield { path, line, message: `${name} has the word ${found.insteadOf}; say ${found.term}` };
     }
   },
@@ -51,7 +58,33 @@ export const uniqueTypeNames: Rule = {
   },
 };
 
-function bannedWordsOf(tree: Tree): readonly BannedWord[] {
+/** Names that say neither what a function does nor to what. */
+const BARE_NAME = /^(?:say|tell|heed|every|present|within|near|after|before|until|goOn)$/;
+
+/** Accessors such as `textOf`; the names of the language and of JSON Schema end so, too. */
+const ACCESSOR_NAME =
+  /^(?!(?:lastI|i)ndexOf|valueOf|instanceOf|(?:set|get|is)PrototypeOf|multipleOf|(?:any|one|all|not|instead)Of)[a-z]\w*[a-z]Of$/;
+
+const DECLARATION = /^\s*(?:export )?(?:async )?(?:const|let|function\*?) (\w+)|^export .*\b(?:const|function) (\w+)/;
+
+export const descriptiveNames: Rule = {
+  name: 'a function is named by a verb and its object',
+  *check(tree) {
+    for (const { path, lines } of tree.values()) {
+      if (!isChecked(path) || !isCode(path)) continue;
+      for (const [index, text] of lines.entries()) {
+        const [, declared, exported] = DECLARATION.exec(text) ?? [];
+        const name = declared ?? exported ?? '';
+        const isBare = text.startsWith('export ') && BARE_NAME.test(name) && path !== 'test/until.ts';
+        if (isBare || ACCESSOR_NAME.test(name)) {
+          yield { path, line: index + 1, message: `${name} names no action; begin with a verb such as get or parse` };
+        }
+      }
+    }
+  },
+};
+
+export function readBannedWords(tree: Tree): readonly BannedWord[] {
   return (tree.get(GLOSSARY)?.lines ?? []).flatMap((line) => {
     const [, term = '', replaced = ''] = ROW.exec(line) ?? [];
     return [...replaced.matchAll(/`(\w+)`/g)].map(([, insteadOf = '']) => ({
@@ -63,7 +96,9 @@ function bannedWordsOf(tree: Tree): readonly BannedWord[] {
   });
 }
 
-function keptNamesOf(tree: Tree): readonly { readonly word: string; readonly prefix: string }[] {
+const isChecked = (path: string): boolean => /^(src|test|bench|scripts|bin|examples)\//.test(path);
+
+function readKeptNames(tree: Tree): readonly { readonly word: string; readonly prefix: string }[] {
   return (tree.get(GLOSSARY)?.lines ?? []).flatMap((line) => {
     const [, word, prefix] = KEPT_ROW.exec(line) ?? [];
     return word === undefined || prefix === undefined ? [] : [{ word, prefix }];
@@ -83,9 +118,9 @@ function includesSequence(words: readonly string[], sequence: readonly string[])
 const TOKEN =
   /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<=[(,=:[!&|?{};>\s]\s*)\/(?![*/\s])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*|[A-Za-z_$][\w$]*|[`{}]|\n/g;
 
-function* identifiersOf(tree: Tree): Generator<{ path: string; line: number; name: string; isType: boolean }> {
+function* findIdentifiers(tree: Tree): Generator<{ path: string; line: number; name: string; isType: boolean }> {
   for (const { path, lines } of tree.values()) {
-    if (!isCode(path) || !/^(src|test|bench|scripts)\//.test(path) || path.includes('/__fixtures__/')) continue;
+    if (!isCode(path) || !isChecked(path)) continue;
     const types = new Set(lines.map((text) => EXPORTED_TYPE.exec(text)?.[1]));
     let line = 1;
     const seen = new Set<string>();

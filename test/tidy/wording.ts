@@ -37,12 +37,6 @@ const WORDING: readonly WordingRule[] = [
     applies: (path) => CHECKED.test(path) && !path.startsWith('src/config/'),
   },
   {
-    name: 'a doc comment begins with its subject or its verb',
-    pattern: /\/\*\* (Of|What|Who|Whoever|Whose|Where|Behind|Those|With|Nobody|Somebody) /,
-    message: 'begins with a fragment; name the subject',
-    applies: (path) => CHECKED.test(path) && isCode(path),
-  },
-  {
     name: 'no test sleeps',
     pattern:
       /\bnew Promise\b.*\bsetTimeout\(|\bawait (setTimeout|sleep|delay|wait)\(|\bsetTimeout\b.*from 'node:timers\/promises'/,
@@ -62,3 +56,24 @@ export const wordingRules: readonly Rule[] = WORDING.map(({ name, pattern, messa
     }
   },
 }));
+
+/** A word that begins a fragment of a sentence, at the beginning of a comment. */
+const FRAGMENT = /^\s*(?:\/\*\*|\*|\/\/) (?:Of|What|Who|Whoever|Whose|Where|Behind|Those|With|Nobody|Somebody) /;
+
+/** Whether a line continues the comment of the line above. */
+const continuesComment = (above: string, line: string): boolean =>
+  /^\s*\/\//.test(line) ? /^\s*\/\//.test(above) : /^\s*\*/.test(line) && !/^\s*\/\*\*?\s*$/.test(above);
+
+export const commentStarts: Rule = {
+  name: 'a comment begins with its subject or its verb',
+  *check(tree) {
+    for (const { path, lines } of tree.values()) {
+      if (!isCode(path) || !CHECKED.test(path)) continue;
+      for (const [index, line] of lines.entries()) {
+        if (FRAGMENT.test(line) && !continuesComment(lines[index - 1] ?? '', line)) {
+          yield { path, line: index + 1, message: 'begins with a fragment; name the subject' };
+        }
+      }
+    }
+  },
+};

@@ -17,7 +17,7 @@ export interface CommandServerOptions {
   /** Name for logs. */
   readonly name: string;
   /** Builds the command line; called before each start. */
-  readonly createLine: (place: LaunchParameters) => CommandLine;
+  readonly createLine: (launchParameters: LaunchParameters) => CommandLine;
   /** Parley's environment; the program inherits only a small part of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Parent of the private folders of the starts; created with mode 0700. */

@@ -202,13 +202,13 @@ describe('vllm requests and responses', () => {
   });
 
   it('requests special tokens in the text only if some of them are markers', () => {
-    const wordsOf = (dialect: CompletionDialect, markers: ReadonlyMap<number, string>) =>
+    const splitWords = (dialect: CompletionDialect, markers: ReadonlyMap<number, string>) =>
       JSON.stringify(dialect.encodeBody({ ...TEST_CALL, markers }, 'm')).match(
         /"(skip|spaces_between)_special_tokens":\w+/g,
       );
     for (const dialect of [VLLM_DIALECT, SGLANG_DIALECT]) {
-      assert.equal(wordsOf(dialect, new Map()), null);
-      assert.deepEqual(wordsOf(dialect, new Map([[30, '<tool_call>']])), [
+      assert.equal(splitWords(dialect, new Map()), null);
+      assert.deepEqual(splitWords(dialect, new Map([[30, '<tool_call>']])), [
         '"skip_special_tokens":false',
         '"spaces_between_special_tokens":false',
       ]);

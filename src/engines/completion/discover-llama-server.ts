@@ -7,7 +7,7 @@ import {
 } from '../../core/limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { TokenText } from '../engine.ts';
-import { requestJson } from '../remote/request-json.ts';
+import { requestUpstreamJson } from '../remote/request-json.ts';
 import { findBosToken } from './find-bos-token.ts';
 import type { CompletionDiscoveryDeps, CompletionServerMetadata } from './completion-dialect.ts';
 import { mapWithConcurrency } from './map-with-concurrency.ts';
@@ -36,7 +36,7 @@ export async function discoverLlamaServer({
   chatTemplate,
 }: CompletionDiscoveryDeps): Promise<CompletionServerMetadata> {
   const { errors } = client;
-  const get = (path: string): Promise<unknown> => requestJson(client, path, { responseMs: UPSTREAM_QUERY_MS });
+  const get = (path: string): Promise<unknown> => requestUpstreamJson(client, path, { responseMs: UPSTREAM_QUERY_MS });
   const props = Props.safeParse(await get('/props'));
   if (!props.success)
     throw errors.createFailure('answered /props in an unknown format: check that it is a llama-server');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LLAMA_TOKENIZE_CALL_CONCURRENCY, UPSTREAM_QUERY_MS } from '../../core/limits.ts';
-import { requestJson } from '../remote/request-json.ts';
+import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import { createConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { ServerTokenizer } from './server-tokenizer.ts';
@@ -20,7 +20,7 @@ export function createLlamaTokenizer(client: UpstreamClient): ServerTokenizer {
   const runLimited = createConcurrencyLimiter(LLAMA_TOKENIZE_CALL_CONCURRENCY);
   const tokenize = (body: object, signal?: AbortSignal): Promise<unknown> =>
     runLimited(() =>
-      requestJson(client, '/tokenize', { body, responseMs: UPSTREAM_QUERY_MS, ...(signal ? { signal } : {}) }),
+      requestUpstreamJson(client, '/tokenize', { body, responseMs: UPSTREAM_QUERY_MS, ...(signal ? { signal } : {}) }),
     );
 
   const parseTokenIds = (value: unknown): readonly number[] => {

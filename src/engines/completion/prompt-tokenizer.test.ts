@@ -7,18 +7,18 @@ import type { PromptPiece, ServerTokenizer } from './server-tokenizer.ts';
 /** Creates a tokenizer of bytes; `<s>` is 300, and `<tool>` is 301 even in plain text. */
 function createServer() {
   const tokenizedPieces: (string | readonly PromptPiece[])[] = [];
-  const tokensOf = (text: string, special: boolean): number[] =>
+  const toTokens = (text: string, special: boolean): number[] =>
     text
       .split(/(<s>|<tool>)/)
       .flatMap((piece) => (piece === '<tool>' ? [301] : piece === '<s>' && special ? [300] : [...Buffer.from(piece)]));
   const server: ServerTokenizer = {
     async tokenizeSpecial(text) {
       tokenizedPieces.push(text);
-      return tokensOf(text, true);
+      return toTokens(text, true);
     },
     async tokenizePieces(pieces) {
       tokenizedPieces.push(pieces);
-      return pieces.flatMap((piece) => (piece.type === 'text' ? tokensOf(piece.text, false) : [...piece.tokens]));
+      return pieces.flatMap((piece) => (piece.type === 'text' ? toTokens(piece.text, false) : [...piece.tokens]));
     },
     getTokenTexts: async (tokens) => tokens.map((id) => ({ id, text: String.fromCodePoint(id) })),
   };

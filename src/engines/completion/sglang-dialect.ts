@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
 import { TOKEN_ID_MAX, UPSTREAM_QUERY_MS } from '../../core/limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
-import { requestJson } from '../remote/request-json.ts';
+import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import type { ResponseParser } from '../remote/response-parser.ts';
 import type { CompletionParserDeps, CompletionDialect, CompletionEvent, PhaseCall } from './completion-dialect.ts';
@@ -62,7 +62,8 @@ export const SGLANG_DIALECT: CompletionDialect = {
   }),
   createParser: createSglangResponseParser,
   async discover(deps) {
-    const get = (path: string): Promise<unknown> => requestJson(deps.client, path, { responseMs: UPSTREAM_QUERY_MS });
+    const get = (path: string): Promise<unknown> =>
+      requestUpstreamJson(deps.client, path, { responseMs: UPSTREAM_QUERY_MS });
     const models = Models.safeParse(await get('/v1/models'));
     // Two names of one route, the older last; a server without either is treated as started with defaults.
     const info = await get('/server_info')
@@ -86,7 +87,7 @@ export const SGLANG_DIALECT: CompletionDialect = {
  */
 async function probeVocabularySize(client: UpstreamClient): Promise<number | undefined> {
   const body = { input_ids: [0], sampling_params: { max_new_tokens: 1, logit_bias: { [TOKEN_ID_MAX]: 0 } } };
-  const reportedMax = await requestJson(client, '/generate', { body, responseMs: UPSTREAM_QUERY_MS }).then(
+  const reportedMax = await requestUpstreamJson(client, '/generate', { body, responseMs: UPSTREAM_QUERY_MS }).then(
     () => undefined,
     (thrown: unknown) => /logit_bias .*\[0, (\d+)\]/.exec(ServiceError.from(thrown).message)?.[1],
   );

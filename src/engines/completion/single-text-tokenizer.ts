@@ -6,7 +6,7 @@ import {
   TOKENIZE_CALL_CONCURRENCY,
 } from '../../core/limits.ts';
 import { createLruCache } from '../../lib/lru-cache.ts';
-import { requestJson } from '../remote/request-json.ts';
+import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import { mapWithConcurrency } from './map-with-concurrency.ts';
 import type { ServerTokenizer } from './server-tokenizer.ts';
@@ -41,7 +41,7 @@ export function createSingleTextTokenizer(client: UpstreamClient, model: string)
       signal,
     }: { readonly schema: Schema; readonly body: object; readonly signal?: AbortSignal | undefined },
   ): Promise<z.output<Schema>> => {
-    const answer = await requestJson(client, path, {
+    const answer = await requestUpstreamJson(client, path, {
       body: { model, ...body },
       responseMs: UPSTREAM_QUERY_MS,
       ...(signal ? { signal } : {}),

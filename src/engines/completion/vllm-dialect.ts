@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
 import { LOGPROB_MIN, UPSTREAM_QUERY_MS } from '../../core/limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
-import { requestJson } from '../remote/request-json.ts';
+import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { ResponseParser } from '../remote/response-parser.ts';
 import type {
   CompletionParserDeps,
@@ -138,7 +138,7 @@ async function fetchModelInfo({
   client,
   model,
 }: CompletionDiscoveryDeps): Promise<{ readonly reportedContextTokens?: number }> {
-  const parsed = Models.safeParse(await requestJson(client, '/v1/models', { responseMs: UPSTREAM_QUERY_MS }));
+  const parsed = Models.safeParse(await requestUpstreamJson(client, '/v1/models', { responseMs: UPSTREAM_QUERY_MS }));
   if (!parsed.success) throw client.errors.createFailure('answered /v1/models in an unknown format');
   const modelEntry = parsed.data.data.find(({ id }) => id === model);
   if (!modelEntry) throw client.errors.createFailure('has no model with the name in the catalogue entry');
@@ -147,7 +147,7 @@ async function fetchModelInfo({
 
 /** Reads the tokenizer configuration; a server has it if it was started with --enable-tokenizer-info-endpoint. */
 async function fetchTokenizerInfo({ client }: CompletionDiscoveryDeps) {
-  const config = await requestJson(client, '/tokenizer_info', { responseMs: UPSTREAM_QUERY_MS }).then(
+  const config = await requestUpstreamJson(client, '/tokenizer_info', { responseMs: UPSTREAM_QUERY_MS }).then(
     (value) => TokenizerConfig.safeParse(value).data,
     () => undefined,
   );

@@ -135,11 +135,11 @@ export function createPrefixStore(options: PrefixStoreOptions): PrefixStore {
     expire();
     return getEntries(query.workspace)
       .toSorted((a, b) => countReusableTokens(b, query) - countReusableTokens(a, query))
-      .find((entry) => countReusableTokens(entry, query) > 0 && isPrefixOf(entry.tokens, prompt));
+      .find((entry) => countReusableTokens(entry, query) > 0 && isPrefix(entry.tokens, prompt));
   };
 
   const findEqual = ({ workspace, tokens }: Pick<SequenceSnapshot, 'workspace' | 'tokens'>): StoredPrefix | undefined =>
-    getEntries(workspace).find((entry) => entry.tokens.length === tokens.length && isPrefixOf(entry.tokens, tokens));
+    getEntries(workspace).find((entry) => entry.tokens.length === tokens.length && isPrefix(entry.tokens, tokens));
 
   return {
     find,
@@ -149,7 +149,7 @@ export function createPrefixStore(options: PrefixStoreOptions): PrefixStore {
         (entry) =>
           entry.tokens.length === length &&
           countReusableTokens(entry, query) === length &&
-          isPrefixOf(entry.tokens, prompt),
+          isPrefix(entry.tokens, prompt),
       );
     },
     refresh(entry) {
@@ -202,7 +202,7 @@ export function createPrefixStore(options: PrefixStoreOptions): PrefixStore {
 }
 
 /** Compares the last token first, because most different prompts differ near the end of the prefix. */
-function isPrefixOf(tokens: Uint32Array, prompt: readonly number[]): boolean {
+function isPrefix(tokens: Uint32Array, prompt: readonly number[]): boolean {
   const last = tokens.length - 1;
   if (tokens.length > prompt.length || tokens[last] !== prompt[last]) return false;
   for (let at = 0; at < last; at++) if (tokens[at] !== prompt[at]) return false;

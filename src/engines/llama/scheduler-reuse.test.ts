@@ -66,7 +66,7 @@ describe('createScheduler: prefix reuse', () => {
 describe('createScheduler: seeded runs', () => {
   const seeded = { sampling: { seed: 7 } };
   /** Batches that contain the sequence. */
-  const batchesOf = (setup: TestScheduler, sequence: number) =>
+  const collectBatches = (setup: TestScheduler, sequence: number) =>
     setup.model.decodes.filter((items) => items.some((item) => item.sequence === sequence));
 
   it('are evaluated alone in their batches, with the prompt in slices of 16', async () => {
@@ -74,7 +74,7 @@ describe('createScheduler: seeded runs', () => {
     const others = [setup.submit({ prompt: 'ab', maxTokens: 40 }), setup.submit({ prompt: 'cd', maxTokens: 40 })];
     const request = await setup.run({ ...seeded, prompt: 'x'.repeat(40), maxTokens: 8 });
     await Promise.all(others.map((other) => other.closed));
-    const batches = batchesOf(setup, 2);
+    const batches = collectBatches(setup, 2);
     assert.ok(batches.every((items) => items.length === 1));
     assert.deepEqual(
       batches.map(([item]) => item?.tokens.length),
@@ -113,7 +113,7 @@ describe('createScheduler: seeded runs', () => {
     assert.equal(request.getStarted().cachedTokens, 32);
   });
 
-  it('with several choices give choice i the text of seed + i', async () => {
+  it('gives choice i of a request the text of seed + i', async () => {
     const setup = createTestScheduler();
     const both = await setup.run({ ...seeded, choices: 2, maxTokens: 10 });
     const second = await setup.run({ sampling: { seed: 8 }, maxTokens: 10 });

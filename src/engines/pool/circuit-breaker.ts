@@ -194,7 +194,7 @@ export function createCircuitBreaker({ clock, random, backoff, onOpen, onClose }
           lastError = error;
           if (state === 'half-open') return setState('open', clock.monotonic() + backoff.backoffMsMin);
           ambiguousCallersInRow.add(caller);
-          if (!outcomes.some((outcome) => isAmbiguousFailureOf(outcome, caller))) recordOutcome({ caller });
+          if (!outcomes.some((outcome) => endedAmbiguously(outcome, caller))) recordOutcome({ caller });
           if (hasFailedTooOften()) open(error);
         },
         recordBusy(error, ms) {
@@ -218,5 +218,5 @@ function getFailureWeight(outcome: Outcome): number {
   return outcome === 'failed' ? 1 : POOL_ERROR_RESPONSE_WEIGHT;
 }
 
-const isAmbiguousFailureOf = (outcome: Outcome, caller: string): boolean =>
+const endedAmbiguously = (outcome: Outcome, caller: string): boolean =>
   typeof outcome === 'object' && outcome.caller === caller;

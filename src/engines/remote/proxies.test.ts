@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { after, before, beforeEach, test } from 'node:test';
-import { requestJson } from './request-json.ts';
+import { requestUpstreamJson } from './request-json.ts';
 import { createUpstreamClient } from './upstream-client.ts';
 import type { UpstreamClient, UpstreamClientOptions } from './upstream-client.ts';
 
@@ -60,7 +60,7 @@ after(() => {
 
 test('uses the proxy that the environment names, in upper or lower case', async () => {
   for (const name of ['HTTP_PROXY', 'http_proxy']) {
-    assert.equal(await requestJson(connect({ proxies: { [name]: proxyUrl() } }), 'models', {}), 'here');
+    assert.equal(await requestUpstreamJson(connect({ proxies: { [name]: proxyUrl() } }), 'models', {}), 'here');
   }
   assert.deepEqual(
     receivedCalls.map(({ what }) => what),
@@ -70,14 +70,14 @@ test('uses the proxy that the environment names, in upper or lower case', async 
 
 test("calls addresses in NO_PROXY and Parley's own servers directly", async () => {
   for (const proxies of [{ HTTP_PROXY: proxyUrl(), NO_PROXY: '127.0.0.1' }, { HTTPS_PROXY: proxyUrl() }, undefined]) {
-    assert.equal(await requestJson(connect({ proxies }), 'models', {}), 'here');
+    assert.equal(await requestUpstreamJson(connect({ proxies }), 'models', {}), 'here');
   }
   assert.deepEqual(receivedCalls, []);
 });
 
 test('opens a tunnel through the proxy for a server with TLS, without sending the key to the proxy', async () => {
   const client = connect({ url: 'https://llm.example:8443/v1', proxies: { HTTPS_PROXY: proxyUrl() } });
-  await assert.rejects(requestJson(client, 'models', {}), { kind: 'upstream-failed' });
+  await assert.rejects(requestUpstreamJson(client, 'models', {}), { kind: 'upstream-failed' });
   assert.deepEqual(
     receivedCalls.map(({ what, headers }) => [what, headers.authorization]),
     [['CONNECT llm.example:8443', undefined]],
@@ -92,9 +92,9 @@ test('gives up an unresponsive proxy after the connect limit, or when the caller
   const proxies = { HTTPS_PROXY: `http://127.0.0.1:${getPort(mute)}` };
   const url = 'https://llm.example/v1';
   const client = connect({ url, proxies, timeouts: { connectMs: 30 } });
-  await assert.rejects(requestJson(client, 'models', {}), { kind: 'timeout' });
+  await assert.rejects(requestUpstreamJson(client, 'models', {}), { kind: 'timeout' });
   const caller = new AbortController();
-  const asking = requestJson(connect({ url, proxies }), 'models', { signal: caller.signal });
+  const asking = requestUpstreamJson(connect({ url, proxies }), 'models', { signal: caller.signal });
   mute.once('connect', () => caller.abort());
   await assert.rejects(asking, { kind: 'cancelled' });
   for (const tunnel of tunnels) tunnel.destroy();

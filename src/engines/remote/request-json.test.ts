@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { requestJson } from './request-json.ts';
+import { requestUpstreamJson } from './request-json.ts';
 import { createUpstreamClient } from './upstream-client.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
@@ -31,7 +31,7 @@ const respondWith =
 test('returns the JSON value of a response, whatever its form', async () => {
   for (const value of [{ a: 1 }, [], 'x', 0, null]) {
     play = respondWith(JSON.stringify(value));
-    assert.deepEqual(await requestJson(client, 'x', { body: {} }), value);
+    assert.deepEqual(await requestUpstreamJson(client, 'x', { body: {} }), value);
   }
 });
 
@@ -47,13 +47,13 @@ test('fails for an error status, an error inside a 200, an empty body, invalid J
   ];
   for (const [failure, kind] of failures) {
     play = failure;
-    await assert.rejects(requestJson(client, 'x', { charactersMax: 100 }), { kind });
+    await assert.rejects(requestUpstreamJson(client, 'x', { charactersMax: 100 }), { kind });
   }
 });
 
 test('times out after the given time', async () => {
   play = () => undefined;
-  await assert.rejects(requestJson(client, 'x', { responseMs: 20 }), { kind: 'timeout' });
+  await assert.rejects(requestUpstreamJson(client, 'x', { responseMs: 20 }), { kind: 'timeout' });
   play = (response) => response.writeHead(200).write('[');
-  await assert.rejects(requestJson(client, 'x', { responseMs: 20 }), { kind: 'timeout' });
+  await assert.rejects(requestUpstreamJson(client, 'x', { responseMs: 20 }), { kind: 'timeout' });
 });

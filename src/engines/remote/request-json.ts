@@ -18,7 +18,7 @@ export interface JsonRequestOptions extends UpstreamCallOptions {
  * @param path As for `ServerEndpoint.resolveUrl`.
  * @throws ServiceError for any status but 200, for an error inside a 200, and for a body that is too long or no JSON.
  */
-export async function requestJson(
+export async function requestUpstreamJson(
   client: UpstreamClient,
   path: string,
   { body, charactersMax = UPSTREAM_BODY_CHARS_MAX, ...options }: JsonRequestOptions,

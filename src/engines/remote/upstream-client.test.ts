@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import { inspect } from 'node:util';
-import { requestJson } from './request-json.ts';
+import { requestUpstreamJson } from './request-json.ts';
 import { createUpstreamClient } from './upstream-client.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
@@ -50,7 +50,7 @@ test('fails when a server switches protocols instead of answering', { timeout: 1
     await assert.rejects(client.post('x', '{}', {}), { kind: 'upstream-failed' });
   }
   reply = () => answer('200 OK', '1');
-  assert.equal(await requestJson(client, 'x', {}), 1);
+  assert.equal(await requestUpstreamJson(client, 'x', {}), 1);
   reply = () => upgrade;
   await assert.rejects(client.get('x', {}), { kind: 'upstream-failed' }, 'also on a reused connection');
 });
@@ -58,7 +58,7 @@ test('fails when a server switches protocols instead of answering', { timeout: 1
 test('reuses the connection after an answer that ended', async () => {
   const client = connect();
   reply = () => answer('200 OK', '{}');
-  for (let each = 0; each < 3; each++) assert.deepEqual(await requestJson(client, 'x', {}), {});
+  for (let each = 0; each < 3; each++) assert.deepEqual(await requestUpstreamJson(client, 'x', {}), {});
   assert.equal(sockets.length, 1);
 });
 
@@ -67,7 +67,7 @@ test('masks secrets of the address that a server quotes', async () => {
   for (const status of ['400 Bad Request', '404 Not Found', '429 Too Many', '500 Failed']) {
     reply = (request) =>
       answer(status, JSON.stringify({ message: `refused: ${decodeURIComponent(request)} ${request}` }));
-    const error = await requestJson(client, 'x', {}).catch((thrown: unknown) => thrown);
+    const error = await requestUpstreamJson(client, 'x', {}).catch((thrown: unknown) => thrown);
     const { message, cause } = Object(error);
     assert.match(`${message} ${cause.message}`, /refused: GET \/v1\/x\?code=\[hidden\]&n=abc .*Basic \[hidden\]/s);
     const basic = Buffer.from('someone:pass/word').toString('base64');

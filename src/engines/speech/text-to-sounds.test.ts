@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { textToSounds } from './text-to-sounds.ts';
 
-it('textToSounds spells words alike that sound alike', () => {
+it('textToSounds gives words that sound alike the same spelling', () => {
   for (const [one, other] of [
     ['Philipp', 'Filip'],
     ['Szczepan', 'Shepan'],

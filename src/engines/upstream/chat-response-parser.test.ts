@@ -333,13 +333,13 @@ test('fails for an endless sequence of calls', () => {
 });
 
 test('fails for unknown finish reasons', () => {
-  const reasonOf = (word: string) => parseChunks([finish(word)])[0];
-  assert.deepEqual(reasonOf('stop'), choiceEnd('stop'));
-  assert.deepEqual(reasonOf('content_filter'), choiceEnd('stop'));
-  assert.deepEqual(reasonOf('length'), choiceEnd('length'));
-  assert.deepEqual(reasonOf('tool_calls'), choiceEnd('stop'));
+  const getReason = (word: string) => parseChunks([finish(word)])[0];
+  assert.deepEqual(getReason('stop'), choiceEnd('stop'));
+  assert.deepEqual(getReason('content_filter'), choiceEnd('stop'));
+  assert.deepEqual(getReason('length'), choiceEnd('length'));
+  assert.deepEqual(getReason('tool_calls'), choiceEnd('stop'));
   for (const word of ['abort', 'error', 'banana', 'toString']) {
-    assert.throws(() => reasonOf(word), { kind: 'upstream-failed' });
+    assert.throws(() => getReason(word), { kind: 'upstream-failed' });
   }
 });
 
@@ -444,7 +444,7 @@ test('uses the last usage, wherever it stands', () => {
 });
 
 test('rejects with the status of an error in a chunk', () => {
-  const kindOf = (chunk: object): object => {
+  const getKind = (chunk: object): object => {
     try {
       parseChunks([chunk]);
     } catch (error) {
@@ -453,13 +453,13 @@ test('rejects with the status of an error in a chunk', () => {
     return {};
   };
   const failed = { kind: 'upstream-failed', message: 'The upstream failed on this request.' };
-  assert.deepEqual(kindOf({ error: 'out of memory' }), failed);
-  assert.deepEqual(kindOf({ error: { message: 'boom', code: 'server_error' }, choices: [] }), failed);
-  assert.deepEqual(kindOf({ object: 'error', message: 'too long', code: 400 }), {
+  assert.deepEqual(getKind({ error: 'out of memory' }), failed);
+  assert.deepEqual(getKind({ error: { message: 'boom', code: 'server_error' }, choices: [] }), failed);
+  assert.deepEqual(getKind({ object: 'error', message: 'too long', code: 400 }), {
     kind: 'invalid-request',
     message: 'too long',
   });
-  assert.deepEqual(kindOf({ error: { message: 'slow down', code: '429' } }), {
+  assert.deepEqual(getKind({ error: { message: 'slow down', code: '429' } }), {
     kind: 'overloaded',
     message: 'The upstream is busy, please try again later.',
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
 import type { EmbeddingEngine, EmbeddingInput, Embeddings } from '../engine.ts';
-import { requestJson } from '../remote/request-json.ts';
+import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamCallOptions, UpstreamClient } from '../remote/upstream-client.ts';
 
 export interface PoolingDeps {
@@ -42,7 +42,9 @@ export function createRemoteEmbeddings(deps: PoolingDeps): EmbeddingEngine {
   const embed = async (inputs: readonly EmbeddingInput[], options: UpstreamCallOptions): Promise<Embeddings> => {
     const texts = inputs.map(({ text }) => text);
     const body = { model, input: texts, encoding_format: 'float' };
-    const value = await requestJson(client, 'embeddings', { ...options, body }).catch(attributeInputError(inputs));
+    const value = await requestUpstreamJson(client, 'embeddings', { ...options, body }).catch(
+      attributeInputError(inputs),
+    );
     const parsed = EmbeddingsResponse.safeParse(value);
     if (!parsed.success) throw errors.createFailure('sent a response without a valid list of vectors');
     const { data, usage } = parsed.data;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RankingEngine, RankingRequest, Rankings } from '../engine.ts';
-import { requestJson } from '../remote/request-json.ts';
+import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamCallOptions } from '../remote/upstream-client.ts';
 import { PoolingUsage, orderByIndex, attributeInputError } from './remote-embeddings.ts';
 import type { PoolingDeps } from './remote-embeddings.ts';
@@ -35,7 +35,9 @@ export function createRemoteRanking({ client, model, countTexts, areLogits }: Re
   const rank = async ({ query, documents }: RankingRequest, options: UpstreamCallOptions): Promise<Rankings> => {
     const texts = documents.map(({ text }) => text);
     const body = { model, query: query.text, documents: texts };
-    const value = await requestJson(client, 'rerank', { ...options, body }).catch(attributeInputError(documents));
+    const value = await requestUpstreamJson(client, 'rerank', { ...options, body }).catch(
+      attributeInputError(documents),
+    );
     const parsed = RankingResponse.safeParse(value);
     if (!parsed.success) throw errors.createFailure('sent a response without a valid list of scores');
     const { results, usage } = parsed.data;

@@ -154,28 +154,28 @@ test('encodes tools, their choice and the output format', () => {
     { type: 'function', function: { name: 'f', description: 'Finds', parameters } },
     { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: {} } } },
   ];
-  const bodyOf = (more: { toolUse?: ToolUseOptions; outputFormat?: OutputFormat }): object =>
+  const createBody = (more: { toolUse?: ToolUseOptions; outputFormat?: OutputFormat }): object =>
     encodeRequestBody(request({ input: { type: 'messages', messages, ...more } }), OPTIONS);
-  assert.deepEqual(bodyOf({ toolUse }), { ...PLAIN, tools, parallel_tool_calls: false });
-  assert.deepEqual(bodyOf({ toolUse: { ...toolUse, choice: 'required', isParallel: true } }), {
+  assert.deepEqual(createBody({ toolUse }), { ...PLAIN, tools, parallel_tool_calls: false });
+  assert.deepEqual(createBody({ toolUse: { ...toolUse, choice: 'required', isParallel: true } }), {
     ...PLAIN,
     tools,
     tool_choice: 'required',
     parallel_tool_calls: true,
   });
-  assert.deepEqual(bodyOf({ toolUse: { ...toolUse, choice: { name: 'g' } } }), {
+  assert.deepEqual(createBody({ toolUse: { ...toolUse, choice: { name: 'g' } } }), {
     ...PLAIN,
     tools,
     tool_choice: { type: 'function', function: { name: 'g' } },
     parallel_tool_calls: false,
   });
-  assert.deepEqual(bodyOf({ outputFormat: { type: 'json-object' } }), {
+  assert.deepEqual(createBody({ outputFormat: { type: 'json-object' } }), {
     ...PLAIN,
     response_format: { type: 'json_object' },
   });
   const schema = { type: 'array' };
   const field = 'response_format.json_schema.schema';
-  assert.deepEqual(bodyOf({ outputFormat: { type: 'json-schema', name: 'x', schema, field } }), {
+  assert.deepEqual(createBody({ outputFormat: { type: 'json-schema', name: 'x', schema, field } }), {
     ...PLAIN,
     response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } },
   });

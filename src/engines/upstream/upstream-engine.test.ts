@@ -76,7 +76,7 @@ describe('upstream engine', () => {
   };
   const start = (change: Partial<EngineRequest> = {}, engine = engineWith()): Promise<EngineRun> =>
     engine.start({ ...REQUEST, ...change }, never);
-  const answerOf = async (): Promise<EngineEvent[]> => readEvents(await start());
+  const createAnswer = async (): Promise<EngineEvent[]> => readEvents(await start());
 
   const stream =
     (...pieces: readonly (string | Uint8Array)[]): Play =>
@@ -119,7 +119,7 @@ describe('upstream engine', () => {
       body = await readJson(request);
       stream(say('Hel'), say('lo'), FINISH, USAGE, DONE)(response, request);
     };
-    assert.deepEqual(await answerOf(), [text('Hel'), text('lo'), CHOICE_END, END]);
+    assert.deepEqual(await createAnswer(), [text('Hel'), text('lo'), CHOICE_END, END]);
     assert.equal(requests[0]?.method, 'POST');
     assert.equal(requests[0]?.url, '/v1/chat/completions');
     assert.equal(requests[0]?.headers.authorization, `Bearer ${KEY}`);
@@ -236,14 +236,14 @@ describe('upstream engine', () => {
       [say('a'), `${FINISH}${USAGE}data: [DONE]`],
     ]) {
       play = stream(...pieces);
-      const events = await answerOf();
+      const events = await createAnswer();
       assert.deepEqual(
         events.map(({ type }) => type),
         ['text', 'choice-end', 'end'],
       );
     }
     play = stream('\uFEFF', say('a'), FINISH.trimEnd());
-    assert.deepEqual((await answerOf()).at(0), text('a'));
+    assert.deepEqual((await createAnswer()).at(0), text('a'));
   });
 
   it('parses an answer that was not streamed', async () => {
@@ -262,7 +262,7 @@ describe('upstream engine', () => {
       ],
       usage: { prompt_tokens: 3, completion_tokens: 2 },
     });
-    assert.deepEqual(await answerOf(), [
+    assert.deepEqual(await createAnswer(), [
       text('Hello'),
       { type: 'tool-call', choice: 0, index: 0, id: 'c', name: 'f' },
       { type: 'tool-arguments', choice: 0, index: 0, text: '{}' },
@@ -506,7 +506,7 @@ describe('upstream engine', () => {
       }
       response.end(DONE);
     };
-    assert.deepEqual(await answerOf(), [text('é'), CHOICE_END, END]);
+    assert.deepEqual(await createAnswer(), [text('é'), CHOICE_END, END]);
   });
 
   it('does not count the time of a slow reader', async (t) => {

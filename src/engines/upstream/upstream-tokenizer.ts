@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
 import { UPSTREAM_QUERY_MS } from '../../core/limits.ts';
 import type { EngineInput, TokenText } from '../engine.ts';
-import { requestJson } from '../remote/request-json.ts';
+import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamCallOptions, UpstreamClient } from '../remote/upstream-client.ts';
 import { encodeChatBody } from './request-body.ts';
 import type { ServerProfile } from './server-profiles.ts';
@@ -41,7 +41,7 @@ export function createUpstreamTokenizer({
     body: object,
     options: UpstreamCallOptions,
   ): Promise<z.output<Schema>> => {
-    const value = await requestJson(client, path, { responseMs: UPSTREAM_QUERY_MS, ...options, body });
+    const value = await requestUpstreamJson(client, path, { responseMs: UPSTREAM_QUERY_MS, ...options, body });
     const parsed = schema.safeParse(value);
     if (!parsed.success) throw client.errors.createFailure(`answered ${path} in an unknown format`);
     return parsed.data;

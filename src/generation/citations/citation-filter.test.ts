@@ -19,7 +19,7 @@ const SOURCES: readonly Source[] = [
   source(2, 'Tickets', 'A ticket to the museum costs 16 euros for adults. Children pay nothing.'),
 ];
 
-const logprobOf = (token: string): TokenLogprob => ({ token, bytes: [], logprob: -1, top: [] });
+const getLogprob = (token: string): TokenLogprob => ({ token, bytes: [], logprob: -1, top: [] });
 
 interface FilteredAnswer {
   readonly text: string;
@@ -38,7 +38,7 @@ function filterAnswer(pieces: readonly string[], form?: CitationStyle, sources =
       index: 0,
       text,
       tokens: 1,
-      logprobs: [logprobOf(text)],
+      logprobs: [getLogprob(text)],
     })),
     { type: 'block-end', choice: 0, index: 0 },
   ];

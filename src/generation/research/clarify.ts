@@ -15,7 +15,7 @@ import { parseTopic } from './topic.ts';
  *
  * @throws ServiceError of any kind that a generation throws; `engine-failed` when the model generated no text.
  */
-export async function clarify(
+export async function askClarifyingQuestion(
   { model, messages }: ResearchRequest,
   generate: Generate,
   context: RequestContext,

@@ -61,9 +61,9 @@ function computeShares(sites: readonly FetchedSite[], { topic, query }: Relevanc
       const count = pages.filter((words) => words.has(word)).length;
       return [word, weight * Math.log(1 + (2 * pages.length) / Math.max(1, count))];
     });
-    const total = sum(weights.map(([, weight]) => weight));
+    const total = sumNumbers(weights.map(([, weight]) => weight));
     return pages.map((words) =>
-      total === 0 ? 0 : sum(weights.map(([word, weight]) => (words.has(word) ? weight : 0))) / total,
+      total === 0 ? 0 : sumNumbers(weights.map(([word, weight]) => (words.has(word) ? weight : 0))) / total,
     );
   });
   const enough = TOPIC_SHARE_ENOUGH * Math.max(0, ...topicShares);
@@ -79,4 +79,4 @@ export const extractWords = (text: string): ReadonlySet<string> => {
   return words.union(numbers);
 };
 
-export const sum = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+export const sumNumbers = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);

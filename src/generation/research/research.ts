@@ -16,7 +16,7 @@ import type { Generate } from '../generation.ts';
 import type { ExamineRequest } from '../server-tools/examine-request.ts';
 import type { Tokenize } from '../tokenize.ts';
 import { createSummingLog } from '../translation/summing-log.ts';
-import { clarify } from './clarify.ts';
+import { askClarifyingQuestion } from './clarify.ts';
 import { createTokenCounter } from './token-counter.ts';
 import type { TokenCounter } from './token-counter.ts';
 import { gatherQuery } from './gather-query.ts';
@@ -61,7 +61,7 @@ export function createResearch(deps: ResearchDeps): ResearchPipeline {
   const { generate, examine, tokenize, clock, budget } = deps;
   return {
     async clarify(request, context) {
-      return await clarify(request, generate, withSummingLog(context));
+      return await askClarifyingQuestion(request, generate, withSummingLog(context));
     },
 
     async checkRequest({ model, messages }, context) {

@@ -1,4 +1,4 @@
-import { sum, extractWords } from './page-relevance.ts';
+import { sumNumbers, extractWords } from './page-relevance.ts';
 import type { FetchedSite, PageRelevance } from './page-relevance.ts';
 import type { PageStatement } from './page-statements.ts';
 import type { RelevanceTerms } from './relevance-terms.ts';
@@ -38,17 +38,17 @@ export function createStatementScorer(
     // A term without occurrences does not distinguish statements.
     return count === 0 ? [] : [[word, weight * Math.log(1 + candidates.length / count)]];
   });
-  const total = sum(weights.map(([, weight]) => weight));
-  const shareOf = (words: ReadonlySet<string>): number =>
-    total === 0 ? 0 : sum(weights.map(([word, weight]) => (words.has(word) ? weight : 0))) / total;
+  const total = sumNumbers(weights.map(([, weight]) => weight));
+  const computeShare = (words: ReadonlySet<string>): number =>
+    total === 0 ? 0 : sumNumbers(weights.map(([word, weight]) => (words.has(word) ? weight : 0))) / total;
   const titles = new Map<FetchedSite, number>();
   const titleShare = (site: FetchedSite): number => {
-    const share = titles.get(site) ?? shareOf(extractWords(site.title));
+    const share = titles.get(site) ?? computeShare(extractWords(site.title));
     titles.set(site, share);
     return share;
   };
   return ({ words, site, rank, relevance, sentences }) => {
-    const wordShare = shareOf(words);
+    const wordShare = computeShare(words);
     const title = titleShare(site);
     const isIrrelevant = relevance.isAside
       ? wordShare < ASIDE_SHARE_MIN

@@ -184,7 +184,7 @@ describe('programs in an answer', () => {
     );
   });
 
-  it('that fail are reported, and the answer continues', async () => {
+  it('reports programs that fail, and continues the answer', async () => {
     const { code } = createFakeInterpreter(() =>
       Promise.reject(new ServiceError('overloaded', 'All places are taken.')),
     );
@@ -199,7 +199,7 @@ describe('programs in an answer', () => {
     assert.ok((harness.prompts()[1] ?? '').includes('was not run'));
   });
 
-  it('that a token limit has cut are not run', async () => {
+  it('does not run programs that a token limit has cut', async () => {
     const { code, record } = createFakeInterpreter(async () => ({}));
     const [head = '', tail = ''] = formatCall({ code: 'print(1)' }).split('(1');
     const harness = createTestServerTools({ script: [[head, '(1', tail]], code });

@@ -21,7 +21,7 @@ const createDecision = (message: 'asks for facts' | 'is a task', search: string 
 const ORSAY = createSearchResult('Orsay', 'The museum opened in December 1986. It stands in a former railway station.');
 const TICKETS = createSearchResult('Tickets', 'A ticket to the museum costs 16 euros for adults.');
 
-const typesOf = (events: readonly GenerationEvent[]): string[] => events.map(({ type }) => type);
+const getTypes = (events: readonly GenerationEvent[]): string[] => events.map(({ type }) => type);
 
 describe('strategy turbo', () => {
   it('searches one query of the model, and answers from its results', async () => {
@@ -32,7 +32,7 @@ describe('strategy turbo', () => {
     const events = await collectEvents(
       await harness.generate({ search: SEARCH }, { messages: [createMessage('user', 'When did the Orsay open?')] }),
     );
-    assert.deepEqual(typesOf(events), [
+    assert.deepEqual(getTypes(events), [
       'start',
       'server-call',
       'server-result',
@@ -303,7 +303,7 @@ describe('decision', () => {
     assert.equal(choices[0]?.blocks.at(-1)?.text, 'In 1986.');
   });
 
-  it('that fails after the stream has started does not fail the answer', async () => {
+  it('continues the answer when a search fails after the stream has started', async () => {
     const harness = createTestServerTools({
       script: [createDecision('asks for facts', 'Orsay'), [{ type: 'fail', kind: 'overloaded' }], ['In 1986.']],
       results: () => [ORSAY],

@@ -79,7 +79,7 @@ describe('createFillingEndStage', () => {
   });
 
   it('takes linear time, whatever the text is and however it is split', () => {
-    const msOf = (pieces: readonly string[], suffix: string): number => {
+    const measureMs = (pieces: readonly string[], suffix: string): number => {
       const before = process.threadCpuUsage();
       run(pieces, 'stop', suffix);
       const { user, system } = process.threadCpuUsage(before);
@@ -90,14 +90,14 @@ describe('createFillingEndStage', () => {
       for (const begin of begins) {
         const pieces = (count: number) => [begin, ...Array.from({ length: count }, () => blank), 'y', '\n', 'z'];
         for (const make of [pieces, (count: number) => [pieces(count).join('')]]) {
-          const small = msOf(make(1 << 9), SUFFIX);
-          const large = msOf(make(1 << 13), SUFFIX);
+          const small = measureMs(make(1 << 9), SUFFIX);
+          const large = measureMs(make(1 << 13), SUFFIX);
           // The text grows by a factor of 16; quadratic time would grow by 256.
           assert.ok(large < Math.max(small, 5) * 64, `${JSON.stringify(begin + blank)}: ${small} ms and ${large} ms`);
         }
       }
     const wide = `a${' '.repeat(1 << 16)}b\n`;
-    assert.ok(msOf(['x'], wide) < 1_000, 'a suffix of blanks');
+    assert.ok(measureMs(['x'], wide) < 1_000, 'a suffix of blanks');
   });
 
   it('recognizes a multiline string, also when its quotes arrive one by one', () => {

@@ -33,11 +33,11 @@ export type MarkupToken =
 export const BLANK: CallPattern = { type: 'blank' };
 export const NAME: CallPattern = { type: 'name' };
 export const ID: CallPattern = { type: 'id' };
-export const sequence = (...parts: readonly CallPattern[]): CallPattern => ({ type: 'sequence', parts });
-export const anyOf = (...options: readonly CallPattern[]): CallPattern => ({ type: 'any-of', options });
-export const repeat = (of: CallPattern): CallPattern => ({ type: 'repeat', of });
-export const optional = (of: CallPattern): CallPattern => anyOf(of, '');
-export const match = (token: MarkupToken): CallPattern => ({ type: 'match', match: token });
+export const createSequence = (...parts: readonly CallPattern[]): CallPattern => ({ type: 'sequence', parts });
+export const createAlternatives = (...options: readonly CallPattern[]): CallPattern => ({ type: 'any-of', options });
+export const createRepetition = (of: CallPattern): CallPattern => ({ type: 'repeat', of });
+export const createOptional = (of: CallPattern): CallPattern => createAlternatives(of, '');
+export const createMatch = (token: MarkupToken): CallPattern => ({ type: 'match', match: token });
 
 /** Whether a character is white space: tab, line breaks and space. */
 export const isBlank = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d);

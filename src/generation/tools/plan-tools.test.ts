@@ -136,17 +136,17 @@ describe('planTools', () => {
   });
 
   it('allows only an object as arguments', () => {
-    const grammarOf = (parameters: JsonSchema | undefined): unknown =>
+    const getGrammar = (parameters: JsonSchema | undefined): unknown =>
       plan(use({ tools: [{ ...tool('f', 0), parameters }], choice: { name: 'f' } })).phases[0]?.grammar;
-    const schemaOf = (parameters: JsonSchema): unknown => {
-      const grammar = grammarOf(parameters);
+    const getSchema = (parameters: JsonSchema): unknown => {
+      const grammar = getGrammar(parameters);
       return typeof grammar === 'object' && grammar !== null && 'schema' in grammar ? grammar.schema : undefined;
     };
-    for (const none of [undefined, {}]) assert.deepEqual(grammarOf(none), { type: 'text', text: '{}' });
-    assert.deepEqual(schemaOf(true), { type: 'object' });
-    assert.deepEqual(schemaOf({ properties: {} }), { properties: {}, type: 'object' });
-    assert.deepEqual(schemaOf({ type: ['object', 'null'] }), { type: 'object' });
-    assert.deepEqual(schemaOf({ $ref: '#/$defs/a', $defs: {} }), { $ref: '#/$defs/a', $defs: {}, type: 'object' });
+    for (const none of [undefined, {}]) assert.deepEqual(getGrammar(none), { type: 'text', text: '{}' });
+    assert.deepEqual(getSchema(true), { type: 'object' });
+    assert.deepEqual(getSchema({ properties: {} }), { properties: {}, type: 'object' });
+    assert.deepEqual(getSchema({ type: ['object', 'null'] }), { type: 'object' });
+    assert.deepEqual(getSchema({ $ref: '#/$defs/a', $defs: {} }), { $ref: '#/$defs/a', $defs: {}, type: 'object' });
   });
 
   it('rejects a schema whose arguments are not an object', () => {
@@ -166,9 +166,9 @@ describe('planTools', () => {
 
   it('contains each schema once and grows linearly with the number of tools', () => {
     const many = Array.from({ length: 500 }, (_, i) => tool(`tool_${i}`, i));
-    const sizeOf = (count: number): number =>
+    const getSize = (count: number): number =>
       JSON.stringify(plan(use({ tools: many.slice(0, count), isParallel: true, choice: 'required' })).phases).length;
-    assert.ok(sizeOf(500) < sizeOf(50) * 12);
+    assert.ok(getSize(500) < getSize(50) * 12);
     const all = JSON.stringify(plan(use({ tools: many, isParallel: true })).phases);
     assert.equal(all.split('"city"').length - 1, 500);
   });

@@ -84,14 +84,14 @@ describe('createToolCallStage', () => {
   });
 
   it('emits {} for arguments that are absent, null or empty, and others unchanged', () => {
-    const argumentsOf = (text: string): string | undefined => bothWays(text).calls[0]?.arguments;
+    const getArguments = (text: string): string | undefined => bothWays(text).calls[0]?.arguments;
     for (const nothing of ['', ', "arguments": null', ', "arguments": ""', ', "arguments": ', ', "parameters": {}'])
-      assert.equal(argumentsOf(`<tool_call>{"name": "f"${nothing}}</tool_call>`), '{}', nothing);
-    assert.equal(argumentsOf('{"name": "f"}'), '{}');
-    assert.equal(argumentsOf('{"name": "f", "arguments": "{\\"a\\": 1}"}'), '"{\\"a\\": 1}"');
-    assert.equal(argumentsOf('{"name": "f", "arguments": [1]}'), '[1]');
-    assert.equal(argumentsOf('{"name": "f", "arguments": 12}'), '12');
-    assert.equal(argumentsOf('<tool_call>{"name": "f" "x": [{}], "arguments": {"a": 1}}'), '{"a": 1}');
+      assert.equal(getArguments(`<tool_call>{"name": "f"${nothing}}</tool_call>`), '{}', nothing);
+    assert.equal(getArguments('{"name": "f"}'), '{}');
+    assert.equal(getArguments('{"name": "f", "arguments": "{\\"a\\": 1}"}'), '"{\\"a\\": 1}"');
+    assert.equal(getArguments('{"name": "f", "arguments": [1]}'), '[1]');
+    assert.equal(getArguments('{"name": "f", "arguments": 12}'), '12');
+    assert.equal(getArguments('<tool_call>{"name": "f" "x": [{}], "arguments": {"a": 1}}'), '{"a": 1}');
     assert.equal(bothWays('[TOOL_CALLS]f[ARGS]', { format: 'mistral-args' }).calls[0]?.arguments, '{}');
   });
 
@@ -389,7 +389,7 @@ describe('the running time of createToolCallStage', () => {
   const times = (length: number, text: string): string => text.repeat(Math.ceil(length / text.length));
 
   it('is linear in the answer, whatever it contains and however it is split', () => {
-    const msOf = (pieces: readonly string[]): number => {
+    const measureMs = (pieces: readonly string[]): number => {
       const before = process.threadCpuUsage();
       const { content } = readCalls(pieces);
       assert.equal(content.join('').length, pieces.join('').length);
@@ -398,12 +398,12 @@ describe('the running time of createToolCallStage', () => {
     };
     const hard = ['{', '\n{', '`', '```', ' ', '\n', '<tool_call>', '[', '{"name": "', '```json\n[ {"id": "', '\n{ \n'];
     for (const text of hard) {
-      const small = msOf([...times(1 << 13, text)]);
-      const large = msOf([...times(1 << 17, text)]);
+      const small = measureMs([...times(1 << 13, text)]);
+      const large = measureMs([...times(1 << 17, text)]);
       // The text grows by a factor of 16; quadratic time would grow by 256.
       assert.ok(large < Math.max(small, 10) * 64, `${JSON.stringify(text)}: ${small} ms and ${large} ms`);
     }
-    for (const text of ['{', '\n{', '`']) assert.ok(msOf([times(1 << 20, text)]) < 8_000);
+    for (const text of ['{', '\n{', '`']) assert.ok(measureMs([times(1 << 20, text)]) < 8_000);
   });
 
   it('does not grow with the number of tools', () => {

@@ -19,7 +19,7 @@ export function substituteKnownPieces(
   pieces: readonly Piece[],
   findTranslation: FindTranslation,
 ): readonly KnownPiece[] {
-  return linesOf(pieces).flatMap((line) => substituteInLine(line, findTranslation));
+  return splitIntoLines(pieces).flatMap((line) => substituteInLine(line, findTranslation));
 }
 
 function substituteInLine(line: readonly Piece[], findTranslation: FindTranslation): readonly KnownPiece[] {
@@ -67,7 +67,7 @@ function listEnds(
 }
 
 /** Groups pieces by line. A kept piece is divided after its last line break and before its first. */
-function linesOf(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
+function splitIntoLines(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
   const lines: Piece[][] = [[]];
   for (const piece of pieces) {
     const breaks = piece.type === 'kept' ? /^([^\r\n]*)([\r\n](?:.*[\r\n])?)([^\r\n]*)$/s.exec(piece.text) : null;

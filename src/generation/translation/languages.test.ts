@@ -27,7 +27,7 @@ describe('languages', () => {
     );
   });
 
-  it('that are unknown get suggestions', () => {
+  it('suggests known languages for an unknown one', () => {
     assert.deepEqual(suggestLanguages('Frensh', 'all'), ['French']);
     assert.deepEqual(suggestLanguages('Norwegian', 'all'), ['Norwegian Bokmal', 'Norwegian Nynorsk']);
     assert.deepEqual(suggestLanguages('en-US', 'all').slice(0, 1), ['English']);

@@ -68,14 +68,14 @@ describe('marks', () => {
     assert.equal(restoreAvailableMarks('[1] [7]', marked), '{a} [7]');
   });
 
-  it('of closing tags must follow their opening tags', () => {
+  it('requires marks of closing tags to follow those of opening tags', () => {
     const marked = markProtected('<b>a</b> <i>c</i><br>');
     for (const broken of ['[2]a[1] [3]c[4][5]', '[1]a[3]c[2][4][5]'])
       assert.equal(restoreMarks(broken, marked), undefined, broken);
     assert.equal(restoreMarks('[5][3]c[4] [1]a[2]', marked), '<br><i>c</i> <b>a</b>');
   });
 
-  it('of tags lose spaces that the model inserted next to them', () => {
+  it('removes spaces that the model inserted next to marks of tags', () => {
     const marked = markProtected('Click <b>Save</b> now.');
     assert.equal(restoreMarks('点击 [1] 保存 [2]。', marked), '点击 <b>保存</b>。');
     assert.equal(restoreMarks('[1] a [2]', markProtected('<i> a </i>')), '<i> a </i>');

@@ -33,7 +33,7 @@ export interface SegmentResult {
   /** Terms whose required wording the translation does not show. */
   readonly missingTerms: readonly TermOccurrence[];
   /** A token limit cut the translation. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
   /** Tokens of the accepted answers, without rejected attempts. */
   readonly tokens: number;
   /** No answer was usable: the text is the source. */
@@ -75,7 +75,7 @@ export async function translateSegment(text: string, deps: SegmentDeps): Promise
     return {
       ...evaluateAnswer(restoreWordingCase(cleanUp(translation), occurrences), marked, occurrences),
       isTranslated: translation !== '' && !(isForeign && isEcho(translation, fullAttempt, source)),
-      isCut: answer.reason === 'length',
+      isTruncated: answer.reason === 'length',
       tokens: answer.usage.completionTokens,
     };
   };
@@ -85,17 +85,17 @@ export async function translateSegment(text: string, deps: SegmentDeps): Promise
     const other = await attempt(retryOptions);
     if (isBetter(other, best)) best = other;
   };
-  if (!best.isTranslated && !best.isCut) await retry({ isRetry: true });
+  if (!best.isTranslated && !best.isTruncated) await retry({ isRetry: true });
   for (const createRetry of RETRIES) {
     // A token limit would cut the retry as well.
-    if (best.missingTerms.length === 0 || best.isCut) break;
+    if (best.missingTerms.length === 0 || best.isTruncated) break;
     await retry(createRetry(best.missingTerms, { found: occurrences, marked, target: deps.target }));
   }
-  if (hasMarks && !(best.hasAllMarks && best.isTranslated) && !best.isCut) {
+  if (hasMarks && !(best.hasAllMarks && best.isTranslated) && !best.isTruncated) {
     const other = await translateParts(marked, occurrences, deps);
     if (isBetter(other, best)) best = other;
   }
-  if (best.text !== '' || best.isCut) return best;
+  if (best.text !== '' || best.isTruncated) return best;
   return { ...best, ...evaluateAnswer(source, marked, occurrences), isUntranslated: true };
 }
 
@@ -150,7 +150,7 @@ function evaluateAnswer(
   text: string,
   marked: ProtectedText,
   found: readonly TermOccurrence[],
-): Omit<SegmentCandidate, 'isTranslated' | 'isCut' | 'tokens'> {
+): Omit<SegmentCandidate, 'isTranslated' | 'isTruncated' | 'tokens'> {
   const restored = restoreMarks(text, marked);
   const { terms, count } = findMissingWordings(text, found);
   return {
@@ -164,7 +164,7 @@ function evaluateAnswer(
 }
 
 function isBetter(one: SegmentCandidate, other: SegmentCandidate): boolean {
-  if (one.isCut !== other.isCut) return other.isCut;
+  if (one.isTruncated !== other.isTruncated) return other.isTruncated;
   if (one.hasAllMarks !== other.hasAllMarks) return one.hasAllMarks;
   if (one.isTranslated !== other.isTranslated) return one.isTranslated;
   if (one.missingTerms.length !== other.missingTerms.length) return one.missingTerms.length < other.missingTerms.length;
@@ -194,7 +194,7 @@ async function translateParts(
     const start = part.text.indexOf(core);
     text += part.text.slice(0, start) + translated.text + part.text.slice(start + core.length);
     translatedText += `${translated.text}\n`;
-    isCut = translated.isCut;
+    isCut = translated.isTruncated;
     hasOutput ||= translated.text !== core;
     tokens += translated.tokens;
   }
@@ -204,7 +204,7 @@ async function translateParts(
     terms: found,
     missingTerms: terms,
     missingWordings: count,
-    isCut,
+    isTruncated: isCut,
     isTranslated: hasOutput,
     hasAllMarks: !isCut,
     tokens,

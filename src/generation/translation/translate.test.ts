@@ -401,7 +401,7 @@ describe('terms of a translation', () => {
     assert.equal((await translateAll(createTranslationRequest('The sea.', { terms }))).termScore, '0/0');
   });
 
-  it('that are missing are appended in the text, and deduplicated in the answer', async () => {
+  it('appends missing terms in the text, and deduplicates them in the answer', async () => {
     const { translateAll, modelCalls } = createTestTranslator(({ text }) =>
       text.includes('(') ? 'Der Park (Stadtgarten) ist groß.' : 'Der Park.',
     );
@@ -413,7 +413,7 @@ describe('terms of a translation', () => {
     );
   });
 
-  it('that are still missing replace the source words', async () => {
+  it('replaces the source words by terms that are still missing', async () => {
     const { translateAll, modelCalls } = createTestTranslator(({ text }) =>
       text.includes('park') ? 'Der Park.' : 'Der Stadtgarten.',
     );
@@ -423,7 +423,7 @@ describe('terms of a translation', () => {
     assert.doesNotMatch(modelCalls[2]?.instruction ?? '', /"park"/);
   });
 
-  it('that the model still translates become marks, like protected parts', async () => {
+  it('turns terms that the model still translates into marks, like protected parts', async () => {
     const { translateAll, modelCalls } = createTestTranslator(({ text }) =>
       text.includes('[2]') ? 'Der [2] von [1].' : 'Der Park von [1].',
     );
@@ -433,7 +433,7 @@ describe('terms of a translation', () => {
     assert.match(modelCalls[3]?.instruction ?? '', /Keep marks/);
   });
 
-  it('that every attempt misses are reported, even for one missing occurrence', async () => {
+  it('reports terms that every attempt misses, even for one missing occurrence', async () => {
     const { translateAll } = createTestTranslator(() => 'Der Park.');
     const { text, termScore } = await translateAll(createTranslationRequest('The park is big.', { terms: park }));
     assert.deepEqual([text, termScore], ['Der Park.', '0/1']);

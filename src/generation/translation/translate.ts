@@ -154,7 +154,7 @@ async function* translateUnits(
       const result = await segments.get(next++);
       runs.consumeTokens(result.tokens);
       report.add(result);
-      isCut ||= result.isCut;
+      isCut ||= result.isTruncated;
       yield { text: pendingText + result.text, reason: 'stop' };
       pendingText = '';
     }

@@ -19,8 +19,8 @@ const FREE_STEPS = 400;
 export function parseTestGbnf(text: string): GbnfGrammar {
   const rules = parse(text);
   const root = rules.root;
-  const costs = costsOf(rules.alternatives);
-  const alternativesOf = (rule: number): readonly Alternative[] => rules.alternatives[rule] ?? [];
+  const costs = computeCosts(rules.alternatives);
+  const parseAlternatives = (rule: number): readonly Alternative[] => rules.alternatives[rule] ?? [];
 
   return {
     ruleCount: rules.alternatives.length,
@@ -31,20 +31,20 @@ export function parseTestGbnf(text: string): GbnfGrammar {
       let steps = 0;
       for (let element = stack.pop(); element; element = stack.pop()) {
         if ('ranges' in element) {
-          written += characterOf(element, below);
+          written += parseCharacter(element, below);
           continue;
         }
-        const all = alternativesOf(element.rule);
-        const cheapest = Math.min(...all.map((each) => costOf(each, costs)));
+        const all = parseAlternatives(element.rule);
+        const cheapest = Math.min(...all.map((each) => computeCost(each, costs)));
         if (cheapest === Infinity) throw new Error('a rule has no member');
-        const open = ++steps < FREE_STEPS ? all.filter((each) => costOf(each, costs) < Infinity) : all.filter((each) => costOf(each, costs) === cheapest);
+        const open = ++steps < FREE_STEPS ? all.filter((each) => computeCost(each, costs) < Infinity) : all.filter((each) => computeCost(each, costs) === cheapest);
         stack.push(...(open[below(open.length)] ?? []).toReversed());
       }
       return written;
     },
     parseText(input) {
       let parsesMax = 0;
-      let parses = expand([undefined], root, alternativesOf, true);
+      let parses = expand([undefined], root, parseAlternatives, true);
       for (const character of input) {
         const code = character.codePointAt(0) ?? 0;
         const next: (Frame | undefined)[] = [];
@@ -52,7 +52,7 @@ export function parseTestGbnf(text: string): GbnfGrammar {
           const element = parse && parse.alternative[parse.at];
           if (element && 'ranges' in element && holds(element, code)) next.push(advance(parse));
         }
-        parses = expand(next, root, alternativesOf, false);
+        parses = expand(next, root, parseAlternatives, false);
         parsesMax = Math.max(parsesMax, parses.size);
         if (parses.size === 0) return { accepted: false, parsesMax };
       }
@@ -107,7 +107,7 @@ function expand(
 const holds = ({ ranges, isNegated }: Extract<Element, { ranges: unknown }>, code: number): boolean =>
   ranges.some(([from, to]) => code >= from && code <= to) !== isNegated;
 
-function characterOf(element: Extract<Element, { ranges: unknown }>, below: (count: number) => number): string {
+function parseCharacter(element: Extract<Element, { ranges: unknown }>, below: (count: number) => number): string {
   const samples = [0x20, 0x61, 0x7a, 0x30, 0x22, 0x5c, 0xe9, 0x4e2d, 0x1f600, 0x7f, 0x2028];
   for (;;) {
     const [from, to] = element.isNegated ? [0x20, 0x7e] : (element.ranges[below(element.ranges.length)] ?? [0, 0]);
@@ -120,16 +120,16 @@ function characterOf(element: Extract<Element, { ranges: unknown }>, below: (cou
   }
 }
 
-const costOf = (alternative: Alternative, costs: readonly number[]): number =>
+const computeCost = (alternative: Alternative, costs: readonly number[]): number =>
   alternative.reduce((sum, element) => sum + ('rule' in element ? (costs[element.rule] ?? Infinity) : 1), 1);
 
 /** Returns the length of the shortest way through each rule. */
-function costsOf(rules: readonly (readonly Alternative[])[]): readonly number[] {
+function computeCosts(rules: readonly (readonly Alternative[])[]): readonly number[] {
   const costs = rules.map(() => Infinity);
   for (let changed = true; changed; ) {
     changed = false;
     for (const [at, alternatives] of rules.entries()) {
-      const cost = Math.min(Infinity, ...alternatives.map((each) => costOf(each, costs)));
+      const cost = Math.min(Infinity, ...alternatives.map((each) => computeCost(each, costs)));
       if (cost < (costs[at] ?? Infinity)) {
         costs[at] = cost;
         changed = true;
@@ -142,7 +142,7 @@ function costsOf(rules: readonly (readonly Alternative[])[]): readonly number[] 
 function parse(text: string): { readonly root: number; readonly alternatives: readonly (readonly Alternative[])[] } {
   const names = new Map<string, number>();
   const alternatives: (readonly Alternative[] | undefined)[] = [];
-  const numberOf = (name: string): number => {
+  const parseNumber = (name: string): number => {
     const known = names.get(name) ?? alternatives.length;
     if (known === alternatives.length) alternatives.push(undefined);
     names.set(name, known);
@@ -205,7 +205,7 @@ function parse(text: string): { readonly root: number; readonly alternatives: re
       } else if (next !== undefined && /[a-zA-Z]/.test(next)) {
         const name = /^[a-zA-Z0-9-]+/.exec(text.slice(at, at + 200))?.[0] ?? '';
         at += name.length;
-        item = [{ rule: numberOf(name) }];
+        item = [{ rule: parseNumber(name) }];
       } else return elements;
       elements.push(...repeated(item));
     }
@@ -256,7 +256,7 @@ function parse(text: string): { readonly root: number; readonly alternatives: re
     const head = /^([a-zA-Z][a-zA-Z0-9-]*)[ \t]*::=/.exec(text.slice(at, at + 300));
     if (!head?.[1]) return fail('no rule');
     at += head[0].length;
-    const rule = numberOf(head[1]);
+    const rule = parseNumber(head[1]);
     if (alternatives[rule]) fail('a second rule of this name');
     alternatives[rule] = choice();
     if (text[at] !== '\n' && at < text.length) fail('no end of rule');

@@ -123,5 +123,5 @@ export function createTranscriptionHandler({
 
 const encodeProgress = ({ number }: TranscriptionPartRecord, seconds: number) => ({
   done: seconds,
-  step: `audio ${number + 1}: seconds heard`,
+  step: `audio ${number + 1}: seconds transcribed`,
 });

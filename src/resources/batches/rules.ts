@@ -12,7 +12,7 @@ import type { FileRecord } from '../../store/files.ts';
 import type { FileUsage } from '../../store/file-totals.ts';
 import { checkMetadata } from '../conversations/rules.ts';
 import type { FileLimits } from '../files/file.ts';
-import { checkCount, storageQuotaError } from '../files/rules.ts';
+import { checkCount, createStorageQuotaError } from '../files/rules.ts';
 import { BATCH_CALLBACK_KEY, BATCH_DESCRIPTION_KEY, BATCH_NAME_KEY } from './batch.ts';
 
 const INPUT = 'input_file_id';
@@ -60,7 +60,8 @@ export const getReservedBytes = (inputBytes: number): number =>
 /** Applies the quotas for uploads to the two result files. @throws ServiceError `count-quota`; `storage-quota`. */
 export function checkQuota(total: FileUsage, limits: FileLimits, bytesEach: number): void {
   checkCount(total, limits, RESULT_FILES_PER_BATCH);
-  if (total.bytes + RESULT_FILES_PER_BATCH * bytesEach > limits.totalBytesMax) throw storageQuotaError(total, limits);
+  if (total.bytes + RESULT_FILES_PER_BATCH * bytesEach > limits.totalBytesMax)
+    throw createStorageQuotaError(total, limits);
 }
 
 function checkLength(metadata: Metadata, name: string, charsMax: number): void {

@@ -16,7 +16,7 @@ export function throwModelNotFound(name: string): never {
 }
 
 /** The message is prescribed (docs/wire/dashscope-native.md#deployments). */
-export const nameTakenError = (name: string): ServiceError =>
+export const createNameTakenError = (name: string): ServiceError =>
   new ServiceError('conflict', `Deployed model ${name} already exists, please specify a suffix.`, { param: 'suffix' });
 
 /** A deployed model's name must be usable in a URL path, unlike an alias, which may match any text. */

@@ -14,7 +14,7 @@ import {
   CAPACITY_UNIT,
   isDeployableName,
   checkSuffix,
-  nameTakenError,
+  createNameTakenError,
   throwModelNotFound,
   describeLimits,
   describeCapacity,
@@ -101,7 +101,7 @@ export function createDeployments(deps: DeploymentsDeps): Deployments {
           await requeue(tables, owner, withName);
           return withName;
         }
-        throw nameTakenError(spec.suffix === undefined ? modelName : `${modelName}-${spec.suffix}`);
+        throw createNameTakenError(spec.suffix === undefined ? modelName : `${modelName}-${spec.suffix}`);
       });
       jobNotifier.notify('due');
       return created;

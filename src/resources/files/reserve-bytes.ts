@@ -12,7 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { FileLimits } from './file.ts';
 import { withFileTotalLock } from './remove.ts';
-import { type UploadGrowth, grantBytes, storageQuotaError } from './rules.ts';
+import { type UploadGrowth, grantBytes, createStorageQuotaError } from './rules.ts';
 
 /** Waiting times in ms, explained in `core/limits.ts`. */
 export interface ReservationTimings {
@@ -71,7 +71,7 @@ const tryReserve = (request: ReserveBytesRequest, waitedMs: number): Promise<num
     const bytes = grantBytes(request, total, limits);
     if (bytes !== undefined) {
       if (!(await files.growReservation(blob, { bytes, leaseUntil: clock.now() + FILE_LEASE_MS })))
-        throw reservationLostError();
+        throw createReservationLostError();
       await fileTotals.addUsage(owner, { files: 0, bytes });
       return bytes;
     }
@@ -81,13 +81,13 @@ const tryReserve = (request: ReserveBytesRequest, waitedMs: number): Promise<num
     // Committed files alone exceed the quota, no other upload is active, or the waiting time is over.
     if (committedBytes + sizeBytes > limits.totalBytesMax || incoming.length < 2 || waitedMs > waitMsMax) {
       const reservedBytes = incoming.find((reservation) => reservation.blob === blob)?.bytes ?? 0;
-      throw storageQuotaError({ ...total, bytes: total.bytes - reservedBytes }, limits);
+      throw createStorageQuotaError({ ...total, bytes: total.bytes - reservedBytes }, limits);
     }
     return undefined;
   });
 
 /** The lease of the reservation expired because this process was suspended longer than the lease. */
-export const reservationLostError = (): ServiceError =>
+export const createReservationLostError = (): ServiceError =>
   new ServiceError(
     'overloaded',
     'The upload was interrupted for too long and its reserved storage was released. Send the file again.',

@@ -107,7 +107,7 @@ export function grantBytes(
   return Math.max(neededBytes, Math.min(desired, Math.floor(left / FILE_RESERVE_DIVISOR)));
 }
 
-export const storageQuotaError = ({ bytes }: FileUsage, { totalBytesMax }: FileLimits): ServiceError =>
+export const createStorageQuotaError = ({ bytes }: FileUsage, { totalBytesMax }: FileLimits): ServiceError =>
   new ServiceError(
     'storage-quota',
     `Out of space, ${bytes} of ${totalBytesMax} bytes has been used. Delete files to upload more.`,

@@ -13,7 +13,7 @@ import type { FileLimits, Files, ReceivedFile } from './file.ts';
 import { FILE_BLOB_PREFIX, deleteBlobAndRows, withFileTotalLock } from './remove.ts';
 import { createJob } from '../jobs/create-job.ts';
 import type { JobNotifier } from '../jobs/job-notifier.ts';
-import { reserveBytes, reservationLostError, type ReservationTimings } from './reserve-bytes.ts';
+import { reserveBytes, createReservationLostError, type ReservationTimings } from './reserve-bytes.ts';
 import {
   checkCount,
   checkFileSize,
@@ -83,7 +83,7 @@ export function createFiles(deps: FilesDeps): Files {
 
   const resize = (owner: Owner, blob: string, bytes: number): Promise<void> =>
     withFileTotalLock(store, owner, async ({ files, fileTotals }) => {
-      if (!(await files.growReservation(blob, { bytes, leaseUntil: leaseUntil() }))) throw reservationLostError();
+      if (!(await files.growReservation(blob, { bytes, leaseUntil: leaseUntil() }))) throw createReservationLostError();
       await fileTotals.addUsage(owner, { files: 0, bytes });
     });
 
@@ -166,7 +166,8 @@ export function createFiles(deps: FilesDeps): Files {
           const sortKey = parseSortKey(id) ?? id;
           const number = await fileTotals.nextNumber();
           const newFile = { ...metadata, id, sortKey, number, sizeBytes, md5, createdAt: clock.now() };
-          const { record, reservedBytes } = (await files.activate(blob, newFile)) ?? throwError(reservationLostError());
+          const { record, reservedBytes } =
+            (await files.activate(blob, newFile)) ?? throwError(createReservationLostError());
           await fileTotals.addUsage(owner, { files: 0, bytes: sizeBytes - reservedBytes });
           await fileTotals.addToActiveCount(owner, metadata.purpose, 1);
           if (metadata.purpose === EXTRACT_PURPOSE) {

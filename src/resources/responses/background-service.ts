@@ -12,10 +12,10 @@ import { createJob } from '../jobs/create-job.ts';
 import type { BackgroundResponses, StatusChange, EncodeStatusChange } from './background.ts';
 import { advanceRun, finishRun } from './run-transition.ts';
 import { readHistory } from './history.ts';
-import { conversationLockedError } from './turn-lease.ts';
+import { createConversationLockedError } from './turn-lease.ts';
 import type { RunNotifier } from './run-notifier.ts';
 import { createRunningResponse } from './running-response.ts';
-import { eventsExpiredError, tailEvents } from './tail-events.ts';
+import { createEventsExpiredError, tailEvents } from './tail-events.ts';
 
 export interface BackgroundResponsesDeps {
   readonly store: Store;
@@ -91,7 +91,7 @@ export function createBackgroundResponses({
       const lockedUntil =
         conversation === undefined ? undefined : await store.conversations.getTurnLeaseUntil(owner, conversation);
       if (conversation !== undefined && lockedUntil !== undefined && lockedUntil > clock.now())
-        throw conversationLockedError(conversation);
+        throw createConversationLockedError(conversation);
       return history;
     },
 
@@ -142,7 +142,7 @@ export function createBackgroundResponses({
           { param: 'stream' },
         );
       }
-      if (run.endedAt !== undefined && (run.eventsUntil ?? 0) <= clock.now()) throw eventsExpiredError(id);
+      if (run.endedAt !== undefined && (run.eventsUntil ?? 0) <= clock.now()) throw createEventsExpiredError(id);
       return tailEvents({ store, notifier, startInterval }, id, after);
     },
 

@@ -290,11 +290,11 @@ describe('response chain', () => {
       itemCount: 0,
       itemBytes: 0,
     }));
-    const chainOf = (links: typeof endless) =>
+    const createChain = (links: typeof endless) =>
       createResponses({ store: { ...store, responses: { ...store.responses, listChain: async () => links } }, clock });
-    assert.deepEqual(ids((await chainOf(endless).readHistory(OWNER, { previous: 'resp_0' })).history), []);
+    assert.deepEqual(ids((await createChain(endless).readHistory(OWNER, { previous: 'resp_0' })).history), []);
     const gap = { kind: 'not-found', message: `Response with id 'resp_${HISTORY_LINKS_MAX - 1}' not found.` };
-    await assert.rejects(chainOf(endless.slice(0, -1)).readHistory(OWNER, { previous: 'resp_0' }), gap);
+    await assert.rejects(createChain(endless.slice(0, -1)).readHistory(OWNER, { previous: 'resp_0' }), gap);
   });
 
   it('stores the number and size of the items of each response', async () => {

@@ -41,7 +41,7 @@ export async function* tailEvents(
           next += newEvents.length;
           events.push(...newEvents);
         }
-        if (events.length === 0) throw eventsExpiredError(id);
+        if (events.length === 0) throw createEventsExpiredError(id);
         yield events;
       } else if (run.endedAt !== undefined) {
         return;
@@ -56,7 +56,7 @@ export async function* tailEvents(
   }
 }
 
-export const eventsExpiredError = (id: string): ServiceError =>
+export const createEventsExpiredError = (id: string): ServiceError =>
   new ServiceError('invalid-request', `The events of response '${id}' have been removed: retrieve it without stream.`, {
     param: 'stream',
   });

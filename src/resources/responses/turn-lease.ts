@@ -32,7 +32,7 @@ export async function acquireTurnLease(
   const now = clock.now();
   if (!(await conversations.acquireTurnLease(owner, conversation, { turn, until: now + CONVERSATION_LEASE_MS, now }))) {
     if (!(await conversations.find(owner, conversation))) throwConversationNotFound(conversation);
-    throw conversationLockedError(conversation);
+    throw createConversationLockedError(conversation);
   }
   const stop = startInterval(CONVERSATION_LEASE_RENEW_MS, () => {
     // A failed renewal is made up for by the next one; `Turn.complete` detects a lost lock.
@@ -49,7 +49,7 @@ export async function acquireTurnLease(
   };
 }
 
-export const conversationLockedError = (conversation: string): ServiceError =>
+export const createConversationLockedError = (conversation: string): ServiceError =>
   new ServiceError('locked', `Conversation '${conversation}' is answering another request: try again later.`, {
     param: 'conversation',
     retryAfterSeconds: CONVERSATION_RETRY_SECONDS,

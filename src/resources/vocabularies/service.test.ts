@@ -40,7 +40,7 @@ const ALIASES = [
   { pattern: 'paraformer-*', model: 'svc-asr' },
   { pattern: 'fun-asr*', model: 'svc-asr' },
 ];
-const catalogueOf = (entries: readonly ModelEntry[], aliases: readonly Alias[] = ALIASES) =>
+const createFakeCatalogue = (entries: readonly ModelEntry[], aliases: readonly Alias[] = ALIASES) =>
   createCatalogue({ entries, weights: [], aliases });
 
 let nowMs = START;
@@ -52,7 +52,7 @@ let vocabularies: Vocabularies;
 beforeEach(async () => {
   nowMs = START;
   store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
-  catalogue = createReplaceableCatalogue(catalogueOf(ENTRIES));
+  catalogue = createReplaceableCatalogue(createFakeCatalogue(ENTRIES));
   usable = new Set();
   vocabularies = createVocabularies({
     store,
@@ -246,7 +246,7 @@ describe('vocabularies', () => {
     for (const called of ['paraformer-realtime-v2', 'svc-asr-realtime', 'svc-plus', 'no-such-model'])
       await assert.rejects(vocabularies.findHotwords(OWNER, id, called), { kind: 'invalid-request', message });
     // Names are resolved with the current catalogue.
-    catalogue.replace(catalogueOf([model('svc-asr')], [{ pattern: 'paraformer-*', model: 'gone' }]));
+    catalogue.replace(createFakeCatalogue([model('svc-asr')], [{ pattern: 'paraformer-*', model: 'gone' }]));
     for (const called of ['paraformer-v2', 'svc-asr'])
       await assert.rejects(vocabularies.findHotwords(OWNER, id, called), { kind: 'invalid-request', message });
   });

@@ -35,7 +35,7 @@ export async function openEmbeddedUnits(
   const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences }, log);
   const engine = createLlamaEngine({ process, sequences });
   // The memory stays reserved until the contexts are allocated; else other openings would see it as free.
-  const release = memory.reserveBytes(estimate.bytesOf(sequences));
+  const release = memory.reserveBytes(estimate.estimateBytes(sequences));
   engine.loadModel().then(release, release);
   return {
     engine,

@@ -13,7 +13,7 @@ const estimate = async (
   count: number,
   { contextTokens = 1_000, bytes = 0 }: { contextTokens?: number; bytes?: number },
 ) => {
-  const { bytesOf: _, ...result } = await estimateUnits(
+  const { estimateBytes: _, ...result } = await estimateUnits(
     { modelFile, contextTokens, units: count },
     createBudget(bytes),
   );
@@ -41,15 +41,18 @@ test('limits the context length to that of the model', async () => {
 test('grants all units for a file that does not tell its context size', async () => {
   const other = join(folder, 'other.gguf');
   writeFileSync(other, 'something else');
-  const { units, bytesOf } = await estimateUnits({ modelFile: other, contextTokens: 1_000, units: 7 }, createBudget(0));
-  assert.deepEqual([units, bytesOf(7)], [7, 0]);
+  const { units, estimateBytes } = await estimateUnits(
+    { modelFile: other, contextTokens: 1_000, units: 7 },
+    createBudget(0),
+  );
+  assert.deepEqual([units, estimateBytes(7)], [7, 0]);
 });
 
 test('excludes reserved memory until the reservation ends', async () => {
   const memory = createBudget(ENGINE + 5 * unit(1_000));
   const query = { modelFile, contextTokens: 1_000, units: 3 };
   const first = await estimateUnits(query, memory);
-  const release = memory.reserveBytes(first.bytesOf(3) - DEPLOYMENT_ENGINE_BYTES - size);
+  const release = memory.reserveBytes(first.estimateBytes(3) - DEPLOYMENT_ENGINE_BYTES - size);
   assert.equal((await estimateUnits(query, memory)).units, 2);
   release();
   assert.equal((await estimateUnits(query, memory)).units, 3);

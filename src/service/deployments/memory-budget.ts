@@ -50,7 +50,7 @@ export interface MemoryEstimate {
   /** Number of units that fit, at most the requested number. */
   readonly units: number;
   /** Returns the memory of so many units and their engine process, in bytes; 0 when the model file does not tell. */
-  readonly bytesOf: (units: number) => number;
+  readonly estimateBytes: (units: number) => number;
   /** Explanation for the operator when fewer units fit than requested. */
   readonly reason?: string;
 }
@@ -64,20 +64,20 @@ export async function estimateUnits(
   memory: MemoryBudget,
 ): Promise<MemoryEstimate> {
   const shape = await readModelShape(modelFile);
-  if (!shape) return { units, bytesOf: () => 0 };
+  if (!shape) return { units, estimateBytes: () => 0 };
   const { size } = await stat(modelFile);
   const tokens = Math.min(contextTokens, shape.contextTokens ?? Infinity);
   const unitBytes = shape.cacheBytesPerToken * tokens + DEPLOYMENT_UNIT_BYTES;
   const availableBytes = memory.availableBytes();
   const leftBytes = availableBytes - DEPLOYMENT_MEMORY_RESERVE_BYTES - DEPLOYMENT_ENGINE_BYTES - size;
   const fittingUnits = Math.max(0, Math.min(units, Math.floor(leftBytes / unitBytes)));
-  const bytesOf = (count: number): number => DEPLOYMENT_ENGINE_BYTES + size + count * unitBytes;
-  if (fittingUnits === units) return { units, bytesOf };
+  const estimateBytes = (count: number): number => DEPLOYMENT_ENGINE_BYTES + size + count * unitBytes;
+  if (fittingUnits === units) return { units, estimateBytes };
   const required = `${formatMiB(unitBytes)} for each unit's context beside ${formatMiB(size + DEPLOYMENT_ENGINE_BYTES)} for the engine`;
   const availability = `${formatMiB(availableBytes)} are available, and ${formatMiB(DEPLOYMENT_MEMORY_RESERVE_BYTES)} stay free`;
   return {
     units: fittingUnits,
-    bytesOf,
+    estimateBytes,
     reason: `Memory suffices for ${fittingUnits} of ${units} units: they need ${required}; ${availability}.`,
   };
 }

@@ -22,13 +22,13 @@ after(async () => {
 /** Creates a `readPage` with fakes that record robots checks and permits in order. */
 function createTestReadPage(more: Partial<ReadPageOptions> = {}) {
   const steps: string[] = [];
-  const pathOf = (url: string): string => new URL(url).pathname;
+  const getPath = (url: string): string => new URL(url).pathname;
   const readPage = createReadPage({
     fetch: web.fetch,
     reader,
     robots: {
       async check(url) {
-        steps.push(`rules ${pathOf(url)}`);
+        steps.push(`rules ${getPath(url)}`);
         if (url.includes('private')) throw new ServiceError('forbidden', 'The rules disallow it.');
         return 0;
       },

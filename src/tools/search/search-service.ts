@@ -54,7 +54,7 @@ export async function requestText(
 }
 
 /** Requests JSON. @throws ServiceError `upstream-failed` also for a body that does not match the schema. */
-export async function requestJson<Answer>(
+export async function requestSearchJson<Answer>(
   options: SearchServiceOptions,
   request: SearchServiceRequest,
   schema: z.ZodType<Answer>,

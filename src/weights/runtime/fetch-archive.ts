@@ -4,7 +4,7 @@ import { ServiceError } from '../../core/error.ts';
 import { INDEX_PAGE_BYTES_MAX } from '../../core/limits.ts';
 import { describeFetchError } from '../request-hub-file.ts';
 import type { Fetch, PullLimits } from '../pull-limits.ts';
-import { readBodyText } from '../read-body-text.ts';
+import { readTextUpTo } from '../read-body-text.ts';
 import { saveBody } from '../save-body.ts';
 import type { NpmRegistry } from './npm-config.ts';
 import type { PinnedPackage } from './speech-runtime.ts';
@@ -58,7 +58,7 @@ const createMismatchError = (name: string): ServiceError =>
 async function findArchiveUrl({ name, version }: PinnedPackage, deps: FetchArchiveDeps): Promise<string> {
   const page = new URL(encodeURIComponent(name), addTrailingSlash(deps.registry.url)).href;
   const response = await get(page, { accept: PAGE_ACCEPT }, deps);
-  const text = await readBodyText(response, INDEX_PAGE_BYTES_MAX);
+  const text = await readTextUpTo(response, INDEX_PAGE_BYTES_MAX);
   const found = getField(getField(getField(getField(parseJson(text), 'versions'), version), 'dist'), 'tarball');
   if (typeof found === 'string' && URL.canParse(found, page)) return new URL(found, page).href;
   throw new ServiceError('upstream-failed', `The package registry has no ${name}@${version}.`);

@@ -29,7 +29,7 @@ test('rejects a machine without a library', () => {
   assert.throws(getUnsupported('freebsd', 'x64'), { kind: 'unsupported' });
 });
 
-test('this machine is told as Node tells it', () => {
+test('detects the platform, processor and C library that Node reports', () => {
   const { platform, arch } = getCurrentPlatform();
   assert.deepEqual([platform, arch], [process.platform, process.arch]);
 });

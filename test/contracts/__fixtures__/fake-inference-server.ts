@@ -79,8 +79,8 @@ export async function startFakeInferenceServer(): Promise<FakeInferenceServer> {
     for (let count = 1; count <= length && !response.destroyed; count++) {
       const token = tokenAt(count - 1);
       const end: FinishReason = token === END_TOKEN ? 'stop' : count === length ? 'length' : undefined;
-      const hasRoom = response.write(`data: ${JSON.stringify(createEvent(token, count, end))}\n\n`);
-      if (!hasRoom) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      const hasCapacity = response.write(`data: ${JSON.stringify(createEvent(token, count, end))}\n\n`);
+      if (!hasCapacity) await Promise.race([once(response, 'drain'), once(response, 'close')]);
       if (count % 4 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     for (const last of lastFrames) response.write(`data: ${typeof last === 'string' ? last : JSON.stringify(last)}\n\n`);

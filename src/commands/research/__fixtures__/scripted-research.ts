@@ -82,9 +82,9 @@ export function createScriptedResearch({
     },
     async *run(request, past, context) {
       requests.push({ step: 'run', request });
-      for (const [at, tell] of steps.slice(past.length).entries()) {
+      for (const [at, stepEvents] of steps.slice(past.length).entries()) {
         await beforeStep(at, context);
-        yield { events: tell, state: at };
+        yield { events: stepEvents, state: at };
       }
     },
   };

@@ -22,7 +22,7 @@ const VOCABULARY = ['<|im_start|>', '<tool_call>', '<|im_end|>', '<b>'];
 const PARSED_ALWAYS = new Set(['<tool_call>']);
 const NEVER_PARSED = new Set(['<b>']);
 
-const tokensOf = (text: string, special: boolean): number[] =>
+const toTokens = (text: string, special: boolean): number[] =>
   text.split(/(<\|im_start\|>|<tool_call>|<\|im_end\|>)/).flatMap((piece) => {
     const at = VOCABULARY.indexOf(piece);
     const isToken = at >= 0 && !NEVER_PARSED.has(piece) && (special || PARSED_ALWAYS.has(piece));
@@ -31,7 +31,7 @@ const tokensOf = (text: string, special: boolean): number[] =>
 
 function tokenize({ content, parse_special: special, with_pieces: withPieces }: FakeLlamaBody): object {
   const parts: readonly unknown[] = Array.isArray(content) ? content : [content];
-  const tokens = parts.flatMap((part) => (typeof part === 'number' ? [part] : tokensOf(String(part), special === true)));
+  const tokens = parts.flatMap((part) => (typeof part === 'number' ? [part] : toTokens(String(part), special === true)));
   if (withPieces !== true) return { tokens };
   return { tokens: tokens.map((id) => ({ id, piece: VOCABULARY[id - 256] ?? (id < 128 ? String.fromCharCode(id) : [id]) })) };
 }

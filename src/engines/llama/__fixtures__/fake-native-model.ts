@@ -197,7 +197,7 @@ export function createFakeNativeModel({
           onPiece?.(tokens);
           evaluated.push(...tokens);
         },
-        readVector: () => vectorOf(evaluated),
+        readVector: () => createVector(evaluated),
       };
     },
     openRanking: async () => {
@@ -213,7 +213,7 @@ export function createFakeNativeModel({
 }
 
 /** A vector: the counts of the letters a, b and c, and the number of tokens. */
-const vectorOf = (tokens: readonly number[]): number[] => [
+const createVector = (tokens: readonly number[]): number[] => [
   ...[97, 98, 99].map((letter) => tokens.filter((token) => token === letter).length),
   tokens.length,
 ];

@@ -46,14 +46,14 @@ export function createManyPages(count: number): readonly TestPage[] {
   return Array.from({ length: count }, (_, at) => {
     const town = `${SYLLABLES[at % 17]}${SYLLABLES[(at * 7 + 3) % 19]}${SYLLABLES[(at * 5 + 1) % 23]}`;
     const name = town.charAt(0).toUpperCase() + town.slice(1);
-    const sentences = FACTS.map((fact, of) => fact.replaceAll('@', name).replaceAll('#', String(100 + at * 13 + of * 7)));
+    const sentences = STATEMENTS.map((fact, of) => fact.replaceAll('@', name).replaceAll('#', String(100 + at * 13 + of * 7)));
     return createTestPage(`Lighthouse of ${name}`, `# ${name}\n\n${sentences.slice(0, 4).join(' ')}\n\n${sentences.slice(4).join('\n')}`);
   });
 }
 
 const SYLLABLES = 'ba co du fe gi hal jor kan lem mir nor pol quin ras sel tor ul ven wex yar zim ost bri'.split(' ');
 
-const FACTS = [
+const STATEMENTS = [
   'The lighthouse of @ was built of grey stone in the year 1# by masons of the harbour.',
   'Ships see the light of @ from a distance of # cables in clear weather.',
   'The keeper of @ climbed # steps every evening to light the lamp.',

@@ -18,7 +18,7 @@ import type { ExecuteLine } from './execute-line.ts';
 import type { BackoffOptions } from './backoff.ts';
 import { readInput } from './read-input.ts';
 import { createResultBuffer, type ResultBuffer } from './result-buffer.ts';
-import { linesWithoutResult, runLines } from './run-lines.ts';
+import { listUnfinishedLines, runLines } from './run-lines.ts';
 import { createLineSemaphore } from './line-semaphore.ts';
 import { validateInput } from './validate-input.ts';
 
@@ -114,7 +114,7 @@ export function createBatchHandler(deps: BatchHandlerDeps): JobHandler {
       stopChecking();
       window.unlink();
     }
-    for await (const input of linesWithoutResult({ ...pendingLines, input: readInput(blobs, inputBlob) })) {
+    for await (const input of listUnfinishedLines({ ...pendingLines, input: readInput(blobs, inputBlob) })) {
       run.signal.throwIfAborted();
       const parsed = parseLine(input, { endpoint });
       const customId = parsed.type === 'valid' ? parsed.batchLine.customId : parsed.customId;

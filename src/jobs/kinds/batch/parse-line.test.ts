@@ -6,7 +6,7 @@ import type { InputLine } from './read-lines.ts';
 const ENDPOINT = '/v1/chat/completions';
 const VALID = { custom_id: 'a', method: 'POST', url: ENDPOINT, body: { model: 'm', messages: [] } };
 
-const lineOf = (value: unknown, line = 1): InputLine => ({
+const createLine = (value: unknown, line = 1): InputLine => ({
   type: 'text',
   line,
   bytes: Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
@@ -64,7 +64,7 @@ const INVALID_LINES: readonly (readonly [string, unknown, string, string | undef
 describe('createLineValidator, one line', () => {
   it('accepts a valid line', () => {
     const parsed = createTestValidator()(
-      lineOf({ ...VALID, body: { model: 'm', stream: false, background: null, x: deep(63) } }, 7),
+      createLine({ ...VALID, body: { model: 'm', stream: false, background: null, x: deep(63) } }, 7),
     );
     assert.ok(parsed.type === 'valid');
     const { line, customId, model, body } = parsed.batchLine;
@@ -72,12 +72,12 @@ describe('createLineValidator, one line', () => {
   });
 
   it('accepts a custom_id of the maximum length', () => {
-    assert.equal(createTestValidator()(lineOf({ ...VALID, custom_id: '🔑'.repeat(256) })).type, 'valid');
+    assert.equal(createTestValidator()(createLine({ ...VALID, custom_id: '🔑'.repeat(256) })).type, 'valid');
   });
 
   for (const [what, value, code, param, customId] of INVALID_LINES) {
     it(`rejects ${what}`, () => {
-      const parsed = createTestValidator()(lineOf(value));
+      const parsed = createTestValidator()(createLine(value));
       assert.ok(parsed.type === 'invalid');
       assert.deepEqual([parsed.error.code, parsed.error.param, parsed.customId], [code, param, customId]);
     });
@@ -93,7 +93,7 @@ describe('createLineValidator, one line', () => {
   });
 
   it('names an unsupported url in the message that clients know', () => {
-    const parsed = createTestValidator()(lineOf({ ...VALID, url: '/v1/chat/completion' }));
+    const parsed = createTestValidator()(createLine({ ...VALID, url: '/v1/chat/completion' }));
     assert.ok(parsed.type === 'invalid');
     assert.match(
       parsed.error.message,
@@ -106,7 +106,7 @@ describe('createLineValidator, several lines', () => {
   const codes = (values: readonly unknown[]): readonly string[] => {
     const validate = createTestValidator();
     return values.map((value) => {
-      const parsed = validate(lineOf(value));
+      const parsed = validate(createLine(value));
       return parsed.type === 'valid' ? parsed.batchLine.customId : parsed.error.code;
     });
   };

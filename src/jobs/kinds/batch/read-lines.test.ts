@@ -16,7 +16,7 @@ async function* splitBytes(bytes: Buffer, offsets: readonly number[]): AsyncGene
   }
 }
 
-async function linesOf(
+async function createLines(
   bytes: Buffer,
   offsets: readonly number[] = [],
 ): Promise<readonly (readonly [number, string])[]> {
@@ -129,9 +129,9 @@ const CASES: readonly (readonly [string, Buffer, readonly (readonly [number, str
 describe('readLines', () => {
   for (const [what, bytes, lines] of CASES) {
     it(`splits an input with ${what}, whatever the pieces`, async () => {
-      assert.deepEqual(await linesOf(bytes), lines);
+      assert.deepEqual(await createLines(bytes), lines);
       assert.deepEqual(
-        await linesOf(
+        await createLines(
           bytes,
           Array.from(bytes, (_, at) => at),
         ),
@@ -148,7 +148,7 @@ describe('readLines', () => {
     );
     await fc.assert(
       fc.asyncProperty(bytes, fc.array(fc.nat(200)), async (input, offsets) => {
-        assert.deepEqual(await linesOf(input, offsets), await linesOf(input));
+        assert.deepEqual(await createLines(input, offsets), await createLines(input));
       }),
     );
   });

@@ -63,7 +63,7 @@ async function run({ lines, executeLine, done = [], batch = 'b', ...options }: T
   return { results, work };
 }
 
-const numberOf = ({ body }: LineRequest): number => Number(body['prompt']);
+const parseNumber = ({ body }: LineRequest): number => Number(body['prompt']);
 
 describe('runLines', () => {
   it('runs each line without a result once', async () => {
@@ -72,9 +72,9 @@ describe('runLines', () => {
       lines: 9,
       done: [1, 4, 9],
       executeLine: async (request) => {
-        requested.push(numberOf(request));
+        requested.push(parseNumber(request));
         assert.deepEqual([request.batchId, request.url, request.owner], ['b', ENDPOINT, OWNER]);
-        return createResponse(request, numberOf(request) === 5 ? 400 : 200);
+        return createResponse(request, parseNumber(request) === 5 ? 400 : 200);
       },
     });
     await work;
@@ -126,8 +126,8 @@ describe('runLines', () => {
     const { results, work } = await run({
       lines: 6,
       executeLine: async (request) => {
-        const before = refusals.get(numberOf(request)) ?? 0;
-        refusals.set(numberOf(request), before + 1);
+        const before = refusals.get(parseNumber(request)) ?? 0;
+        refusals.set(parseNumber(request), before + 1);
         return createResponse(request, before < 3 ? (before % 2 === 0 ? 429 : 503) : 200);
       },
     });
@@ -143,7 +143,7 @@ describe('runLines', () => {
       lines: 100,
       signal: caller.signal,
       executeLine: async (request) => {
-        if (numberOf(request) <= 10) return createResponse(request);
+        if (parseNumber(request) <= 10) return createResponse(request);
         running += 1;
         if (running === 4) caller.abort(new Error('cancelled'));
         await new Promise<void>((resolve) => {

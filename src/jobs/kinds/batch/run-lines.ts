@@ -88,7 +88,7 @@ export async function runLines(options: RunLinesOptions): Promise<void> {
     }
   };
 
-  const lines = linesWithoutResult(options);
+  const lines = listUnfinishedLines(options);
   try {
     await startPendingLines(lines);
     await Promise.all(running);
@@ -104,7 +104,7 @@ export async function runLines(options: RunLinesOptions): Promise<void> {
 const isOverloadStatus = (status: number): boolean => status === 429 || status === 503;
 
 /** Yields the lines of a validated input that have no result; validation has stored results for invalid lines. */
-export async function* linesWithoutResult({
+export async function* listUnfinishedLines({
   input,
   findDoneLines,
 }: Pick<RunLinesOptions, 'input' | 'findDoneLines'>): AsyncGenerator<InputLine, void> {

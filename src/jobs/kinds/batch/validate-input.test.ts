@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { BatchLineResult } from '../../../core/batch.ts';
 import { validateInput } from './validate-input.ts';
 
-const lineOf = (custom_id: string, url = '/v1/completions', model = 'm'): string =>
+const createLine = (custom_id: string, url = '/v1/completions', model = 'm'): string =>
   `${JSON.stringify({ custom_id, method: 'POST', url, body: { model } })}\n`;
 
 async function validateText(text: string, endpoint = '/v1/completions') {
@@ -25,7 +25,7 @@ async function validateText(text: string, endpoint = '/v1/completions') {
 
 describe('validateInput', () => {
   it('accepts an input with a valid line and stores errors for the others', async () => {
-    const { validation, errors } = await validateText(`\n{\n${lineOf('a')}${lineOf('a')}\n${lineOf('b')}`);
+    const { validation, errors } = await validateText(`\n{\n${createLine('a')}${createLine('a')}\n${createLine('b')}`);
     assert.deepEqual(validation, { type: 'valid', model: 'm', total: 4 });
     assert.deepEqual(
       errors.map(({ line, kind }) => [line, kind]),
@@ -37,7 +37,7 @@ describe('validateInput', () => {
   });
 
   it('rejects an input without a valid line, with a problem per line', async () => {
-    const { validation } = await validateText(`{\n${lineOf('a', '/v1/chat/completion')}`);
+    const { validation } = await validateText(`{\n${createLine('a', '/v1/chat/completion')}`);
     assert.ok(validation.type === 'invalid');
     assert.deepEqual(
       validation.problems.map(({ code, param, line }) => [code, param, line]),
@@ -64,7 +64,7 @@ describe('validateInput', () => {
     });
 
   it('accepts up to 50,000 lines', async () => {
-    const text = Array.from({ length: 50_000 }, (_, at) => lineOf(String(at))).join('');
+    const text = Array.from({ length: 50_000 }, (_, at) => createLine(String(at))).join('');
     assert.deepEqual((await validateText(text)).validation, { type: 'valid', model: 'm', total: 50_000 });
     assert.deepEqual((await validateText(`${text}{`)).validation, {
       type: 'invalid',
@@ -73,14 +73,17 @@ describe('validateInput', () => {
   });
 
   it('requires the test model and at most 100 lines in a dry run', async () => {
-    const line = (at: number): string => lineOf(String(at), '/v1/chat/ds-test', 'batch-test-model');
+    const line = (at: number): string => createLine(String(at), '/v1/chat/ds-test', 'batch-test-model');
     const lines = Array.from({ length: 100 }, (_, at) => line(at));
     const dry = (text: string) => validateText(text, '/v1/chat/ds-test').then(({ validation }) => validation);
     assert.deepEqual(await dry(lines.join('')), { type: 'valid', model: 'batch-test-model', total: 100 });
     const many = await dry([...lines, line(100)].join(''));
     assert.ok(many.type === 'invalid' && many.problems[0]?.code === 'too_many_lines');
-    const other = await dry(lineOf('a', '/v1/chat/ds-test', 'm'));
+    const other = await dry(createLine('a', '/v1/chat/ds-test', 'm'));
     assert.ok(other.type === 'invalid' && other.problems[0]?.code === 'model_not_found');
-    assert.equal((await validateText(lineOf('a', '/v1/completions', 'batch-test-model'))).validation.type, 'invalid');
+    assert.equal(
+      (await validateText(createLine('a', '/v1/completions', 'batch-test-model'))).validation.type,
+      'invalid',
+    );
   });
 });

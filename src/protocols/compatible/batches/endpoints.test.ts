@@ -328,7 +328,7 @@ describe('creating a batch', () => {
 });
 
 describe('listing batches', () => {
-  const idsOf = async (query = '') => {
+  const getIds = async (query = '') => {
     const { data } = JSON.parse(await callOk('list', { query })) as { data: { id: string }[] };
     return data.map((each) => each.id);
   };
@@ -357,8 +357,8 @@ describe('listing batches', () => {
 
   test('returns 20 batches by default', async () => {
     for (let at = 0; at < 21; at += 1) await create();
-    assert.equal((await idsOf()).length, 20);
-    assert.equal((await idsOf('limit=100')).length, 21);
+    assert.equal((await getIds()).length, 20);
+    assert.equal((await getIds('limit=100')).length, 21);
   });
 
   test('filters by name, input files, status and time', async () => {
@@ -366,16 +366,16 @@ describe('listing batches', () => {
     nowMs += 60_000;
     const second = await create({ metadata: { ds_name: 'other' } });
     await work.fail(second, []);
-    assert.deepEqual(await idsOf('ds_name=night'), [first]);
-    assert.deepEqual(await idsOf('ds_name='), [second, first]);
-    assert.deepEqual(await idsOf(`input_file_ids=${FILE},%20file-batch-x,`), [first]);
-    assert.deepEqual(await idsOf('status=failed'), [second]);
-    assert.deepEqual(await idsOf('status=validating,failed'), [second, first]);
-    assert.deepEqual(await idsOf('status=validating, completed'), [first]);
-    assert.deepEqual(await idsOf('create_after=20260701120100'), [second]);
-    assert.deepEqual(await idsOf('create_before=20260701120000'), [first]);
+    assert.deepEqual(await getIds('ds_name=night'), [first]);
+    assert.deepEqual(await getIds('ds_name='), [second, first]);
+    assert.deepEqual(await getIds(`input_file_ids=${FILE},%20file-batch-x,`), [first]);
+    assert.deepEqual(await getIds('status=failed'), [second]);
+    assert.deepEqual(await getIds('status=validating,failed'), [second, first]);
+    assert.deepEqual(await getIds('status=validating, completed'), [first]);
+    assert.deepEqual(await getIds('create_after=20260701120100'), [second]);
+    assert.deepEqual(await getIds('create_before=20260701120000'), [first]);
     nowMs += 30 * 86_400_000;
-    assert.deepEqual(await idsOf('create_after=20200101000000'), [second]);
+    assert.deepEqual(await getIds('create_after=20200101000000'), [second]);
   });
 
   for (const [query, param, message] of [

@@ -32,7 +32,7 @@ for (const name of readdirSync(folder)) {
   });
 
   test(`answers the golden object of ${name}`, async () => {
-    const result = await collectResult(batchesOf([events]));
+    const result = await collectResult(createBatches([events]));
     compare(at('response.json'), `${JSON.stringify(encodeChatCompletion(head, result), null, 2)}\n`);
   });
 
@@ -52,7 +52,7 @@ function compare(file: string, actual: string): void {
   assert.equal(actual, readFileSync(file, 'utf8'));
 }
 
-async function* batchesOf(
+async function* createBatches(
   batches: readonly (readonly GenerationEvent[])[],
 ): AsyncGenerator<readonly GenerationEvent[]> {
   yield* batches;

@@ -38,7 +38,7 @@ for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entr
   });
 
   test(`encodes the golden object of ${name}, equal to its accumulated stream`, async () => {
-    const object = encodeCompletion(head, await collectResult(batchesOf([events])));
+    const object = encodeCompletion(head, await collectResult(createBatches([events])));
     compare(at('response.json'), `${JSON.stringify(object, null, 2)}\n`);
     const { choices } = JSON.parse(JSON.stringify(object)) as Answer;
     assert.deepEqual(accumulateChunks(readFileSync(at('stream.sse'), 'utf8')), choices);
@@ -92,7 +92,7 @@ function compare(file: string, actual: string): void {
   assert.equal(actual, readFileSync(file, 'utf8'));
 }
 
-async function* batchesOf(
+async function* createBatches(
   batches: readonly (readonly GenerationEvent[])[],
 ): AsyncGenerator<readonly GenerationEvent[]> {
   yield* batches;

@@ -243,11 +243,11 @@ describe('conversation items', () => {
     }
   });
 
-  const manyOf = (item: object) => Array.from({ length: 21 }, () => item);
+  const repeatItem = (item: object) => Array.from({ length: 21 }, () => item);
   const many = (count: number) => Array.from({ length: count }, () => message('x'));
   const refusals: readonly (readonly [string, string, unknown, string])[] = [
     ['21 items at creation', 'create', { items: many(21) }, 'items'],
-    ['21 references, before looking them up', 'items.create', { items: manyOf({ id: 'msg_nobody' }) }, 'items'],
+    ['21 references, before looking them up', 'items.create', { items: repeatItem({ id: 'msg_nobody' }) }, 'items'],
     ['21 items', 'items.create', { items: many(21) }, 'items'],
     ['items that are not a list', 'items.create', { items: 'x' }, 'items'],
     ['missing items', 'items.create', {}, 'items'],

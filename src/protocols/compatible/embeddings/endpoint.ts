@@ -1,5 +1,5 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
-import type { Embed } from '../../../generation/embed.ts';
+import type { EmbedFunction } from '../../../generation/embed.ts';
 import { checkEmbeddingCount } from '../../fields/check-embedding-count.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
@@ -10,7 +10,7 @@ import { encodeEmbeddings } from './encode.ts';
 import { EmbeddingsBody, embeddingsTexts } from './schema.ts';
 
 export interface EmbeddingsDeps {
-  readonly embed: Embed;
+  readonly embed: EmbedFunction;
   /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */

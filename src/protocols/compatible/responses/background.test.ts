@@ -57,7 +57,7 @@ const CONTEXT: RequestContext = {
   log: { add: () => undefined, warn: () => undefined },
 };
 
-const eventOf = (text: string) => {
+const createEvent = (text: string) => {
   const [frame] = createSseParser({ sizeMax: 1e6 }).push(text);
   assert.ok(frame);
   return { ...frame, data: JSON.parse(frame.data) as Record<string, unknown> };
@@ -83,7 +83,7 @@ describe('background responses', () => {
       { status: 'failed', error: FAILURE },
     ] satisfies StatusChange[]) {
       const { json, event } = encodeChange(queued, change, 7);
-      const { data, id } = eventOf(event);
+      const { data, id } = createEvent(event);
       assert.deepEqual(data['response'], JSON.parse(json));
       assert.deepEqual([data['sequence_number'], id, Object(data['response']).status], [7, '8', change.status]);
     }
@@ -162,13 +162,13 @@ describe('tail stream', () => {
       encodeStateEvent('response.created', queued, 0),
       encodeChange(queued, { status: 'in_progress' }, 41).event,
     ]);
-    const { event, data } = eventOf(encoder.fail(new ServiceError('not-found', 'gone\u2028')));
+    const { event, data } = createEvent(encoder.fail(new ServiceError('not-found', 'gone\u2028')));
     const expected = { type: 'error', code: 'not_found', message: 'gone\u2028', param: null, sequence_number: 41 };
     assert.deepEqual([event, data], ['error', expected]);
     for (const [after, number] of [
       [-1, 0],
       [7, 7],
     ] as const)
-      assert.equal(eventOf(createTailStreamEncoder(after).fail(FAILURE)).data['sequence_number'], number);
+      assert.equal(createEvent(createTailStreamEncoder(after).fail(FAILURE)).data['sequence_number'], number);
   });
 });

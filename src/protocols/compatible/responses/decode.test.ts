@@ -61,7 +61,8 @@ test('decodes every option', () => {
 });
 
 test('decodes instructions as a system message, and drops empty ones', () => {
-  const systemOf = (instructions: string) => decoded({ instructions }).messages.filter(({ role }) => role === 'system');
-  assert.deepEqual(systemOf('a\ud800'), [{ role: 'system', content: [{ type: 'text', text: 'a\ufffd' }] }]);
-  assert.deepEqual(systemOf(''), []);
+  const getSystemText = (instructions: string) =>
+    decoded({ instructions }).messages.filter(({ role }) => role === 'system');
+  assert.deepEqual(getSystemText('a\ud800'), [{ role: 'system', content: [{ type: 'text', text: 'a\ufffd' }] }]);
+  assert.deepEqual(getSystemText(''), []);
 });

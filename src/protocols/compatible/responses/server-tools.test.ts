@@ -66,10 +66,10 @@ describe('server tools', () => {
   });
 
   test('are decoded with a container id or files', () => {
-    const codeOf = (container: unknown) => decoded({ tools: [{ ...CODE, container }] }).serverTools?.code;
-    assert.deepEqual(codeOf('cntr_1'), { fileIds: [], containerId: 'cntr_1' });
-    assert.deepEqual(codeOf({ type: 'auto', file_ids: ['file-1'] }), { fileIds: ['file-1'] });
-    assert.deepEqual(codeOf(null), { fileIds: [] });
+    const getCode = (container: unknown) => decoded({ tools: [{ ...CODE, container }] }).serverTools?.code;
+    assert.deepEqual(getCode('cntr_1'), { fileIds: [], containerId: 'cntr_1' });
+    assert.deepEqual(getCode({ type: 'auto', file_ids: ['file-1'] }), { fileIds: ['file-1'] });
+    assert.deepEqual(getCode(null), { fileIds: [] });
   });
 
   test('are returned as sent', () => {

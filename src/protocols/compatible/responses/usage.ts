@@ -21,11 +21,11 @@ export function encodeUsage({
     output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: counts.total_tokens,
     x_details: [{ ...counts, x_billing_type: 'response_api' }],
-    ...(serverTools ? { x_tools: toolsOf(serverTools) } : {}),
+    ...(serverTools ? { x_tools: encodeToolUses(serverTools) } : {}),
   };
 }
 
-const toolsOf = ({ searches, pages, programs }: ServerToolUsage): object => ({
+const encodeToolUses = ({ searches, pages, programs }: ServerToolUsage): object => ({
   ...(searches > 0 ? { web_search: { count: searches } } : {}),
   ...(pages > 0 ? { web_extractor: { count: pages } } : {}),
   ...(programs > 0 ? { code_interpreter: { count: programs } } : {}),

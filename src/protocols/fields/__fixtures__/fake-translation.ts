@@ -69,7 +69,7 @@ export async function readStream(reply: Reply): Promise<string> {
   return text + encoder.close();
 }
 
-const requestOf = (body: unknown, headers: Record<string, string> = {}): EndpointRequest => ({
+const createRequest = (body: unknown, headers: Record<string, string> = {}): EndpointRequest => ({
   body,
   params: {},
   query: new URLSearchParams(),
@@ -79,4 +79,4 @@ const requestOf = (body: unknown, headers: Record<string, string> = {}): Endpoin
 export const createCaller =
   (endpoint: Endpoint, region: RegionId = 'cn-beijing') =>
   (body: unknown, headers: Record<string, string> = {}): Promise<Reply> =>
-    endpoint.handle(requestOf(body, headers), contextIn(region));
+    endpoint.handle(createRequest(body, headers), contextIn(region));

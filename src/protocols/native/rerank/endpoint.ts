@@ -1,4 +1,4 @@
-import type { Rank } from '../../../generation/rank.ts';
+import type { RankFunction } from '../../../generation/rank.ts';
 import { omitNullish } from '../../../lib/omit-nullish.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
@@ -9,7 +9,7 @@ import { encodeRerankResults } from '../../fields/rerank-results.ts';
 import { TextRerankBody, TEXT_RERANK_TEXTS } from './schema.ts';
 
 export interface TextRerankDeps {
-  readonly rank: Rank;
+  readonly rank: RankFunction;
   /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
   readonly strict?: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
-import type { Embed } from '../../../generation/embed.ts';
+import type { EmbedFunction } from '../../../generation/embed.ts';
 import { checkEmbeddingCount } from '../../fields/check-embedding-count.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
@@ -13,7 +13,7 @@ import { TextEmbeddingBody, TEXT_EMBEDDING_TEXTS } from './schema.ts';
 import type { TextEmbeddingWire } from './schema.ts';
 
 export interface TextEmbeddingDeps {
-  readonly embed: Embed;
+  readonly embed: EmbedFunction;
   /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */

@@ -60,7 +60,7 @@ export function createRealmHost({ wake, files }: HostOptions): RealmHost {
   let flushedAt = 0;
 
   const base64 = (bytes: Uint8Array, from: number, to: number): string => Reflect.apply(base64Slice, bytes, [from, to]);
-  const lengthOf = (bytes: Uint8Array): number => Number(lengthGetter && Reflect.apply(lengthGetter, bytes, []));
+  const getLength = (bytes: Uint8Array): number => Number(lengthGetter && Reflect.apply(lengthGetter, bytes, []));
   const send = (report: InterpreterReport): void => writeReport(report);
 
   const flush = (): void => {
@@ -99,7 +99,7 @@ export function createRealmHost({ wake, files }: HostOptions): RealmHost {
     },
     writeOutput(stream, bytes) {
       if (!isRunning || (stream !== 'stdout' && stream !== 'stderr')) return;
-      const fullLength = lengthOf(bytes);
+      const fullLength = getLength(bytes);
       const length = Math.min(fullLength, outputBytesLeft[stream]);
       if (length < fullLength) isTruncated = true;
       if (length === 0) return;
@@ -110,7 +110,7 @@ export function createRealmHost({ wake, files }: HostOptions): RealmHost {
     },
     sendFile(name, bytes) {
       if (!isRunning) return;
-      const length = lengthOf(bytes);
+      const length = getLength(bytes);
       if (typeof name !== 'string' || filesLeft === 0 || length > fileBytesLeft) {
         isTruncated = true;
         return;
@@ -120,7 +120,7 @@ export function createRealmHost({ wake, files }: HostOptions): RealmHost {
       send({ nonce, type: 'file', name: name.slice(0, 1_000), bytes: base64(bytes, 0, length) });
     },
     sendSnapshot(bytes) {
-      const length = lengthOf(bytes);
+      const length = getLength(bytes);
       for (let at = 0; at < length; at += SNAPSHOT_CHUNK_BYTES) {
         send({ nonce, type: 'snapshot', bytes: base64(bytes, at, Math.min(length, at + SNAPSHOT_CHUNK_BYTES)) });
       }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { systemClock } from '../../../lib/clock.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { parsePublicationDate } from '../../parse-publication-date.ts';
-import { requestJson } from '../search-service.ts';
+import { requestSearchJson } from '../search-service.ts';
 import type { SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
 import { formatIsoDay } from './format-iso-day.ts';
@@ -57,7 +57,7 @@ export function createBrave(options: BraveOptions): SearchProvider {
           .slice(0, QUERY_WORDS_MAX / 2)
           .join(' '),
       };
-      const { web } = await requestJson(
+      const { web } = await requestSearchJson(
         options,
         {
           path: 'res/v1/web/search',

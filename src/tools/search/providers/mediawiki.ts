@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parsePublicationDate } from '../../parse-publication-date.ts';
-import { requestJson, createServiceError } from '../search-service.ts';
+import { requestSearchJson, createServiceError } from '../search-service.ts';
 import type { SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
 
@@ -61,7 +61,7 @@ export function createMediawiki(options: MediawikiOptions): SearchProvider {
       path: 'api.php',
       parameters: { action: 'query', format: 'json', formatversion: 2, ...parameters },
     };
-    const response = await requestJson(options, { ...request, accept: 'application/json', signal }, schema);
+    const response = await requestSearchJson(options, { ...request, accept: 'application/json', signal }, schema);
     if (response.error) throw codeToError(response.error.code);
     return response;
   };

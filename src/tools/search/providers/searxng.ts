@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SEARCH_PROVIDER_PAGES_MAX, SEARCH_QUERY_CHARS_MAX } from '../../../core/limits.ts';
 import type { SearchQuery } from '../../../core/server-tools.ts';
 import { parsePublicationDate } from '../../parse-publication-date.ts';
-import { requestJson } from '../search-service.ts';
+import { requestSearchJson } from '../search-service.ts';
 import type { SearchServiceOptions } from '../search-service.ts';
 import type { SearchResult } from '../clean-results.ts';
 import type { SearchProvider } from '../search-provider.ts';
@@ -60,7 +60,7 @@ export function createSearxng(options: SearxngOptions): SearchProvider {
           signal,
           ...(apiKey === undefined ? {} : { headers: { authorization: `Bearer ${apiKey}` } }),
         };
-        const response = await requestJson(options, request, Answer).catch((thrown: unknown) => {
+        const response = await requestSearchJson(options, request, Answer).catch((thrown: unknown) => {
           // Keeps the results of earlier pages: an instance with a rate limit refuses the second page first.
           if (results.length === 0 || signal.aborted) throw thrown;
           return { results: [] };

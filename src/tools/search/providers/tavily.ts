@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { systemClock } from '../../../lib/clock.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { parsePublicationDate } from '../../parse-publication-date.ts';
-import { requestJson } from '../search-service.ts';
+import { requestSearchJson } from '../search-service.ts';
 import type { SearchServiceOptions } from '../search-service.ts';
 import { parseSiteHost } from '../../../core/site-filter.ts';
 import type { SearchProvider } from '../search-provider.ts';
@@ -39,7 +39,7 @@ export function createTavily(options: TavilyOptions): SearchProvider {
     name,
     ...(domain === undefined ? {} : { domain }),
     async search({ text, resultsMax, freshnessDays, sites = [], blockedSites = [] }, signal) {
-      const { results } = await requestJson(
+      const { results } = await requestSearchJson(
         options,
         {
           path: 'search',
