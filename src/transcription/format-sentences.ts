@@ -1,7 +1,7 @@
 import { SENTENCE_PAUSE_MS } from '../core/limits.ts';
 import type { TranscriptFormatOptions, TranscriptSentence } from '../core/speech.ts';
 import { formatWords } from './format-words.ts';
-import { splitSentences } from './split-sentences.ts';
+import { splitTranscript } from './split-sentences.ts';
 import type { TranscribedWindow } from './transcribe.ts';
 
 /** Splits the transcript of a window into sentences in the caller's format. */
@@ -17,5 +17,5 @@ export function formatSentences(
 ): readonly TranscriptSentence[] {
   // An engine without word times only has times for the whole window.
   if (words.length === 0) return [{ text, language, beginMs, endMs, words }];
-  return splitSentences({ words: formatWords(words, options), language }, { pauseMs: SENTENCE_PAUSE_MS });
+  return splitTranscript({ words: formatWords(words, options), language }, { pauseMs: SENTENCE_PAUSE_MS });
 }

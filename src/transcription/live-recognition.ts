@@ -1,7 +1,7 @@
 import type { RecognizedWord } from '../core/speech.ts';
 import type { Recognition, SpeechEngine } from '../engines/speech-engine.ts';
 import { createSampleWindow } from './sample-window.ts';
-import { splitSentences } from './split-sentences.ts';
+import { splitTranscript } from './split-sentences.ts';
 import { hasSpeech, shiftWords } from './transcribe.ts';
 import type { RecognitionOptions } from './transcribe.ts';
 import { SEGMENT_MARGIN_MS, VOICE_MS_MIN, samplesToMs, msToSamples } from './speech-time.ts';
@@ -92,7 +92,7 @@ export function createLiveRecognition(deps: LiveRecognitionDeps, signal: AbortSi
       await engine.recognize({ ...request, samples: samples.slice(start, end) }, signal);
 
     const emitFinal = (segment: SpeechSegment, recognition: Recognition): void => {
-      const sentences = options.splitsSentences ? splitSentences(recognition, { pauseMs: options.pauseMs }) : [];
+      const sentences = options.splitsSentences ? splitTranscript(recognition, { pauseMs: options.pauseMs }) : [];
       for (const part of sentences.length > 0 ? sentences : [recognition]) {
         emit(segment, { ...recognition, text: part.text, words: part.words }, true);
         segmentNumber += 1;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RecognizedWord } from '../core/speech.ts';
-import { splitSentences, joinWords } from './split-sentences.ts';
+import { splitTranscript, joinWords } from './split-sentences.ts';
 
 /** Creates words of 100 ms without pauses; a number is a pause in ms. */
 function createWords(...parts: readonly (string | number)[]): RecognizedWord[] {
@@ -18,7 +18,7 @@ function createWords(...parts: readonly (string | number)[]): RecognizedWord[] {
 }
 
 const splitToTexts = (...parts: readonly (string | number)[]): string[] =>
-  splitSentences({ words: createWords(...parts), language: 'en' }, { pauseMs: 500 }).map(({ text }) => text);
+  splitTranscript({ words: createWords(...parts), language: 'en' }, { pauseMs: 500 }).map(({ text }) => text);
 
 test('splits at punctuation', () => {
   assert.deepEqual(splitToTexts('Hello, ', 'world. ', 'Who ', 'is ', 'there? ', 'Me.'), [
@@ -42,7 +42,7 @@ test('splits text without spaces and capital letters', () => {
 
 test('returns sentences with the times and all words', () => {
   const expectedWords = createWords('One. ', 600, 'Two ', 'three.');
-  const sentences = splitSentences({ words: expectedWords, language: 'de' }, { pauseMs: 500 });
+  const sentences = splitTranscript({ words: expectedWords, language: 'de' }, { pauseMs: 500 });
   assert.deepEqual(
     sentences.map(({ beginMs, endMs, language }) => [beginMs, endMs, language]),
     [

@@ -24,7 +24,7 @@ export const joinWords = (words: readonly RecognizedWord[]): string =>
     .trim();
 
 /** Splits words into sentences: at punctuation and at pauses. */
-export function splitSentences(
+export function splitTranscript(
   { words, language }: WordSequence,
   { pauseMs }: SplitSentencesOptions,
 ): readonly TranscriptSentence[] {

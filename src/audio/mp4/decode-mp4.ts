@@ -10,7 +10,7 @@ import { findAudioTrack, type AudioTrack } from './audio-track.ts';
 
 /** Decodes the first AAC track of an MP4 file. The index may be anywhere in the file, or in fragments. */
 export function* decodeMp4(input: ByteInput, reporter: DecodingReporter): Generator<DecodedBlock, void, undefined> {
-  let decodeSample: ((place: SampleLocation) => Generator<DecodedBlock, void, undefined>) | undefined;
+  let decodeSample: ((sampleLocation: SampleLocation) => Generator<DecodedBlock, void, undefined>) | undefined;
   let track: AudioTrack | undefined;
   let fragmentSamples: readonly SampleLocation[] = [];
   for (;;) {
@@ -26,7 +26,7 @@ export function* decodeMp4(input: ByteInput, reporter: DecodingReporter): Genera
       track = findAudioTrack(readBoxBody(input, bodyBytes));
       decodeSample = createSampleDecoder(input, reporter, track);
       if (track.samples.count > 0) {
-        for (const place of track.samples.iterateSamples()) yield* decodeSample(place);
+        for (const sampleLocation of track.samples.iterateSamples()) yield* decodeSample(sampleLocation);
         return;
       }
     } else if (name === 'moof' && track) {

@@ -1,14 +1,14 @@
 import { toSingleLine } from './format-text.ts';
 import { safeHtml, EMPTY_HTML, type SafeHtml } from './html-template.ts';
 import type { ResearchRecord } from './research-record.ts';
-import { parseReport, type ReportBlock } from './parse-report.ts';
-import { createCitationLinks, createSourceList, type CitationLinks } from './report-sources.ts';
+import { parseResearchReport, type ReportBlock } from './parse-report.ts';
+import { createCitationLinks, renderSourceList, type CitationLinks } from './report-sources.ts';
 import { REPORT_STYLE } from './report-style.ts';
 import { type ReportLabels, getReportLabels } from './report-labels.ts';
 
 /** Formats a report as one HTML page without scripts and external resources. All texts are escaped. */
 export function formatReportHtml(record: ResearchRecord): string {
-  const { title, blocks } = parseReport(record.report);
+  const { title, blocks } = parseResearchReport(record.report);
   const labels = getReportLabels(record.language);
   const links = createCitationLinks(record.references, labels);
   const heading = toSingleLine(title ?? record.question);
@@ -32,7 +32,7 @@ ${createContents(blocks, record, labels)}
 <main>
 <article${createLangAttribute(record, labels)}>
 ${article}</article>
-${createSourceList(record.references, links, labels)}${createMethodSection(record, labels)}
+${renderSourceList(record.references, links, labels)}${createMethodSection(record, labels)}
 </main>
 </div>
 </body>

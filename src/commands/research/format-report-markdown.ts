@@ -1,12 +1,12 @@
 import { getSourceHost, toSingleLine, parseWebUrl } from './format-text.ts';
 import type { ResearchRecord } from './research-record.ts';
-import { parseReport, type ReportBlock } from './parse-report.ts';
+import { parseResearchReport, type ReportBlock } from './parse-report.ts';
 import { type ReportLabels, getReportLabels } from './report-labels.ts';
 
 /** Formats a report as Markdown: question and answers, the text with linked citation marks, and the sources. */
 export function formatReportMarkdown(record: ResearchRecord): string {
   const labels = getReportLabels(record.language);
-  const { title, blocks } = parseReport(record.report);
+  const { title, blocks } = parseResearchReport(record.report);
   const sourceIndexes = new Set(record.references.map(({ index }) => index));
   const details = [
     labels.formatDay(record.startedAt),

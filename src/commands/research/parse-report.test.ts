@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseReport } from './parse-report.ts';
+import { parseResearchReport } from './parse-report.ts';
 import { formatReportMarkdown } from './format-report-markdown.ts';
 
 const text = (value: string) => ({ type: 'text', text: value });
@@ -9,7 +9,7 @@ const heading = (level: number, value: string) => ({ type: 'heading', level, tex
 
 describe('parseReport', () => {
   it('parses title, sections, paragraphs and citation marks', () => {
-    assert.deepEqual(parseReport('# Title ##\n\nOne\ntwo.[[1]][[12]] Three.\n## A [[3]]\nFour.\n### B\n\n'), {
+    assert.deepEqual(parseResearchReport('# Title ##\n\nOne\ntwo.[[1]][[12]] Three.\n## A [[3]]\nFour.\n### B\n\n'), {
       title: 'Title',
       blocks: [
         {
@@ -24,25 +24,28 @@ describe('parseReport', () => {
   });
 
   it('treats first-level headings as sections if there are several or text before them', () => {
-    assert.deepEqual(parseReport('# A\n\n# B\n\n## C'), {
+    assert.deepEqual(parseResearchReport('# A\n\n# B\n\n## C'), {
       title: undefined,
       blocks: [heading(2, 'A'), heading(2, 'B'), heading(3, 'C')],
     });
-    assert.deepEqual(parseReport('One.\n\n# A'), { title: undefined, blocks: [paragraph('One.'), heading(2, 'A')] });
+    assert.deepEqual(parseResearchReport('One.\n\n# A'), {
+      title: undefined,
+      blocks: [paragraph('One.'), heading(2, 'A')],
+    });
   });
 
   it('parses an italic paragraph as a remark', () => {
-    assert.deepEqual(parseReport('*Nothing more\nwas found.*').blocks, [
+    assert.deepEqual(parseResearchReport('*Nothing more\nwas found.*').blocks, [
       { type: 'remark', text: 'Nothing more was found.' },
     ]);
     for (const line of ['*a* b *c*', '**a**', '* a *', '*a'])
-      assert.deepEqual(parseReport(line).blocks, [paragraph(line)]);
+      assert.deepEqual(parseResearchReport(line).blocks, [paragraph(line)]);
   });
 
   it('treats other Markdown as text', () => {
     for (const line of ['#5 is a number', '- a', '> b', '[[x]] [[]] [1]', '```', '| a |'])
-      assert.deepEqual(parseReport(line), { title: undefined, blocks: [paragraph(line)] });
-    assert.deepEqual(parseReport('# \n\u200b\n##\n'), { title: undefined, blocks: [] });
+      assert.deepEqual(parseResearchReport(line), { title: undefined, blocks: [paragraph(line)] });
+    assert.deepEqual(parseResearchReport('# \n\u200b\n##\n'), { title: undefined, blocks: [] });
   });
 
   it('escapes the text in Markdown again', () => {

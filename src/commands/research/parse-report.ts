@@ -23,7 +23,7 @@ const REMARK = /^\*([^*\s](?:[^*]*[^*\s])?)\*$/;
 const MARK = /\[\[(\d{1,6})\]\]/g;
 
 /** Parses the Markdown of a report: headings, paragraphs, citation marks and remarks. Other Markdown is plain text. */
-export function parseReport(report: string): ParsedReport {
+export function parseResearchReport(report: string): ParsedReport {
   const lines = removeInvisibleCharacters(report)
     .split('\n')
     .map((line) => line.trim())

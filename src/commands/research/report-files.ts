@@ -69,7 +69,7 @@ const FILE_MODE = 0o666;
  * Writes each file atomically and returns the paths. If a file was created under the name meanwhile, the report gets
  * the next free name, so that neither is lost.
  */
-export async function writeReport(
+export async function writeReportFiles(
   { stem, formats, canOverwrite }: Extract<ReportTarget, { readonly type: 'files' }>,
   texts: Readonly<Record<ReportFormat, string>>,
 ): Promise<readonly string[]> {

@@ -33,7 +33,7 @@ export function createCitationLinks(
 }
 
 /** Creates the source list, with links back to the citations. Empty without sources. */
-export function createSourceList(
+export function renderSourceList(
   references: readonly Reference[],
   links: CitationLinks,
   labels: ReportLabels,

@@ -10,7 +10,7 @@ import { runUntilInterrupted } from '../run-until-interrupted.ts';
 import { tryWrite, type TerminalStream } from '../terminal-stream.ts';
 import type { AskUser } from './ask-user.ts';
 import type { ResearchRecord } from './research-record.ts';
-import { chooseTarget, writeReport, type ReportTarget } from './report-files.ts';
+import { chooseTarget, writeReportFiles, type ReportTarget } from './report-files.ts';
 import { formatReportHtml } from './format-report-html.ts';
 import { formatReportMarkdown } from './format-report-markdown.ts';
 import { getDefaultAnswer, getReportLabels } from './report-labels.ts';
@@ -166,7 +166,7 @@ async function outputReport(
   if (target.type === 'stdout') return void (await tryWrite(stdout, formatReportMarkdown(record)));
   const markdown = formatReportMarkdown(record);
   try {
-    const paths = await writeReport(target, { md: markdown, html: formatReportHtml(record) });
+    const paths = await writeReportFiles(target, { md: markdown, html: formatReportHtml(record) });
     stdout.write(paths.map((path) => `${path}\n`).join(''));
   } catch (error) {
     // The report must not be lost because of, e.g., a full disk.

@@ -100,7 +100,7 @@ interface JobDeps {
 }
 
 /** Makes all checks that can reject a request before it is queued. @throws the signal's reason. */
-export async function createJob(
+export async function createGenerationJob(
   model: NativeModel,
   call: GenerateCall,
   { caller, now, compile, signal }: JobDeps,

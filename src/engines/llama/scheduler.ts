@@ -10,7 +10,7 @@ import { createFairQueue } from '../fair-queue.ts';
 import { findSchemaField } from '../grammar-compiler.ts';
 import type { CompileGrammars } from '../grammar-compiler.ts';
 import { createGrammarGuard, SlowGrammarError } from './grammar-guard.ts';
-import { createJob, isRefusal, RETRY_AFTER_SECONDS } from './job.ts';
+import { createGenerationJob, isRefusal, RETRY_AFTER_SECONDS } from './job.ts';
 import type { GenerationListener, JobChoice, GenerationJob } from './job.ts';
 import type { DecodeItem, NativeModel } from './native-model.ts';
 import type { LogitsIndex } from './raw-probabilities.ts';
@@ -96,7 +96,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     let job: GenerationJob | undefined;
     const canceled = new AbortController();
     const { signal } = canceled;
-    void createJob(model, request, {
+    void createGenerationJob(model, request, {
       caller: listener,
       now: clock.monotonic(),
       compile: options.compileGrammars,
