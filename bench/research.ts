@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config/load-config.ts';
-import { RESEARCH_REPORT_TOKENS } from '../src/core/limits.ts';
+import { RESEARCH_REPORT_TOKENS } from '../src/generation/research/limits.ts';
 import type { ReportSize } from '../src/core/research.ts';
 import { checkReport } from '../src/generation/research/__fixtures__/check-report.ts';
 import { createSseParser } from '../src/lib/sse.ts';

@@ -1,3 +1,4 @@
+import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
 import {
   AUDIO_BYTES_MAX,
   AUDIO_DECODE_MS_BASE,
@@ -8,8 +9,7 @@ import {
   AUDIO_STALL_MS,
   AUDIO_DECODE_CONCURRENCY,
   AUDIO_DECODE_QUEUE_MAX,
-  RETRY_AFTER_SECONDS,
-} from '../core/limits.ts';
+} from './limits.ts';
 import { ServiceError } from '../core/error.ts';
 import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { createSemaphore } from '../lib/semaphore.ts';

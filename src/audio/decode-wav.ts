@@ -1,4 +1,4 @@
-import { AUDIO_CHANNELS_MAX } from '../core/limits.ts';
+import { AUDIO_CHANNELS_MAX } from './limits.ts';
 import type { ByteInput } from './byte-input.ts';
 import type { DecodingReporter, DecodedBlock } from './format-decoder.ts';
 import { createSampleReader, type SampleFormat, type SampleReader } from './sample-reader.ts';

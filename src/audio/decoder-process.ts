@@ -3,7 +3,7 @@
 // blocking writes to standard output, so that this thread can always check the CPU time and the memory of the process.
 import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { AUDIO_HEAP_MB } from '../core/limits.ts';
+import { AUDIO_HEAP_MB } from './limits.ts';
 import { resolveSourceFile } from '../lib/restricted-process.ts';
 import { watchResourceUsage } from '../lib/watch-resource-usage.ts';
 import type { DecoderThreadMessage } from './decoder-thread.ts';

@@ -1,4 +1,4 @@
-import { AUDIO_CHANNELS_MAX, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from '../core/limits.ts';
+import { AUDIO_CHANNELS_MAX, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from './limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { decodeAdts } from './aac/decode-adts.ts';
 import type { DecodingEnd, ChannelSelection } from './audio.ts';

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
-import { DISK_READ_BYTES, DISK_WRITE_BYTES } from '../core/limits.ts';
+import { DISK_READ_BYTES, DISK_WRITE_BYTES } from './limits.ts';
 import { syncFolder } from '../lib/durable-file.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { BlobMetadata, BlobStore, PutBlobOptions } from './blob-store.ts';

@@ -8,7 +8,7 @@ import { afterEach, describe, it } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { ServiceError } from '../core/error.ts';
-import { S3_PART_BYTES, S3_PARTS_IN_MEMORY_MAX, S3_SPOOL_WRITE_BYTES } from '../core/limits.ts';
+import { S3_PART_BYTES, S3_PARTS_IN_MEMORY_MAX, S3_SPOOL_WRITE_BYTES } from './limits.ts';
 import { openBlobStore } from './open-blob-store.ts';
 
 const MIB = 1024 * 1024;

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { ListMultipartUploadsCommandOutput, MultipartUpload } from '@aws-sdk/client-s3';
 import { Readable } from 'node:stream';
-import { S3_PARTS_IN_MEMORY_MAX } from '../core/limits.ts';
+import { S3_PARTS_IN_MEMORY_MAX } from './limits.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { BlobStore } from './blob-store.ts';
 import { removeStaleIncomingFiles } from './incoming-folder.ts';

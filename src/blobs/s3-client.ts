@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { S3_CONNECT_MS, S3_HEAD_MS, S3_IDLE_MS, S3_SOCKETS_MAX } from '../core/limits.ts';
+import { S3_CONNECT_MS, S3_HEAD_MS, S3_IDLE_MS, S3_SOCKETS_MAX } from './limits.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;

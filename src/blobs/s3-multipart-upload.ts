@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { CompletedPart, S3Client } from '@aws-sdk/client-s3';
 import { ServiceError } from '../core/error.ts';
-import { S3_GRACE_MS, S3_PART_BYTES, S3_PARTS_AHEAD, S3_PARTS_MAX } from '../core/limits.ts';
+import { S3_GRACE_MS, S3_PART_BYTES, S3_PARTS_AHEAD, S3_PARTS_MAX } from './limits.ts';
 import { createDelayedAbort } from './delayed-abort.ts';
 import type { UploadLimiter } from './upload-limiter.ts';
 import type { SpooledPart } from './spool.ts';

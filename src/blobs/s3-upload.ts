@@ -1,5 +1,5 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
-import { S3_GRACE_MS, S3_PART_BYTES, S3_SPOOL_WRITE_BYTES } from '../core/limits.ts';
+import { S3_GRACE_MS, S3_PART_BYTES, S3_SPOOL_WRITE_BYTES } from './limits.ts';
 import type { BlobMetadata, PutBlobOptions } from './blob-store.ts';
 import { createDelayedAbort } from './delayed-abort.ts';
 import { createPartReader } from './part-reader.ts';

@@ -1,6 +1,7 @@
 import type { DeploymentRecord } from '../core/deployment.ts';
 import { ServiceError } from '../core/error.ts';
-import { DEPLOYMENT_RETRY_SECONDS, RETRY_AFTER_SECONDS_MAX } from '../core/limits.ts';
+import { RETRY_AFTER_SECONDS_MAX } from '../core/limits.ts';
+import { DEPLOYMENT_RETRY_SECONDS } from './limits.ts';
 import { toUnixSeconds } from '../lib/clock.ts';
 import type { ResolvedDeployment, ModelEntry } from './model.ts';
 

@@ -1,7 +1,8 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { JOB_KINDS, JOB_STATES, type JobKind, type JobRecord, type JobState } from '../core/job.ts';
-import { JOB_RETENTION_MS, JOB_LIST_DEFAULT, JOB_LIST_MAX } from '../core/limits.ts';
+import { JOB_RETENTION_MS } from '../core/limits.ts';
+import { JOB_LIST_DEFAULT, JOB_LIST_MAX } from './limits.ts';
 import type { JobQueue } from '../jobs/queue.ts';
 import { formatJsonLine } from './format-json-line.ts';
 import { encodeJob, JOB_COLUMNS, createJobDetails, createJobRow } from './describe-job.ts';

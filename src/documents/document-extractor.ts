@@ -2,14 +2,16 @@ import type { ChildProcess } from 'node:child_process';
 import { ServiceError } from '../core/error.ts';
 import {
   DOCUMENT_BYTES_MAX,
-  DOCUMENT_HEAP_MB,
-  DOCUMENT_READ_MS_MAX,
-  DOCUMENT_RESIDENT_BYTES_MAX,
-  DOCUMENT_TEXT_BYTES_MAX,
   DOCUMENT_READ_CONCURRENCY,
   DOCUMENT_READ_QUEUE_MAX,
   RETRY_AFTER_SECONDS,
 } from '../core/limits.ts';
+import {
+  DOCUMENT_HEAP_MB,
+  DOCUMENT_READ_MS_MAX,
+  DOCUMENT_RESIDENT_BYTES_MAX,
+  DOCUMENT_TEXT_BYTES_MAX,
+} from './limits.ts';
 import { startRestrictedProcess, writeToStdin } from '../lib/restricted-process.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import { WALL_CLOCK_FACTOR } from './document.ts';

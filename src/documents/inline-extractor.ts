@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { detectKind } from './detect-kind.ts';
 import type { DocumentExtractor } from './document-extractor.ts';
-import { DOCUMENT_TEXT_BYTES_MAX, QUICK_DOCUMENT_BYTES_MAX } from '../core/limits.ts';
+import { DOCUMENT_TEXT_BYTES_MAX, QUICK_DOCUMENT_BYTES_MAX } from './limits.ts';
 import { readDocument } from './read-document.ts';
 
 /** Names of plain text formats, which only need decoding. */

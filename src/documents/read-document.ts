@@ -3,7 +3,7 @@ import {
   DOCUMENT_UNPACKED_BYTES_MAX,
   DOCUMENT_ZIP_ENTRIES_MAX,
   DOCUMENT_ZIP_FILE_BYTES_MAX,
-} from '../core/limits.ts';
+} from './limits.ts';
 import { detectKind } from './detect-kind.ts';
 import type { DocumentKind, ExtractionResult } from './document.ts';
 import { createTextLayout } from './text-layout.ts';

@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { DOCUMENT_DEPTH_MAX } from '../core/limits.ts';
+import { DOCUMENT_DEPTH_MAX } from './limits.ts';
 import { decodeText } from './decode-text.ts';
 import { UnreadableDocumentError } from './unreadable-document-error.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { TRIGGER_WINDOW_CHARS } from '../core/limits.ts';
+import { TRIGGER_WINDOW_CHARS } from './limits.ts';
 import type { GenerationPhase } from '../core/prompt.ts';
 import { createStopMatcher } from '../lib/stop-matcher.ts';
 import { createChoiceOutput } from './choice-output.ts';

@@ -2,7 +2,7 @@ import { assert } from '../lib/assert.ts';
 import { createStopMatcher } from '../lib/stop-matcher.ts';
 import { createUtf8StreamDecoder } from '../lib/utf8-stream-decoder.ts';
 import type { FinishReason } from '../core/event.ts';
-import { EMPTY_PHASES_MAX, TRIGGER_WINDOW_CHARS } from '../core/limits.ts';
+import { EMPTY_PHASES_MAX, TRIGGER_WINDOW_CHARS } from './limits.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
 import { createCutPointTracker } from './cut-point-tracker.ts';
 import type { RetainedContext } from './cut-point-tracker.ts';

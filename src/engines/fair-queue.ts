@@ -1,5 +1,5 @@
 import type { Priority } from '../core/context.ts';
-import { BACKGROUND_QUEUE_SHARE } from '../core/limits.ts';
+import { BACKGROUND_QUEUE_SHARE } from './limits.ts';
 import type { EngineOwner } from './engine.ts';
 
 /**

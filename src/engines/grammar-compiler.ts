@@ -3,13 +3,13 @@ import { assert } from '../lib/assert.ts';
 import { WorkerLimitError } from '../lib/bounded-worker.ts';
 import { createLruCache } from '../lib/lru-cache.ts';
 import type { Grammar } from '../core/grammar.ts';
+import { QUEUE_WAIT_MS_MAX } from '../core/limits.ts';
 import {
   GRAMMAR_COMPILE_HEAP_MB,
   GRAMMAR_COMPILE_MS_MAX,
   GRAMMAR_CACHE_CHARS_MAX,
   GRAMMAR_CACHE_ENTRIES_MAX,
-  QUEUE_WAIT_MS_MAX,
-} from '../core/limits.ts';
+} from './limits.ts';
 import { createFairWorker } from './fair-worker.ts';
 import type { Caller } from './fair-worker.ts';
 

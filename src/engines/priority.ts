@@ -1,5 +1,5 @@
 import { PRIORITIES } from '../core/context.ts';
-import { BACKGROUND_WAIT_FACTOR, RESERVED_WAIT_FACTOR } from '../core/limits.ts';
+import { BACKGROUND_WAIT_FACTOR, RESERVED_WAIT_FACTOR } from './limits.ts';
 import type { EngineOwner } from './engine.ts';
 
 type WithPriority = Pick<EngineOwner, 'priority'>;

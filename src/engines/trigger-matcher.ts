@@ -1,4 +1,4 @@
-import { TRIGGER_WINDOW_CHARS } from '../core/limits.ts';
+import { TRIGGER_WINDOW_CHARS } from './limits.ts';
 import type { GenerationPhase, PhaseTrigger } from '../core/prompt.ts';
 
 /** A match of a trigger. */

@@ -1,6 +1,6 @@
 // Entry file of the worker thread that checks answers against their schemas (answer-checker.ts).
 import type { JsonSchema } from '../core/grammar.ts';
-import { ANSWER_CHECK_CACHE_CHARS_MAX, ANSWER_CHECK_CACHE_ENTRIES_MAX } from '../core/limits.ts';
+import { ANSWER_CHECK_CACHE_CHARS_MAX, ANSWER_CHECK_CACHE_ENTRIES_MAX } from './limits.ts';
 import { createSchemaCheck } from '../grammar/schema-check.ts';
 import { createLruCache } from '../lib/lru-cache.ts';
 import { isStackOverflow, serveWorker } from '../lib/serve-worker.ts';

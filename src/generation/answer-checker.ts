@@ -1,12 +1,12 @@
 import { ServiceError } from '../core/error.ts';
 import type { JsonSchema } from '../core/grammar.ts';
+import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
 import {
   ANSWER_CHECK_HEAP_MB,
   ANSWER_CHECK_MS_MAX,
   ANSWER_CHECK_WAIT_MS_MAX,
   ANSWER_CHECK_QUEUE_MAX,
-  RETRY_AFTER_SECONDS,
-} from '../core/limits.ts';
+} from './limits.ts';
 import { createFairWorker, WorkerBusyError } from '../engines/fair-worker.ts';
 import type { Caller } from '../engines/fair-worker.ts';
 import { WorkerLimitError } from '../lib/bounded-worker.ts';

@@ -1,6 +1,6 @@
 import type { DeploymentRecord } from '../core/deployment.ts';
 import { ServiceError } from '../core/error.ts';
-import { QUOTA_REQUESTS_TRACKED_MAX } from '../core/limits.ts';
+import { QUOTA_REQUESTS_TRACKED_MAX } from './limits.ts';
 import type { QuotaAmounts, QuotaLimits } from '../core/quota.ts';
 import { createLruCache } from '../lib/lru-cache.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';

@@ -1,7 +1,7 @@
 import type { ModelInterface } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
-import { ANSWER_SHARE_DEFAULT, ANSWER_SHARE_MAX } from '../core/limits.ts';
+import { ANSWER_SHARE_DEFAULT, ANSWER_SHARE_MAX } from './limits.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { CountPrompt } from './count-prompt.ts';
 import type { Generate, Generation } from './generation.ts';

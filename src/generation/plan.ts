@@ -1,7 +1,7 @@
 import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import type { ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
-import { TOOL_NAME_TOKENS_MAX } from '../core/limits.ts';
+import { TOOL_NAME_TOKENS_MAX } from './limits.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
 import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';

@@ -1,6 +1,6 @@
 import type { QuotaAmounts, QuotaKind, QuotaLimits } from '../core/quota.ts';
 import { QUOTA_KINDS } from '../core/quota.ts';
-import { QUOTA_RETRY_SECONDS_MAX, QUOTA_DEPLOYMENTS_TRACKED_MAX } from '../core/limits.ts';
+import { QUOTA_RETRY_SECONDS_MAX, QUOTA_DEPLOYMENTS_TRACKED_MAX } from './limits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createLruCache } from '../lib/lru-cache.ts';
 import { createTokenBucket } from '../lib/token-bucket.ts';

@@ -4,12 +4,8 @@ import type { RequestContext } from '../core/context.ts';
 import type { FindDocument } from '../core/document.ts';
 import { createDocumentParts, parseFileReferences } from '../core/document.ts';
 import { ServiceError } from '../core/error.ts';
-import {
-  DOCUMENT_CACHE_BYTES_MAX,
-  DOCUMENT_CACHE_ENTRIES_MAX,
-  REQUEST_DOCUMENT_BYTES_MAX,
-  REQUEST_DOCUMENTS_MAX,
-} from '../core/limits.ts';
+import { REQUEST_DOCUMENTS_MAX } from '../core/limits.ts';
+import { DOCUMENT_CACHE_BYTES_MAX, DOCUMENT_CACHE_ENTRIES_MAX, REQUEST_DOCUMENT_BYTES_MAX } from './limits.ts';
 import type { DocumentSource, Message, ContentPart } from '../core/message.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { DocumentExtractor } from '../documents/document-extractor.ts';

@@ -1,4 +1,4 @@
-import { AUTOMATON_STEPS_MAX } from '../core/limits.ts';
+import { AUTOMATON_STEPS_MAX } from './limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
 import type { CharacterRange, CharacterSet } from './character-set.ts';
 import type { WorkBudget } from './work-budget.ts';

@@ -1,4 +1,4 @@
-import { GRAMMAR_COUNT_MAX } from '../core/limits.ts';
+import { GRAMMAR_COUNT_MAX } from './limits.ts';
 import { type Container, NO_MEMBERS } from './container.ts';
 import type { CompileContext } from './value-constraint.ts';
 import type { SchemaKeywords } from './keywords.ts';

@@ -1,4 +1,4 @@
-import { GRAMMAR_CHARS_MAX } from '../core/limits.ts';
+import { GRAMMAR_CHARS_MAX } from './limits.ts';
 import { assert } from '../lib/assert.ts';
 import { AutomatonLimitError, isEmpty, type Automaton, type AutomatonState } from './automaton.ts';
 import { joinAlternatives, formatJsonSet, formatPlainSet, type CharacterSetText } from './character-text.ts';

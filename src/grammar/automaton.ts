@@ -1,4 +1,4 @@
-import { AUTOMATON_TRANSITIONS_MAX, AUTOMATON_STATES_MAX } from '../core/limits.ts';
+import { AUTOMATON_TRANSITIONS_MAX, AUTOMATON_STATES_MAX } from './limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
 import { ANY_CHARACTER, type CharacterSet } from './character-set.ts';
 import { exploreStates, NO_STATE, type TransitionRow, type TransitionTable } from './explore-states.ts';

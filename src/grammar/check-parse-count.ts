@@ -1,4 +1,4 @@
-import { GRAMMAR_PARSES_MAX } from '../core/limits.ts';
+import { GRAMMAR_PARSES_MAX } from './limits.ts';
 import { type RuleAlternative, type RuleBody, findRuleUsers } from './rule-body.ts';
 import { GrammarBuilderError } from './grammar-builder-error.ts';
 

@@ -1,5 +1,5 @@
 import type { Grammar } from '../core/grammar.ts';
-import { AUTOMATA_WORK_MAX } from '../core/limits.ts';
+import { AUTOMATA_WORK_MAX } from './limits.ts';
 import { type CompiledSchema, compileSchema } from './compile-schema.ts';
 import { formatLiteral, formatExcludedCharacters } from './gbnf.ts';
 import { GrammarError } from './grammar-error.ts';

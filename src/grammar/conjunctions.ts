@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { SCHEMA_ALTERNATIVES_MAX, SCHEMA_EXPANSION_STEPS_MAX } from '../core/limits.ts';
+import { SCHEMA_ALTERNATIVES_MAX, SCHEMA_EXPANSION_STEPS_MAX } from './limits.ts';
 import { type SchemaKeywords, parseKeywords } from './keywords.ts';
 import type { SchemaDocument, SchemaObject } from './schema-document.ts';
 

@@ -1,4 +1,4 @@
-import { SCHEMA_DEPTH_MAX } from '../core/limits.ts';
+import { SCHEMA_DEPTH_MAX } from './limits.ts';
 import { type Automaton, AutomatonLimitError, uniteAutomata } from './automaton.ts';
 import type { AutomatonRuleOptions } from './automaton-rules.ts';
 import { createContainerRule } from './container-rules.ts';

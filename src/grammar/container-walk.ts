@@ -1,4 +1,4 @@
-import { GRAMMAR_COMBINATIONS_MAX } from '../core/limits.ts';
+import { GRAMMAR_COMBINATIONS_MAX } from './limits.ts';
 import type { NextMembers, Container, ContainerMember, MemberName, ContainerPosition } from './container.ts';
 import type { ValueConstraint } from './value-constraint.ts';
 

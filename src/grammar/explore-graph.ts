@@ -1,4 +1,4 @@
-import { AUTOMATON_STEPS_MAX } from '../core/limits.ts';
+import { AUTOMATON_STEPS_MAX } from './limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
 import type { CharacterSet } from './character-set.ts';
 import { exploreStates, type TransitionTable } from './explore-states.ts';

@@ -1,4 +1,4 @@
-import { AUTOMATON_CELLS_MAX, AUTOMATON_STATES_EXPLORED_MAX } from '../core/limits.ts';
+import { AUTOMATON_CELLS_MAX, AUTOMATON_STATES_EXPLORED_MAX } from './limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
 import type { CharacterSet } from './character-set.ts';
 import type { WorkBudget } from './work-budget.ts';

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { GRAMMAR_PATTERN_PROPERTIES_MAX } from '../core/limits.ts';
+import { GRAMMAR_PATTERN_PROPERTIES_MAX } from './limits.ts';
 import {
   createAnyTextAutomaton,
   type Automaton,

@@ -1,4 +1,4 @@
-import { GRAMMAR_CHARS_MAX, GRAMMAR_RULES_MAX } from '../core/limits.ts';
+import { GRAMMAR_CHARS_MAX, GRAMMAR_RULES_MAX } from './limits.ts';
 import type { GbnfRule } from './automaton-rules.ts';
 import { checkParseCount } from './check-parse-count.ts';
 import { removeDeadEnds } from './remove-dead-ends.ts';

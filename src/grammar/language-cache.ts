@@ -3,7 +3,7 @@ import {
   AUTOMATON_CACHE_RANGES_MAX,
   CHARACTER_SET_CACHE_ENTRIES_MAX,
   CHARACTER_SET_CACHE_RANGES_MAX,
-} from '../core/limits.ts';
+} from './limits.ts';
 import { createLruCache } from '../lib/lru-cache.ts';
 import type { Automaton } from './automaton.ts';
 import { findCharactersWithProperty } from './character-escape.ts';

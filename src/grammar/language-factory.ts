@@ -1,4 +1,4 @@
-import { AUTOMATA_WORK_MAX, GRAMMAR_LANGUAGES_MAX, CHARACTER_PROPERTY_STEPS } from '../core/limits.ts';
+import { AUTOMATA_WORK_MAX, GRAMMAR_LANGUAGES_MAX, CHARACTER_PROPERTY_STEPS } from './limits.ts';
 import { createAnyTextAutomaton, type Automaton, AutomatonLimitError } from './automaton.ts';
 import { formatToAutomaton, hasFormat } from './format-to-automaton.ts';
 import { GrammarError } from './grammar-error.ts';

@@ -1,4 +1,4 @@
-import { AUTOMATON_STATES_EXPLORED_MAX } from '../core/limits.ts';
+import { AUTOMATON_STATES_EXPLORED_MAX } from './limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { GRAMMAR_COUNT_MAX, GRAMMAR_LENGTH_MAX, GRAMMAR_POSITIONS_MAX } from '../core/limits.ts';
+import { GRAMMAR_COUNT_MAX, GRAMMAR_LENGTH_MAX, GRAMMAR_POSITIONS_MAX } from './limits.ts';
 import { toDecimal } from './decimal.ts';
 import { isObject, type SchemaObject } from './schema-document.ts';
 

@@ -4,7 +4,7 @@ import {
   NUMBER_DIGITS_MAX,
   NUMBER_MULTIPLES_LISTED_MAX,
   NUMBER_DECIMALS_MAX,
-} from '../core/limits.ts';
+} from './limits.ts';
 import { createTextsAutomaton, uniteAutomata, type Automaton } from './automaton.ts';
 import { ceilTo, floorTo, nextDown, nextUp, toDecimal } from './decimal.ts';
 import { createUnsignedNumberAutomaton } from './unsigned-number-automaton.ts';

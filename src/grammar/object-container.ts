@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { GRAMMAR_COUNT_MAX, GRAMMAR_POSITIONS_MAX, SCHEMA_PROPERTIES_MAX } from '../core/limits.ts';
+import { GRAMMAR_COUNT_MAX, GRAMMAR_POSITIONS_MAX, SCHEMA_PROPERTIES_MAX } from './limits.ts';
 import { acceptsText } from './automaton.ts';
 import { type Container, NO_MEMBERS, type ContainerPosition } from './container.ts';
 import { findExtraProperties, listPatternNames } from './extra-properties.ts';

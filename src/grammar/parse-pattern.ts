@@ -1,4 +1,4 @@
-import { PATTERN_CHARS_MAX, PATTERN_DEPTH_MAX, PATTERN_PROPERTIES_MAX } from '../core/limits.ts';
+import { PATTERN_CHARS_MAX, PATTERN_DEPTH_MAX, PATTERN_PROPERTIES_MAX } from './limits.ts';
 import { parseEscape, createSingleCharacterSet } from './character-escape.ts';
 import { invertSet, createCharacterSet, type CharacterSet } from './character-set.ts';
 import { PatternError } from './pattern-error.ts';

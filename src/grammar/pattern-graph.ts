@@ -1,4 +1,4 @@
-import { PATTERN_NODES_MAX } from '../core/limits.ts';
+import { PATTERN_NODES_MAX } from './limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
 import { ANY_CHARACTER, type CharacterSet } from './character-set.ts';
 import { PatternError } from './pattern-error.ts';

@@ -1,4 +1,4 @@
-import { PATTERN_LOOKAHEADS_MAX } from '../core/limits.ts';
+import { PATTERN_LOOKAHEADS_MAX } from './limits.ts';
 import { subtractAutomata, tableToAutomaton, intersectAutomata, type Automaton } from './automaton.ts';
 import { findCharactersWithProperty } from './character-escape.ts';
 import { exploreGraph } from './explore-graph.ts';

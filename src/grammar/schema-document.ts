@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { JSON_DEPTH_MAX, SCHEMA_NODES_MAX } from '../core/limits.ts';
+import { JSON_DEPTH_MAX } from '../core/limits.ts';
+import { SCHEMA_NODES_MAX } from './limits.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
 import { GrammarError } from './grammar-error.ts';
 

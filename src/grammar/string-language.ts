@@ -1,4 +1,4 @@
-import { GRAMMAR_LENGTH_MAX } from '../core/limits.ts';
+import { GRAMMAR_LENGTH_MAX } from './limits.ts';
 import {
   createAnyTextAutomaton,
   type Automaton,

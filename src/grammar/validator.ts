@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { SCHEMA_CHECK_STEPS_MAX, SCHEMA_DEPTH_MAX } from '../core/limits.ts';
+import { SCHEMA_CHECK_STEPS_MAX, SCHEMA_DEPTH_MAX } from './limits.ts';
 import { CheckLimitError } from './check-limit-error.ts';
 import { checkArray } from './check-array.ts';
 import { checkNumber } from './check-number.ts';

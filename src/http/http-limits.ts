@@ -1,19 +1,21 @@
 import {
-  ABORT_GRACE_MS,
   DEADLINE_UNSTREAMED_MS,
   DEADLINE_STREAM_MS,
-  HEADERS_RECEIVE_MS_MAX,
-  HEADER_BYTES_MAX,
   JSON_BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
   KEEP_ALIVE_MS,
+} from '../core/limits.ts';
+import {
+  ABORT_GRACE_MS,
+  HEADERS_RECEIVE_MS_MAX,
+  HEADER_BYTES_MAX,
   READER_STALL_MS_MAX,
   REQUEST_RECEIVE_MS_MAX,
   SOCKETS_MAX,
   SOCKET_SEND_BYTES_MAX,
   TRANSFER_MS_MAX,
   UPLOAD_STALL_MS,
-} from '../core/limits.ts';
+} from './limits.ts';
 
 /** The limits of core/limits.ts that the configuration or a test can override. */
 export const HTTP_LIMITS = {

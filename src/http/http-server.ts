@@ -3,7 +3,7 @@ import { IncomingMessage, ServerResponse, createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { ServiceError } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
-import { CONNECTION_IDLE_MS_MAX } from '../core/limits.ts';
+import { CONNECTION_IDLE_MS_MAX } from './limits.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { assert } from '../lib/assert.ts';

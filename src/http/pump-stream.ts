@@ -1,5 +1,5 @@
 import { ServiceError } from '../core/error.ts';
-import { ABORTED_USAGE_WAIT_MS_MAX } from '../core/limits.ts';
+import { ABORTED_USAGE_WAIT_MS_MAX } from './limits.ts';
 import type { StreamEncoder } from '../protocols/stream-encoder.ts';
 
 /** The part of a response that `pumpStream` uses. */

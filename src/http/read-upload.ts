@@ -1,12 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../core/error.ts';
-import {
-  UPLOAD_FIELD_BYTES_MAX,
-  UPLOAD_FIELDS_MAX,
-  UPLOAD_FILES_MAX,
-  UPLOAD_PART_HEADER_BYTES_MAX,
-} from '../core/limits.ts';
+import { UPLOAD_FIELD_BYTES_MAX, UPLOAD_FIELDS_MAX, UPLOAD_FILES_MAX, UPLOAD_PART_HEADER_BYTES_MAX } from './limits.ts';
 import { parseContentDisposition } from '../lib/content-disposition.ts';
 import { MultipartError, parseMultipart } from '../lib/multipart.ts';
 import type { MultipartPart } from '../lib/multipart.ts';

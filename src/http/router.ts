@@ -3,7 +3,7 @@ import { METHODS } from 'node:http';
 import { fastify } from 'fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/error.ts';
-import { PATH_PARAMETER_CHARS_MAX } from '../core/limits.ts';
+import { PATH_PARAMETER_CHARS_MAX } from './limits.ts';
 import { describeRequest } from './request-target.ts';
 import type { HttpRoute, PathParams } from './routes.ts';
 

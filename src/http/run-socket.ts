@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
-import { SOCKET_PONG_MS } from '../core/limits.ts';
+import { SOCKET_PONG_MS } from './limits.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { StartInterval } from '../lib/start-interval.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocketServer } from 'ws';
 import { ServiceError } from '../core/error.ts';
-import { SOCKET_MESSAGE_BYTES_MAX } from '../core/limits.ts';
+import { SOCKET_MESSAGE_BYTES_MAX } from './limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { StartInterval } from '../lib/start-interval.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { JOB_ERROR_CHARS_MAX } from '../core/limits.ts';
+import { JOB_ERROR_CHARS_MAX } from './limits.ts';
 import { formatFailure } from './format-failure.ts';
 
 describe('formatFailure', () => {

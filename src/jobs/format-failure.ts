@@ -1,4 +1,4 @@
-import { JOB_ERROR_CHARS_MAX } from '../core/limits.ts';
+import { JOB_ERROR_CHARS_MAX } from './limits.ts';
 
 /** Formats an error for the operator, including its cause, which callers do not see. */
 export function formatFailure(error: unknown): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { JOB_RETRY_MS_MAX, JOB_RETRY_MS_MIN } from '../core/limits.ts';
+import { JOB_RETRY_MS_MAX, JOB_RETRY_MS_MIN } from './limits.ts';
 import { computeRetryDelayMs } from './retry-delay.ts';
 
 describe('computeRetryDelayMs', () => {

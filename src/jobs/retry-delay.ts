@@ -1,4 +1,4 @@
-import { JOB_RETRY_MS_MAX, JOB_RETRY_MS_MIN } from '../core/limits.ts';
+import { JOB_RETRY_MS_MAX, JOB_RETRY_MS_MIN } from './limits.ts';
 import type { RetryBackoff } from './handler.ts';
 
 const DEFAULT_BACKOFF: RetryBackoff = { minMs: JOB_RETRY_MS_MIN, maxMs: JOB_RETRY_MS_MAX };

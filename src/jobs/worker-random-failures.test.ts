@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { JOB_LEASE_MS } from '../core/limits.ts';
+import { JOB_LEASE_MS } from './limits.ts';
 import {
   createFaultyConnection,
   createScriptedHandler,

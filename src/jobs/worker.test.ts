@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { JOB_RETENTION_MS } from '../core/limits.ts';
 import {
   JOB_GRACE_MS,
-  JOB_RETENTION_MS,
   JOB_LEASE_MS,
   JOB_POLL_MS,
   JOB_LEASE_RENEW_MS,
   JOB_RETRY_MS_MIN,
   JOB_CLEANUP_INTERVAL_MS,
   JOB_CANCEL_CONCURRENCY,
-} from '../core/limits.ts';
+} from './limits.ts';
 import {
   createFaultyConnection,
   createScriptedHandler,

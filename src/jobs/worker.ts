@@ -1,7 +1,7 @@
 import { JOB_KINDS, type JobKind, type JobRecord } from '../core/job.ts';
+import { JOB_RETENTION_MS } from '../core/limits.ts';
 import {
   JOB_GRACE_MS,
-  JOB_RETENTION_MS,
   JOB_LEASE_MS,
   JOB_POLL_MS,
   JOB_LEASE_RENEW_MS,
@@ -10,7 +10,7 @@ import {
   JOB_CONCURRENCY_DEFAULT,
   JOB_CANCEL_CONCURRENCY,
   JOB_OTHER_WORKSPACES_SHARE,
-} from '../core/limits.ts';
+} from './limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -23,7 +23,7 @@ import { createJobLease, type JobLease } from './job-lease.ts';
 import { createCoalescedPoll } from './coalesced-poll.ts';
 import { createOutageLog } from './outage-log.ts';
 
-/** Intervals in ms; src/core/limits.ts explains each. */
+/** Intervals in ms; src/jobs/limits.ts explains each. */
 export interface JobTiming {
   readonly pollMs: number;
   readonly renewMs: number;

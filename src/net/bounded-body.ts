@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
-import { FETCH_UNPACK_FREE_BYTES, FETCH_UNPACK_RATIO_MAX } from '../core/limits.ts';
+import { FETCH_UNPACK_FREE_BYTES, FETCH_UNPACK_RATIO_MAX } from './limits.ts';
 import { toConnectionError, createServerError, createTooLargeError } from './fetch-errors.ts';
 
 /** Returns the compression of the body. @throws ServiceError `upstream-failed` for a compression not requested. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_REDIRECTS_MAX, FETCH_TOTAL_MS } from '../core/limits.ts';
+import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_REDIRECTS_MAX, FETCH_TOTAL_MS } from './limits.ts';
 import { createBoundedBody, parseContentEncoding } from './bounded-body.ts';
 import { createFetchDeadlines } from './fetch-deadlines.ts';
 import { createInvalidUrlError, createServerError, createTooLargeError } from './fetch-errors.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_TOTAL_MS } from '../core/limits.ts';
+import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_TOTAL_MS } from './limits.ts';
 import { createFetchDeadlines } from './fetch-deadlines.ts';
 import type { GuardedFetchOptions } from './guarded-fetch.ts';
 import { type RequestContent, sendRequest } from './send-request.ts';

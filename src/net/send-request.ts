@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
-import { FETCH_HEADER_BYTES_MAX } from '../core/limits.ts';
+import { FETCH_HEADER_BYTES_MAX } from './limits.ts';
 import type { FetchDeadlines } from './fetch-deadlines.ts';
 import { toConnectionError, createHostError } from './fetch-errors.ts';
 import type { ResolveHost } from './resolve-host.ts';

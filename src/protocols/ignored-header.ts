@@ -1,4 +1,4 @@
-import { IGNORED_BYTES_MAX, IGNORED_NAMES_MAX } from '../core/limits.ts';
+import { IGNORED_BYTES_MAX, IGNORED_NAMES_MAX } from './limits.ts';
 
 /**
  * Encodes the `x-parley-ignored` header: names of request fields that were accepted but have no effect, percent-encoded

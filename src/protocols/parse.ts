@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
-import { IGNORED_NAMES_MAX } from '../core/limits.ts';
+import { IGNORED_NAMES_MAX } from './limits.ts';
 
 /**
  * Error text for a field, in some cases prescribed (docs/wire/openai-compatible.md#errors). The field and its value

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../core/error.ts';
-import { SEARCH_HINT_CODE_POINTS_MAX } from '../core/limits.ts';
+import { SEARCH_HINT_CODE_POINTS_MAX } from './limits.ts';
 import { decodeChatCompletion } from './compatible/chat-completions/decode.ts';
 import { listIgnoredChatFields as ignoredOnChat } from './compatible/chat-completions/ignored-fields.ts';
 import { checkChatRules } from './compatible/chat-completions/rules.ts';

@@ -6,7 +6,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
 import { systemIdGenerator } from '../core/id.ts';
-import { CONVERSATION_LEASE_MS } from '../core/limits.ts';
+import { CONVERSATION_LEASE_MS } from '../resources/responses/limits.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createSseParser } from '../lib/sse.ts';
 import { encodeChange } from '../protocols/compatible/responses/encode-change.ts';

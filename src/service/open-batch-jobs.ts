@@ -6,7 +6,7 @@ import type { Catalogue } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemIdGenerator } from '../core/id.ts';
-import { CALLBACK_CONNECT_MS, CALLBACK_HEAD_MS, CALLBACK_TOTAL_MS } from '../core/limits.ts';
+import { CALLBACK_CONNECT_MS, CALLBACK_HEAD_MS, CALLBACK_TOTAL_MS } from './limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { JobHandlers } from '../jobs/handler.ts';
 import { createBatchCallbackHandler } from '../jobs/kinds/batch-callback-handler.ts';

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Owner } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemIdGenerator } from '../core/id.ts';
-import { TRANSCRIPTION_FETCH_MS_MAX, TRANSCRIPTION_URL_SECONDS } from '../core/limits.ts';
+import { TRANSCRIPTION_FETCH_MS_MAX, TRANSCRIPTION_URL_SECONDS } from './limits.ts';
 import type { Hotword, TranscriptionRequest } from '../core/speech.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';

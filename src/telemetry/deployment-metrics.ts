@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
-import { DEPLOYMENT_SERIES_MAX } from '../core/limits.ts';
+import { DEPLOYMENT_SERIES_MAX } from './limits.ts';
 import type { DeploymentName, RequestMeasurement } from '../core/telemetry.ts';
 
 /** Request metrics per deployment. Only existing deployments have series; their number is limited. */

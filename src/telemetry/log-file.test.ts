@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
-import { LOG_BUFFER_CHARS_MAX } from '../core/limits.ts';
+import { LOG_BUFFER_CHARS_MAX } from './limits.ts';
 import { createLogFile } from './log-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-log-'));

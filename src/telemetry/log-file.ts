@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
-import { LOG_BUFFER_CHARS_MAX } from '../core/limits.ts';
+import { LOG_BUFFER_CHARS_MAX } from './limits.ts';
 
 export interface LogFile extends DestinationStream {
   /** Writes all waiting lines synchronously. Lines that cannot be written are dropped. */

@@ -1,4 +1,4 @@
-import { SENTENCE_PAUSE_MS } from '../core/limits.ts';
+import { SENTENCE_PAUSE_MS } from './limits.ts';
 import type { TranscriptFormatOptions, TranscriptSentence } from '../core/speech.ts';
 import { formatWords } from './format-words.ts';
 import { splitTranscript } from './split-sentences.ts';

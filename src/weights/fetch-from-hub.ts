@@ -4,7 +4,7 @@ import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../core/error.ts';
-import { HUB_EMPTY_ATTEMPTS_MAX, HUB_RESTARTS_MAX } from '../core/limits.ts';
+import { HUB_EMPTY_ATTEMPTS_MAX, HUB_RESTARTS_MAX } from './limits.ts';
 import type { WeightsSource } from '../core/weights.ts';
 import type { VerifiedDownload } from './verified-download.ts';
 import { checkDiskSpace, statIfExists } from './file-system.ts';

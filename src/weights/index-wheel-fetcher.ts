@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
-import { INDEX_PAGE_BYTES_MAX } from '../core/limits.ts';
+import { INDEX_PAGE_BYTES_MAX } from './limits.ts';
 import { describeFetchError } from './request-hub-file.ts';
 import type { Fetch, PullLimits } from './pull-limits.ts';
 import { readTextUpTo } from './read-body-text.ts';

@@ -1,11 +1,5 @@
-import {
-  DISK_RESERVE_BYTES,
-  HUB_CONNECT_MS,
-  HUB_RETRY_MS,
-  HUB_STALL_MS,
-  PULL_LOCK_POLL_MS,
-  PULL_LOCK_STALE_MS,
-} from '../core/limits.ts';
+import { DISK_RESERVE_BYTES } from '../core/limits.ts';
+import { HUB_CONNECT_MS, HUB_RETRY_MS, HUB_STALL_MS, PULL_LOCK_POLL_MS, PULL_LOCK_STALE_MS } from './limits.ts';
 
 /** Times and sizes that bound a download; core/limits.ts describes each. Tests shorten them. */
 export interface PullLimits {

@@ -1,5 +1,5 @@
 import { ServiceError } from '../core/error.ts';
-import { HUB_REDIRECTS_MAX } from '../core/limits.ts';
+import { HUB_REDIRECTS_MAX } from './limits.ts';
 import type { Fetch } from './pull-limits.ts';
 
 /** A response that carries the bytes of a file, with the hub's facts about the file. */

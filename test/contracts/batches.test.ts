@@ -7,7 +7,7 @@ import type { BlobStore } from '../../src/blobs/blob-store.ts';
 import { openDiskBlobStore } from '../../src/blobs/disk-blob-store.ts';
 import type { BatchStatus, BatchLineResult } from '../../src/core/batch.ts';
 import { systemIdGenerator } from '../../src/core/id.ts';
-import { BATCH_RESERVATION_CHECK_MS, FILE_CLEANUP_INTERVAL_MS } from '../../src/core/limits.ts';
+import { BATCH_RESERVATION_CHECK_MS, FILE_CLEANUP_INTERVAL_MS } from '../../src/resources/limits.ts';
 import type { Batches, BatchLifecycle } from '../../src/resources/batches/batch.ts';
 import { createBatches } from '../../src/resources/batches/service.ts';
 import { removeFinishedLines } from '../../src/resources/batches/line-cleanup.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { DeploymentRecord } from '../../src/core/deployment.ts';
-import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENTS_MAX } from '../../src/core/limits.ts';
+import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENTS_MAX } from '../../src/resources/limits.ts';
 import {
   createTestDeployments,
   createDraft,

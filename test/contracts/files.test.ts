@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { openDiskBlobStore } from '../../src/blobs/disk-blob-store.ts';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
 import { systemIdGenerator } from '../../src/core/id.ts';
-import { FILE_LEASE_MS } from '../../src/core/limits.ts';
+import { FILE_LEASE_MS } from '../../src/resources/limits.ts';
 import type { FileLimits, Files } from '../../src/resources/files/file.ts';
 import { createFiles } from '../../src/resources/files/service.ts';
 import { removeExpiredReservations, removeOrphanedBlobs } from '../../src/resources/files/garbage-collection.ts';

@@ -7,7 +7,7 @@ import { Kysely } from 'kysely';
 import { openDiskBlobStore } from '../../src/blobs/disk-blob-store.ts';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
 import { systemIdGenerator } from '../../src/core/id.ts';
-import { FILE_LEASE_MS } from '../../src/core/limits.ts';
+import { FILE_LEASE_MS } from '../../src/resources/limits.ts';
 import type { ExtractionResult } from '../../src/documents/document.ts';
 import type { JobHandler } from '../../src/jobs/handler.ts';
 import { createExtractHandler } from '../../src/jobs/kinds/extract-handler.ts';

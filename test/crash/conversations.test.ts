@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CONVERSATION_LEASE_MS } from '../../src/core/limits.ts';
+import { CONVERSATION_LEASE_MS } from '../../src/resources/responses/limits.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createConversations } from '../../src/resources/conversations/service.ts';
 import { createResponses } from '../../src/resources/responses/service.ts';

@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openDiskBlobStore } from '../../src/blobs/disk-blob-store.ts';
-import { FILE_LEASE_MS } from '../../src/core/limits.ts';
+import { FILE_LEASE_MS } from '../../src/resources/limits.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { removeExpiredReservations, removeOrphanedBlobs } from '../../src/resources/files/garbage-collection.ts';
 import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { JOB_LEASE_MS } from '../../src/core/limits.ts';
+import { JOB_LEASE_MS } from '../../src/jobs/limits.ts';
 import { createSseParser } from '../../src/lib/sse.ts';
 import { until } from '../until.ts';
 import { createRestartableServer, READY_MS_MAX, send } from './restartable-server.ts';

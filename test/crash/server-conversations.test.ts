@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { CONVERSATION_LEASE_MS } from '../../src/core/limits.ts';
+import { CONVERSATION_LEASE_MS } from '../../src/resources/responses/limits.ts';
 import { until } from '../until.ts';
 import { createRestartableServer, READY_MS_MAX, send } from './restartable-server.ts';
 import type { RestartableServer, RunningServer } from './restartable-server.ts';

@@ -6,7 +6,11 @@ import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { LLAMA_SERVER_FOLDER, getLlamaServerSkipReason } from '../llama-server.ts';
 import { getWeightsSkipReason } from '../models-folder.ts';
-import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_SEQUENCES_MAX, DEPLOYMENT_UNIT_BYTES } from '../../src/core/limits.ts';
+import {
+  DEPLOYMENT_ENGINE_BYTES,
+  DEPLOYMENT_SEQUENCES_MAX,
+  DEPLOYMENT_UNIT_BYTES,
+} from '../../src/service/deployments/limits.ts';
 import { readModelShape } from '../../src/weights/read-model-shape.ts';
 import { until } from '../until.ts';
 import { TINY, findWeightsFile } from './weights.ts';

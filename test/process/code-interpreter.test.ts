@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
 import { chooseSandboxes } from '../../src/tools/code-interpreter/choose-sandboxes.ts';
 import { until } from '../until.ts';
-import { SANDBOX_CHECK_RETRY_MS } from '../../src/core/limits.ts';
+import { SANDBOX_CHECK_RETRY_MS } from '../../src/tools/code-interpreter/limits.ts';
 import { attackSandbox } from '../../src/tools/code-interpreter/attack-sandbox.ts';
 import { createCodeInterpreter } from '../../src/tools/code-interpreter/code-interpreter.ts';
 import { SandboxTimeoutError } from '../../src/tools/code-interpreter/sandbox-timeout-error.ts';

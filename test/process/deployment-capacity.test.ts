@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { JOB_ATTEMPTS_DEFAULT } from '../../src/core/limits.ts';
+import { JOB_ATTEMPTS_DEFAULT } from '../../src/resources/limits.ts';
 import type { LogFields } from '../../src/core/telemetry.ts';
 import { respondFully, startFakeUpstreamServer } from '../../src/engines/pool/__fixtures__/fake-upstream-server.ts';
 import { systemClock } from '../../src/lib/clock.ts';

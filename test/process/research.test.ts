@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { RESEARCH_REPORT_TOKENS } from '../../src/core/limits.ts';
+import { RESEARCH_REPORT_TOKENS } from '../../src/generation/research/limits.ts';
 import { createSseParser } from '../../src/lib/sse.ts';
 import type { SseFrame } from '../../src/lib/sse.ts';
 import { type CorpusParley, startCorpusParley } from '../clients/corpus-parley.ts';

@@ -1,4 +1,4 @@
-import { AUDIO_INDEX_BYTES_MAX, AUDIO_PACKET_BYTES_MAX } from '../../core/limits.ts';
+import { AUDIO_INDEX_BYTES_MAX, AUDIO_PACKET_BYTES_MAX } from '../limits.ts';
 import { createAacDecoder } from '../aac/aac-decoder.ts';
 import { decodeFrameOrSilence } from '../aac/decode-adts.ts';
 import type { ByteInput } from '../byte-input.ts';

@@ -1,4 +1,4 @@
-import { AUDIO_PACKET_BYTES_MAX } from '../../core/limits.ts';
+import { AUDIO_PACKET_BYTES_MAX } from '../limits.ts';
 import type { ByteInput } from '../byte-input.ts';
 import { createDamagedError } from '../audio-decoding-error.ts';
 

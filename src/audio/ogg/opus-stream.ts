@@ -1,5 +1,5 @@
 import { OpusDecoder } from 'opus-decoder';
-import { AUDIO_CHANNELS_MAX } from '../../core/limits.ts';
+import { AUDIO_CHANNELS_MAX } from '../limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
 import type { OggStreamDecoder } from './ogg-stream-decoder.ts';

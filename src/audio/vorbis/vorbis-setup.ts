@@ -1,4 +1,4 @@
-import { AUDIO_CHANNELS_MAX } from '../../core/limits.ts';
+import { AUDIO_CHANNELS_MAX } from '../limits.ts';
 import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
 import { countNumberBits, readCodebook } from './codebook.ts';
 import { readFloor, type Floor } from './floor.ts';

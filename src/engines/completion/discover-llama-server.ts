@@ -1,10 +1,6 @@
 import { z } from 'zod';
-import {
-  LLAMA_TOKENIZE_CALL_CONCURRENCY,
-  TOKEN_ID_MAX,
-  UPSTREAM_QUERY_MS,
-  VOCABULARY_SLICE_TOKENS,
-} from '../../core/limits.ts';
+import { TOKEN_ID_MAX } from '../../core/limits.ts';
+import { LLAMA_TOKENIZE_CALL_CONCURRENCY, UPSTREAM_QUERY_MS, VOCABULARY_SLICE_TOKENS } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { TokenText } from '../engine.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';

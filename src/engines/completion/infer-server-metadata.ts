@@ -1,4 +1,5 @@
-import { TOKEN_ID_MAX, TOKENIZE_CALL_CONCURRENCY } from '../../core/limits.ts';
+import { TOKEN_ID_MAX } from '../../core/limits.ts';
+import { TOKENIZE_CALL_CONCURRENCY } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findBosToken } from './find-bos-token.ts';
 import type { CompletionDiscoveryDeps, CompletionServerMetadata } from './completion-dialect.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LLAMA_TOKENIZE_CALL_CONCURRENCY, UPSTREAM_QUERY_MS } from '../../core/limits.ts';
+import { LLAMA_TOKENIZE_CALL_CONCURRENCY, UPSTREAM_QUERY_MS } from '../limits.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import { createConcurrencyLimiter } from './concurrency-limiter.ts';

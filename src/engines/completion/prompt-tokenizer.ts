@@ -1,4 +1,4 @@
-import { PROMPT_PIECE_CACHE_CHARS_MAX, PROMPT_PIECE_CACHE_ENTRIES_MAX } from '../../core/limits.ts';
+import { PROMPT_PIECE_CACHE_CHARS_MAX, PROMPT_PIECE_CACHE_ENTRIES_MAX } from '../limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { PromptSegment } from '../../core/prompt.ts';
 import { createLruCache } from '../../lib/lru-cache.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
-import { TOKEN_ID_MAX, UPSTREAM_QUERY_MS } from '../../core/limits.ts';
+import { TOKEN_ID_MAX } from '../../core/limits.ts';
+import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';

@@ -4,7 +4,7 @@ import {
   PROMPT_PIECE_CACHE_ENTRIES_MAX,
   UPSTREAM_QUERY_MS,
   TOKENIZE_CALL_CONCURRENCY,
-} from '../../core/limits.ts';
+} from '../limits.ts';
 import { createLruCache } from '../../lib/lru-cache.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
-import { LOGPROB_MIN, UPSTREAM_QUERY_MS } from '../../core/limits.ts';
+import { LOGPROB_MIN } from '../../core/limits.ts';
+import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { ResponseParser } from '../remote/response-parser.ts';

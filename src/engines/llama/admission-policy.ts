@@ -1,4 +1,4 @@
-import { LIVE_SEQUENCE_RESERVE_MS } from '../../core/limits.ts';
+import { LIVE_SEQUENCE_RESERVE_MS } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { canAdmit, isBackground, isReserved, getPriorityRank } from '../priority.ts';
 import type { FairQueue } from '../fair-queue.ts';

@@ -1,4 +1,4 @@
-import { EMBEDDING_TOKENS_MAX } from '../../core/limits.ts';
+import { EMBEDDING_TOKENS_MAX } from '../limits.ts';
 import type { EmbeddingEngine } from '../engine.ts';
 import { createLazyLoader } from './lazy-loader.ts';
 import type { NativeEmbeddings } from './native-embeddings.ts';

@@ -1,4 +1,5 @@
-import { CACHE_MARKS_MAX, EXPLICIT_CACHE_TOKENS_MIN } from '../../core/limits.ts';
+import { CACHE_MARKS_MAX } from '../../core/limits.ts';
+import { EXPLICIT_CACHE_TOKENS_MIN } from './limits.ts';
 import { roundDownToSlice } from './kv-cache.ts';
 import type { KvCache } from './kv-cache.ts';
 import type { GenerationJob } from './job.ts';

@@ -8,7 +8,7 @@ import {
   GRAMMAR_STUCK_BUSY_MS_MAX,
   GRAMMAR_STUCK_MAX,
   GRAMMAR_STUCK_MS_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { createGrammarGuard, SlowGrammarError } from './grammar-guard.ts';
 
 function createSetup(t: TestContext) {

@@ -6,7 +6,7 @@ import {
   GRAMMAR_STUCK_BUSY_MS_MAX,
   GRAMMAR_STUCK_MAX,
   GRAMMAR_STUCK_MS_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 
 /** Thrown for a grammar with so many open alternatives that choosing a token takes too long. */
 export class SlowGrammarError extends Error {

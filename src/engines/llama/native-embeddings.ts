@@ -1,6 +1,6 @@
 import { LlamaVocabularyType } from 'node-llama-cpp';
 import type { LlamaModel } from 'node-llama-cpp';
-import { EMBEDDING_TOKENS_UNSPLIT_MAX } from '../../core/limits.ts';
+import { EMBEDDING_TOKENS_UNSPLIT_MAX } from './limits.ts';
 import { assert } from '../../lib/assert.ts';
 
 /** A separate context for embeddings. It processes one text at a time. */

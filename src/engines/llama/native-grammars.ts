@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { GRAMMAR_CACHE_CHARS_MAX, GRAMMAR_CACHE_ENTRIES_MAX } from '../../core/limits.ts';
+import { GRAMMAR_CACHE_CHARS_MAX, GRAMMAR_CACHE_ENTRIES_MAX } from '../limits.ts';
 import { createLruCache } from '../../lib/lru-cache.ts';
 
 /** A parsed grammar. Each output needs its own state. */

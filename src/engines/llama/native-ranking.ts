@@ -1,5 +1,5 @@
 import type { LlamaModel } from 'node-llama-cpp';
-import { RERANK_TOKENS_MAX } from '../../core/limits.ts';
+import { RERANK_TOKENS_MAX } from './limits.ts';
 
 /** A separate context for reranking. It scores one document for one query at a time. */
 export interface NativeRanking {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PHASES_MAX } from '../../core/limits.ts';
+import { PHASES_MAX } from './limits.ts';
 import { parseEmbeddingRequest } from '../field-checks.ts';
 import { parseGenerateCall, parseRankingRequest } from './parse-generate-call.ts';
 

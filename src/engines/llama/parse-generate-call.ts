@@ -1,4 +1,4 @@
-import { PHASES_MAX, TRIGGERS_MAX } from '../../core/limits.ts';
+import { PHASES_MAX, TRIGGERS_MAX } from './limits.ts';
 import { compileTrigger } from '../trigger-matcher.ts';
 import { parseArray, parseObject, checkOwner, checkTextInput, checkTextInputs, checkString } from '../field-checks.ts';
 import type { RankingRequest } from '../engine.ts';

@@ -5,13 +5,13 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { systemClock } from '../../lib/clock.ts';
 import { getOtherThreadsCpuMs } from '../../lib/cpu-time.ts';
+import { DISK_RESERVE_BYTES } from '../../core/limits.ts';
 import {
-  DISK_RESERVE_BYTES,
   EXPLICIT_CACHE_BYTES_MAX,
   EXPLICIT_CACHE_ENTRIES_MAX,
   EXPLICIT_CACHE_MS,
   EXPLICIT_CACHE_WORKSPACE_BYTES_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { createEmbed } from './embed.ts';
 import { createEngineServer } from './engine-server.ts';
 import { createGrammarCompiler } from '../grammar-compiler.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Grammar } from '../../core/grammar.ts';
-import { GRAMMAR_SAMPLE_MS_MAX } from '../../core/limits.ts';
+import { GRAMMAR_SAMPLE_MS_MAX } from './limits.ts';
 import type { GenerationPhase } from '../../core/prompt.ts';
 import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
 import { IM_START, detokenize, TOOL_CALL } from './__fixtures__/fake-native-model.ts';

@@ -1,5 +1,5 @@
 import type { Priority } from '../../core/context.ts';
-import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL } from '../../core/limits.ts';
+import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL } from './limits.ts';
 import { countTokensToNextMark } from './explicit-cache.ts';
 import type { JobChoice } from './job.ts';
 import { SEEDED_SLICE_TOKENS } from './slot-pool.ts';

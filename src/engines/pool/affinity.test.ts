@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { POOL_AFFINITY_CHARS_MAX } from '../../core/limits.ts';
+import { POOL_AFFINITY_CHARS_MAX } from './limits.ts';
 import type { Message, Role } from '../../core/message.ts';
 import type { PromptSegment } from '../../core/prompt.ts';
 import type { EngineInput } from '../engine.ts';

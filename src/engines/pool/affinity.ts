@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { POOL_AFFINITY_CHARS_MAX } from '../../core/limits.ts';
+import { POOL_AFFINITY_CHARS_MAX } from './limits.ts';
 import type { Message } from '../../core/message.ts';
 import type { PromptSegment } from '../../core/prompt.ts';
 import type { EngineInput, EngineRequest } from '../engine.ts';

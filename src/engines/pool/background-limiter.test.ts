@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { POOL_BACKGROUND_BESIDE_LIVE_MAX } from '../../core/limits.ts';
+import { POOL_BACKGROUND_BESIDE_LIVE_MAX } from './limits.ts';
 import type { EngineRequest } from '../engine.ts';
 import { ANSWER, createTestRequest, createFakeEngine } from './__fixtures__/fake-engine.ts';
 import type { FakeOutcome } from './__fixtures__/fake-engine.ts';

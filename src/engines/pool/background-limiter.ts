@@ -1,4 +1,5 @@
-import { POOL_BACKGROUND_BESIDE_LIVE_MAX, QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX } from '../../core/limits.ts';
+import { QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX } from '../../core/limits.ts';
+import { POOL_BACKGROUND_BESIDE_LIVE_MAX } from './limits.ts';
 import { isBackground } from '../priority.ts';
 import type { EngineOwner } from '../engine.ts';
 import { createFairSemaphore } from '../fair-semaphore.ts';

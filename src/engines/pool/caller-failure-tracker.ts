@@ -1,4 +1,4 @@
-import { POOL_CALLER_AVOID_MS, POOL_CALLERS_TRACKED_MAX, POOL_CALLER_FAILURES_MAX } from '../../core/limits.ts';
+import { POOL_CALLER_AVOID_MS, POOL_CALLERS_TRACKED_MAX, POOL_CALLER_FAILURES_MAX } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createLruCache } from '../../lib/lru-cache.ts';
 

@@ -1,4 +1,4 @@
-import { POOL_AFFINITY_LEAD_MAX, POOL_AFFINITY_LEAD_SHARE_MAX } from '../../core/limits.ts';
+import { POOL_AFFINITY_LEAD_MAX, POOL_AFFINITY_LEAD_SHARE_MAX } from './limits.ts';
 import { computeRendezvousWeight } from './affinity.ts';
 import type { PoolMember } from './pool-member.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
-import { POOL_LAST_RESORT_INTERVAL_MS } from '../../core/limits.ts';
+import { POOL_LAST_RESORT_INTERVAL_MS } from './limits.ts';
 import { createManualClock } from './__fixtures__/manual-clock.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import type { CircuitBreaker, BreakerAttempt } from './circuit-breaker.ts';

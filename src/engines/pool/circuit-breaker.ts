@@ -6,7 +6,7 @@ import {
   POOL_BUSY_PAUSE_MS,
   POOL_LAST_RESORT_INTERVAL_MS,
   POOL_ERROR_RESPONSE_WEIGHT,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /** One permitted use of the address. Exactly one of the last five methods is called, when the use ends. */

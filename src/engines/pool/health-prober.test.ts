@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
-import {
-  POOL_PROBE_IDLE_MS,
-  POOL_PROBE_MS_MAX,
-  POOL_PROBE_SUSPECT_MS,
-  POOL_PROBE_CONCURRENCY,
-} from '../../core/limits.ts';
+import { POOL_PROBE_IDLE_MS, POOL_PROBE_MS_MAX, POOL_PROBE_SUSPECT_MS, POOL_PROBE_CONCURRENCY } from './limits.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { ANSWER, createTestRequest, createFakeEngine } from './__fixtures__/fake-engine.ts';
 import type { FakeOutcome } from './__fixtures__/fake-engine.ts';

@@ -1,10 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import {
-  POOL_PROBE_IDLE_MS,
-  POOL_PROBE_MS_MAX,
-  POOL_PROBE_SUSPECT_MS,
-  POOL_PROBE_CONCURRENCY,
-} from '../../core/limits.ts';
+import { POOL_PROBE_IDLE_MS, POOL_PROBE_MS_MAX, POOL_PROBE_SUSPECT_MS, POOL_PROBE_CONCURRENCY } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import { getAbortError } from '../get-abort-error.ts';

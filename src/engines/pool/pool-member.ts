@@ -1,5 +1,6 @@
 import type { ServiceError } from '../../core/error.ts';
-import { POOL_BUSY_PAUSE_MS, RETRY_AFTER_SECONDS_MAX } from '../../core/limits.ts';
+import { RETRY_AFTER_SECONDS_MAX } from '../../core/limits.ts';
+import { POOL_BUSY_PAUSE_MS } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isBackground } from '../priority.ts';
 import type { EngineOwner, TextEngine } from '../engine.ts';

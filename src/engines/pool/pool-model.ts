@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../core/error.ts';
-import { POOL_MODEL_RETRY_MS, POOL_MODEL_UNKNOWN_RETRY_MS, POOL_MODEL_WAIT_MS } from '../../core/limits.ts';
+import { POOL_MODEL_RETRY_MS, POOL_MODEL_UNKNOWN_RETRY_MS, POOL_MODEL_WAIT_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LoadedModel } from '../engine.ts';

@@ -12,7 +12,7 @@ import {
   POOL_MODEL_WAIT_MS,
   POOL_UNREAD_MS_MAX,
   POOL_LAST_RESORT_INTERVAL_MS,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { EngineRequest, EngineRun, LoadedModel, TextEngine } from '../engine.ts';
 import { ANSWER, createTestRequest, createFakeEngine, END, MODEL, TEXT } from './__fixtures__/fake-engine.ts';
 import type { FakeOutcome } from './__fixtures__/fake-engine.ts';

@@ -4,7 +4,7 @@ import {
   POOL_BACKOFF_MS_MIN,
   POOL_HEALTH_POLL_MS,
   POOL_SINGLE_BACKOFF_MS_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
-import { POOL_UNREAD_MS_MAX } from '../../core/limits.ts';
+import { POOL_UNREAD_MS_MAX } from './limits.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { LinkedAbort } from '../../lib/linked-abort.ts';
 import { getAbortError } from '../get-abort-error.ts';

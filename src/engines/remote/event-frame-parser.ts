@@ -1,4 +1,4 @@
-import { UPSTREAM_EVENT_CHARS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_EVENT_CHARS_MAX } from '../limits.ts';
 import { createSseParser } from '../../lib/sse.ts';
 import type { SseFrame } from '../../lib/sse.ts';
 import type { ResponseParser } from './response-parser.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { UPSTREAM_BODY_CHARS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
 import { readBodyText } from './read-body-text.ts';
 import type { UpstreamCall, UpstreamClient } from './upstream-client.ts';
 import { readEventStream } from './read-event-stream.ts';

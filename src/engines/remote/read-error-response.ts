@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ServiceError } from '../../core/error.ts';
-import { UPSTREAM_BODY_CHARS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
 import { readBodyText } from './read-body-text.ts';
 import type { UpstreamCall } from './upstream-client.ts';
 import { parseErrorBody } from './upstream-error-details.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { UPSTREAM_CLOSE_MS } from '../../core/limits.ts';
+import { UPSTREAM_CLOSE_MS } from '../limits.ts';
 import type { UpstreamCall, UpstreamClient } from './upstream-client.ts';
 import { createEventFrameParser } from './event-frame-parser.ts';
 import type { ParsedFrames } from './event-frame-parser.ts';

@@ -1,4 +1,4 @@
-import { UPSTREAM_BODY_CHARS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
 import { readBodyText } from './read-body-text.ts';
 import type { UpstreamCallOptions, UpstreamClient } from './upstream-client.ts';
 import { findUpstreamError } from './upstream-error-details.ts';

@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, validateHeaderValue } from 
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { ServiceError } from '../../core/error.ts';
-import { UPSTREAM_CONNECT_MS, UPSTREAM_FIRST_TOKEN_MS, UPSTREAM_IDLE_MS } from '../../core/limits.ts';
+import { UPSTREAM_CONNECT_MS, UPSTREAM_FIRST_TOKEN_MS, UPSTREAM_IDLE_MS } from '../limits.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { destroyOnAbort } from '../destroy-on-abort.ts';
 import { createServerAddress } from './server-address.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import { UPSTREAM_MESSAGE_CODE_POINTS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_MESSAGE_CODE_POINTS_MAX } from '../limits.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import type { UpstreamEvidence } from '../upstream-error.ts';
 import type { UpstreamErrorDetails } from './upstream-error-details.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import { EMBEDDING_TOKENS_MAX } from '../../core/limits.ts';
+import { EMBEDDING_TOKENS_MAX } from '../limits.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import type { EmbeddingEngine } from '../engine.ts';
 

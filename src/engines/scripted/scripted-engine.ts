@@ -6,7 +6,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
 import { getMessageText } from '../../core/message.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
-import { ENGINE_EVENTS_WAITING_MAX } from '../../core/limits.ts';
+import { ENGINE_EVENTS_WAITING_MAX } from '../limits.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { createChoiceOutput } from '../choice-output.ts';
 import type { ChoiceOutput, SampledToken } from '../choice-output.ts';

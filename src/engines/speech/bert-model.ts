@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
-import { MINILM_TOKENS_MAX } from '../../core/limits.ts';
+import { MINILM_TOKENS_MAX } from '../limits.ts';
 import type { EmbeddingEngine, EmbeddingInput } from '../engine.ts';
 import { getFloatOutput } from './onnx-runtime.ts';
 import type { OnnxRuntime } from './onnx-runtime.ts';

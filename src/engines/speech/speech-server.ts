@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ServiceError } from '../../core/error.ts';
-import { RETRY_AFTER_SECONDS, SPEECH_CALL_BYTES_MAX } from '../../core/limits.ts';
+import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
+import { SPEECH_CALL_BYTES_MAX } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EmbeddingEngine, EngineOwner } from '../engine.ts';
 import { createFairSemaphore } from '../fair-semaphore.ts';

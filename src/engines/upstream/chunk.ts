@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UPSTREAM_TOKENS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_TOKENS_MAX } from '../limits.ts';
 
 // Schemas of a chat-completions stream. They name only the fields that are read; other fields are ignored.
 const Alternative = z.object({

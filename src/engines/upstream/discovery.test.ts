@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UPSTREAM_QUERY_RETRY_MS } from '../../core/limits.ts';
+import { UPSTREAM_QUERY_RETRY_MS } from '../limits.ts';
 import { replyWithStream, startFakeServer } from './__fixtures__/fake-server.ts';
 import { REQUEST } from './__fixtures__/test-request.ts';
 

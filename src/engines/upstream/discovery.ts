@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Abilities } from '../../core/abilities.ts';
 import { ServiceError } from '../../core/error.ts';
-import { UPSTREAM_QUERY_MS, UPSTREAM_BODY_CHARS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_QUERY_MS, UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { ServerAddress } from '../remote/server-address.ts';

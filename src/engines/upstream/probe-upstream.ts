@@ -1,4 +1,4 @@
-import { UPSTREAM_QUERY_MS, UPSTREAM_BODY_CHARS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_QUERY_MS, UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
 import { readBodyText } from '../remote/read-body-text.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import { readErrorResponse } from '../remote/read-error-response.ts';

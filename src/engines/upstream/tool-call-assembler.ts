@@ -1,5 +1,5 @@
 import type { EngineEvent } from '../../core/event.ts';
-import { UPSTREAM_CALLS_MAX, UPSTREAM_EVENT_CHARS_MAX } from '../../core/limits.ts';
+import { UPSTREAM_CALLS_MAX, UPSTREAM_EVENT_CHARS_MAX } from '../limits.ts';
 import type { WireToolCall } from './chunk.ts';
 import type { UpstreamErrorFactory } from '../remote/upstream-error-factory.ts';
 import { createJsonEndDetector } from './json-end-detector.ts';

@@ -1,12 +1,8 @@
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
 import type { IdGenerator } from '../../core/id.ts';
-import {
-  TOKEN_ID_MAX,
-  UPSTREAM_QUERY_RETRY_MS,
-  UPSTREAM_QUERY_MS,
-  UPSTREAM_CONTEXT_TOKENS,
-} from '../../core/limits.ts';
+import { TOKEN_ID_MAX } from '../../core/limits.ts';
+import { UPSTREAM_QUERY_RETRY_MS, UPSTREAM_QUERY_MS, UPSTREAM_CONTEXT_TOKENS } from '../limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
-import { UPSTREAM_QUERY_MS } from '../../core/limits.ts';
+import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import type { EngineInput, TokenText } from '../engine.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamCallOptions, UpstreamClient } from '../remote/upstream-client.ts';

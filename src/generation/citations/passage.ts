@@ -1,4 +1,4 @@
-import { CITATION_QUOTE_CHARS_MAX, CITATION_SOURCE_CHARS_MAX } from '../../core/limits.ts';
+import { CITATION_QUOTE_CHARS_MAX, CITATION_SOURCE_CHARS_MAX } from '../limits.ts';
 import { readClaims, isUnspaced, readVocabulary } from './claims.ts';
 import type { Claims } from './claims.ts';
 

@@ -1,4 +1,4 @@
-import { CITED_SENTENCE_CHARS_MAX } from '../../core/limits.ts';
+import { CITED_SENTENCE_CHARS_MAX } from '../limits.ts';
 import { countLeadingBlanks, MARK_CHARS_MAX, getMarkLength, canBecomeMark } from './citation-marks.ts';
 
 export interface GrowingTextState {

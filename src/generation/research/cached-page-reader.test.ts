@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { RESEARCH_PAGE_CACHE_ENTRIES_MAX } from '../../core/limits.ts';
+import { RESEARCH_PAGE_CACHE_ENTRIES_MAX } from './limits.ts';
 import { createTestPage } from './__fixtures__/test-research.ts';
 import { createCachedPageReader } from './cached-page-reader.ts';
 

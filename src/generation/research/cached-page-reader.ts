@@ -1,4 +1,4 @@
-import { RESEARCH_PAGE_CACHE_ENTRIES_MAX } from '../../core/limits.ts';
+import { RESEARCH_PAGE_CACHE_ENTRIES_MAX } from './limits.ts';
 import type { ReadPage, Source } from '../../core/server-tools.ts';
 import { removeFragment } from '../server-tools/source-list.ts';
 

@@ -1,4 +1,4 @@
-import { RESEARCH_REPORT_TOKENS } from '../../core/limits.ts';
+import { RESEARCH_REPORT_TOKENS } from './limits.ts';
 import type { ReportSize, ResearchBudget } from '../../core/research.ts';
 import { toQueryKey, normalizeQuery } from '../server-tools/normalize-query.ts';
 import { estimateTokens } from './token-counter.ts';

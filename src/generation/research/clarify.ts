@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { FinishReason, GenerationEvent } from '../../core/event.ts';
-import { RESEARCH_QUESTION_TOKENS_MAX } from '../../core/limits.ts';
+import { RESEARCH_QUESTION_TOKENS_MAX } from './limits.ts';
 import type { ResearchEvent, ResearchRequest } from '../../core/research.ts';
 import type { Generate } from '../generation.ts';
 import { createClarifyPrompt } from './clarify-prompt.ts';

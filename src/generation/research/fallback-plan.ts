@@ -1,4 +1,4 @@
-import { RESEARCH_HEADING_CHARS_MAX, RESEARCH_TITLE_CHARS_MAX } from '../../core/limits.ts';
+import { RESEARCH_HEADING_CHARS_MAX, RESEARCH_TITLE_CHARS_MAX } from './limits.ts';
 import { toQueryKey, normalizeQuery } from '../server-tools/normalize-query.ts';
 import { cleanHeading } from './clean-heading.ts';
 import { extractKeyTerms } from './key-terms.ts';

@@ -6,7 +6,7 @@ import {
   RESEARCH_QUERY_PAGES_MAX,
   RESEARCH_RESULTS_MAX,
   RESEARCH_SEARCH_MS_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { ResearchEvent, ResearchSite, ResearchStep } from '../../core/research.ts';
 import type { ReadPage, Search, Source } from '../../core/server-tools.ts';
 import { removeFragment } from '../server-tools/source-list.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { RESEARCH_PLAN_QUERIES_MAX } from '../../core/limits.ts';
+import { RESEARCH_PLAN_QUERIES_MAX } from './limits.ts';
 import { LIGHTHOUSES } from './__fixtures__/test-pages.ts';
 import { createTestResearch } from './__fixtures__/test-research.ts';
 import { parseStepRecord } from './step-record.ts';

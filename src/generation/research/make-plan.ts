@@ -4,7 +4,7 @@ import {
   RESEARCH_HEADING_CHARS_MAX,
   RESEARCH_PLAN_TOKENS_MAX,
   RESEARCH_TITLE_CHARS_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { parseEmbeddedJson } from '../server-tools/generate-object.ts';
 import { neutralizeLine } from '../server-tools/neutralize-text.ts';
 import { toQueryKey, normalizeQuery } from '../server-tools/normalize-query.ts';

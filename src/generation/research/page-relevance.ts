@@ -1,4 +1,4 @@
-import { CITATION_SOURCE_CHARS_MAX } from '../../core/limits.ts';
+import { CITATION_SOURCE_CHARS_MAX } from '../limits.ts';
 import { readVocabulary } from '../citations/claims.ts';
 import { findCompounds } from './relevance-terms.ts';
 import type { RelevanceTerms } from './relevance-terms.ts';

@@ -1,4 +1,5 @@
-import { CITATION_SOURCE_CHARS_MAX, RESEARCH_CONTEXT_CHARS_MAX } from '../../core/limits.ts';
+import { CITATION_SOURCE_CHARS_MAX } from '../limits.ts';
+import { RESEARCH_CONTEXT_CHARS_MAX } from './limits.ts';
 import { dependsOnPrevious, isReportable } from './reportable-sentence.ts';
 import { markdownToBlocks } from './markdown-to-blocks.ts';
 import { splitSentences } from './sentences.ts';

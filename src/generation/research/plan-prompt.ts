@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/grammar.ts';
-import { RESEARCH_GOAL_CHARS_MAX, RESEARCH_HEADING_CHARS_MAX, RESEARCH_TITLE_CHARS_MAX } from '../../core/limits.ts';
+import { RESEARCH_GOAL_CHARS_MAX, RESEARCH_HEADING_CHARS_MAX, RESEARCH_TITLE_CHARS_MAX } from './limits.ts';
 import type { Message } from '../../core/message.ts';
 import { neutralizeLine } from '../server-tools/neutralize-text.ts';
 import { createExampleExchange, createTextMessage } from '../server-tools/decision-messages.ts';

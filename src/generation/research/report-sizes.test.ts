@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { RESEARCH_REPORT_TOKENS } from '../../core/limits.ts';
+import { RESEARCH_REPORT_TOKENS } from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import { REPORT_SIZES } from '../../core/research.ts';
 import { checkReport } from './__fixtures__/check-report.ts';

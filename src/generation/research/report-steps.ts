@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/context.ts';
-import { RESEARCH_REPORT_TOKENS } from '../../core/limits.ts';
+import { RESEARCH_REPORT_TOKENS } from './limits.ts';
 import type { Reference, ReportSize, ResearchEvent, ResearchStep } from '../../core/research.ts';
 import { chooseNotes } from './choose-notes.ts';
 import type { TokenCounter } from './token-counter.ts';

@@ -1,4 +1,4 @@
-import { RESEARCH_SENTENCE_CHARS_MAX } from '../../core/limits.ts';
+import { RESEARCH_SENTENCE_CHARS_MAX } from './limits.ts';
 import { isUnspaced } from '../citations/claims.ts';
 import { splitSentences, addCitationMark } from './sentences.ts';
 

@@ -8,7 +8,7 @@ import type {
   ResearchRequest,
   ResearchStep,
 } from '../../core/research.ts';
-import { RESEARCH_PLAN_QUERIES_MAX } from '../../core/limits.ts';
+import { RESEARCH_PLAN_QUERIES_MAX } from './limits.ts';
 import type { ReadPage, Search } from '../../core/server-tools.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { RESEARCH_QUERY_NOTES_MAX, RESEARCH_SITE_NOTES_MAX } from '../../core/limits.ts';
+import { RESEARCH_QUERY_NOTES_MAX, RESEARCH_SITE_NOTES_MAX } from './limits.ts';
 import { createPassage } from '../citations/passage.ts';
 import type { Note } from './step-record.ts';
 import type { SentenceIndex } from './sentence-index.ts';

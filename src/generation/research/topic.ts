@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import { RESEARCH_TOPIC_CHARS_MAX } from '../../core/limits.ts';
+import { RESEARCH_TOPIC_CHARS_MAX } from './limits.ts';
 import { getMessageText } from '../../core/message.ts';
 import type { Message } from '../../core/message.ts';
 import { truncateMiddle } from '../server-tools/conversation-digest.ts';

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import { RESEARCH_PARAGRAPH_TOKENS_MAX } from '../../core/limits.ts';
+import { RESEARCH_PARAGRAPH_TOKENS_MAX } from './limits.ts';
 import { checkSentences } from './check-sentences.ts';
 import { NO_TOKEN_USAGE, addTokenUsage } from './step-record.ts';
 import type { TokenUsage, ReportSentence } from './step-record.ts';

@@ -2,7 +2,7 @@ import type { ModelInterface } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationEvent, Usage } from '../../core/event.ts';
-import { ANSWER_TOOLS_MS_MAX } from '../../core/limits.ts';
+import { ANSWER_TOOLS_MS_MAX } from './limits.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { SearchStrategy, ServerCall, ServerCallResult } from '../../core/server-tools.ts';
 import type { Clock } from '../../lib/clock.ts';

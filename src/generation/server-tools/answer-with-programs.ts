@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX, PROMPT_PROGRAM_OUTPUT_CHARS_MIN } from '../../core/limits.ts';
+import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX, PROMPT_PROGRAM_OUTPUT_CHARS_MIN } from './limits.ts';
 import type { Message, Tool } from '../../core/message.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { Generation } from '../generation.ts';

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/grammar.ts';
-import { ANSWER_QUERIES_MAX } from '../../core/limits.ts';
+import { ANSWER_QUERIES_MAX } from './limits.ts';
 import type { SearchToolOptions } from '../../core/server-tools.ts';
 import { generateObject } from './generate-object.ts';
 import type { ConversationDigest } from './conversation-digest.ts';

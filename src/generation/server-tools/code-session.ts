@@ -1,6 +1,6 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import { ANSWER_PROGRAMS_MAX, ANSWER_TOOLS_MS_MAX, PROGRAM_BYTES_MAX } from '../../core/limits.ts';
+import { ANSWER_PROGRAMS_MAX, ANSWER_TOOLS_MS_MAX, PROGRAM_BYTES_MAX } from './limits.ts';
 import type { CodeFile, CodeInterpreter, CodeToolOptions, ServerCallResult } from '../../core/server-tools.ts';
 import { errorToFailure } from './error-to-failure.ts';
 import type { EventBatch, AnswerSession } from './answer-session.ts';

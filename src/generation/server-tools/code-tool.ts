@@ -1,4 +1,4 @@
-import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX } from '../../core/limits.ts';
+import { PROMPT_PROGRAM_OUTPUT_CHARS_MAX } from './limits.ts';
 import type { Tool } from '../../core/message.ts';
 import type { ToolUseOptions } from '../../core/request.ts';
 import type { CodeOutput, ServerCallResult } from '../../core/server-tools.ts';

@@ -1,4 +1,4 @@
-import { DECISION_HISTORY_CHARS_MAX, DECISION_QUESTION_CHARS_MAX } from '../../core/limits.ts';
+import { DECISION_HISTORY_CHARS_MAX, DECISION_QUESTION_CHARS_MAX } from './limits.ts';
 import { getMessageText } from '../../core/message.ts';
 import type { Message } from '../../core/message.ts';
 

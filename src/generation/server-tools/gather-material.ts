@@ -5,7 +5,7 @@ import {
   ANSWER_SEARCH_MS_MAX,
   ANSWER_SEARCH_ROUNDS_MAX,
   ANSWER_SEARCHES_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { getMessageText } from '../../core/message.ts';
 import type { Message } from '../../core/message.ts';
 import type {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
 import type { JsonSchema } from '../../core/grammar.ts';
-import { DECISION_TOKENS_MAX } from '../../core/limits.ts';
+import { DECISION_TOKENS_MAX } from './limits.ts';
 import type { Message } from '../../core/message.ts';
 import { NO_STOP } from '../../core/request.ts';
 import type { GenerationRequest } from '../../core/request.ts';

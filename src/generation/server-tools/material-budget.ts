@@ -1,4 +1,5 @@
-import { ANSWER_SHARE_DEFAULT, ANSWER_SHARE_MAX, PROMPT_SOURCES_CHARS_MAX } from '../../core/limits.ts';
+import { ANSWER_SHARE_DEFAULT, ANSWER_SHARE_MAX } from '../limits.ts';
+import { PROMPT_SOURCES_CHARS_MAX } from './limits.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { RequestExamination } from './examine-request.ts';
 

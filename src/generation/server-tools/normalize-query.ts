@@ -1,4 +1,4 @@
-import { ANSWER_QUERY_CHARS_MAX } from '../../core/limits.ts';
+import { ANSWER_QUERY_CHARS_MAX } from './limits.ts';
 
 /** Joins a query to one line and truncates it. Returns undefined when it contains no word. */
 export function normalizeQuery(text: string): string | undefined {

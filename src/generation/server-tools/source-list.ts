@@ -1,4 +1,4 @@
-import { ANSWER_SOURCES_MAX } from '../../core/limits.ts';
+import { ANSWER_SOURCES_MAX } from './limits.ts';
 import type { Source } from '../../core/server-tools.ts';
 
 /** Sources of one answer, numbered from 1 in order of discovery. A page found again keeps its number. */

@@ -4,7 +4,7 @@ import {
   PROMPT_DOMAIN_RESULTS_MAX,
   PROMPT_PAGE_CHARS_MAX,
   PROMPT_SOURCE_CHARS_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { Message } from '../../core/message.ts';
 import type { CitationStyle, DomainResult, Source } from '../../core/server-tools.ts';
 import { neutralizeText, neutralizeLine } from './neutralize-text.ts';

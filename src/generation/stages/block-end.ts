@@ -1,4 +1,4 @@
-import { REPEATED_LINE_CHARS_MAX } from '../../core/limits.ts';
+import { REPEATED_LINE_CHARS_MAX } from '../limits.ts';
 import { matchLinePattern } from './line-pattern.ts';
 import type { LinePattern, EndDetector, MatchState } from './line-pattern.ts';
 import { createMultilineStringTracker } from './multiline-string-tracker.ts';

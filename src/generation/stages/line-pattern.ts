@@ -1,4 +1,4 @@
-import { REPEATED_CHARS_ALONE_MIN, REPEATED_CHARS_MIN, REPEATED_LINE_CHARS_MAX } from '../../core/limits.ts';
+import { REPEATED_CHARS_ALONE_MIN, REPEATED_CHARS_MIN, REPEATED_LINE_CHARS_MAX } from '../limits.ts';
 import type { TextWindow } from './text-window.ts';
 
 /** Result of a match at a position; `open`: more text is needed to decide. */

@@ -1,7 +1,7 @@
 import type { Catalogue, ModelInterface, ResolvedModel } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import { TRANSLATION_INPUT_TOKENS_MAX } from '../../core/limits.ts';
+import { TRANSLATION_INPUT_TOKENS_MAX } from '../limits.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import type { TranslationRequest } from './translation.ts';
 

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/context.ts';
 import type { FinishReason, GenerationEvent, Usage } from '../../core/event.ts';
 import { ServiceError } from '../../core/error.ts';
-import { TRANSLATION_SEGMENT_TOKENS_MAX } from '../../core/limits.ts';
+import { TRANSLATION_SEGMENT_TOKENS_MAX } from '../limits.ts';
 import { getMessageText } from '../../core/message.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';

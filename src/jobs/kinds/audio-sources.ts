@@ -4,11 +4,8 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { IdGenerator } from '../../core/id.ts';
 import type { JobRecord } from '../../core/job.ts';
-import {
-  TRANSCRIPTION_BYTES_MAX,
-  TRANSCRIPTION_FETCH_PAUSE_MS,
-  TRANSCRIPTION_FETCH_ATTEMPTS_MAX,
-} from '../../core/limits.ts';
+import { TRANSCRIPTION_BYTES_MAX } from '../../core/limits.ts';
+import { TRANSCRIPTION_FETCH_PAUSE_MS, TRANSCRIPTION_FETCH_ATTEMPTS_MAX } from './limits.ts';
 import type { GuardedFetch } from '../../net/guarded-fetch.ts';
 import { AUDIO_BLOB_PREFIX } from '../../resources/files/remove.ts';
 import type { FileStore } from '../../store/files.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { ServiceError } from '../../core/error.ts';
-import { CALLBACK_ANSWER_BYTES_MAX, CALLBACK_RETRY_MS_MAX, CALLBACK_RETRY_MS_MIN } from '../../core/limits.ts';
+import { CALLBACK_ANSWER_BYTES_MAX, CALLBACK_RETRY_MS_MAX, CALLBACK_RETRY_MS_MIN } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { toUnixSeconds } from '../../lib/clock.ts';
 import type { GuardedPost } from '../../net/guarded-post.ts';

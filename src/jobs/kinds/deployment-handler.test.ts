@@ -3,16 +3,16 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
+import { DEPLOYMENT_POLL_MS } from '../../core/limits.ts';
+import { JOB_ATTEMPTS_DEFAULT } from '../../resources/limits.ts';
+import { JOB_LEASE_MS } from '../limits.ts';
 import {
   DEPLOYMENT_CAPACITY_RETRY_MS,
   DEPLOYMENT_DRAIN_POLL_MS,
-  DEPLOYMENT_POLL_MS,
   DEPLOYMENT_RETRY_MS_MAX,
   DEPLOYMENT_JOB_SLICE_MS,
   DEPLOYMENT_JOB_CONCURRENCY,
-  JOB_LEASE_MS,
-  JOB_ATTEMPTS_DEFAULT,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import {
   createTestDeployments,
   createDraft,

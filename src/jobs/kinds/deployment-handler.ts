@@ -1,14 +1,14 @@
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
+import { DEPLOYMENT_POLL_MS } from '../../core/limits.ts';
 import {
   DEPLOYMENT_CAPACITY_RETRY_MS,
   DEPLOYMENT_DRAIN_POLL_MS,
-  DEPLOYMENT_POLL_MS,
   DEPLOYMENT_RETRY_MS_MAX,
   DEPLOYMENT_RETRY_MS_MIN,
   DEPLOYMENT_JOB_SLICE_MS,
   DEPLOYMENT_JOB_CONCURRENCY,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { startInterval as systemStartInterval } from '../../lib/start-interval.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';

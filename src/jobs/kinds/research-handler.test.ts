@@ -4,15 +4,9 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
-import {
-  JOB_LEASE_MS,
-  JOB_POLL_MS,
-  RESEARCH_UNATTENDED_MS_MAX,
-  RESEARCH_RETRY_MS_MIN,
-  RESEARCH_REPORT_GRACE_MS,
-  RESEARCH_WAIT_MS,
-  RESEARCH_RUN_POLL_MS,
-} from '../../core/limits.ts';
+import { RESEARCH_UNATTENDED_MS_MAX } from '../../resources/research/limits.ts';
+import { JOB_LEASE_MS, JOB_POLL_MS } from '../limits.ts';
+import { RESEARCH_RETRY_MS_MIN, RESEARCH_REPORT_GRACE_MS, RESEARCH_WAIT_MS, RESEARCH_RUN_POLL_MS } from './limits.ts';
 import type { ResearchEvent, ResearchRuns } from '../../core/research.ts';
 import {
   createScriptedResearch,

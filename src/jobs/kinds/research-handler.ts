@@ -10,7 +10,7 @@ import {
   RESEARCH_REPORT_GRACE_MS,
   RESEARCH_WAIT_MS,
   RESEARCH_RUN_POLL_MS,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { ResearchPipeline, ResearchStep } from '../../core/research.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';

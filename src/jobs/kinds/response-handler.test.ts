@@ -4,7 +4,7 @@ import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
 import type { JobRecord } from '../../core/job.ts';
-import { BACKGROUND_RETRY_MS, BACKGROUND_WAIT_MS } from '../../core/limits.ts';
+import { BACKGROUND_RETRY_MS, BACKGROUND_WAIT_MS } from './limits.ts';
 import type { PendingRun } from '../../resources/responses/background.ts';
 import { createRunNotifier } from '../../resources/responses/run-notifier.ts';
 import type { JobOutcome } from '../handler.ts';

@@ -2,7 +2,7 @@ import type { RequestContext, RequestLog } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
 import type { IdGenerator } from '../../core/id.ts';
-import { BACKGROUND_RESPONSE_CONCURRENCY, BACKGROUND_RETRY_MS, BACKGROUND_WAIT_MS } from '../../core/limits.ts';
+import { BACKGROUND_RESPONSE_CONCURRENCY, BACKGROUND_RETRY_MS, BACKGROUND_WAIT_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { Clock } from '../../lib/clock.ts';

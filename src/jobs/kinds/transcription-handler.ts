@@ -1,7 +1,7 @@
 import type { ServiceError } from '../../core/error.ts';
 import { errorCodec } from '../../core/error-codec.ts';
 import type { JobRecord } from '../../core/job.ts';
-import { TRANSCRIPTION_CONCURRENCY } from '../../core/limits.ts';
+import { TRANSCRIPTION_CONCURRENCY } from './limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { AudioMetadata, TranscriptionRequest } from '../../core/speech.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';

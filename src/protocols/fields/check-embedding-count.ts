@@ -1,4 +1,4 @@
-import { EMBEDDING_TEXTS_EARLY_MAX, EMBEDDING_TEXTS_MAX } from '../../core/limits.ts';
+import { EMBEDDING_TEXTS_EARLY_MAX, EMBEDDING_TEXTS_MAX } from '../limits.ts';
 import { createFieldError } from '../parse.ts';
 
 /**

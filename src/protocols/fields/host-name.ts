@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SEARCH_SITES_MAX } from '../../core/limits.ts';
+import { SEARCH_SITES_MAX } from '../limits.ts';
 import { failFastArray } from '../fail-fast-array.ts';
 
 /** A host name alone: no scheme, port, path or wildcard. */

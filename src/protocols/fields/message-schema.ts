@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MESSAGES_MAX, PARTS_MAX, TOOLS_MAX } from '../../core/limits.ts';
+import { MESSAGES_MAX, PARTS_MAX, TOOLS_MAX } from '../limits.ts';
 import { failFastArray } from '../fail-fast-array.ts';
 
 // Clients write null for "not set", so every optional field may be null.

@@ -1,5 +1,6 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
-import { LOGIT_BIAS_ENTRIES_MAX, LOGIT_BIAS_MAX, STOP_CODE_POINTS_MAX, TOKEN_ID_MAX } from '../../core/limits.ts';
+import { TOKEN_ID_MAX } from '../../core/limits.ts';
+import { LOGIT_BIAS_ENTRIES_MAX, LOGIT_BIAS_MAX, STOP_CODE_POINTS_MAX } from '../limits.ts';
 import { isDefined } from '../../lib/omit-nullish.ts';
 import { createFieldError } from '../parse.ts';
 import type { WireMessage } from './message-schema.ts';

@@ -1,14 +1,12 @@
 import { z } from 'zod';
+import { CHOICES_MAX, SEED_MAX, TOKEN_ID_MAX } from '../../core/limits.ts';
 import {
-  CHOICES_MAX,
   SCHEMA_NAME_CHARS_MAX,
-  SEED_MAX,
   STOP_SEQUENCES_MAX,
-  TOKEN_ID_MAX,
   TOOLS_MAX,
   TOOL_NAME_CHARS_MAX,
   TOP_LOGPROBS_MAX,
-} from '../../core/limits.ts';
+} from '../limits.ts';
 import { failFastArray } from '../fail-fast-array.ts';
 import type { WireMessage } from './message-schema.ts';
 import { SearchOptions } from './search-options.ts';

@@ -1,13 +1,12 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
+import { CHOICES_MAX, SEED_MAX } from '../../core/limits.ts';
 import {
-  CHOICES_MAX,
   MESSAGES_MAX,
   SCHEMA_NAME_CHARS_MAX,
-  SEED_MAX,
   STOP_SEQUENCES_MAX,
   TOOL_NAME_CHARS_MAX,
   TOP_LOGPROBS_MAX,
-} from '../../core/limits.ts';
+} from '../limits.ts';
 import type { RuleTexts } from '../parse.ts';
 import type { FieldPathMapper } from './field-path-mapper.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SEARCH_HINT_CODE_POINTS_MAX } from '../../core/limits.ts';
+import { SEARCH_HINT_CODE_POINTS_MAX } from '../limits.ts';
 import type { CitationStyle, SearchStrategy, SearchToolOptions } from '../../core/server-tools.ts';
 import { isDefined, omitNullish } from '../../lib/omit-nullish.ts';
 import { HostNameList } from './host-name.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../catalogue/model.ts';
-import { TRANSLATION_PAIRS_MAX } from '../../core/limits.ts';
+import { TRANSLATION_PAIRS_MAX } from '../limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import { findLanguage, suggestLanguages } from '../../generation/translation/languages.ts';
 import type { Language, LanguageSet } from '../../generation/translation/languages.ts';

@@ -1,4 +1,4 @@
-import { PAGE_NUMBER_MAX, PAGE_SIZE_MAX } from '../../core/limits.ts';
+import { PAGE_NUMBER_MAX, PAGE_SIZE_MAX } from './limits.ts';
 import { createCountField as createIntegerField } from '../fields/list-query.ts';
 import type { RuleTexts } from '../parse.ts';
 

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import {
-  REALTIME_RATE_MAX,
-  REALTIME_RATE_MIN,
-  LANGUAGE_HINTS_MAX,
-  SENTENCE_SILENCE_MS_MAX,
-  SENTENCE_SILENCE_MS_MIN,
-} from '../../core/limits.ts';
+import { REALTIME_RATE_MAX, REALTIME_RATE_MIN } from '../../core/limits.ts';
+import { LANGUAGE_HINTS_MAX, SENTENCE_SILENCE_MS_MAX, SENTENCE_SILENCE_MS_MIN } from './limits.ts';
 import { failFastArray } from '../fail-fast-array.ts';
 import { isPlainObject } from '../parse.ts';
 

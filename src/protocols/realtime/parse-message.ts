@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import { REALTIME_TEXT_BYTES_MAX } from '../../core/limits.ts';
+import { REALTIME_TEXT_BYTES_MAX } from './limits.ts';
 import { isPlainObject, parseValue, parseBody } from '../parse.ts';
 import { HeaderMessage, ContinueTaskMessage, MESSAGE_TEXTS, TaskIdMessage, RunTaskMessage } from './message-schema.ts';
 import type { ContextInput, RunTaskPayload } from './message-schema.ts';

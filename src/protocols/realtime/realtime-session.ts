@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import { REALTIME_AUDIO_BYTES_MAX, SOCKET_IDLE_MS_MAX, SOCKET_KEY_CHECK_MS } from '../../core/limits.ts';
+import { REALTIME_AUDIO_BYTES_MAX, SOCKET_IDLE_MS_MAX, SOCKET_KEY_CHECK_MS } from './limits.ts';
 import { toEngineOwner } from '../../generation/engine-owner.ts';
 import type { SocketContext, SocketPeer, SocketSession } from '../socket-endpoint.ts';
 import { prepareRecognition } from './prepare-recognition.ts';

@@ -1,10 +1,10 @@
+import { HOTWORD_WEIGHT_MAX } from '../../core/limits.ts';
 import {
   REALTIME_HOTWORD_CODE_POINTS_MAX,
-  HOTWORD_WEIGHT_MAX,
   REALTIME_HOTWORDS_MAX,
   REALTIME_PARTIAL_MS,
   SENTENCE_SILENCE_MS_DEFAULT,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { Hotword } from '../../core/speech.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';

@@ -5,7 +5,7 @@ import {
   REALTIME_HEARTBEAT_MS,
   REALTIME_SILENCE_MS_MAX,
   REALTIME_TASK_MS_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { Hotword } from '../../core/speech.ts';
 import type { EngineOwner } from '../../engines/engine.ts';

@@ -2,7 +2,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { BatchProblem, BatchStatus } from '../../core/batch.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { IdGenerator } from '../../core/id.ts';
-import { FILE_LEASE_MS } from '../../core/limits.ts';
+import { FILE_LEASE_MS } from '../limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';

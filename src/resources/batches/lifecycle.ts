@@ -1,7 +1,8 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { BatchOutcome, BatchStatus } from '../../core/batch.ts';
 import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
-import { BATCH_PROBLEMS_MAX, BATCH_RESULTS_PAGE_MAX } from '../../core/limits.ts';
+import { BATCH_PROBLEMS_MAX } from '../../core/limits.ts';
+import { BATCH_RESULTS_PAGE_MAX } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';

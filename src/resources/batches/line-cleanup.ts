@@ -1,5 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { BATCH_RESULTS_REMOVED_MAX, FILE_CLEANUP_INTERVAL_MS, FILE_CLEANUP_PAGE_MAX } from '../../core/limits.ts';
+import { FILE_CLEANUP_INTERVAL_MS, FILE_CLEANUP_PAGE_MAX } from '../limits.ts';
+import { BATCH_RESULTS_REMOVED_MAX } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';

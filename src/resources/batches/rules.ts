@@ -7,7 +7,7 @@ import {
   BATCH_NAME_CODE_POINTS_MAX,
   BATCH_RESERVE_BYTES_MIN,
   BATCH_TEST_BYTES_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { FileRecord } from '../../store/files.ts';
 import type { FileUsage } from '../../store/file-totals.ts';
 import { checkMetadata } from '../conversations/rules.ts';

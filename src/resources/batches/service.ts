@@ -1,6 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
 import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
-import { BATCH_RESERVATION_CHECK_MS, BATCH_LIST_AGE_MS, BATCH_ATTEMPTS_MAX } from '../../core/limits.ts';
+import { BATCH_RESERVATION_CHECK_MS } from '../limits.ts';
+import { BATCH_LIST_AGE_MS, BATCH_ATTEMPTS_MAX } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { TenantScope } from '../../store/tenant-scope.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,5 +1,6 @@
 import type { Item } from '../../core/item.ts';
-import { ITEM_PAGE_BYTES_MAX, ITEM_PAGE_MAX, OPERATOR_PAGE_MAX } from '../../core/limits.ts';
+import { ITEM_PAGE_MAX } from '../../core/limits.ts';
+import { ITEM_PAGE_BYTES_MAX, OPERATOR_PAGE_MAX } from '../limits.ts';
 import type { RegionId } from '../../core/region.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ConversationRecord } from '../../store/conversations.ts';

@@ -1,11 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
 import type { Item, Metadata } from '../../core/item.ts';
-import {
-  CONVERSATION_ITEMS_MAX,
-  METADATA_KEY_CODE_POINTS_MAX,
-  METADATA_PAIRS_MAX,
-  METADATA_VALUE_CODE_POINTS_MAX,
-} from '../../core/limits.ts';
+import { CONVERSATION_ITEMS_MAX } from '../../core/limits.ts';
+import { METADATA_KEY_CODE_POINTS_MAX, METADATA_PAIRS_MAX, METADATA_VALUE_CODE_POINTS_MAX } from '../limits.ts';
 import { countCodePoints } from '../../lib/code-points.ts';
 
 /** @throws ServiceError `invalid-request`. */

@@ -1,6 +1,6 @@
 import type { Owner } from '../../core/context.ts';
 import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
-import { ITEM_PAGE_BYTES_MAX } from '../../core/limits.ts';
+import { ITEM_PAGE_BYTES_MAX } from '../limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ConversationRecord } from '../../store/conversations.ts';
 import type { ItemContainer } from '../../store/items.ts';

@@ -1,5 +1,5 @@
 import type { DeploymentEvent, DeploymentTransition, DeploymentRecord } from '../../core/deployment.ts';
-import { DEPLOYMENT_EVENTS_MAX } from '../../core/limits.ts';
+import { DEPLOYMENT_EVENTS_MAX } from '../limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,5 +1,5 @@
 import type { DeploymentRecord } from '../../core/deployment.ts';
-import { DEPLOYMENT_SNAPSHOT_MS } from '../../core/limits.ts';
+import { DEPLOYMENT_SNAPSHOT_MS } from '../limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
 import type { Store } from '../../store/store.ts';

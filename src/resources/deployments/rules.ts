@@ -1,10 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
 import type { DeploymentTransition, DeploymentPlan, DeploymentRecord, PtuCapacity } from '../../core/deployment.ts';
-import {
-  DEPLOYMENT_MODEL_CHARS_MAX,
-  DEPLOYMENT_REASON_CHARS_MAX,
-  DEPLOYMENT_SUFFIX_CHARS_MAX,
-} from '../../core/limits.ts';
+import { DEPLOYMENT_MODEL_CHARS_MAX, DEPLOYMENT_REASON_CHARS_MAX, DEPLOYMENT_SUFFIX_CHARS_MAX } from '../limits.ts';
 import type { CapacityRequest } from './deployment.ts';
 
 /** Deployments are scaled in multiples of this capacity. */

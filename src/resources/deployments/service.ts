@@ -2,7 +2,7 @@ import type { Owner } from '../../core/context.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
 import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
-import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENT_NAME_ATTEMPTS_MAX, DEPLOYMENTS_MAX } from '../../core/limits.ts';
+import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENT_NAME_ATTEMPTS_MAX, DEPLOYMENTS_MAX } from '../limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
 import type { Store, Tables } from '../../store/store.ts';

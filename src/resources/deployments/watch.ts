@@ -1,5 +1,6 @@
 import type { DeploymentEvent, DeploymentRecord } from '../../core/deployment.ts';
-import { DEPLOYMENT_EVENTS_MAX, DEPLOYMENT_POLL_MS } from '../../core/limits.ts';
+import { DEPLOYMENT_POLL_MS } from '../../core/limits.ts';
+import { DEPLOYMENT_EVENTS_MAX } from '../limits.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';
 import type { Store } from '../../store/store.ts';
 import type { DeploymentNotifier, DeploymentChange } from './deployment.ts';

@@ -2,12 +2,11 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import {
   BATCH_RESERVATION_CHECK_MS,
-  FILE_RECONCILE_INTERVAL_MS,
   FILE_LEASE_MS,
   FILE_CLEANUP_INTERVAL_MS,
-  FILE_ORPHAN_AGE_MS,
   FILE_CLEANUP_PAGE_MAX,
-} from '../../core/limits.ts';
+} from '../limits.ts';
+import { FILE_RECONCILE_INTERVAL_MS, FILE_ORPHAN_AGE_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';

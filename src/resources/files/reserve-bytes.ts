@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import {
-  FILE_LEASE_MS,
-  FILE_QUOTA_POLL_MS,
-  FILE_QUOTA_RETRY_MS,
-  FILE_QUOTA_WAIT_LAST_MS,
-  FILE_QUOTA_WAIT_MS,
-} from '../../core/limits.ts';
+import { FILE_LEASE_MS } from '../limits.ts';
+import { FILE_QUOTA_POLL_MS, FILE_QUOTA_RETRY_MS, FILE_QUOTA_WAIT_LAST_MS, FILE_QUOTA_WAIT_MS } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { FileLimits } from './file.ts';

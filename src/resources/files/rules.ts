@@ -4,7 +4,7 @@ import {
   FILE_NAME_CODE_POINTS_MAX,
   FILE_RESERVE_BYTES_MAX,
   FILE_RESERVE_BYTES_MIN,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { FileUsage } from '../../store/file-totals.ts';
 import type { FileLimits } from './file.ts';
 

@@ -1,6 +1,6 @@
 import type { IdGenerator } from '../../core/id.ts';
 import type { JobRequest } from '../../core/job.ts';
-import { JOB_PRIORITY_DEFAULT, JOB_ATTEMPTS_DEFAULT } from '../../core/limits.ts';
+import { JOB_PRIORITY_DEFAULT, JOB_ATTEMPTS_DEFAULT } from '../limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { NewJob } from '../../store/jobs.ts';
 

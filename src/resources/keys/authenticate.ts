@@ -1,5 +1,5 @@
 import type { KeyCheck, KeyRecord } from '../../core/key.ts';
-import { KEY_CACHE_ENTRIES_MAX, KEY_CACHE_MS, KEY_SECRET_CHARS_MAX } from '../../core/limits.ts';
+import { KEY_CACHE_ENTRIES_MAX, KEY_CACHE_MS, KEY_SECRET_CHARS_MAX } from '../limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { KeyStore } from '../../store/keys.ts';
 import { createTtlCache } from './ttl-cache.ts';

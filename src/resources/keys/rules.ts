@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
 import type { KeyRecord } from '../../core/key.ts';
-import { KEY_NAME_CODE_POINTS_MAX, WORKSPACE_CHARS_MAX } from '../../core/limits.ts';
+import { KEY_NAME_CODE_POINTS_MAX, WORKSPACE_CHARS_MAX } from '../limits.ts';
 import { isRegionId, REGION_IDS, type RegionId } from '../../core/region.ts';
 import type { KeyDraft } from './key.ts';
 

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { KEY_CACHE_ENTRIES_MAX, KEY_CACHE_MS } from '../../core/limits.ts';
+import { KEY_CACHE_ENTRIES_MAX, KEY_CACHE_MS } from '../limits.ts';
 import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { createAuthenticator } from './authenticate.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../core/error.ts';
 import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
 import type { KeyRecord } from '../../core/key.ts';
-import { KEY_PAGE_MAX } from '../../core/limits.ts';
+import { KEY_PAGE_MAX } from '../limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { createAuthenticator } from './authenticate.ts';

@@ -1,6 +1,6 @@
 import { errorCodec } from '../../core/error-codec.ts';
 import { ServiceError } from '../../core/error.ts';
-import { RESEARCH_UNATTENDED_MS_MAX, RESEARCH_STEP_CHARS_MAX, RESEARCH_STEPS_PAGE_MAX } from '../../core/limits.ts';
+import { RESEARCH_UNATTENDED_MS_MAX, RESEARCH_STEP_CHARS_MAX, RESEARCH_STEPS_PAGE_MAX } from './limits.ts';
 import type { ResearchRequest, ResearchStep } from '../../core/research.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';

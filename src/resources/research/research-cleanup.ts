@@ -3,7 +3,7 @@ import {
   RESEARCH_RETENTION_MS,
   RESEARCH_CLEANUP_INTERVAL_MS,
   RESEARCH_CLEANUP_PAGE_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';

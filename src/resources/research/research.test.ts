@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Owner, RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
-import { RESEARCH_UNATTENDED_MS_MAX, RESEARCH_RETENTION_MS, RESEARCH_READER_HEARTBEAT_MS } from '../../core/limits.ts';
+import { RESEARCH_UNATTENDED_MS_MAX, RESEARCH_RETENTION_MS, RESEARCH_READER_HEARTBEAT_MS } from './limits.ts';
 import type { ResearchEvent, ResearchRuns, ResearchStep } from '../../core/research.ts';
 import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';

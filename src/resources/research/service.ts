@@ -1,7 +1,7 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { IdGenerator } from '../../core/id.ts';
-import { RESEARCH_UNATTENDED_MS_MAX } from '../../core/limits.ts';
+import { RESEARCH_UNATTENDED_MS_MAX } from './limits.ts';
 import type { ResearchPipeline, ResearchRequest, ResearchRuns } from '../../core/research.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';

@@ -1,6 +1,6 @@
 import { errorCodec } from '../../core/error-codec.ts';
 import { ServiceError } from '../../core/error.ts';
-import { RESEARCH_READER_POLL_MS, RESEARCH_READER_HEARTBEAT_MS, RESEARCH_STEPS_PAGE_MAX } from '../../core/limits.ts';
+import { RESEARCH_READER_POLL_MS, RESEARCH_READER_HEARTBEAT_MS, RESEARCH_STEPS_PAGE_MAX } from './limits.ts';
 import type { ResearchEvent } from '../../core/research.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';

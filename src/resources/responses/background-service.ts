@@ -1,7 +1,7 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { IdGenerator } from '../../core/id.ts';
-import { BACKGROUND_UNFINISHED_MAX } from '../../core/limits.ts';
+import { BACKGROUND_UNFINISHED_MAX } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
 import type { BackgroundRunRecord } from '../../store/background.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
-import { BACKGROUND_EVENTS_RETENTION_MS, BACKGROUND_UNFINISHED_MAX } from '../../core/limits.ts';
+import { BACKGROUND_EVENTS_RETENTION_MS, BACKGROUND_UNFINISHED_MAX } from './limits.ts';
 import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { createConversations } from '../conversations/service.ts';

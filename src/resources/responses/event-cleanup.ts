@@ -1,4 +1,4 @@
-import { BACKGROUND_EVENTS_CLEANUP_INTERVAL_MS, BACKGROUND_EVENTS_PAGE_MAX } from '../../core/limits.ts';
+import { BACKGROUND_EVENTS_CLEANUP_INTERVAL_MS, BACKGROUND_EVENTS_PAGE_MAX } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BACKGROUND_EVENT_CHARS_MAX, BACKGROUND_WRITE_CHARS_MAX } from '../../core/limits.ts';
+import { BACKGROUND_EVENT_CHARS_MAX, BACKGROUND_WRITE_CHARS_MAX } from './limits.ts';
 import type { ResponseEventChunk } from '../../store/response-events.ts';
 import { createEventWriter } from './event-writer.ts';
 

@@ -1,4 +1,4 @@
-import { BACKGROUND_EVENT_CHARS_MAX, BACKGROUND_WRITE_CHARS_MAX, BACKGROUND_WRITE_MS } from '../../core/limits.ts';
+import { BACKGROUND_EVENT_CHARS_MAX, BACKGROUND_WRITE_CHARS_MAX, BACKGROUND_WRITE_MS } from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';
 import type { ResponseEventChunk } from '../../store/response-events.ts';

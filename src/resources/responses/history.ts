@@ -1,7 +1,7 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Item } from '../../core/item.ts';
-import { HISTORY_BYTES_MAX, HISTORY_ITEMS_MAX, HISTORY_LINKS_MAX } from '../../core/limits.ts';
+import { HISTORY_BYTES_MAX, HISTORY_ITEMS_MAX, HISTORY_LINKS_MAX } from './limits.ts';
 import type { ResponseSummary } from '../../store/responses.ts';
 import type { Tables } from '../../store/store.ts';
 import { throwConversationNotFound, throwResponseNotFound } from '../conversations/not-found.ts';

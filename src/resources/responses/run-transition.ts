@@ -1,4 +1,4 @@
-import { BACKGROUND_EVENTS_RETENTION_MS } from '../../core/limits.ts';
+import { BACKGROUND_EVENTS_RETENTION_MS } from './limits.ts';
 import type { BackgroundRunUpdate } from '../../store/background.ts';
 import type { ResponseEventChunk } from '../../store/response-events.ts';
 import type { Tables } from '../../store/store.ts';

@@ -8,7 +8,7 @@ import {
   REFERENCED_ITEM_BYTES_MAX,
   CONVERSATION_LEASE_MS,
   CONVERSATION_LEASE_RENEW_MS,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import type { Conversations } from '../conversations/conversation.ts';

@@ -1,7 +1,8 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Item } from '../../core/item.ts';
-import { ITEM_PAGE_BYTES_MAX, REFERENCED_ITEM_BYTES_MAX } from '../../core/limits.ts';
+import { ITEM_PAGE_BYTES_MAX } from '../limits.ts';
+import { REFERENCED_ITEM_BYTES_MAX } from './limits.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';

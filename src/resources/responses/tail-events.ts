@@ -1,4 +1,4 @@
-import { BACKGROUND_CHUNKS_MAX, BACKGROUND_POLL_MS } from '../../core/limits.ts';
+import { BACKGROUND_CHUNKS_MAX, BACKGROUND_POLL_MS } from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';
 import type { Tables } from '../../store/store.ts';

@@ -1,6 +1,6 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import { CONVERSATION_LEASE_MS, CONVERSATION_LEASE_RENEW_MS, CONVERSATION_RETRY_SECONDS } from '../../core/limits.ts';
+import { CONVERSATION_LEASE_MS, CONVERSATION_LEASE_RENEW_MS, CONVERSATION_RETRY_SECONDS } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';
 import type { ConversationStore } from '../../store/conversations.ts';

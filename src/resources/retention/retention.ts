@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { OPERATOR_PAGE_MAX, RETENTION_INTERVAL_MS } from '../../core/limits.ts';
+import { OPERATOR_PAGE_MAX, RETENTION_INTERVAL_MS } from '../limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';

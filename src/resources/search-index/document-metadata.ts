@@ -1,4 +1,4 @@
-import { INDEX_TITLE_CHARS_MAX } from '../../core/limits.ts';
+import { INDEX_TITLE_CHARS_MAX } from './limits.ts';
 
 /** Title and date of a document. */
 export interface DocumentMetadata {

@@ -1,5 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { INDEX_CANDIDATES, INDEX_SIMILARITY_MIN, INDEX_VECTOR_BYTES_MAX } from '../../core/limits.ts';
+import { INDEX_CANDIDATES, INDEX_SIMILARITY_MIN, INDEX_VECTOR_BYTES_MAX } from './limits.ts';
 import type { IndexSearchFilter } from '../../store/index-search.ts';
 import type { Store } from '../../store/store.ts';
 import { findNearestVector, quantizeVector } from './quantized-vectors.ts';

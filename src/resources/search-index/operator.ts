@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
-import { INDEX_SOURCES_MAX } from '../../core/limits.ts';
+import { INDEX_SOURCES_MAX } from './limits.ts';
 import type { IndexCollection, IndexSource } from '../../store/index-collections.ts';
 import { isWorkspaceName } from '../keys/rules.ts';
 import { fillVectors } from './fill-vectors.ts';

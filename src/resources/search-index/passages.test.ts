@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { INDEX_PASSAGE_CHARS_MAX, INDEX_PASSAGE_WORDS } from '../../core/limits.ts';
+import { INDEX_PASSAGE_CHARS_MAX, INDEX_PASSAGE_WORDS } from './limits.ts';
 import { splitPassages as generatePassages } from './passages.ts';
 import { countWords } from './terms.ts';
 

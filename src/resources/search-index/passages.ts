@@ -1,4 +1,4 @@
-import { INDEX_PASSAGE_CHARS_MAX, INDEX_PASSAGE_WORDS } from '../../core/limits.ts';
+import { INDEX_PASSAGE_CHARS_MAX, INDEX_PASSAGE_WORDS } from './limits.ts';
 import { countWords } from './terms.ts';
 
 /** A passage with at least this many words ends before a heading. */

@@ -1,4 +1,5 @@
-import { INDEX_DOCUMENT_PASSAGES_MAX, INDEX_PASSAGE_CHARS_MAX, PAGE_TEXT_CHARS_MAX } from '../../core/limits.ts';
+import { PAGE_TEXT_CHARS_MAX } from '../../core/limits.ts';
+import { INDEX_DOCUMENT_PASSAGES_MAX, INDEX_PASSAGE_CHARS_MAX } from './limits.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { Store } from '../../store/store.ts';

@@ -3,7 +3,7 @@ import {
   INDEX_DOCUMENTS_MAX,
   INDEX_PROBLEMS_LISTED_MAX,
   INDEX_READ_CONCURRENCY,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import type { Clock } from '../../lib/clock.ts';

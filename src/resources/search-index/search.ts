@@ -5,7 +5,7 @@ import {
   INDEX_COVERAGE_MIN,
   INDEX_QUESTION_CHARS_MAX,
   INDEX_QUESTION_TERMS_MAX,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { SearchResults, SearchQuery } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,7 +1,7 @@
 import { open, realpath, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
-import { INDEX_SOURCES_MAX, INDEX_URL_FILE_BYTES_MAX } from '../../core/limits.ts';
+import { INDEX_SOURCES_MAX, INDEX_URL_FILE_BYTES_MAX } from './limits.ts';
 import type { IndexSource } from '../../store/index-collections.ts';
 
 /**

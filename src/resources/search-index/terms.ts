@@ -1,4 +1,4 @@
-import { INDEX_TERM_CHARS_MAX } from '../../core/limits.ts';
+import { INDEX_TERM_CHARS_MAX } from './limits.ts';
 
 /** A run of letters, combining marks and digits. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;

@@ -1,6 +1,6 @@
 import { opendir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { INDEX_FOLDER_DEPTH_MAX } from '../../core/limits.ts';
+import { INDEX_FOLDER_DEPTH_MAX } from './limits.ts';
 
 export interface WalkedFile {
   readonly path: string;

@@ -1,5 +1,5 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
-import { TASK_RETENTION_MS, TASK_CLEANUP_INTERVAL_MS, TASK_CLEANUP_PAGE_MAX } from '../../core/limits.ts';
+import { TASK_RETENTION_MS, TASK_CLEANUP_INTERVAL_MS, TASK_CLEANUP_PAGE_MAX } from '../limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';

@@ -1,13 +1,13 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
+import { HOTWORD_WEIGHT_MAX } from '../../core/limits.ts';
 import {
   HOTWORD_ASCII_CHARS_MAX,
   HOTWORD_CODE_POINTS_MAX,
-  HOTWORD_WEIGHT_MAX,
   HOTWORD_WORDS_MAX,
   TARGET_MODEL_CHARS_MAX,
   VOCABULARY_PREFIX_CHARS_MAX,
-} from '../../core/limits.ts';
+} from '../limits.ts';
 import { countCodePoints } from '../../lib/code-points.ts';
 import type { VocabularyEntry } from '../../store/vocabularies.ts';
 import { PRIMARY_WORKSPACE } from '../keys/rules.ts';

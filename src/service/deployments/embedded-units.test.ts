@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
-import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_UNIT_BYTES } from '../../core/limits.ts';
+import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_UNIT_BYTES } from './limits.ts';
 import { writeTestModelFile } from './__fixtures__/test-model-file.ts';
 import { TEST_ENTRY } from './__fixtures__/fake-units.ts';
 import { openEmbeddedUnits } from './embedded-units.ts';

@@ -1,4 +1,4 @@
-import { DEPLOYMENT_SEQUENCES_MAX } from '../../core/limits.ts';
+import { DEPLOYMENT_SEQUENCES_MAX } from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
 import { createLlamaProcess } from '../../engines/llama/llama-process.ts';

@@ -3,7 +3,7 @@ import { createNoCapacityError } from '../../catalogue/deployment-entry.ts';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
-import { DEPLOYMENT_MONITOR_MS } from '../../core/limits.ts';
+import { DEPLOYMENT_MONITOR_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { startInterval as systemStartInterval } from '../../lib/start-interval.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';

@@ -4,7 +4,7 @@ import {
   DEPLOYMENT_MEMORY_RESERVE_BYTES,
   DEPLOYMENT_MEMORY_RESERVE_SHARE,
   DEPLOYMENT_UNIT_BYTES,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { readModelShape } from '../../weights/read-model-shape.ts';
 
 /** Memory of this machine that engines may take. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { DEPLOYMENT_PROBE_MS_MAX, DEPLOYMENT_START_MS_MAX } from '../../core/limits.ts';
+import { DEPLOYMENT_PROBE_MS_MAX, DEPLOYMENT_START_MS_MAX } from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import { NO_STOP } from '../../core/request.ts';
 import type { EngineInput, TextEngine } from '../../engines/engine.ts';

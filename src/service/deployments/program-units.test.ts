@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
-import { DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_PROGRAMS_MAX } from '../../core/limits.ts';
+import { DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_PROGRAMS_MAX } from './limits.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
 import { systemClock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
-import { DEPLOYMENT_SERVERS_GRACE_MS } from '../../core/limits.ts';
+import { DEPLOYMENT_SERVERS_GRACE_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import { createPool } from '../../engines/pool/pool.ts';

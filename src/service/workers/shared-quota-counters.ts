@@ -1,4 +1,4 @@
-import { QUOTA_REPORT_MS } from '../../core/limits.ts';
+import { QUOTA_REPORT_MS } from '../limits.ts';
 import { QUOTA_KINDS } from '../../core/quota.ts';
 import type { QuotaAmounts, QuotaKind } from '../../core/quota.ts';
 import type { Quotas } from '../../generation/quotas.ts';

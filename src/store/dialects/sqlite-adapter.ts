@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SqliteDatabase, SqliteStatement } from 'kysely';
-import { STORE_STATEMENTS_MAX } from '../../core/limits.ts';
+import { STORE_STATEMENTS_MAX } from '../limits.ts';
 
 /**
  * Adapts `node:sqlite` to the interface that Kysely's SQLite dialect expects, with an LRU cache of prepared statements:

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SqliteDialect } from 'kysely';
-import { STORE_BUSY_MS_MAX } from '../../core/limits.ts';
+import { STORE_BUSY_MS_MAX } from '../limits.ts';
 import type { StoreDialect } from './dialect.ts';
 import { createSqliteAdapter } from './sqlite-adapter.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';

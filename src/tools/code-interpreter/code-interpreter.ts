@@ -1,14 +1,14 @@
 import { totalmem } from 'node:os';
 import { ServiceError } from '../../core/error.ts';
+import { CODE_CONTAINER_IDLE_MS } from '../../core/limits.ts';
 import {
-  CODE_CONTAINER_IDLE_MS,
   CODE_FILES_BYTES_MAX,
   CODE_FILES_MAX,
   CODE_OUTPUT_BYTES_MAX,
   CODE_START_MS_MAX,
   CODE_TEXT_CHARS_MAX,
   SANDBOX_CHECK_RETRY_MS,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import type { CodeInterpreter } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { CODE_PROGRAM_BYTES_MAX } from '../../core/limits.ts';
+import { CODE_PROGRAM_BYTES_MAX } from './limits.ts';
 import type { CodeOutput } from '../../core/server-tools.ts';
 import { createContainerPool } from './container-pool.ts';
 import type { ProgramProcess } from './program-process.ts';

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
-import { CODE_PROGRAM_BYTES_MAX, RETRY_AFTER_SECONDS } from '../../core/limits.ts';
+import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
+import { CODE_PROGRAM_BYTES_MAX } from './limits.ts';
 import type { CodeContainer, CodeOutput } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';

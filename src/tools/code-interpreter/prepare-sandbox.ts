@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CODE_CPU_FULL_RUNS } from '../../core/limits.ts';
+import { CODE_CPU_FULL_RUNS } from './limits.ts';
 import type { CodeOutput } from '../../core/server-tools.ts';
 import { attackSandbox } from './attack-sandbox.ts';
 import type { ProgramLimits } from './child/messages.ts';

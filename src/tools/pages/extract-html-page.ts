@@ -1,10 +1,6 @@
 import { Readability } from '@mozilla/readability';
-import {
-  PAGE_DEPTH_MAX,
-  PAGE_ELEMENTS_MAX,
-  SEARCH_SITE_NAME_CHARS_MAX,
-  SEARCH_TITLE_CHARS_MAX,
-} from '../../core/limits.ts';
+import { SEARCH_SITE_NAME_CHARS_MAX, SEARCH_TITLE_CHARS_MAX } from '../limits.ts';
+import { PAGE_DEPTH_MAX, PAGE_ELEMENTS_MAX } from './limits.ts';
 import { isStackOverflow } from '../../lib/serve-worker.ts';
 import { parsePublicationDate } from '../parse-publication-date.ts';
 import { getElementText } from './element-text.ts';

@@ -1,4 +1,4 @@
-import { SEARCH_TITLE_CHARS_MAX } from '../../core/limits.ts';
+import { SEARCH_TITLE_CHARS_MAX } from '../limits.ts';
 import { removeInvisibleCharacters } from '../../lib/remove-invisible-characters.ts';
 import { truncateAtParagraph } from './element-text.ts';
 import { toSingleLine } from './page-metadata.ts';

@@ -1,11 +1,6 @@
 import { setTimeout as afterMs } from 'node:timers/promises';
 import { ServiceError } from '../../core/error.ts';
-import {
-  PAGE_HOST_GAP_MS,
-  PAGE_HOST_GAP_MS_MAX,
-  PAGES_PER_HOST_MAX,
-  PAGES_WAITING_PER_HOST_MAX,
-} from '../../core/limits.ts';
+import { PAGE_HOST_GAP_MS, PAGE_HOST_GAP_MS_MAX, PAGES_PER_HOST_MAX, PAGES_WAITING_PER_HOST_MAX } from './limits.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';

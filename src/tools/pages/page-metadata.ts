@@ -1,4 +1,4 @@
-import { SEARCH_SITE_NAME_CHARS_MAX, SEARCH_TITLE_CHARS_MAX, SEARCH_URL_CHARS_MAX } from '../../core/limits.ts';
+import { SEARCH_SITE_NAME_CHARS_MAX, SEARCH_TITLE_CHARS_MAX, SEARCH_URL_CHARS_MAX } from '../limits.ts';
 import { truncateText, removeInvisibleCharacters } from '../../lib/remove-invisible-characters.ts';
 import { parsePublicationDate } from '../parse-publication-date.ts';
 import { parseWebUrl } from '../web-url.ts';

@@ -1,12 +1,12 @@
 import { ServiceError } from '../../core/error.ts';
+import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
 import {
   PAGE_READ_HEAP_MB,
   PAGE_READ_IDLE_MS,
   PAGE_READ_MS_MAX,
   PAGE_READ_RESIDENT_BYTES_MAX,
   PAGES_WAITING_MAX,
-  RETRY_AFTER_SECONDS,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { createPageProcessClient, PageLimitError } from './page-process-client.ts';

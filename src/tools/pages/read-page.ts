@@ -1,11 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
-import {
-  PAGE_BYTES_MAX,
-  PAGE_MS_MAX,
-  PAGE_TEXT_CHARS_MAX,
-  SEARCH_TITLE_CHARS_MAX,
-  SEARCH_URL_CHARS_MAX,
-} from '../../core/limits.ts';
+import { PAGE_BYTES_MAX, PAGE_TEXT_CHARS_MAX } from '../../core/limits.ts';
+import { SEARCH_TITLE_CHARS_MAX, SEARCH_URL_CHARS_MAX } from '../limits.ts';
+import { PAGE_MS_MAX } from './limits.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import { createSiteMatcher } from '../../core/site-filter.ts';
 import type { SiteFilter } from '../../core/site-filter.ts';

@@ -1,4 +1,4 @@
-import { PAGE_STYLE_RULES_MAX } from '../../core/limits.ts';
+import { PAGE_STYLE_RULES_MAX } from './limits.ts';
 import { isHidingStyle } from './hidden-style.ts';
 import { getAttributeWords } from './page-document.ts';
 import type { PageDocument, PageElement } from './page-document.ts';

@@ -1,12 +1,12 @@
 import { ServiceError } from '../../core/error.ts';
+import { ROBOTS_FETCH_MS_MAX } from '../../core/limits.ts';
 import {
   ROBOTS_BYTES_MAX,
-  ROBOTS_FETCH_MS_MAX,
   ROBOTS_CACHE_CHARS_MAX,
   ROBOTS_CACHE_ENTRIES_MAX,
   ROBOTS_CACHE_MS,
   ROBOTS_UNREACHABLE_CACHE_MS,
-} from '../../core/limits.ts';
+} from './limits.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createLruCache } from '../../lib/lru-cache.ts';

@@ -7,7 +7,7 @@ import {
   SEARCH_SITE_NAME_CHARS_MAX,
   SEARCH_TITLE_CHARS_MAX,
   SEARCH_URL_CHARS_MAX,
-} from '../../core/limits.ts';
+} from '../limits.ts';
 import { truncateText } from '../../lib/remove-invisible-characters.ts';
 import { parseWebUrl } from '../web-url.ts';
 import { markupToLine, markupToText } from './markup-to-text.ts';

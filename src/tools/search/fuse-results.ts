@@ -1,4 +1,4 @@
-import { SEARCH_FUSION_K } from '../../core/limits.ts';
+import { SEARCH_FUSION_K } from '../limits.ts';
 import type { SearchResult } from './clean-results.ts';
 import { getUrlKey, areSimilar, createPassageSketch, getTitleKey } from './duplicate-keys.ts';
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
-import { SEARCH_ANSWER_BYTES_MAX } from '../../core/limits.ts';
+import { SEARCH_ANSWER_BYTES_MAX } from '../limits.ts';
 import { readBody } from '../read-body.ts';
 import type { WebResponse, WebFetch } from '../web-fetch.ts';
 

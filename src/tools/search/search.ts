@@ -1,10 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
-import {
-  SEARCH_MS_MAX,
-  SEARCH_PROVIDER_MS_MAX,
-  SEARCH_QUERY_CHARS_MAX,
-  SEARCH_BACKOFF_SECONDS_MAX,
-} from '../../core/limits.ts';
+import { SEARCH_MS_MAX, SEARCH_PROVIDER_MS_MAX } from '../../core/limits.ts';
+import { SEARCH_QUERY_CHARS_MAX, SEARCH_BACKOFF_SECONDS_MAX } from '../limits.ts';
 import type { SearchResults, Search, SearchQuery } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { systemClock } from '../../lib/clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TAR_ENTRIES_MAX } from '../../core/limits.ts';
+import { TAR_ENTRIES_MAX } from '../limits.ts';
 import { writeTar } from '../__fixtures__/write-test-tar.ts';
 import type { TestTarEntry } from '../__fixtures__/write-test-tar.ts';
 import { readTar } from './read-tar.ts';

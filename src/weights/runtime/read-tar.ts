@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import { TAR_ENTRIES_MAX, TAR_ENTRY_BYTES_MAX } from '../../core/limits.ts';
+import { TAR_ENTRIES_MAX, TAR_ENTRY_BYTES_MAX } from '../limits.ts';
 import { createByteReader } from './byte-reader.ts';
 
 /** A file in a tar archive. */

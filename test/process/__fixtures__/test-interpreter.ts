@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CodeContainer, CodeOutput } from '../../../src/core/server-tools.ts';
-import { SANDBOX_CHECK_RETRY_MS } from '../../../src/core/limits.ts';
+import { SANDBOX_CHECK_RETRY_MS } from '../../../src/tools/code-interpreter/limits.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createCodeInterpreter } from '../../../src/tools/code-interpreter/code-interpreter.ts';
 import type {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BATCH_BACKOFF_MS_MAX, BATCH_BACKOFF_MS_MIN } from '../../../core/limits.ts';
+import { BATCH_BACKOFF_MS_MAX, BATCH_BACKOFF_MS_MIN } from './limits.ts';
 import type { Clock } from '../../../lib/clock.ts';
 
 /** Bounds of the delay in ms, and the clock. */

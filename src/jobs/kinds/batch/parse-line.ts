@@ -1,4 +1,5 @@
-import { BATCH_CUSTOM_ID_CODE_POINTS_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../../core/limits.ts';
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../../core/limits.ts';
+import { BATCH_CUSTOM_ID_CODE_POINTS_MAX } from './limits.ts';
 import { isDeeperThan } from '../../../lib/json-depth.ts';
 import { hasMoreJsonValues } from '../../../lib/json-values.ts';
 import type { InputLine } from './read-lines.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { openDiskBlobStore } from '../../../blobs/disk-blob-store.ts';
-import { BATCH_READ_BYTES } from '../../../core/limits.ts';
+import { BATCH_READ_BYTES } from './limits.ts';
 import { readInput } from './read-input.ts';
 import { readLines } from './read-lines.ts';
 

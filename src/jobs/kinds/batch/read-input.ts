@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { BATCH_READ_BYTES } from '../../../core/limits.ts';
+import { BATCH_READ_BYTES } from './limits.ts';
 
 /**
  * Yields the bytes of a blob in pieces. Each piece is read completely and its connection is closed: a batch may take

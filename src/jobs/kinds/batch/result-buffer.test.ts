@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BatchLineResult } from '../../../core/batch.ts';
-import { BATCH_GROUP_RESULTS_MAX } from '../../../core/limits.ts';
+import { BATCH_GROUP_RESULTS_MAX } from './limits.ts';
 import { createResultBuffer } from './result-buffer.ts';
 
 const result = (line: number, json = ''): BatchLineResult => ({ line, kind: 'output', json });

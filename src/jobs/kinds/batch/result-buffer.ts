@@ -1,5 +1,5 @@
 import type { BatchLineResult } from '../../../core/batch.ts';
-import { BATCH_GROUP_BYTES_MAX, BATCH_GROUP_MS, BATCH_GROUP_RESULTS_MAX } from '../../../core/limits.ts';
+import { BATCH_GROUP_BYTES_MAX, BATCH_GROUP_MS, BATCH_GROUP_RESULTS_MAX } from './limits.ts';
 
 /** Writes results to the store in groups: one transaction per result would dominate the cost of short lines. */
 export interface ResultBuffer {

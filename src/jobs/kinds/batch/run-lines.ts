@@ -1,5 +1,5 @@
 import type { Owner } from '../../../core/context.ts';
-import { BATCH_LINE_BYTES_MAX, BATCH_RESULT_LOOKUP_LINES } from '../../../core/limits.ts';
+import { BATCH_LINE_BYTES_MAX, BATCH_RESULT_LOOKUP_LINES } from './limits.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { createLinkedAbort } from '../../../lib/linked-abort.ts';
 import { parseLine, type BatchLine } from './parse-line.ts';

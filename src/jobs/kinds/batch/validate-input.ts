@@ -1,12 +1,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { BATCH_TEST_ENDPOINT, type BatchProblem } from '../../../core/batch.ts';
 import type { IdGenerator } from '../../../core/id.ts';
-import {
-  BATCH_LINE_BYTES_MAX,
-  BATCH_LINES_MAX,
-  BATCH_PROBLEMS_MAX,
-  BATCH_TEST_LINES_MAX,
-} from '../../../core/limits.ts';
+import { BATCH_PROBLEMS_MAX } from '../../../core/limits.ts';
+import { BATCH_LINE_BYTES_MAX, BATCH_LINES_MAX, BATCH_TEST_LINES_MAX } from './limits.ts';
 import { createLineValidator } from './parse-line.ts';
 import { DRY_RUN_MODEL } from './dry-run.ts';
 import { encodeLineError } from './encode-result.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TRANSCRIPTION_PROMPT_CHARS_MAX } from '../../../core/limits.ts';
+import { TRANSCRIPTION_PROMPT_CHARS_MAX } from '../limits.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 

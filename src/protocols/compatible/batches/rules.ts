@@ -1,4 +1,4 @@
-import { BATCH_WINDOW_HOURS_MAX, BATCH_WINDOW_HOURS_MIN } from '../../../core/limits.ts';
+import { BATCH_WINDOW_HOURS_MAX, BATCH_WINDOW_HOURS_MIN } from '../limits.ts';
 import { createFieldError } from '../../parse.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BATCH_ENDPOINTS, BATCH_STATUSES, type BatchStatus } from '../../../core/batch.ts';
-import { BATCH_LIST_FILES_MAX, BATCH_PAGE_DEFAULT, BATCH_PAGE_MAX } from '../../../core/limits.ts';
+import { BATCH_LIST_FILES_MAX, BATCH_PAGE_DEFAULT, BATCH_PAGE_MAX } from '../limits.ts';
 import { CREATED_RANGE_TEXTS, createCountField, createCreatedRangeFields } from '../../fields/list-query.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
 

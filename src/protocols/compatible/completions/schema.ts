@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import { CHOICES_MAX, JSON_VALUES_MAX, PROMPTS_MAX, TOP_LOGPROBS_MAX } from '../../../core/limits.ts';
+import { CHOICES_MAX, JSON_VALUES_MAX } from '../../../core/limits.ts';
+import { TOP_LOGPROBS_MAX } from '../../limits.ts';
+import { PROMPTS_MAX } from '../limits.ts';
 import { PARAMETERS, STOP_FORMS, TokenId } from '../../fields/parameter-schema.ts';
 import { createParameterTexts } from '../../fields/parameter-texts.ts';
 import { failFastArray } from '../../fail-fast-array.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { RequestLog } from '../../../core/context.ts';
 import { INTERNAL_MESSAGE, ServiceError } from '../../../core/error.ts';
-import { FILE_LIST_MAX, UPLOAD_EXTRA_BYTES_MAX } from '../../../core/limits.ts';
+import { UPLOAD_EXTRA_BYTES_MAX } from '../../limits.ts';
+import { FILE_LIST_MAX } from '../limits.ts';
 import { FILE_PURPOSES } from '../../../resources/files/file.ts';
 import type { Files } from '../../../resources/files/file.ts';
 import type { Texts } from '../../../resources/texts/service.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RERANK_DOCUMENTS_MAX } from '../../../core/limits.ts';
+import { RERANK_DOCUMENTS_MAX } from '../../limits.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 

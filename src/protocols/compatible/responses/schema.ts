@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import { INCLUDES_MAX, SCHEMA_NAME_CHARS_MAX, TOOLS_MAX } from '../../../core/limits.ts';
+import { SCHEMA_NAME_CHARS_MAX, TOOLS_MAX } from '../../limits.ts';
+import { INCLUDES_MAX } from '../limits.ts';
 import { JsonObject, PARAMETERS } from '../../fields/parameter-schema.ts';
 import { createParameterTexts, mapTextPaths } from '../../fields/parameter-texts.ts';
 import { failFastArray } from '../../fail-fast-array.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { REQUEST_DOCUMENTS_MAX, TOOL_NAME_CHARS_MAX } from '../../../core/limits.ts';
+import { REQUEST_DOCUMENTS_MAX } from '../../../core/limits.ts';
+import { TOOL_NAME_CHARS_MAX } from '../../limits.ts';
 import { HostNameList } from '../../fields/host-name.ts';
 import { JsonObject } from '../../fields/parameter-schema.ts';
 import { UserLocation } from '../../fields/user-location.ts';

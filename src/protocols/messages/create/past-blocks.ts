@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PARTS_MAX } from '../../../core/limits.ts';
+import { PARTS_MAX } from '../../limits.ts';
 import type { ToolCall } from '../../../core/message.ts';
 import { renderPastPage, renderPastProgram, renderPastSearch } from '../../fields/past-tool-results.ts';
 import { failFastArray } from '../../fail-fast-array.ts';

@@ -1,6 +1,7 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { CACHE_MARKS_MAX, STOP_CODE_POINTS_MAX } from '../../../core/limits.ts';
+import { CACHE_MARKS_MAX } from '../../../core/limits.ts';
+import { STOP_CODE_POINTS_MAX } from '../../limits.ts';
 import { createFieldError } from '../../parse.ts';
 import { findPrefillTurns } from './prefill.ts';
 import { isCustomTool, isServerBlock, isServerTool } from './schema.ts';

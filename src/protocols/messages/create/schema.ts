@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import { MESSAGES_MAX, PARTS_MAX, STOP_SEQUENCES_MAX, TOOLS_MAX, TOOL_NAME_CHARS_MAX } from '../../../core/limits.ts';
+import { MESSAGES_MAX, PARTS_MAX, STOP_SEQUENCES_MAX, TOOLS_MAX, TOOL_NAME_CHARS_MAX } from '../../limits.ts';
 import { JsonObject } from '../../fields/parameter-schema.ts';
 import { selectSchema } from '../../select-schema.ts';
 import { failFastArray } from '../../fail-fast-array.ts';

@@ -1,4 +1,4 @@
-import { CITED_TEXT_CHARS_MAX } from '../../../core/limits.ts';
+import { CITED_TEXT_CHARS_MAX } from '../../limits.ts';
 import type {
   Citation,
   CodeOutput,

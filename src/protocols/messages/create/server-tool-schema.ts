@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SERVER_TOOL_USES_MAX } from '../../../core/limits.ts';
+import { SERVER_TOOL_USES_MAX } from '../../limits.ts';
 import { HostNameList } from '../../fields/host-name.ts';
 import { UserLocation } from '../../fields/user-location.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { JSON_VALUES_MAX, PAGE_NUMBER_MAX, PAGE_SIZE_MAX } from '../../../core/limits.ts';
+import { JSON_VALUES_MAX } from '../../../core/limits.ts';
+import { PAGE_NUMBER_MAX, PAGE_SIZE_MAX } from '../limits.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 

@@ -6,7 +6,7 @@ import {
   DEPLOYMENT_PER_MINUTE_MAX,
   DEPLOYMENT_TEXT_CHARS_MAX,
   PAGE_SIZE_MAX,
-} from '../../../core/limits.ts';
+} from '../limits.ts';
 import { createPageFields } from '../page.ts';
 
 /** From the specification (docs/wire/dashscope-native.md#deployments). */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ServiceError } from '../../../core/error.ts';
 import type { ErrorKind } from '../../../core/error.ts';
-import { FILE_PAGE_MAX, UPLOAD_EXTRA_BYTES_MAX } from '../../../core/limits.ts';
+import { UPLOAD_EXTRA_BYTES_MAX } from '../../limits.ts';
+import { FILE_PAGE_MAX } from '../limits.ts';
 import { FILE_PURPOSES } from '../../../resources/files/file.ts';
 import type { Files } from '../../../resources/files/file.ts';
 import { cleanName } from '../../../resources/files/rules.ts';

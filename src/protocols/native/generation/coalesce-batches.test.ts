@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { GenerationEvent, TokenLogprob } from '../../../core/event.ts';
-import { CUMULATIVE_CHARS_PER_SECOND_MAX, LOGPROB_CHARS } from '../../../core/limits.ts';
+import { CUMULATIVE_CHARS_PER_SECOND_MAX, LOGPROB_CHARS } from '../limits.ts';
 import { createBatchQueue } from '../../../lib/batch-queue.ts';
 import { coalesceBatches } from './coalesce-batches.ts';
 

@@ -1,5 +1,5 @@
 import type { GenerationEvent } from '../../../core/event.ts';
-import { CUMULATIVE_CHARS_PER_SECOND_MAX, CUMULATIVE_EVENT_MS_MIN, LOGPROB_CHARS } from '../../../core/limits.ts';
+import { CUMULATIVE_CHARS_PER_SECOND_MAX, CUMULATIVE_EVENT_MS_MIN, LOGPROB_CHARS } from '../limits.ts';
 import type { Clock } from '../../../lib/clock.ts';
 
 export interface CoalesceDeps {

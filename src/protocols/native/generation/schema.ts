@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import { MESSAGES_MAX, PARTS_MAX, STOP_SEQUENCES_MAX, STOP_TOKENS_MAX } from '../../../core/limits.ts';
+import { MESSAGES_MAX, PARTS_MAX, STOP_SEQUENCES_MAX } from '../../limits.ts';
+import { STOP_TOKENS_MAX } from '../limits.ts';
 import { CacheControl, createMessagesSchema } from '../../fields/message-schema.ts';
 import { PARAMETERS, STOP_FORMS, TokenId } from '../../fields/parameter-schema.ts';
 import { CONTENT_NOT_STRING, MESSAGE_TEXTS, createParameterTexts, mapTextPaths } from '../../fields/parameter-texts.ts';

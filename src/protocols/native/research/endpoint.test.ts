@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { MESSAGES_MAX } from '../../../core/limits.ts';
+import { MESSAGES_MAX } from '../../limits.ts';
 import type { RegionId } from '../../../core/region.ts';
 import type { ResearchEvent, ResearchRequest } from '../../../core/research.ts';
 import { systemClock } from '../../../lib/clock.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { TRANSCRIPTION_CHANNELS_MAX, JSON_VALUES_MAX, TRANSCRIPTION_FILES_MAX } from '../../../core/limits.ts';
+import { JSON_VALUES_MAX, TRANSCRIPTION_FILES_MAX } from '../../../core/limits.ts';
+import { TRANSCRIPTION_CHANNELS_MAX } from '../limits.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 

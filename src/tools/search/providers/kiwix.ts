@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2';
-import { SEARCH_PROVIDER_RESULTS_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_URL_CHARS_MAX } from '../../../core/limits.ts';
+import { SEARCH_PROVIDER_RESULTS_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_URL_CHARS_MAX } from '../../limits.ts';
 import { parseWebUrl } from '../../web-url.ts';
 import { requestText, createServiceError } from '../search-service.ts';
 import type { SearchServiceOptions } from '../search-service.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SEARCH_PROVIDER_PAGES_MAX, SEARCH_QUERY_CHARS_MAX } from '../../../core/limits.ts';
+import { SEARCH_PROVIDER_PAGES_MAX, SEARCH_QUERY_CHARS_MAX } from '../../limits.ts';
 import type { SearchQuery } from '../../../core/server-tools.ts';
 import { parsePublicationDate } from '../../parse-publication-date.ts';
 import { requestSearchJson } from '../search-service.ts';

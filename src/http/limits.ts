@@ -1,0 +1,58 @@
+/**
+ * Limits of this folder. Each name contains the unit; each comment says what happens beyond the limit and where the
+ * value comes from. `src/core/limits.ts` has those of several modules; docs/limits.md lists all.
+ */
+
+/** Bytes of a request's headers. Beyond: 431. */
+export const HEADER_BYTES_MAX = 32 * 1024;
+
+/** Ms to receive the headers of a request. Beyond: 408. */
+export const HEADERS_RECEIVE_MS_MAX = 20_000;
+
+/** Ms to receive a whole request. Beyond: 408. Slow clients must not occupy connections. */
+export const REQUEST_RECEIVE_MS_MAX = 120_000;
+
+/** Ms that an idle connection stays open. Above the 60 s of common proxies, so that the proxy closes first. */
+export const CONNECTION_IDLE_MS_MAX = 75_000;
+
+/** Ms without progress while a client does not read its response. Beyond: the connection is closed. */
+export const READER_STALL_MS_MAX = 60_000;
+
+/** Characters of one path parameter. Beyond: 404. */
+export const PATH_PARAMETER_CHARS_MAX = 512;
+
+/** Ms between the abort of the last requests at shutdown and the closing of their connections. */
+export const ABORT_GRACE_MS = 1_000;
+
+/** Ms for an aborted stream to report its token usage. Beyond: the log line omits the usage. */
+export const ABORTED_USAGE_WAIT_MS_MAX = 500;
+
+/** Files in one upload; as many as a workspace may have. Beyond: 400. */
+export const UPLOAD_FILES_MAX = 100;
+
+/** Text fields in one upload: a description for each file, and a few more. Beyond: 400. */
+export const UPLOAD_FIELDS_MAX = 150;
+
+/** Bytes of a text field of an upload. Beyond: 400. */
+export const UPLOAD_FIELD_BYTES_MAX = 16 * 1024;
+
+/** Bytes of the headers of one part of an upload. Beyond: 400. */
+export const UPLOAD_PART_HEADER_BYTES_MAX = 16 * 1024;
+
+/** Ms without data from an upload. Beyond: 408. */
+export const UPLOAD_STALL_MS = 60_000;
+
+/** Ms for a whole upload or download: a gigabyte at 400 kbit/s. Beyond: it is aborted. */
+export const TRANSFER_MS_MAX = 6 * 3_600_000;
+
+/** Bytes of a websocket message. Beyond: the connection is closed with 1009. */
+export const SOCKET_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Bytes that wait for a client that does not read. Beyond: the connection is cut. */
+export const SOCKET_SEND_BYTES_MAX = 1024 * 1024;
+
+/** Websockets of one process. Beyond: 503. One key may use half of them. Beyond: 429. */
+export const SOCKETS_MAX = 1_000;
+
+/** Ms between pongs to a client that is not being read; clients give up after 15 s. */
+export const SOCKET_PONG_MS = 5_000;

@@ -1,0 +1,18 @@
+/**
+ * Limits of this folder. Each name contains the unit; each comment says what happens beyond the limit and where the
+ * value comes from. `src/core/limits.ts` has those of several modules; docs/limits.md lists all.
+ */
+
+/** Ms to connect to a callback's server, until its response headers, and in total. Beyond: repeated later. */
+export const CALLBACK_CONNECT_MS = 5_000;
+export const CALLBACK_HEAD_MS = 15_000;
+export const CALLBACK_TOTAL_MS = 30_000;
+
+/** Ms during which a worker process collects token usage before it reports the usage to the primary process. */
+export const QUOTA_REPORT_MS = 100;
+
+/** Ms to download an audio file. Beyond: its part of the task fails. */
+export const TRANSCRIPTION_FETCH_MS_MAX = 1_800_000;
+
+/** Seconds that the URL of a result is valid (docs/wire/dashscope-native.md#transcription). */
+export const TRANSCRIPTION_URL_SECONDS = 86_400;

@@ -1,0 +1,29 @@
+/**
+ * Limits of this folder. Each name contains the unit; each comment says what happens beyond the limit and where the
+ * value comes from. `src/core/limits.ts` has those of several modules; docs/limits.md lists all.
+ */
+
+/** CPU time of a container over its life, as a multiple of the time limit of one program. Beyond: it ends. */
+export const CODE_CPU_FULL_RUNS = 40;
+
+/** Ms for a container to start; usually half a second, longer with many wheels. Beyond: 503. */
+export const CODE_START_MS_MAX = 60_000;
+
+/**
+ * Pauses in ms after a sandbox check that timed out; the last value repeats. The interpreter stays off meanwhile. The
+ * first use after a pause starts the next check.
+ */
+export const SANDBOX_CHECK_RETRY_MS = [5_000, 30_000, 120_000, 600_000] as const;
+
+/** Bytes of a program in a call to the interpreter. Beyond: 400. */
+export const CODE_PROGRAM_BYTES_MAX = 1024 * 1024;
+
+/** Bytes of stdout and of stderr that are returned. Beyond: truncated. */
+export const CODE_OUTPUT_BYTES_MAX = 256 * 1024;
+
+/** Characters of the value of the last expression, and of an error message. Beyond: truncated. */
+export const CODE_TEXT_CHARS_MAX = 64 * 1024;
+
+/** Files returned from one program, and their total bytes. Beyond: the others are dropped. */
+export const CODE_FILES_MAX = 16;
+export const CODE_FILES_BYTES_MAX = 16 * 1024 * 1024;

@@ -1,0 +1,40 @@
+/**
+ * Limits of this folder. Each name contains the unit; each comment says what happens beyond the limit and where the
+ * value comes from. `src/core/limits.ts` has those of several modules; docs/limits.md lists all.
+ */
+
+/** Ms for the model hub to respond. Beyond: the next source is tried. */
+export const HUB_CONNECT_MS = 5_000;
+
+/** Ms without data during a download. Beyond: the connection is closed and the download resumed. */
+export const HUB_STALL_MS = 30_000;
+
+/** Consecutive download attempts without any data. Beyond: the download fails. */
+export const HUB_EMPTY_ATTEMPTS_MAX = 3;
+
+/** Ms between two such attempts. */
+export const HUB_RETRY_MS = 2_000;
+
+/** Redirects of one download; hubs send one or two. Beyond: the download fails. */
+export const HUB_REDIRECTS_MAX = 5;
+
+/** Wheels that are downloaded concurrently. More do not help on one network link. */
+export const WHEEL_DOWNLOAD_CONCURRENCY = 3;
+
+/** Bytes of a package index page. Beyond: the download fails. */
+export const INDEX_PAGE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Files and folders in the archive of a runtime; real archives have up to 200. Beyond: the archive is rejected. */
+export const TAR_ENTRIES_MAX = 10_000;
+
+/** Bytes of one file in such an archive. Beyond: the archive is rejected. */
+export const TAR_ENTRY_BYTES_MAX = 512 * 1024 * 1024;
+
+/** Ms without a heartbeat after which another process takes over a download lock. */
+export const PULL_LOCK_STALE_MS = 60_000;
+
+/** Ms between checks of a process that waits for another process's download. */
+export const PULL_LOCK_POLL_MS = 1_000;
+
+/** Restarts of one download because the file on the hub changed. Beyond: the download fails. */
+export const HUB_RESTARTS_MAX = 3;
