@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { usedExports } from './tidy/exports.ts';
 import { fileNames, fileSizes, guidedTour, installScripts, markdownTitles, packageScripts } from './tidy/files.ts';
-import { importDirections, knownModules, packageOwners } from './tidy/imports.ts';
+import { acyclicImports, importDirections, knownModules, packageOwners } from './tidy/imports.ts';
 import { links, outsideDocuments } from './tidy/links.ts';
 import { bannedWords, descriptiveNames, readBannedWords, uniqueTypeNames } from './tidy/names.ts';
 import { securityTests } from './tidy/security.ts';
@@ -12,6 +12,7 @@ import { commentStarts, wordingRules } from './tidy/wording.ts';
 
 const RULES: readonly Rule[] = [
   importDirections,
+  acyclicImports,
   knownModules,
   packageOwners,
   ...wordingRules,
@@ -54,6 +55,15 @@ describe('the rules of the tree', () => {
   // Words that a rule searches for are concatenated here, or the rule would find them in this file.
   const cases: readonly { file: string; text: string; found: readonly string[]; besides?: Record<string, string> }[] = [
     { file: 'src/core/a.ts', text: `import { a } from '../lib/a.ts';`, found: [] },
+    {
+      file: 'src/lib/a.ts',
+      text: `import { b } from './b.ts';\nexport const parseA = b;`,
+      besides: {
+        'src/lib/b.ts': `import { c } from './c.ts';\nexport const b = c;`,
+        'src/lib/c.ts': `import type { parseA } from './a.ts';\nexport const c = 1;`,
+      },
+      found: ['src/lib/a.ts:1 closes the import cycle src/lib/b.ts → src/lib/c.ts → src/lib/a.ts → src/lib/b.ts'],
+    },
     {
       file: 'src/lib/a.ts',
       text: `import {\n  a,\n} from '../core/a.ts';`,

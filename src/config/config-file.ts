@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { isMap, isScalar, parseDocument } from 'yaml';
 import { ServiceError } from '../core/error.ts';
 import { replaceFile } from '../lib/durable-file.ts';
-import { parseConfig } from './config.ts';
+import { parseConfig } from './parse-config.ts';
 import { parseConfigFile, type ReadTextFile, readTextFile } from './parse-config-file.ts';
 
 /** Sections that can be reloaded while the service runs, unparsed. The catalogue parses them. */

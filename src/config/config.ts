@@ -1,10 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { REGIONS } from '../core/region.ts';
-import { findRegionProblems } from './regions.ts';
-import { createConfigError, type GetOrigin, toConfigProblems } from './problems.ts';
-import { ConfigSchema, type ParsedConfig } from './schema.ts';
-import { type DeepReadonly, deepFreeze, type ConfigTree } from './tree.ts';
+import type { ParsedConfig } from './schema.ts';
+import type { DeepReadonly } from './tree.ts';
 
 type ParsedRegion = NonNullable<ParsedConfig['regions'][keyof typeof REGIONS]>;
 
@@ -14,18 +11,8 @@ export const NPM_REGISTRY_DEFAULT = 'https://registry.npmjs.org/';
 /** The complete, frozen configuration. Only the service and the commands read it. */
 export type Config = DeepReadonly<ReturnType<typeof applyDerivedDefaults>>;
 
-/** Checks the configuration and adds the defaults. @throws ServiceError `invalid-request` with all problems. */
-export function parseConfig(tree: ConfigTree, getOrigin: GetOrigin, cores = availableParallelism()): Config {
-  const parsed = ConfigSchema.safeParse(tree);
-  if (!parsed.success) throw createConfigError(toConfigProblems(parsed.error, ConfigSchema), tree, getOrigin);
-  const config = applyDerivedDefaults(parsed.data, cores);
-  const problems = findRegionProblems(config);
-  if (problems.length > 0) throw createConfigError(problems, tree, getOrigin);
-  return deepFreeze(config);
-}
-
 /** Adds defaults that depend on other settings. */
-function applyDerivedDefaults(parsed: ParsedConfig, cores: number) {
+export function applyDerivedDefaults(parsed: ParsedConfig, cores: number) {
   const { data, host, port, regions, engine, store } = parsed;
   const completeRegion = (region: ParsedRegion) => ({
     ...region,

@@ -1,7 +1,8 @@
 import { availableParallelism, homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { ServiceError } from '../core/error.ts';
-import { type Config, parseConfig } from './config.ts';
+import type { Config } from './config.ts';
+import { parseConfig } from './parse-config.ts';
 import { OPAQUE_SECTIONS, parseConfigFile, type ReadTextFile, readTextFile } from './parse-config-file.ts';
 import { findNearMatches } from './near-matches.ts';
 import { CONFIG_FILE_OPTION, SETTINGS, type SettingType } from './settings.ts';

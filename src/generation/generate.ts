@@ -19,7 +19,7 @@ import type { Ledger, UsageReservation } from './ledger.ts';
 import { getModelLogFields } from './model-log-fields.ts';
 import { findDeploymentContextLimit, limitStart, limitRequest } from './deployment-context-limit.ts';
 import { planRequest } from './plan.ts';
-import type { GenerationPlan } from './plan.ts';
+import type { GenerationPlan } from './generation-plan.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 import { findAnsweredCalls, inlineToolResults } from './repeated-calls.ts';
 import { runEvents } from './run-events.ts';

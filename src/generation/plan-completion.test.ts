@@ -9,7 +9,7 @@ import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import { createTestGeneration, ENTRY } from './__fixtures__/test-generation.ts';
 import { collectResult } from './collect-result.ts';
 import { planCompletion } from './plan-completion.ts';
-import type { GenerationPlan } from './plan.ts';
+import type { GenerationPlan } from './generation-plan.ts';
 
 interface PlanSetup {
   readonly fillInTheMiddle?: FillInTheMiddle;

@@ -5,7 +5,7 @@ import { ServiceError } from '../core/error.ts';
 import type { PromptSegment } from '../core/prompt.ts';
 import type { TextPrompt } from '../core/request.ts';
 import type { EngineInput, TextEngine } from '../engines/engine.ts';
-import type { GenerationPlan } from './plan.ts';
+import type { GenerationPlan } from './generation-plan.ts';
 import { createClosingDetector, createBlockEndDetector } from './stages/block-end.ts';
 import { createFillingEndStage } from './stages/filling-end.ts';
 import { createBeginningPattern, FENCE_PATTERN, matchLinePattern } from './stages/line-pattern.ts';

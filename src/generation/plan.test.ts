@@ -8,7 +8,7 @@ import type { EngineCapabilities, LoadedModel, TextEngine } from '../engines/eng
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import { ENTRY, REQUEST } from './__fixtures__/test-generation.ts';
 import { planRequest } from './plan.ts';
-import type { GenerationPlan } from './plan.ts';
+import type { GenerationPlan } from './generation-plan.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 import type { Stages } from './run-events.ts';
 

@@ -5,15 +5,14 @@ import { TOOL_NAME_TOKENS_MAX } from './limits.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
 import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
-import type { EngineRequest, TextEngine } from '../engines/engine.ts';
+import type { TextEngine } from '../engines/engine.ts';
+import type { GenerationPlan } from './generation-plan.ts';
 import { addOutputChecks } from './output-checks.ts';
 import type { CheckAnswer } from './output-checks.ts';
 import { planCompletion } from './plan-completion.ts';
 import type { createPromptRenderer } from './prompt-renderer.ts';
-import type { Stages } from './run-events.ts';
 import { createRequiredCallStage } from './stages/required-call.ts';
 import { createThoughtStage } from './stages/thought.ts';
-import type { HoldBatch } from './stages/check-result.ts';
 import { createCallRemovalStage } from './stages/call-removal.ts';
 import { createMarkRemovalStage } from './stages/mark-removal.ts';
 import type { EarlierThoughtPlacement } from './template-message.ts';
@@ -22,16 +21,6 @@ import { getTemplateToolFormat } from './tools/tool-formats.ts';
 import type { ToolFormatName } from './tools/tool-formats.ts';
 import { planTools, shiftPhases, createAnswerOnlyPhases } from './tools/plan-tools.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
-
-/** How a request is sent to an engine, and which stages process the events of its answer. */
-export interface GenerationPlan {
-  /** Request fields that this model or engine ignores, in canonical names. */
-  readonly ignored: readonly string[];
-  readonly engineRequest: Pick<EngineRequest, 'input' | 'phases' | 'markers'>;
-  /** Texts of special tokens that end this answer, besides the stop tokens of the model's family. */
-  readonly stopTokens?: readonly string[];
-  readonly createStages: (choice: number, holdBatch: HoldBatch) => Stages;
-}
 
 export interface PlanDeps {
   readonly entry: ModelEntry;

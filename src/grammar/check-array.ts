@@ -1,7 +1,7 @@
 import { formatCountRange } from './format-count-range.ts';
 import { createJsonKey } from './json-key.ts';
 import type { SchemaKeywords } from './keywords.ts';
-import type { CheckContext } from './validator.ts';
+import type { CheckContext } from './check-context.ts';
 
 export function checkArray(
   keywords: SchemaKeywords,

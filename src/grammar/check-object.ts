@@ -1,7 +1,7 @@
 import { acceptsText } from './automaton.ts';
 import { formatCountRange } from './format-count-range.ts';
 import type { SchemaKeywords } from './keywords.ts';
-import type { CheckContext } from './validator.ts';
+import type { CheckContext } from './check-context.ts';
 
 export function checkObject(
   keywords: SchemaKeywords,

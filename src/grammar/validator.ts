@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { SCHEMA_CHECK_STEPS_MAX, SCHEMA_DEPTH_MAX } from './limits.ts';
+import type { CheckContext } from './check-context.ts';
 import { CheckLimitError } from './check-limit-error.ts';
 import { checkArray } from './check-array.ts';
 import { checkNumber } from './check-number.ts';
@@ -21,15 +22,6 @@ export interface Validator {
   isValid(part: SchemaKeywords, value: unknown): boolean;
   /** Precomputes the keys of allowed values. @throws CheckLimitError when that takes too many steps. */
   prepare(keywords: SchemaKeywords): void;
-}
-
-/** Functions that the checks of single keywords use for contained values. */
-export interface CheckContext {
-  /** Returns the problem of a contained value; `at` is its path. */
-  checkValue(schema: JsonSchema, value: unknown, at: string): string | undefined;
-  readonly languages: LanguageFactory;
-  /** Counts steps. @throws CheckLimitError above the limit. */
-  countSteps(count: number): void;
 }
 
 export interface ValidatorDeps {

@@ -3,7 +3,8 @@ import type { Catalogue } from '../catalogue/model.ts';
 import { systemIdGenerator } from '../core/id.ts';
 import type { Priority } from '../core/context.ts';
 import type { EmbedTexts } from '../resources/search-index/search-index.ts';
-import type { ModelEngines, ModelState } from './model-engines.ts';
+import type { ModelState } from './engine-host.ts';
+import type { ModelEngines } from './model-engines.ts';
 
 export interface EmbedIndexTextsDeps {
   readonly catalogue: Pick<Catalogue, 'find'>;

@@ -5,7 +5,8 @@ import type { Log } from '../core/telemetry.ts';
 import { findProgram, readProgramVersion } from '../engines/command/find-program.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
-import type { EngineHost, ModelEnginesDeps } from './model-engines.ts';
+import type { EngineHost } from './engine-host.ts';
+import type { ModelEnginesDeps } from './model-engines.ts';
 
 /** Time limit for a program to print its version, in ms. */
 const VERSION_TIMEOUT_MS = 5_000;

@@ -24,8 +24,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { ReportProgress } from '../weights/progress-meter.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import type { EngineHost, ModelState } from './engine-host.ts';
 import { createOnnxEngines, isOnnx } from './onnx-engines.ts';
-import type { SharedUnits, ProcessConnector } from './deployments/connect-units.ts';
 import { createProgramEngine, createServerPool, planProgram, planPreferredServer } from './server-engines.ts';
 import type { ProgramPlan } from './server-engines.ts';
 
@@ -36,12 +36,6 @@ const ENGINES_MAX = 2;
 
 /** Retry-After for requests to a model whose weights are downloading or missing, in seconds. */
 const DOWNLOAD_RETRY_SECONDS = 30;
-
-export interface ModelState {
-  readonly state: 'ready' | 'on-demand' | 'starting' | 'failing' | 'downloading' | 'missing' | 'off';
-  /** Explanation for the operator; absent when ready. */
-  readonly reason?: string;
-}
 
 /** A lease on one part of an engine, such as its embeddings. The engine stays open until the lease is released. */
 interface EnginePartLease<Part> {
@@ -78,22 +72,6 @@ export interface EngineSharing {
   share(model: string): Promise<SupervisedLease>;
   /** Releases idle leases on engines that another process hosts. */
   releaseIdle(): Promise<void>;
-}
-
-/** The process of the same service that hosts the engines: the primary. */
-export interface EngineHost {
-  /** @param parse Parses the ready message of the engine process. @throws ServiceError as `engineFor`. */
-  open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<SupervisedProcess<Ready>>;
-  getState(model: string): Promise<ModelState>;
-  /** Leases the units that serve a deployment; undefined when it has none. */
-  leaseUnits(id: string): Promise<LeasedUnits | undefined>;
-}
-
-/** Units of a deployment that the primary hosts, leased until `release`. */
-export interface LeasedUnits {
-  readonly units: SharedUnits;
-  readonly processes: readonly ProcessConnector[];
-  release(): Promise<void>;
 }
 
 export interface ModelEnginesDeps {

@@ -15,7 +15,7 @@ import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { SupervisedProcess } from '../engines/supervisor.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
-import type { EngineHost, ModelState } from './model-engines.ts';
+import type { EngineHost, ModelState } from './engine-host.ts';
 
 /** Maximum number of engine processes: one for speech and one for embeddings. Together they take 0.9 GB. */
 const ENGINES_MAX = 2;

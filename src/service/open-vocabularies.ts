@@ -7,7 +7,8 @@ import { createCustomizationEndpoint } from '../protocols/native/customization/e
 import { createVocabularies } from '../resources/vocabularies/service.ts';
 import type { Vocabularies } from '../resources/vocabularies/vocabulary.ts';
 import type { Store } from '../store/store.ts';
-import type { ModelEngines, ModelState } from './model-engines.ts';
+import type { ModelState } from './engine-host.ts';
+import type { ModelEngines } from './model-engines.ts';
 
 export interface OpenVocabulariesDeps {
   readonly config: Config;

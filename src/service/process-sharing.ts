@@ -3,7 +3,8 @@ import type { Log } from '../core/telemetry.ts';
 import type { Quotas } from '../generation/quotas.ts';
 import type { MeterSnapshot } from '../telemetry/meter.ts';
 import type { UnitsLease } from './deployments/local-deployment-engines.ts';
-import type { EngineSharing, ModelState } from './model-engines.ts';
+import type { ModelState } from './engine-host.ts';
+import type { EngineSharing } from './model-engines.ts';
 
 export interface ProcessSharing extends EngineSharing {
   readonly log: Log;

@@ -8,7 +8,8 @@ import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import type { Store } from '../store/store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
-import type { EngineHost, EngineSharing, ModelEngines } from './model-engines.ts';
+import type { EngineHost } from './engine-host.ts';
+import type { EngineSharing, ModelEngines } from './model-engines.ts';
 
 /** Components that tests and other processes can replace in a service. */
 export interface ServiceOverrides {

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { isCode, isTest, type Rule, type Tree } from './tree.ts';
+import { type Finding, isCode, isTest, type Rule, type Tree } from './tree.ts';
 
 /** Ranks of the modules, lowest first: a module sees the modules of the lines above its own, and never its siblings. */
 const RANKS: readonly (readonly string[])[] = [
@@ -120,6 +120,34 @@ export const packageOwners: Rule = {
         yield { path, line, message: `${name} belongs to ${owners.join(', ')}` };
       }
     }
+  },
+};
+
+export const acyclicImports: Rule = {
+  name: 'imports in src form no cycle, not even of types',
+  *check(tree) {
+    const imports = Map.groupBy(
+      [...findImports(tree)].flatMap(({ path, line, specifier }) => {
+        const target = posix.join(posix.dirname(path), specifier);
+        return specifier.startsWith('.') && path.startsWith('src/') && tree.has(target) ? [{ path, line, target }] : [];
+      }),
+      ({ path }) => path,
+    );
+    const done = new Set<string>();
+    const route: string[] = [];
+    // Depth first: an import of a file that the route already contains closes a cycle.
+    function* visit(path: string): Generator<Finding> {
+      route.push(path);
+      for (const { line, target } of imports.get(path) ?? []) {
+        const start = route.indexOf(target);
+        if (start !== -1)
+          yield { path, line, message: `closes the import cycle ${[...route.slice(start), target].join(' → ')}` };
+        else if (!done.has(target)) yield* visit(target);
+      }
+      route.pop();
+      done.add(path);
+    }
+    for (const path of imports.keys()) if (!done.has(path)) yield* visit(path);
   },
 };
 

@@ -1,8 +1,8 @@
 import type { ChoiceOutput } from '../choice-output.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
 import type { TriggerMatcher } from '../trigger-matcher.ts';
-import { createCacheRequest } from './explicit-cache.ts';
-import type { CacheRequest } from './explicit-cache.ts';
+import { createCacheRequest } from './cache-request.ts';
+import type { CacheRequest } from './cache-request.ts';
 import { WorkerBusyError } from '../fair-worker.ts';
 import { GrammarRefusedError } from '../grammar-compiler.ts';
 import type { CompileGrammars } from '../grammar-compiler.ts';

@@ -2,7 +2,7 @@ import { createLeasedEngine } from '../../engines/sharing/shared-engine.ts';
 import type { EngineHostFunctions } from '../../engines/sharing/protocol.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { RpcPeer } from '../../lib/rpc-peer.ts';
-import type { LeasedUnits } from '../model-engines.ts';
+import type { LeasedUnits } from '../engine-host.ts';
 import type { DeploymentLeaseFunctions } from './protocol.ts';
 
 /** Leases the units that serve a deployment from the primary; undefined when it has none. */

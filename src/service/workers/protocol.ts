@@ -5,7 +5,7 @@ import type { QuotaAmounts } from '../../core/quota.ts';
 import type { QuotaShortage, QuotaRequest } from '../../generation/quotas.ts';
 import type { MeterSnapshot } from '../../telemetry/meter.ts';
 import type { SharedUnits } from '../deployments/connect-units.ts';
-import type { ModelState } from '../model-engines.ts';
+import type { ModelState } from '../engine-host.ts';
 import type { ListenAddress } from '../service.ts';
 
 /** Calls from a worker to the primary about deployment units. */

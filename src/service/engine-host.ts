@@ -1,0 +1,24 @@
+import type { SupervisedProcess } from '../engines/supervisor.ts';
+import type { SharedUnits, ProcessConnector } from './deployments/connect-units.ts';
+
+export interface ModelState {
+  readonly state: 'ready' | 'on-demand' | 'starting' | 'failing' | 'downloading' | 'missing' | 'off';
+  /** Explanation for the operator; absent when ready. */
+  readonly reason?: string;
+}
+
+/** The process of the same service that hosts the engines: the primary. */
+export interface EngineHost {
+  /** @param parse Parses the ready message of the engine process. @throws ServiceError as `engineFor`. */
+  open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<SupervisedProcess<Ready>>;
+  getState(model: string): Promise<ModelState>;
+  /** Leases the units that serve a deployment; undefined when it has none. */
+  leaseUnits(id: string): Promise<LeasedUnits | undefined>;
+}
+
+/** Units of a deployment that the primary hosts, leased until `release`. */
+export interface LeasedUnits {
+  readonly units: SharedUnits;
+  readonly processes: readonly ProcessConnector[];
+  release(): Promise<void>;
+}
