@@ -4,7 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 import { parseDocument } from 'yaml';
 import { ServiceError } from '../core/error.ts';
 import { SETTINGS } from './settings.ts';
-import { getIn, isTree, setIn, type ConfigTree } from './tree.ts';
+import { getIn, setIn, type ConfigTree } from './tree.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /** Reads a text file. @returns undefined when the file does not exist. */
 export type ReadTextFile = (path: string) => string | undefined;
@@ -32,7 +33,7 @@ export function parseConfigFile(path: string, text: string): ConfigTree {
   const document = parseDocument(text);
   const [problem] = document.errors;
   const tree: unknown = problem ? undefined : (document.toJS() ?? {});
-  if (problem || !isTree(tree)) {
+  if (problem || !isRecord(tree)) {
     const [reason] = problem ? problem.message.split('\n') : ['a mapping of settings to values is expected'];
     throw new ServiceError('invalid-request', `The configuration file ${path} is invalid: ${reason}`);
   }
@@ -59,7 +60,7 @@ function omitEmpty(tree: ConfigTree, isTop = true): ConfigTree {
       .filter(([, value]) => value !== null)
       .map(([name, value]) => {
         const isOpaque = isTop && OPAQUE_SECTIONS.has(name);
-        return [name, isTree(value) && !isOpaque ? omitEmpty(value, false) : value];
+        return [name, isRecord(value) && !isOpaque ? omitEmpty(value, false) : value];
       }),
   );
 }

@@ -1,3 +1,5 @@
+import { isRecord } from '../lib/is-record.ts';
+
 /** Nested mappings, as in the configuration file. */
 export type ConfigTree = { [name: string]: unknown };
 
@@ -6,9 +8,6 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
     : T;
-
-export const isTree = (value: unknown): value is ConfigTree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function getIn(tree: unknown, path: readonly PropertyKey[]): unknown {
   let value = tree;
@@ -28,7 +27,7 @@ export function setIn(tree: ConfigTree, path: readonly string[], value: unknown)
   for (const name of path.slice(0, -1)) {
     const next = Object.hasOwn(inner, name) ? inner[name] : undefined;
     if (next === undefined) inner = inner[name] = {};
-    else if (isTree(next)) inner = next;
+    else if (isRecord(next)) inner = next;
     else return;
   }
   inner[path.at(-1) ?? ''] = value;
@@ -40,7 +39,7 @@ export function* listLeaves(
   opaque: ReadonlySet<string>,
   path = '',
 ): Generator<readonly [path: string, value: unknown]> {
-  if (!isTree(tree) || opaque.has(path)) {
+  if (!isRecord(tree) || opaque.has(path)) {
     if (tree !== undefined) yield [path, tree];
     return;
   }

@@ -1,13 +1,13 @@
 import { PRIORITIES } from '../core/context.ts';
 import type { EmbeddingRequest } from './engine.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 // Checks for requests that arrive on an engine's socket. Each function throws a RangeError that names the field and the
 // rule.
 
 export function parseObject(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new RangeError(`${path} must be an object`);
-  return value as Readonly<Record<string, unknown>>;
+  if (!isRecord(value)) throw new RangeError(`${path} must be an object`);
+  return value;
 }
 
 export function parseArray(value: unknown, path: string): readonly unknown[] {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../core/grammar.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /**
  * Whether a tool has array or object parameters, in which case its arguments are not streamed unless `tool_stream` is
@@ -57,9 +58,6 @@ function isComplexValue(schema: unknown): boolean {
 }
 
 type SchemaFields = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is SchemaFields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the subschemas of a map; a value of another type counts as complex: `true`, or an object. */
 const listSchemas = (schemas: unknown = {}): readonly unknown[] =>

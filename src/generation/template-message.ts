@@ -4,6 +4,7 @@ import type { Message, ToolCall } from '../core/message.ts';
 import { getMessageText } from '../core/message.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
 import { formatThoughtAndAnswer } from './thinking.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /** Differences between a template and most others, found in its source. */
 export interface TemplateQuirks {
@@ -53,9 +54,8 @@ export function toTemplateMessage(
 function parseArguments(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     // Deeper nesting would overflow the stack of the recursive renderer.
-    return isObject && !isDeeperThan(value, JSON_DEPTH_MAX) ? value : text;
+    return isRecord(value) && !isDeeperThan(value, JSON_DEPTH_MAX) ? value : text;
   } catch {
     return text;
   }

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
-import { isObject, describeValue, type SchemaDocument, type SchemaObject } from './schema-document.ts';
+import { describeValue, type SchemaDocument, type SchemaObject } from './schema-document.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /** The type of a JSON value; `fraction` is a number that is not an integer. */
 export type ValueKind = 'null' | 'boolean' | 'integer' | 'fraction' | 'string' | 'array' | 'object';
@@ -94,7 +95,7 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument): S
     return value === undefined || typeof value === 'string' ? value : throwInvalid(keyword, 'must be a string');
   };
   const readSchema = (keyword: string, value = read(keyword)): JsonSchema | undefined => {
-    if (value === undefined || typeof value === 'boolean' || isObject(value)) return value;
+    if (value === undefined || typeof value === 'boolean' || isRecord(value)) return value;
     return throwInvalid(keyword, 'must be a schema');
   };
   const readSchemaList = (keyword: string): readonly JsonSchema[] | undefined => {
@@ -107,7 +108,7 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument): S
   const readMap = <T>(keyword: string, convert: (value: unknown) => T): ReadonlyMap<string, T> | undefined => {
     const value = read(keyword);
     if (value === undefined) return undefined;
-    if (!isObject(value)) return throwInvalid(keyword, 'must be an object');
+    if (!isRecord(value)) return throwInvalid(keyword, 'must be an object');
     return new Map(Object.entries(value).map(([name, inner]) => [name, convert(inner)]));
   };
   const readSchemaMap = (keyword: string): ReadonlyMap<string, JsonSchema> | undefined =>

@@ -1,7 +1,8 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { GRAMMAR_COUNT_MAX, GRAMMAR_LENGTH_MAX, GRAMMAR_POSITIONS_MAX } from './limits.ts';
 import { toDecimal } from './decimal.ts';
-import { isObject, type SchemaObject } from './schema-document.ts';
+import { type SchemaObject } from './schema-document.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /**
  * Tells whether a value that the schema's grammar allows can still violate the schema: whether it uses a keyword that
@@ -16,14 +17,14 @@ export function needsCheck(schema: JsonSchema): boolean {
   // Treats every object as a schema, also in data, because a reference can point to it.
   for (let current = stack.pop(); current !== undefined; current = stack.pop()) {
     if (Array.isArray(current)) enqueue(current);
-    else if (isObject(current)) {
+    else if (isRecord(current)) {
       if (hasCheckedKeyword(current)) return true;
       features.isJoined ||= combinesSchemas(current);
       features.hasText ||= 'pattern' in current || 'format' in current;
       features.hasLength ||= 'maxLength' in current;
       features.hasCount ||= 'maxProperties' in current || 'multipleOf' in current;
       for (const [keyword, value] of Object.entries(current))
-        enqueue(KEYWORDS_WITH_NAMED_SCHEMAS.has(keyword) && isObject(value) ? Object.values(value) : [value]);
+        enqueue(KEYWORDS_WITH_NAMED_SCHEMAS.has(keyword) && isRecord(value) ? Object.values(value) : [value]);
     }
   }
   // Combinations within one schema are detected above; those across schemas are known to the compiler only.
@@ -68,7 +69,7 @@ function hasCheckedKeyword(schema: SchemaObject): boolean {
 
 /** Returns how many properties a grammar can count beside the declared ones. */
 function propertiesMax({ properties, required }: SchemaObject): number {
-  const declared = isObject(properties) ? Object.keys(properties).length : 0;
+  const declared = isRecord(properties) ? Object.keys(properties).length : 0;
   const named = Array.isArray(required) ? required.length : 0;
   return Math.floor(GRAMMAR_POSITIONS_MAX / (declared + named + 1)) - 1;
 }

@@ -3,6 +3,7 @@ import { JSON_DEPTH_MAX } from '../core/limits.ts';
 import { SCHEMA_NODES_MAX } from './limits.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
 import { GrammarError } from './grammar-error.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 export type SchemaObject = Readonly<Record<string, unknown>>;
 
@@ -121,7 +122,7 @@ export function createSchemaDocument(root: JsonSchema, field: string): SchemaDoc
       target = Reflect.get(target, name);
     }
     if (typeof target === 'boolean') return target;
-    if (!isObject(target))
+    if (!isRecord(target))
       throw createError(path, `$ref ${describeValue(reference)} resolves to a value that is not a schema`);
     indexSchemas(target, `${start}${fragment}`, resource);
     return target;
@@ -129,12 +130,9 @@ export function createSchemaDocument(root: JsonSchema, field: string): SchemaDoc
 
   if (isDeeperThan(root, JSON_DEPTH_MAX))
     throw createError('#', `The schema is more than ${JSON_DEPTH_MAX} levels deep`);
-  if (isObject(root)) indexSchemas(root, '#', undefined);
+  if (isRecord(root)) indexSchemas(root, '#', undefined);
   return { root, getPath: (schema) => locations.get(schema)?.path ?? '#', resolve, createError: createError };
 }
-
-export const isObject = (value: unknown): value is SchemaObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Formats a caller's value for an error message, truncated when it is long. */
 export const describeValue = (value: unknown): string => {
@@ -150,18 +148,18 @@ const getOwnKeyword = (schema: SchemaObject, keyword: string): unknown =>
 function* listSubschemas(schema: SchemaObject): Generator<[inner: SchemaObject, step: string]> {
   for (const keyword of SCHEMA_KEYWORDS) {
     const value = getOwnKeyword(schema, keyword);
-    if (isObject(value)) yield [value, keyword];
+    if (isRecord(value)) yield [value, keyword];
   }
   for (const keyword of SCHEMA_LIST_KEYWORDS) {
     const value = getOwnKeyword(schema, keyword);
     if (!Array.isArray(value)) continue;
-    for (const [at, inner] of value.entries()) if (isObject(inner)) yield [inner, `${keyword}/${at}`];
+    for (const [at, inner] of value.entries()) if (isRecord(inner)) yield [inner, `${keyword}/${at}`];
   }
   for (const keyword of SCHEMA_MAP_KEYWORDS) {
     const value = getOwnKeyword(schema, keyword);
-    if (!isObject(value)) continue;
+    if (!isRecord(value)) continue;
     for (const [name, inner] of Object.entries(value)) {
-      if (isObject(inner)) yield [inner, `${keyword}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`];
+      if (isRecord(inner)) yield [inner, `${keyword}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`];
     }
   }
 }

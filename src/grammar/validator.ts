@@ -10,6 +10,7 @@ import { createJsonKey } from './json-key.ts';
 import type { SchemaKeywords, ValueKind } from './keywords.ts';
 import type { LanguageFactory } from './language-factory.ts';
 import type { SchemaObject } from './schema-document.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /**
  * Validates values against schemas with a limited number of steps. Patterns are automata, so that they take linear
@@ -67,7 +68,7 @@ export function createValidator({ getKeywords, languages }: ValidatorDeps): Vali
       (typeof value === 'number' ? checkNumber(keywords, value, at) : undefined) ??
       (typeof value === 'string' ? checkString(keywords, value, at, checkContext) : undefined) ??
       (Array.isArray(value) ? checkArray(keywords, value, at, checkContext) : undefined) ??
-      (isPlainObject(value) ? checkObject(keywords, value, at, checkContext) : undefined) ??
+      (isRecord(value) ? checkObject(keywords, value, at, checkContext) : undefined) ??
       checkConditions(keywords, value, at)
     );
   }
@@ -117,9 +118,6 @@ export function createValidator({ getKeywords, languages }: ValidatorDeps): Vali
     isValid: (part, value) => checkOwnKeywords(part, value, '$') === undefined,
   };
 }
-
-const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function getKind(value: unknown): ValueKind {
   if (value === null) return 'null';

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { IGNORED_NAMES_MAX } from './limits.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 /**
  * Error text for a field, in some cases prescribed (docs/wire/openai-compatible.md#errors). The field and its value
@@ -58,7 +59,7 @@ export function parseBody<Schema extends z.ZodObject>(
   body: unknown,
   { texts = {}, strict = false, allowedExtraFields = [] }: ParseOptions & StrictOptions = {},
 ): { readonly wire: z.output<Schema>; readonly unknown: readonly string[] } {
-  if (!isPlainObject(body)) throw new ServiceError('invalid-request', BODY_INVALID);
+  if (!isRecord(body)) throw new ServiceError('invalid-request', BODY_INVALID);
   const wire = parseValue(schema, body, { texts });
   const names = new Set<string>();
   collectUnknownNames(body, wire, '', names);
@@ -240,6 +241,3 @@ const truncateText = (text: string): string => {
   const whole = text.toWellFormed();
   return whole.length > SHOWN_CHARS_MAX ? `${whole.slice(0, SHOWN_CHARS_MAX).toWellFormed()}…` : whole;
 };
-
-export const isPlainObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -7,6 +7,7 @@ import { loadConfig } from '../config/load-config.ts';
 import { ERROR_KINDS } from '../core/error.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
+import { isRecord } from '../lib/is-record.ts';
 
 // Tests of the pitfalls that break real clients (docs/wire/clients.md#client-pitfalls), row by row, on the bytes of the complete
 // service: generation, embeddings, and everything that HTTP answers. Rows of other interfaces are tested beside those.
@@ -223,7 +224,7 @@ describe('client pitfalls', () => {
       ...parseEvents(await readText(parts([], SSE_HEADERS))),
       await readBody(parts([])),
     ])
-      assert.ok(typeof output === 'object' && output !== null && !Array.isArray(output));
+      assert.ok(isRecord(output));
   });
 
   test('row 7: sends the role in each message of each native event', async () => {

@@ -1,6 +1,7 @@
 import { ERROR_KINDS } from '../../core/error.ts';
 import type { EngineRequest } from '../engine.ts';
 import type { EngineScript, ScriptStep } from './scripted-engine.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Parses the script of a service without a model (`engine.kind: scripted`). The script is the caller's last message, or
@@ -36,8 +37,8 @@ function findScript(text: string): { readonly text: string; readonly list: reado
 
 /** Parses an item that applies only to prompts with certain words. */
 function parseConditionalPart(item: unknown): { readonly when: string; readonly say: readonly unknown[] } | undefined {
-  if (typeof item !== 'object' || item === null) return undefined;
-  const { when, say } = item as Record<string, unknown>;
+  if (!isRecord(item)) return undefined;
+  const { when, say } = item;
   return typeof when === 'string' && Array.isArray(say) ? { when, say } : undefined;
 }
 
@@ -63,8 +64,8 @@ function parseList(text: string): unknown[] | undefined {
 
 function toSteps(item: unknown): ScriptStep[] {
   if (typeof item === 'string') return [{ type: 'tokens', tokens: [item] }];
-  if (typeof item !== 'object' || item === null) return [];
-  const { delayMs, repeat, times, perTick, fail, hang, vanish } = item as Record<string, unknown>;
+  if (!isRecord(item)) return [];
+  const { delayMs, repeat, times, perTick, fail, hang, vanish } = item;
   if (typeof delayMs === 'number') return [{ type: 'delay', ms: delayMs }];
   if (typeof repeat === 'string') {
     const tokens = Array.from({ length: Number(times) || 1 }, () => repeat);

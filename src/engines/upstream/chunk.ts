@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { UPSTREAM_TOKENS_MAX } from '../limits.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 // Schemas of a chat-completions stream. They name only the fields that are read; other fields are ignored.
 const Alternative = z.object({
@@ -11,12 +12,7 @@ const Alternative = z.object({
 const Logprob = Alternative.extend({ top_logprobs: z.array(Alternative).nullish() });
 
 /** JSON text; some servers send the parsed object instead. */
-const Arguments = z.union([
-  z.string(),
-  z
-    .custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
-    .transform((value) => JSON.stringify(value)),
-]);
+const Arguments = z.union([z.string(), z.custom<object>(isRecord).transform((value) => JSON.stringify(value))]);
 
 const FunctionDelta = z.object({ name: z.string().nullish(), arguments: Arguments.nullish() });
 

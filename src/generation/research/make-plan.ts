@@ -15,6 +15,7 @@ import type { RunModel } from './run-model.ts';
 import { createTitle, addFallbackSections } from './fallback-plan.ts';
 import { createPlanPrompt, createPlanSchema } from './plan-prompt.ts';
 import type { Topic } from './topic.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Creates the plan of a report with the model. Sections that the model does not provide come from the user's own words.
@@ -82,8 +83,7 @@ function parseSection(value: unknown, topic: Topic): PlanSection | undefined {
   return { heading: validHeading, goal: validGoal, query: validQuery };
 }
 
-const toRecord = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? { ...value } : {};
+const toRecord = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
 
 /** Keeps the first section of each heading and each query. */
 function deduplicateSections(sections: readonly PlanSection[]): readonly PlanSection[] {

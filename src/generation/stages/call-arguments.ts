@@ -3,6 +3,7 @@ import type { EngineEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
 import { handleCheckResult } from './check-result.ts';
 import type { CheckResult, HoldBatch } from './check-result.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
@@ -91,12 +92,10 @@ function toObjectText(text: string): string | undefined {
   if (text.trim() === '') return '{}';
   const value = parseJson(text);
   if (value === null) return '{}';
-  if (typeof value !== 'string') return isObject(value) ? text : undefined;
+  if (typeof value !== 'string') return isRecord(value) ? text : undefined;
   if (value.trim() === '') return '{}';
-  return isObject(parseJson(value)) ? value : undefined;
+  return isRecord(parseJson(value)) ? value : undefined;
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns undefined for text that is not JSON. */
 function parseJson(text: string): unknown {

@@ -1,3 +1,5 @@
+import { isRecord } from '../../lib/is-record.ts';
+
 /** Returns the value with one change: a member added or removed, another type, or another size. */
 export function mutateValue(value: unknown, random: () => number): unknown {
   const below = (count: number): number => Math.floor(random() * count);
@@ -13,7 +15,7 @@ export function mutateValue(value: unknown, random: () => number): unknown {
         return value.with(at, mutateValue(item, random));
     }
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+  if (isRecord(value)) {
     const members = Object.entries(value);
     const at = below(members.length);
     const member = members[at];

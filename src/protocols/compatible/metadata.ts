@@ -1,6 +1,7 @@
 import type { Metadata } from '../../core/item.ts';
-import { isPlainObject, formatMissingParameter, createFieldError } from '../parse.ts';
+import { formatMissingParameter, createFieldError } from '../parse.ts';
 import { ServiceError } from '../../core/error.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Decodes the `metadata` object of a resource; absent and null mean empty. The resources check its limits.
@@ -9,7 +10,7 @@ import { ServiceError } from '../../core/error.ts';
  */
 export function decodeMetadata(wire: unknown, field: string): Metadata {
   if (wire === undefined || wire === null) return new Map();
-  if (!isPlainObject(wire)) throw createFieldError(field, `${field} must be an object`, wire);
+  if (!isRecord(wire)) throw createFieldError(field, `${field} must be an object`, wire);
   const metadata = new Map<string, string>();
   for (const [key, value] of Object.entries(wire)) {
     if (typeof value !== 'string')

@@ -10,6 +10,7 @@ import {
 import { failFastArray } from '../fail-fast-array.ts';
 import type { WireMessage } from './message-schema.ts';
 import { SearchOptions } from './search-options.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 // Parameters that the chat completions interface and the native one share, with documented types and ranges.
 
@@ -18,10 +19,7 @@ const FunctionName = z
   .max(TOOL_NAME_CHARS_MAX)
   .regex(/^[A-Za-z0-9_-]+$/);
 
-export const JsonObject = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
-);
+export const JsonObject = z.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object');
 
 const Tool = z.object({
   type: z.literal('function'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { REALTIME_RATE_MAX, REALTIME_RATE_MIN } from '../../core/limits.ts';
 import { LANGUAGE_HINTS_MAX, SENTENCE_SILENCE_MS_MAX, SENTENCE_SILENCE_MS_MIN } from './limits.ts';
 import { failFastArray } from '../fail-fast-array.ts';
-import { isPlainObject } from '../parse.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 // Messages from client to server (docs/wire/realtime.md#recognition-messages). Null means not set.
 
@@ -32,7 +32,7 @@ const parameters = z.object({
   sample_rate: z.int().min(REALTIME_RATE_MIN).max(REALTIME_RATE_MAX).nullish(),
   vocabulary_id: z.string().nullish(),
   /** Weight by word. Words are user content, so errors do not name them as field paths. */
-  vocabulary: z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'must be an object' }).nullish(),
+  vocabulary: z.custom<Readonly<Record<string, unknown>>>(isRecord, { error: 'must be an object' }).nullish(),
   language_hints: failFastArray(z.string().regex(/^[A-Za-z]{2,3}$/), { max: LANGUAGE_HINTS_MAX }).nullish(),
   semantic_punctuation_enabled: optionalFlag,
   max_sentence_silence: z.int().min(SENTENCE_SILENCE_MS_MIN).max(SENTENCE_SILENCE_MS_MAX).nullish(),

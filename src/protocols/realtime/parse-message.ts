@@ -1,8 +1,9 @@
 import { ServiceError } from '../../core/error.ts';
 import { REALTIME_TEXT_BYTES_MAX } from './limits.ts';
-import { isPlainObject, parseValue, parseBody } from '../parse.ts';
+import { parseValue, parseBody } from '../parse.ts';
 import { HeaderMessage, ContinueTaskMessage, MESSAGE_TEXTS, TaskIdMessage, RunTaskMessage } from './message-schema.ts';
 import type { ContextInput, RunTaskPayload } from './message-schema.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 /** A text message of the client. */
 export type RealtimeMessage =
@@ -60,6 +61,6 @@ function parseJsonObject(text: string): unknown {
   } catch (error) {
     throw new ServiceError('invalid-request', 'A text message must be one complete JSON object.', { cause: error });
   }
-  if (!isPlainObject(value)) throw new ServiceError('invalid-request', 'A text message must be a JSON object.');
+  if (!isRecord(value)) throw new ServiceError('invalid-request', 'A text message must be a JSON object.');
   return value;
 }

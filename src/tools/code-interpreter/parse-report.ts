@@ -1,4 +1,5 @@
 import type { InterpreterReport } from './child/messages.ts';
+import { isRecord } from '../../lib/is-record.ts';
 
 /**
  * Parses a line of a process that a program may have compromised.
@@ -11,7 +12,7 @@ export function parseReport(line: string): InterpreterReport | undefined {
   } catch {
     return undefined;
   }
-  if (!isObject(parsed) || typeof parsed.nonce !== 'string') return undefined;
+  if (!isRecord(parsed) || typeof parsed.nonce !== 'string') return undefined;
   const { nonce, type } = parsed;
   const text = (name: string): string => (typeof parsed[name] === 'string' ? parsed[name] : '');
   switch (type) {
@@ -27,7 +28,7 @@ export function parseReport(line: string): InterpreterReport | undefined {
       return { nonce, type, reason: text('reason') };
     case 'done': {
       const { outcome } = parsed;
-      if (!isObject(outcome)) return undefined;
+      if (!isRecord(outcome)) return undefined;
       const { value, error, isTruncated } = outcome;
       return {
         nonce,
@@ -43,6 +44,3 @@ export function parseReport(line: string): InterpreterReport | undefined {
       return undefined;
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;

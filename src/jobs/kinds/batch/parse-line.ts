@@ -3,6 +3,7 @@ import { BATCH_CUSTOM_ID_CODE_POINTS_MAX } from './limits.ts';
 import { isDeeperThan } from '../../../lib/json-depth.ts';
 import { hasMoreJsonValues } from '../../../lib/json-values.ts';
 import type { InputLine } from './read-lines.ts';
+import { isRecord } from '../../../lib/is-record.ts';
 
 /** A line that can be run as a request. */
 export interface BatchLine {
@@ -31,7 +32,7 @@ export type ParsedLine =
 /** Parses and checks a line on its own; `createLineValidator` adds the rules across lines. */
 export function parseLine(input: InputLine, { endpoint }: { readonly endpoint: string }): ParsedLine {
   const value = input.type === 'text' ? parseJson(input.bytes) : undefined;
-  const customId = isObject(value) ? parseCustomId(value) : undefined;
+  const customId = isRecord(value) ? parseCustomId(value) : undefined;
   const createInvalid = (code: string, message: string, param?: string): ParsedLine => ({
     type: 'invalid',
     customId,
@@ -39,7 +40,7 @@ export function parseLine(input: InputLine, { endpoint }: { readonly endpoint: s
   });
 
   if (input.type === 'unreadable') return createInvalid('invalid_json_line', input.reason);
-  if (!isObject(value)) return createInvalid('invalid_json_line', 'This line is not a JSON object.');
+  if (!isRecord(value)) return createInvalid('invalid_json_line', 'This line is not a JSON object.');
   const { custom_id: id, method, url, body } = value;
   if (id === undefined || id === null) return createInvalid(MISSING, 'custom_id is missing.', 'custom_id');
   if (customId === undefined) {
@@ -51,7 +52,7 @@ export function parseLine(input: InputLine, { endpoint }: { readonly endpoint: s
   if (url === undefined) return createInvalid(MISSING, 'url is missing.', 'url');
   if (url !== endpoint) return createInvalid('url_not_found', formatUrlError(url, endpoint), 'url');
   if (body === undefined) return createInvalid(MISSING, 'body is missing.', 'body');
-  if (!isObject(body)) return createInvalid(INVALID, 'body must be an object.', 'body');
+  if (!isRecord(body)) return createInvalid(INVALID, 'body must be an object.', 'body');
   const { model } = body;
   if (model === undefined || model === null) return createInvalid(MISSING, 'body.model is missing.', 'body.model');
   if (typeof model !== 'string') return createInvalid(INVALID, 'body.model must be a string.', 'body.model');
@@ -136,6 +137,3 @@ function parseJson(bytes: Buffer): unknown {
     return undefined;
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

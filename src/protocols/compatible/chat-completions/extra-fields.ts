@@ -1,4 +1,4 @@
-import { isPlainObject } from '../../parse.ts';
+import { isRecord } from '../../../lib/is-record.ts';
 
 /**
  * Returns the top-level fields that the schema does not know. Generation passes them to an upstream server or ignores
@@ -6,6 +6,6 @@ import { isPlainObject } from '../../parse.ts';
  */
 export function pickExtraFields(body: unknown, unknown: readonly string[]): Readonly<Record<string, unknown>> {
   const extraFields: Record<string, unknown> = Object.create(null);
-  if (isPlainObject(body)) for (const name of unknown) if (Object.hasOwn(body, name)) extraFields[name] = body[name];
+  if (isRecord(body)) for (const name of unknown) if (Object.hasOwn(body, name)) extraFields[name] = body[name];
   return extraFields;
 }

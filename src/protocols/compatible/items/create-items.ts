@@ -3,12 +3,13 @@ import type { IdGenerator } from '../../../core/id.ts';
 import type { Item } from '../../../core/item.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
-import { isPlainObject, parseValue, createFieldError } from '../../parse.ts';
+import { parseValue, createFieldError } from '../../parse.ts';
 import type { RuleTexts } from '../../parse.ts';
 import { getItemPrefix } from './item-prefixes.ts';
 import { checkFile } from './file-part.ts';
 import { AnyItem, MessageOnly } from './item-schema.ts';
 import type { WireContent, WireItem } from './item-schema.ts';
+import { isRecord } from '../../../lib/is-record.ts';
 
 export interface CreateItemsOptions {
   readonly ids: Pick<IdGenerator, 'createSortableId'>;
@@ -30,7 +31,7 @@ export function createItems(wire: unknown, { ids, field, kinds, max }: CreateIte
   const given: unknown[] = Array.isArray(wire) ? wire : [];
   return parseItems(wire, { field, kinds, max }).map((item, index) => {
     const sent = given[index];
-    return createItem(isPlainObject(sent) ? sent : {}, item, ids);
+    return createItem(isRecord(sent) ? sent : {}, item, ids);
   });
 }
 

@@ -3,8 +3,8 @@ import { PARTS_MAX } from '../../limits.ts';
 import { isDefined } from '../../../lib/omit-nullish.ts';
 import { selectSchema } from '../../select-schema.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
-import { isPlainObject } from '../../parse.ts';
 import { CodeCallItem, ExtractorCallItem, SearchCallItem } from './server-call-item.ts';
+import { isRecord } from '../../../lib/is-record.ts';
 
 // Input items (docs/wire/openai-compatible.md#responses-request), also as clients send output items back. Only the
 // fields
@@ -104,7 +104,7 @@ export type WireFile = z.output<typeof FilePart>;
 
 /** Selects the schema by `type`. Without a type, an item with only an id is a reference, any other a message. */
 function selectItemSchema(value: unknown): z.ZodType<WireItem> {
-  if (!isPlainObject(value)) return MessageItem;
+  if (!isRecord(value)) return MessageItem;
   const { type } = value;
   if (isDefined(type)) return SCHEMAS.get(type) ?? OtherItem;
   return 'id' in value && !('role' in value) && !('content' in value) ? ReferenceItem : MessageItem;

@@ -6,7 +6,7 @@ import { JsonObject } from '../../fields/parameter-schema.ts';
 import { UserLocation } from '../../fields/user-location.ts';
 import { selectSchema } from '../../select-schema.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
-import { isPlainObject } from '../../parse.ts';
+import { isRecord } from '../../../lib/is-record.ts';
 
 // Tools (docs/wire/openai-compatible.md#responses-request), and fields of server tools that official clients send.
 
@@ -60,7 +60,7 @@ type TypedObject = Readonly<Record<string, unknown>> & { readonly type: string }
 /** Creates the schema of an object with any other `type`; all of its fields are kept. */
 export const createOtherTypeSchema = (...types: readonly string[]) =>
   z.custom<TypedObject>(
-    (value) => isPlainObject(value) && typeof value['type'] === 'string' && !types.includes(value['type']),
+    (value) => isRecord(value) && typeof value['type'] === 'string' && !types.includes(value['type']),
     'must be an object with a type',
   );
 
@@ -82,7 +82,7 @@ const OtherTool: z.ZodType<AnyTool> = z.looseObject({ type: z.string() });
 
 /** Selects the schema by `type`. */
 export const Tool = selectSchema<AnyTool>((value) => {
-  const type = isPlainObject(value) ? value['type'] : undefined;
+  const type = isRecord(value) ? value['type'] : undefined;
   const kind = type === 'function' ? type : typeof type === 'string' ? getServerToolKind(type) : undefined;
   return kind ? SCHEMAS[kind] : OtherTool;
 });

@@ -8,6 +8,7 @@ import { encodeCitation, encodeServerResult, encodeServerUse } from './server-bl
 import { computeSignature } from './signature.ts';
 import { encodeStopReason } from './stop-reason.ts';
 import { encodeUsage } from './usage.ts';
+import { isRecord } from '../../../lib/is-record.ts';
 
 /** Encodes the message object, keys in the documented order (docs/wire/anthropic-compatible.md#messages-response). */
 export function encodeMessage(head: MessageHead, { choices: [choice], usage }: GenerationResult): object {
@@ -49,7 +50,7 @@ const encodeText = ({ text, citations }: CitedPiece): readonly object[] =>
 function parseToolInput(text: string): object {
   try {
     const input: unknown = JSON.parse(text === '' ? '{}' : text);
-    return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {};
+    return isRecord(input) ? input : {};
   } catch {
     return {};
   }

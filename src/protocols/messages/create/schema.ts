@@ -4,10 +4,10 @@ import { MESSAGES_MAX, PARTS_MAX, STOP_SEQUENCES_MAX, TOOLS_MAX, TOOL_NAME_CHARS
 import { JsonObject } from '../../fields/parameter-schema.ts';
 import { selectSchema } from '../../select-schema.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
-import { isPlainObject } from '../../parse.ts';
 import type { RuleTexts } from '../../parse.ts';
 import { findServedVersions, selectServerToolSchema } from './server-tool-schema.ts';
 import type { ServerToolWire } from './server-tool-schema.ts';
+import { isRecord } from '../../../lib/is-record.ts';
 
 // Fields and ranges of docs/wire/anthropic-compatible.md#messages-request. Clients write null for "not set", so every
 // optional field may be null. The blocks allowed per role are checked in rules.ts.
@@ -171,7 +171,7 @@ type AnyToolWire = z.output<typeof CustomTool> | ServerToolWire | z.output<typeo
 
 /** The caller's own tool, a server tool that Parley runs, or another server tool. */
 const Tool = selectSchema<AnyToolWire>((value) => {
-  const type = isPlainObject(value) ? value['type'] : undefined;
+  const type = isRecord(value) ? value['type'] : undefined;
   if (typeof type !== 'string' || type === 'custom') return CustomTool;
   return selectServerToolSchema(type) ?? OtherTool;
 });

@@ -1,3 +1,5 @@
+import { isRecord } from '../../../../lib/is-record.ts';
+
 /**
  * Response bodies with the keys and types recorded from the vendor's service; values have no meaning. A list stands for
  * any number of elements like its first one (docs/wire/dashscope-native.md#generation-response).
@@ -94,7 +96,7 @@ export function listDifferences(actual: unknown, recorded: unknown, path = ''): 
   if (Array.isArray(recorded) && Array.isArray(actual)) {
     return actual.flatMap((item, index) => listDifferences(item, recorded[0], `${path}[${index}]`));
   }
-  if (isObject(recorded) && isObject(actual)) {
+  if (isRecord(recorded) && isRecord(actual)) {
     const missing = Object.keys(recorded).filter((key) => !Object.hasOwn(actual, key));
     const extra = Object.keys(actual).filter((key) => !Object.hasOwn(recorded, key));
     const both = Object.keys(recorded).filter((key) => Object.hasOwn(actual, key));
@@ -107,8 +109,5 @@ export function listDifferences(actual: unknown, recorded: unknown, path = ''): 
   const isNull = actual === null && path.endsWith('.logprob');
   return getTypeName(actual) === getTypeName(recorded) || isNull ? [] : [`${path} is ${getTypeName(actual)}, not ${getTypeName(recorded)}`];
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const getTypeName = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value);
