@@ -10,6 +10,7 @@ import { createResponseHeaders, writeResponse } from './write-response.ts';
 import { pumpStream, releaseSource } from './pump-stream.ts';
 import { getRequestQuery } from './request-target.ts';
 import { readUpload } from './read-upload.ts';
+import { raceWithAbort } from '../lib/race-with-abort.ts';
 
 export interface RunEndpointDeps {
   readonly limits: HttpLimits;
@@ -48,7 +49,7 @@ export async function runEndpoint(
   };
   let reply: Reply;
   try {
-    reply = await raceWithAbort(endpoint.handle(endpointRequest, context), call.signal);
+    reply = await waitForReply(endpoint.handle(endpointRequest, context), call.signal);
   } finally {
     await upload?.finish();
   }
@@ -83,18 +84,13 @@ export async function runEndpoint(
   }
 }
 
-/** Rejects at the abort. A stream reply that arrives later is released; a later failure is ignored. */
-function raceWithAbort(work: Promise<Reply>, signal: AbortSignal): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(ServiceError.from(signal.reason));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    work.then((reply) => {
-      signal.removeEventListener('abort', onAbort);
-      if (signal.aborted && reply.type === 'stream') void releaseSource(reply.batches[Symbol.asyncIterator]());
-      resolve(reply);
-    }, reject);
-  });
+/** Waits for the reply until the signal aborts. Releases a stream reply that arrives later. */
+function waitForReply(work: Promise<Reply>, signal: AbortSignal): Promise<Reply> {
+  const releaseLate = (reply: Reply): void => {
+    if (signal.aborted && reply.type === 'stream') void releaseSource(reply.batches[Symbol.asyncIterator]());
+  };
+  void work.then(releaseLate, () => undefined);
+  return raceWithAbort(work, signal, ({ reason }) => ServiceError.from(reason));
 }
 
 function singleHeaders(headers: NodeJS.Dict<string | string[]>): Readonly<Record<string, string | undefined>> {

@@ -9,6 +9,7 @@ import { toConnectionError, createHostError } from './fetch-errors.ts';
 import type { ResolveHost } from './resolve-host.ts';
 import { getHost } from './url-rules.ts';
 import type { UrlRules } from './url-rules.ts';
+import { raceWithAbort } from '../lib/race-with-abort.ts';
 
 export interface SendRequestOptions {
   readonly rules: UrlRules;
@@ -128,11 +129,3 @@ const createFixedLookup =
     if (options.all === true) callback(null, results);
     else callback(null, results[0]?.address ?? '', results[0]?.family ?? 0);
   };
-
-function raceWithAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}

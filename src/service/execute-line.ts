@@ -2,7 +2,8 @@ import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
-import { raceWithAbort } from '../engines/race-with-abort.ts';
+import { getAbortError } from '../engines/get-abort-error.ts';
+import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { checkRegion } from '../http/authenticate.ts';
 import type { ExecuteLine, LineResponse, LineRequest } from '../jobs/kinds/batch/execute-line.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -43,7 +44,7 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
       throw new ServiceError('too-large', `The body may have at most ${limits.bodyBytesMax} bytes.`);
     }
     const endpointRequest = { body, params: {}, query: new URLSearchParams(), headers: {} };
-    const response = await raceWithAbort(endpoint.handle(endpointRequest, context), context.signal);
+    const response = await raceWithAbort(endpoint.handle(endpointRequest, context), context.signal, getAbortError);
     if (response.type !== 'json')
       throw new ServiceError('unsupported', 'A batch supports JSON responses only; remove stream from the line.');
     const { status, body: responseBody, headers = {} } = response;

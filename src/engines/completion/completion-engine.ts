@@ -16,7 +16,7 @@ import { createUpstreamClient } from '../remote/upstream-client.ts';
 import type { UpstreamClient, ProxyEnvironment, UpstreamTimeouts } from '../remote/upstream-client.ts';
 import { readErrorResponse } from '../remote/read-error-response.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
-import { raceWithAbort } from '../race-with-abort.ts';
+import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { startCall } from './start-call.ts';
 import type { RunningCall } from './start-call.ts';
 import { checkPromptLength, checkRequest } from './check-request.ts';
@@ -132,7 +132,7 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
 
   const startChoices = async (requestAbort: LinkedAbort, request: EngineRequest): Promise<EngineRun> => {
     const { signal } = requestAbort;
-    const { metadata, tokenizer } = await raceWithAbort(getServer(), signal);
+    const { metadata, tokenizer } = await raceWithAbort(getServer(), signal, getAbortError);
     checkRequest(request, { ...capabilities, vocabularySize: metadata.model.vocabularySize });
     const [prompt, gbnfByPhase, endTokens, markers] = await Promise.all([
       tokenizer.tokenizeInput(requirePromptInput(request.input), signal),

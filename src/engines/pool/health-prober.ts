@@ -3,6 +3,7 @@ import { POOL_PROBE_IDLE_MS, POOL_PROBE_MS_MAX, POOL_PROBE_SUSPECT_MS, POOL_PROB
 import type { Clock } from '../../lib/clock.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import { getAbortError } from '../get-abort-error.ts';
+import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import type { PoolMember } from './pool-member.ts';
 
 export interface HealthProberDeps {
@@ -76,11 +77,8 @@ async function withProbeTimeout(
   const { signal, abort, unlink } = createLinkedAbort(stop);
   const timer = setTimeout(() => abort(PROBE_TIMEOUT), POOL_PROBE_MS_MAX);
   timer.unref();
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(getAbortError(signal)), { once: true });
-  });
   try {
-    await Promise.race([call(signal), aborted]);
+    await raceWithAbort(call(signal), signal, getAbortError);
   } finally {
     clearTimeout(timer);
     unlink();

@@ -9,7 +9,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineRequest, LoadedModel, RankingEngine, TextEngine } from '../engine.ts';
 import { createServerAddress } from '../remote/server-address.ts';
-import { raceWithAbort } from '../race-with-abort.ts';
+import { getAbortError } from '../get-abort-error.ts';
+import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { openEventBatches } from '../remote/open-event-batches.ts';
 import { createUpstreamClient } from '../remote/upstream-client.ts';
 import type { UpstreamCallOptions, ProxyEnvironment, UpstreamTimeouts } from '../remote/upstream-client.ts';
@@ -117,7 +118,7 @@ export function createUpstreamEngine(options: UpstreamEngineOptions): TextEngine
   });
   const rankingAfterDiscovery: RankingEngine = {
     async rank(request, signal) {
-      if (SERVER_PROFILES[(await raceWithAbort(getMetadataOrDeclared(), signal)).kind].canRank)
+      if (SERVER_PROFILES[(await raceWithAbort(getMetadataOrDeclared(), signal, getAbortError)).kind].canRank)
         return ranking.rank(request, signal);
       throw new ServiceError('unsupported', 'The model of this request runs on a server that does not rank documents.');
     },
@@ -131,7 +132,7 @@ export function createUpstreamEngine(options: UpstreamEngineOptions): TextEngine
     embeddings: {
       getDimensions: () => embeddings.getDimensions(),
       async embed(request, signal) {
-        await raceWithAbort(getMetadataOrDeclared(), signal);
+        await raceWithAbort(getMetadataOrDeclared(), signal, getAbortError);
         return embeddings.embed(request, signal);
       },
     },
@@ -140,7 +141,7 @@ export function createUpstreamEngine(options: UpstreamEngineOptions): TextEngine
       // A declared kind needs no discovery, except to learn whether the model reads images.
       const needsDiscovery = kind === undefined || hasImages(request);
       const { kind: serverKind, abilities } = needsDiscovery
-        ? await raceWithAbort(getMetadataOrDeclared(), signal)
+        ? await raceWithAbort(getMetadataOrDeclared(), signal, getAbortError)
         : metadata;
       const server = SERVER_PROFILES[serverKind];
       const body = JSON.stringify(encodeRequestBody(request, { model, server, abilities }));

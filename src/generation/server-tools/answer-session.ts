@@ -10,6 +10,7 @@ import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { Generate, Generation } from '../generation.ts';
 import { createSummingLog } from '../translation/summing-log.ts';
 import { sumUsage } from './sum-usage.ts';
+import { raceWithAbort } from '../../lib/race-with-abort.ts';
 
 export type EventBatch = readonly GenerationEvent[];
 
@@ -129,15 +130,11 @@ export function createAnswerSession({
     async runWithTimeout(ms, work) {
       const timeoutMs = Math.min(ms, toolDeadline - clock.monotonic());
       if (timeoutMs <= 0) throw createTimeoutError();
-      const { promise: aborted, reject } = Promise.withResolvers<never>();
       const toolAbort = createLinkedAbort(stop.signal);
-      const onAbort = (): void => reject(toolAbort.signal.reason);
-      toolAbort.signal.addEventListener('abort', onAbort, { once: true });
-      if (toolAbort.signal.aborted) onAbort();
       const timer = setTimeout(() => toolAbort.abort(createTimeoutError()), timeoutMs);
       try {
         // The race ends the wait even when a tool ignores its signal.
-        return await Promise.race([work(toolAbort.signal), aborted]);
+        return await raceWithAbort(work(toolAbort.signal), toolAbort.signal);
       } finally {
         clearTimeout(timer);
         toolAbort.unlink();
