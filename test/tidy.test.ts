@@ -228,7 +228,7 @@ describe('the rules of the tree', () => {
       text: '{\n  "scripts": {\n    "dev": "node a.mjs",\n    "build": "exec node b.mjs"\n  }\n}',
       found: [
         'console/package.json:1 console/.npmrc does not say ignore-scripts=true',
-        'console/package.json:3 the script dev does not begin with exec',
+        'console/package.json:4 the script build is not node, npm, oxfmt or oxlint with plain arguments',
       ],
     },
     { file: 'docs/a.md', text: '# A\n```sh\n# a comment\n```\n## B', found: [] },

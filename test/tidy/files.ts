@@ -41,16 +41,24 @@ export const installScripts: Rule = {
   },
 };
 
+/** One program with arguments that every shell reads alike: no operator, variable or quote. */
+const PLAIN_COMMAND = /^(node|npm|oxfmt|oxlint)( [\w@./:=-]+)*$/;
+
 export const packageScripts: Rule = {
-  name: 'a package script that starts node replaces its shell, so that node receives signals',
+  name: 'a package script is one plain command, which runs in every shell',
   *check(tree) {
     for (const { path, lines } of tree.values()) {
       if (posix.basename(path) !== 'package.json') continue;
-      for (const [index, line] of lines.entries()) {
-        const [, name, command] = /^\s*"([\w:-]+)": "(.*\bnode .*)",?$/.exec(line) ?? [];
-        if (command !== undefined && !command.startsWith('exec ')) {
-          yield { path, line: index + 1, message: `the script ${name} does not begin with exec` };
-        }
+      const start = lines.indexOf('  "scripts": {') + 1;
+      if (start === 0) continue;
+      for (let index = start; lines[index]?.startsWith('    '); index += 1) {
+        const [, name, command = ''] = /^ {4}"([\w:-]+)": "(.*)",?$/.exec(lines[index] ?? '') ?? [];
+        if (PLAIN_COMMAND.test(command)) continue;
+        yield {
+          path,
+          line: index + 1,
+          message: `the script ${name} is not node, npm, oxfmt or oxlint with plain arguments`,
+        };
       }
     }
   },
