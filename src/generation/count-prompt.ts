@@ -1,5 +1,5 @@
 import { applyEngineModelInfo } from '../catalogue/engine-model-info.ts';
-import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/model.ts';
+import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { EngineLease } from '../engines/engine-registry.ts';
@@ -7,6 +7,8 @@ import { checkAbilities, detectModelInfo, findIgnoredFields } from './check-abil
 import { planRequest } from './plan.ts';
 import type { PlanDeps } from './plan.ts';
 import { getModelLogFields } from './model-log-fields.ts';
+import { resolveTarget } from './model-target.ts';
+import type { ModelTarget } from './model-target.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 
 export interface PromptTokenCount {
@@ -21,7 +23,7 @@ export interface PromptTokenCount {
  */
 export type CountPrompt = (
   request: GenerationRequest,
-  on: { readonly interface: ModelInterface },
+  on: ModelTarget,
   context: RequestContext,
 ) => Promise<PromptTokenCount>;
 
@@ -34,8 +36,8 @@ interface CountPromptDeps {
 /** Counts without admission: no queue, no limits. */
 export function createCountPrompt({ catalogue, acquireEngine, getModelStyle }: CountPromptDeps): CountPrompt {
   const getRenderer = createPromptRenderer();
-  return async (request, { interface: modelInterface }, { owner, log }) => {
-    const resolved = catalogue.resolve(request.model, { interface: modelInterface, owner });
+  return async (request, on, { owner, log }) => {
+    const resolved = resolveTarget(catalogue, request.model, on, owner);
     log.add(getModelLogFields(resolved));
     const { engine, release } = await acquireEngine(resolved);
     try {

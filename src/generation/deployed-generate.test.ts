@@ -195,7 +195,7 @@ describe('withEngine for a deployment', () => {
     const { permit, startCalls } = createCountingPermit();
     const { context, deps, records } = createTestDeps({}, { deployed: createTestPtuDeployment(), permit });
     const owners: unknown[] = [];
-    const on = { model: 'm', interface: 'embeddings' } as const;
+    const on = { model: 'm', on: { interface: 'embeddings' } } as const;
     await withEngine(deps, on, context, async (_engine, owner) => {
       owners.push(owner);
       return { promptTokens: 5, result: undefined };

@@ -21,6 +21,7 @@ function createTestEmbed(engine: EmbeddingEngine = scripted) {
           inputs: texts.map((text, at) => ({ text, field: `input[${at}]` })),
           ...(count === undefined ? {} : { dimensions: { count, field: 'dimensions' } }),
         },
+        { interface: 'embeddings' },
         context,
       ),
   };

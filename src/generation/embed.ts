@@ -1,11 +1,12 @@
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { EmbeddingEngine, EmbeddingInput } from '../engines/engine.ts';
+import type { ModelTarget } from './model-target.ts';
 import { withEngine } from './with-engine.ts';
 import type { WithEngineDeps } from './with-engine.ts';
 
 export interface EmbedRequest {
-  /** Name in the caller's request; the catalogue resolves it. */
+  /** Name in the caller's request. */
   readonly model: string;
   readonly inputs: readonly EmbeddingInput[];
   /** Reduces the vectors to `count` components; `field` is the request field that asks for it. */
@@ -19,11 +20,11 @@ export interface EmbedResult {
 }
 
 /** Computes vectors. @throws ServiceError as the catalogue, the admission or the engine does. */
-export type EmbedFunction = (request: EmbedRequest, context: RequestContext) => Promise<EmbedResult>;
+export type EmbedFunction = (request: EmbedRequest, on: ModelTarget, context: RequestContext) => Promise<EmbedResult>;
 
 export function createEmbedder(deps: WithEngineDeps<EmbeddingEngine>): EmbedFunction {
-  return ({ model, inputs, dimensions }, context) =>
-    withEngine(deps, { model, interface: 'embeddings' }, context, async (engine, owner) => {
+  return ({ model, inputs, dimensions }, on, context) =>
+    withEngine(deps, { model, on }, context, async (engine, owner) => {
       const full = await engine.getDimensions();
       if (dimensions && dimensions.count > full)
         throw new ServiceError(

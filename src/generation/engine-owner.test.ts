@@ -33,7 +33,8 @@ describe('the owner that engines receive', () => {
       },
     };
     const { context, deps } = createTestDeps(engine, { priority: 'background' });
-    await createEmbedder(deps)({ model: 'm', inputs: [{ text: 'a', field: 'input' }] }, context);
+    const request = { model: 'm', inputs: [{ text: 'a', field: 'input' }] };
+    await createEmbedder(deps)(request, { interface: 'embeddings' }, context);
     assert.deepEqual(owners, [{ ...OWNER, priority: 'background' }]);
   });
 });

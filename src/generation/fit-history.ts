@@ -1,10 +1,10 @@
-import type { ModelInterface } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import { ANSWER_SHARE_DEFAULT, ANSWER_SHARE_MAX } from './limits.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { CountPrompt } from './count-prompt.ts';
 import type { Generate, Generation } from './generation.ts';
+import type { ModelTarget } from './model-target.ts';
 
 /** A request whose history can be shortened at its beginning. */
 export interface ShortenableRequest {
@@ -25,7 +25,7 @@ export interface FittedGeneration extends Generation {
  */
 export type FitHistory = (
   request: ShortenableRequest,
-  on: { readonly interface: ModelInterface },
+  on: ModelTarget,
   context: RequestContext,
 ) => Promise<FittedGeneration>;
 

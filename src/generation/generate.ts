@@ -17,6 +17,7 @@ import { toEngineOwner } from './engine-owner.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, UsageReservation } from './ledger.ts';
 import { getModelLogFields } from './model-log-fields.ts';
+import { resolveTarget } from './model-target.ts';
 import { findDeploymentContextLimit, limitStart, limitRequest } from './deployment-context-limit.ts';
 import { planRequest } from './plan.ts';
 import type { GenerationPlan } from './generation-plan.ts';
@@ -56,8 +57,8 @@ export function createGenerate({
 }: GenerateDeps): Generate {
   const getRenderer = createPromptRenderer();
 
-  return async (request, { interface: modelInterface }, context) => {
-    const resolved = catalogue.resolve(request.model, { interface: modelInterface, owner: context.owner });
+  return async (request, on, context) => {
+    const resolved = resolveTarget(catalogue, request.model, on, context.owner);
     context.log.add(getModelLogFields(resolved));
     const { requestId, owner } = context;
     const runInfo = { requestId, owner, model: resolved.entry.name, choices: request.choices };

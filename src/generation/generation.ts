@@ -1,7 +1,7 @@
 import type { RequestContext } from '../core/context.ts';
 import type { GenerationEvent } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { ModelInterface } from '../catalogue/model.ts';
+import type { ModelTarget } from './model-target.ts';
 
 /** A run that the engine has accepted. */
 export interface Generation {
@@ -15,8 +15,4 @@ export interface Generation {
  * Runs a request. It rejects before any response header is sent.
  * @throws ServiceError as the catalogue, the admission or the engine does.
  */
-export type Generate = (
-  request: GenerationRequest,
-  on: { readonly interface: ModelInterface },
-  context: RequestContext,
-) => Promise<Generation>;
+export type Generate = (request: GenerationRequest, on: ModelTarget, context: RequestContext) => Promise<Generation>;

@@ -24,7 +24,7 @@ export type RankFunction = (request: RankRequest, context: RequestContext) => Pr
 
 export function createRanker(deps: WithEngineDeps<RankingEngine>): RankFunction {
   return ({ model, query, documents, top }, context) =>
-    withEngine(deps, { model, interface: 'rerank' }, context, async (engine, owner) => {
+    withEngine(deps, { model, on: { interface: 'rerank' } }, context, async (engine, owner) => {
       const { scores, tokens } = await engine.rank({ id: context.requestId, owner, query, documents }, context.signal);
       if (scores.length !== documents.length || !scores.every(Number.isFinite))
         throw new ServiceError('engine-failed', 'The engine failed on this request.', {

@@ -1,9 +1,11 @@
-import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/model.ts';
+import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { Message } from '../core/message.ts';
 import type { TokenText } from '../engines/engine.ts';
 import type { EngineLease } from '../engines/engine-registry.ts';
 import { getModelLogFields } from './model-log-fields.ts';
+import { resolveTarget } from './model-target.ts';
+import type { ModelTarget } from './model-target.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 
 /** A plain text, or a conversation that is rendered as the model's prompt. */
@@ -20,7 +22,7 @@ export interface TokenizeResult {
 /** Tokenizes an input. @throws ServiceError as the catalogue does; `unsupported` when the engine shows no tokens. */
 export type Tokenize = (
   request: { readonly model: string; readonly input: TokenizeInput },
-  on: { readonly interface: ModelInterface },
+  on: ModelTarget,
   context: RequestContext,
 ) => Promise<TokenizeResult>;
 
@@ -33,8 +35,8 @@ export interface TokenizeDeps {
 /** Creates a tokenizer that works without admission: no queue, no limits. */
 export function createTokenize({ catalogue, acquireEngine, getModelStyle }: TokenizeDeps): Tokenize {
   const getRenderer = createPromptRenderer();
-  return async ({ model: name, input }, { interface: modelInterface }, { owner, log }) => {
-    const model = catalogue.resolve(name, { interface: modelInterface, owner });
+  return async ({ model: name, input }, on, { owner, log }) => {
+    const model = resolveTarget(catalogue, name, on, owner);
     log.add(getModelLogFields(model));
     const { engine, release } = await acquireEngine(model);
     try {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ModelInterface } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { FindDocument } from '../core/document.ts';
 import { createDocumentParts, parseFileReferences } from '../core/document.ts';
@@ -12,13 +11,10 @@ import type { DocumentExtractor } from '../documents/document-extractor.ts';
 import { createLruCache } from '../lib/lru-cache.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { formatDocumentBlock, formatMissingDocumentNote } from './document-block.ts';
+import type { ModelTarget } from './model-target.ts';
 
 /** A function that handles a request, e.g. a generation or a token count. */
-type RequestHandler<Result> = (
-  request: GenerationRequest,
-  on: { readonly interface: ModelInterface },
-  context: RequestContext,
-) => Promise<Result>;
+type RequestHandler<Result> = (request: GenerationRequest, on: ModelTarget, context: RequestContext) => Promise<Result>;
 
 /**
  * Wraps a handler: documents that a request names become text in its messages. Documents are parts of a message, or a

@@ -1,4 +1,4 @@
-import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/model.ts';
+import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import type { EngineOwner } from '../engines/engine.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
@@ -6,6 +6,8 @@ import type { Admission } from './admission.ts';
 import { toEngineOwner } from './engine-owner.ts';
 import type { Ledger, UsageReservation } from './ledger.ts';
 import { getModelLogFields } from './model-log-fields.ts';
+import { resolveTarget } from './model-target.ts';
+import type { ModelTarget } from './model-target.ts';
 
 export interface WithEngineDeps<Engine> {
   readonly catalogue: Pick<Catalogue, 'resolve'>;
@@ -28,12 +30,12 @@ interface WorkOutput<Result> {
  */
 export async function withEngine<Engine, Result>(
   { catalogue, acquireEngine, admission, ledger }: WithEngineDeps<Engine>,
-  target: { readonly model: string; readonly interface: ModelInterface },
+  { model: name, on }: { readonly model: string; readonly on: ModelTarget },
   context: RequestContext,
   work: (engine: Engine, owner: EngineOwner) => Promise<WorkOutput<Result>>,
 ): Promise<Result> {
   const { requestId, owner, signal, log } = context;
-  const model = catalogue.resolve(target.model, { interface: target.interface, owner });
+  const model = resolveTarget(catalogue, name, on, owner);
   log.add(getModelLogFields(model));
   const runInfo = { requestId, owner, model: model.entry.name, choices: 1 };
   const permit = await admission.admit({

@@ -1,4 +1,3 @@
-import type { ModelInterface } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationEvent, Usage } from '../../core/event.ts';
@@ -8,6 +7,7 @@ import type { SearchStrategy, ServerCall, ServerCallResult } from '../../core/se
 import type { Clock } from '../../lib/clock.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { Generate, Generation } from '../generation.ts';
+import type { ModelTarget } from '../model-target.ts';
 import { createSummingLog } from '../translation/summing-log.ts';
 import { sumUsage } from './sum-usage.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
@@ -52,7 +52,7 @@ export interface AnswerSession {
 
 export interface AnswerSessionOptions {
   readonly request: GenerationRequest;
-  readonly on: { readonly interface: ModelInterface };
+  readonly on: ModelTarget;
   readonly context: RequestContext;
   readonly generate: Generate;
   readonly clock: Clock;

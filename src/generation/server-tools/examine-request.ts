@@ -1,11 +1,13 @@
 import { applyEngineModelInfo } from '../../catalogue/engine-model-info.ts';
-import type { Catalogue, ModelInterface, ResolvedModel } from '../../catalogue/model.ts';
+import type { Catalogue, ResolvedModel } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import { checkAbilities, detectModelInfo, findIgnoredFields } from '../check-abilities.ts';
 import type { CountPrompt } from '../count-prompt.ts';
+import { resolveTarget } from '../model-target.ts';
+import type { ModelTarget } from '../model-target.ts';
 
 /** Properties of a request that are known before its model runs. */
 export interface RequestExamination {
@@ -26,7 +28,7 @@ export interface RequestExamination {
  */
 export type ExamineRequest = (
   request: GenerationRequest,
-  on: { readonly interface: ModelInterface },
+  on: ModelTarget,
   context: RequestContext,
 ) => Promise<RequestExamination>;
 
@@ -39,7 +41,7 @@ interface ExamineDeps {
 /** Waits in no queue. */
 export function createExamineRequest({ catalogue, acquireEngine, countPrompt }: ExamineDeps): ExamineRequest {
   return async (request, on, context) => {
-    const resolved = catalogue.resolve(request.model, { interface: on.interface, owner: context.owner });
+    const resolved = resolveTarget(catalogue, request.model, on, context.owner);
     const { engine, release } = await acquireEngine(resolved);
     try {
       const loaded = await engine.loadModel();
@@ -52,7 +54,7 @@ export function createExamineRequest({ catalogue, acquireEngine, countPrompt }: 
         const ignored = findIgnoredFields(request, entry, engine);
         return { contextTokens, promptTokens: undefined, repeatsCalls, ignored };
       }
-      const { tokens, ignored } = await countPrompt(request, on, context);
+      const { tokens, ignored } = await countPrompt(request, resolved, context);
       if (tokens >= contextTokens) throw createContextExceededError(tokens, contextTokens);
       return { contextTokens, promptTokens: tokens, repeatsCalls, ignored };
     } finally {

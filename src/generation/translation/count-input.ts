@@ -1,8 +1,10 @@
-import type { Catalogue, ModelInterface, ResolvedModel } from '../../catalogue/model.ts';
+import type { Catalogue, ResolvedModel } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { TRANSLATION_INPUT_TOKENS_MAX } from '../limits.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
+import { resolveTarget } from '../model-target.ts';
+import type { ModelTarget } from '../model-target.ts';
 import type { TranslationRequest } from './translation.ts';
 
 export interface CountInputDeps {
@@ -21,7 +23,7 @@ export async function countInput(
   { request, options, field }: TranslationRequest,
   text: string,
   { catalogue, acquireEngine }: CountInputDeps,
-  on: { readonly interface: ModelInterface },
+  on: ModelTarget,
   { owner }: RequestContext,
 ): Promise<number> {
   const pairs = [...(options?.terms ?? []), ...(options?.memory ?? [])];
@@ -33,7 +35,7 @@ export async function countInput(
       { param: field },
     );
   if (text === '') throw createLengthError(0);
-  const model = catalogue.resolve(request.model, { interface: on.interface, owner });
+  const model = resolveTarget(catalogue, request.model, on, owner);
   const { engine, release } = await acquireEngine(model);
   try {
     if (engine.capabilities.input === 'chat') return TOKENS_PER_CHARACTER_DEFAULT;

@@ -1,7 +1,7 @@
-import type { ModelInterface } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { Generation } from '../generation.ts';
+import type { ModelTarget } from '../model-target.ts';
 import type { Language } from './languages.ts';
 import type { MemoryPair } from './translation-memory.ts';
 import type { Term } from './terms.ts';
@@ -37,8 +37,4 @@ export interface Translation extends Generation {
  * Translates one text. Rejects before the first event when the first run is refused.
  * @throws ServiceError `invalid-request` for an empty or too long text, and any error that `Generate` throws.
  */
-export type Translate = (
-  request: TranslationRequest,
-  on: { readonly interface: ModelInterface },
-  context: RequestContext,
-) => Promise<Translation>;
+export type Translate = (request: TranslationRequest, on: ModelTarget, context: RequestContext) => Promise<Translation>;

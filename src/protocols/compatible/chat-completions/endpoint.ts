@@ -1,6 +1,4 @@
 import { getForwardedFields } from '../../../catalogue/model.ts';
-import type { Catalogue } from '../../../catalogue/model.ts';
-import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
@@ -10,7 +8,9 @@ import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parseValue, parseBody } from '../../parse.ts';
+import { parseBody } from '../../parse.ts';
+import { resolveBodyModel } from '../../resolve-model.ts';
+import type { ModelEndpointDeps } from '../../resolve-model.ts';
 import { decodeChatCompletion } from './decode.ts';
 import { pickExtraFields } from './extra-fields.ts';
 import { encodeChatCompletion } from './encode.ts';
@@ -24,14 +24,10 @@ import { ChatCompletionBody, ModelOnly, createChatTexts } from './schema.ts';
 import { createChatStreamEncoder } from './stream.ts';
 import { handleTranslation } from './translation.ts';
 
-export interface ChatCompletionsDeps {
+export interface ChatCompletionsDeps extends ModelEndpointDeps {
   readonly generate: Generate;
   readonly translate: Translate;
-  /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
-  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
-  readonly strict?: boolean;
 }
 
 /** Creates POST /compatible-mode/v1/chat/completions (docs/wire/openai-compatible.md#chat-request). */
@@ -50,12 +46,11 @@ export function createChatCompletionsEndpoint({
     regions: INTERFACES.chat.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parseValue(ModelOnly, body);
-      context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
-      const { entry } = catalogue().resolve(model, { interface: 'chat', owner: context.owner });
+      const { model, resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'chat' }, context);
+      const { entry } = resolved;
       const head = { requestId: context.requestId, created: toUnixSeconds(clock.now()), model };
       if (isTranslationModel(entry))
-        return await handleTranslation({ translate, strict }, { body, entry, head }, context);
+        return await handleTranslation({ translate, strict }, { body, resolved, head }, context);
       const { wire: parsedFields, unknown } = parseBody(ChatCompletionBody, body, {
         texts: () => createChatTexts(entry),
         strict,
@@ -66,7 +61,7 @@ export function createChatCompletionsEndpoint({
 
       const extraFields = unknown.length > 0 ? pickExtraFields(body, unknown) : undefined;
       const request = extraFields ? { ...decodeChatCompletion(wire), extraFields } : decodeChatCompletion(wire);
-      const { batches, ignored } = await generate(request, { interface: 'chat' }, context);
+      const { batches, ignored } = await generate(request, resolved, context);
       const ignoredNested = unknown.filter((name) => !Object.hasOwn(extraFields ?? {}, name));
       const headers = encodeIgnoredHeader([
         ...toIgnoredFieldNames(wire, ignored),

@@ -24,7 +24,7 @@ test('passes decoded options to the translation and returns a chat completion wi
   const parsedReply = JSON.parse(JSON.stringify(reply.body));
   assert.equal(parsedReply.choices[0].message.content, 'Eins. Zwei.');
   assert.equal(parsedReply.usage.total_tokens, 11);
-  assert.equal(lastCall.interface, 'chat');
+  assert.partialDeepStrictEqual(lastCall, { wanted: { interface: 'chat' }, target: { requestedName: body.model } });
   assert.deepEqual(lastCall.request?.options, {
     target: { name: 'German', code: 'de', hasSpaces: true },
     terms: [{ source: 'one', target: 'Eins' }],

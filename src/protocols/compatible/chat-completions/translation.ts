@@ -1,4 +1,4 @@
-import type { ModelEntry } from '../../../catalogue/model.ts';
+import type { ResolvedModel } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { GenerationEvent } from '../../../core/event.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
@@ -24,16 +24,17 @@ export const TranslationBody = ChatCompletionBody.extend({ translation_options: 
 
 interface TranslationCall {
   readonly body: unknown;
-  readonly entry: ModelEntry;
+  readonly resolved: ResolvedModel;
   readonly head: ChatHead;
 }
 
 /** Handles a chat completion request to a translation model (docs/wire/dashscope-native.md#translation-request). */
 export async function handleTranslation(
   { translate, strict }: { readonly translate: Translate; readonly strict: boolean },
-  { body, entry, head }: TranslationCall,
+  { body, resolved, head }: TranslationCall,
   context: RequestContext,
 ): Promise<Reply> {
+  const { entry } = resolved;
   const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => createChatTexts(entry), strict });
   checkTranslation(wire, context, topLevelPath);
   // A translation ignores the output format, so a format that the model cannot produce is no error.
@@ -44,7 +45,7 @@ export async function handleTranslation(
     field: 'messages',
     ...(wireOptions ? { options: decodeTranslationOptions(wireOptions, entry, topLevelPath) } : {}),
   };
-  const { batches, ignored, formatTermScore } = await translate(request, { interface: 'chat' }, context);
+  const { batches, ignored, formatTermScore } = await translate(request, resolved, context);
   const headers = encodeIgnoredHeader([
     ...toIgnoredFieldNames(wire, ignored),
     ...listIgnoredChatFields(wire),

@@ -1,6 +1,4 @@
-import type { Catalogue } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
 import { generateEach } from '../../../generation/generate-each.ts';
 import type { Generate } from '../../../generation/generation.ts';
@@ -10,7 +8,9 @@ import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parseValue, parseBody } from '../../parse.ts';
+import { parseBody } from '../../parse.ts';
+import { resolveBodyModel } from '../../resolve-model.ts';
+import type { ModelEndpointDeps } from '../../resolve-model.ts';
 import { decodeCompletion, setsTemperatureAndTopP } from './decode.ts';
 import { encodeCompletion } from './encode.ts';
 import { createCompletionHead } from './head.ts';
@@ -19,13 +19,9 @@ import { CompletionBody, createCompletionTexts, ModelOnly } from './schema.ts';
 import type { CompletionWire } from './schema.ts';
 import { createCompletionStreamEncoder } from './stream.ts';
 
-export interface CompletionsDeps {
+export interface CompletionsDeps extends ModelEndpointDeps {
   readonly generate: Generate;
-  /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
-  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
-  readonly strict?: boolean;
 }
 
 /** Creates POST /compatible-mode/v1/completions (docs/wire/openai-compatible.md#completions). */
@@ -42,19 +38,13 @@ export function createCompletionsEndpoint({ generate, catalogue, clock, strict =
     regions: INTERFACES.completions.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parseValue(ModelOnly, body);
-      context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
-      const { entry } = catalogue().resolve(model, { interface: 'completions', owner: context.owner });
+      const { resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'completions' }, context);
+      const { entry } = resolved;
       const { wire, unknown } = parseBody(CompletionBody, body, { texts: createCompletionTexts(entry), strict });
       checkCompletionRules(wire);
 
       const head = createCompletionHead(wire, { requestId: context.requestId, created: toUnixSeconds(clock.now()) });
-      const { batches, ignored } = await generateEach(
-        generateCompletion,
-        decodeCompletion(wire),
-        { interface: 'completions' },
-        context,
-      );
+      const { batches, ignored } = await generateEach(generateCompletion, decodeCompletion(wire), resolved, context);
       const headers = encodeIgnoredHeader([...ignored, ...listIgnoredCompletionFields(wire), ...unknown]);
       if (wire.stream === true) {
         const encoder = createCompletionStreamEncoder(head, {

@@ -1,4 +1,3 @@
-import type { Catalogue } from '../../../catalogue/model.ts';
 import type { EmbedFunction } from '../../../generation/embed.ts';
 import { checkEmbeddingCount } from '../../fields/check-embedding-count.ts';
 import { createJsonReply } from '../../endpoint.ts';
@@ -6,15 +5,12 @@ import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
+import type { ModelEndpointDeps } from '../../resolve-model.ts';
 import { encodeEmbeddings } from './encode.ts';
 import { EmbeddingsBody, embeddingsTexts } from './schema.ts';
 
-export interface EmbeddingsDeps {
+export interface EmbeddingsDeps extends ModelEndpointDeps {
   readonly embed: EmbedFunction;
-  /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
-  readonly strict?: boolean;
 }
 
 /** Creates POST /compatible-mode/v1/embeddings (docs/wire/openai-compatible.md#embeddings). */
@@ -31,7 +27,7 @@ export function createEmbeddingsEndpoint({ embed, catalogue, strict = false }: E
       const { model, input, dimensions, encoding_format: format } = wire;
       const texts = typeof input === 'string' ? [input] : input;
       // An unknown model is reported before too many texts, whose limit depends on the model.
-      catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
+      const resolved = catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
       checkEmbeddingCount(texts, { model, at: 'input' });
       const request = {
         model,
@@ -41,7 +37,7 @@ export function createEmbeddingsEndpoint({ embed, catalogue, strict = false }: E
         })),
         ...(typeof dimensions === 'number' ? { dimensions: { count: dimensions, field: 'dimensions' } } : {}),
       };
-      const result = await embed(request, context);
+      const result = await embed(request, resolved, context);
       const head = { requestId: context.requestId, model, format: format ?? 'float' } as const;
       return createJsonReply(encodeEmbeddings(head, result), encodeIgnoredHeader(unknown));
     },

@@ -116,7 +116,7 @@ describe('background responses', () => {
           body: requestBody,
           request: {
             wire: read.wire,
-            entry: ENTRY,
+            resolved: { requestedName: 'm', entry: ENTRY },
             turnRequest: {},
             prepareTurn: async () => ({ ...TURN, listIgnored: () => [] }),
           },

@@ -33,14 +33,14 @@ export async function enqueueResponse(
   { owner, log }: RequestContext,
 ): Promise<Reply> {
   log.add({ response: id });
-  const { wire, entry, turnRequest } = request;
+  const { wire, resolved, turnRequest } = request;
   const before = await background.checkTurn(owner, turnRequest);
   const { listIgnored } = await request.prepareTurn(before);
   const head = {
     id,
     created: toUnixSeconds(clock.now()),
     model: wire.model,
-    requestFields: encodeRequestFields(wire, entry),
+    requestFields: encodeRequestFields(wire, resolved.entry),
   };
   const response = encodeQueued(head);
   const isStreamed = wire.stream === true;

@@ -32,11 +32,7 @@ export function createInputTokensEndpoint({ countPrompt, strict = false, ...deps
       const request = parseResponseRequest(body, { ...deps, strict }, context);
       const before = await deps.responses.readHistory(context.owner, request.turnRequest);
       const { withoutOldestTurns, listIgnored } = await request.prepareTurn(before);
-      const { tokens, ignored: ignoredByModel } = await countPrompt(
-        withoutOldestTurns(0),
-        { interface: 'responses' },
-        context,
-      );
+      const { tokens, ignored: ignoredByModel } = await countPrompt(withoutOldestTurns(0), request.resolved, context);
       const headers = {
         ...encodeIgnoredHeader(listIgnored(ignoredByModel)),
         ...encodeDroppedHeader(before.olderItems),

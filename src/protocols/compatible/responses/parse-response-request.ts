@@ -1,9 +1,8 @@
 import { getForwardedFields } from '../../../catalogue/model.ts';
-import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
+import type { ResolvedModel } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { FindDocument } from '../../../core/document.ts';
 import type { IdGenerator } from '../../../core/id.ts';
-import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
 import { MESSAGES_MAX } from '../../limits.ts';
 import type { Item } from '../../../core/item.ts';
 import { ServiceError } from '../../../core/error.ts';
@@ -13,7 +12,9 @@ import type { Responses, Turn, TurnRequest } from '../../../resources/responses/
 import { isDefined } from '../../../lib/omit-nullish.ts';
 import { applyDefaultThinking } from '../../fields/default-thinking.ts';
 import { excludesThinking } from '../../fields/parameter-rules.ts';
-import { parseValue, parseBody } from '../../parse.ts';
+import { parseBody } from '../../parse.ts';
+import { resolveBodyModel } from '../../resolve-model.ts';
+import type { ModelEndpointDeps } from '../../resolve-model.ts';
 import { pickExtraFields } from '../chat-completions/extra-fields.ts';
 import { toChatFields } from './chat-fields.ts';
 import { checkFileReferences } from '../items/check-file-references.ts';
@@ -30,9 +31,7 @@ import { checkImages, checkResponseRules, checkSharedRules } from './rules.ts';
 import { ModelOnly, ResponseBody, createResponseTexts } from './schema.ts';
 import type { ResponseWire } from './schema.ts';
 
-export interface ResponseRequestDeps {
-  /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
+export interface ResponseRequestDeps extends Pick<ModelEndpointDeps, 'catalogue'> {
   readonly responses: Pick<Responses, 'findItems'>;
   readonly ids: Pick<IdGenerator, 'createSortableId'>;
   readonly findDocument: FindDocument;
@@ -43,7 +42,7 @@ export interface ResponseRequestDeps {
 /** A request that was checked as far as possible without its history. */
 export interface ParsedResponseRequest {
   readonly wire: ResponseWire;
-  readonly entry: ModelEntry;
+  readonly resolved: ResolvedModel;
   readonly turnRequest: Omit<TurnRequest, 'id'>;
   /**
    * Decodes the new input together with the history.
@@ -68,11 +67,11 @@ export interface PreparedTurn extends DecodedTurn {
 export function parseResponseRequest(
   body: unknown,
   { catalogue, responses, ids, findDocument, strict }: ResponseRequestDeps,
-  { owner, log }: RequestContext,
+  context: RequestContext,
 ): ParsedResponseRequest {
-  const { model } = parseValue(ModelOnly, body);
-  log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
-  const { entry } = catalogue().resolve(model, { interface: 'responses', owner });
+  const { owner } = context;
+  const { resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'responses' }, context);
+  const { entry } = resolved;
   const { wire: parsedFields, unknown } = parseBody(ResponseBody, body, {
     texts: () => createResponseTexts(entry),
     strict,
@@ -89,7 +88,7 @@ export function parseResponseRequest(
 
   return {
     wire,
-    entry,
+    resolved,
     turnRequest,
     async prepareTurn({ history: earlierItems, olderItems }) {
       if (olderItems > 0 && wire.truncation !== 'auto')

@@ -41,12 +41,12 @@ export async function startAnswer(
   { fitHistory, clock }: AnswerDeps,
   context: RequestContext,
 ): Promise<RunningAnswer> {
-  const { wire, entry } = request;
+  const { wire, resolved } = request;
   const { input, countDroppedItems, listIgnored, ...shortenable } = await request.prepareTurn(turn);
   const turns = wire.truncation === 'auto' ? shortenable.droppableTurns : 0;
-  const generation = await fitHistory({ ...shortenable, droppableTurns: turns }, { interface: 'responses' }, context);
+  const generation = await fitHistory({ ...shortenable, droppableTurns: turns }, resolved, context);
   const created = toUnixSeconds(createdAt ?? clock.now());
-  const head = { id, created, model: wire.model, requestFields: encodeRequestFields(wire, entry) };
+  const head = { id, created, model: wire.model, requestFields: encodeRequestFields(wire, resolved.entry) };
   return {
     head,
     batches: generation.batches,

@@ -2,6 +2,7 @@ import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { GenerationEvent } from '../../../core/event.ts';
 import type { RegionId } from '../../../core/region.ts';
+import type { ModelTarget } from '../../../generation/model-target.ts';
 import type { TranslationRequest } from '../../../generation/translation/translation.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import type { Endpoint, EndpointRequest, Reply } from '../../endpoint.ts';
@@ -35,11 +36,11 @@ const EVENTS: readonly (readonly GenerationEvent[])[] = [
  * Dependencies of an endpoint with a model that translates everything as "Eins. Zwei.", and a record of its last call.
  */
 export function createFakeTranslation(entry: Partial<ModelEntry> = {}) {
-  const lastCall: { request?: TranslationRequest; interface?: string } = {};
+  const lastCall: { request?: TranslationRequest; wanted?: object; target?: ModelTarget } = {};
   const deps = {
     generate: () => Promise.reject(new Error('unexpected chat generation')),
-    translate: (request: TranslationRequest, on: { readonly interface: string }) => {
-      Object.assign(lastCall, { request, interface: on.interface });
+    translate: (request: TranslationRequest, target: ModelTarget) => {
+      Object.assign(lastCall, { request, target });
       let isRead = false;
       const batches = (async function* () {
         yield* EVENTS;
@@ -47,7 +48,12 @@ export function createFakeTranslation(entry: Partial<ModelEntry> = {}) {
       })();
       return Promise.resolve({ batches, ignored: ['stop'], formatTermScore: () => (isRead || request.options ? '1/2' : undefined) });
     },
-    catalogue: () => ({ resolve: (name: string) => ({ requestedName: name, entry: { ...ENTRY, ...entry } }) }),
+    catalogue: () => ({
+      resolve: (requestedName: string, wanted: object) => {
+        lastCall.wanted = wanted;
+        return { requestedName, entry: { ...ENTRY, ...entry } };
+      },
+    }),
     clock: systemClock,
   };
   return { deps, lastCall };

@@ -1,22 +1,19 @@
-import type { Catalogue } from '../../../catalogue/model.ts';
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parseValue, parseBody } from '../../parse.ts';
+import { parseBody } from '../../parse.ts';
+import { resolveBodyModel } from '../../resolve-model.ts';
+import type { ModelEndpointDeps } from '../../resolve-model.ts';
 import { decodePrompt } from '../create/decode.ts';
 import { listIgnoredMessagesFields } from '../create/ignored-fields.ts';
 import { checkPrompt } from '../create/rules.ts';
 import { CountBody, createMessagesTexts, ModelOnly } from '../create/schema.ts';
 import { applyDefaultThinking } from '../create/thinking.ts';
 
-export interface CountTokensDeps {
+export interface CountTokensDeps extends ModelEndpointDeps {
   readonly countPrompt: CountPrompt;
-  /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
-  readonly strict?: boolean;
 }
 
 /** Creates POST /apps/anthropic/v1/messages/count_tokens: counts the prompt tokens of the same messages request. */
@@ -29,12 +26,12 @@ export function createCountTokensEndpoint({ countPrompt, catalogue, strict = fal
     regions: INTERFACES.countTokens.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parseValue(ModelOnly, body);
-      const { entry } = catalogue().resolve(model, { interface: 'messages', owner: context.owner });
+      const { resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'messages' }, context);
+      const { entry } = resolved;
       const { wire: parsedFields, unknown } = parseBody(CountBody, body, { texts: createMessagesTexts(entry), strict });
       const wire = applyDefaultThinking(parsedFields, entry);
       checkPrompt(wire, entry);
-      const { tokens, ignored } = await countPrompt(decodePrompt(wire), { interface: 'messages' }, context);
+      const { tokens, ignored } = await countPrompt(decodePrompt(wire), resolved, context);
       return createJsonReply(
         { input_tokens: tokens },
         encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]),

@@ -1,5 +1,3 @@
-import type { Catalogue } from '../../../catalogue/model.ts';
-import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -7,7 +5,9 @@ import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parseValue, parseBody } from '../../parse.ts';
+import { parseBody } from '../../parse.ts';
+import { resolveBodyModel } from '../../resolve-model.ts';
+import type { ModelEndpointDeps } from '../../resolve-model.ts';
 import { decodeMessagesRequest } from './decode.ts';
 import { encodeMessage } from './encode.ts';
 import { listIgnoredMessagesFields } from './ignored-fields.ts';
@@ -16,13 +16,9 @@ import { MessagesBody, createMessagesTexts, ModelOnly } from './schema.ts';
 import { createMessageStreamEncoder } from './stream.ts';
 import { applyDefaultThinking } from './thinking.ts';
 
-export interface MessagesDeps {
+export interface MessagesDeps extends ModelEndpointDeps {
   readonly generate: Generate;
-  /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
-  readonly strict?: boolean;
 }
 
 /** Creates POST /apps/anthropic/v1/messages (docs/wire/anthropic-compatible.md#messages-request). */
@@ -35,9 +31,8 @@ export function createMessagesEndpoint({ generate, catalogue, clock, strict = fa
     regions: INTERFACES.messages.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model } = parseValue(ModelOnly, body);
-      context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
-      const { entry } = catalogue().resolve(model, { interface: 'messages', owner: context.owner });
+      const { model, resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'messages' }, context);
+      const { entry } = resolved;
       const { wire: parsedFields, unknown } = parseBody(MessagesBody, body, {
         texts: createMessagesTexts(entry),
         strict,
@@ -46,7 +41,7 @@ export function createMessagesEndpoint({ generate, catalogue, clock, strict = fa
       checkMessagesRules(wire, entry);
 
       const head = { requestId: context.requestId, model, startedAt: clock.now() };
-      const { batches, ignored } = await generate(decodeMessagesRequest(wire), { interface: 'messages' }, context);
+      const { batches, ignored } = await generate(decodeMessagesRequest(wire), resolved, context);
       const headers = encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]);
       if (wire.stream === true) return createStreamReply(batches, createMessageStreamEncoder(head), headers);
       return createJsonReply(encodeMessage(head, await collectResult(batches)), headers);

@@ -4,6 +4,7 @@ import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { GenerationEvent } from '../../../core/event.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
+import type { ModelTarget } from '../../../generation/model-target.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { TEST_ENTRY, toBatches } from './__fixtures__/golden-cases.ts';
 import { createMultimodalGenerationEndpoint, createTextGenerationEndpoint } from './endpoint.ts';
@@ -25,16 +26,16 @@ const context: RequestContext = {
 };
 
 function createTestGeneration({ entry = TEST_ENTRY, strict = false }: { entry?: ModelEntry; strict?: boolean } = {}) {
-  const lastCall: { request?: GenerationRequest; interfaceName?: string; resolved?: object } = {};
+  const lastCall: { request?: GenerationRequest; target?: ModelTarget; wanted?: object } = {};
   const deps = {
-    generate: (request: GenerationRequest, target: { readonly interface: string }) => {
-      Object.assign(lastCall, { request, interfaceName: target.interface });
+    generate: (request: GenerationRequest, target: ModelTarget) => {
+      Object.assign(lastCall, { request, target });
       return Promise.resolve({ batches: toBatches(EVENTS), ignored: ['max_tokens(clamped)'] });
     },
     translate: () => Promise.reject(new Error('unexpected translation')),
     catalogue: () => ({
-      resolve: (requestedName: string, resolved: object) => {
-        lastCall.resolved = resolved;
+      resolve: (requestedName: string, wanted: object) => {
+        lastCall.wanted = wanted;
         return { requestedName, entry };
       },
     }),
@@ -69,8 +70,8 @@ test('answers with the request id, and names unknown and ignored fields', async 
     },
     headers: { 'x-parley-ignored': 'parameters.max_tokens(clamped),resources,parameters.vl_what' },
   });
-  assert.equal(lastCall.interfaceName, 'native');
-  assert.deepEqual(lastCall.resolved, {
+  assert.deepEqual(lastCall.target, { requestedName: 'qwen-plus', entry: TEST_ENTRY });
+  assert.deepEqual(lastCall.wanted, {
     interface: 'native',
     owner: context.owner,
     exceptInterfaces: ['translation', 'research'],

@@ -1,4 +1,4 @@
-import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
+import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
@@ -13,7 +13,9 @@ import { decodeServerTools } from '../../fields/decode-server-tools.ts';
 import { isTranslationModel } from '../../fields/translation-rules.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parseValue, parseBody } from '../../parse.ts';
+import { parseBody } from '../../parse.ts';
+import { resolveBodyModel } from '../../resolve-model.ts';
+import type { ModelEndpointDeps } from '../../resolve-model.ts';
 import { handleResearch } from '../research/endpoint.ts';
 import type { NativeResearchDeps } from '../research/endpoint.ts';
 import { coalesceBatches } from './coalesce-batches.ts';
@@ -26,16 +28,12 @@ import { createGenerationStreamEncoder } from './stream.ts';
 import { handleTranslation } from './translation.ts';
 import { listIgnoredPlugins, isStreamRequested, isTaskRequested } from './mode-headers.ts';
 
-export interface NativeGenerationDeps {
+export interface NativeGenerationDeps extends ModelEndpointDeps {
   readonly generate: Generate;
   readonly translate: Translate;
   /** Absent: deep research models are rejected. */
   readonly research?: NativeResearchDeps;
-  /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
-  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
-  readonly strict?: boolean;
 }
 
 /** Creates POST /api/v1/services/aigc/text-generation/generation (docs/wire/dashscope-native.md#generation-request). */
@@ -66,13 +64,12 @@ function createGenerationEndpoint(
     onDisconnect: 'cancel',
     async handle({ body, headers: requestHeaders }, context) {
       if (isTaskRequested(requestHeaders)) throw new ServiceError('forbidden', ASYNC_NOT_SUPPORTED);
-      const { model } = parseValue(ModelOnly, body);
-      context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
-      const resolveOptions = { interface: 'native', owner: context.owner, exceptInterfaces: OTHER_INTERFACES } as const;
-      const { entry } = catalogue().resolve(model, resolveOptions);
+      const lookup = { catalogue, interface: 'native', exceptInterfaces: OTHER_INTERFACES } as const;
+      const { model, resolved } = resolveBodyModel(ModelOnly, body, lookup, context);
+      const { entry } = resolved;
       const isStreamed = isStreamRequested(requestHeaders);
       if (isTranslationModel(entry) && !isMultimodal)
-        return await handleTranslation({ translate, clock, strict }, { body, model, entry, isStreamed }, context);
+        return await handleTranslation({ translate, clock, strict }, { body, model, resolved, isStreamed }, context);
       if (researchDeps && entry.interfaces.includes('research') && !isMultimodal)
         return await handleResearch({ ...researchDeps, strict }, { body, model, entry, isStreamed }, context);
       checkIsChat(model, entry, isMultimodal);
@@ -83,7 +80,7 @@ function createGenerationEndpoint(
         ...decodeChatFields(model, { ...fields, logprobs: format.hasLogprobs }, toNativePath),
         ...omitNullish({ serverTools: decodeServerTools(fields, { reportsSources: true }) }),
       };
-      const { batches, ignored } = await generate(request, { interface: 'native' }, context);
+      const { batches, ignored } = await generate(request, resolved, context);
       const headers = encodeIgnoredHeader([
         ...listIgnoredGenerationFields(wire, fields, format, ignored),
         ...unknown,

@@ -35,7 +35,7 @@ test('answers with the translation object, regardless of result_format', async (
       'x-parley-terms': '1/2',
     });
   }
-  assert.equal(lastCall.interface, 'native');
+  assert.partialDeepStrictEqual(lastCall, { wanted: { interface: 'native' }, target: { requestedName: body.model } });
   assert.deepEqual(lastCall.request?.options, {
     source: { name: 'English', code: 'en', hasSpaces: true },
     target: { name: 'German', code: 'de', hasSpaces: true },

@@ -1,4 +1,4 @@
-import type { ModelEntry } from '../../../catalogue/model.ts';
+import type { ResolvedModel } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
@@ -28,7 +28,7 @@ interface TranslationCall {
   readonly body: unknown;
   /** Model name in the request. */
   readonly model: string;
-  readonly entry: ModelEntry;
+  readonly resolved: ResolvedModel;
   readonly isStreamed: boolean;
 }
 
@@ -38,9 +38,10 @@ interface TranslationCall {
  */
 export async function handleTranslation(
   { translate, clock, strict }: { readonly translate: Translate; readonly clock: Clock; readonly strict: boolean },
-  { body, model, entry, isStreamed }: TranslationCall,
+  { body, model, resolved, isStreamed }: TranslationCall,
   context: RequestContext,
 ): Promise<Reply> {
+  const { entry } = resolved;
   const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => createGenerationTexts(entry), strict });
   // A translation consists of several runs and cannot have an output format, so the model's support is not checked.
   const { response_format: outputFormat, ...parameters } = wire.parameters ?? {};
@@ -54,7 +55,7 @@ export async function handleTranslation(
     field: 'input.messages',
     ...(options ? { options: decodeTranslationOptions(options, entry, toNativePath) } : {}),
   };
-  const { batches, ignored, formatTermScore } = await translate(request, { interface: 'native' }, context);
+  const { batches, ignored, formatTermScore } = await translate(request, resolved, context);
   const headers = encodeIgnoredHeader([...listIgnoredGenerationFields(wire, fields, format, ignored), ...unknown]);
   if (!isStreamed) {
     const result = await collectResult(batches);

@@ -1,4 +1,3 @@
-import type { Catalogue } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { EmbedFunction } from '../../../generation/embed.ts';
 import { checkEmbeddingCount } from '../../fields/check-embedding-count.ts';
@@ -7,17 +6,14 @@ import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
+import type { ModelEndpointDeps } from '../../resolve-model.ts';
 import { rejectAsyncRequest } from '../reject-async-request.ts';
 import { encodeTextEmbedding } from './encode.ts';
 import { TextEmbeddingBody, TEXT_EMBEDDING_TEXTS } from './schema.ts';
 import type { TextEmbeddingWire } from './schema.ts';
 
-export interface TextEmbeddingDeps {
+export interface TextEmbeddingDeps extends ModelEndpointDeps {
   readonly embed: EmbedFunction;
-  /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
-  readonly strict?: boolean;
 }
 
 /** Creates POST …/embeddings/text-embedding/text-embedding (docs/wire/dashscope-native.md#embeddings). */
@@ -34,7 +30,7 @@ export function createTextEmbeddingEndpoint({ embed, catalogue, strict = false }
       const { wire, unknown } = parseBody(TextEmbeddingBody, body, { texts: TEXT_EMBEDDING_TEXTS, strict });
       const { model, input, parameters } = wire;
       // An unknown model is reported before a number of texts above its limit.
-      catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
+      const resolved = catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
       checkEmbeddingCount(input.texts, { model, at: 'input.texts' });
       checkOutputType(parameters);
       const dimension = parameters?.dimension;
@@ -43,7 +39,7 @@ export function createTextEmbeddingEndpoint({ embed, catalogue, strict = false }
         inputs: input.texts.map((text, index) => ({ text: text.toWellFormed(), field: `input.texts[${index}]` })),
         ...(typeof dimension === 'number' ? { dimensions: { count: dimension, field: 'parameters.dimension' } } : {}),
       };
-      const embedded = await embed(request, context);
+      const embedded = await embed(request, resolved, context);
       return createJsonReply(
         encodeTextEmbedding(embedded, context.requestId),
         encodeIgnoredHeader([...listIgnoredParameters(parameters), ...unknown]),
