@@ -1,9 +1,12 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { ServiceError } from '../core/error.ts';
-import { collectLastLines } from './last-lines.ts';
+import { startChild } from './child-run.ts';
+import type { ChildExit, ProcessLaunch, SupervisorLog } from './child-run.ts';
+import { startHeartbeat } from './heartbeat.ts';
+import { addExit, addReadyChild, addSteadyRun, getBackoffMs, isFailing, NO_EXITS } from './restart-history.ts';
+import type { RestartHistory } from './restart-history.ts';
 import { createWaiterList } from './waiter-list.ts';
+import type { WaiterList } from './waiter-list.ts';
 
 /** Description of a child process that the supervisor starts, monitors and restarts. */
 export interface ChildSpec<Ready> {
@@ -17,30 +20,6 @@ export interface ChildSpec<Ready> {
   readonly onGone?: (ready: Ready) => void;
   /** Returns fields for the log line "engine process ready". */
   readonly getLogFields?: (ready: Ready) => Readonly<Record<string, unknown>>;
-}
-
-/** Parameters of one start. */
-export interface ProcessLaunch<Ready> {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** Text for the child's standard input, which stays open as long as this process runs. */
-  readonly input?: string;
-  /** Whether the child gets its own process group, so that a signal to Parley's group does not end it too. */
-  readonly isDetached?: boolean;
-  /** Parses a line of standard output. The first defined result means that the child has initialized. */
-  readonly handshake: (line: string) => Ready | undefined;
-  /** Resolves when the initialized child accepts requests; must obey the signal. Absent: it accepts them at once. */
-  readonly waitUntilServing?: (ready: Ready, signal: AbortSignal) => Promise<void>;
-  /** Frees the resources of this start: after the child's exit, or if it could not be spawned. */
-  readonly onExit?: (end: ChildExit) => void;
-  /** Texts that must not appear in any log line. */
-  readonly secrets?: readonly string[];
-}
-
-export interface ChildExit {
-  readonly error?: string;
-  readonly code?: number | null;
-  readonly signal?: NodeJS.Signals | null;
 }
 
 /** A process that is kept running for its callers: a child of this process, or of another process of Parley. */
@@ -64,11 +43,6 @@ export interface SupervisedProcess<Ready> {
 export interface Supervisor<Ready> extends SupervisedProcess<Ready> {
   /** Process id of the current child, if there is one. */
   readonly pid: number | undefined;
-}
-
-export interface SupervisorLog {
-  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
 export interface SupervisorTimes {
@@ -103,209 +77,162 @@ const SUPERVISOR_TIMES: SupervisorTimes = {
   stopMsMax: 5_000,
 };
 
-/** After this many consecutive failed starts, callers are rejected at once; restarts continue with backoff. */
-const FAILED_STARTS_MAX = 3;
-
 /** Upper bound, in ms, between a broken connection and the exit event of its process; usually far less passes. */
 const EXIT_NOTICED_MS_MAX = 2_000;
 
-export function createSupervisor<Ready>(
+export const createSupervisor = <Ready>(
   spec: ChildSpec<Ready>,
   log: SupervisorLog,
   customTimes: Partial<SupervisorTimes> = {},
-): Supervisor<Ready> {
-  const times = { ...SUPERVISOR_TIMES, ...customTimes };
-  let launching: Promise<void> | undefined;
-  let child: ChildProcess | undefined;
-  let current: Ready | undefined;
-  const waiters = createWaiterList<Ready>({ waitMsMax: times.waitMsMax, createTimeoutError: createUnavailableError });
-  let failedStarts = 0;
-  let exitsInRow = 0;
-  let isStopping = false;
-  let restartTimer: NodeJS.Timeout | undefined;
-  let heartbeatTimer: NodeJS.Timeout | undefined;
+): Supervisor<Ready> => new RestartingProcess(spec, log, { ...SUPERVISOR_TIMES, ...customTimes });
 
-  const start = (): void => {
-    if (child || launching || isStopping) return;
-    clearTimeout(restartTimer);
-    restartTimer = undefined;
-    launching = prepare().finally(() => (launching = undefined));
-  };
+class RestartingProcess<Ready> implements Supervisor<Ready> {
+  private readonly spec: ChildSpec<Ready>;
+  private readonly log: SupervisorLog;
+  private readonly times: SupervisorTimes;
+  private readonly waiters: WaiterList<Ready>;
+  private launching: Promise<void> | undefined;
+  private child: ChildProcess | undefined;
+  private current: Ready | undefined;
+  private history: RestartHistory = NO_EXITS;
+  private isStopping = false;
+  private restartTimer: NodeJS.Timeout | undefined;
+  private steadyTimer: NodeJS.Timeout | undefined;
+  private stopHeartbeat: () => void = () => undefined;
 
-  const prepare = async (): Promise<void> => {
+  constructor(spec: ChildSpec<Ready>, log: SupervisorLog, times: SupervisorTimes) {
+    this.spec = spec;
+    this.log = log;
+    this.times = times;
+    this.waiters = createWaiterList<Ready>({ waitMsMax: times.waitMsMax, createTimeoutError: createUnavailableError });
+  }
+
+  get state(): Supervisor<Ready>['state'] {
+    if (this.current !== undefined) return 'ready';
+    if (isFailing(this.history)) return 'failing';
+    return this.child || this.launching || this.restartTimer ? 'starting' : 'stopped';
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  async waitUntilReady(signal?: AbortSignal): Promise<Ready> {
+    if (this.current !== undefined) return this.current;
+    if (this.isStopping || isFailing(this.history)) throw createUnavailableError();
+    if (!this.restartTimer) this.start();
+    return await this.waiters.wait(signal);
+  }
+
+  async confirmExit(ready: Ready): Promise<boolean> {
+    const { child } = this;
+    if (this.current !== ready || !child) return true;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, EXIT_NOTICED_MS_MAX);
+      child.once('exit', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+    return this.current !== ready;
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    clearTimeout(this.restartTimer);
+    this.restartTimer = undefined;
+    this.stopHeartbeat();
+    this.waiters.rejectAll();
+    await this.launching;
+    if (this.child) await endChild(this.child, this.times.stopMsMax);
+  }
+
+  private start(): void {
+    if (this.child || this.launching || this.isStopping) return;
+    clearTimeout(this.restartTimer);
+    this.restartTimer = undefined;
+    this.launching = this.launch().finally(() => (this.launching = undefined));
+  }
+
+  private async launch(): Promise<void> {
     try {
-      const launch = await spec.launch();
-      if (isStopping) return launch.onExit?.({});
+      const launch = await this.spec.launch();
+      if (this.isStopping) return launch.onExit?.({});
       try {
-        run(launch);
+        this.run(launch);
       } catch (error) {
         launch.onExit?.({});
         throw error;
       }
     } catch (error) {
-      if (!isStopping)
-        handleUnexpectedExit({ error: error instanceof Error ? error.message : String(error) }, undefined, []);
+      if (!this.isStopping)
+        this.scheduleRestart({ error: error instanceof Error ? error.message : String(error) }, undefined, []);
     }
-  };
+  }
 
-  const run = (launch: ProcessLaunch<Ready>): void => {
-    const startedAt = Date.now();
-    const secondsSinceStart = (): number => Math.round((Date.now() - startedAt) / 1000);
-    // Standard input shows the child that its parent is alive: it closes when this process ends, and the child then
-    // exits.
-    const started = spawn(launch.command, [...launch.args], {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: launch.isDetached ?? false,
+  private run(launch: ProcessLaunch<Ready>): void {
+    const child = startChild(launch, {
+      name: this.spec.name,
+      log: this.log,
+      times: this.times,
+      onReady: (ready, startMs) => this.handleReady(child, ready, startMs),
+      onExit: (exit, lastLines) => this.handleExit(launch, exit, lastLines),
     });
-    child = started;
-    started.stdin.on('error', () => undefined); // the child may exit early
-    if (launch.input !== undefined) started.stdin.write(launch.input);
-    const stderrTail = collectLastLines(started.stderr, launch.secrets);
-    const startTimer = setTimeout(() => {
-      log.warn('engine process not ready in time', {
-        engine: spec.name,
-        pid: started.pid,
-        seconds: secondsSinceStart(),
+    this.child = child;
+  }
+
+  private handleReady(child: ChildProcess, ready: Ready, startMs: number): void {
+    const { name, heartbeat, getLogFields } = this.spec;
+    this.current = ready;
+    this.history = addReadyChild(this.history);
+    this.steadyTimer = setTimeout(() => (this.history = addSteadyRun(this.history)), this.times.steadyMs);
+    this.steadyTimer.unref();
+    this.log.info('engine process ready', { engine: name, pid: child.pid, ms: startMs, ...getLogFields?.(ready) });
+    if (heartbeat)
+      this.stopHeartbeat = startHeartbeat({
+        check: () => heartbeat(ready),
+        intervalMs: this.times.heartbeatMs,
+        lostMax: this.times.heartbeatsLostMax,
+        onLost: () => {
+          this.log.warn('engine process does not answer', { engine: name, pid: child.pid });
+          child.kill('SIGKILL');
+        },
       });
-      started.kill('SIGKILL');
-    }, times.startMsMax);
-    const progressTimer = setInterval(() => {
-      const fields = {
-        engine: spec.name,
-        pid: started.pid,
-        seconds: secondsSinceStart(),
-        line: stderrTail.getLines().at(-1),
-      };
-      log.info('engine process is starting', fields);
-    }, times.progressMs);
-    const settled = new AbortController();
-    let hasHandshake = false;
-    let hasExited = false;
-    let steadyTimer: NodeJS.Timeout | undefined;
+    this.waiters.resolveAll(ready);
+  }
 
-    const acceptCalls = (ready: Ready): void => {
-      if (hasExited) return;
-      clearTimeout(startTimer);
-      clearInterval(progressTimer);
-      current = ready;
-      failedStarts = 0;
-      steadyTimer = setTimeout(() => (exitsInRow = 0), times.steadyMs);
-      steadyTimer.unref();
-      const fields = { engine: spec.name, pid: started.pid, ms: Date.now() - startedAt, ...spec.getLogFields?.(ready) };
-      log.info('engine process ready', fields);
-      scheduleHeartbeat(started, ready, 0);
-      waiters.resolveAll(ready);
-    };
-
-    createInterface({ input: started.stdout }).on('line', (line) => {
-      // Lines may still arrive after the exit.
-      if (hasExited || hasHandshake) return;
-      const ready = launch.handshake(line);
-      if (ready === undefined) return;
-      hasHandshake = true;
-      if (!launch.waitUntilServing) return acceptCalls(ready);
-      launch.waitUntilServing(ready, settled.signal).then(
-        () => acceptCalls(ready),
-        () => started.kill('SIGKILL'),
-      );
-    });
-
-    const handleExit = (exit: ChildExit): void => {
-      if (hasExited) return;
-      hasExited = true;
-      clearTimeout(startTimer);
-      clearInterval(progressTimer);
-      clearTimeout(heartbeatTimer);
-      clearTimeout(steadyTimer);
-      settled.abort();
-      child = undefined;
-      const exitedReady = current;
-      current = undefined;
-      if (exitedReady !== undefined) spec.onGone?.(exitedReady);
-      launch.onExit?.(exit);
-      if (!isStopping) handleUnexpectedExit(exit, exitedReady, stderrTail.getLines());
-    };
-    started.on('error', (error) => handleExit({ error: error.message }));
-    started.on('exit', (code, signal) => handleExit({ code, signal }));
-  };
+  private handleExit(launch: ProcessLaunch<Ready>, exit: ChildExit, lastLines: readonly string[]): void {
+    this.stopHeartbeat();
+    clearTimeout(this.steadyTimer);
+    this.child = undefined;
+    const exitedReady = this.current;
+    this.current = undefined;
+    if (exitedReady !== undefined) this.spec.onGone?.(exitedReady);
+    launch.onExit?.(exit);
+    if (!this.isStopping) this.scheduleRestart(exit, exitedReady, lastLines);
+  }
 
   /** Logs an exit that was not requested, and schedules the next start. */
-  const handleUnexpectedExit = (exit: ChildExit, wasReady: Ready | undefined, lastLines: readonly string[]): void => {
-    failedStarts = wasReady === undefined ? failedStarts + 1 : 0;
-    log.warn('engine process ended', {
-      engine: spec.name,
-      ...exit,
-      wasReady: wasReady !== undefined,
-      stderr: lastLines.join('\n'),
-    });
-    if (failedStarts >= FAILED_STARTS_MAX) waiters.rejectAll();
-    const backoffMs = Math.min(times.backoffMsMax, times.backoffMsMin * 2 ** exitsInRow);
-    exitsInRow++;
-    restartTimer = setTimeout(start, backoffMs);
-  };
+  private scheduleRestart(exit: ChildExit, exitedReady: Ready | undefined, lastLines: readonly string[]): void {
+    const wasReady = exitedReady !== undefined;
+    this.history = addExit(this.history, { wasReady });
+    const stderr = lastLines.join('\n');
+    this.log.warn('engine process ended', { engine: this.spec.name, ...exit, wasReady, stderr });
+    if (isFailing(this.history)) this.waiters.rejectAll();
+    this.restartTimer = setTimeout(() => this.start(), getBackoffMs(this.history, this.times));
+  }
+}
 
-  const scheduleHeartbeat = (target: ChildProcess, ready: Ready, lostHeartbeats: number): void => {
-    const { heartbeat } = spec;
-    if (!heartbeat) return;
-    heartbeatTimer = setTimeout(() => {
-      heartbeat(ready).then(
-        () => target === child && scheduleHeartbeat(target, ready, 0),
-        () => {
-          if (target !== child) return;
-          if (lostHeartbeats + 1 < times.heartbeatsLostMax) return scheduleHeartbeat(target, ready, lostHeartbeats + 1);
-          log.warn('engine process does not answer', { engine: spec.name, pid: target.pid });
-          target.kill('SIGKILL');
-        },
-      );
-    }, times.heartbeatMs);
-    heartbeatTimer.unref();
-  };
-
-  return {
-    get state() {
-      if (current !== undefined) return 'ready';
-      if (failedStarts >= FAILED_STARTS_MAX) return 'failing';
-      return child || launching || restartTimer ? 'starting' : 'stopped';
-    },
-    get pid() {
-      return child?.pid;
-    },
-    async waitUntilReady(signal) {
-      if (current !== undefined) return current;
-      if (isStopping || failedStarts >= FAILED_STARTS_MAX) throw createUnavailableError();
-      if (!restartTimer) start();
-      return await waiters.wait(signal);
-    },
-    async confirmExit(ready) {
-      const runningChild = child;
-      if (current !== ready || !runningChild) return true;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, EXIT_NOTICED_MS_MAX);
-        runningChild.once('exit', () => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
-      return current !== ready;
-    },
-    async stop() {
-      isStopping = true;
-      clearTimeout(restartTimer);
-      restartTimer = undefined;
-      clearTimeout(heartbeatTimer);
-      waiters.rejectAll();
-      await launching;
-      const runningChild = child;
-      // A child without a pid could not be spawned and emits no exit event.
-      if (runningChild?.pid === undefined || runningChild.exitCode !== null || runningChild.signalCode !== null) return;
-      const exited = new Promise<void>((resolve) => runningChild.once('exit', () => resolve()));
-      const killTimer = setTimeout(() => runningChild.kill('SIGKILL'), times.stopMsMax);
-      runningChild.stdin?.end();
-      runningChild.kill('SIGTERM');
-      await exited;
-      clearTimeout(killTimer);
-    },
-  };
+/** Asks a child to end, and kills it after a time limit. Resolves after its exit. */
+async function endChild(child: ChildProcess, stopMsMax: number): Promise<void> {
+  // A child without a pid could not be spawned and emits no exit event.
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
+  child.stdin?.end();
+  child.kill('SIGTERM');
+  await exited;
+  clearTimeout(killTimer);
 }
 
 const createUnavailableError = (): ServiceError =>

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { createSupervisor } from '../../src/engines/supervisor.ts';
-import type { ChildExit, ChildSpec, ProcessLaunch, Supervisor, SupervisorTimes } from '../../src/engines/supervisor.ts';
+import type { ChildExit, ProcessLaunch } from '../../src/engines/child-run.ts';
+import type { ChildSpec, Supervisor, SupervisorTimes } from '../../src/engines/supervisor.ts';
 import { until } from '../until.ts';
 
 const TIMEOUT = { timeoutMs: 30_000 };

@@ -1,6 +1,7 @@
 import { createEngineProcess } from '../engine-process.ts';
 import type { LoadedModel } from '../engine.ts';
-import type { Supervisor, SupervisorLog, SupervisorTimes } from '../supervisor.ts';
+import type { SupervisorLog } from '../child-run.ts';
+import type { Supervisor, SupervisorTimes } from '../supervisor.ts';
 import { createLlamaClient } from './client.ts';
 import type { LlamaEndpoint, LlamaProcessArguments } from './protocol.ts';
 

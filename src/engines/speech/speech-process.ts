@@ -1,7 +1,8 @@
 import { createEngineProcess } from '../engine-process.ts';
 import type { EngineEndpoint } from '../engine-process.ts';
 import type { SpeechModel } from '../speech-engine.ts';
-import type { Supervisor, SupervisorLog, SupervisorTimes } from '../supervisor.ts';
+import type { SupervisorLog } from '../child-run.ts';
+import type { Supervisor, SupervisorTimes } from '../supervisor.ts';
 import type {
   ModelFiles,
   OnnxProcessArguments,
