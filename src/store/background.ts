@@ -1,5 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
+import { findById, findOwned, removeOwned } from './owned-by.ts';
+import { pageById } from './page-by-id.ts';
 import type { RunQuery } from './run-query.ts';
 import type { BackgroundRunsTable } from './schema/background.ts';
 import type { Database } from './schema/database.ts';
@@ -114,15 +116,9 @@ export function createBackgroundStore(db: Kysely<Database>, run: RunQuery): Back
           .executeTakeFirstOrThrow();
         return Number(row.count);
       }),
-    find: ({ region, workspace }, id) =>
+    find: (scope, id) =>
       run(async () => {
-        const row = await db
-          .selectFrom('background_runs')
-          .selectAll()
-          .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
-          .executeTakeFirst();
+        const row = await findOwned(db, 'background_runs', scope, id);
         return row && decode(row);
       }),
     findSummary: (id) =>
@@ -136,7 +132,7 @@ export function createBackgroundStore(db: Kysely<Database>, run: RunQuery): Back
       }),
     findInAnyTenant: (id) =>
       run(async () => {
-        const row = await db.selectFrom('background_runs').selectAll().where('id', '=', id).executeTakeFirst();
+        const row = await findById(db, 'background_runs', id);
         return row && decode(row);
       }),
     update: (id, { attempt, isStart = false, state, json, events, completion }) =>
@@ -165,17 +161,7 @@ export function createBackgroundStore(db: Kysely<Database>, run: RunQuery): Back
         if (events) update = update.where('last_sequence', '=', events.first - 1);
         return (await update.returning('id').executeTakeFirst()) !== undefined;
       }),
-    remove: ({ region, workspace }, id) =>
-      run(async () => {
-        const row = await db
-          .deleteFrom('background_runs')
-          .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
+    remove: (scope, id) => run(() => removeOwned(db, 'background_runs', scope, id)),
     takeRunsWithExpiredEvents: ({ now, limit }) =>
       run(async () => {
         const past = db.selectFrom('background_runs').select('id').where('events_until', '<', now).limit(limit);
@@ -209,14 +195,10 @@ export function createBackgroundStore(db: Kysely<Database>, run: RunQuery): Back
           .execute();
         return rows.map(decodeSummary);
       }),
-    list: ({ region, workspace, after, limit }) =>
-      run(async () => {
-        let query = db.selectFrom('background_runs').select(SUMMARY_COLUMNS).orderBy('id').limit(limit);
-        if (region !== undefined) query = query.where('region', '=', region);
-        if (workspace !== undefined) query = query.where('workspace', '=', workspace);
-        if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decodeSummary);
-      }),
+    list: (page) =>
+      run(async () =>
+        (await pageById(db.selectFrom('background_runs').select(SUMMARY_COLUMNS), page).execute()).map(decodeSummary),
+      ),
   };
 }
 

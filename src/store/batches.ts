@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql, type Updateable } from 'kysely';
 import type { BatchCounts, BatchOutcome, BatchProblem, BatchStatus } from '../core/batch.ts';
 import type { Metadata } from '../core/item.ts';
 import type { TenantScope } from './tenant-scope.ts';
+import { findById, findOwned, ownedBy } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { BatchesTable } from './schema/batches.ts';
 import type { Database } from './schema/database.ts';
@@ -119,8 +120,7 @@ export interface BatchStore {
 }
 
 export function createBatchStore(db: Kysely<Database>, run: RunQuery): BatchStore {
-  const select = ({ region, workspace }: TenantScope) =>
-    db.selectFrom('batches').selectAll().where('region', '=', region).where('workspace', '=', workspace);
+  const select = (scope: TenantScope) => db.selectFrom('batches').selectAll().where(ownedBy(scope));
 
   return {
     insert: (batch) =>
@@ -129,12 +129,12 @@ export function createBatchStore(db: Kysely<Database>, run: RunQuery): BatchStor
       }),
     find: (scope, id) =>
       run(async () => {
-        const row = await select(scope).where('id', '=', id).executeTakeFirst();
+        const row = await findOwned(db, 'batches', scope, id);
         return row && decode(row);
       }),
     findInAnyTenant: (id) =>
       run(async () => {
-        const row = await db.selectFrom('batches').selectAll().where('id', '=', id).executeTakeFirst();
+        const row = await findById(db, 'batches', id);
         return row && decode(row);
       }),
     list: (scope, { limit, after, name, inputFileIds, statuses, createdFrom, createdTo }) =>

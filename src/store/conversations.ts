@@ -1,6 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Metadata } from '../core/item.ts';
 import type { RegionId } from '../core/region.ts';
+import { findById, findOwned, ownedBy, removeOwned } from './owned-by.ts';
+import { pageById } from './page-by-id.ts';
 import type { RunQuery } from './run-query.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import type { ConversationsTable } from './schema/conversations.ts';
@@ -68,16 +70,12 @@ export interface ConversationStore {
 }
 
 export function createConversationStore(db: Kysely<Database>, run: RunQuery): ConversationStore {
-  const select = ({ region, workspace }: TenantScope, id: string) =>
-    db.selectFrom('conversations').where('id', '=', id).where('region', '=', region).where('workspace', '=', workspace);
-  const update = ({ region, workspace }: TenantScope, id: string) =>
-    db
-      .updateTable('conversations')
-      .where('id', '=', id)
-      .where('region', '=', region)
-      .where('workspace', '=', workspace);
-  const remove = ({ region, workspace }: TenantScope, id: string) =>
-    db.deleteFrom('conversations').where('id', '=', id).where('region', '=', region).where('workspace', '=', workspace);
+  const select = (scope: TenantScope, id: string) =>
+    db.selectFrom('conversations').where('id', '=', id).where(ownedBy(scope));
+  const update = (scope: TenantScope, id: string) =>
+    db.updateTable('conversations').where('id', '=', id).where(ownedBy(scope));
+  const remove = (scope: TenantScope, id: string) =>
+    db.deleteFrom('conversations').where('id', '=', id).where(ownedBy(scope));
 
   return {
     insert: (record, { nextPosition }) =>
@@ -86,7 +84,7 @@ export function createConversationStore(db: Kysely<Database>, run: RunQuery): Co
       }),
     find: (scope, id) =>
       run(async () => {
-        const row = await select(scope, id).selectAll().executeTakeFirst();
+        const row = await findOwned(db, 'conversations', scope, id);
         return row && decode(row);
       }),
     setMetadata: (scope, id, metadata, at) =>
@@ -97,7 +95,7 @@ export function createConversationStore(db: Kysely<Database>, run: RunQuery): Co
           .executeTakeFirst();
         return row && decode(row);
       }),
-    remove: (scope, id) => run(async () => (await remove(scope, id).returning('id').executeTakeFirst()) !== undefined),
+    remove: (scope, id) => run(() => removeOwned(db, 'conversations', scope, id)),
     extend: (scope, id, count, at) =>
       run(async () => {
         const row = await update(scope, id)
@@ -155,17 +153,11 @@ export function createConversationStore(db: Kysely<Database>, run: RunQuery): Co
           .executeTakeFirst();
         return row && { record: decode(row), first: row.next_position - count };
       }),
-    list: ({ region, workspace, after, limit }) =>
-      run(async () => {
-        let query = db.selectFrom('conversations').selectAll().orderBy('id').limit(limit);
-        if (region !== undefined) query = query.where('region', '=', region);
-        if (workspace !== undefined) query = query.where('workspace', '=', workspace);
-        if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decode);
-      }),
+    list: (page) =>
+      run(async () => (await pageById(db.selectFrom('conversations').selectAll(), page).execute()).map(decode)),
     findInAnyTenant: (id) =>
       run(async () => {
-        const row = await db.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirst();
+        const row = await findById(db, 'conversations', id);
         return row && decode(row);
       }),
     listUnchanged: ({ before, now, limit }) =>

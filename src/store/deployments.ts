@@ -8,6 +8,7 @@ import type {
   PtuCapacity,
 } from '../core/deployment.ts';
 import type { TenantScope } from './tenant-scope.ts';
+import { findById, ownedBy } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { DeploymentEventsTable, DeploymentsTable } from './schema/deployments.ts';
@@ -52,8 +53,7 @@ export interface DeploymentStore {
 const SEQUENCE = 'deployments';
 
 export function createDeploymentStore(db: Kysely<Database>, run: RunQuery): DeploymentStore {
-  const select = ({ region, workspace }: TenantScope) =>
-    db.selectFrom('deployments').where('region', '=', region).where('workspace', '=', workspace);
+  const select = (scope: TenantScope) => db.selectFrom('deployments').where(ownedBy(scope));
   const recordChange = async (): Promise<void> => {
     await db
       .updateTable('sequences')
@@ -96,7 +96,7 @@ export function createDeploymentStore(db: Kysely<Database>, run: RunQuery): Depl
       }),
     findById: (id) =>
       run(async () => {
-        const row = await db.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
+        const row = await findById(db, 'deployments', id);
         return row && decode(row);
       }),
     list: (scope, { status, limit, skip }) =>

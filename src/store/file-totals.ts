@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
+import { ownedBy } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
@@ -28,13 +29,12 @@ export interface FileTotalsStore {
 
 export function createFileTotalsStore(db: Kysely<Database>, run: RunQuery): FileTotalsStore {
   return {
-    getUsage: ({ region, workspace }) =>
+    getUsage: (scope) =>
       run(async () => {
         const row = await db
           .selectFrom('file_totals')
           .select(['files', 'bytes'])
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .executeTakeFirst();
         return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
       }),
@@ -49,28 +49,22 @@ export function createFileTotalsStore(db: Kysely<Database>, run: RunQuery): File
         const { files, bytes } = await db
           .updateTable('file_totals')
           .set(({ ref }) => ({ files: ref('files') }))
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy({ region, workspace }))
           .returning(['files', 'bytes'])
           .executeTakeFirstOrThrow();
         return { files, bytes };
       }),
-    addUsage: ({ region, workspace }, { files, bytes }) =>
+    addUsage: (scope, { files, bytes }) =>
       run(async () => {
         await db
           .updateTable('file_totals')
           .set(({ eb }) => ({ files: eb('files', '+', files), bytes: eb('bytes', '+', bytes) }))
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .execute();
       }),
-    countActive: ({ region, workspace }, purpose) =>
+    countActive: (scope, purpose) =>
       run(async () => {
-        let query = db
-          .selectFrom('file_counts')
-          .select('files')
-          .where('region', '=', region)
-          .where('workspace', '=', workspace);
+        let query = db.selectFrom('file_counts').select('files').where(ownedBy(scope));
         if (purpose !== undefined) query = query.where('purpose', '=', purpose);
         return (await query.execute()).reduce((sum, { files }) => sum + files, 0);
       }),

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { assert } from '../lib/assert.ts';
 import type { TenantScope } from './tenant-scope.ts';
+import { ownedBy } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { FilesTable } from './schema/files.ts';
@@ -106,22 +107,16 @@ export interface FileStore {
 
 export function createFileStore(db: Kysely<Database>, run: RunQuery): FileStore {
   const select = (scope: TenantScope) =>
-    db
-      .selectFrom('files')
-      .selectAll()
-      .where('region', '=', scope.region)
-      .where('workspace', '=', scope.workspace)
-      .where('state', '=', 'active');
+    db.selectFrom('files').selectAll().where(ownedBy(scope)).where('state', '=', 'active');
 
   /** Selects active files, newest first: other rows have no sort key. */
   const selectMatching = (
-    { region, workspace }: TenantScope,
+    scope: TenantScope,
     { purpose, after, createdFrom, createdTo }: Omit<FileListQuery, 'limit' | 'skip'>,
   ) => {
     let query = db
       .selectFrom('files')
-      .where('region', '=', region)
-      .where('workspace', '=', workspace)
+      .where(ownedBy(scope))
       .where('sort_key', 'is not', null)
       .orderBy('sort_key', 'desc');
     if (purpose !== undefined) query = query.where('purpose', '=', purpose);
@@ -160,7 +155,7 @@ export function createFileStore(db: Kysely<Database>, run: RunQuery): FileStore 
           .executeTakeFirst();
         return row !== undefined;
       }),
-    listReservations: ({ region, workspace }) =>
+    listReservations: (scope) =>
       run(() =>
         db
           .selectFrom('files')
@@ -169,8 +164,7 @@ export function createFileStore(db: Kysely<Database>, run: RunQuery): FileStore 
           .where('lease_until', 'is not', null)
           .where('state', '=', 'reserved')
           .where('held_for', 'is', null)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .orderBy('blob')
           .execute(),
       ),
@@ -247,14 +241,13 @@ export function createFileStore(db: Kysely<Database>, run: RunQuery): FileStore 
           query = query.where('sort_key', '<=', selectMatching(scope, filter).select('sort_key').limit(1).offset(skip));
         return (await query.execute()).map(decode);
       }),
-    retire: ({ region, workspace }, id, { leaseUntil, at }) =>
+    retire: (scope, id, { leaseUntil, at }) =>
       run(async () => {
         const row = await db
           .updateTable('files')
           .set({ state: 'deleting', sort_key: null, lease_until: leaseUntil, changed_at: at })
           .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .where('state', '=', 'active')
           .returningAll()
           .executeTakeFirst();

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Item, ItemPage, ItemPageQuery } from '../core/item.ts';
 import type { TenantScope } from './tenant-scope.ts';
+import { ownedBy } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
@@ -72,20 +73,12 @@ const VALUES_PER_STATEMENT = 200;
 export const countItemBytes = ({ json }: Item): number => Buffer.byteLength(json);
 
 export function createItemStore(db: Kysely<Database>, run: RunQuery): ItemStore {
-  const select = ({ region, workspace, container }: ItemContainer) =>
-    db
-      .selectFrom('items')
-      .where('container', '=', container)
-      .where('region', '=', region)
-      .where('workspace', '=', workspace);
-  const named = ({ region, workspace }: TenantScope, ids: readonly string[]) =>
-    db.selectFrom('items').where('id', 'in', ids).where('region', '=', region).where('workspace', '=', workspace);
-  const remove = ({ region, workspace, container }: ItemContainer) =>
-    db
-      .deleteFrom('items')
-      .where('container', '=', container)
-      .where('region', '=', region)
-      .where('workspace', '=', workspace);
+  const select = ({ container, ...scope }: ItemContainer) =>
+    db.selectFrom('items').where('container', '=', container).where(ownedBy(scope));
+  const named = (scope: TenantScope, ids: readonly string[]) =>
+    db.selectFrom('items').where('id', 'in', ids).where(ownedBy(scope));
+  const remove = ({ container, ...scope }: ItemContainer) =>
+    db.deleteFrom('items').where('container', '=', container).where(ownedBy(scope));
 
   async function count(container: ItemContainer, before: number): Promise<number> {
     const row = await select(container)
@@ -217,15 +210,14 @@ export function createItemStore(db: Kysely<Database>, run: RunQuery): ItemStore 
       }
     },
     readTail: (container, bounds) => run(() => tail(container, bounds)),
-    listAll: ({ region, workspace }, containers) =>
+    listAll: (scope, containers) =>
       run(async () => {
         const found = new Map<string, Item[]>(containers.map((container) => [container, []]));
         for (const chunk of splitIntoChunks(containers, VALUES_PER_STATEMENT)) {
           const rows = await db
             .selectFrom('items')
             .where('container', 'in', chunk)
-            .where('region', '=', region)
-            .where('workspace', '=', workspace)
+            .where(ownedBy(scope))
             .select(['container', 'id', 'json'])
             .orderBy('container')
             .orderBy('position')

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { JobKind, JobProgress, JobRecord, JobState } from '../core/job.ts';
 import type { RegionId } from '../core/region.ts';
+import { findById } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { JobsTable } from './schema/jobs.ts';
@@ -115,7 +116,7 @@ export interface JobStore {
 const CLAIM_CANDIDATES_MAX = 8;
 
 export function createJobStore(db: Kysely<Database>, run: RunQuery): JobStore {
-  const find = async (id: string) => await db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst();
+  const find = async (id: string) => await findById(db, 'jobs', id);
   const updateLeased = (id: string, leaseOwner: string) =>
     db.updateTable('jobs').where('id', '=', id).where('state', '=', 'running').where('lease_owner', '=', leaseOwner);
 

@@ -1,6 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { KeyRecord } from '../core/key.ts';
 import type { RegionId } from '../core/region.ts';
+import { findById } from './owned-by.ts';
+import { pageById } from './page-by-id.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { KeysTable } from './schema/keys.ts';
@@ -39,7 +41,7 @@ export function createKeyStore(db: Kysely<Database>, run: RunQuery): KeyStore {
       }),
     find: (id) =>
       run(async () => {
-        const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
+        const row = await findById(db, 'keys', id);
         return row && decode(row);
       }),
     findByHash: (hash) =>
@@ -47,14 +49,7 @@ export function createKeyStore(db: Kysely<Database>, run: RunQuery): KeyStore {
         const row = await db.selectFrom('keys').selectAll().where('hash', '=', hash).executeTakeFirst();
         return row && { record: decode(row), hash: row.hash };
       }),
-    list: ({ region, workspace, after, limit }) =>
-      run(async () => {
-        let query = db.selectFrom('keys').selectAll().orderBy('id').limit(limit);
-        if (region !== undefined) query = query.where('region', '=', region);
-        if (workspace !== undefined) query = query.where('workspace', '=', workspace);
-        if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decode);
-      }),
+    list: (page) => run(async () => (await pageById(db.selectFrom('keys').selectAll(), page).execute()).map(decode)),
     revoke: (id, at) =>
       run(async () => {
         const row = await db

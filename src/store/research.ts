@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Owner } from '../core/context.ts';
 import type { TenantScope } from './tenant-scope.ts';
+import { findById, ownedBy } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { ResearchRunsTable } from './schema/research.ts';
@@ -118,17 +119,16 @@ export function createResearchStore(db: Kysely<Database>, run: RunQuery): Resear
       }),
     find: (id) =>
       run(async () => {
-        const row = await db.selectFrom('research_runs').selectAll().where('id', '=', id).executeTakeFirst();
+        const row = await findById(db, 'research_runs', id);
         return row && { ...decodeSummary(row), body: row.body };
       }),
-    findByFingerprint: ({ region, workspace, keyId }, fingerprint) =>
+    findByFingerprint: (owner, fingerprint) =>
       run(async () => {
         const row = await db
           .selectFrom('research_runs')
           .select(SUMMARY_COLUMNS)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
-          .where('key_id', '=', keyId)
+          .where(ownedBy(owner))
+          .where('key_id', '=', owner.keyId)
           .where('likeness', '=', fingerprint)
           // Unfinished runs first: creation times alone are unreliable if the clock was set back.
           .orderBy(({ eb }) => eb.case().when('ended_at', 'is', null).then(0).else(1).end())
@@ -144,10 +144,7 @@ export function createResearchStore(db: Kysely<Database>, run: RunQuery): Resear
           .selectFrom('research_runs')
           .select(({ fn }) => fn.countAll().as('count'))
           .where('ended_at', 'is', null);
-        query =
-          'keyId' in owner
-            ? query.where('key_id', '=', owner.keyId)
-            : query.where('region', '=', owner.region).where('workspace', '=', owner.workspace);
+        query = 'keyId' in owner ? query.where('key_id', '=', owner.keyId) : query.where(ownedBy(owner));
         return Number((await query.executeTakeFirstOrThrow()).count);
       }),
     start: (id, { attempt, at }) =>

@@ -1,5 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
+import { findOwned, ownedBy, removeOwned } from './owned-by.ts';
+import { pageById } from './page-by-id.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { ResponsesTable } from './schema/responses.ts';
@@ -64,26 +66,21 @@ const SUMMARY_COLUMNS = [
 ] as const;
 
 export function createResponseStore(db: Kysely<Database>, run: RunQuery): ResponseStore {
-  const chain = async (
-    { region, workspace }: TenantScope,
-    id: string,
-    linksMax: number,
-  ): Promise<readonly ResponseSummary[]> => {
+  const chain = async (scope: TenantScope, id: string, linksMax: number): Promise<readonly ResponseSummary[]> => {
     const rows = await db
       .withRecursive('chain', (recursion) =>
         recursion
           .selectFrom('responses')
           .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .select(SUMMARY_COLUMNS)
           .select((eb) => eb.lit(1).as('depth'))
           .unionAll(
             recursion
               .selectFrom('chain')
               .innerJoin('responses', 'responses.id', 'chain.previous_id')
-              .where('responses.region', '=', region)
-              .where('responses.workspace', '=', workspace)
+              .where('responses.region', '=', scope.region)
+              .where('responses.workspace', '=', scope.workspace)
               .where('chain.depth', '<', linksMax)
               .select(SUMMARY_COLUMNS.map((column) => `responses.${column}` as const))
               .select((eb) => eb('chain.depth', '+', eb.lit(1)).as('depth')),
@@ -101,29 +98,13 @@ export function createResponseStore(db: Kysely<Database>, run: RunQuery): Respon
       run(async () => {
         await db.insertInto('responses').values(encode(record)).execute();
       }),
-    find: ({ region, workspace }, id) =>
+    find: (scope, id) =>
       run(async () => {
-        const row = await db
-          .selectFrom('responses')
-          .selectAll()
-          .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
-          .executeTakeFirst();
+        const row = await findOwned(db, 'responses', scope, id);
         return row && decode(row);
       }),
     listChain: (scope, id, linksMax) => run(() => chain(scope, id, linksMax)),
-    remove: ({ region, workspace }, id) =>
-      run(async () => {
-        const row = await db
-          .deleteFrom('responses')
-          .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
+    remove: (scope, id) => run(() => removeOwned(db, 'responses', scope, id)),
     listByConversation: (conversation, { after, limit }) =>
       run(async () => {
         let query = db
@@ -146,14 +127,10 @@ export function createResponseStore(db: Kysely<Database>, run: RunQuery): Respon
           .execute();
         return rows.map(decodeSummary);
       }),
-    list: ({ region, workspace, after, limit }) =>
-      run(async () => {
-        let query = db.selectFrom('responses').select(SUMMARY_COLUMNS).orderBy('id').limit(limit);
-        if (region !== undefined) query = query.where('region', '=', region);
-        if (workspace !== undefined) query = query.where('workspace', '=', workspace);
-        if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decodeSummary);
-      }),
+    list: (page) =>
+      run(async () =>
+        (await pageById(db.selectFrom('responses').select(SUMMARY_COLUMNS), page).execute()).map(decodeSummary),
+      ),
   };
 }
 

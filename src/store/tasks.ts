@@ -1,5 +1,6 @@
 import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
+import { findById, findOwned, ownedBy } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { TasksTable } from './schema/tasks.ts';
@@ -67,25 +68,19 @@ export function createTaskStore(db: Kysely<Database>, run: RunQuery): TaskStore 
       run(async () => {
         await db.insertInto('tasks').values(encode(record)).execute();
       }),
-    find: ({ region, workspace }, id) =>
+    find: (scope, id) =>
       run(async () => {
-        const row = await db
-          .selectFrom('tasks')
-          .selectAll()
-          .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
-          .executeTakeFirst();
+        const row = await findOwned(db, 'tasks', scope, id);
         return row && decode(row);
       }),
     findInAnyTenant: (id) =>
       run(async () => {
-        const row = await db.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
+        const row = await findById(db, 'tasks', id);
         return row && decode(row);
       }),
-    list: ({ region, workspace }, filter, { skip, take }) =>
+    list: (scope, filter, { skip, take }) =>
       run(async () => {
-        const all = db.selectFrom('tasks').where('region', '=', region).where('workspace', '=', workspace);
+        const all = db.selectFrom('tasks').where(ownedBy(scope));
         const matching = applyFilter(all, filter);
         const { count } = await matching.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
         const rows = await matching
@@ -119,14 +114,13 @@ export function createTaskStore(db: Kysely<Database>, run: RunQuery): TaskStore 
           .executeTakeFirst();
         return row !== undefined;
       }),
-    cancel: ({ region, workspace }, id, at) =>
+    cancel: (scope, id, at) =>
       run(async () => {
         const row = await db
           .updateTable('tasks')
           .set({ status: 'cancelled', ended_at: at })
           .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .where('status', '=', 'pending')
           .returning('id')
           .executeTakeFirst();

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
+import { ownedBy, removeOwned } from './owned-by.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
@@ -73,14 +74,12 @@ export function createVocabularyStore(db: Kysely<Database>, run: RunQuery): Voca
         await db
           .updateTable('vocabulary_places')
           .set(({ ref }) => ({ region: ref('region') }))
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy({ region, workspace }))
           .execute();
         const { count } = await db
           .selectFrom('vocabularies')
           .select(({ fn }) => fn.countAll().as('count'))
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy({ region, workspace }))
           .executeTakeFirstOrThrow();
         return Number(count);
       }),
@@ -100,24 +99,22 @@ export function createVocabularyStore(db: Kysely<Database>, run: RunQuery): Voca
           })
           .execute();
       }),
-    find: ({ region, workspace }, id) =>
+    find: (scope, id) =>
       run(async () => {
         const row = await db
           .selectFrom('vocabularies')
           .select([...SUMMARY_COLUMNS, 'region', 'workspace', 'prefix', 'entries'])
           .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .executeTakeFirst();
         return row && { ...row, entries: parseEntries(row.entries) };
       }),
-    list: ({ region, workspace }, { prefix, limit, skip }) =>
+    list: (scope, { prefix, limit, skip }) =>
       run(async () => {
         let query = db
           .selectFrom('vocabularies')
           .select(SUMMARY_COLUMNS)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .orderBy('created_at', 'desc')
           .orderBy('id', 'desc')
           .limit(limit)
@@ -126,29 +123,18 @@ export function createVocabularyStore(db: Kysely<Database>, run: RunQuery): Voca
         // Copies, because rows of SQLite have no prototype.
         return (await query.execute()).map((row) => ({ ...row }));
       }),
-    replace: ({ region, workspace }, id, { entries, at }) =>
+    replace: (scope, id, { entries, at }) =>
       run(async () => {
         const row = await db
           .updateTable('vocabularies')
           .set({ entries: JSON.stringify(entries), modified_at: at })
           .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
+          .where(ownedBy(scope))
           .returning('id')
           .executeTakeFirst();
         return row !== undefined;
       }),
-    remove: ({ region, workspace }, id) =>
-      run(async () => {
-        const row = await db
-          .deleteFrom('vocabularies')
-          .where('id', '=', id)
-          .where('region', '=', region)
-          .where('workspace', '=', workspace)
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
+    remove: (scope, id) => run(() => removeOwned(db, 'vocabularies', scope, id)),
   };
 }
 
