@@ -51,12 +51,13 @@ export interface FilesModule {
 export async function openFiles(deps: OpenFilesDeps): Promise<FilesModule> {
   const { config, environment, store, clock, log, jobNotifier, getListenUrl, runsCleanup } = deps;
   const { url } = config.blobs;
+  // Nothing that can fail follows the first part that must be closed.
+  const secret = await readDownloadSecret(join(config.data, 'download-secret'));
   const blobs: BlobStore = await openBlobStore({ url, folder: join(config.data, 'blobs'), environment });
   const getLimits = (workspace: string): FileLimits => getFileLimits(config, workspace);
   const files = createFiles({ store, blobs, clock, log, notifier: jobNotifier, getLimits });
   const texts = createTexts({ store, blobs });
   const cleanup = runsCleanup ? startFileGarbageCollection({ store, blobs, clock, log }) : undefined;
-  const secret = await readDownloadSecret(join(config.data, 'download-secret'));
   const getBaseUrl = (region: RegionId): string => config.publicUrl ?? getListenUrl(region);
   const createLinksBelow = (path: string, seconds: number): SignedLinks =>
     createSignedLinks({ secret, getBaseUrl, lifetimeSeconds: seconds, path, clock });

@@ -61,14 +61,14 @@ export interface ServerToolsModule {
 /** Opens the tools that models can call on the server: search, pages, code interpreter. */
 export async function openServerTools(deps: ServerToolsDeps): Promise<ServerToolsModule> {
   const { config, environment, store, files, catalogue, engines, engineFor, countPrompt, clock, log, ids } = deps;
+  const copiesFolder = join(config.data, 'code-inputs');
+  // Removes copies that a killed process left behind.
+  if (deps.runsCleanup) await rm(copiesFolder, { recursive: true, force: true });
   const embed = createEmbedIndexTexts({ catalogue, engines, priority: 'live' });
   const index = createIndexProvider(createSearchIndex({ store, clock, embed, log }));
   const searchModule = openSearch({ config, environment, index, extract: deps.extract, clock, log });
   const { search, readPage } = searchModule;
   const code = createCodeInterpreter({ ...config.codeInterpreter, folder: join(config.data, 'code'), clock, log });
-  const copiesFolder = join(config.data, 'code-inputs');
-  // Removes copies that a killed process left behind.
-  if (deps.runsCleanup) await rm(copiesFolder, { recursive: true, force: true });
   const links = files.createLinksBelow(DOWNLOADS_PATH, config.files.urlSeconds);
   const callerFiles = createCallerFiles({ files: files.files, links, folder: copiesFolder });
   const examine = createExamineRequest({ catalogue, acquireEngine: engineFor, countPrompt });

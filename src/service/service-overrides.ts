@@ -4,6 +4,7 @@ import type { Admission } from '../generation/admission.ts';
 import type { Ledger } from '../generation/ledger.ts';
 import type { Quotas } from '../generation/quotas.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Lifecycle } from '../lib/lifecycle.ts';
 import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import type { Store } from '../store/store.ts';
@@ -13,6 +14,8 @@ import type { EngineSharing, ModelEngines } from './model-engines.ts';
 
 /** Components that tests and other processes can replace in a service. */
 export interface ServiceOverrides {
+  /** Opens and closes the modules. It must be new: it belongs to the service. */
+  readonly lifecycle: Lifecycle;
   readonly clock: Clock;
   readonly log: Log;
   readonly store: Store;

@@ -33,6 +33,8 @@ import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { createExtractHandler } from '../jobs/kinds/extract-handler.ts';
 import { systemClock } from '../lib/clock.ts';
+import { createLifecycle, openAllOrNone } from '../lib/lifecycle.ts';
+import type { Lifecycle } from '../lib/lifecycle.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { createChatCompletionsEndpoint } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { createCompletionsEndpoint } from '../protocols/compatible/completions/endpoint.ts';
@@ -148,8 +150,30 @@ const OPERATIONS_WITHOUT_ENDPOINT = [
   'unknown',
 ];
 
-/** Creates a service from the configuration: the composition root, the only place that connects the modules. */
+/** Time that closing one module may take beyond the configured grace times, in ms. */
+const CLOSE_MARGIN_MS = 60_000;
+
+/**
+ * Creates a service from the configuration: the composition root, the only place that connects the modules. If that
+ * fails, nothing stays open.
+ */
 export async function createService(config: Config, overrides: Partial<ServiceOverrides> = {}): Promise<Service> {
+  const closeMsMax = config.shutdownGraceMs + config.deployments.drainMs + CLOSE_MARGIN_MS;
+  const lifecycle = overrides.lifecycle ?? createLifecycle({ closeMsMax });
+  return await openAllOrNone(lifecycle, () => openService(config, overrides, lifecycle));
+}
+
+/** Opens the modules. They are closed in the reverse order: requests first, then jobs, engines, and the store last. */
+async function openService(
+  config: Config,
+  overrides: Partial<ServiceOverrides>,
+  lifecycle: Lifecycle,
+): Promise<Service> {
+  /** Opens a module that is closed with the service. */
+  const openModule = <Module extends { close(): Promise<void> }>(
+    name: string,
+    open: () => Module | Promise<Module>,
+  ): Promise<Module> => lifecycle.open(name, open, (module) => module.close());
   const clock = overrides.clock ?? systemClock;
   const environment = overrides.environment ?? process.env;
   const logStream = createPausableStream(isLogPretty(config) ? process.stderr : createLogFile(2));
@@ -158,7 +182,7 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
   const { level } = config.log;
   const log = overrides.log ?? createLog({ level, destination: logLines, ...(worker === undefined ? {} : { worker }) });
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
-  const store = overrides.store ?? (await openDatabase(config));
+  const store = await openModule('store', () => overrides.store ?? openDatabase(config));
   const keys = createKeys({ store, clock });
   const jobNotifier = createJobNotifier();
   const conversations = createConversations({ store, clock });
@@ -173,21 +197,25 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
     jobNotifier,
   });
   const listenUrls = new Map<RegionId, string>();
-  const files = await openFiles({
-    config,
-    environment,
-    store,
-    clock,
-    log,
-    jobNotifier,
-    getListenUrl: (region) => listenUrls.get(region) ?? '',
-    runsCleanup: worker === undefined,
-  });
+  const runsCleanup = worker === undefined;
+  const files = await openModule('files', () =>
+    openFiles({
+      config,
+      environment,
+      store,
+      clock,
+      log,
+      jobNotifier,
+      getListenUrl: (region) => listenUrls.get(region) ?? '',
+      runsCleanup,
+    }),
+  );
   const { blobs, getLimits } = files;
   const extract = createDocumentExtractor();
-  const runsCleanup = worker === undefined;
-  const batches = openBatches({ config, store, blobs, getLimits, notifier: jobNotifier, clock, log, runsCleanup });
-  const directory = createDeploymentDirectory({ store, log });
+  const batches = await openModule('batches', () =>
+    openBatches({ config, store, blobs, getLimits, notifier: jobNotifier, clock, log, runsCleanup }),
+  );
+  const directory = await openModule('deployment directory', () => createDeploymentDirectory({ store, log }));
   await directory.refresh();
   const catalogue = createReplaceableCatalogue(await openCatalogue(config), directory);
   const weights = overrides.weights ?? openWeights(config, environment, log);
@@ -196,17 +224,22 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
   const engineDeps = { catalogue, weights, runtimes, environment, log, clock, ...omitNullish({ host, reclaimUnused }) };
   const engineSettings = await resolveEngineSettings(config, engineDeps);
   const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobNotifier });
-  const deploymentEngines = openDeploymentEngines({
-    ...engineDeps,
-    settings: engineSettings,
-    drainMs: config.deployments.drainMs,
-    onServingStatus: (id, local) => deployments.recordServingStatus(id, local),
-    ...omitNullish({ onUnitsReplaced: overrides.onUnitsReplaced }),
-  });
-  const engines = overrides.engines ?? createModelEngines({ ...engineDeps, ...engineSettings });
+  const engines = await openModule(
+    'engines',
+    () => overrides.engines ?? createModelEngines({ ...engineDeps, ...engineSettings }),
+  );
+  const deploymentEngines = await openModule('deployment engines', () =>
+    openDeploymentEngines({
+      ...engineDeps,
+      settings: engineSettings,
+      drainMs: config.deployments.drainMs,
+      onServingStatus: (id, local) => deployments.recordServingStatus(id, local),
+      ...omitNullish({ onUnitsReplaced: overrides.onUnitsReplaced }),
+    }),
+  );
   const vocabularies = openVocabularies({ config, store, clock, catalogue, engines });
-  const speech = openSpeech({ kind: config.engine.kind, engines });
-  const answerCheck = createAnswerChecker();
+  const speech = await openModule('speech', () => openSpeech({ kind: config.engine.kind, engines }));
+  const answerCheck = await openModule('answer check', () => createAnswerChecker());
   const quotas = overrides.quotas ?? createQuotas(clock);
   const admission = createDeploymentAdmission({
     quotas,
@@ -230,21 +263,23 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
   const translate = createTranslate({ generate: generateText, catalogue, acquireEngine: engineFor, detectLanguage });
   const countText = createCountPrompt({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
   const countPrompt = withDocuments(createCountWithServerTools(countText));
-  const serverTools = await openServerTools({
-    config: overrides.isPrimary ? withoutWarmSandboxes(config) : config,
-    environment,
-    store,
-    files,
-    catalogue,
-    engines,
-    engineFor,
-    countPrompt: countText,
-    extract,
-    ids: systemIdGenerator,
-    clock,
-    log,
-    runsCleanup,
-  });
+  const serverTools = await openModule('server tools', () =>
+    openServerTools({
+      config: overrides.isPrimary ? withoutWarmSandboxes(config) : config,
+      environment,
+      store,
+      files,
+      catalogue,
+      engines,
+      engineFor,
+      countPrompt: countText,
+      extract,
+      ids: systemIdGenerator,
+      clock,
+      log,
+      runsCleanup,
+    }),
+  );
   const generate = withDocuments(serverTools.wrapGenerate(generateText));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
@@ -252,44 +287,48 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
   const rank = createRanker({ catalogue, acquireEngine: engineRouter.rankingFor, ...accounting });
 
   const { findHotwords } = vocabularies.vocabularies;
-  const transcriptions = openTranscriptions({
-    config,
-    store,
-    blobs,
-    files: files.files,
-    createLinksBelow: files.createLinksBelow,
-    fileBytesMax: files.fileBytesMax,
-    getCatalogue: () => catalogue,
-    leaseSpeechEngine: speech.speechFor,
-    openAudio: createAudioOpener(createAudioDecoder()),
-    findHotwords,
-    jobNotifier,
-    clock,
-    log,
-    runsCleanup,
-  });
+  const transcriptions = await openModule('transcriptions', () =>
+    openTranscriptions({
+      config,
+      store,
+      blobs,
+      files: files.files,
+      createLinksBelow: files.createLinksBelow,
+      fileBytesMax: files.fileBytesMax,
+      getCatalogue: () => catalogue,
+      leaseSpeechEngine: speech.speechFor,
+      openAudio: createAudioOpener(createAudioDecoder()),
+      findHotwords,
+      jobNotifier,
+      clock,
+      log,
+      runsCleanup,
+    }),
+  );
 
   const { search, readPage, examine } = serverTools;
-  const research = openResearch({
-    config,
-    store,
-    research:
-      overrides.research ??
-      createResearch({
-        generate: generateText,
-        examine,
-        tokenize,
-        search,
-        readPage,
-        clock,
-        ...getResearchLimits(config),
-      }),
-    jobNotifier,
-    ids: systemIdGenerator,
-    clock,
-    log,
-    runsCleanup,
-  });
+  const research = await openModule('research', () =>
+    openResearch({
+      config,
+      store,
+      research:
+        overrides.research ??
+        createResearch({
+          generate: generateText,
+          examine,
+          tokenize,
+          search,
+          readPage,
+          clock,
+          ...getResearchLimits(config),
+        }),
+      jobNotifier,
+      ids: systemIdGenerator,
+      clock,
+      log,
+      runsCleanup,
+    }),
+  );
 
   const interfaces = [
     'chat',
@@ -376,26 +415,8 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
     log,
     meter,
   });
+  const operatorToken = await readOperatorToken(config.operatorTokenFile);
   const addresses = buildHttpAddresses(config, { isShared: overrides.isPortShared ?? false });
-  const http = await createHttpServer({
-    endpoints,
-    sockets: [recognition],
-    ...addresses,
-    authenticate: (secret) => keys.authenticate(secret),
-    probes: { checkReadiness: async () => ({ ...(await checkReadiness(readinessDeps)) }) },
-    operatorToken: await readOperatorToken(config.operatorTokenFile),
-    cors: config.cors,
-    limits: {
-      bodyBytesMax: config.limits.bodyBytesMax,
-      keepAliveMs: config.limits.keepAliveMs,
-      deadlinePlainMs: config.limits.deadlinePlainMs,
-      deadlineStreamMs: config.limits.deadlineStreamMs,
-    },
-    ids: systemIdGenerator,
-    clock,
-    log,
-    meter,
-  });
 
   // Every process that listens also runs jobs. The primary runs only deployment jobs, because it hosts the engines.
   const { work } = batches;
@@ -434,24 +455,52 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
       }),
     }),
   };
-  const jobs = openJobWorker({
-    jobs: store.jobs,
-    handlers: overrides.jobHandlers ?? {
-      ...(host ? {} : deploymentHandlers),
-      ...(overrides.isPrimary ? {} : otherHandlers),
-    },
-    notifier: jobNotifier,
-    clock,
-    log,
-    meter,
-    timing: overrides.jobTiming,
-  });
-
   const { conversationsDays, responsesDays } = config.retention;
   // Only the primary deletes expired data if there are several processes.
-  const retentionDays = worker === undefined ? { conversationsDays, responsesDays } : KEEP_FOREVER;
-  const retention = startRetention({ store, clock, log, ...retentionDays });
-  const pastEvents = worker === undefined ? startEventCleanup({ store, clock, log }) : undefined;
+  const retentionDays = runsCleanup ? { conversationsDays, responsesDays } : KEEP_FOREVER;
+  await openModule('retention', () => startRetention({ store, clock, log, ...retentionDays }));
+  if (runsCleanup) await openModule('event cleanup', () => startEventCleanup({ store, clock, log }));
+  const jobs = await openModule('jobs', () =>
+    openJobWorker({
+      jobs: store.jobs,
+      handlers: overrides.jobHandlers ?? {
+        ...(host ? {} : deploymentHandlers),
+        ...(overrides.isPrimary ? {} : otherHandlers),
+      },
+      notifier: jobNotifier,
+      clock,
+      log,
+      meter,
+      timing: overrides.jobTiming,
+    }),
+  );
+  const http = await lifecycle.open(
+    'http',
+    () =>
+      createHttpServer({
+        endpoints,
+        sockets: [recognition],
+        ...addresses,
+        authenticate: (secret) => keys.authenticate(secret),
+        probes: { checkReadiness: async () => ({ ...(await checkReadiness(readinessDeps)) }) },
+        operatorToken,
+        cors: config.cors,
+        limits: {
+          bodyBytesMax: config.limits.bodyBytesMax,
+          keepAliveMs: config.limits.keepAliveMs,
+          deadlinePlainMs: config.limits.deadlinePlainMs,
+          deadlineStreamMs: config.limits.deadlineStreamMs,
+        },
+        ids: systemIdGenerator,
+        clock,
+        log,
+        meter,
+      }),
+    async (server) => {
+      jobs.drain();
+      await server.close({ graceMs: config.shutdownGraceMs });
+    },
+  );
 
   const replaceModels = async (section: ModelsSection): Promise<void> => {
     catalogue.replace(await openCatalogue(section));
@@ -512,24 +561,7 @@ export async function createService(config: Config, overrides: Partial<ServiceOv
       await replaceModels(readModelsSection(file));
       log.info('models reloaded', { models: catalogue.list().length });
     },
-    async close() {
-      jobs.drain();
-      await http.close({ graceMs: config.shutdownGraceMs });
-      await jobs.close();
-      await deploymentEngines.close();
-      await engines.close();
-      await speech.close();
-      await serverTools.close();
-      await answerCheck.close();
-      await retention.close();
-      await batches.close();
-      await transcriptions.close();
-      await research.close();
-      await pastEvents?.close();
-      await directory.close();
-      await files.close();
-      await store.close();
-    },
+    close: () => lifecycle.closeAll(),
   };
 }
 

@@ -130,8 +130,11 @@ export async function createPrimary(
       sharing.log.info('models reloaded', { workers: results.length });
     },
     async close() {
-      await workerPool.stop();
-      await service.close();
+      try {
+        await workerPool.stop();
+      } finally {
+        await service.close();
+      }
     },
   };
 }

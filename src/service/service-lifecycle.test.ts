@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { loadConfig } from '../config/load-config.ts';
+import { createLifecycle } from '../lib/lifecycle.ts';
+import type { Lifecycle } from '../lib/lifecycle.ts';
+import { createService } from './service.ts';
+import type { Service } from './service.ts';
+
+/** The modules in the order in which they open. They close in the reverse order. */
+const MODULES = [
+  'store',
+  'files',
+  'batches',
+  'deployment directory',
+  'engines',
+  'deployment engines',
+  'speech',
+  'answer check',
+  'server tools',
+  'transcriptions',
+  'research',
+  'retention',
+  'event cleanup',
+  'jobs',
+  'http',
+];
+
+const CLOSE_MS_MAX = 60_000;
+
+interface Failures {
+  readonly atOpen?: string;
+  /** The module closes, and its close fails after that. */
+  readonly atClose?: string;
+}
+
+/** Creates a lifecycle that records which modules it opened and closed, and fails where it is told to. */
+function createRecordingLifecycle({ atOpen, atClose }: Failures = {}) {
+  const inner = createLifecycle({ closeMsMax: CLOSE_MS_MAX });
+  const opened: string[] = [];
+  const closed: string[] = [];
+  const lifecycle: Lifecycle = {
+    open: (name, open, close) =>
+      inner.open(
+        name,
+        async () => {
+          if (name === atOpen) throw new Error(`cannot open ${name}`);
+          const part = await open();
+          opened.push(name);
+          return part;
+        },
+        async (part) => {
+          await close(part);
+          closed.push(name);
+          if (name === atClose) throw new Error(`cannot close ${name}`);
+        },
+      ),
+    closeAll: () => inner.closeAll(),
+  };
+  return { lifecycle, opened, closed };
+}
+
+/** Counts by type what keeps this process alive: sockets, processes, timers. */
+const countHandles = (): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {};
+  for (const type of process.getActiveResourcesInfo()) counts[type] = (counts[type] ?? 0) + 1;
+  return counts;
+};
+
+describe('lifecycle of the complete service', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-lifecycle-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const quiet = () => undefined;
+  const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off', PARLEY_PORT: '0' };
+
+  const create = (lifecycle: Lifecycle): Promise<Service> =>
+    createService(loadConfig({ env }).config, { lifecycle, log: { info: quiet, warn: quiet, error: quiet } });
+
+  /** Asserts that no more handles are open than `before`. A socket closes in a later turn of the event loop. */
+  async function assertNoHandles(before: Readonly<Record<string, number>>) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const left = Object.entries(countHandles()).filter(([type, count]) => count > (before[type] ?? 0));
+    assert.deepEqual(left, []);
+  }
+
+  test('opens every module once, and closes them in the reverse order', async () => {
+    const before = countHandles();
+    const { lifecycle, opened, closed } = createRecordingLifecycle();
+    const service = await create(lifecycle);
+    await service.listen();
+    await service.close();
+    await service.close();
+    assert.deepEqual(opened, MODULES);
+    assert.deepEqual(closed, MODULES.toReversed());
+    await assertNoHandles(before);
+  });
+
+  for (const [index, name] of MODULES.entries()) {
+    test(`leaves nothing open when ${name} fails to open`, async () => {
+      const before = countHandles();
+      const { lifecycle, opened, closed } = createRecordingLifecycle({ atOpen: name });
+      await assert.rejects(create(lifecycle), new Error(`cannot open ${name}`));
+      assert.deepEqual(opened, MODULES.slice(0, index));
+      assert.deepEqual(closed, opened.toReversed());
+      await assertNoHandles(before);
+    });
+
+    test(`leaves nothing open when ${name} fails to close`, async () => {
+      const before = countHandles();
+      const { lifecycle, closed } = createRecordingLifecycle({ atClose: name });
+      const service = await create(lifecycle);
+      await service.listen();
+      await assert.rejects(service.close(), new Error(`cannot close ${name}`));
+      assert.deepEqual(closed, MODULES.toReversed());
+      await assertNoHandles(before);
+    });
+  }
+});
