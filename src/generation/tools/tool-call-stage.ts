@@ -1,14 +1,17 @@
 import type { EngineEvent } from '../../core/event.ts';
 import type { Stage } from '../stages/stage.ts';
 import { createCallBodyParser } from './call-body-parser.ts';
-import type { CallBodyParser } from './call-body-parser.ts';
 import { createCallMatcher } from './call-matcher.ts';
-import type { TokenMatch } from './call-matcher.ts';
+import type { CallMatcher, TokenMatch } from './call-matcher.ts';
 import { isBlank } from './call-pattern.ts';
 import { createCallProgram } from './call-program.ts';
+import type { CallProgram } from './call-program.ts';
+import { getCutArguments, hasArgumentsLeft, takeCertainArguments, takeRemainingArguments } from './open-call.ts';
+import type { OpenCall } from './open-call.ts';
 import { TOOL_FORMATS } from './tool-formats.ts';
 import type { ToolFormatName } from './tool-formats.ts';
 import { createTextBuffer } from '../stages/text-buffer.ts';
+import type { TextBuffer } from '../stages/text-buffer.ts';
 import { createToolNames } from './tool-names.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
@@ -26,13 +29,29 @@ export interface ToolCallStageOptions {
   readonly createId: () => string;
 }
 
-/** State of the parser. */
+/** What the parser does with the next character. */
 type Mode =
   | { readonly type: 'text' }
-  | { readonly type: 'call'; readonly body: CallBodyParser; readonly tail: number }
+  | { readonly type: 'call'; readonly call: OpenCall }
   /** After a call, whose markup reaches at least to `end`. */
   | { readonly type: 'tail'; end: number }
   | { readonly type: 'finished' };
+
+/** State of the parser of one choice. */
+interface CallParser {
+  readonly options: ToolCallStageOptions;
+  readonly program: CallProgram;
+  readonly matcher: CallMatcher;
+  readonly buffer: TextBuffer;
+  mode: Mode;
+  /** Position of the next character. */
+  position: number;
+  /** Start of the blanks before `position`; undefined after other text. */
+  blankStart: number | undefined;
+  isLineStart: boolean;
+  /** Number of calls so far. */
+  calls: number;
+}
 
 /**
  * Parses tool calls in an answer's text.
@@ -42,196 +61,179 @@ type Mode =
  * any). A choice ends with `tool-calls` when it has calls and no token limit cut one.
  */
 export function createToolCallStage(options: ToolCallStageOptions): Stage<ChoiceEvent, ChoiceEvent> {
-  const { choice, isParallel, createId } = options;
-  const program = createCallProgram(TOOL_FORMATS[options.format]);
-  const matcher = createCallMatcher(program, createToolNames(options.names));
-  const buffer = createTextBuffer();
-  const { openings } = TOOL_FORMATS[options.format];
-  const prefaceEnd = options.preface.length;
-  let preface = options.preface;
-  let mode: Mode = { type: 'text' };
-  let position = 0;
-  /** Start of the blanks before `position`; undefined after other text. */
-  let blankStart: number | undefined;
-  let isLineStart = true;
-  let calls = 0;
-  /** Position up to which the arguments of the open call were emitted. */
-  let emittedArgumentsEnd: number | undefined;
-
-  const emitArguments = (text: string, emit: Emit): void => {
-    if (text !== '') emit({ type: 'tool-arguments', choice, index: calls - 1, text });
-  };
-
-  const enterText = (): void => {
-    mode = { type: 'text' };
-    matcher.reset();
-    blankStart = undefined;
-    isLineStart = true;
-  };
-
-  const enterTail = (tail: number): void => {
-    mode = { type: 'tail', end: position };
-    matcher.reset();
-    matcher.startAt(program.tails.slice(tail, tail + 1), position);
-  };
-
-  const startCall = ({ token, start, name }: TokenMatch, emit: Emit): void => {
-    if (token.type !== 'call') return;
-    if (mode.type === 'text') buffer.emitUntil(start, emit);
-    buffer.dropUntil(position);
-    calls++;
-    emittedArgumentsEnd = undefined;
-    emit({ type: 'tool-call', choice, index: calls - 1, id: createId(), name });
-    if (token.body !== 'closed') {
-      mode = { type: 'call', body: createCallBodyParser(token.body, token.isObject), tail: token.tail };
-      return;
-    }
-    emitArguments('{}', emit);
-    endCall(token.tail);
-  };
-
-  const endCall = (tail: number): void => {
-    if (isParallel) enterTail(tail);
-    else mode = { type: 'finished' };
-  };
-
-  const takeText = (code: number, emit: Emit): void => {
-    const start = blankStart ?? position;
-    if (matcher.canStart(program.anywhere, code)) matcher.startAt(program.anywhere, start);
-    if (isLineStart && matcher.canStart(program.atLineStart, code)) matcher.startAt(program.atLineStart, start);
-    const found = matcher.getEarliestStart() === undefined ? undefined : matcher.take(code);
-    if (isBlank(code)) {
-      blankStart ??= position;
-      if (code === NEWLINE) isLineStart = true;
-    } else {
-      blankStart = undefined;
-      isLineStart = false;
-    }
-    position++;
-    if (found) startCall(found, emit);
-  };
-
-  const takeCall = (code: number, { body, tail }: Extract<Mode, { type: 'call' }>, emit: Emit): void => {
-    const state = body.take(code, position);
-    if (state !== 'done-before') position++;
-    if (body.argumentsEnd === undefined && state === 'more') return;
-    // After its arguments, a call may have more members and the end of its object.
-    if (emittedArgumentsEnd === undefined || emittedArgumentsEnd < (body.argumentsEnd ?? 0))
-      completeArguments(body, emit);
-    if (state !== 'more' || !isParallel) endCall(tail);
-  };
-
-  /** Emits the rest of the arguments. */
-  const completeArguments = (body: CallBodyParser, emit: Emit): void => {
-    const to = body.argumentsEnd ?? position;
-    const text = body.argumentsStart === undefined ? '' : buffer.slice(emittedArgumentsEnd ?? body.argumentsStart, to);
-    const isEmpty =
-      emittedArgumentsEnd === undefined && (text === '' || (body.isScalar && (text === 'null' || text === '""')));
-    emittedArgumentsEnd = to;
-    emitArguments(isEmpty ? '{}' : text, emit);
-  };
-
-  const takeTail = (code: number, tail: Extract<Mode, { type: 'tail' }>, emit: Emit): void => {
-    const found = matcher.take(code);
-    position++;
-    if (found?.token.type === 'call') startCall(found, emit);
-    else {
-      if (found) tail.end = position;
-      if (matcher.getEarliestStart() === undefined) leaveTail(tail);
-    }
-  };
-
-  /** Reads text again as text when it turned out not to be markup. */
-  const leaveTail = ({ end }: Extract<Mode, { type: 'tail' }>): void => {
-    buffer.dropUntil(end);
-    position = end;
-    enterText();
-  };
-
-  const take = (emit: Emit): void => {
-    while (position < buffer.end && mode.type !== 'finished') {
-      const code = buffer.getCharCode(position);
-      if (mode.type === 'text') takeText(code, emit);
-      else if (mode.type === 'call') takeCall(code, mode, emit);
-      else takeTail(code, mode, emit);
-    }
-  };
-
-  /** Emits or drops everything that is decided. */
-  const emitDecided = (emit: Emit): void => {
-    if (mode.type === 'text')
-      buffer.emitUntil(Math.min(matcher.getEarliestStart() ?? position, blankStart ?? position), emit);
-    else if (mode.type === 'tail') buffer.dropUntil(mode.end);
-    else if (mode.type === 'finished') buffer.dropUntil(buffer.end);
-    else emitCallArguments(mode.body, emit);
-    buffer.emitOwedTokens(emit);
-  };
-
-  const emitCallArguments = (body: CallBodyParser, emit: Emit): void => {
-    const { argumentsStart, isScalar } = body;
-    if (argumentsStart === undefined) return buffer.dropUntil(position);
-    // A value that is not an object may turn out to be null or empty, which is emitted as `{}`.
-    if (body.argumentsEnd !== undefined) return buffer.dropUntil(position);
-    if (isScalar) return;
-    emitArguments(buffer.slice(emittedArgumentsEnd ?? argumentsStart, position), emit);
-    emittedArgumentsEnd = position;
-    buffer.dropUntil(position);
-  };
-
-  /** Returns the start of unfinished markup that only a call can have; it is dropped when the answer is cut there. */
-  const findUnfinishedMarkup = (): number | undefined => {
-    const start = matcher.getEarliestStart();
-    if (start === undefined) return undefined;
-    const markup = buffer.slice(start, buffer.end).trimStart();
-    return start < prefaceEnd || openings.some((opening) => markup.startsWith(opening)) ? start : undefined;
-  };
-
-  /** @returns whether a token limit cut a call. */
-  const finish = (isCut: boolean, emit: Emit): boolean => {
-    while (mode.type === 'tail') {
-      leaveTail(mode);
-      take(emit);
-    }
-    if (mode.type === 'text') buffer.emitUntil((isCut ? findUnfinishedMarkup() : undefined) ?? buffer.end, emit);
-    const body = mode.type === 'call' ? mode.body : undefined;
-    const isOpen = body !== undefined && body.argumentsEnd === undefined;
-    if (isOpen && isCut)
-      emitArguments(
-        body.argumentsStart === undefined ? '' : buffer.slice(emittedArgumentsEnd ?? body.argumentsStart, position),
-        emit,
-      );
-    else if (isOpen) completeArguments(body, emit);
-    buffer.dropUntil(buffer.end);
-    buffer.emitOwedTokens(emit);
-    mode = { type: 'finished' };
-    return isOpen && isCut;
-  };
-
-  const pushPreface = (): void => {
-    if (preface !== '') buffer.pushPromptText(preface);
-    preface = '';
-  };
-
+  const parser = createParser(options);
   return {
     push(event, emit) {
       if (event.type === 'text') {
-        pushPreface();
-        buffer.push(event);
-        take(emit);
-        emitDecided(emit);
+        parser.buffer.push(event);
+        takeAll(parser, emit);
+        emitDecided(parser, emit);
       } else if (event.type === 'choice-end') {
-        pushPreface();
-        take(emit);
-        const isCut = finish(event.reason === 'length', emit);
-        if (calls > 0 && !isCut) emit({ type: 'choice-end', choice: event.choice, reason: 'tool-calls' });
+        takeAll(parser, emit);
+        const isCut = finishParsing(parser, event.reason === 'length', emit);
+        if (parser.calls > 0 && !isCut) emit({ type: 'choice-end', choice: event.choice, reason: 'tool-calls' });
         else emit(event);
       } else emit(event);
     },
     end() {
       // The answer broke off: nothing more is emitted.
-      mode = { type: 'finished' };
+      parser.mode = { type: 'finished' };
     },
   };
+}
+
+function createParser(options: ToolCallStageOptions): CallParser {
+  const program = createCallProgram(TOOL_FORMATS[options.format]);
+  const buffer = createTextBuffer();
+  if (options.preface !== '') buffer.pushPromptText(options.preface);
+  return {
+    options,
+    program,
+    matcher: createCallMatcher(program, createToolNames(options.names)),
+    buffer,
+    mode: { type: 'text' },
+    position: 0,
+    blankStart: undefined,
+    isLineStart: true,
+    calls: 0,
+  };
+}
+
+/** Parses all text that has arrived. */
+function takeAll(parser: CallParser, emit: Emit): void {
+  const { buffer } = parser;
+  while (parser.position < buffer.end && parser.mode.type !== 'finished') {
+    const code = buffer.getCharCode(parser.position);
+    if (parser.mode.type === 'text') takeText(parser, code, emit);
+    else if (parser.mode.type === 'call') takeCall(parser, parser.mode.call, code, emit);
+    else takeTail(parser, parser.mode, code, emit);
+  }
+}
+
+function takeText(parser: CallParser, code: number, emit: Emit): void {
+  const { matcher, program } = parser;
+  const start = parser.blankStart ?? parser.position;
+  if (matcher.canStart(program.anywhere, code)) matcher.startAt(program.anywhere, start);
+  if (parser.isLineStart && matcher.canStart(program.atLineStart, code)) matcher.startAt(program.atLineStart, start);
+  const found = matcher.getEarliestStart() === undefined ? undefined : matcher.take(code);
+  if (isBlank(code)) {
+    parser.blankStart ??= parser.position;
+    if (code === NEWLINE) parser.isLineStart = true;
+  } else {
+    parser.blankStart = undefined;
+    parser.isLineStart = false;
+  }
+  parser.position++;
+  if (found) startCall(parser, found, emit);
+}
+
+function startCall(parser: CallParser, { token, start, name }: TokenMatch, emit: Emit): void {
+  if (token.type !== 'call') return;
+  const { buffer, options } = parser;
+  if (parser.mode.type === 'text') buffer.emitUntil(start, emit);
+  buffer.dropUntil(parser.position);
+  const index = parser.calls++;
+  emit({ type: 'tool-call', choice: options.choice, index, id: options.createId(), name });
+  const { tail } = token;
+  if (token.body === 'closed') {
+    emitArguments(parser, '{}', emit);
+    endCall(parser, tail);
+  } else {
+    const body = createCallBodyParser(token.body, token.isObject);
+    parser.mode = { type: 'call', call: { body, tail, emittedEnd: undefined } };
+  }
+}
+
+function takeCall(parser: CallParser, call: OpenCall, code: number, emit: Emit): void {
+  const { body, tail } = call;
+  const state = body.take(code, parser.position);
+  if (state !== 'done-before') parser.position++;
+  if (body.argumentsEnd === undefined && state === 'more') return;
+  // After its arguments, a call may have more members and the end of its object.
+  if (hasArgumentsLeft(call)) emitArguments(parser, takeRemainingArguments(call, parser.buffer, parser.position), emit);
+  if (state !== 'more' || !parser.options.isParallel) endCall(parser, tail);
+}
+
+function endCall(parser: CallParser, tail: number): void {
+  const { matcher, program, position } = parser;
+  if (!parser.options.isParallel) {
+    parser.mode = { type: 'finished' };
+    return;
+  }
+  parser.mode = { type: 'tail', end: position };
+  matcher.reset();
+  matcher.startAt(program.tails.slice(tail, tail + 1), position);
+}
+
+function takeTail(parser: CallParser, tail: Extract<Mode, { type: 'tail' }>, code: number, emit: Emit): void {
+  const { matcher } = parser;
+  const found = matcher.take(code);
+  parser.position++;
+  if (found?.token.type === 'call') startCall(parser, found, emit);
+  else {
+    if (found) tail.end = parser.position;
+    if (matcher.getEarliestStart() === undefined) leaveTail(parser, tail);
+  }
+}
+
+/** Reads text again as text when it turned out not to be markup. */
+function leaveTail(parser: CallParser, { end }: Extract<Mode, { type: 'tail' }>): void {
+  parser.buffer.dropUntil(end);
+  parser.matcher.reset();
+  parser.mode = { type: 'text' };
+  parser.position = end;
+  parser.blankStart = undefined;
+  parser.isLineStart = true;
+}
+
+function emitArguments({ options, calls }: CallParser, text: string, emit: Emit): void {
+  if (text !== '') emit({ type: 'tool-arguments', choice: options.choice, index: calls - 1, text });
+}
+
+/** Emits or drops everything that is decided. */
+function emitDecided(parser: CallParser, emit: Emit): void {
+  const { buffer, matcher, mode, position, blankStart } = parser;
+  if (mode.type === 'text')
+    buffer.emitUntil(Math.min(matcher.getEarliestStart() ?? position, blankStart ?? position), emit);
+  else if (mode.type === 'tail') buffer.dropUntil(mode.end);
+  else if (mode.type === 'finished') buffer.dropUntil(buffer.end);
+  else {
+    const text = takeCertainArguments(mode.call, buffer, position);
+    if (text !== undefined) {
+      emitArguments(parser, text, emit);
+      buffer.dropUntil(position);
+    }
+  }
+  buffer.emitOwedTokens(emit);
+}
+
+/** Emits what is left at the end of a choice. @returns whether a token limit cut a call. */
+function finishParsing(parser: CallParser, isCut: boolean, emit: Emit): boolean {
+  const { buffer } = parser;
+  while (parser.mode.type === 'tail') {
+    leaveTail(parser, parser.mode);
+    takeAll(parser, emit);
+  }
+  const { mode, position } = parser;
+  if (mode.type === 'text') buffer.emitUntil((isCut ? findUnfinishedMarkup(parser) : undefined) ?? buffer.end, emit);
+  const call = mode.type === 'call' && mode.call.body.argumentsEnd === undefined ? mode.call : undefined;
+  if (call) {
+    const take = isCut ? getCutArguments : takeRemainingArguments;
+    emitArguments(parser, take(call, buffer, position), emit);
+  }
+  buffer.dropUntil(buffer.end);
+  buffer.emitOwedTokens(emit);
+  parser.mode = { type: 'finished' };
+  return call !== undefined && isCut;
+}
+
+/** Returns the start of unfinished markup that only a call can have; it is dropped when the answer is cut there. */
+function findUnfinishedMarkup({ matcher, buffer, options }: CallParser): number | undefined {
+  const start = matcher.getEarliestStart();
+  if (start === undefined) return undefined;
+  const markup = buffer.slice(start, buffer.end).trimStart();
+  const { openings } = TOOL_FORMATS[options.format];
+  return start < options.preface.length || openings.some((opening) => markup.startsWith(opening)) ? start : undefined;
 }
 
 const NEWLINE = 0x0a;
