@@ -11,7 +11,7 @@ import { S3_PARTS_IN_MEMORY_MAX } from './limits.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { BlobStore } from './blob-store.ts';
 import { removeStaleIncomingFiles } from './incoming-folder.ts';
-import { createUploadLimiter } from './upload-limiter.ts';
+import { createSemaphore } from '../lib/semaphore.ts';
 import { checkRange, createFileNotFoundError, createRangeError } from './blob-errors.ts';
 import { createS3Client } from './s3-client.ts';
 import type { S3Options } from './s3-client.ts';
@@ -25,7 +25,7 @@ import { uploadBlob } from './s3-upload.ts';
 export function openS3BlobStore(options: S3Options, folder: string): BlobStore {
   const { bucket: Bucket, prefix, credentials } = options;
   const client = createS3Client(options);
-  const limiter = createUploadLimiter(S3_PARTS_IN_MEMORY_MAX);
+  const semaphore = createSemaphore({ permits: S3_PARTS_IN_MEMORY_MAX });
   const freeBuffers: Uint8Array[] = [];
   let activeUploads = 0;
   const mapError = (operation: string, thrown: unknown) => mapS3Error(operation, thrown, credentials);
@@ -83,7 +83,7 @@ export function openS3BlobStore(options: S3Options, folder: string): BlobStore {
         return await uploadBlob(source, options, {
           client,
           target,
-          limiter,
+          semaphore,
           freeBuffers,
           folder,
           mapError,

@@ -9,7 +9,7 @@ import type { CompletedPart, S3Client } from '@aws-sdk/client-s3';
 import { ServiceError } from '../core/error.ts';
 import { S3_GRACE_MS, S3_PART_BYTES, S3_PARTS_AHEAD, S3_PARTS_MAX } from './limits.ts';
 import { createDelayedAbort } from './delayed-abort.ts';
-import type { UploadLimiter } from './upload-limiter.ts';
+import type { Semaphore } from '../lib/semaphore.ts';
 import type { SpooledPart } from './spool.ts';
 
 export interface S3Upload {
@@ -17,7 +17,7 @@ export interface S3Upload {
   /** Bucket and key of the object. */
   readonly target: { readonly Bucket: string; readonly Key: string };
   /** Limits the parts in memory and in flight, over all uploads of the store. */
-  readonly limiter: UploadLimiter;
+  readonly semaphore: Semaphore;
   /** Buffers of sent parts, for reuse. */
   readonly freeBuffers: Uint8Array[];
   /** Folder of waiting parts. */
@@ -30,10 +30,10 @@ export interface S3Upload {
  */
 export const sendPart = (
   part: SpooledPart,
-  { limiter, freeBuffers }: S3Upload,
+  { semaphore, freeBuffers }: S3Upload,
   send: (body: Uint8Array) => Promise<void>,
 ) =>
-  limiter.run(async () => {
+  semaphore.run(async () => {
     const buffer = freeBuffers.pop() ?? Buffer.allocUnsafeSlow(S3_PART_BYTES);
     await send(await part.read(buffer));
     freeBuffers.push(buffer);

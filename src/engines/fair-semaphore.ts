@@ -1,5 +1,7 @@
 import { ServiceError } from '../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
+import { createLinkedAbort } from '../lib/linked-abort.ts';
+import { createQueuedSemaphore, type PermitRequest, type PermitWaiter } from '../lib/queued-semaphore.ts';
 import { getAbortError } from './get-abort-error.ts';
 import { getWaitMsMax } from './priority.ts';
 import type { EngineOwner } from './engine.ts';
@@ -32,10 +34,8 @@ export interface FairSemaphoreOptions {
   readonly queueWaitMsMax: number;
 }
 
-interface Waiter {
-  readonly count: number;
+interface OwnedRequest extends PermitRequest {
   readonly owner: EngineOwner;
-  readonly onAcquired: () => void;
 }
 
 export function createFairSemaphore({
@@ -43,61 +43,46 @@ export function createFairSemaphore({
   queueLengthMax,
   queueWaitMsMax,
 }: FairSemaphoreOptions): FairSemaphore {
-  const queue = createFairQueue<Waiter>({ lengthMax: queueLengthMax });
-  let taken = 0;
-
-  const admit = (): void => {
-    // Strictly in order: otherwise a request for several permits might wait forever.
-    for (let first = queue.peek(); first && canAcquire({ ...first, taken }); first = queue.peek()) {
-      queue.take();
-      taken += first.count;
-      first.onAcquired();
-    }
-  };
-
-  const createRelease = (count: number): (() => void) => {
-    let isReleased = false;
-    return () => {
-      if (isReleased) return;
-      isReleased = true;
-      taken -= count;
-      admit();
-    };
-  };
-
+  const queue = createFairQueue<PermitWaiter<OwnedRequest>>({ lengthMax: queueLengthMax });
+  const semaphore = createQueuedSemaphore<OwnedRequest>({
+    canAcquire: (request, taken) => canAcquire({ ...request, taken }),
+    toAbortError: getAbortError,
+    queue: {
+      add(waiter) {
+        const result = queue.add(waiter.request.owner, waiter);
+        if (result !== 'added') throw REFUSALS[result]();
+      },
+      peek: queue.peek,
+      take: queue.take,
+      remove: queue.remove,
+    },
+  });
   return {
-    acquire: (count, { owner, signal }) =>
-      new Promise((resolve, reject) => {
-        const settle = (complete: () => void): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', onAbort);
-          complete();
-        };
-        const waiter: Waiter = { count, owner, onAcquired: () => settle(() => resolve(createRelease(count))) };
-        const leave = (error: ServiceError): void => {
-          queue.remove(waiter);
-          settle(() => reject(error));
-          // A later waiter may need fewer permits.
-          admit();
-        };
-        const rejectBusy = (message: string, kind: 'overloaded' | 'rate-limited' = 'overloaded'): void =>
-          leave(new ServiceError(kind, message, { retryAfterSeconds: RETRY_AFTER_SECONDS }));
-        const onAbort = (): void => leave(getAbortError(signal));
-        const timer = setTimeout(
-          () => rejectBusy('The model is busy: no slot became free in time. Please try again later.'),
-          getWaitMsMax(owner, queueWaitMsMax),
-        );
-        if (signal.aborted) return onAbort();
-        signal.addEventListener('abort', onAbort, { once: true });
-        const result = queue.add(owner, waiter);
-        if (result === 'full') rejectBusy('Too many requests are waiting for the model. Please try again later.');
-        else if (result === 'key-share')
-          rejectBusy(
-            'Too many requests of this API key are waiting for the model. Please try again later.',
-            'rate-limited',
-          );
-        else admit();
-      }),
-    recheck: admit,
+    async acquire(count, { owner, signal }) {
+      const wait = createLinkedAbort(signal);
+      const timer = setTimeout(() => wait.abort(createTimeoutError()), getWaitMsMax(owner, queueWaitMsMax));
+      try {
+        return await semaphore.acquire({ count, owner }, wait.signal);
+      } finally {
+        clearTimeout(timer);
+        wait.unlink();
+      }
+    },
+    recheck: semaphore.recheck,
   };
 }
+
+const createBusyError = (message: string, kind: 'overloaded' | 'rate-limited' = 'overloaded'): ServiceError =>
+  new ServiceError(kind, message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+
+const createTimeoutError = (): ServiceError =>
+  createBusyError('The model is busy: no slot became free in time. Please try again later.');
+
+const REFUSALS = {
+  full: () => createBusyError('Too many requests are waiting for the model. Please try again later.'),
+  'key-share': () =>
+    createBusyError(
+      'Too many requests of this API key are waiting for the model. Please try again later.',
+      'rate-limited',
+    ),
+};

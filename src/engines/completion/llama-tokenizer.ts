@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LLAMA_TOKENIZE_CALL_CONCURRENCY, UPSTREAM_QUERY_MS } from '../limits.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
-import { createConcurrencyLimiter } from './concurrency-limiter.ts';
+import { createSemaphore } from '../../lib/semaphore.ts';
 import type { ServerTokenizer } from './server-tokenizer.ts';
 
 const Tokens = z.object({ tokens: z.array(z.int().min(0)) });
@@ -17,9 +17,9 @@ const Pieces = z.object({
  * is one call. A call can disable special tokens in text, but user-defined tokens of the vocabulary are found either way.
  */
 export function createLlamaTokenizer(client: UpstreamClient): ServerTokenizer {
-  const runLimited = createConcurrencyLimiter(LLAMA_TOKENIZE_CALL_CONCURRENCY);
+  const semaphore = createSemaphore({ permits: LLAMA_TOKENIZE_CALL_CONCURRENCY });
   const tokenize = (body: object, signal?: AbortSignal): Promise<unknown> =>
-    runLimited(() =>
+    semaphore.run(() =>
       requestUpstreamJson(client, '/tokenize', { body, responseMs: UPSTREAM_QUERY_MS, ...(signal ? { signal } : {}) }),
     );
 

@@ -20,7 +20,7 @@ import type { BackoffOptions } from './backoff.ts';
 import { readInput } from './read-input.ts';
 import { createResultBuffer, type ResultBuffer } from './result-buffer.ts';
 import { listUnfinishedLines, runLines } from './run-lines.ts';
-import { createLineSemaphore } from './line-semaphore.ts';
+import { createSemaphore } from '../../../lib/semaphore.ts';
 import { validateInput } from './validate-input.ts';
 
 export interface BatchHandlerDeps {
@@ -55,7 +55,7 @@ export function createBatchHandler(deps: BatchHandlerDeps): JobHandler {
     concurrency = BATCH_LINE_CONCURRENCY,
     ids = systemIdGenerator,
   } = deps;
-  const semaphore = createLineSemaphore(concurrency);
+  const semaphore = createSemaphore({ permits: concurrency });
   const dryRun = createDryRun({ ids, clock });
 
   const createResults = (batch: BatchRecord, { report }: JobContext, step: string): ResultBuffer =>

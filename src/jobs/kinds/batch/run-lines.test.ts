@@ -4,7 +4,7 @@ import type { BatchLineResult } from '../../../core/batch.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import type { ExecuteLine, LineRequest } from './execute-line.ts';
 import { runLines } from './run-lines.ts';
-import { createLineSemaphore, type LineSemaphore } from './line-semaphore.ts';
+import { createSemaphore, type Semaphore } from '../../../lib/semaphore.ts';
 
 const OWNER = { workspace: 'w', region: 'cn-beijing', keyId: 'k' } as const;
 const ENDPOINT = '/v1/completions';
@@ -12,7 +12,7 @@ const ENDPOINT = '/v1/completions';
 interface TestRunOptions {
   readonly lines: number;
   readonly executeLine: ExecuteLine;
-  readonly semaphore?: LineSemaphore;
+  readonly semaphore?: Semaphore;
   /** Permits of the semaphore, and the maximum number of lines in memory. */
   readonly linesAtOnceMax?: number;
   readonly signal?: AbortSignal;
@@ -53,7 +53,7 @@ async function run({ lines, executeLine, done = [], batch = 'b', ...options }: T
       add: options.write ?? (async (result) => void results.push(result)),
       flush: async () => undefined,
     },
-    semaphore: options.semaphore ?? createLineSemaphore(linesAtOnceMax),
+    semaphore: options.semaphore ?? createSemaphore({ permits: linesAtOnceMax }),
     linesInMemoryMax: linesAtOnceMax,
     clock: systemClock,
     createRequestId: () => 'RID',
@@ -103,7 +103,7 @@ describe('runLines', () => {
   });
 
   it('shares the semaphore evenly between two batches', async () => {
-    const semaphore = createLineSemaphore(2);
+    const semaphore = createSemaphore({ permits: 2 });
     const order: string[] = [];
     const executeLine: ExecuteLine = async (request) => {
       order.push(request.batchId);

@@ -8,7 +8,7 @@ import type { ExecuteLine } from './execute-line.ts';
 import { createBackoff, type BackoffOptions } from './backoff.ts';
 import { type InputLine, readLines } from './read-lines.ts';
 import type { ResultBuffer } from './result-buffer.ts';
-import { createLineSemaphore, type LineSemaphore } from './line-semaphore.ts';
+import { createSemaphore, type Semaphore } from '../../../lib/semaphore.ts';
 
 export interface RunLinesOptions {
   readonly batch: { readonly id: string; readonly endpoint: string; readonly owner: Owner };
@@ -17,7 +17,7 @@ export interface RunLinesOptions {
   readonly executeLine: ExecuteLine;
   readonly results: ResultBuffer;
   /** Shared by all batches of the process. */
-  readonly semaphore: LineSemaphore;
+  readonly semaphore: Semaphore;
   /** Lines of this batch in memory at once: running lines, and rejected lines that wait for a retry. */
   readonly linesInMemoryMax: number;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export async function runLines(options: RunLinesOptions): Promise<void> {
   const { batch, executeLine, results, semaphore, linesInMemoryMax, clock, signal } = options;
   const { id, endpoint: url, owner } = batch;
   const backoff = createBackoff({ clock, ...options.backoff });
-  const memorySemaphore = createLineSemaphore(linesInMemoryMax);
+  const memorySemaphore = createSemaphore({ permits: linesInMemoryMax });
   const running = new Set<Promise<void>>();
   // The first failure aborts all lines: later results would not be written.
   const all = createLinkedAbort(signal);
