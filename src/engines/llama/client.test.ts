@@ -31,7 +31,6 @@ const LAST: readonly OutputLine[] = [
   {
     type: 'finished',
     counts: { promptTokens: 1, cachedTokens: 0, completionTokens: 1, thoughtTokens: 0 },
-    timings: { queueMs: 0, prefillMs: 0, decodeMs: 0 },
   },
 ];
 const ndjson = (...lines: readonly OutputLine[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');

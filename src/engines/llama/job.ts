@@ -37,9 +37,6 @@ export interface GenerationJob {
   /** Control tokens that are output as text. */
   readonly markerTokens: ReadonlySet<number>;
   readonly isSeeded: boolean;
-  readonly queuedAt: number;
-  admittedAt: number;
-  firstTokenAt: number;
   cachedTokens: number;
   /** Sequences of the job; empty while it is queued or preempted. */
   readonly slots: Slot[];
@@ -92,8 +89,6 @@ const COMPILER_BUSY_REFUSALS: Record<WorkerBusyError['reason'], EngineRefusal> =
 
 interface JobDeps {
   readonly caller: GenerationListener;
-  /** Monotonic time, in ms. */
-  readonly now: number;
   readonly compile: CompileGrammars;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
@@ -103,7 +98,7 @@ interface JobDeps {
 export async function createGenerationJob(
   model: NativeModel,
   call: GenerateCall,
-  { caller, now, compile, signal }: JobDeps,
+  { caller, compile, signal }: JobDeps,
 ): Promise<GenerationJob | EngineRefusal> {
   const { contextTokens, vocabularySize } = model.loaded;
   const refuse = (kind: EngineRefusal['kind'], message: string, param?: string): EngineRefusal => ({
@@ -154,9 +149,6 @@ export async function createGenerationJob(
     endTokens: new Set((call.stop.special ?? []).flatMap((text) => findSingleToken(model, text))),
     markerTokens: new Set((call.markers ?? []).flatMap((text) => findSingleToken(model, text))),
     isSeeded: call.sampling.seed !== undefined,
-    queuedAt: now,
-    admittedAt: 0,
-    firstTokenAt: 0,
     cachedTokens: 0,
     slots: [],
     choices: [],

@@ -62,7 +62,7 @@ export type OutputLine =
       readonly logprobs?: readonly LineLogprob[];
     }
   | { readonly type: 'choice-finished'; readonly choice: number; readonly reason: FinishReason; readonly stop?: string }
-  | { readonly type: 'finished'; readonly counts: TokenCounts; readonly timings: RequestTimings }
+  | { readonly type: 'finished'; readonly counts: TokenCounts }
   | {
       readonly type: 'failed';
       readonly kind: FailureKind;
@@ -82,13 +82,6 @@ export interface TokenCounts {
   readonly cacheCreationTokens?: number;
   /** Present if the prompt has cache marks, and a cached prefix was written or found. */
   readonly usesExplicitCache?: true;
-}
-
-/** Durations in milliseconds. */
-export interface RequestTimings {
-  readonly queueMs: number;
-  readonly prefillMs: number;
-  readonly decodeMs: number;
 }
 
 export type FailureKind =

@@ -98,7 +98,6 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     const { signal } = canceled;
     void createGenerationJob(model, request, {
       caller: listener,
-      now: clock.monotonic(),
       compile: options.compileGrammars,
       signal,
     })
@@ -195,7 +194,6 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       cells.clear(next);
       job.choices.push(createChoice(job, next, job.choices.length));
     }
-    job.admittedAt = clock.monotonic();
     job.cachedTokens = reusedTokens;
     first.pending = prompt.slice(reusedTokens);
     const tokensLeft = contextTokens - prompt.length;
@@ -347,7 +345,6 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const finishPrompt = async ({ slot, job }: JobChoice): Promise<void> => {
     job.isPromptEvaluated = true;
     if (job.isSeeded) slot.seededTokens = roundDownToSlice(slot.tokens.length);
-    job.firstTokenAt = clock.monotonic();
     for (const other of job.choices) if (other.slot !== slot) await cells.copy(slot, other.slot);
   };
 
@@ -417,7 +414,6 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
 
   const finishIfComplete = (job: GenerationJob): void => {
     if (!job.choices.every((choice) => choice.isFinished)) return;
-    const now = clock.monotonic();
     const sum = (count: (output: ChoiceOutput<LineLogprob>) => number): number =>
       job.choices.reduce((total, { output }) => total + count(output), 0);
     job.lines.push({
@@ -428,11 +424,6 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
         completionTokens: sum((output) => output.totalTokens),
         ...countCacheTokens(job),
         thoughtTokens: sum((output) => output.thoughtTokens),
-      },
-      timings: {
-        queueMs: Math.round(job.admittedAt - job.queuedAt),
-        prefillMs: Math.round(job.firstTokenAt - job.admittedAt),
-        decodeMs: Math.round(now - job.firstTokenAt),
       },
     });
     flushLines(job);
