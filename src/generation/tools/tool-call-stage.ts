@@ -29,7 +29,7 @@ export interface ToolCallStageOptions {
   readonly createId: () => string;
 }
 
-/** What the parser does with the next character. */
+/** Position of the parser in the grammar: it decides how the next character is taken. */
 type Mode =
   | { readonly type: 'text' }
   | { readonly type: 'call'; readonly call: OpenCall }
