@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, findOwned, removeOwned } from './owned-by.ts';
-import { pageById } from './page-by-id.ts';
+import { createResponseListing, type ResponseListing } from './response-listing.ts';
 import type { RunQuery } from './run-query.ts';
 import type { BackgroundRunsTable } from './schema/background.ts';
 import type { Database } from './schema/database.ts';
@@ -51,7 +51,7 @@ export interface BackgroundRunUpdate {
 }
 
 /** Runs of background responses. */
-export interface BackgroundStore {
+export interface BackgroundStore extends ResponseListing<BackgroundRunSummary> {
   insert(record: BackgroundRunRecord): Promise<void>;
   /** Counts the unfinished runs of an API key. */
   countUnfinished(keyId: string): Promise<number>;
@@ -66,21 +66,6 @@ export interface BackgroundStore {
   remove(scope: TenantScope, id: string): Promise<boolean>;
   /** Returns runs whose events have expired and marks the events as removed; the caller then removes them. */
   takeRunsWithExpiredEvents(query: { now: number; limit: number }): Promise<readonly string[]>;
-
-  /** For the operator: lists the runs of a conversation, even a deleted one, in the order of their IDs. */
-  listByConversation(
-    conversation: string,
-    page: { readonly after?: string | undefined; readonly limit: number },
-  ): Promise<readonly BackgroundRunSummary[]>;
-  /** Lists runs of all tenants created before `before`, oldest first. */
-  listCreatedBefore(query: { before: number; limit: number }): Promise<readonly BackgroundRunSummary[]>;
-  /** Lists runs of all tenants in the order of their IDs. */
-  list(filter: {
-    readonly region?: TenantScope['region'] | undefined;
-    readonly workspace?: string | undefined;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly BackgroundRunSummary[]>;
 }
 
 const SUMMARY_COLUMNS = [
@@ -173,32 +158,7 @@ export function createBackgroundStore(db: Kysely<Database>, run: RunQuery): Back
           .execute();
         return rows.map(({ id }) => id);
       }),
-    listByConversation: (conversation, { after, limit }) =>
-      run(async () => {
-        let query = db
-          .selectFrom('background_runs')
-          .select(SUMMARY_COLUMNS)
-          .where('conversation_id', '=', conversation)
-          .orderBy('id')
-          .limit(limit);
-        if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decodeSummary);
-      }),
-    listCreatedBefore: ({ before, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('background_runs')
-          .select(SUMMARY_COLUMNS)
-          .where('created_at', '<', before)
-          .orderBy('created_at')
-          .limit(limit)
-          .execute();
-        return rows.map(decodeSummary);
-      }),
-    list: (page) =>
-      run(async () =>
-        (await pageById(db.selectFrom('background_runs').select(SUMMARY_COLUMNS), page).execute()).map(decodeSummary),
-      ),
+    ...createResponseListing(run, db.selectFrom('background_runs').select(SUMMARY_COLUMNS), decodeSummary),
   };
 }
 

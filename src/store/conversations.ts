@@ -1,8 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { Metadata } from '../core/item.ts';
-import type { RegionId } from '../core/region.ts';
 import { findById, findOwned, ownedBy, removeOwned } from './owned-by.ts';
-import { pageById } from './page-by-id.ts';
+import { type IdPageQuery, pageById } from './page-by-id.ts';
 import type { RunQuery } from './run-query.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import type { ConversationsTable } from './schema/conversations.ts';
@@ -19,14 +18,6 @@ export interface ConversationRecord extends TenantScope {
 export interface ConversationExtension {
   readonly record: ConversationRecord;
   readonly first: number;
-}
-
-export interface ConversationFilter {
-  readonly region?: RegionId | undefined;
-  readonly workspace?: string | undefined;
-  /** ID of the last conversation of the previous page. */
-  readonly after?: string | undefined;
-  readonly limit: number;
 }
 
 /** Times are UTC milliseconds. Conversations that the tenant does not own yield undefined or false. */
@@ -61,7 +52,7 @@ export interface ConversationStore {
   ): Promise<ConversationExtension | undefined>;
 
   /** For the operator: lists conversations of all tenants in the order of their IDs. */
-  list(filter: ConversationFilter): Promise<readonly ConversationRecord[]>;
+  list(page: IdPageQuery): Promise<readonly ConversationRecord[]>;
   findInAnyTenant(id: string): Promise<ConversationRecord | undefined>;
   /** Lists conversations of all tenants last changed before `before` and without a lease at `now`, oldest first. */
   listUnchanged(query: { before: number; now: number; limit: number }): Promise<readonly ConversationRecord[]>;

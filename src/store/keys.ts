@@ -1,8 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { KeyRecord } from '../core/key.ts';
-import type { RegionId } from '../core/region.ts';
 import { findById } from './owned-by.ts';
-import { pageById } from './page-by-id.ts';
+import { type IdPageQuery, pageById } from './page-by-id.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { KeysTable } from './schema/keys.ts';
@@ -14,21 +13,13 @@ export interface StoredKey {
   readonly hash: string;
 }
 
-export interface KeyListQuery {
-  readonly region?: RegionId | undefined;
-  readonly workspace?: string | undefined;
-  /** ID of the last key of the previous page. */
-  readonly after?: string | undefined;
-  readonly limit: number;
-}
-
 /** API keys of all tenants. The operator manages all keys; a caller can only authenticate with its own. */
 export interface KeyStore {
   insert(key: StoredKey): Promise<void>;
   find(id: string): Promise<KeyRecord | undefined>;
   findByHash(hash: string): Promise<StoredKey | undefined>;
   /** Lists keys in the order of their IDs, which is their order of creation. */
-  list(page: KeyListQuery): Promise<readonly KeyRecord[]>;
+  list(page: IdPageQuery): Promise<readonly KeyRecord[]>;
   /** Returns undefined if the key does not exist or is already revoked: of concurrent calls, one gets the record. */
   revoke(id: string, at: number): Promise<KeyRecord | undefined>;
 }

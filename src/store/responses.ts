@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findOwned, ownedBy, removeOwned } from './owned-by.ts';
-import { pageById } from './page-by-id.ts';
+import { createResponseListing, type ResponseListing } from './response-listing.ts';
 import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { ResponsesTable } from './schema/responses.ts';
@@ -26,7 +26,7 @@ export interface ResponseRecord extends TenantScope {
 /** Metadata of a response, without the response object. */
 export type ResponseSummary = Omit<ResponseRecord, 'json'>;
 
-export interface ResponseStore {
+export interface ResponseStore extends ResponseListing<ResponseSummary> {
   insert(record: ResponseRecord): Promise<void>;
   find(scope: TenantScope, id: string): Promise<ResponseRecord | undefined>;
   /**
@@ -36,21 +36,6 @@ export interface ResponseStore {
   listChain(scope: TenantScope, id: string, linksMax: number): Promise<readonly ResponseSummary[]>;
   /** Removes the response, but not its items. */
   remove(scope: TenantScope, id: string): Promise<boolean>;
-
-  /** For the operator: lists the responses of a conversation, even a deleted one, in the order of their IDs. */
-  listByConversation(
-    conversation: string,
-    page: { readonly after?: string | undefined; readonly limit: number },
-  ): Promise<readonly ResponseSummary[]>;
-  /** Lists responses of all tenants created before `before`, oldest first. */
-  listCreatedBefore(query: { before: number; limit: number }): Promise<readonly ResponseSummary[]>;
-  /** Lists responses of all tenants in the order of their IDs. */
-  list(filter: {
-    readonly region?: TenantScope['region'] | undefined;
-    readonly workspace?: string | undefined;
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<readonly ResponseSummary[]>;
 }
 
 const SUMMARY_COLUMNS = [
@@ -105,32 +90,7 @@ export function createResponseStore(db: Kysely<Database>, run: RunQuery): Respon
       }),
     listChain: (scope, id, linksMax) => run(() => chain(scope, id, linksMax)),
     remove: (scope, id) => run(() => removeOwned(db, 'responses', scope, id)),
-    listByConversation: (conversation, { after, limit }) =>
-      run(async () => {
-        let query = db
-          .selectFrom('responses')
-          .select(SUMMARY_COLUMNS)
-          .where('conversation_id', '=', conversation)
-          .orderBy('id')
-          .limit(limit);
-        if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decodeSummary);
-      }),
-    listCreatedBefore: ({ before, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('responses')
-          .select(SUMMARY_COLUMNS)
-          .where('created_at', '<', before)
-          .orderBy('created_at')
-          .limit(limit)
-          .execute();
-        return rows.map(decodeSummary);
-      }),
-    list: (page) =>
-      run(async () =>
-        (await pageById(db.selectFrom('responses').select(SUMMARY_COLUMNS), page).execute()).map(decodeSummary),
-      ),
+    ...createResponseListing(run, db.selectFrom('responses').select(SUMMARY_COLUMNS), decodeSummary),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { KeyCheck, KeyRecord } from '../../core/key.ts';
 import type { RegionId } from '../../core/region.ts';
-import type { KeyListQuery } from '../../store/keys.ts';
+import type { IdPageQuery } from '../../store/page-by-id.ts';
 
 /** The properties of a key that its creator chooses. */
 export interface KeyDraft {
@@ -18,7 +18,7 @@ export interface NewKey {
 }
 
 /** Filter of a key list; the service sets the page size. */
-export type KeyFilter = Omit<KeyListQuery, 'limit'>;
+export type KeyFilter = Omit<IdPageQuery, 'limit'>;
 
 export interface Keys {
   /** @throws ServiceError `invalid-request` that names the field, the rule and the value. */
