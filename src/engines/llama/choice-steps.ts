@@ -1,0 +1,101 @@
+import { createChoiceOutput } from '../choice-output.ts';
+import type { ChoiceEnd, PhaseEnd, SampledToken } from '../choice-output.ts';
+import type { GenerationJob, JobChoice } from './job.ts';
+import type { KvCache } from './kv-cache.ts';
+import type { NativeModel } from './native-model.ts';
+import type { LineLogprob } from './protocol.ts';
+import { createPhaseSampler } from './sampling.ts';
+import type { Slot } from './slot-pool.ts';
+import { tokenizeSegments } from './tokenize-input.ts';
+
+/** The model that choices run on, and the cells of its sequences. */
+export interface ChoiceDeps {
+  readonly model: NativeModel;
+  readonly cells: Pick<KvCache, 'truncate'>;
+}
+
+/** @param baseSeed Seed of the first choice of the job; each further choice adds its index. */
+export function createJobChoice(
+  model: NativeModel,
+  job: GenerationJob,
+  { slot, index, baseSeed }: { readonly slot: Slot; readonly index: number; readonly baseSeed: number },
+): JobChoice {
+  const seed = (baseSeed + index) >>> 0;
+  return {
+    job,
+    index,
+    slot,
+    seed,
+    output: createChoiceOutput<LineLogprob>(job.call, {
+      triggers: job.triggers,
+      onDelta: (delta) => job.lines.push({ type: 'token', choice: index, ...delta }),
+    }),
+    sampler: createPhaseSampler(model, job, { seed, phase: 0, history: [] }),
+    pending: [],
+    sampledTokens: [],
+    phaseStart: job.prompt.length,
+    phaseTokens: [],
+    isFinished: false,
+    slowMs: 0,
+  };
+}
+
+/** Applies a sampled token to its choice: the choice continues, starts its next phase, or finishes. */
+export function applyToken(deps: ChoiceDeps, choice: JobChoice, token: SampledToken<LineLogprob>): void {
+  if (!token.isEndToken) {
+    choice.sampledTokens.push(token.id);
+    choice.phaseTokens.push(token.id);
+  }
+  const result = choice.output.push(token);
+  switch (result.type) {
+    case 'more':
+      // The context limits prompt and answer together, including the last token.
+      if (choice.slot.tokens.length + 1 < deps.model.loaded.contextTokens) choice.pending = [token.id];
+      else finishChoice(choice, choice.output.finishAtContextLimit());
+      return;
+    case 'finished':
+      finishChoice(choice, result);
+      return;
+    case 'phase-end':
+      startNextPhase(deps, choice, result);
+  }
+}
+
+function startNextPhase(
+  { model, cells }: ChoiceDeps,
+  choice: JobChoice,
+  { keepTokens, keepText, append }: PhaseEnd,
+): void {
+  const { slot, job, output } = choice;
+  const keepLength = choice.phaseStart + keepTokens;
+  const context = [
+    ...slot.tokens.slice(0, choice.phaseStart),
+    ...choice.phaseTokens.slice(0, keepTokens),
+    ...tokenizeSegments(model, [{ text: keepText, special: false }, ...append]),
+  ];
+  // At least one token must be evaluated: its logits determine the first token of the phase.
+  const keptTokens = Math.min(slot.tokens.length, keepLength, context.length - 1);
+  if (keptTokens < slot.tokens.length) cells.truncate(slot, keptTokens);
+  choice.pending = context.slice(slot.tokens.length);
+  choice.phaseStart = context.length;
+  choice.phaseTokens = [];
+  const sampler = createPhaseSampler(model, job, {
+    seed: choice.seed,
+    phase: output.phase,
+    history: choice.sampledTokens,
+  });
+  choice.sampler.dispose();
+  choice.sampler = sampler;
+  if (context.length >= model.loaded.contextTokens) finishChoice(choice, { reason: 'length' });
+}
+
+function finishChoice(choice: JobChoice, { reason, stop }: Omit<ChoiceEnd, 'type'>): void {
+  choice.isFinished = true;
+  choice.pending = [];
+  choice.job.lines.push({
+    type: 'choice-finished',
+    choice: choice.index,
+    reason,
+    ...(stop === undefined ? {} : { stop }),
+  });
+}

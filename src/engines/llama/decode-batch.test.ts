@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createDecodeItem, markEvaluated, orderSteps } from './decode-batch.ts';
+import type { JobChoice } from './job.ts';
+import type { EvaluationStep } from './tick-plan.ts';
+
+/** A step with only the members that a batch reads. */
+const createStep = (sequence: number, tokens: number, choice: Partial<JobChoice> = {}): EvaluationStep => ({
+  choice: { slot: { sequence, tokens: [1, 2] }, pending: [3, 4, 5], isFinished: false, ...choice } as JobChoice,
+  tokens,
+});
+
+describe('a decode batch', () => {
+  it('has the running choices in the order of their sequences', () => {
+    const steps = [createStep(2, 1), createStep(0, 1), createStep(1, 1, { isFinished: true })];
+    assert.deepEqual(
+      orderSteps(steps).map(({ choice }) => choice.slot.sequence),
+      [0, 2],
+    );
+  });
+
+  it('continues each sequence, and wants logits after the last pending token only', () => {
+    const item = { sequence: 1, position: 2 };
+    assert.deepEqual(createDecodeItem(createStep(1, 2)), { ...item, tokens: [3, 4], wantsLogits: false });
+    assert.deepEqual(createDecodeItem(createStep(1, 3)), { ...item, tokens: [3, 4, 5], wantsLogits: true });
+  });
+
+  it('moves evaluated tokens from the choice to its sequence', () => {
+    const { choice } = createStep(1, 2);
+    markEvaluated(choice, 2);
+    assert.deepEqual([choice.slot.tokens, choice.pending], [[1, 2, 3, 4], [5]]);
+  });
+});
