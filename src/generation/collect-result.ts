@@ -1,8 +1,8 @@
 import type { Block, FinishReason, GenerationEvent, TokenLogprob } from '../core/event.ts';
-import { ServiceError } from '../core/error.ts';
 import type { ChoiceResult, GenerationResult, ResultBlock } from '../core/result.ts';
 import type { Citation, ServerCallResult } from '../core/server-tools.ts';
 import { assert } from '../lib/assert.ts';
+import { createIncompleteAnswerError } from '../core/generation-errors.ts';
 
 /**
  * Collects a stream of events into the result of a request that is not streamed.
@@ -81,7 +81,7 @@ export function createResultBuilder(): { push(event: GenerationEvent): void; res
       }
     },
     result() {
-      if (!endEvent) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+      if (!endEvent) throw createIncompleteAnswerError();
       const ordered = [...choices].toSorted(([a], [b]) => a - b);
       return { inputTokens, choices: ordered.map(([, choice]) => buildChoiceResult(choice)), usage: endEvent.usage };
     },

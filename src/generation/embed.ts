@@ -4,6 +4,7 @@ import type { EmbeddingEngine, EmbeddingInput } from '../engines/engine.ts';
 import type { ModelTarget } from './model-target.ts';
 import { withEngine } from './with-engine.ts';
 import type { WithEngineDeps } from './with-engine.ts';
+import { createEngineFailedError } from '../core/generation-errors.ts';
 
 export interface EmbedRequest {
   /** Name in the caller's request. */
@@ -47,5 +48,4 @@ function normalizeVector(vector: readonly number[]): Float32Array {
   return Float32Array.from(vector, (component) => component / length);
 }
 
-const createEngineError = (cause: string): ServiceError =>
-  new ServiceError('engine-failed', 'The engine failed on this request.', { cause: new Error(cause) });
+const createEngineError = (cause: string): ServiceError => createEngineFailedError(new Error(cause));

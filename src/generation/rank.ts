@@ -1,8 +1,8 @@
 import type { RequestContext } from '../core/context.ts';
-import { ServiceError } from '../core/error.ts';
 import type { EmbeddingInput, RankingEngine } from '../engines/engine.ts';
 import { withEngine } from './with-engine.ts';
 import type { WithEngineDeps } from './with-engine.ts';
+import { createEngineFailedError } from '../core/generation-errors.ts';
 
 export interface RankRequest {
   /** Name in the caller's request; the catalogue resolves it. */
@@ -27,9 +27,7 @@ export function createRanker(deps: WithEngineDeps<RankingEngine>): RankFunction 
     withEngine(deps, { model, on: { interface: 'rerank' } }, context, async (engine, owner) => {
       const { scores, tokens } = await engine.rank({ id: context.requestId, owner, query, documents }, context.signal);
       if (scores.length !== documents.length || !scores.every(Number.isFinite))
-        throw new ServiceError('engine-failed', 'The engine failed on this request.', {
-          cause: new Error('the engine left out a score'),
-        });
+        throw createEngineFailedError(new Error('the engine left out a score'));
       const results = scores.map((score, index) => ({ index, score })).toSorted((a, b) => b.score - a.score);
       return { promptTokens: tokens, result: { results: results.slice(0, top), promptTokens: tokens } };
     });

@@ -1,10 +1,11 @@
 import type { RequestContext } from '../core/context.ts';
-import { ServiceError } from '../core/error.ts';
+import type { ServiceError } from '../core/error.ts';
 import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
 import type { EngineRun } from '../engines/engine.ts';
 import { createBlockStage } from './stages/block-stage.ts';
 import type { Stage } from './stages/stage.ts';
 import type { HoldBatch } from './stages/check-result.ts';
+import { createCancelledError, createEngineFailedError } from '../core/generation-errors.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
@@ -213,9 +214,7 @@ const addUsage = (first: Usage, second: Usage): Usage => ({
     : { reasoningTokens: (first.reasoningTokens ?? 0) + (second.reasoningTokens ?? 0) }),
 });
 
-const CANCELLED = new ServiceError('cancelled', 'The request was cancelled.');
+const CANCELLED = createCancelledError();
 
 const createBrokenStreamError = (problem: string): ServiceError =>
-  new ServiceError('engine-failed', 'The engine failed on this request.', {
-    cause: new Error(`broken stream: ${problem}`),
-  });
+  createEngineFailedError(new Error(`broken stream: ${problem}`));

@@ -5,6 +5,12 @@ import { JSON_VALUES_MAX } from '../core/limits.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
 import { hasMoreJsonValues } from '../lib/json-values.ts';
 import type { Call } from './call.ts';
+import {
+  createBodyTooLargeError,
+  createCompressedBodyError,
+  createDisconnectError,
+  createInvalidBodyError,
+} from './body-errors.ts';
 
 export interface JsonBodyLimits {
   readonly bytesMax: number;
@@ -24,7 +30,7 @@ export async function readJsonBody(call: Call, { bytesMax, depthMax }: JsonBodyL
   const { headers } = request;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return undefined;
   checkContentType(headers['content-type'], headers['content-encoding']);
-  if (Number(headers['content-length'] ?? 0) > bytesMax) throw createTooLargeError(bytesMax);
+  if (Number(headers['content-length'] ?? 0) > bytesMax) throw createBodyTooLargeError(bytesMax);
   call.acceptBody();
   const bytes = await readBytes(request, bytesMax);
   if (bytes.length === 0) return undefined;
@@ -38,19 +44,9 @@ export async function readJsonBody(call: Call, { bytesMax, depthMax }: JsonBodyL
   return value;
 }
 
-/** Prescribed text: docs/wire/dashscope-native.md#errors. */
-const createInvalidBodyError = (reason: string): ServiceError =>
-  new ServiceError('invalid-request', `Required body invalid, please check the request body format. (body: ${reason})`);
-
-const createTooLargeError = (bytesMax: number): ServiceError =>
-  new ServiceError('too-large', `The body may have at most ${bytesMax} bytes.`);
-
 function checkContentType(type: string | undefined, encoding: string | undefined): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new ServiceError(
-      'invalid-request',
-      'Content-Encoding must be identity: compressed bodies are not supported.',
-    );
+    throw createCompressedBodyError();
   }
   if (type === undefined) return;
   const [media = '', ...parameters] = type.toLowerCase().split(';');
@@ -76,10 +72,9 @@ function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> 
       chunks.length = 0;
       request.off('data', onData);
       request.resume();
-      reject(createTooLargeError(bytesMax));
+      reject(createBodyTooLargeError(bytesMax));
     };
-    const onDisconnect = (): void =>
-      reject(new ServiceError('cancelled', 'The client disconnected before its request was complete.'));
+    const onDisconnect = (): void => reject(createDisconnectError());
     request.on('data', onData);
     request.once('end', () => {
       request.off('close', onDisconnect); // 'close' follows 'end' on every request

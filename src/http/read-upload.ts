@@ -9,6 +9,12 @@ import { releaseBytes } from '../lib/release-bytes.ts';
 import type { UploadPart } from '../protocols/endpoint.ts';
 import type { Call } from './call.ts';
 import type { HttpLimits } from './http-limits.ts';
+import {
+  createBodyTooLargeError,
+  createCompressedBodyError,
+  createDisconnectError,
+  createInvalidBodyError,
+} from './body-errors.ts';
 
 export interface MultipartUpload {
   readonly parts: AsyncIterable<UploadPart>;
@@ -28,7 +34,7 @@ export function readUpload(call: Call, { bytesMax = Infinity, limits }: UploadOp
   const { request } = call;
   const boundary = parseBoundary(request);
   let isFinished = Number(request.headers['content-length'] ?? 0) > bytesMax;
-  if (isFinished) throw createTooLargeError(bytesMax);
+  if (isFinished) throw createBodyTooLargeError(bytesMax);
   const source = readChunks(call, { bytesMax, limits });
   return {
     parts: readParts(source, boundary),
@@ -43,19 +49,10 @@ export function readUpload(call: Call, { bytesMax = Infinity, limits }: UploadOp
   };
 }
 
-const createInvalidBodyError = (reason: string): ServiceError =>
-  new ServiceError('invalid-request', `Required body invalid, please check the request body format. (body: ${reason})`);
-
-const createTooLargeError = (bytesMax: number): ServiceError =>
-  new ServiceError('too-large', `The body may have at most ${bytesMax} bytes.`);
-
 function parseBoundary({ headers }: IncomingMessage): string {
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity') {
-    throw new ServiceError(
-      'invalid-request',
-      'Content-Encoding must be identity: compressed bodies are not supported.',
-    );
+    throw createCompressedBodyError();
   }
   const [, parameters] = /^\s*multipart\/form-data\s*;(.*)$/is.exec(headers['content-type'] ?? '') ?? [];
   const [, quoted, bare] = /(?:^|;)\s*boundary=(?:"([^"]*)"|([^\s;"]+))/i.exec(parameters ?? '') ?? [];
@@ -136,7 +133,7 @@ async function* readChunks(call: Call, { bytesMax = Infinity, limits }: UploadOp
       }
       receiveTimeout.pause();
       size += chunk.length;
-      if (size > bytesMax) throw createTooLargeError(bytesMax);
+      if (size > bytesMax) throw createBodyTooLargeError(bytesMax);
       yield chunk;
       releaseBytes(chunk);
     }
@@ -156,7 +153,7 @@ function waitForData(request: IncomingMessage, signal: AbortSignal): Promise<voi
     const onData = settle(resolve);
     const onDisconnect = settle(() => {
       if (request.readableEnded) resolve();
-      else reject(new ServiceError('cancelled', 'The client disconnected before its request was complete.'));
+      else reject(createDisconnectError());
     });
     const onAbort = settle(() => reject(ServiceError.from(signal.reason)));
     if (request.destroyed) return onDisconnect();

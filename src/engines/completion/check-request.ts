@@ -1,5 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
 import type { EngineRequest } from '../engine.ts';
+import { createPromptTooLongError } from '../../core/generation-errors.ts';
 
 /** Limits of the model and its server. */
 export interface RequestBounds {
@@ -34,11 +35,7 @@ export function checkRequest(request: EngineRequest, { choicesMax, vocabularySiz
 export function checkPromptLength(promptTokens: number, contextTokens: number): void {
   if (promptTokens === 0) throw createInvalidError('the prompt is empty', undefined);
   if (promptTokens < contextTokens) return;
-  throw new ServiceError(
-    'context-exceeded',
-    `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-    { param: 'messages', tokenOverflow: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
-  );
+  throw createPromptTooLongError(promptTokens, contextTokens);
 }
 
 const createInvalidError = (message: string, param: string | undefined): ServiceError =>

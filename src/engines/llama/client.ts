@@ -27,6 +27,7 @@ import type {
   LineAlternative,
   LineLogprob,
 } from './protocol.ts';
+import { createEngineFailedError } from '../../core/generation-errors.ts';
 
 export interface LlamaClient {
   generate(request: EngineRequest, signal: AbortSignal): Promise<EngineRun>;
@@ -166,9 +167,9 @@ function toEvent(line: OutputLine): EngineEvent {
     case 'failed':
       if (line.kind !== 'internal')
         throw new ServiceError(ERROR_KIND_BY_FAILURE[line.kind], line.message, { param: line.param });
-      throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: new Error(line.message) });
+      throw createEngineFailedError(new Error(line.message));
     case 'started':
-      throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: 'started twice' });
+      throw createEngineFailedError('started twice');
   }
 }
 

@@ -7,6 +7,7 @@ import { getAbortError } from '../get-abort-error.ts';
 import type { EngineRequest, EngineRun } from '../engine.ts';
 import type { MemberWork } from './pool-member.ts';
 import type { Failover } from './failover.ts';
+import { createCancelledError, createEngineFailedError } from '../../core/generation-errors.ts';
 
 type Batch = readonly EngineEvent[];
 type StartInfo = Omit<EngineRun, 'batches'>;
@@ -151,9 +152,7 @@ const isEqualOrUnknown = (one: number | undefined, other: number | undefined): b
 
 const ITERATION_END = { done: true, value: undefined } as const;
 
-const CANCELED = new ServiceError('cancelled', 'The request was cancelled.');
+const CANCELED = createCancelledError();
 
 const createIncompleteStreamError = (): ServiceError =>
-  new ServiceError('engine-failed', 'The engine failed on this request.', {
-    cause: new Error('broken stream: without end'),
-  });
+  createEngineFailedError(new Error('broken stream: without end'));

@@ -15,6 +15,7 @@ import { createTriggerMatcher } from '../trigger-matcher.ts';
 import { createSequencePool } from './sequence-pool.ts';
 import type { ScriptedSequence } from './sequence-pool.ts';
 import { createScriptedEmbeddingEngine, SCRIPTED_DIMENSIONS, getWordId } from './scripted-embedding-engine.ts';
+import { createPromptTooLongError } from '../../core/generation-errors.ts';
 
 /** One step of a script. Tokens are pieces of text, or bytes, which may contain incomplete characters. */
 export type ScriptStep =
@@ -91,12 +92,7 @@ export function createScriptedEngine({
     async start(request, signal) {
       if (signal.aborted) throw getAbortError(signal);
       const promptTokens = countTokens(request.input);
-      if (promptTokens >= contextTokens)
-        throw new ServiceError(
-          'context-exceeded',
-          `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-          { param: 'messages', tokenOverflow: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
-        );
+      if (promptTokens >= contextTokens) throw createPromptTooLongError(promptTokens, contextTokens);
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
       const sequence = await sequencePool.acquire(request.owner, signal);

@@ -8,6 +8,7 @@ import { createClarifyPrompt } from './clarify-prompt.ts';
 import { NO_TOKEN_USAGE, addTokenUsage } from './step-record.ts';
 import { createGenerationRequest } from './run-model.ts';
 import { parseTopic } from './topic.ts';
+import { createIncompleteAnswerError } from '../../core/generation-errors.ts';
 
 /**
  * Streams the question that the model asks the user about the topic. Searches nothing. Resolves once the first text of
@@ -70,7 +71,7 @@ async function* streamQuestionEvents(batches: AsyncIterable<readonly GenerationE
     ];
     return;
   }
-  throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+  throw createIncompleteAnswerError();
 }
 
 /** Yields `first`, then `rest`. `return` ends the run immediately, even before the first `next`. */

@@ -11,6 +11,7 @@ import type { ModelTarget } from '../model-target.ts';
 import { createSummingLog } from '../translation/summing-log.ts';
 import { sumUsage } from './sum-usage.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
+import { createCancelledError } from '../../core/generation-errors.ts';
 
 export type EventBatch = readonly GenerationEvent[];
 
@@ -150,6 +151,6 @@ export function createAnswerSession({
   };
 }
 
-const CANCELLED = new ServiceError('cancelled', 'The request was cancelled.');
+const CANCELLED = createCancelledError();
 
 const createTimeoutError = (): ServiceError => new ServiceError('timeout', 'The tool exceeded its time limit.');

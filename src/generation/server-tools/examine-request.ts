@@ -1,13 +1,13 @@
 import { applyEngineModelInfo } from '../../catalogue/engine-model-info.ts';
 import type { Catalogue, ResolvedModel } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
-import { ServiceError } from '../../core/error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import { checkAbilities, detectModelInfo, findIgnoredFields } from '../check-abilities.ts';
 import type { CountPrompt } from '../count-prompt.ts';
 import { resolveTarget } from '../model-target.ts';
 import type { ModelTarget } from '../model-target.ts';
+import { createPromptTooLongError } from '../../core/generation-errors.ts';
 
 /** Properties of a request that are known before its model runs. */
 export interface RequestExamination {
@@ -55,18 +55,10 @@ export function createExamineRequest({ catalogue, acquireEngine, countPrompt }: 
         return { contextTokens, promptTokens: undefined, repeatsCalls, ignored };
       }
       const { tokens, ignored } = await countPrompt(request, resolved, context);
-      if (tokens >= contextTokens) throw createContextExceededError(tokens, contextTokens);
+      if (tokens >= contextTokens) throw createPromptTooLongError(tokens, contextTokens);
       return { contextTokens, promptTokens: tokens, repeatsCalls, ignored };
     } finally {
       release();
     }
   };
 }
-
-/** The same error as an engine's own refusal. */
-const createContextExceededError = (tokens: number, contextTokens: number): ServiceError =>
-  new ServiceError(
-    'context-exceeded',
-    `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${tokens} tokens, the model's context holds ${contextTokens})`,
-    { param: 'messages', tokenOverflow: { tokens, tokensMax: contextTokens - 1 } },
-  );

@@ -1,6 +1,7 @@
-import { ServiceError } from '../../core/error.ts';
+import type { ServiceError } from '../../core/error.ts';
 import type { Block, EngineEvent, GenerationEvent, TokenLogprob } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
+import { createEngineFailedError } from '../../core/generation-errors.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
@@ -81,4 +82,4 @@ export function createBlockStage(choice: number): Stage<ChoiceEvent, GenerationE
 
 /** Creates the error for events in an invalid order, which is the engine's fault and never the caller's. */
 export const createBrokenStreamError = (problem: string): ServiceError =>
-  new ServiceError('engine-failed', 'The engine failed on this request.', { cause: `broken stream: ${problem}` });
+  createEngineFailedError(`broken stream: ${problem}`);

@@ -1,6 +1,5 @@
 import type { RequestContext } from '../../core/context.ts';
 import type { FinishReason, GenerationEvent, Usage } from '../../core/event.ts';
-import { ServiceError } from '../../core/error.ts';
 import { TRANSLATION_SEGMENT_TOKENS_MAX } from '../limits.ts';
 import { getMessageText } from '../../core/message.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -28,6 +27,7 @@ import { createTermFinder } from './terms.ts';
 import { translateSegment } from './translate-segment.ts';
 import type { SegmentResult } from './translate-segment.ts';
 import type { Translate, TranslationOptions } from './translation.ts';
+import { createCancelledError } from '../../core/generation-errors.ts';
 
 interface TranslateDeps extends CountInputDeps {
   readonly generate: Generate;
@@ -238,4 +238,4 @@ async function* encodeEvents(
   ];
 }
 
-const CANCELLED = new ServiceError('cancelled', 'The request was cancelled.');
+const CANCELLED = createCancelledError();

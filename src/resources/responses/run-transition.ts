@@ -1,3 +1,4 @@
+import { ServiceError } from '../../core/error.ts';
 import { BACKGROUND_EVENTS_RETENTION_MS } from './limits.ts';
 import type { BackgroundRunUpdate } from '../../store/background.ts';
 import type { ResponseEventChunk } from '../../store/response-events.ts';
@@ -35,3 +36,7 @@ export async function advanceRun(
 /** Ends a run, with a final event if the run is streamed. */
 export const finishRun = (tables: Tables, id: string, { at, ...change }: RunTransition & { readonly at: number }) =>
   advanceRun(tables, id, { ...change, endAt: at });
+
+/** Creates the error of a run that was cancelled or deleted while it answered. */
+export const createEndedRunError = (id: string): ServiceError =>
+  new ServiceError('cancelled', `Response '${id}' was cancelled or deleted before its answer was complete.`);

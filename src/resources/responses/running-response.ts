@@ -1,9 +1,9 @@
-import { ServiceError } from '../../core/error.ts';
+import type { ServiceError } from '../../core/error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { StartInterval } from '../../lib/start-interval.ts';
 import type { Store } from '../../store/store.ts';
 import type { RunningResponse } from './background.ts';
-import { advanceRun, finishRun } from './run-transition.ts';
+import { advanceRun, createEndedRunError, finishRun } from './run-transition.ts';
 import { createEventWriter } from './event-writer.ts';
 import type { RunNotifier } from './run-notifier.ts';
 
@@ -38,10 +38,7 @@ export function createRunningResponse(
         async write(events) {
           const change = { attempt, state: 'in_progress', events } as const;
           if (!(await store.transaction((tables) => advanceRun(tables, id, change)))) {
-            throw new ServiceError(
-              'cancelled',
-              `Response '${id}' was cancelled or deleted before its answer was complete.`,
-            );
+            throw createEndedRunError(id);
           }
           notifier.notify(id, 'updated');
         },

@@ -11,7 +11,7 @@ import type { Store, Tables } from '../../store/store.ts';
 import { throwResponseNotFound, throwInvalidCursor } from '../conversations/not-found.ts';
 import { removeResponse } from '../conversations/remove.ts';
 import { readHistory } from './history.ts';
-import { finishRun } from './run-transition.ts';
+import { createEndedRunError, finishRun } from './run-transition.ts';
 import { acquireTurnLease } from './turn-lease.ts';
 import type { Responses, TurnResult, TurnRequest } from './response.ts';
 import type { RunNotifier } from './run-notifier.ts';
@@ -118,7 +118,7 @@ async function saveTurn(
 ): Promise<void> {
   const { region, workspace } = owner;
   if (run && !(await finishRun(tables, id, { ...run, at: now }))) {
-    throw new ServiceError('cancelled', `Response '${id}' was cancelled or deleted before its answer was complete.`);
+    throw createEndedRunError(id);
   }
   const { conversations, items, responses } = tables;
   const all: readonly Item[] = [...input, ...output];

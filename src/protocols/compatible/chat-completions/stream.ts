@@ -1,5 +1,4 @@
 import type { Block, GenerationEvent } from '../../../core/event.ts';
-import { ServiceError } from '../../../core/error.ts';
 import { assert } from '../../../lib/assert.ts';
 import { escapeLineSeparators, encodeSseComment, encodeSseData } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
@@ -9,6 +8,7 @@ import { formatChatId } from './head.ts';
 import type { ChatHead } from './head.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { encodeUsage } from './usage.ts';
+import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 export interface ChatStreamOptions {
   /** The last chunk contains the usage and no choices. Without this option, `usage` is null in every chunk. */
@@ -66,7 +66,7 @@ export function createChatStreamEncoder(
     keepAlive: () => encodeSseComment('keep-alive'),
     fail: (error) => encodeSseData(escapeLineSeparators(JSON.stringify(encodeErrorBody(error, head.requestId)))),
     close() {
-      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+      if (!isFinished) throw createIncompleteAnswerError();
       return 'data: [DONE]\n\n';
     },
   };

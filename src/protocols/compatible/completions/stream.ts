@@ -1,5 +1,4 @@
 import type { GenerationEvent } from '../../../core/event.ts';
-import { ServiceError } from '../../../core/error.ts';
 import { encodeSseComment, encodeSseData } from '../../../lib/sse.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
@@ -9,6 +8,7 @@ import type { CompletionHead } from './head.ts';
 import { createLegacyLogprobsEncoder } from './logprobs.ts';
 import type { EncodeLegacyLogprobs } from './logprobs.ts';
 import { encodeUsage } from './usage.ts';
+import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 export interface CompletionStreamOptions {
   /** The last chunk contains the usage and no choices. Without this option, `usage` is null in every chunk. */
@@ -73,7 +73,7 @@ export function createCompletionStreamEncoder(
     keepAlive: () => encodeSseComment('keep-alive'),
     fail: (error) => encodeSseData(JSON.stringify(encodeErrorBody(error, head.requestId))),
     close() {
-      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+      if (!isFinished) throw createIncompleteAnswerError();
       return 'data: [DONE]\n\n';
     },
   };

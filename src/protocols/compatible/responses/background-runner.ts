@@ -11,6 +11,7 @@ import type { AnswerDeps, RunningAnswer } from './start-answer.ts';
 import { mapErrorParam } from './map-error-param.ts';
 import { createResponseStreamEncoder } from './stream.ts';
 import type { ResponseEncoder } from './stream.ts';
+import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 interface BackgroundRunnerDeps extends Pick<ResponseRequestDeps, 'catalogue' | 'findDocument'>, AnswerDeps {
   readonly responses: Pick<Responses, 'startTurn' | 'findItems'>;
@@ -74,7 +75,7 @@ async function runAnswer(answer: RunningAnswer, running: RunningResponse, encode
     const last = encoder?.push([{ type: 'response-end', response }]) ?? '';
     return { record, last, state: response.status === 'incomplete' ? 'incomplete' : 'completed' } as const;
   }
-  throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+  throw createIncompleteAnswerError();
 }
 
 /** Tells whether this attempt must report its failure: not if it was cancelled, or if another worker continues it. */

@@ -1,5 +1,4 @@
 import type { IdGenerator } from '../../../core/id.ts';
-import { ServiceError } from '../../../core/error.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { BackgroundResponses } from '../../../resources/responses/background.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
@@ -16,6 +15,7 @@ import { mapErrorParam } from './map-error-param.ts';
 import { persistTurn } from './persist-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
 import { createResponseStreamEncoder } from './stream.ts';
+import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 export interface CreateResponseDeps extends Pick<ResponseRequestDeps, 'catalogue' | 'findDocument'>, AnswerDeps {
   readonly responses: Pick<Responses, 'startTurn' | 'findItems'>;
@@ -72,6 +72,6 @@ async function readFinalResponse(batches: AsyncIterable<readonly ResponseEvent[]
   for await (const batch of batches) {
     for (const event of batch) if (event.type === 'response-end') response = event.response;
   }
-  if (!response) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+  if (!response) throw createIncompleteAnswerError();
   return response;
 }

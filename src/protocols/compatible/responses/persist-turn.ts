@@ -1,10 +1,10 @@
-import { ServiceError } from '../../../core/error.ts';
 import type { GenerationEvent } from '../../../core/event.ts';
 import type { GenerationResult } from '../../../core/result.ts';
 import { createResultBuilder } from '../../../generation/collect-result.ts';
 import type { Turn } from '../../../resources/responses/response.ts';
 import type { ResponseObject } from './encode.ts';
 import type { ResponseEvent } from './response-event.ts';
+import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 interface TurnPersistence {
   readonly turn: Pick<Turn, 'abandon'>;
@@ -39,7 +39,7 @@ export function persistTurn(
     // A reader that left before the end gets no turn.
     if (isCanceled) return DONE;
     if (step.done === true) {
-      return isPersisted ? DONE : fail(new ServiceError('engine-failed', 'The answer stopped before its end.'));
+      return isPersisted ? DONE : fail(createIncompleteAnswerError());
     }
     for (const event of step.value) resultBuilder.push(event);
     if (hasNoEnd(step.value)) return { done: false, value: step.value };

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../core/error.ts';
+import type { ServiceError } from '../../../core/error.ts';
 import type { Block, TokenLogprob } from '../../../core/event.ts';
 import type { Citation, ServerCall, ServerCallResult } from '../../../core/server-tools.ts';
 import { assert } from '../../../lib/assert.ts';
@@ -22,6 +22,7 @@ import {
 import type { OutputItem, OutputStatus, ItemContent } from './output-item.ts';
 import type { ResponseEvent } from './response-event.ts';
 import { encodeToolEndEvents, encodeToolStartEvents, encodeOpenedServerItem, encodeServerItem } from './server-item.ts';
+import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 export interface ResponseEncoder extends StreamEncoder<ResponseEvent> {
   /** Returns the failed response object that `fail` encodes. */
@@ -183,7 +184,7 @@ export function createResponseStreamEncoder(
         start() + frame('response.failed', { response: encodeFailure(error) }, getStatus(error.kind)),
       ),
     close() {
-      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+      if (!isFinished) throw createIncompleteAnswerError();
       return '';
     },
   };

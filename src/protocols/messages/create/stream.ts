@@ -1,5 +1,4 @@
 import type { Block, GenerationEvent } from '../../../core/event.ts';
-import { ServiceError } from '../../../core/error.ts';
 import type { Citation, ServerCall } from '../../../core/server-tools.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { encodeErrorBody } from '../errors.ts';
@@ -11,6 +10,7 @@ import { encodeCitation, encodeServerUseStart, encodeServerInput, encodeServerRe
 import { computeSignature } from './signature.ts';
 import { encodeStopReason } from './stop-reason.ts';
 import { encodeUsage } from './usage.ts';
+import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 type Delta = Extract<GenerationEvent, { readonly type: 'block-delta' }>;
 type ChoiceEnd = Extract<GenerationEvent, { readonly type: 'choice-end' }>;
@@ -165,7 +165,7 @@ export function createMessageStreamEncoder(head: MessageHead): StreamEncoder<Gen
     keepAlive: () => PING,
     fail: (error) => `event: error\ndata: ${JSON.stringify(encodeErrorBody(error, head.requestId))}\n\n`,
     close() {
-      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+      if (!isFinished) throw createIncompleteAnswerError();
       return '';
     },
   };

@@ -1,4 +1,3 @@
-import { ServiceError } from '../../../core/error.ts';
 import type { GenerationEvent, Usage } from '../../../core/event.ts';
 import { assert } from '../../../lib/assert.ts';
 import { omitNullish } from '../../../lib/omit-nullish.ts';
@@ -13,6 +12,7 @@ import { encodeBody } from './body.ts';
 import type { AnswerFormat } from './answer-format.ts';
 import { listPrograms } from './output.ts';
 import { createSearchInfoBuilder, EMPTY_SEARCH_INFO } from './search-info.ts';
+import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 /**
  * Creates the encoder of a native generation stream (docs/wire/dashscope-native.md#generation-stream). Each event
@@ -142,7 +142,7 @@ export function createGenerationStreamEncoder(format: AnswerFormat, requestId: s
     keepAlive: () => encodeSseComment('keep-alive'),
     fail: (error) => encodeErrorFrame(error, ++frameCount, requestId),
     close() {
-      if (!isFinished) throw new ServiceError('engine-failed', 'The answer stopped before its end.');
+      if (!isFinished) throw createIncompleteAnswerError();
       return '';
     },
   };

@@ -94,13 +94,12 @@ export function createTranscriptionEndpoints(deps: NativeTranscriptionDeps): rea
       async resolveOwner({ params: { id = '', part = '' }, query }) {
         links.check(`${id}/${part}`, query);
         const task = await store.tasks.findInAnyTenant(id);
-        if (!task) throw new ServiceError('not-found', 'The transcription was not found. It may have expired.');
+        if (!task) throw createNotFoundError();
         return { workspace: task.workspace, region: task.region, keyId: task.keyId };
       },
       async handle({ params: { id = '', part = '' } }) {
         const found = (await store.transcriptions.listParts(id)).find(({ number }) => String(number) === part);
-        if (found?.metadata === undefined)
-          throw new ServiceError('not-found', 'The transcription was not found. It may have expired.');
+        if (found?.metadata === undefined) throw createNotFoundError();
         return createJsonReply(await encodeTranscript(id, found, transcriptions));
       },
     },
@@ -129,3 +128,6 @@ const listIgnoredTranscriptionFields = ({ parameters, resources }: Transcription
   ...(isDefined(parameters?.phrase_id) ? ['parameters.phrase_id'] : []),
   ...(resources && resources.length > 0 ? ['resources'] : []),
 ];
+
+const createNotFoundError = (): ServiceError =>
+  new ServiceError('not-found', 'The transcription was not found. It may have expired.');
