@@ -20,7 +20,8 @@ test('every limit has a comment', async () => {
 });
 
 test('a comment describes the constants that follow it without a blank line', () => {
-  const source = '/** Page size.\n * Beyond: 400. */\nexport const A_MAX = 1;\nexport const B_MAX = 2;\n\nexport const C = 3;\n';
+  const source =
+    '/** Page size.\n * Beyond: 400. */\nexport const A_MAX = 1;\nexport const B_MAX = 2;\n\nexport const C = 3;\n';
   assert.deepEqual(readLimitGroups(source), [
     { comment: 'Page size. Beyond: 400.', names: ['A_MAX', 'B_MAX'] },
     { comment: '', names: ['C'] },

@@ -41,11 +41,7 @@ export function readLimitGroups(source: string): readonly LimitGroup[] {
     .filter(({ names }) => names.length > 0);
 }
 
-function renderSection(
-  path: string,
-  groups: readonly LimitGroup[],
-  values: Readonly<Record<string, unknown>>,
-): string {
+function renderSection(path: string, groups: readonly LimitGroup[], values: Readonly<Record<string, unknown>>): string {
   const rows = groups.map(({ comment, names }) => {
     const cells = [names.map((name) => `\`${name}\``), names.map((name) => formatValue(values[name]))];
     return `| ${cells.map((lines) => lines.join('<br>')).join(' | ')} | ${comment.replaceAll('|', '\\|')} |`;

@@ -1,4 +1,4 @@
-// `npm test` runs everything, as CI does. `--check` leaves out model, client and process tests. `--golden` rewrites the
+// `npm test` runs everything, as CI does. `--check` runs the checks and the unit tests only. `--golden` rewrites the
 // golden files. Other arguments select test files: those whose path contains one of them.
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -27,7 +27,7 @@ const TEST_CONCURRENCY = Math.min(2, availableParallelism());
 
 const UNIT_PASS: PassPlan = {
   name: 'unit',
-  globs: ['src/**/*.test.ts', 'test/tidy.test.ts', 'test/contracts/**/*.test.ts', 'scripts/**/*.test.ts'],
+  globs: ['src/!(service)/**/*.test.ts', 'src/*.test.ts', 'test/tidy.test.ts', 'scripts/**/*.test.ts'],
   isolation: 'none',
   concurrency: TEST_CONCURRENCY,
   // A test, or the start of a database, takes a few seconds at most; several times as long on a busy machine.
@@ -35,6 +35,13 @@ const UNIT_PASS: PassPlan = {
   passTimeoutMs: 1_800_000,
   needsWeights: false,
   showsEach: false,
+};
+
+/** The complete service, and the contracts on every database and blob store: in this process, but with real ones. */
+const INTEGRATION_PASS: PassPlan = {
+  ...UNIT_PASS,
+  name: 'integration',
+  globs: ['src/service/**/*.test.ts', 'test/contracts/**/*.test.ts'],
 };
 
 const SLOW_PASSES: readonly PassPlan[] = [
@@ -93,6 +100,7 @@ const summary = createSummary({ isStrict: process.env.PARLEY_TEST_STRICT === '1'
 
 if (!isGolden && pathParts.length === 0) await runChecks();
 await runPass(UNIT_PASS);
+if (!isCheck || isGolden || pathParts.length > 0) await runPass(INTEGRATION_PASS);
 if (!isCheck) for (const plan of SLOW_PASSES) await runPass(plan);
 process.exitCode = summary.close();
 
