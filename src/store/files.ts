@@ -69,6 +69,12 @@ export interface FileListQuery {
   readonly createdTo?: number | undefined;
 }
 
+interface Retirement {
+  /** When the deletion may be repeated if it has not finished. */
+  readonly leaseUntil: number;
+  readonly at: number;
+}
+
 /** Files and reservations. `FileTotalsStore` keeps the sums and counts, changed in the same transaction. */
 export interface FileStore {
   reserve(reservation: FileReservation): Promise<void>;
@@ -91,12 +97,9 @@ export interface FileStore {
   /** Lists active files, newest first. */
   list(scope: TenantScope, query: FileListQuery): Promise<readonly FileRecord[]>;
   /** Starts the deletion of an active file: it can no longer be found. Undefined if there is none. */
-  retire(scope: TenantScope, id: string, options: { leaseUntil: number; at: number }): Promise<RetiredFile | undefined>;
+  retire(scope: TenantScope, id: string, retirement: Retirement): Promise<RetiredFile | undefined>;
   /** Starts the deletion of a reservation; with `expiredAt`, only if its lease ended before that time. */
-  retireReservation(
-    blob: string,
-    options: { leaseUntil: number; at: number; expiredAt?: number },
-  ): Promise<RetiredFile | undefined>;
+  retireReservation(blob: string, retirement: Retirement & { expiredAt?: number }): Promise<RetiredFile | undefined>;
   /** Lists reservations and unfinished deletions whose lease ended before `before`. */
   listExpired(query: { before: number; limit: number }): Promise<readonly ExpiredFile[]>;
   /** Removes the row of a file that is being deleted. */
@@ -106,194 +109,241 @@ export interface FileStore {
 }
 
 export function createFileStore(db: Kysely<Database>, run: RunQuery): FileStore {
-  const select = (scope: TenantScope) =>
-    db.selectFrom('files').selectAll().where(ownedBy(scope)).where('state', '=', 'active');
-
-  /** Selects active files, newest first: other rows have no sort key. */
-  const selectMatching = (
-    scope: TenantScope,
-    { purpose, after, createdFrom, createdTo }: Omit<FileListQuery, 'limit' | 'skip'>,
-  ) => {
-    let query = db
-      .selectFrom('files')
-      .where(ownedBy(scope))
-      .where('sort_key', 'is not', null)
-      .orderBy('sort_key', 'desc');
-    if (purpose !== undefined) query = query.where('purpose', '=', purpose);
-    if (after !== undefined) query = query.where('sort_key', '<', after);
-    if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom);
-    if (createdTo !== undefined) query = query.where('created_at', '<=', createdTo);
-    return query;
-  };
-
   return {
-    reserve: ({ blob, region, workspace, keyId, bytes, leaseUntil, at, batchId }) =>
-      run(async () => {
-        await db
-          .insertInto('files')
-          .values({
-            blob,
-            state: 'reserved',
-            region,
-            workspace,
-            key_id: keyId,
-            bytes,
-            lease_until: leaseUntil,
-            changed_at: at,
-            held_for: batchId ?? null,
-          })
-          .execute();
-      }),
-    growReservation: (blob, { bytes, leaseUntil }) =>
-      run(async () => {
-        const row = await db
-          .updateTable('files')
-          .set(({ eb }) => ({ bytes: eb('bytes', '+', bytes), lease_until: leaseUntil }))
-          .where('blob', '=', blob)
-          .where('state', '=', 'reserved')
-          .returning('blob')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    listReservations: (scope) =>
-      run(() =>
-        db
-          .selectFrom('files')
-          .select(['blob', 'bytes'])
-          // Active files have no lease: few rows are left.
-          .where('lease_until', 'is not', null)
-          .where('state', '=', 'reserved')
-          .where('held_for', 'is', null)
-          .where(ownedBy(scope))
-          .orderBy('blob')
-          .execute(),
-      ),
-    renewReservations: (blobs, leaseUntil) =>
-      run(async () => {
-        await db
-          .updateTable('files')
-          .set({ lease_until: leaseUntil })
-          .where('blob', 'in', [...blobs])
-          .where('state', '=', 'reserved')
-          .execute();
-      }),
-    renameReservedBlob: (blob, to) =>
-      run(async () => {
-        const row = await db
-          .updateTable('files')
-          .set({ blob: to })
-          .where('blob', '=', blob)
-          .where('state', '=', 'reserved')
-          .returning('blob')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    activate: (blob, { id, sortKey, number, name, description, purpose, sizeBytes, md5, createdAt }) =>
-      run(async () => {
-        const reservation = await db
-          .selectFrom('files')
-          .select('bytes')
-          .where('blob', '=', blob)
-          .where('state', '=', 'reserved')
-          .executeTakeFirst();
-        const row = await db
-          .updateTable('files')
-          .set({
-            state: 'active',
-            bytes: sizeBytes,
-            lease_until: null,
-            changed_at: createdAt,
-            id,
-            sort_key: sortKey,
-            number,
-            name,
-            description,
-            purpose,
-            md5,
-            created_at: createdAt,
-          })
-          .where('blob', '=', blob)
-          .where('state', '=', 'reserved')
-          .returningAll()
-          .executeTakeFirst();
-        return reservation && row && { record: decode(row), reservedBytes: reservation.bytes };
-      }),
-    find: (scope, id) =>
-      run(async () => {
-        const row = await select(scope).where('id', '=', id).executeTakeFirst();
-        return row && decode(row);
-      }),
-    findInAnyTenant: (id) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('files')
-          .selectAll()
-          .where('id', '=', id)
-          .where('state', '=', 'active')
-          .executeTakeFirst();
-        return row && decode(row);
-      }),
-    list: (scope, { limit, skip = 0, ...filter }) =>
-      run(async () => {
-        let query = selectMatching(scope, filter).selectAll().limit(limit);
-        // Skipped rows are counted in the index alone, which has all columns of the filter: no row is read.
-        if (skip > 0)
-          query = query.where('sort_key', '<=', selectMatching(scope, filter).select('sort_key').limit(1).offset(skip));
-        return (await query.execute()).map(decode);
-      }),
-    retire: (scope, id, { leaseUntil, at }) =>
-      run(async () => {
-        const row = await db
-          .updateTable('files')
-          .set({ state: 'deleting', sort_key: null, lease_until: leaseUntil, changed_at: at })
-          .where('id', '=', id)
-          .where(ownedBy(scope))
-          .where('state', '=', 'active')
-          .returningAll()
-          .executeTakeFirst();
-        return row && decodeRetired(row);
-      }),
-    retireReservation: (blob, { leaseUntil, at, expiredAt }) =>
-      run(async () => {
-        let query = db
-          .updateTable('files')
-          .set({ state: 'deleting', lease_until: leaseUntil, changed_at: at })
-          .where('blob', '=', blob)
-          .where('state', '=', 'reserved');
-        if (expiredAt !== undefined) query = query.where('lease_until', '<', expiredAt);
-        const row = await query.returningAll().executeTakeFirst();
-        return row && decodeRetired(row);
-      }),
-    listExpired: ({ before, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('files')
-          .select(['blob', 'state', 'region', 'workspace', 'held_for'])
-          .where('lease_until', '<', before)
-          .orderBy('lease_until')
-          .limit(limit)
-          .execute();
-        return rows.map(({ state, held_for: batchId, ...row }) => ({
-          ...row,
-          isReserved: state === 'reserved',
-          batchId: batchId ?? undefined,
-        }));
-      }),
-    remove: (blob) =>
-      run(async () => {
-        await db.deleteFrom('files').where('blob', '=', blob).where('state', '=', 'deleting').execute();
-      }),
-    filterReferenced: (blobs) =>
-      run(async () => {
-        if (blobs.length === 0) return new Set();
-        const rows = await db
-          .selectFrom('files')
-          .select('blob')
-          .where('blob', 'in', [...blobs])
-          .execute();
-        return new Set(rows.map(({ blob }) => blob));
-      }),
+    reserve: (reservation) => run(() => reserveFile(db, reservation)),
+    growReservation: (blob, growth) => run(() => growReservation(db, blob, growth)),
+    listReservations: (scope) => run(() => listReservations(db, scope)),
+    renewReservations: (blobs, leaseUntil) => run(() => renewReservations(db, blobs, leaseUntil)),
+    renameReservedBlob: (blob, to) => run(() => renameReservedBlob(db, blob, to)),
+    activate: (blob, activation) => run(() => activateFile(db, blob, activation)),
+    find: (scope, id) => run(() => findFile(db, scope, id)),
+    findInAnyTenant: (id) => run(() => findFileInAnyTenant(db, id)),
+    list: (scope, query) => run(() => listFiles(db, scope, query)),
+    retire: (scope, id, retirement) => run(() => retireFile(db, scope, id, retirement)),
+    retireReservation: (blob, retirement) => run(() => retireReservation(db, blob, retirement)),
+    listExpired: (query) => run(() => listExpiredFiles(db, query)),
+    remove: (blob) => run(() => removeFile(db, blob)),
+    filterReferenced: (blobs) => run(() => filterReferencedBlobs(db, blobs)),
   };
+}
+
+const selectActive = (db: Kysely<Database>, scope: TenantScope) =>
+  db.selectFrom('files').selectAll().where(ownedBy(scope)).where('state', '=', 'active');
+
+/** Selects active files, newest first: other rows have no sort key. */
+function selectMatching(
+  db: Kysely<Database>,
+  scope: TenantScope,
+  { purpose, after, createdFrom, createdTo }: Omit<FileListQuery, 'limit' | 'skip'>,
+) {
+  let query = db
+    .selectFrom('files')
+    .where(ownedBy(scope))
+    .where('sort_key', 'is not', null)
+    .orderBy('sort_key', 'desc');
+  if (purpose !== undefined) query = query.where('purpose', '=', purpose);
+  if (after !== undefined) query = query.where('sort_key', '<', after);
+  if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom);
+  if (createdTo !== undefined) query = query.where('created_at', '<=', createdTo);
+  return query;
+}
+
+async function reserveFile(
+  db: Kysely<Database>,
+  { blob, region, workspace, keyId, bytes, leaseUntil, at, batchId }: FileReservation,
+): Promise<void> {
+  await db
+    .insertInto('files')
+    .values({
+      blob,
+      state: 'reserved',
+      region,
+      workspace,
+      key_id: keyId,
+      bytes,
+      lease_until: leaseUntil,
+      changed_at: at,
+      held_for: batchId ?? null,
+    })
+    .execute();
+}
+
+async function growReservation(
+  db: Kysely<Database>,
+  blob: string,
+  { bytes, leaseUntil }: { bytes: number; leaseUntil: number },
+): Promise<boolean> {
+  const row = await db
+    .updateTable('files')
+    .set(({ eb }) => ({ bytes: eb('bytes', '+', bytes), lease_until: leaseUntil }))
+    .where('blob', '=', blob)
+    .where('state', '=', 'reserved')
+    .returning('blob')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function listReservations(
+  db: Kysely<Database>,
+  scope: TenantScope,
+): Promise<readonly { blob: string; bytes: number }[]> {
+  return (
+    db
+      .selectFrom('files')
+      .select(['blob', 'bytes'])
+      // Active files have no lease: few rows are left.
+      .where('lease_until', 'is not', null)
+      .where('state', '=', 'reserved')
+      .where('held_for', 'is', null)
+      .where(ownedBy(scope))
+      .orderBy('blob')
+      .execute()
+  );
+}
+
+async function renewReservations(db: Kysely<Database>, blobs: readonly string[], leaseUntil: number): Promise<void> {
+  await db
+    .updateTable('files')
+    .set({ lease_until: leaseUntil })
+    .where('blob', 'in', [...blobs])
+    .where('state', '=', 'reserved')
+    .execute();
+}
+
+async function renameReservedBlob(db: Kysely<Database>, blob: string, to: string): Promise<boolean> {
+  const row = await db
+    .updateTable('files')
+    .set({ blob: to })
+    .where('blob', '=', blob)
+    .where('state', '=', 'reserved')
+    .returning('blob')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function activateFile(
+  db: Kysely<Database>,
+  blob: string,
+  { id, sortKey, number, name, description, purpose, sizeBytes, md5, createdAt }: FileActivation,
+): Promise<{ record: FileRecord; reservedBytes: number } | undefined> {
+  const reservation = await db
+    .selectFrom('files')
+    .select('bytes')
+    .where('blob', '=', blob)
+    .where('state', '=', 'reserved')
+    .executeTakeFirst();
+  const row = await db
+    .updateTable('files')
+    .set({
+      state: 'active',
+      bytes: sizeBytes,
+      lease_until: null,
+      changed_at: createdAt,
+      id,
+      sort_key: sortKey,
+      number,
+      name,
+      description,
+      purpose,
+      md5,
+      created_at: createdAt,
+    })
+    .where('blob', '=', blob)
+    .where('state', '=', 'reserved')
+    .returningAll()
+    .executeTakeFirst();
+  return reservation && row && { record: decode(row), reservedBytes: reservation.bytes };
+}
+
+async function findFile(db: Kysely<Database>, scope: TenantScope, id: string): Promise<FileRecord | undefined> {
+  const row = await selectActive(db, scope).where('id', '=', id).executeTakeFirst();
+  return row && decode(row);
+}
+
+async function findFileInAnyTenant(db: Kysely<Database>, id: string): Promise<FileRecord | undefined> {
+  const row = await db
+    .selectFrom('files')
+    .selectAll()
+    .where('id', '=', id)
+    .where('state', '=', 'active')
+    .executeTakeFirst();
+  return row && decode(row);
+}
+
+async function listFiles(
+  db: Kysely<Database>,
+  scope: TenantScope,
+  { limit, skip = 0, ...filter }: FileListQuery,
+): Promise<readonly FileRecord[]> {
+  let query = selectMatching(db, scope, filter).selectAll().limit(limit);
+  // Skipped rows are counted in the index alone, which has all columns of the filter: no row is read.
+  if (skip > 0)
+    query = query.where('sort_key', '<=', selectMatching(db, scope, filter).select('sort_key').limit(1).offset(skip));
+  return (await query.execute()).map(decode);
+}
+
+async function retireFile(
+  db: Kysely<Database>,
+  scope: TenantScope,
+  id: string,
+  { leaseUntil, at }: Retirement,
+): Promise<RetiredFile | undefined> {
+  const row = await db
+    .updateTable('files')
+    .set({ state: 'deleting', sort_key: null, lease_until: leaseUntil, changed_at: at })
+    .where('id', '=', id)
+    .where(ownedBy(scope))
+    .where('state', '=', 'active')
+    .returningAll()
+    .executeTakeFirst();
+  return row && decodeRetired(row);
+}
+
+async function retireReservation(
+  db: Kysely<Database>,
+  blob: string,
+  { leaseUntil, at, expiredAt }: Retirement & { expiredAt?: number },
+): Promise<RetiredFile | undefined> {
+  let query = db
+    .updateTable('files')
+    .set({ state: 'deleting', lease_until: leaseUntil, changed_at: at })
+    .where('blob', '=', blob)
+    .where('state', '=', 'reserved');
+  if (expiredAt !== undefined) query = query.where('lease_until', '<', expiredAt);
+  const row = await query.returningAll().executeTakeFirst();
+  return row && decodeRetired(row);
+}
+
+async function listExpiredFiles(
+  db: Kysely<Database>,
+  { before, limit }: { before: number; limit: number },
+): Promise<readonly ExpiredFile[]> {
+  const rows = await db
+    .selectFrom('files')
+    .select(['blob', 'state', 'region', 'workspace', 'held_for'])
+    .where('lease_until', '<', before)
+    .orderBy('lease_until')
+    .limit(limit)
+    .execute();
+  return rows.map(({ state, held_for: batchId, ...row }) => ({
+    ...row,
+    isReserved: state === 'reserved',
+    batchId: batchId ?? undefined,
+  }));
+}
+
+async function removeFile(db: Kysely<Database>, blob: string): Promise<void> {
+  await db.deleteFrom('files').where('blob', '=', blob).where('state', '=', 'deleting').execute();
+}
+
+async function filterReferencedBlobs(db: Kysely<Database>, blobs: readonly string[]): Promise<ReadonlySet<string>> {
+  if (blobs.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('files')
+    .select('blob')
+    .where('blob', 'in', [...blobs])
+    .execute();
+  return new Set(rows.map(({ blob }) => blob));
 }
 
 const decodeRetired = ({ blob, region, workspace, bytes, purpose }: Selectable<FilesTable>): RetiredFile => ({

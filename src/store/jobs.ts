@@ -41,6 +41,29 @@ export interface JobClaim {
   readonly exceptGroups?: readonly TenantJobGroup[];
 }
 
+interface JobRenewal {
+  readonly leaseOwner: string;
+  readonly leaseUntil: number;
+  readonly progress?: JobProgress | undefined;
+  readonly hasAdvanced?: boolean;
+}
+
+interface JobRelease {
+  readonly leaseOwner: string;
+  readonly dueAt: number;
+  readonly error?: string | undefined;
+  readonly progress?: JobProgress | undefined;
+  readonly hasAdvanced?: boolean;
+}
+
+interface JobCompletion {
+  readonly leaseOwner: string;
+  readonly state: 'done' | 'failed' | 'cancelled';
+  readonly at: number;
+  readonly error?: string | undefined;
+  readonly progress?: JobProgress | undefined;
+}
+
 /** Job queue. Changes by a process that lost the lease (`leaseOwner` differs) are ignored. */
 export interface JobStore {
   /** Returns false if a job of this kind for the subject already exists, even if it has ended. */
@@ -61,35 +84,14 @@ export interface JobStore {
    */
   claim(request: JobClaim): Promise<JobRecord | undefined>;
   /** Extends the lease. `hasAdvanced` restores all attempts. Returns undefined if another process has the job. */
-  renew(
-    id: string,
-    options: { leaseOwner: string; leaseUntil: number; progress?: JobProgress | undefined; hasAdvanced?: boolean },
-  ): Promise<{ readonly isCancelled: boolean } | undefined>;
+  renew(id: string, renewal: JobRenewal): Promise<{ readonly isCancelled: boolean } | undefined>;
   /**
    * Returns the job to the queue. An `error` costs one attempt, even with `hasAdvanced`. Undefined if the lease is
    * lost.
    */
-  release(
-    id: string,
-    options: {
-      leaseOwner: string;
-      dueAt: number;
-      error?: string | undefined;
-      progress?: JobProgress | undefined;
-      hasAdvanced?: boolean;
-    },
-  ): Promise<{ readonly isCancelled: boolean } | undefined>;
+  release(id: string, release: JobRelease): Promise<{ readonly isCancelled: boolean } | undefined>;
   /** Ends the job, or makes it wait again if it was requeued. Returns false if the lease is lost. */
-  finish(
-    id: string,
-    options: {
-      leaseOwner: string;
-      state: 'done' | 'failed' | 'cancelled';
-      at: number;
-      error?: string | undefined;
-      progress?: JobProgress | undefined;
-    },
-  ): Promise<boolean>;
+  finish(id: string, completion: JobCompletion): Promise<boolean>;
   /** Lists the processes that have running jobs, including dead processes whose jobs were not claimed yet. */
   listLeaseOwners(): Promise<readonly string[]>;
   /** Ends the leases of a process, so that its jobs are due. @returns the number of jobs. */
@@ -116,213 +118,247 @@ export interface JobStore {
 const CLAIM_CANDIDATES_MAX = 8;
 
 export function createJobStore(db: Kysely<Database>, run: RunQuery): JobStore {
-  const find = async (id: string) => await findById(db, 'jobs', id);
-  const updateLeased = (id: string, leaseOwner: string) =>
-    db.updateTable('jobs').where('id', '=', id).where('state', '=', 'running').where('lease_owner', '=', leaseOwner);
-
   return {
-    insert: (job) =>
-      run(async () => {
-        const row = await db
-          .insertInto('jobs')
-          .values(encode(job))
-          .onConflict((conflict) => conflict.columns(['kind', 'subject']).doNothing())
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    requeue: (job) =>
-      run(async () => {
-        await db
-          .insertInto('jobs')
-          .values(encode(job))
-          .onConflict((conflict) =>
-            conflict.columns(['kind', 'subject']).doUpdateSet(({ eb, ref }) => {
-              const isRunning = eb('jobs.state', '=', 'running');
-              const isEarlier = eb.and([eb('jobs.state', '=', 'waiting'), eb('jobs.due_at', '<', job.runAfter)]);
-              return {
-                state: eb.case().when(isRunning).then(ref('jobs.state')).else(ref('excluded.state')).end(),
-                due_at: eb
-                  .case()
-                  .when(eb.or([isRunning, isEarlier]))
-                  .then(ref('jobs.due_at'))
-                  .else(ref('excluded.due_at'))
-                  .end(),
-                again_at: eb.case().when(isRunning).then(ref('excluded.due_at')).else(ref('excluded.again_at')).end(),
-                payload: ref('excluded.payload'),
-                priority: ref('excluded.priority'),
-                tries: ref('excluded.tries'),
-                tries_left: ref('excluded.tries'),
-                is_cancelled: 0,
-                ended_at: null,
-              };
-            }),
-          )
-          .execute();
-      }),
-    claim: (request) =>
-      run(async () => {
-        for (;;) {
-          const due = await listDue(db, request);
-          for (const candidate of due) {
-            const row = await claimCandidate(db, request, candidate);
-            if (row) return decode(row);
-          }
-          // Other processes claimed all candidates first; more jobs may be due.
-          if (due.length < CLAIM_CANDIDATES_MAX) return undefined;
-        }
-      }),
-    renew: (id, { leaseOwner, leaseUntil, progress, hasAdvanced = false }) =>
-      run(async () => {
-        const row = await updateLeased(id, leaseOwner)
-          .set(({ ref }) => ({
-            due_at: leaseUntil,
-            ...encodeProgress(progress),
-            ...(hasAdvanced ? { tries_left: ref('tries') } : {}),
-          }))
-          .returning('is_cancelled')
-          .executeTakeFirst();
-        return row && { isCancelled: row.is_cancelled === 1 };
-      }),
-    release: (id, { leaseOwner, dueAt, error, progress, hasAdvanced = false }) =>
-      run(async () => {
-        const row = await updateLeased(id, leaseOwner)
-          .set(({ eb, fn, val }) => ({
-            state: 'waiting',
-            lease_owner: null,
-            due_at: fn.coalesce('again_at', val(dueAt)),
-            again_at: null,
-            tries_left: eb(hasAdvanced ? 'tries' : 'tries_left', '-', error === undefined ? 0 : 1),
-            ...encodeProgress(progress),
-            ...(error === undefined ? {} : { error }),
-          }))
-          .returning('is_cancelled')
-          .executeTakeFirst();
-        return row && { isCancelled: row.is_cancelled === 1 };
-      }),
-    finish: (id, { leaseOwner, state, at, error, progress }) =>
-      run(async () => {
-        const row = await updateLeased(id, leaseOwner)
-          .set(({ eb, ref }) => {
-            const isFinished = eb('again_at', 'is', null);
-            return {
-              state: eb
-                .case()
-                .when(isFinished)
-                .then(state)
-                .else('waiting' as const)
-                .end(),
-              lease_owner: null,
-              due_at: ref('again_at'),
-              again_at: null,
-              ended_at: eb.case().when(isFinished).then(at).else(ref('ended_at')).end(),
-              ...encodeProgress(progress),
-              ...(error === undefined ? {} : { error }),
-            };
-          })
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    listLeaseOwners: () =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('jobs')
-          .select('lease_owner')
-          .distinct()
-          .where('state', '=', 'running')
-          .where('lease_owner', 'is not', null)
-          .execute();
-        return rows.flatMap(({ lease_owner: owner }) => (owner === null ? [] : [owner]));
-      }),
-    expireLeases: (leaseOwner, at) =>
-      run(async () => {
-        const rows = await db
-          .updateTable('jobs')
-          .set({ due_at: at })
-          .where('state', '=', 'running')
-          .where('lease_owner', '=', leaseOwner)
-          .where('due_at', '>', at)
-          .returning('id')
-          .execute();
-        return rows.length;
-      }),
-    find: (id) =>
-      run(async () => {
-        const row = await find(id);
-        return row && decode(row);
-      }),
-    findBySubject: (kind, subject) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('jobs')
-          .selectAll()
-          .where('kind', '=', kind)
-          .where('subject', '=', subject)
-          .executeTakeFirst();
-        return row && decode(row);
-      }),
-    list: ({ kind, state, after, limit }) =>
-      run(async () => {
-        let query = db.selectFrom('jobs').selectAll().orderBy('id', 'desc').limit(limit);
-        if (kind !== undefined) query = query.where('kind', '=', kind);
-        if (state !== undefined) query = query.where('state', '=', state);
-        if (after !== undefined) query = query.where('id', '<', after);
-        return (await query.execute()).map(decode);
-      }),
-    filterCancelled: (ids) =>
-      run(async () => {
-        if (ids.length === 0) return [];
-        const rows = await db
-          .selectFrom('jobs')
-          .select('id')
-          .where('id', 'in', [...ids])
-          .where('is_cancelled', '=', 1)
-          .execute();
-        return rows.map(({ id }) => id);
-      }),
-    cancel: (id, at) =>
-      run(async () => {
-        await db
-          .updateTable('jobs')
-          .set(({ eb }) => ({
-            is_cancelled: 1,
-            // A job that is already due keeps its position in the queue.
-            due_at: eb
-              .case()
-              .when(eb.and([eb('state', '=', 'waiting'), eb('due_at', '>', at)]))
-              .then(at)
-              .else(eb.ref('due_at'))
-              .end(),
-          }))
-          .where('id', '=', id)
-          .where('ended_at', 'is', null)
-          .execute();
-        const row = await find(id);
-        return row && decode(row);
-      }),
-    wake: (kind, subject, at) =>
-      run(async () => {
-        await db
-          .updateTable('jobs')
-          .set({ due_at: at })
-          .where('kind', '=', kind)
-          .where('subject', '=', subject)
-          .where('state', '=', 'waiting')
-          .where('due_at', '>', at)
-          .execute();
-      }),
-    remove: (kind, subject) =>
-      run(async () => {
-        await db.deleteFrom('jobs').where('kind', '=', kind).where('subject', '=', subject).execute();
-      }),
-    removeFinished: ({ before, limit }) =>
-      run(async () => {
-        const ended = db.selectFrom('jobs').select('id').where('ended_at', '<', before).limit(limit);
-        const rows = await db.deleteFrom('jobs').where('id', 'in', ended).returning('id').execute();
-        return rows.length;
-      }),
+    insert: (job) => run(() => insertJob(db, job)),
+    requeue: (job) => run(() => requeueJob(db, job)),
+    claim: (request) => run(() => claimJob(db, request)),
+    renew: (id, renewal) => run(() => renewJob(db, id, renewal)),
+    release: (id, release) => run(() => releaseJob(db, id, release)),
+    finish: (id, completion) => run(() => finishJob(db, id, completion)),
+    listLeaseOwners: () => run(() => listLeaseOwners(db)),
+    expireLeases: (leaseOwner, at) => run(() => expireLeases(db, leaseOwner, at)),
+    find: (id) => run(() => findJob(db, id)),
+    findBySubject: (kind, subject) => run(() => findJobBySubject(db, kind, subject)),
+    list: (page) => run(() => listJobs(db, page)),
+    filterCancelled: (ids) => run(() => filterCancelledJobs(db, ids)),
+    cancel: (id, at) => run(() => cancelJob(db, id, at)),
+    wake: (kind, subject, at) => run(() => wakeJob(db, kind, subject, at)),
+    remove: (kind, subject) => run(() => removeJob(db, kind, subject)),
+    removeFinished: (query) => run(() => removeFinishedJobs(db, query)),
   };
+}
+
+/** Updates a running job whose lease the process holds. */
+const updateLeased = (db: Kysely<Database>, id: string, leaseOwner: string) =>
+  db.updateTable('jobs').where('id', '=', id).where('state', '=', 'running').where('lease_owner', '=', leaseOwner);
+
+async function insertJob(db: Kysely<Database>, job: NewJob): Promise<boolean> {
+  const row = await db
+    .insertInto('jobs')
+    .values(encode(job))
+    .onConflict((conflict) => conflict.columns(['kind', 'subject']).doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function requeueJob(db: Kysely<Database>, job: NewJob): Promise<void> {
+  await db
+    .insertInto('jobs')
+    .values(encode(job))
+    .onConflict((conflict) =>
+      conflict.columns(['kind', 'subject']).doUpdateSet(({ eb, ref }) => {
+        const isRunning = eb('jobs.state', '=', 'running');
+        const isEarlier = eb.and([eb('jobs.state', '=', 'waiting'), eb('jobs.due_at', '<', job.runAfter)]);
+        return {
+          state: eb.case().when(isRunning).then(ref('jobs.state')).else(ref('excluded.state')).end(),
+          due_at: eb
+            .case()
+            .when(eb.or([isRunning, isEarlier]))
+            .then(ref('jobs.due_at'))
+            .else(ref('excluded.due_at'))
+            .end(),
+          again_at: eb.case().when(isRunning).then(ref('excluded.due_at')).else(ref('excluded.again_at')).end(),
+          payload: ref('excluded.payload'),
+          priority: ref('excluded.priority'),
+          tries: ref('excluded.tries'),
+          tries_left: ref('excluded.tries'),
+          is_cancelled: 0,
+          ended_at: null,
+        };
+      }),
+    )
+    .execute();
+}
+
+async function claimJob(db: Kysely<Database>, request: JobClaim): Promise<JobRecord | undefined> {
+  for (;;) {
+    const due = await listDue(db, request);
+    for (const candidate of due) {
+      const row = await claimCandidate(db, request, candidate);
+      if (row) return decode(row);
+    }
+    // Other processes claimed all candidates first; more jobs may be due.
+    if (due.length < CLAIM_CANDIDATES_MAX) return undefined;
+  }
+}
+
+async function renewJob(
+  db: Kysely<Database>,
+  id: string,
+  { leaseOwner, leaseUntil, progress, hasAdvanced = false }: JobRenewal,
+): Promise<{ readonly isCancelled: boolean } | undefined> {
+  const row = await updateLeased(db, id, leaseOwner)
+    .set(({ ref }) => ({
+      due_at: leaseUntil,
+      ...encodeProgress(progress),
+      ...(hasAdvanced ? { tries_left: ref('tries') } : {}),
+    }))
+    .returning('is_cancelled')
+    .executeTakeFirst();
+  return row && { isCancelled: row.is_cancelled === 1 };
+}
+
+async function releaseJob(
+  db: Kysely<Database>,
+  id: string,
+  { leaseOwner, dueAt, error, progress, hasAdvanced = false }: JobRelease,
+): Promise<{ readonly isCancelled: boolean } | undefined> {
+  const row = await updateLeased(db, id, leaseOwner)
+    .set(({ eb, fn, val }) => ({
+      state: 'waiting',
+      lease_owner: null,
+      due_at: fn.coalesce('again_at', val(dueAt)),
+      again_at: null,
+      tries_left: eb(hasAdvanced ? 'tries' : 'tries_left', '-', error === undefined ? 0 : 1),
+      ...encodeProgress(progress),
+      ...(error === undefined ? {} : { error }),
+    }))
+    .returning('is_cancelled')
+    .executeTakeFirst();
+  return row && { isCancelled: row.is_cancelled === 1 };
+}
+
+async function finishJob(
+  db: Kysely<Database>,
+  id: string,
+  { leaseOwner, state, at, error, progress }: JobCompletion,
+): Promise<boolean> {
+  const row = await updateLeased(db, id, leaseOwner)
+    .set(({ eb, ref }) => {
+      const isFinished = eb('again_at', 'is', null);
+      return {
+        state: eb
+          .case()
+          .when(isFinished)
+          .then(state)
+          .else('waiting' as const)
+          .end(),
+        lease_owner: null,
+        due_at: ref('again_at'),
+        again_at: null,
+        ended_at: eb.case().when(isFinished).then(at).else(ref('ended_at')).end(),
+        ...encodeProgress(progress),
+        ...(error === undefined ? {} : { error }),
+      };
+    })
+    .returning('id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function listLeaseOwners(db: Kysely<Database>): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('jobs')
+    .select('lease_owner')
+    .distinct()
+    .where('state', '=', 'running')
+    .where('lease_owner', 'is not', null)
+    .execute();
+  return rows.flatMap(({ lease_owner: owner }) => (owner === null ? [] : [owner]));
+}
+
+async function expireLeases(db: Kysely<Database>, leaseOwner: string, at: number): Promise<number> {
+  const rows = await db
+    .updateTable('jobs')
+    .set({ due_at: at })
+    .where('state', '=', 'running')
+    .where('lease_owner', '=', leaseOwner)
+    .where('due_at', '>', at)
+    .returning('id')
+    .execute();
+  return rows.length;
+}
+
+async function findJob(db: Kysely<Database>, id: string): Promise<JobRecord | undefined> {
+  const row = await findById(db, 'jobs', id);
+  return row && decode(row);
+}
+
+async function findJobBySubject(db: Kysely<Database>, kind: JobKind, subject: string): Promise<JobRecord | undefined> {
+  const row = await db
+    .selectFrom('jobs')
+    .selectAll()
+    .where('kind', '=', kind)
+    .where('subject', '=', subject)
+    .executeTakeFirst();
+  return row && decode(row);
+}
+
+async function listJobs(
+  db: Kysely<Database>,
+  { kind, state, after, limit }: JobListQuery,
+): Promise<readonly JobRecord[]> {
+  let query = db.selectFrom('jobs').selectAll().orderBy('id', 'desc').limit(limit);
+  if (kind !== undefined) query = query.where('kind', '=', kind);
+  if (state !== undefined) query = query.where('state', '=', state);
+  if (after !== undefined) query = query.where('id', '<', after);
+  return (await query.execute()).map(decode);
+}
+
+async function filterCancelledJobs(db: Kysely<Database>, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('jobs')
+    .select('id')
+    .where('id', 'in', [...ids])
+    .where('is_cancelled', '=', 1)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+async function cancelJob(db: Kysely<Database>, id: string, at: number): Promise<JobRecord | undefined> {
+  await db
+    .updateTable('jobs')
+    .set(({ eb }) => ({
+      is_cancelled: 1,
+      // A job that is already due keeps its position in the queue.
+      due_at: eb
+        .case()
+        .when(eb.and([eb('state', '=', 'waiting'), eb('due_at', '>', at)]))
+        .then(at)
+        .else(eb.ref('due_at'))
+        .end(),
+    }))
+    .where('id', '=', id)
+    .where('ended_at', 'is', null)
+    .execute();
+  const row = await findById(db, 'jobs', id);
+  return row && decode(row);
+}
+
+async function wakeJob(db: Kysely<Database>, kind: JobKind, subject: string, at: number): Promise<void> {
+  await db
+    .updateTable('jobs')
+    .set({ due_at: at })
+    .where('kind', '=', kind)
+    .where('subject', '=', subject)
+    .where('state', '=', 'waiting')
+    .where('due_at', '>', at)
+    .execute();
+}
+
+async function removeJob(db: Kysely<Database>, kind: JobKind, subject: string): Promise<void> {
+  await db.deleteFrom('jobs').where('kind', '=', kind).where('subject', '=', subject).execute();
+}
+
+async function removeFinishedJobs(
+  db: Kysely<Database>,
+  { before, limit }: { before: number; limit: number },
+): Promise<number> {
+  const ended = db.selectFrom('jobs').select('id').where('ended_at', '<', before).limit(limit);
+  const rows = await db.deleteFrom('jobs').where('id', 'in', ended).returning('id').execute();
+  return rows.length;
 }
 
 type Candidate = Pick<Selectable<JobsTable>, 'id' | 'due_at' | 'attempt' | 'state'>;
