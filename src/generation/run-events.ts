@@ -1,11 +1,13 @@
 import type { RequestContext } from '../core/context.ts';
 import type { ServiceError } from '../core/error.ts';
 import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
+import { createCancelledError, createEngineFailedError } from '../core/generation-errors.ts';
 import type { EngineRun } from '../engines/engine.ts';
 import { createBlockStage } from './stages/block-stage.ts';
 import type { Stage } from './stages/stage.ts';
 import type { HoldBatch } from './stages/check-result.ts';
-import { createCancelledError, createEngineFailedError } from '../core/generation-errors.ts';
+import { createUsageCount } from './usage-count.ts';
+import type { UsageCount } from './usage-count.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
@@ -42,6 +44,32 @@ export interface EventRunOptions {
   readonly onFinish: (usage: Usage, outcome: RunOutcome) => void;
 }
 
+/** State of a run, which the steps below read and change. */
+interface RunState {
+  readonly options: EventRunOptions;
+  readonly usageCount: UsageCount;
+  readonly startedAt: number;
+  readonly blocks: readonly Stage<ChoiceEvent, GenerationEvent>[];
+  readonly emit: (event: GenerationEvent) => void;
+  /** Called when the caller disconnects. */
+  readonly onAbort: () => void;
+  source: AsyncIterator<readonly EngineEvent[]>;
+  pushByChoice: readonly ((event: ChoiceEvent) => void)[];
+  /** Set when a stage has asked for a replacement that is not started yet. */
+  replacement: StartReplacement | undefined;
+  /** Events of the next batch. */
+  out: GenerationEvent[];
+  /** Checks that the current batch waits for. */
+  pendingChecks: Promise<void>[];
+  /** Usage of the answer; known from its end event on. */
+  usage: Usage | undefined;
+  /** Choice ends that were emitted, and those that came from the engine. */
+  emittedChoiceEnds: number;
+  engineChoiceEnds: number;
+  isEndedEarly: boolean;
+  isFinished: boolean;
+}
+
 /**
  * Sends a run's engine events through the stages of their choice.
  *
@@ -49,170 +77,159 @@ export interface EventRunOptions {
  * of generators costs several microtasks per batch.
  */
 export function runEvents(first: EngineRun, options: EventRunOptions): AsyncIterable<readonly GenerationEvent[]> {
-  const { choices, context, stopEngine } = options;
-  let started = first;
-  let source = started.batches[Symbol.asyncIterator]();
-  let replacement: StartReplacement | undefined;
-  const startedAt = performance.now();
-  let out: GenerationEvent[] = [
-    { type: 'start', inputTokens: started.promptTokens ?? 0, cachedTokens: started.cachedTokens ?? 0 },
-  ];
-  let outputTokens = 0;
-  let reasoningTokens = 0;
-  /** Usage of replaced runs. */
-  let replacedUsage: Usage | undefined;
-  let usage: Usage | undefined;
-  let isFinished = false;
-
-  /** Choice ends that were emitted, and those that came from the engine. */
-  let emittedChoiceEnds = 0;
-  let engineChoiceEnds = 0;
-  let isEndedEarly = false;
-
-  const emit = (event: GenerationEvent): void => {
-    if (event.type === 'choice-end') emittedChoiceEnds++;
-    out.push(event);
-  };
-
-  let pendingChecks: Promise<void>[] = [];
-  const holdBatch = (check: Promise<void>): void => {
-    // Another error may end the batch first, or its reader may have left; then nobody awaits the promise.
-    check.catch(() => undefined);
-    pendingChecks.push(check);
-  };
-  const waitForChecks = async (): Promise<void> => {
-    const all = pendingChecks;
-    pendingChecks = [];
-    await Promise.all(all);
-  };
-
-  const replace = (start: StartReplacement): void => {
-    replacement = start;
-  };
-  const blocks = Array.from({ length: choices }, (_, choice) => createBlockStage(choice));
-  const connectStages = (choice: number, stages: Stages): ((event: ChoiceEvent) => void) =>
-    stages.reduceRight<(event: ChoiceEvent) => void>(
-      (next, stage) => (event) => stage.push(event, next),
-      (event) => blocks[choice]?.push(event, emit),
-    );
-  let pushByChoice = blocks.map((_, choice) => connectStages(choice, options.createStages(choice, holdBatch, replace)));
-
-  const handleEvent = (event: EngineEvent): void => {
-    if (usage) throw createBrokenStreamError('an event follows the end event');
-    if (event.type === 'end') {
-      for (const stage of blocks) stage.end(emit);
-      usage = replacedUsage ? addUsage(replacedUsage, event.usage) : event.usage;
-      emit({ type: 'end', usage });
-      return;
-    }
-    if (event.type === 'text' || event.type === 'reasoning') {
-      outputTokens += event.tokens;
-      options.onOutput?.(event);
-    }
-    if (event.type === 'reasoning') reasoningTokens += event.tokens;
-    if (event.type === 'choice-end') engineChoiceEnds++;
-    const push = pushByChoice[event.choice];
-    if (!push) throw createBrokenStreamError('an event belongs to a choice that was not requested');
-    push(event);
-  };
-
-  /** Returns the usage known from the events, for a run that ended without reporting it. */
-  const getMeasuredUsage = (): Usage => ({
-    promptTokens: started.promptTokens ?? 0,
-    cachedTokens: started.cachedTokens ?? 0,
-    completionTokens: outputTokens,
-    ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
-  });
-
-  /** Ends the run when stages have ended every choice before the engine did: no further output is needed. */
-  const endEarly = async (): Promise<void> => {
-    isEndedEarly = true;
-    await source.return?.();
-    for (const stage of blocks) stage.end(emit);
-    usage = replacedUsage ? addUsage(replacedUsage, getMeasuredUsage()) : getMeasuredUsage();
-    emit({ type: 'end', usage });
-  };
-
-  const switchToReplacement = async (start: StartReplacement): Promise<void> => {
-    replacement = undefined;
-    await source.return?.();
-    replacedUsage = getMeasuredUsage();
-    outputTokens = 0;
-    reasoningTokens = 0;
-    engineChoiceEnds = 0;
-    const next = await start(replacedUsage);
-    started = next.started;
-    source = started.batches[Symbol.asyncIterator]();
-    pushByChoice = blocks.map((_, choice) => connectStages(choice, next.createStages(choice, holdBatch)));
-  };
-
-  const finish = (outcome: RunOutcome): void => {
-    if (isFinished) return;
-    isFinished = true;
-    context.signal.removeEventListener('abort', onAbort);
-    const consumed = usage ?? (replacedUsage ? addUsage(replacedUsage, getMeasuredUsage()) : getMeasuredUsage());
-    context.log.add({
-      promptTokens: consumed.promptTokens,
-      cachedTokens: consumed.cachedTokens,
-      completionTokens: consumed.completionTokens,
-      generateMs: Math.round(performance.now() - startedAt),
-      ended: outcome,
-    });
-    options.onFinish(consumed, outcome);
-  };
-
+  const run = createRunState(first, options);
+  const { signal } = options.context;
   // A run releases its resources as soon as its caller disconnects, also when nobody reads the events.
-  const onAbort = (): void => finish(usage ? 'finished' : 'cancelled');
-  context.signal.addEventListener('abort', onAbort, { once: true });
-  if (context.signal.aborted) onAbort();
-
+  signal.addEventListener('abort', run.onAbort, { once: true });
+  if (signal.aborted) run.onAbort();
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
         try {
-          while (!isEndedEarly) {
-            const step = await source.next();
-            if (step.done === true) break;
-            for (const event of step.value) {
-              handleEvent(event);
-              if (replacement) break;
-            }
-            if (pendingChecks.length > 0) await waitForChecks();
-            if (replacement) await switchToReplacement(replacement);
-            if (!usage && emittedChoiceEnds === choices && engineChoiceEnds < choices) await endEarly();
-            if (out.length === 0) continue;
-            const value = out;
-            out = [];
-            return { done: false, value };
-          }
-          if (!usage) throw createBrokenStreamError('the stream has no end event');
-          finish('finished');
+          const value = await readBatch(run);
+          if (value) return { done: false, value };
+          if (!run.usage) throw createBrokenStreamError('the stream has no end event');
+          finishRun(run, 'finished');
           return { done: true, value: undefined };
         } catch (error) {
-          finish(context.signal.aborted ? 'cancelled' : 'failed');
-          stopEngine(CANCELLED);
+          finishRun(run, signal.aborted ? 'cancelled' : 'failed');
+          options.stopEngine(CANCELLED);
           throw error;
         }
       },
       async return() {
-        finish(usage ? 'finished' : 'cancelled');
-        stopEngine(CANCELLED);
-        await source.return?.();
+        finishRun(run, run.usage ? 'finished' : 'cancelled');
+        options.stopEngine(CANCELLED);
+        await run.source.return?.();
         return { done: true, value: undefined };
       },
     }),
   };
 }
 
-const addUsage = (first: Usage, second: Usage): Usage => ({
-  ...second,
-  promptTokens: first.promptTokens + second.promptTokens,
-  cachedTokens: first.cachedTokens + second.cachedTokens,
-  completionTokens: first.completionTokens + second.completionTokens,
-  ...(first.reasoningTokens === undefined && second.reasoningTokens === undefined
-    ? {}
-    : { reasoningTokens: (first.reasoningTokens ?? 0) + (second.reasoningTokens ?? 0) }),
-});
+function createRunState(first: EngineRun, options: EventRunOptions): RunState {
+  const run: RunState = {
+    options,
+    usageCount: createUsageCount(first),
+    startedAt: performance.now(),
+    blocks: Array.from({ length: options.choices }, (_, choice) => createBlockStage(choice)),
+    emit(event) {
+      if (event.type === 'choice-end') run.emittedChoiceEnds++;
+      run.out.push(event);
+    },
+    onAbort: () => finishRun(run, run.usage ? 'finished' : 'cancelled'),
+    source: first.batches[Symbol.asyncIterator](),
+    pushByChoice: [],
+    replacement: undefined,
+    out: [{ type: 'start', inputTokens: first.promptTokens ?? 0, cachedTokens: first.cachedTokens ?? 0 }],
+    pendingChecks: [],
+    usage: undefined,
+    emittedChoiceEnds: 0,
+    engineChoiceEnds: 0,
+    isEndedEarly: false,
+    isFinished: false,
+  };
+  const replace = (start: StartReplacement): void => {
+    run.replacement = start;
+  };
+  connectChoices(run, (choice, holdBatch) => options.createStages(choice, holdBatch, replace));
+  return run;
+}
+
+/** Connects the stages of each choice with its block stage. */
+function connectChoices(run: RunState, createStages: ReplacementRun['createStages']): void {
+  const holdBatch: HoldBatch = (check) => {
+    // Another error may end the batch first, or its reader may have left; then nobody awaits the promise.
+    check.catch(() => undefined);
+    run.pendingChecks.push(check);
+  };
+  run.pushByChoice = run.blocks.map((block, choice) =>
+    createStages(choice, holdBatch).reduceRight<(event: ChoiceEvent) => void>(
+      (next, stage) => (event) => stage.push(event, next),
+      (event) => block.push(event, run.emit),
+    ),
+  );
+}
+
+/** Reads engine events until some events can be emitted. @returns undefined at the end. */
+async function readBatch(run: RunState): Promise<readonly GenerationEvent[] | undefined> {
+  const { choices } = run.options;
+  while (!run.isEndedEarly) {
+    const step = await run.source.next();
+    if (step.done === true) return undefined;
+    for (const event of step.value) {
+      handleEvent(run, event);
+      if (run.replacement) break;
+    }
+    if (run.pendingChecks.length > 0) await waitForChecks(run);
+    if (run.replacement) await switchToReplacement(run, run.replacement);
+    if (!run.usage && run.emittedChoiceEnds === choices && run.engineChoiceEnds < choices) await endEarly(run);
+    if (run.out.length === 0) continue;
+    const value = run.out;
+    run.out = [];
+    return value;
+  }
+  return undefined;
+}
+
+function handleEvent(run: RunState, event: EngineEvent): void {
+  if (run.usage) throw createBrokenStreamError('an event follows the end event');
+  if (event.type === 'end') return endAnswer(run, event.usage);
+  if (event.type === 'text' || event.type === 'reasoning') {
+    run.usageCount.addOutput(event.type, event.tokens);
+    run.options.onOutput?.(event);
+  }
+  if (event.type === 'choice-end') run.engineChoiceEnds++;
+  const push = run.pushByChoice[event.choice];
+  if (!push) throw createBrokenStreamError('an event belongs to a choice that was not requested');
+  push(event);
+}
+
+/** Emits the end. @param reported Usage of the current run; default: what the events show. */
+function endAnswer(run: RunState, reported?: Usage): void {
+  for (const stage of run.blocks) stage.end(run.emit);
+  run.usage = run.usageCount.sumRuns(reported);
+  run.emit({ type: 'end', usage: run.usage });
+}
+
+async function waitForChecks(run: RunState): Promise<void> {
+  const checks = run.pendingChecks;
+  run.pendingChecks = [];
+  await Promise.all(checks);
+}
+
+/** Ends the run when stages have ended every choice before the engine did: no further output is needed. */
+async function endEarly(run: RunState): Promise<void> {
+  run.isEndedEarly = true;
+  await run.source.return?.();
+  endAnswer(run);
+}
+
+async function switchToReplacement(run: RunState, start: StartReplacement): Promise<void> {
+  run.replacement = undefined;
+  await run.source.return?.();
+  run.engineChoiceEnds = 0;
+  const { started, createStages } = await start(run.usageCount.endRun());
+  run.usageCount.startRun(started);
+  run.source = started.batches[Symbol.asyncIterator]();
+  connectChoices(run, createStages);
+}
+
+function finishRun(run: RunState, outcome: RunOutcome): void {
+  if (run.isFinished) return;
+  run.isFinished = true;
+  const { context, onFinish } = run.options;
+  context.signal.removeEventListener('abort', run.onAbort);
+  const consumed = run.usage ?? run.usageCount.sumRuns();
+  context.log.add({
+    promptTokens: consumed.promptTokens,
+    cachedTokens: consumed.cachedTokens,
+    completionTokens: consumed.completionTokens,
+    generateMs: Math.round(performance.now() - run.startedAt),
+    ended: outcome,
+  });
+  onFinish(consumed, outcome);
+}
 
 const CANCELLED = createCancelledError();
 
