@@ -1,0 +1,65 @@
+import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
+import type { ModelsSection } from '../config/config-file.ts';
+import { ServiceError } from '../core/error.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
+import { createDeploymentDirectory } from '../resources/deployments/directory.ts';
+import { openDeploymentEngines } from './deployments/open-deployment-engines.ts';
+import { resolveEngineSettings } from './engine-settings.ts';
+import { createModelEngines } from './model-engines.ts';
+import { openCatalogue, openRuntimes, openWeights } from './open-components.ts';
+import { openDeployments } from './open-deployments.ts';
+import { openSpeech } from './open-speech.ts';
+import type { ServiceContext } from './service-context.ts';
+
+/** Opens the catalogue, everything that runs its models, and the deployments. */
+export async function openEngines(context: ServiceContext) {
+  const { config, overrides, environment, clock, log, store, jobNotifier, openModule } = context;
+  const directory = await openModule('deployment directory', () => createDeploymentDirectory({ store, log }));
+  await directory.refresh();
+  const catalogue = createReplaceableCatalogue(await openCatalogue(config), directory);
+  const weights = overrides.weights ?? openWeights(config, environment, log);
+  const { engineHost: host, reclaimUnused } = overrides;
+  const runtimes = openRuntimes(config, environment, log);
+  const engineDeps = { catalogue, weights, runtimes, environment, log, clock, ...omitNullish({ host, reclaimUnused }) };
+  const engineSettings = await resolveEngineSettings(config, engineDeps);
+  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobNotifier });
+  const engines = await openModule(
+    'engines',
+    () => overrides.engines ?? createModelEngines({ ...engineDeps, ...engineSettings }),
+  );
+  const deploymentEngines = await openModule('deployment engines', () =>
+    openDeploymentEngines({
+      ...engineDeps,
+      settings: engineSettings,
+      drainMs: config.deployments.drainMs,
+      onServingStatus: (id, local) => deployments.recordServingStatus(id, local),
+      ...omitNullish({ onUnitsReplaced: overrides.onUnitsReplaced }),
+    }),
+  );
+  const speech = await openModule('speech', () => openSpeech({ kind: config.engine.kind, engines }));
+  return {
+    directory,
+    catalogue,
+    engines,
+    deployments,
+    deploymentEngines,
+    speech,
+    jobs: {
+      deployment: deployments.createJobHandler({
+        deployed: deploymentEngines.local,
+        async prepare({ baseModel }) {
+          const entry = catalogue.find(baseModel);
+          if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} in the catalogue any more.`);
+          const { engine, release } = await engines.engineFor({ requestedName: baseModel, entry });
+          await engine.loadModel().finally(release);
+        },
+      }),
+    },
+    replaceModels: async (section: ModelsSection): Promise<void> => {
+      catalogue.replace(await openCatalogue(section));
+      await engines.closeUnusedServers(catalogue.list());
+    },
+  };
+}
+
+export type EnginesModule = Awaited<ReturnType<typeof openEngines>>;

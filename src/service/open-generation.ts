@@ -1,0 +1,113 @@
+import { getFamily } from '../catalogue/families/families.ts';
+import { getFamilyName } from '../catalogue/model.ts';
+import type { ResolvedModel } from '../catalogue/model.ts';
+import type { Config } from '../config/config.ts';
+import { systemIdGenerator } from '../core/id.ts';
+import { createDocumentExtractor } from '../documents/document-extractor.ts';
+import { unlimitedAdmission } from '../generation/admission.ts';
+import { createAnswerChecker } from '../generation/answer-checker.ts';
+import { createCountPrompt } from '../generation/count-prompt.ts';
+import { createDeploymentAdmission } from '../generation/deployment-admission.ts';
+import type { DeploymentAdmissionDeps } from '../generation/deployment-admission.ts';
+import { createEmbedder } from '../generation/embed.ts';
+import { createFitHistory } from '../generation/fit-history.ts';
+import { createGenerate } from '../generation/generate.ts';
+import { logOnlyLedger } from '../generation/ledger.ts';
+import { createQuotas } from '../generation/quotas.ts';
+import { createRanker } from '../generation/rank.ts';
+import { createCountWithServerTools } from '../generation/server-tools/count-with-server-tools.ts';
+import { createTokenize } from '../generation/tokenize.ts';
+import { detectLanguage } from '../generation/translation/detect-language.ts';
+import { createTranslate } from '../generation/translation/translate.ts';
+import { createWithDocuments } from '../generation/with-documents.ts';
+import { createEngineRouter } from './deployments/engine-router.ts';
+import type { EnginesModule } from './open-engines.ts';
+import type { FilesModule } from './open-files.ts';
+import { openServerTools } from './open-server-tools.ts';
+import type { ServiceContext } from './service-context.ts';
+
+interface GenerationDeps {
+  readonly files: FilesModule;
+  readonly engines: EnginesModule;
+  /** Called when a request to a deployment starts to run. @returns a function that is called at its end. */
+  readonly onRunStart: NonNullable<DeploymentAdmissionDeps['onRunStart']>;
+}
+
+/** Opens what turns requests into text, vectors and rankings, with the server tools that models can call. */
+export async function openGeneration(
+  context: ServiceContext,
+  { files, engines: enginesModule, onRunStart }: GenerationDeps,
+) {
+  const { config, overrides, environment, clock, log, store, runsCleanup, openModule } = context;
+  const { catalogue, engines, deploymentEngines } = enginesModule;
+  const extract = createDocumentExtractor();
+  const answerCheck = await openModule('answer check', () => createAnswerChecker());
+  const quotas = overrides.quotas ?? createQuotas(clock);
+  const admission = createDeploymentAdmission({
+    quotas,
+    inner: overrides.admission ?? unlimitedAdmission,
+    onRunStart,
+  });
+  const accounting = { admission, ledger: overrides.ledger ?? logOnlyLedger };
+  const engineRouter = createEngineRouter(engines, deploymentEngines.callable);
+  const { engineFor } = engineRouter;
+  const getPromptStyle = ({ entry }: ResolvedModel) => getFamily(getFamilyName(entry));
+  const { findDocument } = files.texts;
+  const withDocuments = createWithDocuments({ findDocument, extract });
+  const generateText = createGenerate({
+    catalogue,
+    acquireEngine: engineFor,
+    getModelStyle: getPromptStyle,
+    ...accounting,
+    ids: systemIdGenerator,
+    answerChecker: answerCheck,
+  });
+  const translate = createTranslate({ generate: generateText, catalogue, acquireEngine: engineFor, detectLanguage });
+  const countText = createCountPrompt({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
+  const countPrompt = withDocuments(createCountWithServerTools(countText));
+  const serverTools = await openModule('server tools', () =>
+    openServerTools({
+      config: overrides.isPrimary ? withoutWarmSandboxes(config) : config,
+      environment,
+      store,
+      files,
+      catalogue,
+      engines,
+      engineFor,
+      countPrompt: countText,
+      extract,
+      ids: systemIdGenerator,
+      clock,
+      log,
+      runsCleanup,
+    }),
+  );
+  const generate = withDocuments(serverTools.wrapGenerate(generateText));
+  const fitHistory = createFitHistory({ generate, countPrompt });
+  const tokenize = createTokenize({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
+  const embed = createEmbedder({ catalogue, acquireEngine: engineRouter.embeddingsFor, ...accounting });
+  const rank = createRanker({ catalogue, acquireEngine: engineRouter.rankingFor, ...accounting });
+
+  return {
+    quotas,
+    extract,
+    findDocument,
+    generate,
+    generateText,
+    translate,
+    countPrompt,
+    fitHistory,
+    tokenize,
+    embed,
+    rank,
+    serverTools,
+  };
+}
+
+export type GenerationModule = Awaited<ReturnType<typeof openGeneration>>;
+
+/** Keeps no warm sandboxes in a primary, which answers no requests. */
+const withoutWarmSandboxes = (config: Config): Config => ({
+  ...config,
+  codeInterpreter: { ...config.codeInterpreter, warm: 0 },
+});

@@ -1,0 +1,78 @@
+import { systemIdGenerator } from '../core/id.ts';
+import type { Meter } from '../core/telemetry.ts';
+import { createExtractHandler } from '../jobs/kinds/extract-handler.ts';
+import type { Endpoint } from '../protocols/endpoint.ts';
+import { startEventCleanup } from '../resources/responses/event-cleanup.ts';
+import { startRetention } from '../resources/retention/retention.ts';
+import { openBatchJobs } from './open-batch-jobs.ts';
+import type { BatchesModule } from './open-batches.ts';
+import type { EnginesModule } from './open-engines.ts';
+import type { FilesModule } from './open-files.ts';
+import type { GenerationModule } from './open-generation.ts';
+import { openJobWorker } from './open-job-worker.ts';
+import type { JobWorkerHandle } from './open-job-worker.ts';
+import type { ResearchModule } from './open-research.ts';
+import type { ResponsesModule } from './open-responses.ts';
+import type { TranscriptionsModule } from './open-transcriptions.ts';
+import type { ServiceContext } from './service-context.ts';
+
+interface JobsDeps {
+  readonly endpoints: readonly Endpoint[];
+  readonly meter: Meter;
+  readonly engines: EnginesModule;
+  readonly extract: GenerationModule['extract'];
+  readonly responses: ResponsesModule;
+  readonly files: FilesModule;
+  readonly batches: BatchesModule;
+  readonly transcriptions: TranscriptionsModule;
+  readonly research: ResearchModule;
+}
+
+/** Opens the periodic cleanup and the job worker of this process; the worker does not start yet. */
+export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise<JobWorkerHandle> {
+  const { config, overrides, store, keys, jobNotifier, clock, log, runsCleanup, openModule } = context;
+  const { endpoints, meter, engines, extract, responses, batches, transcriptions, research } = deps;
+  const { blobs } = deps.files;
+  // Every process that listens also runs jobs. The primary runs only deployment jobs, because it hosts the engines.
+  const { work } = batches;
+  const batchJobs = await openBatchJobs({
+    config,
+    work,
+    blobs,
+    endpoints,
+    keys,
+    catalogue: engines.catalogue,
+    clock,
+    log,
+    meter,
+  });
+  const otherHandlers = {
+    ...batchJobs,
+    extract: createExtractHandler({ store, blobs, extract, ids: systemIdGenerator, clock }),
+    ...transcriptions.jobs,
+    ...research.jobs,
+    ...responses.jobs,
+  };
+  const { engineHost: host } = overrides;
+  const { conversationsDays, responsesDays } = config.retention;
+  // Only the primary deletes expired data if there are several processes.
+  const retentionDays = runsCleanup ? { conversationsDays, responsesDays } : KEEP_FOREVER;
+  await openModule('retention', () => startRetention({ store, clock, log, ...retentionDays }));
+  if (runsCleanup) await openModule('event cleanup', () => startEventCleanup({ store, clock, log }));
+  return await openModule('jobs', () =>
+    openJobWorker({
+      jobs: store.jobs,
+      handlers: overrides.jobHandlers ?? {
+        ...(host ? {} : engines.jobs),
+        ...(overrides.isPrimary ? {} : otherHandlers),
+      },
+      notifier: jobNotifier,
+      clock,
+      log,
+      meter,
+      timing: overrides.jobTiming,
+    }),
+  );
+}
+
+const KEEP_FOREVER = { conversationsDays: undefined, responsesDays: undefined };

@@ -1,0 +1,77 @@
+import type { Config } from '../config/config.ts';
+import type { Log } from '../core/telemetry.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Lifecycle } from '../lib/lifecycle.ts';
+import { createJobNotifier } from '../resources/jobs/job-notifier.ts';
+import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
+import type { Keys } from '../resources/keys/key.ts';
+import { createKeys } from '../resources/keys/service.ts';
+import type { Store } from '../store/store.ts';
+import { createLogFile } from '../telemetry/log-file.ts';
+import { createLog } from '../telemetry/log.ts';
+import { createPausableStream } from '../telemetry/pausable-stream.ts';
+import { createPrettyDestination } from '../telemetry/pretty-destination.ts';
+import { openDatabase } from './open-components.ts';
+import type { ServiceOverrides } from './service-overrides.ts';
+import { mkdirSync } from 'node:fs';
+
+/** The configuration and the collaborators that all modules of a service share. */
+export interface ServiceContext {
+  readonly config: Config;
+  readonly overrides: Partial<ServiceOverrides>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly jobNotifier: JobNotifier;
+  /** True in the one process that does the periodic cleanup for all. */
+  readonly runsCleanup: boolean;
+  readonly lifecycle: Lifecycle;
+  /** Opens a module that is closed with the service. */
+  readonly openModule: <Module extends { close(): Promise<void> }>(
+    name: string,
+    open: () => Module | Promise<Module>,
+  ) => Promise<Module>;
+  /** Buffers log lines until the returned function is called. */
+  readonly pauseLog: () => () => void;
+  readonly writeLogLines: (lines: string) => void;
+}
+
+/** Opens the log and the store. */
+export async function createServiceContext(
+  config: Config,
+  overrides: Partial<ServiceOverrides>,
+  lifecycle: Lifecycle,
+): Promise<ServiceContext> {
+  const openModule: ServiceContext['openModule'] = (name, open) =>
+    lifecycle.open(name, open, (module) => module.close());
+  const clock = overrides.clock ?? systemClock;
+  const environment = overrides.environment ?? process.env;
+  const logStream = createPausableStream(isLogPretty(config) ? process.stderr : createLogFile(2));
+  const logLines = isLogPretty(config) ? createPrettyDestination(logStream) : logStream;
+  const { worker } = overrides;
+  const { level } = config.log;
+  const log = overrides.log ?? createLog({ level, destination: logLines, ...(worker === undefined ? {} : { worker }) });
+  mkdirSync(config.data, { recursive: true, mode: 0o700 });
+  const store = await openModule('store', () => overrides.store ?? openDatabase(config));
+  return {
+    config,
+    overrides,
+    environment,
+    clock,
+    log,
+    store,
+    keys: createKeys({ store, clock }),
+    jobNotifier: createJobNotifier(),
+    runsCleanup: worker === undefined,
+    lifecycle,
+    openModule,
+    pauseLog: () => logStream.pause(),
+    writeLogLines: (lines) => logLines.write(lines),
+  };
+}
+
+/** Returns whether to format the log for people. It goes to standard error; standard output belongs to commands. */
+const isLogPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
