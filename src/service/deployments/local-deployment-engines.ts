@@ -45,54 +45,12 @@ export interface UnitsLease extends SharedUnits {
 
 /** Creates the engines of all deployments in this process. */
 export function createLocalDeploymentEngines(deps: LocalDeploymentEnginesDeps): LocalDeploymentEngines {
-  const {
-    catalogue,
-    drainMs,
-    log,
-    onServingStatus,
-    onUnitsReplaced = () => undefined,
-    startInterval = systemStartInterval,
-  } = deps;
+  const { log, onServingStatus, onUnitsReplaced = () => undefined, startInterval = systemStartInterval } = deps;
   const deployments = new Map<string, LocalDeployment>();
   const closing = new AbortController();
 
   const replace = (deployment: LocalDeployment, id: string, next: ServingUnits | undefined): void =>
     replaceUnits(deployment, next, { log, onReplaced: () => onUnitsReplaced(id) });
-
-  const applyRecord = async (
-    deployment: LocalDeployment,
-    record: DeploymentRecord,
-    signal: AbortSignal,
-  ): Promise<ServingStatus> => {
-    const { current } = deployment;
-    const wanted = countWantedUnits(record);
-    if (wanted === 0) {
-      replace(deployment, record.id, undefined);
-      deployment.reason = undefined;
-      return getServingStatus(deployment);
-    }
-    const isUnchanged = isDeepStrictEqual(current?.entry.runner, catalogue.find(record.baseModel)?.runner);
-    if (isUnchanged && current?.wantedUnits === wanted && current.answering.size === wanted)
-      return getServingStatus(deployment);
-    try {
-      const next = await openProbedUnits(record, { previous: current?.opened, signal }, deps);
-      const { opened, reason } = next;
-      const isNoGain = next.answering.size < wanted && next.answering.size <= countReadyUnits(current);
-      if (signal.aborted || isNoGain) {
-        await opened.close();
-        signal.throwIfAborted();
-        throw new ServiceError('overloaded', reason ?? 'The machine cannot serve more units than it serves now.');
-      }
-      const serving = createDrainableEngine({ engine: opened.engine, name: record.name, drainMs, close: opened.close });
-      replace(deployment, record.id, { ...next, engine: serving });
-      deployment.reason = reason;
-    } catch (error) {
-      if (signal.aborted || countReadyUnits(current) === 0) throw error;
-      // The current units continue to serve: they are at least a part of what is wanted.
-      deployment.reason = ServiceError.from(error).message;
-    }
-    return getServingStatus(deployment);
-  };
 
   const getOrCreateDeployment = ({ id, name, workspace }: DeploymentRecord): LocalDeployment => {
     const deployment = deployments.get(id) ?? { name, workspace, draining: new Map() };
@@ -138,7 +96,11 @@ export function createLocalDeploymentEngines(deps: LocalDeploymentEnginesDeps): 
       const result = Promise.resolve(reconciliation?.result.catch(() => undefined))
         .then(() => {
           controller.signal.throwIfAborted();
-          return applyRecord(deployment, record, controller.signal);
+          return applyRecord(deployment, record, {
+            deps,
+            replace: (next) => replace(deployment, record.id, next),
+            signal: controller.signal,
+          });
         })
         .finally(() => {
           if (deployment.reconciliation?.result === result) delete deployment.reconciliation;
@@ -170,4 +132,52 @@ export function createLocalDeploymentEngines(deps: LocalDeploymentEnginesDeps): 
       deployments.clear();
     },
   };
+}
+
+interface ReconciliationStep {
+  readonly deps: LocalDeploymentEnginesDeps;
+  /** Moves new calls to other units, or to none. */
+  readonly replace: (next: ServingUnits | undefined) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Opens the units that a record wants, unless they serve already, and moves new calls to them. */
+async function applyRecord(
+  deployment: LocalDeployment,
+  record: DeploymentRecord,
+  { deps, replace, signal }: ReconciliationStep,
+): Promise<ServingStatus> {
+  const { current } = deployment;
+  const wanted = countWantedUnits(record);
+  if (wanted === 0) {
+    replace(undefined);
+    deployment.reason = undefined;
+    return getServingStatus(deployment);
+  }
+  const isUnchanged = isDeepStrictEqual(current?.entry.runner, deps.catalogue.find(record.baseModel)?.runner);
+  if (isUnchanged && current?.wantedUnits === wanted && current.answering.size === wanted)
+    return getServingStatus(deployment);
+  try {
+    const next = await openProbedUnits(record, { previous: current?.opened, signal }, deps);
+    const { opened, reason } = next;
+    const isNoGain = next.answering.size < wanted && next.answering.size <= countReadyUnits(current);
+    if (signal.aborted || isNoGain) {
+      await opened.close();
+      signal.throwIfAborted();
+      throw new ServiceError('overloaded', reason ?? 'The machine cannot serve more units than it serves now.');
+    }
+    const serving = createDrainableEngine({
+      engine: opened.engine,
+      name: record.name,
+      drainMs: deps.drainMs,
+      close: opened.close,
+    });
+    replace({ ...next, engine: serving });
+    deployment.reason = reason;
+  } catch (error) {
+    if (signal.aborted || countReadyUnits(current) === 0) throw error;
+    // The current units continue to serve: they are at least a part of what is wanted.
+    deployment.reason = ServiceError.from(error).message;
+  }
+  return getServingStatus(deployment);
 }
