@@ -1,5 +1,5 @@
 // Compiles the published JavaScript: `npm run build`, or with `--out FOLDER` into another folder than dist.
-// `ignore-scripts` disables prepack scripts, so a release is `npm run build && npm publish`, in that order.
+// `npm run package` calls it and writes the tarball of a release: `npm publish parley-VERSION.tgz`.
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
