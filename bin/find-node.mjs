@@ -70,14 +70,14 @@ export function findNode() {
 }
 
 /**
- * Runs a Node that is new enough in place of this process: same streams, signals passed on, same exit code. As an npm
- * script, it also stops when npm's shell ends: npm sends a signal to the shell only, and not every shell passes it on.
+ * Runs a Node that is new enough in place of this process: same streams, signals passed on, same exit code. With
+ * `stopsWithParent` it also stops when its parent ends.
  */
-export function runNode(args) {
+export function runNode(args, { stopsWithParent = false } = {}) {
   const child = spawn(findNode(), ['--disable-warning=ExperimentalWarning', ...args], { stdio: 'inherit' });
   // The starting program knows the id of this process only, so this process passes its signals on.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  const watch = process.env.npm_lifecycle_event ? watchParent(() => child.kill('SIGTERM')) : undefined;
+  const watch = stopsWithParent ? watchParent(() => child.kill('SIGTERM')) : undefined;
   child.on('error', (error) => {
     clearInterval(watch);
     console.error(`parley: cannot start ${child.spawnfile}: ${error.message}`);
