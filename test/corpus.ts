@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Packages installed for the tests. Their documents are read in place, so that none becomes part of this repository.
+ * `fastify` is installed for its documents only: many questions of the tests are about them.
  */
 const PACKAGES = fileURLToPath(new URL('../node_modules/', import.meta.url));
 

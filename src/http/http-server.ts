@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
-import { IncomingMessage, ServerResponse, createServer } from 'node:http';
+import { ServerResponse, createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ServiceError } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
 import { CONNECTION_IDLE_MS_MAX } from './limits.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
-import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { startInterval as defaultStartInterval } from '../lib/start-interval.ts';
 import type { StartInterval } from '../lib/start-interval.ts';
@@ -76,9 +76,9 @@ export interface HttpServer {
 }
 
 /**
- * Creates the HTTP server of all regions and protocols. Fastify only finds routes; Parley handles sockets and bodies.
+ * Creates the HTTP server of all regions and protocols. The router only finds paths.
  */
-export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
+export function createHttpServer(deps: HttpDeps): HttpServer {
   const { listeners, hosts = [], log, meter, ids, clock, cors = { origins: [] } } = deps;
   const limits: HttpLimits = { ...HTTP_LIMITS, ...deps.limits };
   const routes = createRoutes({
@@ -125,12 +125,14 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
     }
   };
 
-  const app = createRouter(routes, (request, route, params) => void runHandler(getCall(request), route, params));
-  await app.ready();
+  const findRoute = createRouter(routes);
+  const route = (call: Call): void => {
+    const { handler, params } = findRoute(call.request);
+    void runHandler(call, handler, params);
+  };
 
   for (const listener of listeners) {
     const server = createServer({
-      IncomingMessage: RequestWithCall,
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersReceiveMs,
       requestTimeout: 0, // `receiveTimeout` replaces it: an upload may take longer than other bodies
@@ -163,20 +165,13 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
       });
       call.receiveTimeout.start(limits.requestReceiveMs);
       Object.assign(call.headers, createCorsHeaders(request, cors));
-      if (request instanceof RequestWithCall) request.call = call;
       inFlight.add(call);
       dropStalledReader(response, limits.readerStallMs);
       return call;
     };
-    server.on('request', (request, response) => {
-      accept(request, response);
-      app.routing(request, response);
-    });
+    server.on('request', (request, response) => route(accept(request, response)));
     // Without this listener node:http sends `100 Continue` before the request is authorized.
-    server.on('checkContinue', (request, response) => {
-      accept(request, response, true);
-      app.routing(request, response);
-    });
+    server.on('checkContinue', (request, response) => route(accept(request, response, true)));
     server.on('checkExpectation', (request, response) => {
       const error = new ServiceError('invalid-request', 'The Expect header must be 100-continue.');
       void runHandler(accept(request, response), createRejectingHandler(error), {});
@@ -218,22 +213,8 @@ export async function createHttpServer(deps: HttpDeps): Promise<HttpServer> {
       await sockets.waitUntilEmpty(limits.abortGraceMs);
       for (const { server } of servers) server.closeAllConnections();
       await Promise.all(closed);
-      await app.close();
     },
   };
-}
-
-/**
- * A request with a reference to its call, for the way through the router. A WeakMap would retain both until the next
- * full garbage collection: its table is in the old generation, so its entries are promoted too.
- */
-class RequestWithCall extends IncomingMessage {
-  call: Call | undefined;
-}
-
-function getCall(request: IncomingMessage): Call {
-  assert(request instanceof RequestWithCall && request.call, 'every request has a call');
-  return request.call;
 }
 
 /** Creates the response that rejects an upgrade request and then closes the connection. */

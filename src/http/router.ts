@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { METHODS } from 'node:http';
-import { fastify } from 'fastify';
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import createPathRouter from 'find-my-way';
 import { ServiceError } from '../core/error.ts';
 import { PATH_PARAMETER_CHARS_MAX } from './limits.ts';
 import { describeRequest } from './request-target.ts';
@@ -10,42 +8,54 @@ import type { HttpRoute, PathParams } from './routes.ts';
 /** Handler of a request. It has no family if no route matched. */
 export type RouteHandler = Pick<HttpRoute, 'operation' | 'run'> & Partial<Pick<HttpRoute, 'family'>>;
 
-export type HandleRequest = (request: IncomingMessage, route: RouteHandler, params: PathParams) => void;
+/** Finds the handler of a request. The handler for an unknown path rejects the request. */
+export type FindHandler = (request: IncomingMessage) => {
+  readonly handler: RouteHandler;
+  readonly params: PathParams;
+};
 
-/** Creates the router. Fastify finds the route of a request, or rejects the request. */
-export function createRouter(routes: readonly HttpRoute[], handle: HandleRequest): FastifyInstance {
-  const refuse = (error: ServiceError, request: FastifyRequest, reply: FastifyReply): void => {
-    reply.hijack();
-    handle(request.raw, createRejectingHandler(error), {});
-  };
-  const app = fastify({
-    exposeHeadRoutes: false, // `routes` contains the HEAD routes
-    routerOptions: {
-      ignoreTrailingSlash: true,
-      ignoreDuplicateSlashes: true,
-      maxParamLength: PATH_PARAMETER_CHARS_MAX,
-      querystringParser: () => ({}), // endpoints get URLSearchParams
-    },
-    frameworkErrors: (error, request, reply) => refuse(mapFastifyError(error, request.raw), request, reply),
+type RoutesByMethod = ReadonlyMap<string | undefined, HttpRoute>;
+
+/**
+ * Creates the router. The routes of each path cover every method, so the library gets each path once, as a GET route.
+ *
+ * @throws Error if two routes have the same method and path.
+ */
+export function createRouter(routes: readonly HttpRoute[]): FindHandler {
+  const router = createPathRouter({
+    ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: true,
+    maxParamLength: PATH_PARAMETER_CHARS_MAX,
+    querystringParser: () => ({}), // endpoints get URLSearchParams
+    onBadUrl: () => undefined, // makes `find` return a result without routes for a path that cannot be decoded
   });
-  // Register every HTTP method, so that a path can reject those it does not support. All are registered without a body:
-  // endpoints read bodies themselves, after the key was checked.
-  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  app.setErrorHandler<FastifyError>((error, request, reply) =>
-    refuse(mapFastifyError(error, request.raw), request, reply),
-  );
-  app.setNotFoundHandler((request, reply) => refuse(createNotFoundError(request.raw), request, reply));
-  for (const route of routes) {
-    app.route<{ Params: Record<string, string> }>({
-      method: [...route.methods],
-      url: route.path,
-      handler(request, reply) {
-        reply.hijack();
-        handle(request.raw, route, request.params);
-      },
-    });
-  }
-  return app;
+  for (const [path, pathRoutes] of Map.groupBy(routes, (route) => route.path))
+    router.on('GET', path, () => undefined, groupByMethod(pathRoutes));
+
+  return (request) => {
+    const found: { readonly store: RoutesByMethod | null; readonly params: object } | null = router.find(
+      'GET',
+      request.url ?? '',
+    );
+    const handler = found?.store?.get(request.method);
+    if (found && handler) return { handler, params: found.params as PathParams };
+    const error =
+      found?.store === null
+        ? new ServiceError('invalid-request', 'The path contains invalid percent-encoding.')
+        : // The message starts with the prescribed text (docs/wire/openai-compatible.md#errors).
+          new ServiceError('not-found', `Not found! No route matches ${describeRequest(request)}.`);
+    return { handler: createRejectingHandler(error), params: {} };
+  };
+}
+
+function groupByMethod(routes: readonly HttpRoute[]): RoutesByMethod {
+  const byMethod = new Map<string, HttpRoute>();
+  for (const route of routes)
+    for (const method of route.methods) {
+      if (byMethod.has(method)) throw new Error(`two routes for ${method} ${route.path}`);
+      byMethod.set(method, route);
+    }
+  return byMethod;
 }
 
 /** Creates a handler that rejects every request with `error`. */
@@ -53,16 +63,3 @@ export const createRejectingHandler = (error: ServiceError): RouteHandler => ({
   operation: 'unknown',
   run: () => Promise.reject(error),
 });
-
-/** The message starts with the prescribed text (docs/wire/openai-compatible.md#errors). */
-const createNotFoundError = (request: IncomingMessage): ServiceError =>
-  new ServiceError('not-found', `Not found! No route matches ${describeRequest(request)}.`);
-
-/** Maps an error of the router, which only rejects paths, to a ServiceError. */
-function mapFastifyError(error: FastifyError, request: IncomingMessage): ServiceError {
-  if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return createNotFoundError(request);
-  if (error.code === 'FST_ERR_BAD_URL')
-    return new ServiceError('invalid-request', 'The path contains invalid percent-encoding.');
-  if ((error.statusCode ?? 500) < 500) return new ServiceError('invalid-request', 'The request cannot be parsed.');
-  return ServiceError.from(error);
-}

@@ -24,7 +24,7 @@ const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service
 
 /** The only folders that import a package. A new package needs a decision record and a line here. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  fastify: ['src/http/'],
+  'find-my-way': ['src/http/'],
   ws: ['src/http/'],
   kysely: ['src/store/'],
   '@aws-sdk/client-s3': ['src/blobs/'],
