@@ -2,8 +2,8 @@ import type { Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, findOwned, removeOwned } from './owned-by.ts';
 import { createResponseListing, type ResponseListing } from './response-listing.ts';
-import type { RunQuery } from './run-query.ts';
 import type { BackgroundRunsTable } from './schema/background.ts';
+import { hasRow, listIds, readCount } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 
 export type BackgroundRunState = BackgroundRunsTable['state'];
@@ -85,80 +85,67 @@ const SUMMARY_COLUMNS = [
   'ended_at',
 ] as const;
 
-export function createBackgroundStore(db: Kysely<Database>, run: RunQuery): BackgroundStore {
+export function createBackgroundStore(db: Kysely<Database>): BackgroundStore {
   return {
-    insert: (record) =>
-      run(async () => {
-        await db.insertInto('background_runs').values(encode(record)).execute();
-      }),
-    countUnfinished: (keyId) =>
-      run(async () => {
-        const row = await db
+    async insert(record) {
+      await db.insertInto('background_runs').values(encode(record)).execute();
+    },
+    async countUnfinished(keyId) {
+      return readCount(
+        db
           .selectFrom('background_runs')
           .select(({ fn }) => fn.countAll().as('count'))
           .where('key_id', '=', keyId)
-          .where('ended_at', 'is', null)
-          .executeTakeFirstOrThrow();
-        return Number(row.count);
-      }),
-    find: (scope, id) =>
-      run(async () => {
-        const row = await findOwned(db, 'background_runs', scope, id);
-        return row && decode(row);
-      }),
-    findSummary: (id) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('background_runs')
-          .select(SUMMARY_COLUMNS)
-          .where('id', '=', id)
-          .executeTakeFirst();
-        return row && decodeSummary(row);
-      }),
-    findInAnyTenant: (id) =>
-      run(async () => {
-        const row = await findById(db, 'background_runs', id);
-        return row && decode(row);
-      }),
-    update: (id, { attempt, isStart = false, state, json, events, completion }) =>
-      run(async () => {
-        let update = db
-          .updateTable('background_runs')
-          .set(({ eb }) => ({
-            state,
-            ...(isStart && attempt !== undefined ? { attempt } : {}),
-            ...(json === undefined ? {} : { json }),
-            ...(events
-              ? {
-                  last_sequence: events.first + events.count - 1,
-                  event_chars: eb('event_chars', '+', events.chars),
-                }
-              : {}),
-            ...(completion
-              ? { ended_at: completion.at, events_until: completion.eventsUntil ?? null, body: null }
-              : {}),
-            // The table `responses` holds the final response.
-            ...(state === 'completed' || state === 'incomplete' ? { json: null } : {}),
-          }))
-          .where('id', '=', id)
-          .where('ended_at', 'is', null);
-        if (attempt !== undefined) update = update.where('attempt', isStart ? '<' : '=', attempt);
-        if (events) update = update.where('last_sequence', '=', events.first - 1);
-        return (await update.returning('id').executeTakeFirst()) !== undefined;
-      }),
-    remove: (scope, id) => run(() => removeOwned(db, 'background_runs', scope, id)),
-    takeRunsWithExpiredEvents: ({ now, limit }) =>
-      run(async () => {
-        const past = db.selectFrom('background_runs').select('id').where('events_until', '<', now).limit(limit);
-        const rows = await db
-          .updateTable('background_runs')
-          .set({ events_until: null })
-          .where('id', 'in', past)
-          .returning('id')
-          .execute();
-        return rows.map(({ id }) => id);
-      }),
-    ...createResponseListing(run, db.selectFrom('background_runs').select(SUMMARY_COLUMNS), decodeSummary),
+          .where('ended_at', 'is', null),
+      );
+    },
+    async find(scope, id) {
+      const row = await findOwned(db, 'background_runs', scope, id);
+      return row && decode(row);
+    },
+    async findSummary(id) {
+      const row = await db
+        .selectFrom('background_runs')
+        .select(SUMMARY_COLUMNS)
+        .where('id', '=', id)
+        .executeTakeFirst();
+      return row && decodeSummary(row);
+    },
+    async findInAnyTenant(id) {
+      const row = await findById(db, 'background_runs', id);
+      return row && decode(row);
+    },
+    async update(id, { attempt, isStart = false, state, json, events, completion }) {
+      let update = db
+        .updateTable('background_runs')
+        .set(({ eb }) => ({
+          state,
+          ...(isStart && attempt !== undefined ? { attempt } : {}),
+          ...(json === undefined ? {} : { json }),
+          ...(events
+            ? {
+                last_sequence: events.first + events.count - 1,
+                event_chars: eb('event_chars', '+', events.chars),
+              }
+            : {}),
+          ...(completion ? { ended_at: completion.at, events_until: completion.eventsUntil ?? null, body: null } : {}),
+          // The table `responses` holds the final response.
+          ...(state === 'completed' || state === 'incomplete' ? { json: null } : {}),
+        }))
+        .where('id', '=', id)
+        .where('ended_at', 'is', null);
+      if (attempt !== undefined) update = update.where('attempt', isStart ? '<' : '=', attempt);
+      if (events) update = update.where('last_sequence', '=', events.first - 1);
+      return hasRow(update.returning('id'));
+    },
+    remove: (scope, id) => removeOwned(db, 'background_runs', scope, id),
+    async takeRunsWithExpiredEvents({ now, limit }) {
+      const past = db.selectFrom('background_runs').select('id').where('events_until', '<', now).limit(limit);
+      return listIds(
+        db.updateTable('background_runs').set({ events_until: null }).where('id', 'in', past).returning('id'),
+      );
+    },
+    ...createResponseListing(db.selectFrom('background_runs').select(SUMMARY_COLUMNS), decodeSummary),
   };
 }
 

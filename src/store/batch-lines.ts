@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely';
 import type { BatchLineResult, BatchResultKind } from '../core/batch.ts';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
 /** Results of unfinished batches. A line has at most one result, even if several processes ran it. */
@@ -21,57 +20,47 @@ export interface BatchLineStore {
   remove(batch: string, limit: number): Promise<number>;
 }
 
-export function createBatchLineStore(db: Kysely<Database>, run: RunQuery): BatchLineStore {
+export function createBatchLineStore(db: Kysely<Database>): BatchLineStore {
   return {
-    insert: (batch, results) =>
-      run(async () => {
-        if (results.length === 0) return [];
-        return await db
-          .insertInto('batch_lines')
-          .values(results.map(({ line, kind, json }) => ({ batch, line, kind, json })))
-          .onConflict((conflict) => conflict.columns(['batch', 'line']).doNothing())
-          .returning(['line', 'kind'])
-          .execute();
-      }),
-    listDone: (batch, { first, last }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('batch_lines')
-          .select('line')
-          .where('batch', '=', batch)
-          .where('line', '>=', first)
-          .where('line', '<=', last)
-          .orderBy('line')
-          .execute();
-        return rows.map(({ line }) => line);
-      }),
+    async insert(batch, results) {
+      if (results.length === 0) return [];
+      return await db
+        .insertInto('batch_lines')
+        .values(results.map(({ line, kind, json }) => ({ batch, line, kind, json })))
+        .onConflict((conflict) => conflict.columns(['batch', 'line']).doNothing())
+        .returning(['line', 'kind'])
+        .execute();
+    },
+    async listDone(batch, { first, last }) {
+      const rows = await db
+        .selectFrom('batch_lines')
+        .select('line')
+        .where('batch', '=', batch)
+        .where('line', '>=', first)
+        .where('line', '<=', last)
+        .orderBy('line')
+        .execute();
+      return rows.map(({ line }) => line);
+    },
     list: (batch, { kind, after, limit }) =>
-      run(() =>
-        db
-          .selectFrom('batch_lines')
-          .select(['line', 'kind', 'json'])
-          .where('batch', '=', batch)
-          .where('line', '>', after)
-          .where('kind', '=', kind)
-          .orderBy('line')
-          .limit(limit)
-          .execute(),
-      ),
-    remove: (batch, limit) =>
-      run(async () => {
-        const first = db
-          .selectFrom('batch_lines')
-          .select('line')
-          .where('batch', '=', batch)
-          .orderBy('line')
-          .limit(limit);
-        const rows = await db
-          .deleteFrom('batch_lines')
-          .where('batch', '=', batch)
-          .where('line', 'in', first)
-          .returning('line')
-          .execute();
-        return rows.length;
-      }),
+      db
+        .selectFrom('batch_lines')
+        .select(['line', 'kind', 'json'])
+        .where('batch', '=', batch)
+        .where('line', '>', after)
+        .where('kind', '=', kind)
+        .orderBy('line')
+        .limit(limit)
+        .execute(),
+    async remove(batch, limit) {
+      const first = db.selectFrom('batch_lines').select('line').where('batch', '=', batch).orderBy('line').limit(limit);
+      const rows = await db
+        .deleteFrom('batch_lines')
+        .where('batch', '=', batch)
+        .where('line', 'in', first)
+        .returning('line')
+        .execute();
+      return rows.length;
+    },
   };
 }

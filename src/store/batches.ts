@@ -3,8 +3,8 @@ import type { BatchCounts, BatchOutcome, BatchProblem, BatchStatus } from '../co
 import type { Metadata } from '../core/item.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, findOwned, ownedBy } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
 import type { BatchesTable } from './schema/batches.ts';
+import { hasRow, listIds } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 
 /** Times are UTC milliseconds. */
@@ -119,94 +119,69 @@ export interface BatchStore {
   markLinesRemoved(id: string): Promise<void>;
 }
 
-export function createBatchStore(db: Kysely<Database>, run: RunQuery): BatchStore {
+export function createBatchStore(db: Kysely<Database>): BatchStore {
   const select = (scope: TenantScope) => db.selectFrom('batches').selectAll().where(ownedBy(scope));
 
   return {
-    insert: (batch) =>
-      run(async () => {
-        return decode(await db.insertInto('batches').values(encode(batch)).returningAll().executeTakeFirstOrThrow());
-      }),
-    find: (scope, id) =>
-      run(async () => {
-        const row = await findOwned(db, 'batches', scope, id);
-        return row && decode(row);
-      }),
-    findInAnyTenant: (id) =>
-      run(async () => {
-        const row = await findById(db, 'batches', id);
-        return row && decode(row);
-      }),
-    list: (scope, { limit, after, name, inputFileIds, statuses, createdFrom, createdTo }) =>
-      run(async () => {
-        let query = select(scope).orderBy('id', 'desc').limit(limit);
-        if (after !== undefined) query = query.where('id', '<', after);
-        if (name !== undefined)
-          query = query.where(
-            ({ ref }) => sql<boolean>`${ref('name_folded')} like ${encodeLikePattern(name)} escape '\\'`,
-          );
-        if (inputFileIds !== undefined) query = query.where('input_file_id', 'in', [...inputFileIds]);
-        if (statuses !== undefined) query = query.where('status', 'in', [...statuses]);
-        if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom);
-        if (createdTo !== undefined) query = query.where('created_at', '<=', createdTo);
-        return (await query.execute()).map(decode);
-      }),
-    isInputInUse: (fileId) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('batches')
-          .select('id')
-          .where('input_file_id', '=', fileId)
-          .where('ended_at', 'is', null)
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    isUnfinished: (id) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('batches')
-          .select('id')
-          .where('id', '=', id)
-          .where('ended_at', 'is', null)
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    lock: (id) =>
-      run(async () => {
-        const row = await db
-          .updateTable('batches')
-          // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
-          .set(({ ref }) => ({ status: ref('status') }))
-          .where('id', '=', id)
-          .returningAll()
-          .executeTakeFirst();
-        return row && decode(row);
-      }),
-    update: (id, changes) =>
-      run(async () => {
-        const row = await db
-          .updateTable('batches')
-          .set(encodeChanges(changes))
-          .where('id', '=', id)
-          .returningAll()
-          .executeTakeFirstOrThrow();
-        return decode(row);
-      }),
-    listWithStoredLines: ({ before, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('batches')
-          .select('id')
-          .where('lines_until', '<', before)
-          .orderBy('lines_until')
-          .limit(limit)
-          .execute();
-        return rows.map(({ id }) => id);
-      }),
-    markLinesRemoved: (id) =>
-      run(async () => {
-        await db.updateTable('batches').set({ lines_until: null }).where('id', '=', id).execute();
-      }),
+    async insert(batch) {
+      return decode(await db.insertInto('batches').values(encode(batch)).returningAll().executeTakeFirstOrThrow());
+    },
+    async find(scope, id) {
+      const row = await findOwned(db, 'batches', scope, id);
+      return row && decode(row);
+    },
+    async findInAnyTenant(id) {
+      const row = await findById(db, 'batches', id);
+      return row && decode(row);
+    },
+    async list(scope, { limit, after, name, inputFileIds, statuses, createdFrom, createdTo }) {
+      let query = select(scope).orderBy('id', 'desc').limit(limit);
+      if (after !== undefined) query = query.where('id', '<', after);
+      if (name !== undefined)
+        query = query.where(
+          ({ ref }) => sql<boolean>`${ref('name_folded')} like ${encodeLikePattern(name)} escape '\\'`,
+        );
+      if (inputFileIds !== undefined) query = query.where('input_file_id', 'in', [...inputFileIds]);
+      if (statuses !== undefined) query = query.where('status', 'in', [...statuses]);
+      if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom);
+      if (createdTo !== undefined) query = query.where('created_at', '<=', createdTo);
+      return (await query.execute()).map(decode);
+    },
+    async isInputInUse(fileId) {
+      return hasRow(
+        db.selectFrom('batches').select('id').where('input_file_id', '=', fileId).where('ended_at', 'is', null),
+      );
+    },
+    async isUnfinished(id) {
+      return hasRow(db.selectFrom('batches').select('id').where('id', '=', id).where('ended_at', 'is', null));
+    },
+    async lock(id) {
+      const row = await db
+        .updateTable('batches')
+        // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
+        .set(({ ref }) => ({ status: ref('status') }))
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst();
+      return row && decode(row);
+    },
+    async update(id, changes) {
+      const row = await db
+        .updateTable('batches')
+        .set(encodeChanges(changes))
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      return decode(row);
+    },
+    async listWithStoredLines({ before, limit }) {
+      return listIds(
+        db.selectFrom('batches').select('id').where('lines_until', '<', before).orderBy('lines_until').limit(limit),
+      );
+    },
+    async markLinesRemoved(id) {
+      await db.updateTable('batches').set({ lines_until: null }).where('id', '=', id).execute();
+    },
   };
 }
 

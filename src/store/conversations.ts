@@ -2,9 +2,9 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Metadata } from '../core/item.ts';
 import { findById, findOwned, ownedBy, removeOwned } from './owned-by.ts';
 import { type IdPageQuery, pageById } from './page-by-id.ts';
-import type { RunQuery } from './run-query.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import type { ConversationsTable } from './schema/conversations.ts';
+import { hasRow } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 
 export interface ConversationRecord extends TenantScope {
@@ -60,7 +60,7 @@ export interface ConversationStore {
   removeUnchanged(scope: TenantScope, id: string, before: number): Promise<boolean>;
 }
 
-export function createConversationStore(db: Kysely<Database>, run: RunQuery): ConversationStore {
+export function createConversationStore(db: Kysely<Database>): ConversationStore {
   const select = (scope: TenantScope, id: string) =>
     db.selectFrom('conversations').where('id', '=', id).where(ownedBy(scope));
   const update = (scope: TenantScope, id: string) =>
@@ -69,35 +69,31 @@ export function createConversationStore(db: Kysely<Database>, run: RunQuery): Co
     db.deleteFrom('conversations').where('id', '=', id).where(ownedBy(scope));
 
   return {
-    insert: (record, { nextPosition }) =>
-      run(async () => {
-        await db.insertInto('conversations').values(encode(record, nextPosition)).execute();
-      }),
-    find: (scope, id) =>
-      run(async () => {
-        const row = await findOwned(db, 'conversations', scope, id);
-        return row && decode(row);
-      }),
-    setMetadata: (scope, id, metadata, at) =>
-      run(async () => {
-        const row = await update(scope, id)
-          .set({ metadata: JSON.stringify([...metadata]), changed_at: at })
-          .returningAll()
-          .executeTakeFirst();
-        return row && decode(row);
-      }),
-    remove: (scope, id) => run(() => removeOwned(db, 'conversations', scope, id)),
-    extend: (scope, id, count, at) =>
-      run(async () => {
-        const row = await update(scope, id)
-          .set(({ eb }) => ({ next_position: eb('next_position', '+', count), changed_at: at }))
-          .returningAll()
-          .executeTakeFirst();
-        return row && { record: decode(row), first: row.next_position - count };
-      }),
-    acquireTurnLease: (scope, id, { turn, until, now }) =>
-      run(async () => {
-        const row = await update(scope, id)
+    async insert(record, { nextPosition }) {
+      await db.insertInto('conversations').values(encode(record, nextPosition)).execute();
+    },
+    async find(scope, id) {
+      const row = await findOwned(db, 'conversations', scope, id);
+      return row && decode(row);
+    },
+    async setMetadata(scope, id, metadata, at) {
+      const row = await update(scope, id)
+        .set({ metadata: JSON.stringify([...metadata]), changed_at: at })
+        .returningAll()
+        .executeTakeFirst();
+      return row && decode(row);
+    },
+    remove: (scope, id) => removeOwned(db, 'conversations', scope, id),
+    async extend(scope, id, count, at) {
+      const row = await update(scope, id)
+        .set(({ eb }) => ({ next_position: eb('next_position', '+', count), changed_at: at }))
+        .returningAll()
+        .executeTakeFirst();
+      return row && { record: decode(row), first: row.next_position - count };
+    },
+    async acquireTurnLease(scope, id, { turn, until, now }) {
+      return hasRow(
+        update(scope, id)
           .set({ turn_id: turn, turn_until: until })
           .where((eb) =>
             eb.or([
@@ -106,68 +102,51 @@ export function createConversationStore(db: Kysely<Database>, run: RunQuery): Co
               eb('turn_until', '>', now + 2 * (until - now)),
             ]),
           )
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    getTurnLeaseUntil: (scope, id) =>
-      run(async () => (await select(scope, id).select('turn_until').executeTakeFirst())?.turn_until ?? undefined),
-    renewTurnLease: (scope, id, { turn, until }) =>
-      run(async () => {
-        const row = await update(scope, id)
-          .set({ turn_until: until })
-          .where('turn_id', '=', turn)
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    releaseTurnLease: (scope, id, turn) =>
-      run(async () => {
-        const row = await update(scope, id)
-          .set({ turn_id: null, turn_until: null })
-          .where('turn_id', '=', turn)
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    finishTurn: (scope, id, { turn, count, at }) =>
-      run(async () => {
-        const row = await update(scope, id)
-          .set(({ eb }) => ({
-            turn_id: null,
-            turn_until: null,
-            next_position: eb('next_position', '+', count),
-            changed_at: at,
-          }))
-          .where('turn_id', '=', turn)
-          .returningAll()
-          .executeTakeFirst();
-        return row && { record: decode(row), first: row.next_position - count };
-      }),
-    list: (page) =>
-      run(async () => (await pageById(db.selectFrom('conversations').selectAll(), page).execute()).map(decode)),
-    findInAnyTenant: (id) =>
-      run(async () => {
-        const row = await findById(db, 'conversations', id);
-        return row && decode(row);
-      }),
-    listUnchanged: ({ before, now, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('conversations')
-          .selectAll()
-          .where('changed_at', '<', before)
-          .where((eb) => eb.or([eb('turn_id', 'is', null), eb('turn_until', '<=', now)]))
-          .orderBy('changed_at')
-          .limit(limit)
-          .execute();
-        return rows.map(decode);
-      }),
-    removeUnchanged: (scope, id, before) =>
-      run(async () => {
-        const row = await remove(scope, id).where('changed_at', '<', before).returning('id').executeTakeFirst();
-        return row !== undefined;
-      }),
+          .returning('id'),
+      );
+    },
+    getTurnLeaseUntil: async (scope, id) =>
+      (await select(scope, id).select('turn_until').executeTakeFirst())?.turn_until ?? undefined,
+    async renewTurnLease(scope, id, { turn, until }) {
+      return hasRow(update(scope, id).set({ turn_until: until }).where('turn_id', '=', turn).returning('id'));
+    },
+    async releaseTurnLease(scope, id, turn) {
+      return hasRow(
+        update(scope, id).set({ turn_id: null, turn_until: null }).where('turn_id', '=', turn).returning('id'),
+      );
+    },
+    async finishTurn(scope, id, { turn, count, at }) {
+      const row = await update(scope, id)
+        .set(({ eb }) => ({
+          turn_id: null,
+          turn_until: null,
+          next_position: eb('next_position', '+', count),
+          changed_at: at,
+        }))
+        .where('turn_id', '=', turn)
+        .returningAll()
+        .executeTakeFirst();
+      return row && { record: decode(row), first: row.next_position - count };
+    },
+    list: async (page) => (await pageById(db.selectFrom('conversations').selectAll(), page).execute()).map(decode),
+    async findInAnyTenant(id) {
+      const row = await findById(db, 'conversations', id);
+      return row && decode(row);
+    },
+    async listUnchanged({ before, now, limit }) {
+      const rows = await db
+        .selectFrom('conversations')
+        .selectAll()
+        .where('changed_at', '<', before)
+        .where((eb) => eb.or([eb('turn_id', 'is', null), eb('turn_until', '<=', now)]))
+        .orderBy('changed_at')
+        .limit(limit)
+        .execute();
+      return rows.map(decode);
+    },
+    async removeUnchanged(scope, id, before) {
+      return hasRow(remove(scope, id).where('changed_at', '<', before).returning('id'));
+    },
   };
 }
 

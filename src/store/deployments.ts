@@ -9,7 +9,7 @@ import type {
 } from '../core/deployment.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, ownedBy } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
+import { hasRow, readCount } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 import type { DeploymentEventsTable, DeploymentsTable } from './schema/deployments.ts';
 
@@ -52,7 +52,7 @@ export interface DeploymentStore {
 
 const SEQUENCE = 'deployments';
 
-export function createDeploymentStore(db: Kysely<Database>, run: RunQuery): DeploymentStore {
+export function createDeploymentStore(db: Kysely<Database>): DeploymentStore {
   const select = (scope: TenantScope) => db.selectFrom('deployments').where(ownedBy(scope));
   const recordChange = async (): Promise<void> => {
     await db
@@ -64,102 +64,89 @@ export function createDeploymentStore(db: Kysely<Database>, run: RunQuery): Depl
   const selectEvents = (id: string) => db.selectFrom('deployment_events').selectAll().where('deployment', '=', id);
 
   return {
-    lock: () =>
-      run(async () => {
-        await db
-          .insertInto('sequences')
-          .values({ name: SEQUENCE, last: 0 })
-          // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
-          .onConflict((conflict) => conflict.column('name').doUpdateSet(({ ref }) => ({ last: ref('sequences.last') })))
-          .execute();
-      }),
-    countChanges: () =>
-      run(async () => {
-        const row = await db.selectFrom('sequences').select('last').where('name', '=', SEQUENCE).executeTakeFirst();
-        return row?.last ?? 0;
-      }),
-    insert: (record) =>
-      run(async () => {
-        await recordChange();
-        const row = await db
+    async lock() {
+      await db
+        .insertInto('sequences')
+        .values({ name: SEQUENCE, last: 0 })
+        // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(({ ref }) => ({ last: ref('sequences.last') })))
+        .execute();
+    },
+    async countChanges() {
+      const row = await db.selectFrom('sequences').select('last').where('name', '=', SEQUENCE).executeTakeFirst();
+      return row?.last ?? 0;
+    },
+    async insert(record) {
+      await recordChange();
+      return hasRow(
+        db
           .insertInto('deployments')
           .values(encode(record))
           .onConflict((conflict) => conflict.columns(['region', 'workspace', 'name']).doNothing())
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    find: (scope, name) =>
-      run(async () => {
-        const row = await select(scope).selectAll().where('name', '=', name).executeTakeFirst();
-        return row && decode(row);
-      }),
-    findById: (id) =>
-      run(async () => {
-        const row = await findById(db, 'deployments', id);
-        return row && decode(row);
-      }),
-    list: (scope, { status, limit, skip }) =>
-      run(async () => {
-        let query = select(scope).selectAll().orderBy('id', 'desc').limit(limit).offset(skip);
-        if (status !== undefined) query = query.where('status', '=', status);
-        return (await query.execute()).map(decode);
-      }),
-    count: (scope, status) =>
-      run(async () => {
-        let query = select(scope).select(({ fn }) => fn.countAll().as('count'));
-        if (status !== undefined) query = query.where('status', '=', status);
-        // Some databases return counts as strings or bigints; the number of deployments is small.
-        return Number((await query.executeTakeFirstOrThrow()).count);
-      }),
-    listAll: () =>
-      run(async () => (await db.selectFrom('deployments').selectAll().orderBy('id').execute()).map(decode)),
-    save: (record) =>
-      run(async () => {
-        const { capacity, ready_capacity, ptu, rpm_limit, tpm_limit, status, generation, reached, ...row } =
-          encode(record);
-        const { modifier, modified_at } = row;
-        await recordChange();
-        await db
-          .updateTable('deployments')
-          .set({ capacity, ready_capacity, ptu, rpm_limit, tpm_limit, status, generation, reached })
-          .set({ modifier, modified_at })
-          .where('id', '=', record.id)
-          .execute();
-      }),
-    remove: (id) =>
-      run(async () => {
-        await recordChange();
-        await db.deleteFrom('deployment_events').where('deployment', '=', id).execute();
-        await db.deleteFrom('deployments').where('id', '=', id).execute();
-      }),
-    addEvent: (event, { keep }) =>
-      run(async () => {
-        const { events: number } = await db
-          .updateTable('deployments')
-          .set(({ eb }) => ({ events: eb('events', '+', 1) }))
-          .where('id', '=', event.deployment)
-          .returning('events')
-          .executeTakeFirstOrThrow();
-        const numbered = { ...event, number };
-        await db.insertInto('deployment_events').values(encodeEvent(numbered)).execute();
-        await db
-          .deleteFrom('deployment_events')
-          .where('deployment', '=', event.deployment)
-          .where('number', '<=', number - keep)
-          .execute();
-        return numbered;
-      }),
-    listEvents: (id, { after, limit }) =>
-      run(async () => {
-        const rows = await selectEvents(id).where('number', '>', after).orderBy('number').limit(limit).execute();
-        return rows.map(decodeEvent);
-      }),
-    findLastEvent: (id) =>
-      run(async () => {
-        const row = await selectEvents(id).orderBy('number', 'desc').limit(1).executeTakeFirst();
-        return row && decodeEvent(row);
-      }),
+          .returning('id'),
+      );
+    },
+    async find(scope, name) {
+      const row = await select(scope).selectAll().where('name', '=', name).executeTakeFirst();
+      return row && decode(row);
+    },
+    async findById(id) {
+      const row = await findById(db, 'deployments', id);
+      return row && decode(row);
+    },
+    async list(scope, { status, limit, skip }) {
+      let query = select(scope).selectAll().orderBy('id', 'desc').limit(limit).offset(skip);
+      if (status !== undefined) query = query.where('status', '=', status);
+      return (await query.execute()).map(decode);
+    },
+    async count(scope, status) {
+      let query = select(scope).select(({ fn }) => fn.countAll().as('count'));
+      if (status !== undefined) query = query.where('status', '=', status);
+      // Some databases return counts as strings or bigints; the number of deployments is small.
+      return readCount(query);
+    },
+    listAll: async () => (await db.selectFrom('deployments').selectAll().orderBy('id').execute()).map(decode),
+    async save(record) {
+      const { capacity, ready_capacity, ptu, rpm_limit, tpm_limit, status, generation, reached, ...row } =
+        encode(record);
+      const { modifier, modified_at } = row;
+      await recordChange();
+      await db
+        .updateTable('deployments')
+        .set({ capacity, ready_capacity, ptu, rpm_limit, tpm_limit, status, generation, reached })
+        .set({ modifier, modified_at })
+        .where('id', '=', record.id)
+        .execute();
+    },
+    async remove(id) {
+      await recordChange();
+      await db.deleteFrom('deployment_events').where('deployment', '=', id).execute();
+      await db.deleteFrom('deployments').where('id', '=', id).execute();
+    },
+    async addEvent(event, { keep }) {
+      const { events: number } = await db
+        .updateTable('deployments')
+        .set(({ eb }) => ({ events: eb('events', '+', 1) }))
+        .where('id', '=', event.deployment)
+        .returning('events')
+        .executeTakeFirstOrThrow();
+      const numbered = { ...event, number };
+      await db.insertInto('deployment_events').values(encodeEvent(numbered)).execute();
+      await db
+        .deleteFrom('deployment_events')
+        .where('deployment', '=', event.deployment)
+        .where('number', '<=', number - keep)
+        .execute();
+      return numbered;
+    },
+    async listEvents(id, { after, limit }) {
+      const rows = await selectEvents(id).where('number', '>', after).orderBy('number').limit(limit).execute();
+      return rows.map(decodeEvent);
+    },
+    async findLastEvent(id) {
+      const row = await selectEvents(id).orderBy('number', 'desc').limit(1).executeTakeFirst();
+      return row && decodeEvent(row);
+    },
   };
 }
 

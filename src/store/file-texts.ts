@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { RunQuery } from './run-query.ts';
+import { hasRow } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 import type { TextsTable } from './schema/texts.ts';
 
@@ -53,7 +53,7 @@ export interface FileTextStore {
   filterReferenced(textBlobs: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
-export function createFileTextStore(db: Kysely<Database>, run: RunQuery): FileTextStore {
+export function createFileTextStore(db: Kysely<Database>): FileTextStore {
   const updateWaiting = (blob: string) =>
     db.updateTable('texts').where('blob', '=', blob).where('state', '=', 'waiting');
   const findTextBlob = async (blob: string): Promise<string | undefined> => {
@@ -62,63 +62,56 @@ export function createFileTextStore(db: Kysely<Database>, run: RunQuery): FileTe
   };
 
   return {
-    insert: (blob, at) =>
-      run(async () => {
-        await db.insertInto('texts').values({ blob, state: 'waiting', changed_at: at }).execute();
-      }),
-    find: (blobs) =>
-      run(async () => {
-        if (blobs.length === 0) return new Map();
-        const rows = await db
-          .selectFrom('texts')
-          .selectAll()
-          .where('blob', 'in', [...blobs])
-          .execute();
-        return new Map(rows.map((row) => [row.blob, decode(row)]));
-      }),
-    startParsing: (blob, { textBlob, at }) =>
-      run(async () => {
-        const previousTextBlob = await findTextBlob(blob);
-        const row = await updateWaiting(blob)
-          .set({ text_blob: textBlob, changed_at: at })
-          .where(({ exists, selectFrom }) =>
-            exists(selectFrom('files').select('blob').where('blob', '=', blob).where('state', '=', 'active')),
-          )
-          .returning('blob')
-          .executeTakeFirst();
-        return row && { previousTextBlob };
-      }),
-    completeParsing: (blob, { textBlob, kind, chars, bytes, at }) =>
-      run(async () => {
-        const row = await updateWaiting(blob)
+    async insert(blob, at) {
+      await db.insertInto('texts').values({ blob, state: 'waiting', changed_at: at }).execute();
+    },
+    async find(blobs) {
+      if (blobs.length === 0) return new Map();
+      const rows = await db
+        .selectFrom('texts')
+        .selectAll()
+        .where('blob', 'in', [...blobs])
+        .execute();
+      return new Map(rows.map((row) => [row.blob, decode(row)]));
+    },
+    async startParsing(blob, { textBlob, at }) {
+      const previousTextBlob = await findTextBlob(blob);
+      const row = await updateWaiting(blob)
+        .set({ text_blob: textBlob, changed_at: at })
+        .where(({ exists, selectFrom }) =>
+          exists(selectFrom('files').select('blob').where('blob', '=', blob).where('state', '=', 'active')),
+        )
+        .returning('blob')
+        .executeTakeFirst();
+      return row && { previousTextBlob };
+    },
+    async completeParsing(blob, { textBlob, kind, chars, bytes, at }) {
+      return hasRow(
+        updateWaiting(blob)
           .set({ state: 'parsed', kind, chars, bytes, changed_at: at })
           .where('text_blob', '=', textBlob)
           .where(({ exists, selectFrom }) =>
             exists(selectFrom('files').select('blob').where('blob', '=', blob).where('state', '=', 'active')),
           )
-          .returning('blob')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    failParsing: (blob, { reason, at }) =>
-      run(async () => {
-        await updateWaiting(blob).set({ state: 'failed', reason, changed_at: at }).execute();
-      }),
-    findTextBlob: (blob) => run(() => findTextBlob(blob)),
-    remove: (blob) =>
-      run(async () => {
-        await db.deleteFrom('texts').where('blob', '=', blob).execute();
-      }),
-    filterReferenced: (textBlobs) =>
-      run(async () => {
-        if (textBlobs.length === 0) return new Set();
-        const rows = await db
-          .selectFrom('texts')
-          .select('text_blob')
-          .where('text_blob', 'in', [...textBlobs])
-          .execute();
-        return new Set(rows.flatMap((row) => row.text_blob ?? []));
-      }),
+          .returning('blob'),
+      );
+    },
+    async failParsing(blob, { reason, at }) {
+      await updateWaiting(blob).set({ state: 'failed', reason, changed_at: at }).execute();
+    },
+    findTextBlob,
+    async remove(blob) {
+      await db.deleteFrom('texts').where('blob', '=', blob).execute();
+    },
+    async filterReferenced(textBlobs) {
+      if (textBlobs.length === 0) return new Set();
+      const rows = await db
+        .selectFrom('texts')
+        .select('text_blob')
+        .where('text_blob', 'in', [...textBlobs])
+        .execute();
+      return new Set(rows.flatMap((row) => row.text_blob ?? []));
+    },
   };
 }
 

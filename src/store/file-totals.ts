@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { ownedBy } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
 /** Reserved and active files of a workspace in a region. */
@@ -27,70 +26,64 @@ export interface FileTotalsStore {
   nextNumber(): Promise<number>;
 }
 
-export function createFileTotalsStore(db: Kysely<Database>, run: RunQuery): FileTotalsStore {
+export function createFileTotalsStore(db: Kysely<Database>): FileTotalsStore {
   return {
-    getUsage: (scope) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('file_totals')
-          .select(['files', 'bytes'])
-          .where(ownedBy(scope))
-          .executeTakeFirst();
-        return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
-      }),
-    lockUsage: ({ region, workspace }) =>
-      run(async () => {
-        await db
-          .insertInto('file_totals')
-          .values({ region, workspace, files: 0, bytes: 0 })
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
-        // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
-        const { files, bytes } = await db
-          .updateTable('file_totals')
-          .set(({ ref }) => ({ files: ref('files') }))
-          .where(ownedBy({ region, workspace }))
-          .returning(['files', 'bytes'])
-          .executeTakeFirstOrThrow();
-        return { files, bytes };
-      }),
-    addUsage: (scope, { files, bytes }) =>
-      run(async () => {
-        await db
-          .updateTable('file_totals')
-          .set(({ eb }) => ({ files: eb('files', '+', files), bytes: eb('bytes', '+', bytes) }))
-          .where(ownedBy(scope))
-          .execute();
-      }),
-    countActive: (scope, purpose) =>
-      run(async () => {
-        let query = db.selectFrom('file_counts').select('files').where(ownedBy(scope));
-        if (purpose !== undefined) query = query.where('purpose', '=', purpose);
-        return (await query.execute()).reduce((sum, { files }) => sum + files, 0);
-      }),
-    addToActiveCount: ({ region, workspace }, purpose, files) =>
-      run(async () => {
-        await db
-          .insertInto('file_counts')
-          .values({ region, workspace, purpose, files })
-          .onConflict((conflict) =>
-            conflict
-              .columns(['region', 'workspace', 'purpose'])
-              .doUpdateSet(({ eb }) => ({ files: eb('file_counts.files', '+', files) })),
-          )
-          .execute();
-      }),
-    nextNumber: () =>
-      run(async () => {
-        const { last } = await db
-          .insertInto('sequences')
-          .values({ name: 'files', last: 1 })
-          .onConflict((conflict) =>
-            conflict.column('name').doUpdateSet(({ eb }) => ({ last: eb('sequences.last', '+', 1) })),
-          )
-          .returning('last')
-          .executeTakeFirstOrThrow();
-        return last;
-      }),
+    async getUsage(scope) {
+      const row = await db
+        .selectFrom('file_totals')
+        .select(['files', 'bytes'])
+        .where(ownedBy(scope))
+        .executeTakeFirst();
+      return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
+    },
+    async lockUsage({ region, workspace }) {
+      await db
+        .insertInto('file_totals')
+        .values({ region, workspace, files: 0, bytes: 0 })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
+      const { files, bytes } = await db
+        .updateTable('file_totals')
+        .set(({ ref }) => ({ files: ref('files') }))
+        .where(ownedBy({ region, workspace }))
+        .returning(['files', 'bytes'])
+        .executeTakeFirstOrThrow();
+      return { files, bytes };
+    },
+    async addUsage(scope, { files, bytes }) {
+      await db
+        .updateTable('file_totals')
+        .set(({ eb }) => ({ files: eb('files', '+', files), bytes: eb('bytes', '+', bytes) }))
+        .where(ownedBy(scope))
+        .execute();
+    },
+    async countActive(scope, purpose) {
+      let query = db.selectFrom('file_counts').select('files').where(ownedBy(scope));
+      if (purpose !== undefined) query = query.where('purpose', '=', purpose);
+      return (await query.execute()).reduce((sum, { files }) => sum + files, 0);
+    },
+    async addToActiveCount({ region, workspace }, purpose, files) {
+      await db
+        .insertInto('file_counts')
+        .values({ region, workspace, purpose, files })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['region', 'workspace', 'purpose'])
+            .doUpdateSet(({ eb }) => ({ files: eb('file_counts.files', '+', files) })),
+        )
+        .execute();
+    },
+    async nextNumber() {
+      const { last } = await db
+        .insertInto('sequences')
+        .values({ name: 'files', last: 1 })
+        .onConflict((conflict) =>
+          conflict.column('name').doUpdateSet(({ eb }) => ({ last: eb('sequences.last', '+', 1) })),
+        )
+        .returning('last')
+        .executeTakeFirstOrThrow();
+      return last;
+    },
   };
 }

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { assert } from '../lib/assert.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import { ownedBy } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
+import { hasRow } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 import type { FilesTable } from './schema/files.ts';
 
@@ -108,22 +108,22 @@ export interface FileStore {
   filterReferenced(blobs: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
-export function createFileStore(db: Kysely<Database>, run: RunQuery): FileStore {
+export function createFileStore(db: Kysely<Database>): FileStore {
   return {
-    reserve: (reservation) => run(() => reserveFile(db, reservation)),
-    growReservation: (blob, growth) => run(() => growReservation(db, blob, growth)),
-    listReservations: (scope) => run(() => listReservations(db, scope)),
-    renewReservations: (blobs, leaseUntil) => run(() => renewReservations(db, blobs, leaseUntil)),
-    renameReservedBlob: (blob, to) => run(() => renameReservedBlob(db, blob, to)),
-    activate: (blob, activation) => run(() => activateFile(db, blob, activation)),
-    find: (scope, id) => run(() => findFile(db, scope, id)),
-    findInAnyTenant: (id) => run(() => findFileInAnyTenant(db, id)),
-    list: (scope, query) => run(() => listFiles(db, scope, query)),
-    retire: (scope, id, retirement) => run(() => retireFile(db, scope, id, retirement)),
-    retireReservation: (blob, retirement) => run(() => retireReservation(db, blob, retirement)),
-    listExpired: (query) => run(() => listExpiredFiles(db, query)),
-    remove: (blob) => run(() => removeFile(db, blob)),
-    filterReferenced: (blobs) => run(() => filterReferencedBlobs(db, blobs)),
+    reserve: (reservation) => reserveFile(db, reservation),
+    growReservation: (blob, growth) => growReservation(db, blob, growth),
+    listReservations: (scope) => listReservations(db, scope),
+    renewReservations: (blobs, leaseUntil) => renewReservations(db, blobs, leaseUntil),
+    renameReservedBlob: (blob, to) => renameReservedBlob(db, blob, to),
+    activate: (blob, activation) => activateFile(db, blob, activation),
+    find: (scope, id) => findFile(db, scope, id),
+    findInAnyTenant: (id) => findFileInAnyTenant(db, id),
+    list: (scope, query) => listFiles(db, scope, query),
+    retire: (scope, id, retirement) => retireFile(db, scope, id, retirement),
+    retireReservation: (blob, retirement) => retireReservation(db, blob, retirement),
+    listExpired: (query) => listExpiredFiles(db, query),
+    remove: (blob) => removeFile(db, blob),
+    filterReferenced: (blobs) => filterReferencedBlobs(db, blobs),
   };
 }
 
@@ -173,14 +173,14 @@ async function growReservation(
   blob: string,
   { bytes, leaseUntil }: { bytes: number; leaseUntil: number },
 ): Promise<boolean> {
-  const row = await db
-    .updateTable('files')
-    .set(({ eb }) => ({ bytes: eb('bytes', '+', bytes), lease_until: leaseUntil }))
-    .where('blob', '=', blob)
-    .where('state', '=', 'reserved')
-    .returning('blob')
-    .executeTakeFirst();
-  return row !== undefined;
+  return hasRow(
+    db
+      .updateTable('files')
+      .set(({ eb }) => ({ bytes: eb('bytes', '+', bytes), lease_until: leaseUntil }))
+      .where('blob', '=', blob)
+      .where('state', '=', 'reserved')
+      .returning('blob'),
+  );
 }
 
 async function listReservations(
@@ -211,14 +211,14 @@ async function renewReservations(db: Kysely<Database>, blobs: readonly string[],
 }
 
 async function renameReservedBlob(db: Kysely<Database>, blob: string, to: string): Promise<boolean> {
-  const row = await db
-    .updateTable('files')
-    .set({ blob: to })
-    .where('blob', '=', blob)
-    .where('state', '=', 'reserved')
-    .returning('blob')
-    .executeTakeFirst();
-  return row !== undefined;
+  return hasRow(
+    db
+      .updateTable('files')
+      .set({ blob: to })
+      .where('blob', '=', blob)
+      .where('state', '=', 'reserved')
+      .returning('blob'),
+  );
 }
 
 async function activateFile(

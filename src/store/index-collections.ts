@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { RunQuery } from './run-query.ts';
+import { hasRow } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 import type { IndexCollectionsTable } from './schema/search-index.ts';
 
@@ -43,11 +43,11 @@ export interface IndexCollectionStore {
   remove(name: string): Promise<boolean>;
 }
 
-export function createIndexCollectionStore(db: Kysely<Database>, run: RunQuery): IndexCollectionStore {
+export function createIndexCollectionStore(db: Kysely<Database>): IndexCollectionStore {
   return {
-    insert: ({ name, sources, domain, workspace, createdAt, refreshedAt }) =>
-      run(async () => {
-        const row = await db
+    async insert({ name, sources, domain, workspace, createdAt, refreshedAt }) {
+      return hasRow(
+        db
           .insertInto('index_collections')
           .values({
             name,
@@ -58,64 +58,57 @@ export function createIndexCollectionStore(db: Kysely<Database>, run: RunQuery):
             refreshed_at: refreshedAt ?? null,
           })
           .onConflict((conflict) => conflict.doNothing())
-          .returning('name')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    find: (name) =>
-      run(async () => {
-        const row = await db.selectFrom('index_collections').selectAll().where('name', '=', name).executeTakeFirst();
-        return row && decode(row);
-      }),
-    list: () =>
-      run(async () => {
-        const rows = await db.selectFrom('index_collections').selectAll().orderBy('name').execute();
-        return rows.map(decode);
-      }),
-    getTotals: (name) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('index_documents')
-          .leftJoin('index_vectors', 'index_vectors.document', 'index_documents.id')
-          .select(({ fn }) => [
-            fn.count('index_documents.id').as('documents'),
-            fn.sum('index_documents.passages').as('passages'),
-            fn.sum('index_documents.bytes').as('bytes'),
-            fn.count('index_vectors.document').as('vectors'),
-          ])
-          .where('collection', '=', name)
-          .executeTakeFirst();
-        return {
-          documents: Number(row?.documents ?? 0),
-          passages: Number(row?.passages ?? 0),
-          bytes: Number(row?.bytes ?? 0),
-          vectors: Number(row?.vectors ?? 0),
-        };
-      }),
-    setSources: (name, sources) =>
-      run(async () => {
-        await db
-          .updateTable('index_collections')
-          .set({ sources: JSON.stringify(sources), refreshed_at: null })
-          .where('name', '=', name)
-          .execute();
-      }),
-    setRefreshed: (name, at) =>
-      run(async () => {
-        await db.updateTable('index_collections').set({ refreshed_at: at }).where('name', '=', name).execute();
-      }),
-    remove: (name) =>
-      run(async () => {
-        const row = await db
+          .returning('name'),
+      );
+    },
+    async find(name) {
+      const row = await db.selectFrom('index_collections').selectAll().where('name', '=', name).executeTakeFirst();
+      return row && decode(row);
+    },
+    async list() {
+      const rows = await db.selectFrom('index_collections').selectAll().orderBy('name').execute();
+      return rows.map(decode);
+    },
+    async getTotals(name) {
+      const row = await db
+        .selectFrom('index_documents')
+        .leftJoin('index_vectors', 'index_vectors.document', 'index_documents.id')
+        .select(({ fn }) => [
+          fn.count('index_documents.id').as('documents'),
+          fn.sum('index_documents.passages').as('passages'),
+          fn.sum('index_documents.bytes').as('bytes'),
+          fn.count('index_vectors.document').as('vectors'),
+        ])
+        .where('collection', '=', name)
+        .executeTakeFirst();
+      return {
+        documents: Number(row?.documents ?? 0),
+        passages: Number(row?.passages ?? 0),
+        bytes: Number(row?.bytes ?? 0),
+        vectors: Number(row?.vectors ?? 0),
+      };
+    },
+    async setSources(name, sources) {
+      await db
+        .updateTable('index_collections')
+        .set({ sources: JSON.stringify(sources), refreshed_at: null })
+        .where('name', '=', name)
+        .execute();
+    },
+    async setRefreshed(name, at) {
+      await db.updateTable('index_collections').set({ refreshed_at: at }).where('name', '=', name).execute();
+    },
+    async remove(name) {
+      return hasRow(
+        db
           .deleteFrom('index_collections')
           .where('name', '=', name)
           .where(({ not, exists, selectFrom }) =>
             not(exists(selectFrom('index_documents').select('id').where('collection', '=', name))),
           )
-          .returning('name')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
+          .returning('name'),
+      );
+    },
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely';
 import type { FullTextIndex } from './dialects/full-text.ts';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
 export interface IndexPassage {
@@ -62,11 +61,7 @@ export interface IndexDocumentStore {
 /** Rows per statement: a row has three parameters, and databases allow tens of thousands per statement. */
 const ROWS_PER_STATEMENT = 500;
 
-export function createIndexDocumentStore(
-  db: Kysely<Database>,
-  run: RunQuery,
-  fullText: FullTextIndex,
-): IndexDocumentStore {
+export function createIndexDocumentStore(db: Kysely<Database>, fullText: FullTextIndex): IndexDocumentStore {
   const removeDocuments = async (collection: string, references: readonly string[]): Promise<void> => {
     const removed = await db
       .deleteFrom('index_documents')
@@ -95,110 +90,104 @@ export function createIndexDocumentStore(
   };
 
   return {
-    upsert: ({ collection, reference, passages, ...document }) =>
-      run(async () => {
-        // A no-op update locks the collection: it cannot be removed until the transaction ends.
-        const lockedCollection = await db
-          .updateTable('index_collections')
-          .set(({ ref }) => ({ name: ref('name') }))
-          .where('name', '=', collection)
-          .returning('name')
-          .executeTakeFirst();
-        if (!lockedCollection) return false;
-        await removeDocuments(collection, [reference]);
-        const id = await reserveNumbers(passages.length + 1);
-        const first = id + 1;
-        await db
-          .insertInto('index_documents')
-          .values({
-            id,
-            collection,
-            reference,
-            url: document.url,
-            host: hostToKey(document.host),
-            title: document.title,
-            site_name: document.siteName,
-            icon: document.icon,
-            published_at: document.publishedAt ?? null,
-            hash: document.hash,
-            bytes: document.bytes,
-            first_passage: first,
-            passages: passages.length,
-            indexed_at: document.at,
-          })
-          .execute();
-        for (let at = 0; at < passages.length; at += ROWS_PER_STATEMENT) {
-          const page = passages.slice(at, at + ROWS_PER_STATEMENT);
-          const rows = page.map(({ text }, index) => ({ id: first + at + index, document: id, text }));
-          await db.insertInto('index_passages').values(rows).execute();
-          await fullText.add(
-            db,
-            page.map(({ terms }, index) => ({ passage: first + at + index, terms })),
-          );
-        }
-        return true;
-      }),
-    listHashes: (collection, { after, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('index_documents')
-          .select(['reference', 'hash'])
-          .where('collection', '=', collection)
-          .where('reference', '>', after)
-          .orderBy('reference')
-          .limit(limit)
-          .execute();
-        return new Map(rows.map(({ reference, hash }) => [reference, hash]));
-      }),
-    remove: (collection, references) =>
-      run(async () => {
-        if (references.length > 0) await removeDocuments(collection, references);
-      }),
-    listWithoutVectors: (collection, { model, after, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('index_documents')
-          .leftJoin('index_vectors', (join) =>
-            join.onRef('index_vectors.document', '=', 'index_documents.id').on('index_vectors.model', '=', model),
-          )
-          .select(['index_documents.id', 'first_passage as firstPassage', 'passages'])
-          .where('collection', '=', collection)
-          .where('index_documents.id', '>', after)
-          .where('index_vectors.document', 'is', null)
-          .orderBy('index_documents.id')
-          .limit(limit)
-          .execute();
-        return rows.map((row) => ({ ...row }));
-      }),
-    listPassageTexts: (document) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('index_passages')
-          .select('text')
-          .where('document', '=', document)
-          .orderBy('id')
-          .execute();
-        return rows.map(({ text }) => text);
-      }),
-    setVectors: (document, { model, dimensions, vectors }) =>
-      run(async () => {
-        const values = { model, dimensions, vectors };
-        await db
-          .insertInto('index_vectors')
-          .columns(['document', 'model', 'dimensions', 'vectors'])
-          .expression(({ selectFrom, val }) =>
-            selectFrom('index_documents')
-              .select(({ ref }) => [
-                ref('id').as('document'),
-                val(model).as('model'),
-                val(dimensions).as('dimensions'),
-                val(vectors).as('vectors'),
-              ])
-              .where('id', '=', document),
-          )
-          .onConflict((conflict) => conflict.column('document').doUpdateSet(values))
-          .execute();
-      }),
+    async upsert({ collection, reference, passages, ...document }) {
+      // A no-op update locks the collection: it cannot be removed until the transaction ends.
+      const lockedCollection = await db
+        .updateTable('index_collections')
+        .set(({ ref }) => ({ name: ref('name') }))
+        .where('name', '=', collection)
+        .returning('name')
+        .executeTakeFirst();
+      if (!lockedCollection) return false;
+      await removeDocuments(collection, [reference]);
+      const id = await reserveNumbers(passages.length + 1);
+      const first = id + 1;
+      await db
+        .insertInto('index_documents')
+        .values({
+          id,
+          collection,
+          reference,
+          url: document.url,
+          host: hostToKey(document.host),
+          title: document.title,
+          site_name: document.siteName,
+          icon: document.icon,
+          published_at: document.publishedAt ?? null,
+          hash: document.hash,
+          bytes: document.bytes,
+          first_passage: first,
+          passages: passages.length,
+          indexed_at: document.at,
+        })
+        .execute();
+      for (let at = 0; at < passages.length; at += ROWS_PER_STATEMENT) {
+        const page = passages.slice(at, at + ROWS_PER_STATEMENT);
+        const rows = page.map(({ text }, index) => ({ id: first + at + index, document: id, text }));
+        await db.insertInto('index_passages').values(rows).execute();
+        await fullText.add(
+          db,
+          page.map(({ terms }, index) => ({ passage: first + at + index, terms })),
+        );
+      }
+      return true;
+    },
+    async listHashes(collection, { after, limit }) {
+      const rows = await db
+        .selectFrom('index_documents')
+        .select(['reference', 'hash'])
+        .where('collection', '=', collection)
+        .where('reference', '>', after)
+        .orderBy('reference')
+        .limit(limit)
+        .execute();
+      return new Map(rows.map(({ reference, hash }) => [reference, hash]));
+    },
+    async remove(collection, references) {
+      if (references.length > 0) await removeDocuments(collection, references);
+    },
+    async listWithoutVectors(collection, { model, after, limit }) {
+      const rows = await db
+        .selectFrom('index_documents')
+        .leftJoin('index_vectors', (join) =>
+          join.onRef('index_vectors.document', '=', 'index_documents.id').on('index_vectors.model', '=', model),
+        )
+        .select(['index_documents.id', 'first_passage as firstPassage', 'passages'])
+        .where('collection', '=', collection)
+        .where('index_documents.id', '>', after)
+        .where('index_vectors.document', 'is', null)
+        .orderBy('index_documents.id')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({ ...row }));
+    },
+    async listPassageTexts(document) {
+      const rows = await db
+        .selectFrom('index_passages')
+        .select('text')
+        .where('document', '=', document)
+        .orderBy('id')
+        .execute();
+      return rows.map(({ text }) => text);
+    },
+    async setVectors(document, { model, dimensions, vectors }) {
+      const values = { model, dimensions, vectors };
+      await db
+        .insertInto('index_vectors')
+        .columns(['document', 'model', 'dimensions', 'vectors'])
+        .expression(({ selectFrom, val }) =>
+          selectFrom('index_documents')
+            .select(({ ref }) => [
+              ref('id').as('document'),
+              val(model).as('model'),
+              val(dimensions).as('dimensions'),
+              val(vectors).as('vectors'),
+            ])
+            .where('id', '=', document),
+        )
+        .onConflict((conflict) => conflict.column('document').doUpdateSet(values))
+        .execute();
+    },
   };
 }
 

@@ -1,7 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { FullTextIndex } from './dialects/full-text.ts';
 import { hostToKey } from './index-documents.ts';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
 /** Restricts which documents a search may find. */
@@ -65,68 +64,64 @@ export interface IndexSearchStore {
   readDocument(url: string, filter: IndexSearchFilter, limit: number): Promise<readonly PassageRecord[]>;
 }
 
-export function createIndexSearchStore(db: Kysely<Database>, run: RunQuery, fullText: FullTextIndex): IndexSearchStore {
+export function createIndexSearchStore(db: Kysely<Database>, fullText: FullTextIndex): IndexSearchStore {
   return {
-    matchTerms: (terms, filter, limit) =>
-      run(async () => {
-        if (terms.length === 0) return [];
-        const { rows } = await sql<{ document: unknown; passage: unknown; score: unknown }>`
-          with scored as materialized (${fullText.selectScores(terms)})
-          select document, passage, score from (
-            select p.document as document, s.passage as passage, s.score as score,
-              row_number() over (partition by p.document order by s.score desc, s.passage) as rank
-            from scored as s
-            join index_passages as p on p.id = s.passage
-            join index_documents as d on d.id = p.document
-            join index_collections as c on c.name = d.collection
-            where ${encodeFilter(filter)}
-          ) as ranked
-          where rank = 1 order by score desc, document limit ${limit}`.execute(db);
-        return rows.map(({ document, passage, score }) => ({
-          document: Number(document),
-          passage: Number(passage),
-          score: Number(score),
-        }));
-      }),
-    countTerms: (terms) => run(async () => await fullText.countTerms(db, terms)),
-    listVectors: (model, filter, { after, limit }) =>
-      run(async () => {
-        const { rows } = await sql<{
-          document: unknown;
-          first: unknown;
-          dimensions: number;
-          vectors: Uint8Array;
-        }>`
-          select v.document as document, d.first_passage as first, v.dimensions as dimensions, v.vectors as vectors
-          from index_vectors as v
-          join index_documents as d on d.id = v.document
+    async matchTerms(terms, filter, limit) {
+      if (terms.length === 0) return [];
+      const { rows } = await sql<{ document: unknown; passage: unknown; score: unknown }>`
+        with scored as materialized (${fullText.selectScores(terms)})
+        select document, passage, score from (
+          select p.document as document, s.passage as passage, s.score as score,
+            row_number() over (partition by p.document order by s.score desc, s.passage) as rank
+          from scored as s
+          join index_passages as p on p.id = s.passage
+          join index_documents as d on d.id = p.document
           join index_collections as c on c.name = d.collection
-          where v.model = ${model} and v.document > ${after} and ${encodeFilter(filter)}
-          order by v.document limit ${limit}`.execute(db);
-        return rows.map(({ document, first, dimensions, vectors }) => ({
-          document: Number(document),
-          firstPassage: Number(first),
-          dimensions,
-          vectors,
-        }));
-      }),
-    readPassages: (passages, filter) =>
-      run(async () => {
-        if (passages.length === 0) return new Map();
-        const { rows } = await sql<PassageRow>`
-          ${SELECT_PASSAGES} where p.id in (${sql.join(passages)}) and ${encodeFilter(filter)}`.execute(db);
-        return new Map(rows.map((row) => [Number(row.id), decode(row)]));
-      }),
-    readDocument: (url, filter, limit) =>
-      run(async () => {
-        const { rows } = await sql<PassageRow>`
-          ${SELECT_PASSAGES} where d.id = (
-            select d.id from index_documents as d
-            join index_collections as c on c.name = d.collection
-            where d.url = ${url} and ${encodeFilter(filter)} order by d.indexed_at desc, d.id desc limit 1
-          ) order by p.id limit ${limit}`.execute(db);
-        return rows.map(decode);
-      }),
+          where ${encodeFilter(filter)}
+        ) as ranked
+        where rank = 1 order by score desc, document limit ${limit}`.execute(db);
+      return rows.map(({ document, passage, score }) => ({
+        document: Number(document),
+        passage: Number(passage),
+        score: Number(score),
+      }));
+    },
+    countTerms: (terms) => fullText.countTerms(db, terms),
+    async listVectors(model, filter, { after, limit }) {
+      const { rows } = await sql<{
+        document: unknown;
+        first: unknown;
+        dimensions: number;
+        vectors: Uint8Array;
+      }>`
+        select v.document as document, d.first_passage as first, v.dimensions as dimensions, v.vectors as vectors
+        from index_vectors as v
+        join index_documents as d on d.id = v.document
+        join index_collections as c on c.name = d.collection
+        where v.model = ${model} and v.document > ${after} and ${encodeFilter(filter)}
+        order by v.document limit ${limit}`.execute(db);
+      return rows.map(({ document, first, dimensions, vectors }) => ({
+        document: Number(document),
+        firstPassage: Number(first),
+        dimensions,
+        vectors,
+      }));
+    },
+    async readPassages(passages, filter) {
+      if (passages.length === 0) return new Map();
+      const { rows } = await sql<PassageRow>`
+        ${SELECT_PASSAGES} where p.id in (${sql.join(passages)}) and ${encodeFilter(filter)}`.execute(db);
+      return new Map(rows.map((row) => [Number(row.id), decode(row)]));
+    },
+    async readDocument(url, filter, limit) {
+      const { rows } = await sql<PassageRow>`
+        ${SELECT_PASSAGES} where d.id = (
+          select d.id from index_documents as d
+          join index_collections as c on c.name = d.collection
+          where d.url = ${url} and ${encodeFilter(filter)} order by d.indexed_at desc, d.id desc limit 1
+        ) order by p.id limit ${limit}`.execute(db);
+      return rows.map(decode);
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Item, ItemPage, ItemPageQuery } from '../core/item.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import { ownedBy } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
+import { readCount } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 
 /** The conversation or response that holds the items. */
@@ -21,6 +21,14 @@ export interface BoundedItemPageQuery extends ItemPageQuery {
   readonly side?: 'input' | 'output';
   /** A page ends before its JSON exceeds this size, but has at least one item. */
   readonly bytesMax: number;
+}
+
+/** As a page, but after a position: the item there may have been deleted. */
+type ItemSliceQuery = Omit<BoundedItemPageQuery, 'after'> & { readonly afterPosition?: number | undefined };
+
+interface ItemSlice extends ItemPage {
+  /** Position of the last item; undefined without items. */
+  readonly last: number | undefined;
 }
 
 /** Limits of the newest items to read. */
@@ -49,11 +57,8 @@ export interface ItemStore {
   findSizes(scope: TenantScope, ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Returns undefined if `after` is not an item of the container. */
   readPage(container: ItemContainer, query: BoundedItemPageQuery): Promise<ItemPage | undefined>;
-  /** Yields all items page by page, oldest first; continues if items are deleted meanwhile. */
-  iteratePages(
-    container: ItemContainer,
-    bounds: Omit<BoundedItemPageQuery, 'after' | 'order'>,
-  ): AsyncIterable<readonly Item[]>;
+  /** Returns the next items after a position, in either direction. */
+  readSlice(container: ItemContainer, query: ItemSliceQuery): Promise<ItemSlice>;
   /** Returns the newest items within the bounds. */
   readTail(container: ItemContainer, bounds: ItemTailBounds): Promise<ItemTail>;
   /** Returns all items of several containers: containers in the given order, items in their order. */
@@ -72,7 +77,7 @@ const VALUES_PER_STATEMENT = 200;
 
 export const countItemBytes = ({ json }: Item): number => Buffer.byteLength(json);
 
-export function createItemStore(db: Kysely<Database>, run: RunQuery): ItemStore {
+export function createItemStore(db: Kysely<Database>): ItemStore {
   const select = ({ container, ...scope }: ItemContainer) =>
     db.selectFrom('items').where('container', '=', container).where(ownedBy(scope));
   const named = (scope: TenantScope, ids: readonly string[]) =>
@@ -81,27 +86,20 @@ export function createItemStore(db: Kysely<Database>, run: RunQuery): ItemStore 
     db.deleteFrom('items').where('container', '=', container).where(ownedBy(scope));
 
   async function count(container: ItemContainer, before: number): Promise<number> {
-    const row = await select(container)
-      .where('position', '<', before)
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .executeTakeFirstOrThrow();
-    return Number(row.count);
+    return readCount(
+      select(container)
+        .where('position', '<', before)
+        .select(({ fn }) => fn.countAll<number>().as('count')),
+    );
   }
 
   const selectSide = (container: ItemContainer, side: 'input' | 'output' | undefined) =>
     side === undefined ? select(container) : select(container).where('side', '=', side);
 
-  /** Reads the next items after a position, in either direction. */
   const readSlice = async (
     container: ItemContainer,
-    {
-      limit,
-      order,
-      side,
-      bytesMax,
-      afterPosition,
-    }: Omit<BoundedItemPageQuery, 'after'> & { readonly afterPosition?: number | undefined },
-  ) => {
+    { limit, order, side, bytesMax, afterPosition }: ItemSliceQuery,
+  ): Promise<ItemSlice> => {
     const isAscending = order === 'asc';
     const sideQuery = selectSide(container, side);
     const sizes = await (
@@ -162,78 +160,79 @@ export function createItemStore(db: Kysely<Database>, run: RunQuery): ItemStore 
   };
 
   return {
-    insert: ({ container, region, workspace }, items, { position, side }) =>
-      run(async () => {
-        const rows = items.map((item, at) => ({
-          container,
-          position: position + at,
-          id: item.id,
-          region,
-          workspace,
-          side: side ?? null,
-          bytes: countItemBytes(item),
-          json: item.json,
-        }));
-        for (const chunk of splitIntoChunks(rows, ROWS_PER_STATEMENT))
-          await db.insertInto('items').values(chunk).execute();
-      }),
-    find: (container, id) =>
-      run(async () => {
-        const row = await select(container).where('id', '=', id).select(['id', 'json']).executeTakeFirst();
-        return row && toItem(row);
-      }),
-    findMany: (scope, ids) =>
-      run(async () => {
-        const found = new Map<string, Item>();
-        for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) {
-          const rows = await named(scope, chunk).select(['id', 'json']).execute();
-          for (const row of rows) found.set(row.id, toItem(row));
-        }
-        return found;
-      }),
-    findSizes: (scope, ids) =>
-      run(async () => {
-        const found = new Map<string, number>();
-        for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) {
-          const rows = await named(scope, chunk).select(['id', 'bytes']).execute();
-          for (const { id, bytes } of rows) found.set(id, bytes);
-        }
-        return found;
-      }),
-    readPage: (container, query) => run(() => page(container, query)),
-    async *iteratePages(container, bounds) {
-      for (let afterPosition: number | undefined, hasMore = true; hasMore;) {
-        const next = await run(() => readSlice(container, { ...bounds, order: 'asc', afterPosition }));
-        if (next.items.length > 0) yield next.items;
-        ({ hasMore } = next);
-        afterPosition = next.last;
-      }
+    async insert({ container, region, workspace }, items, { position, side }) {
+      const rows = items.map((item, at) => ({
+        container,
+        position: position + at,
+        id: item.id,
+        region,
+        workspace,
+        side: side ?? null,
+        bytes: countItemBytes(item),
+        json: item.json,
+      }));
+      for (const chunk of splitIntoChunks(rows, ROWS_PER_STATEMENT))
+        await db.insertInto('items').values(chunk).execute();
     },
-    readTail: (container, bounds) => run(() => tail(container, bounds)),
-    listAll: (scope, containers) =>
-      run(async () => {
-        const found = new Map<string, Item[]>(containers.map((container) => [container, []]));
-        for (const chunk of splitIntoChunks(containers, VALUES_PER_STATEMENT)) {
-          const rows = await db
-            .selectFrom('items')
-            .where('container', 'in', chunk)
-            .where(ownedBy(scope))
-            .select(['container', 'id', 'json'])
-            .orderBy('container')
-            .orderBy('position')
-            .execute();
-          for (const { container, id, json } of rows) found.get(container)?.push({ id, json });
-        }
-        return [...found.values()].flat();
-      }),
-    countBefore: (container, before) => run(() => count(container, before)),
-    remove: (container, id) =>
-      run(async () => (await remove(container).where('id', '=', id).returning('id').executeTakeFirst()) !== undefined),
-    clear: (container) =>
-      run(async () => {
-        await remove(container).execute();
-      }),
+    async find(container, id) {
+      const row = await select(container).where('id', '=', id).select(['id', 'json']).executeTakeFirst();
+      return row && toItem(row);
+    },
+    async findMany(scope, ids) {
+      const found = new Map<string, Item>();
+      for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) {
+        const rows = await named(scope, chunk).select(['id', 'json']).execute();
+        for (const row of rows) found.set(row.id, toItem(row));
+      }
+      return found;
+    },
+    async findSizes(scope, ids) {
+      const found = new Map<string, number>();
+      for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) {
+        const rows = await named(scope, chunk).select(['id', 'bytes']).execute();
+        for (const { id, bytes } of rows) found.set(id, bytes);
+      }
+      return found;
+    },
+    readPage: page,
+    readSlice,
+    readTail: tail,
+    async listAll(scope, containers) {
+      const found = new Map<string, Item[]>(containers.map((container) => [container, []]));
+      for (const chunk of splitIntoChunks(containers, VALUES_PER_STATEMENT)) {
+        const rows = await db
+          .selectFrom('items')
+          .where('container', 'in', chunk)
+          .where(ownedBy(scope))
+          .select(['container', 'id', 'json'])
+          .orderBy('container')
+          .orderBy('position')
+          .execute();
+        for (const { container, id, json } of rows) found.get(container)?.push({ id, json });
+      }
+      return [...found.values()].flat();
+    },
+    countBefore: count,
+    remove: async (container, id) =>
+      (await remove(container).where('id', '=', id).returning('id').executeTakeFirst()) !== undefined,
+    async clear(container) {
+      await remove(container).execute();
+    },
   };
+}
+
+/** Yields all items page by page, oldest first; continues if items are deleted meanwhile. */
+export async function* iterateItemPages(
+  store: ItemStore,
+  container: ItemContainer,
+  bounds: Omit<BoundedItemPageQuery, 'after' | 'order'>,
+): AsyncGenerator<readonly Item[], void, undefined> {
+  for (let afterPosition: number | undefined, hasMore = true; hasMore;) {
+    const next = await store.readSlice(container, { ...bounds, order: 'asc', afterPosition });
+    if (next.items.length > 0) yield next.items;
+    ({ hasMore } = next);
+    afterPosition = next.last;
+  }
 }
 
 /** Copies a row: rows of SQLite have no prototype, rows of Postgres do. */

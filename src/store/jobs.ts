@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { JobKind, JobProgress, JobRecord, JobState } from '../core/job.ts';
 import type { RegionId } from '../core/region.ts';
 import { findById } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
+import { hasRow, listIds } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 import type { JobsTable } from './schema/jobs.ts';
 
@@ -117,24 +117,24 @@ export interface JobStore {
 /** Due jobs read per query. Concurrent processes race for them, and each usually gets one without another query. */
 const CLAIM_CANDIDATES_MAX = 8;
 
-export function createJobStore(db: Kysely<Database>, run: RunQuery): JobStore {
+export function createJobStore(db: Kysely<Database>): JobStore {
   return {
-    insert: (job) => run(() => insertJob(db, job)),
-    requeue: (job) => run(() => requeueJob(db, job)),
-    claim: (request) => run(() => claimJob(db, request)),
-    renew: (id, renewal) => run(() => renewJob(db, id, renewal)),
-    release: (id, release) => run(() => releaseJob(db, id, release)),
-    finish: (id, completion) => run(() => finishJob(db, id, completion)),
-    listLeaseOwners: () => run(() => listLeaseOwners(db)),
-    expireLeases: (leaseOwner, at) => run(() => expireLeases(db, leaseOwner, at)),
-    find: (id) => run(() => findJob(db, id)),
-    findBySubject: (kind, subject) => run(() => findJobBySubject(db, kind, subject)),
-    list: (page) => run(() => listJobs(db, page)),
-    filterCancelled: (ids) => run(() => filterCancelledJobs(db, ids)),
-    cancel: (id, at) => run(() => cancelJob(db, id, at)),
-    wake: (kind, subject, at) => run(() => wakeJob(db, kind, subject, at)),
-    remove: (kind, subject) => run(() => removeJob(db, kind, subject)),
-    removeFinished: (query) => run(() => removeFinishedJobs(db, query)),
+    insert: (job) => insertJob(db, job),
+    requeue: (job) => requeueJob(db, job),
+    claim: (request) => claimJob(db, request),
+    renew: (id, renewal) => renewJob(db, id, renewal),
+    release: (id, release) => releaseJob(db, id, release),
+    finish: (id, completion) => finishJob(db, id, completion),
+    listLeaseOwners: () => listLeaseOwners(db),
+    expireLeases: (leaseOwner, at) => expireLeases(db, leaseOwner, at),
+    find: (id) => findJob(db, id),
+    findBySubject: (kind, subject) => findJobBySubject(db, kind, subject),
+    list: (page) => listJobs(db, page),
+    filterCancelled: (ids) => filterCancelledJobs(db, ids),
+    cancel: (id, at) => cancelJob(db, id, at),
+    wake: (kind, subject, at) => wakeJob(db, kind, subject, at),
+    remove: (kind, subject) => removeJob(db, kind, subject),
+    removeFinished: (query) => removeFinishedJobs(db, query),
   };
 }
 
@@ -143,13 +143,13 @@ const updateLeased = (db: Kysely<Database>, id: string, leaseOwner: string) =>
   db.updateTable('jobs').where('id', '=', id).where('state', '=', 'running').where('lease_owner', '=', leaseOwner);
 
 async function insertJob(db: Kysely<Database>, job: NewJob): Promise<boolean> {
-  const row = await db
-    .insertInto('jobs')
-    .values(encode(job))
-    .onConflict((conflict) => conflict.columns(['kind', 'subject']).doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+  return hasRow(
+    db
+      .insertInto('jobs')
+      .values(encode(job))
+      .onConflict((conflict) => conflict.columns(['kind', 'subject']).doNothing())
+      .returning('id'),
+  );
 }
 
 async function requeueJob(db: Kysely<Database>, job: NewJob): Promise<void> {
@@ -308,13 +308,13 @@ async function listJobs(
 
 async function filterCancelledJobs(db: Kysely<Database>, ids: readonly string[]): Promise<readonly string[]> {
   if (ids.length === 0) return [];
-  const rows = await db
-    .selectFrom('jobs')
-    .select('id')
-    .where('id', 'in', [...ids])
-    .where('is_cancelled', '=', 1)
-    .execute();
-  return rows.map(({ id }) => id);
+  return listIds(
+    db
+      .selectFrom('jobs')
+      .select('id')
+      .where('id', 'in', [...ids])
+      .where('is_cancelled', '=', 1),
+  );
 }
 
 async function cancelJob(db: Kysely<Database>, id: string, at: number): Promise<JobRecord | undefined> {

@@ -2,7 +2,6 @@ import type { Kysely, Selectable } from 'kysely';
 import type { KeyRecord } from '../core/key.ts';
 import { findById } from './owned-by.ts';
 import { type IdPageQuery, pageById } from './page-by-id.ts';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { KeysTable } from './schema/keys.ts';
 
@@ -24,34 +23,30 @@ export interface KeyStore {
   revoke(id: string, at: number): Promise<KeyRecord | undefined>;
 }
 
-export function createKeyStore(db: Kysely<Database>, run: RunQuery): KeyStore {
+export function createKeyStore(db: Kysely<Database>): KeyStore {
   return {
-    insert: ({ record, hash }) =>
-      run(async () => {
-        await db.insertInto('keys').values(encode(record, hash)).execute();
-      }),
-    find: (id) =>
-      run(async () => {
-        const row = await findById(db, 'keys', id);
-        return row && decode(row);
-      }),
-    findByHash: (hash) =>
-      run(async () => {
-        const row = await db.selectFrom('keys').selectAll().where('hash', '=', hash).executeTakeFirst();
-        return row && { record: decode(row), hash: row.hash };
-      }),
-    list: (page) => run(async () => (await pageById(db.selectFrom('keys').selectAll(), page).execute()).map(decode)),
-    revoke: (id, at) =>
-      run(async () => {
-        const row = await db
-          .updateTable('keys')
-          .set({ revoked_at: at })
-          .where('id', '=', id)
-          .where('revoked_at', 'is', null)
-          .returningAll()
-          .executeTakeFirst();
-        return row && decode(row);
-      }),
+    async insert({ record, hash }) {
+      await db.insertInto('keys').values(encode(record, hash)).execute();
+    },
+    async find(id) {
+      const row = await findById(db, 'keys', id);
+      return row && decode(row);
+    },
+    async findByHash(hash) {
+      const row = await db.selectFrom('keys').selectAll().where('hash', '=', hash).executeTakeFirst();
+      return row && { record: decode(row), hash: row.hash };
+    },
+    list: async (page) => (await pageById(db.selectFrom('keys').selectAll(), page).execute()).map(decode),
+    async revoke(id, at) {
+      const row = await db
+        .updateTable('keys')
+        .set({ revoked_at: at })
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .returningAll()
+        .executeTakeFirst();
+      return row && decode(row);
+    },
   };
 }
 

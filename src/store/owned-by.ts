@@ -1,5 +1,6 @@
 import { type Expression, expressionBuilder, type Kysely, type Selectable, type SqlBool } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
+import { hasRow } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 
 /** Tables whose rows have an ID and belong to a tenant. */
@@ -43,5 +44,5 @@ export async function removeOwned(
   id: string,
 ): Promise<boolean> {
   const query = db.deleteFrom<OwnedTable>(table).where('id', '=', id).where(ownedBy(scope)).returning('id');
-  return (await query.executeTakeFirst()) !== undefined;
+  return hasRow(query);
 }

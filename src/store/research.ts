@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Owner } from '../core/context.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, ownedBy } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
+import { hasRow, listIds, readCount } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 import type { ResearchRunsTable } from './schema/research.ts';
 
@@ -93,140 +93,122 @@ const SUMMARY_COLUMNS = [
   'error',
 ] as const;
 
-export function createResearchStore(db: Kysely<Database>, run: RunQuery): ResearchStore {
+export function createResearchStore(db: Kysely<Database>): ResearchStore {
   const updateUnfinished = (id: string) =>
     db.updateTable('research_runs').where('id', '=', id).where('ended_at', 'is', null).returning('id');
 
   return {
-    insert: (record) =>
-      run(async () => {
-        const row = await db
+    async insert(record) {
+      return hasRow(
+        db
           .insertInto('research_runs')
           .values(encode(record))
           .onConflict((conflict) => conflict.doNothing())
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    findSummary: (id) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('research_runs')
-          .select(SUMMARY_COLUMNS)
-          .where('id', '=', id)
-          .executeTakeFirst();
-        return row && decodeSummary(row);
-      }),
-    find: (id) =>
-      run(async () => {
-        const row = await findById(db, 'research_runs', id);
-        return row && { ...decodeSummary(row), body: row.body };
-      }),
-    findByFingerprint: (owner, fingerprint) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('research_runs')
-          .select(SUMMARY_COLUMNS)
-          .where(ownedBy(owner))
-          .where('key_id', '=', owner.keyId)
-          .where('likeness', '=', fingerprint)
-          // Unfinished runs first: creation times alone are unreliable if the clock was set back.
-          .orderBy(({ eb }) => eb.case().when('ended_at', 'is', null).then(0).else(1).end())
-          .orderBy('created_at', 'desc')
-          .orderBy('id', 'desc')
-          .limit(1)
-          .executeTakeFirst();
-        return row && decodeSummary(row);
-      }),
-    countUnfinished: (owner) =>
-      run(async () => {
-        let query = db
-          .selectFrom('research_runs')
-          .select(({ fn }) => fn.countAll().as('count'))
-          .where('ended_at', 'is', null);
-        query = 'keyId' in owner ? query.where('key_id', '=', owner.keyId) : query.where(ownedBy(owner));
-        return Number((await query.executeTakeFirstOrThrow()).count);
-      }),
-    start: (id, { attempt, at }) =>
-      run(async () => {
-        const row = await updateUnfinished(id)
+          .returning('id'),
+      );
+    },
+    async findSummary(id) {
+      const row = await db.selectFrom('research_runs').select(SUMMARY_COLUMNS).where('id', '=', id).executeTakeFirst();
+      return row && decodeSummary(row);
+    },
+    async find(id) {
+      const row = await findById(db, 'research_runs', id);
+      return row && { ...decodeSummary(row), body: row.body };
+    },
+    async findByFingerprint(owner, fingerprint) {
+      const row = await db
+        .selectFrom('research_runs')
+        .select(SUMMARY_COLUMNS)
+        .where(ownedBy(owner))
+        .where('key_id', '=', owner.keyId)
+        .where('likeness', '=', fingerprint)
+        // Unfinished runs first: creation times alone are unreliable if the clock was set back.
+        .orderBy(({ eb }) => eb.case().when('ended_at', 'is', null).then(0).else(1).end())
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return row && decodeSummary(row);
+    },
+    async countUnfinished(owner) {
+      let query = db
+        .selectFrom('research_runs')
+        .select(({ fn }) => fn.countAll().as('count'))
+        .where('ended_at', 'is', null);
+      query = 'keyId' in owner ? query.where('key_id', '=', owner.keyId) : query.where(ownedBy(owner));
+      return readCount(query);
+    },
+    async start(id, { attempt, at }) {
+      return hasRow(
+        updateUnfinished(id)
           .set(({ fn, val }) => ({ state: 'running', attempt, started_at: fn.coalesce('started_at', val(at)) }))
-          .where('attempt', '<', attempt)
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    appendStep: (id, { attempt, number, json }) =>
-      run(async () => {
-        const row = await updateUnfinished(id)
-          .set({ last_step: number })
-          .where('attempt', '=', attempt)
-          .where('last_step', '=', number - 1)
-          .executeTakeFirst();
-        if (!row) return false;
-        await db.insertInto('research_steps').values({ run_id: id, number, json }).execute();
-        return true;
-      }),
-    finish: (id, { state, at, attempt, unreadSince, error }) =>
-      run(async () => {
-        let update = updateUnfinished(id).set({ state, ended_at: at, error: error ?? null });
-        if (attempt !== undefined) update = update.where('attempt', '=', attempt);
-        if (unreadSince !== undefined) update = update.where('read_at', '<', unreadSince);
-        return (await update.executeTakeFirst()) !== undefined;
-      }),
-    recordRead: (id, at) =>
-      run(async () => {
-        await db
-          .updateTable('research_runs')
-          .set({ read_at: at })
-          .where('id', '=', id)
-          .where('read_at', '<', at)
-          .execute();
-      }),
-    markDelivered: (id) =>
-      run(async () => {
-        await db.updateTable('research_runs').set({ delivered: 1 }).where('id', '=', id).execute();
-      }),
-    listSteps: (id, { from, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('research_steps')
-          .select('json')
-          .where('run_id', '=', id)
-          .where('number', '>=', from)
-          .orderBy('number')
-          .limit(limit)
-          .execute();
-        return rows.map(({ json }) => json);
-      }),
-    listUnread: ({ before, limit }) =>
-      run(async () => {
-        const rows = await db
+          .where('attempt', '<', attempt),
+      );
+    },
+    async appendStep(id, { attempt, number, json }) {
+      const row = await updateUnfinished(id)
+        .set({ last_step: number })
+        .where('attempt', '=', attempt)
+        .where('last_step', '=', number - 1)
+        .executeTakeFirst();
+      if (!row) return false;
+      await db.insertInto('research_steps').values({ run_id: id, number, json }).execute();
+      return true;
+    },
+    async finish(id, { state, at, attempt, unreadSince, error }) {
+      let update = updateUnfinished(id).set({ state, ended_at: at, error: error ?? null });
+      if (attempt !== undefined) update = update.where('attempt', '=', attempt);
+      if (unreadSince !== undefined) update = update.where('read_at', '<', unreadSince);
+      return hasRow(update);
+    },
+    async recordRead(id, at) {
+      await db
+        .updateTable('research_runs')
+        .set({ read_at: at })
+        .where('id', '=', id)
+        .where('read_at', '<', at)
+        .execute();
+    },
+    async markDelivered(id) {
+      await db.updateTable('research_runs').set({ delivered: 1 }).where('id', '=', id).execute();
+    },
+    async listSteps(id, { from, limit }) {
+      const rows = await db
+        .selectFrom('research_steps')
+        .select('json')
+        .where('run_id', '=', id)
+        .where('number', '>=', from)
+        .orderBy('number')
+        .limit(limit)
+        .execute();
+      return rows.map(({ json }) => json);
+    },
+    async listUnread({ before, limit }) {
+      return listIds(
+        db
           .selectFrom('research_runs')
           .select('id')
           .where('ended_at', 'is', null)
           .where('read_at', '<', before)
           .orderBy('read_at')
-          .limit(limit)
-          .execute();
-        return rows.map(({ id }) => id);
-      }),
-    listFinishedBefore: ({ before, limit }) =>
-      run(async () => {
-        const rows = await db
+          .limit(limit),
+      );
+    },
+    async listFinishedBefore({ before, limit }) {
+      return listIds(
+        db
           .selectFrom('research_runs')
           .select('id')
           .where('ended_at', '<', before)
           .where('read_at', '<', before)
           .orderBy('ended_at')
-          .limit(limit)
-          .execute();
-        return rows.map(({ id }) => id);
-      }),
-    remove: (id) =>
-      run(async () => {
-        await db.deleteFrom('research_steps').where('run_id', '=', id).execute();
-        await db.deleteFrom('research_runs').where('id', '=', id).execute();
-      }),
+          .limit(limit),
+      );
+    },
+    async remove(id) {
+      await db.deleteFrom('research_steps').where('run_id', '=', id).execute();
+      await db.deleteFrom('research_runs').where('id', '=', id).execute();
+    },
   };
 }
 

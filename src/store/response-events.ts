@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
 /** Encoded events of a response, numbered without gaps. */
@@ -20,38 +19,35 @@ export interface ResponseEventStore {
   removeAll(responses: readonly string[]): Promise<void>;
 }
 
-export function createResponseEventStore(db: Kysely<Database>, run: RunQuery): ResponseEventStore {
+export function createResponseEventStore(db: Kysely<Database>): ResponseEventStore {
   return {
-    insert: (response, { first, texts }) =>
-      run(async () => {
-        const text = JSON.stringify(texts);
-        await db.insertInto('response_events').values({ response_id: response, first, text }).execute();
-      }),
-    read: (response, { from, chunksMax }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('response_events')
-          .select(['first', 'text'])
-          .where('response_id', '=', response)
-          .where('first', '>=', (eb) =>
-            eb
-              .selectFrom('response_events')
-              .select(({ fn, val }) => fn.coalesce(fn.max('first'), val(0)).as('start'))
-              .where('response_id', '=', response)
-              .where('first', '<=', from),
-          )
-          .orderBy('first')
-          .limit(chunksMax)
-          .execute();
-        return rows.map(({ first, text }) => ({ first, texts: JSON.parse(text) as ResponseEventChunk['texts'] }));
-      }),
-    removeAll: (responses) =>
-      run(async () => {
-        if (responses.length === 0) return;
-        await db
-          .deleteFrom('response_events')
-          .where('response_id', 'in', [...responses])
-          .execute();
-      }),
+    async insert(response, { first, texts }) {
+      const text = JSON.stringify(texts);
+      await db.insertInto('response_events').values({ response_id: response, first, text }).execute();
+    },
+    async read(response, { from, chunksMax }) {
+      const rows = await db
+        .selectFrom('response_events')
+        .select(['first', 'text'])
+        .where('response_id', '=', response)
+        .where('first', '>=', (eb) =>
+          eb
+            .selectFrom('response_events')
+            .select(({ fn, val }) => fn.coalesce(fn.max('first'), val(0)).as('start'))
+            .where('response_id', '=', response)
+            .where('first', '<=', from),
+        )
+        .orderBy('first')
+        .limit(chunksMax)
+        .execute();
+      return rows.map(({ first, text }) => ({ first, texts: JSON.parse(text) as ResponseEventChunk['texts'] }));
+    },
+    async removeAll(responses) {
+      if (responses.length === 0) return;
+      await db
+        .deleteFrom('response_events')
+        .where('response_id', 'in', [...responses])
+        .execute();
+    },
   };
 }

@@ -1,6 +1,5 @@
 import { expressionBuilder, type SelectQueryBuilder } from 'kysely';
 import { type IdPageQuery, pageById } from './page-by-id.ts';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 
 /** Lists of stored responses, or of background runs, for the operator and for retention. */
@@ -17,15 +16,13 @@ const rows = expressionBuilder<{ rows: { conversation_id: string; created_at: nu
 
 /** Creates the lists of a table from a query of its summaries. */
 export function createResponseListing<T extends 'responses' | 'background_runs', Row, Summary>(
-  run: RunQuery,
   summaries: SelectQueryBuilder<Database, T, Row>,
   decode: (row: Row) => Summary,
 ): ResponseListing<Summary> {
-  const read = (query: SelectQueryBuilder<Database, T, Row>) =>
-    run(async () => {
-      const found = await query.execute();
-      return found.map((row) => decode(row as Row));
-    });
+  const read = async (query: SelectQueryBuilder<Database, T, Row>): Promise<readonly Summary[]> => {
+    const found = await query.execute();
+    return found.map((row) => decode(row as Row));
+  };
   return {
     listByConversation: (conversation, { after, limit }) =>
       read(pageById(summaries.where(rows('conversation_id', '=', conversation)), { after, limit })),

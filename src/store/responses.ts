@@ -2,7 +2,6 @@ import type { Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findOwned, ownedBy, removeOwned } from './owned-by.ts';
 import { createResponseListing, type ResponseListing } from './response-listing.ts';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import type { ResponsesTable } from './schema/responses.ts';
 
@@ -50,7 +49,7 @@ const SUMMARY_COLUMNS = [
   'item_bytes',
 ] as const;
 
-export function createResponseStore(db: Kysely<Database>, run: RunQuery): ResponseStore {
+export function createResponseStore(db: Kysely<Database>): ResponseStore {
   const chain = async (scope: TenantScope, id: string, linksMax: number): Promise<readonly ResponseSummary[]> => {
     const rows = await db
       .withRecursive('chain', (recursion) =>
@@ -79,18 +78,16 @@ export function createResponseStore(db: Kysely<Database>, run: RunQuery): Respon
   };
 
   return {
-    insert: (record) =>
-      run(async () => {
-        await db.insertInto('responses').values(encode(record)).execute();
-      }),
-    find: (scope, id) =>
-      run(async () => {
-        const row = await findOwned(db, 'responses', scope, id);
-        return row && decode(row);
-      }),
-    listChain: (scope, id, linksMax) => run(() => chain(scope, id, linksMax)),
-    remove: (scope, id) => run(() => removeOwned(db, 'responses', scope, id)),
-    ...createResponseListing(run, db.selectFrom('responses').select(SUMMARY_COLUMNS), decodeSummary),
+    async insert(record) {
+      await db.insertInto('responses').values(encode(record)).execute();
+    },
+    async find(scope, id) {
+      const row = await findOwned(db, 'responses', scope, id);
+      return row && decode(row);
+    },
+    listChain: chain,
+    remove: (scope, id) => removeOwned(db, 'responses', scope, id),
+    ...createResponseListing(db.selectFrom('responses').select(SUMMARY_COLUMNS), decodeSummary),
   };
 }
 

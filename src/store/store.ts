@@ -23,12 +23,14 @@ import { MIGRATIONS } from './migrations/migrations.ts';
 import { createResearchStore, type ResearchStore } from './research.ts';
 import { createResponseEventStore, type ResponseEventStore } from './response-events.ts';
 import { createResponseStore, type ResponseStore } from './responses.ts';
-import type { RunQuery } from './run-query.ts';
 import type { Database } from './schema/database.ts';
 import { createTaskStore, type TaskStore } from './tasks.ts';
 import { createFileTextStore, type FileTextStore } from './file-texts.ts';
 import { createTranscriptionStore, type TranscriptionStore } from './transcriptions.ts';
 import { createVocabularyStore, type VocabularyStore } from './vocabularies.ts';
+
+/** Runs a query: checks the transaction context before it, and translates database errors after it. */
+type RunQuery = <T>(query: () => Promise<T>) => Promise<T>;
 
 /** One store per subject; each holds all SQL of its tables. */
 export interface Tables {
@@ -103,28 +105,41 @@ export async function openStore({ dialect, clock = systemClock }: StoreOptions):
   };
 }
 
-const createTables = (db: Kysely<Database>, run: RunQuery, { fullText }: StoreDialect): Tables => ({
-  batches: createBatchStore(db, run),
-  batchLines: createBatchLineStore(db, run),
-  background: createBackgroundStore(db, run),
-  conversations: createConversationStore(db, run),
-  deployments: createDeploymentStore(db, run),
-  files: createFileStore(db, run),
-  fileTotals: createFileTotalsStore(db, run),
-  indexCollections: createIndexCollectionStore(db, run),
-  indexDocuments: createIndexDocumentStore(db, run, fullText),
-  indexSearch: createIndexSearchStore(db, run, fullText),
-  items: createItemStore(db, run),
-  jobs: createJobStore(db, run),
-  keys: createKeyStore(db, run),
-  research: createResearchStore(db, run),
-  responseEvents: createResponseEventStore(db, run),
-  responses: createResponseStore(db, run),
-  tasks: createTaskStore(db, run),
-  texts: createFileTextStore(db, run),
-  transcriptions: createTranscriptionStore(db, run),
-  vocabularies: createVocabularyStore(db, run),
-});
+function createTables(db: Kysely<Database>, run: RunQuery, { fullText }: StoreDialect): Tables {
+  const tables: Tables = {
+    batches: createBatchStore(db),
+    batchLines: createBatchLineStore(db),
+    background: createBackgroundStore(db),
+    conversations: createConversationStore(db),
+    deployments: createDeploymentStore(db),
+    files: createFileStore(db),
+    fileTotals: createFileTotalsStore(db),
+    indexCollections: createIndexCollectionStore(db),
+    indexDocuments: createIndexDocumentStore(db, fullText),
+    indexSearch: createIndexSearchStore(db, fullText),
+    items: createItemStore(db),
+    jobs: createJobStore(db),
+    keys: createKeyStore(db),
+    research: createResearchStore(db),
+    responseEvents: createResponseEventStore(db),
+    responses: createResponseStore(db),
+    tasks: createTaskStore(db),
+    texts: createFileTextStore(db),
+    transcriptions: createTranscriptionStore(db),
+    vocabularies: createVocabularyStore(db),
+  };
+  const wrapped: unknown = Object.fromEntries(
+    Object.entries(tables).map(([name, table]) => [name, wrapQueries(table, run)]),
+  );
+  return wrapped as Tables;
+}
+
+type Queries = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
+
+const wrapQueries = (table: Queries, run: RunQuery): Queries =>
+  Object.fromEntries(
+    Object.entries(table).map(([name, query]) => [name, (...args: readonly unknown[]) => run(() => query(...args))]),
+  );
 
 async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely<Database>> {
   let db: Kysely<Database> | undefined;

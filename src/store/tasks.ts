@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, findOwned, ownedBy } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
+import { hasRow, listIds } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 import type { TasksTable } from './schema/tasks.ts';
 
@@ -62,85 +62,71 @@ export interface TaskStore {
   remove(id: string): Promise<void>;
 }
 
-export function createTaskStore(db: Kysely<Database>, run: RunQuery): TaskStore {
+export function createTaskStore(db: Kysely<Database>): TaskStore {
   return {
-    insert: (record) =>
-      run(async () => {
-        await db.insertInto('tasks').values(encode(record)).execute();
-      }),
-    find: (scope, id) =>
-      run(async () => {
-        const row = await findOwned(db, 'tasks', scope, id);
-        return row && decode(row);
-      }),
-    findInAnyTenant: (id) =>
-      run(async () => {
-        const row = await findById(db, 'tasks', id);
-        return row && decode(row);
-      }),
-    list: (scope, filter, { skip, take }) =>
-      run(async () => {
-        const all = db.selectFrom('tasks').where(ownedBy(scope));
-        const matching = applyFilter(all, filter);
-        const { count } = await matching.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
-        const rows = await matching
-          .selectAll()
-          .orderBy('submitted_at', 'desc')
-          .orderBy('id', 'desc')
-          .offset(skip)
-          .limit(take)
-          .execute();
-        return { total: Number(count), records: rows.map(decode) };
-      }),
-    start: (id, at) =>
-      run(async () => {
-        await db
-          .updateTable('tasks')
-          .set({ status: 'running', started_at: at })
-          .where('id', '=', id)
-          .where('status', '=', 'pending')
-          .execute();
-        const row = await db.selectFrom('tasks').select('status').where('id', '=', id).executeTakeFirst();
-        return row?.status === 'running';
-      }),
-    finish: (id, { status, at, error }) =>
-      run(async () => {
-        const row = await db
+    async insert(record) {
+      await db.insertInto('tasks').values(encode(record)).execute();
+    },
+    async find(scope, id) {
+      const row = await findOwned(db, 'tasks', scope, id);
+      return row && decode(row);
+    },
+    async findInAnyTenant(id) {
+      const row = await findById(db, 'tasks', id);
+      return row && decode(row);
+    },
+    async list(scope, filter, { skip, take }) {
+      const all = db.selectFrom('tasks').where(ownedBy(scope));
+      const matching = applyFilter(all, filter);
+      const { count } = await matching.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
+      const rows = await matching
+        .selectAll()
+        .orderBy('submitted_at', 'desc')
+        .orderBy('id', 'desc')
+        .offset(skip)
+        .limit(take)
+        .execute();
+      return { total: Number(count), records: rows.map(decode) };
+    },
+    async start(id, at) {
+      await db
+        .updateTable('tasks')
+        .set({ status: 'running', started_at: at })
+        .where('id', '=', id)
+        .where('status', '=', 'pending')
+        .execute();
+      const row = await db.selectFrom('tasks').select('status').where('id', '=', id).executeTakeFirst();
+      return row?.status === 'running';
+    },
+    async finish(id, { status, at, error }) {
+      return hasRow(
+        db
           .updateTable('tasks')
           .set({ status, ended_at: at, error: error ?? null })
           .where('id', '=', id)
           .where('ended_at', 'is', null)
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    cancel: (scope, id, at) =>
-      run(async () => {
-        const row = await db
+          .returning('id'),
+      );
+    },
+    async cancel(scope, id, at) {
+      return hasRow(
+        db
           .updateTable('tasks')
           .set({ status: 'cancelled', ended_at: at })
           .where('id', '=', id)
           .where(ownedBy(scope))
           .where('status', '=', 'pending')
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    listFinishedBefore: ({ before, limit }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('tasks')
-          .select('id')
-          .where('ended_at', '<', before)
-          .orderBy('ended_at')
-          .limit(limit)
-          .execute();
-        return rows.map(({ id }) => id);
-      }),
-    remove: (id) =>
-      run(async () => {
-        await db.deleteFrom('tasks').where('id', '=', id).execute();
-      }),
+          .returning('id'),
+      );
+    },
+    async listFinishedBefore({ before, limit }) {
+      return listIds(
+        db.selectFrom('tasks').select('id').where('ended_at', '<', before).orderBy('ended_at').limit(limit),
+      );
+    },
+    async remove(id) {
+      await db.deleteFrom('tasks').where('id', '=', id).execute();
+    },
   };
 }
 

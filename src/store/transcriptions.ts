@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { RunQuery } from './run-query.ts';
+import { hasRow } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 import type { TranscriptionPartsTable } from './schema/tasks.ts';
 
@@ -61,79 +61,71 @@ export interface TranscriptionStore {
   remove(taskId: string): Promise<void>;
 }
 
-export function createTranscriptionStore(db: Kysely<Database>, run: RunQuery): TranscriptionStore {
+export function createTranscriptionStore(db: Kysely<Database>): TranscriptionStore {
   const updatePart = (taskId: string, number: number) =>
     db.updateTable('transcription_parts').where('task_id', '=', taskId).where('number', '=', number);
 
   return {
-    insert: (taskId, sources) =>
-      run(async () => {
-        const rows = sources.map((source, number) => ({ task_id: taskId, number, source, state: 'waiting' as const }));
-        await db.insertInto('transcription_parts').values(rows).execute();
-      }),
-    listParts: (taskId) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('transcription_parts')
-          .selectAll()
-          .where('task_id', '=', taskId)
-          .orderBy('number')
-          .execute();
-        return rows.map(decode);
-      }),
-    setSource: (taskId, number, source) =>
-      run(async () => {
-        await updatePart(taskId, number)
-          .set({ source_blob: source?.blob ?? null, source_bytes: source?.bytes ?? null })
-          .execute();
-      }),
-    addWindow: ({ taskId, part, channel }, { number, endSample, text }) =>
-      run(async () => {
-        await db
-          .insertInto('transcription_windows')
-          .values({ task_id: taskId, part, channel, number, end_sample: endSample, text })
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
-      }),
-    listWindows: ({ taskId, part, channel }) =>
-      run(async () => {
-        const rows = await db
-          .selectFrom('transcription_windows')
-          .select(['end_sample', 'text'])
-          .where('task_id', '=', taskId)
-          .where('part', '=', part)
-          .where('channel', '=', channel)
-          .orderBy('number')
-          .execute();
-        return rows.map(({ end_sample, text }) => ({ endSample: end_sample, text }));
-      }),
-    finishPart: (taskId, number, end) =>
-      run(async () => {
-        const row = await updatePart(taskId, number)
+    async insert(taskId, sources) {
+      const rows = sources.map((source, number) => ({ task_id: taskId, number, source, state: 'waiting' as const }));
+      await db.insertInto('transcription_parts').values(rows).execute();
+    },
+    async listParts(taskId) {
+      const rows = await db
+        .selectFrom('transcription_parts')
+        .selectAll()
+        .where('task_id', '=', taskId)
+        .orderBy('number')
+        .execute();
+      return rows.map(decode);
+    },
+    async setSource(taskId, number, source) {
+      await updatePart(taskId, number)
+        .set({ source_blob: source?.blob ?? null, source_bytes: source?.bytes ?? null })
+        .execute();
+    },
+    async addWindow({ taskId, part, channel }, { number, endSample, text }) {
+      await db
+        .insertInto('transcription_windows')
+        .values({ task_id: taskId, part, channel, number, end_sample: endSample, text })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+    },
+    async listWindows({ taskId, part, channel }) {
+      const rows = await db
+        .selectFrom('transcription_windows')
+        .select(['end_sample', 'text'])
+        .where('task_id', '=', taskId)
+        .where('part', '=', part)
+        .where('channel', '=', channel)
+        .orderBy('number')
+        .execute();
+      return rows.map(({ end_sample, text }) => ({ endSample: end_sample, text }));
+    },
+    async finishPart(taskId, number, end) {
+      return hasRow(
+        updatePart(taskId, number)
           .set({
             state: end.state,
             ...(end.state === 'succeeded' ? { facts: end.metadata } : { code: end.code, message: end.message }),
           })
           .where('state', '=', 'waiting')
-          .returning('number')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    filterReferenced: (blobs) =>
-      run(async () => {
-        if (blobs.length === 0) return new Set();
-        const rows = await db
-          .selectFrom('transcription_parts')
-          .select('source_blob')
-          .where('source_blob', 'in', [...blobs])
-          .execute();
-        return new Set(rows.flatMap(({ source_blob }) => (source_blob === null ? [] : [source_blob])));
-      }),
-    remove: (taskId) =>
-      run(async () => {
-        await db.deleteFrom('transcription_windows').where('task_id', '=', taskId).execute();
-        await db.deleteFrom('transcription_parts').where('task_id', '=', taskId).execute();
-      }),
+          .returning('number'),
+      );
+    },
+    async filterReferenced(blobs) {
+      if (blobs.length === 0) return new Set();
+      const rows = await db
+        .selectFrom('transcription_parts')
+        .select('source_blob')
+        .where('source_blob', 'in', [...blobs])
+        .execute();
+      return new Set(rows.flatMap(({ source_blob }) => (source_blob === null ? [] : [source_blob])));
+    },
+    async remove(taskId) {
+      await db.deleteFrom('transcription_windows').where('task_id', '=', taskId).execute();
+      await db.deleteFrom('transcription_parts').where('task_id', '=', taskId).execute();
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { ownedBy, removeOwned } from './owned-by.ts';
-import type { RunQuery } from './run-query.ts';
+import { hasRow, readCount } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 
 /** A word that speech recognition should expect, as the client wrote it. */
@@ -61,80 +61,75 @@ const SUMMARY_COLUMNS = [
   'modified_at as modifiedAt',
 ] as const;
 
-export function createVocabularyStore(db: Kysely<Database>, run: RunQuery): VocabularyStore {
+export function createVocabularyStore(db: Kysely<Database>): VocabularyStore {
   return {
-    lockCount: ({ region, workspace }) =>
-      run(async () => {
-        await db
-          .insertInto('vocabulary_places')
-          .values({ region, workspace })
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
-        // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
-        await db
-          .updateTable('vocabulary_places')
-          .set(({ ref }) => ({ region: ref('region') }))
-          .where(ownedBy({ region, workspace }))
-          .execute();
-        const { count } = await db
+    async lockCount({ region, workspace }) {
+      await db
+        .insertInto('vocabulary_places')
+        .values({ region, workspace })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      // A no-op update locks the row on Postgres; SQLite has no SELECT … FOR UPDATE.
+      await db
+        .updateTable('vocabulary_places')
+        .set(({ ref }) => ({ region: ref('region') }))
+        .where(ownedBy({ region, workspace }))
+        .execute();
+      return readCount(
+        db
           .selectFrom('vocabularies')
           .select(({ fn }) => fn.countAll().as('count'))
-          .where(ownedBy({ region, workspace }))
-          .executeTakeFirstOrThrow();
-        return Number(count);
-      }),
-    insert: ({ id, region, workspace, prefix, targetModel, createdAt, modifiedAt, entries }) =>
-      run(async () => {
-        await db
-          .insertInto('vocabularies')
-          .values({
-            id,
-            region,
-            workspace,
-            prefix,
-            target_model: targetModel,
-            created_at: createdAt,
-            modified_at: modifiedAt,
-            entries: JSON.stringify(entries),
-          })
-          .execute();
-      }),
-    find: (scope, id) =>
-      run(async () => {
-        const row = await db
-          .selectFrom('vocabularies')
-          .select([...SUMMARY_COLUMNS, 'region', 'workspace', 'prefix', 'entries'])
-          .where('id', '=', id)
-          .where(ownedBy(scope))
-          .executeTakeFirst();
-        return row && { ...row, entries: parseEntries(row.entries) };
-      }),
-    list: (scope, { prefix, limit, skip }) =>
-      run(async () => {
-        let query = db
-          .selectFrom('vocabularies')
-          .select(SUMMARY_COLUMNS)
-          .where(ownedBy(scope))
-          .orderBy('created_at', 'desc')
-          .orderBy('id', 'desc')
-          .limit(limit)
-          .offset(skip);
-        if (prefix !== undefined) query = query.where('prefix', '=', prefix);
-        // Copies, because rows of SQLite have no prototype.
-        return (await query.execute()).map((row) => ({ ...row }));
-      }),
-    replace: (scope, id, { entries, at }) =>
-      run(async () => {
-        const row = await db
+          .where(ownedBy({ region, workspace })),
+      );
+    },
+    async insert({ id, region, workspace, prefix, targetModel, createdAt, modifiedAt, entries }) {
+      await db
+        .insertInto('vocabularies')
+        .values({
+          id,
+          region,
+          workspace,
+          prefix,
+          target_model: targetModel,
+          created_at: createdAt,
+          modified_at: modifiedAt,
+          entries: JSON.stringify(entries),
+        })
+        .execute();
+    },
+    async find(scope, id) {
+      const row = await db
+        .selectFrom('vocabularies')
+        .select([...SUMMARY_COLUMNS, 'region', 'workspace', 'prefix', 'entries'])
+        .where('id', '=', id)
+        .where(ownedBy(scope))
+        .executeTakeFirst();
+      return row && { ...row, entries: parseEntries(row.entries) };
+    },
+    async list(scope, { prefix, limit, skip }) {
+      let query = db
+        .selectFrom('vocabularies')
+        .select(SUMMARY_COLUMNS)
+        .where(ownedBy(scope))
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .offset(skip);
+      if (prefix !== undefined) query = query.where('prefix', '=', prefix);
+      // Copies, because rows of SQLite have no prototype.
+      return (await query.execute()).map((row) => ({ ...row }));
+    },
+    async replace(scope, id, { entries, at }) {
+      return hasRow(
+        db
           .updateTable('vocabularies')
           .set({ entries: JSON.stringify(entries), modified_at: at })
           .where('id', '=', id)
           .where(ownedBy(scope))
-          .returning('id')
-          .executeTakeFirst();
-        return row !== undefined;
-      }),
-    remove: (scope, id) => run(() => removeOwned(db, 'vocabularies', scope, id)),
+          .returning('id'),
+      );
+    },
+    remove: (scope, id) => removeOwned(db, 'vocabularies', scope, id),
   };
 }
 

@@ -5,6 +5,7 @@ import type { RegionId } from '../../core/region.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ConversationRecord } from '../../store/conversations.ts';
 import type { BackgroundRunSummary } from '../../store/background.ts';
+import { iterateItemPages } from '../../store/items.ts';
 import type { ResponseSummary, ResponseRecord } from '../../store/responses.ts';
 import type { Store } from '../../store/store.ts';
 import { throwConversationNotFound } from './not-found.ts';
@@ -80,9 +81,9 @@ export function createConversationsOperator({ store, clock }: { store: Store; cl
   }
 
   const readItems = ({ id, region, workspace }: ConversationRecord | ResponseSummary): AsyncIterable<readonly Item[]> =>
-    store.items.iteratePages({ region, workspace, container: id }, PAGE_BOUNDS);
+    iterateItemPages(store.items, { region, workspace, container: id }, PAGE_BOUNDS);
   const readInput = ({ id, region, workspace }: ResponseSummary): AsyncIterable<readonly Item[]> =>
-    store.items.iteratePages({ region, workspace, container: id }, { ...PAGE_BOUNDS, side: 'input' });
+    iterateItemPages(store.items, { region, workspace, container: id }, { ...PAGE_BOUNDS, side: 'input' });
 
   return {
     async *read(selection) {
