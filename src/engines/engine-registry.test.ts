@@ -55,6 +55,17 @@ describe('createEngineRegistry', () => {
     assert.deepEqual(made, ['a']);
   });
 
+  it('finds an engine only while it is open', async () => {
+    const { lease, registry } = createTestRegistry(2);
+    const leased = lease('a');
+    assert.equal(registry.find('a'), undefined, 'it is being created');
+    const { engine, release } = await leased;
+    assert.equal(registry.find('a'), engine);
+    release();
+    await registry.retire(() => false);
+    assert.equal(registry.find('a'), undefined);
+  });
+
   it('closes the least recently used idle engine when the limit is exceeded', async () => {
     const { use, closed, registry } = createTestRegistry(2);
     await use('a');

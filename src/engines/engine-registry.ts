@@ -27,6 +27,8 @@ export interface EngineRegistry<Engine extends ManagedEngine> {
   lease(key: string, create: () => Promise<Engine>): Promise<EngineLease<Engine>>;
   /** Keys of all engines, including those that are being created. */
   keys(): readonly string[];
+  /** Returns the engine of the key if it is open. */
+  find(key: string): Engine | undefined;
   /** Returns the state of an engine without creating it; `starting` while it is being created. */
   getState(key: string): TextEngine['state'] | undefined;
   /** Closes the engines without a lease that `shouldClose` selects. */
@@ -113,6 +115,7 @@ export function createEngineRegistry<Engine extends ManagedEngine>({
       }
     },
     keys: () => [...entries.keys()],
+    find: (key) => entries.get(key)?.created,
     getState(key) {
       const entry = entries.get(key);
       return entry && (entry.created?.state ?? 'starting');

@@ -3,10 +3,10 @@ import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../core/telemetry.ts';
 import { findProgram, readProgramVersion } from '../engines/command/find-program.ts';
+import type { LlamaProcessOptions } from '../engines/llama/llama-process.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import type { EngineHost } from './engine-host.ts';
-import type { ModelEnginesDeps } from './model-engines.ts';
 
 /** Time limit for a program to print its version, in ms. */
 const VERSION_TIMEOUT_MS = 5_000;
@@ -17,11 +17,22 @@ export interface EngineDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
+  /** Present in a worker process: the host runs the engine processes, and this process starts none. */
   readonly host?: EngineHost;
+  /** Makes the processes that share these engines release the leases that they do not use. */
   readonly reclaimUnused?: () => Promise<void>;
 }
 
-export type EngineSettings = Pick<ModelEnginesDeps, 'kind' | 'preferredProgram' | 'contextTokens' | 'llama'>;
+/** Settings that all engines of this machine share. */
+export interface EngineSettings {
+  /** `scripted`: a scripted engine replaces the engines of this machine. */
+  readonly kind: 'llama' | 'scripted';
+  /** Path of the server program that runs local weights; undefined: the embedded engine runs them. */
+  readonly preferredProgram: string | undefined;
+  /** Context length for every entry; undefined: each entry's own. */
+  readonly contextTokens: number | undefined;
+  readonly llama: Omit<LlamaProcessOptions, 'name' | 'modelFile' | 'contextTokens'>;
+}
 
 /** Derives the settings that all engines of this machine share. */
 export async function resolveEngineSettings(config: Config, deps: EngineDeps): Promise<EngineSettings> {

@@ -8,7 +8,6 @@ import { resolveEngineSettings } from './engine-settings.ts';
 import { createModelEngines } from './model-engines.ts';
 import { openCatalogue, openRuntimes, openWeights } from './open-components.ts';
 import { openDeployments } from './open-deployments.ts';
-import { openSpeech } from './open-speech.ts';
 import type { ServiceContext } from './service-context.ts';
 
 /** Opens the catalogue, everything that runs its models, and the deployments. */
@@ -36,14 +35,13 @@ export async function openEngines(context: ServiceContext) {
       ...omitNullish({ onUnitsReplaced: overrides.onUnitsReplaced }),
     }),
   );
-  const speech = await openModule('speech', () => openSpeech({ kind: config.engine.kind, engines }));
   return {
     directory,
     catalogue,
     engines,
     deployments,
     deploymentEngines,
-    speech,
+    speech: engines,
     jobs: {
       deployment: deployments.createJobHandler({
         deployed: deploymentEngines.local,

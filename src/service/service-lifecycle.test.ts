@@ -17,7 +17,6 @@ const MODULES = [
   'deployment directory',
   'engines',
   'deployment engines',
-  'speech',
   'answer check',
   'server tools',
   'transcriptions',

@@ -1,0 +1,37 @@
+import type { ModelEntry } from '../../catalogue/model.ts';
+import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
+import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
+import type { LlamaEndpoint } from '../../engines/llama/protocol.ts';
+import { getContextTokens, getRunnerOptions } from './runner.ts';
+import type { Runner, RunnerDeps } from './runner.ts';
+import { createRunningTextEngine, recordModelInfo } from './running-text-engine.ts';
+
+/** Runs local weights in the embedded llama.cpp. Entries with the same weights and context share one engine. */
+export function createLlamaRunner(deps: RunnerDeps): Runner {
+  const { llama, host, models, textEngines, log } = deps;
+  const getWeights = (entry: ModelEntry): string => getRunnerOptions(entry, 'weights').weights;
+  const getKey = (entry: ModelEntry): string => `llama ${getWeights(entry)} ${getContextTokens(entry, deps)}`;
+
+  const startProcess = async (entry: ModelEntry) => {
+    const name = getWeights(entry);
+    const modelFile = await models.locate(entry, name);
+    return createLlamaProcess({ ...llama, name, modelFile, contextTokens: getContextTokens(entry, deps) }, log);
+  };
+
+  return {
+    parts: ['text', 'embeddings', 'ranking'],
+    getKey,
+    lease: (entry) =>
+      textEngines.lease(getKey(entry), async () => {
+        const process = await (host ? host.open(entry.name, parseEndpoint) : startProcess(entry));
+        const onToken = deps.createTokenRecorder(getKey(entry));
+        const engine = createLlamaEngine({ process, sequences: llama.sequences, onToken });
+        recordModelInfo(entry, engine, deps);
+        return createRunningTextEngine(engine, process);
+      }),
+    getState: (entry) => models.describe(entry, { engineState: textEngines.getState(getKey(entry)) }),
+  };
+}
+
+/** The host is a process of the same version, so its messages need no validation. */
+const parseEndpoint = (value: unknown): LlamaEndpoint => value as LlamaEndpoint;

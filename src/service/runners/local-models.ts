@@ -1,0 +1,84 @@
+import { getWeightsId } from '../../catalogue/model.ts';
+import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { ManagedEngine } from '../../engines/engine-registry.ts';
+import type { ReportProgress } from '../../weights/progress-meter.ts';
+import type { WeightsStore } from '../../weights/weights-store.ts';
+import type { EngineHost, ModelState } from '../engine-host.ts';
+
+/** Retry-After for requests to a model whose weights are downloading or missing, in seconds. */
+const DOWNLOAD_RETRY_SECONDS = 30;
+
+export interface LocalModelsDeps {
+  readonly catalogue: Pick<Catalogue, 'weights'>;
+  readonly weights: Pick<WeightsStore, 'locate' | 'pull'>;
+  /** Present in a worker process: the host knows the states. */
+  readonly host?: EngineHost;
+}
+
+/** Facts about the engine of an entry besides its weights. */
+export interface LocalEngineInfo {
+  /** State of the open engine; undefined when it is not open. */
+  readonly engineState: ManagedEngine['state'] | undefined;
+  /** Path of the program that will run the model. */
+  readonly program?: string | undefined;
+  /** Returns why the engine cannot be opened, whether or not its weights are here. */
+  readonly findObstacle?: () => Promise<string | undefined>;
+}
+
+/** The weights on this machine, and the states of the models that run on it. */
+export interface LocalModels {
+  /** Returns the path of the weights. @throws ServiceError `overloaded` when they are not on this machine. */
+  locate(entry: ModelEntry, weightsId: string): Promise<string>;
+  /** Downloads the weights of the entry if it has some and they are missing. */
+  pull(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
+  describe(entry: ModelEntry, info: LocalEngineInfo): Promise<ModelState>;
+}
+
+export function createLocalModels({ catalogue, weights, host }: LocalModelsDeps): LocalModels {
+  const downloads = new Set<string>();
+  const find = (id: string): Promise<string | undefined> => weights.locate(catalogue.weights(id));
+
+  return {
+    async locate(entry, id) {
+      const path = await find(id);
+      if (path !== undefined) return path;
+      const reason = downloads.has(id)
+        ? 'are still downloading.'
+        : `are not on this machine: parley models pull ${entry.name}`;
+      throw new ServiceError('overloaded', `The weights of ${entry.name} ${reason}`, {
+        retryAfterSeconds: DOWNLOAD_RETRY_SECONDS,
+      });
+    },
+    async pull(entry, { signal, onProgress }) {
+      const id = getWeightsId(entry);
+      if (id === undefined || (await find(id)) !== undefined) return;
+      downloads.add(id);
+      try {
+        await weights.pull(catalogue.weights(id), { signal, ...(onProgress ? { onProgress } : {}) });
+      } finally {
+        downloads.delete(id);
+      }
+    },
+    async describe(entry, { engineState, program, findObstacle }) {
+      if (host) return await host.getState(entry.name);
+      if (engineState) return ENGINE_STATES[engineState];
+      const id = getWeightsId(entry);
+      const isMissing = id !== undefined && (await find(id)) === undefined;
+      const obstacle = await findObstacle?.();
+      if (obstacle !== undefined)
+        return { state: 'off', reason: isMissing ? `${obstacle}, then run: ${pullCommand(entry)}` : obstacle };
+      if (id !== undefined && downloads.has(id)) return { state: 'downloading', reason: 'the weights are downloading' };
+      if (isMissing) return { state: 'missing', reason: `the weights are missing; run: ${pullCommand(entry)}` };
+      return { state: 'on-demand', reason: `loads on the first request${program ? `, in ${program}` : ''}` };
+    },
+  };
+}
+
+const pullCommand = ({ name }: ModelEntry): string => `parley models pull ${name}`;
+
+const ENGINE_STATES: Readonly<Record<ManagedEngine['state'], ModelState>> = {
+  ready: { state: 'ready' },
+  starting: { state: 'starting', reason: 'the engine is starting' },
+  failing: { state: 'failing', reason: 'the engine fails to start; see the log' },
+};

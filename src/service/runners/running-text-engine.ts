@@ -1,0 +1,31 @@
+import type { ModelEntry } from '../../catalogue/model.ts';
+import type { TextEngine } from '../../engines/engine.ts';
+import type { SupervisedProcess } from '../../engines/supervisor.ts';
+import { detectModelInfo } from '../../generation/check-abilities.ts';
+import type { RunnerDeps, RunningEngine } from './runner.ts';
+
+/** Wraps a text engine. @param supervised The process of the engine, if it has one that can be shared. */
+export const createRunningTextEngine = (
+  engine: TextEngine,
+  supervised?: SupervisedProcess<unknown>,
+): RunningEngine => ({
+  getParts: () => ({ text: engine, embeddings: engine.embeddings, ranking: engine.ranking }),
+  waitUntilReady: () => engine.loadModel(),
+  supervised,
+  get state() {
+    return engine.state;
+  },
+  close: () => engine.close(),
+});
+
+/** Adds what the engine reports about its model to the catalogue; an engine without such a report is no failure. */
+export function recordModelInfo(
+  entry: ModelEntry,
+  engine: TextEngine,
+  { catalogue }: Pick<RunnerDeps, 'catalogue'>,
+): void {
+  engine.loadModel().then(
+    (model) => catalogue.applyModelInfo(entry.name, detectModelInfo(model, engine.capabilities)),
+    () => undefined,
+  );
+}
