@@ -5,7 +5,7 @@ import type { KeyCheck } from '../core/key.ts';
 import type { RegionId } from '../core/region.ts';
 import { formatRegion } from '../core/region.ts';
 import type { ProtocolFamily } from '../protocols/endpoint.ts';
-import type { RequestAddress } from './request-address.ts';
+import type { Call } from './call.ts';
 
 type ValidKeyCheck = Extract<KeyCheck, { status: 'valid' }>;
 
@@ -16,12 +16,6 @@ export type SecretCheck =
 
 export type Authenticate = (secret: string) => Promise<SecretCheck>;
 
-export interface Credentials {
-  readonly headers: IncomingHttpHeaders;
-  readonly family: ProtocolFamily;
-  readonly address: RequestAddress;
-}
-
 /**
  * Finds the owner of a request by its key (docs/wire/choices.md#regions-keys-workspaces).
  *
@@ -29,15 +23,12 @@ export interface Credentials {
  * another region; `workspace-denied` if a header or the host names a workspace other than the key's.
  */
 export async function authorize(
-  { headers, family, address }: Credentials,
-  {
-    authenticate,
-    noteKeyStatus,
-  }: { readonly authenticate: Authenticate; readonly noteKeyStatus: (keyStatus: string) => void },
+  { request: { headers }, family, address, log }: Pick<Call, 'request' | 'family' | 'address' | 'log'>,
+  authenticate: Authenticate,
 ): Promise<Owner> {
   const check = await authenticate(readSecret(headers, family));
   if (check.status !== 'valid') {
-    noteKeyStatus(check.status); // for the log only: the caller learns only that the key is not valid
+    log.add({ keyStatus: check.status }); // for the log only: the caller learns only that the key is not valid
     throw new ServiceError('unauthenticated', '');
   }
   const { id, region, workspace } = check.record;

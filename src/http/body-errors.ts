@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../core/error.ts';
 
 /** Prescribed text: docs/wire/dashscope-native.md#errors. */
@@ -7,8 +8,11 @@ export const createInvalidBodyError = (reason: string): ServiceError =>
 export const createBodyTooLargeError = (bytesMax: number): ServiceError =>
   new ServiceError('too-large', `The body may have at most ${bytesMax} bytes.`);
 
-export const createCompressedBodyError = (): ServiceError =>
-  new ServiceError('invalid-request', 'Content-Encoding must be identity: compressed bodies are not supported.');
+/** @throws ServiceError `invalid-request` if a request announces a compressed body. */
+export function checkContentEncoding({ 'content-encoding': encoding = 'identity' }: IncomingHttpHeaders): void {
+  if (encoding.toLowerCase() === 'identity') return;
+  throw new ServiceError('invalid-request', 'Content-Encoding must be identity: compressed bodies are not supported.');
+}
 
 export const createDisconnectError = (): ServiceError =>
   new ServiceError('cancelled', 'The client disconnected before its request was complete.');

@@ -20,7 +20,8 @@ import type { Call } from './call.ts';
 import { answerBrokenRequests } from './answer-broken-requests.ts';
 import { createCorsHeaders } from './cors.ts';
 import type { CorsOptions } from './cors.ts';
-import { createInFlightCalls } from './in-flight-calls.ts';
+import { createActiveList } from './active-list.ts';
+import type { ActiveList } from './active-list.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import type { HttpLimits } from './http-limits.ts';
 import { createProbes } from './probes.ts';
@@ -91,7 +92,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   });
 
   const resolveAddress = createAddressResolver(hosts);
-  const inFlight = createInFlightCalls();
+  const inFlight = createActiveList<Call>();
   const { authenticate, sockets: socketEndpoints = [], startInterval = defaultStartInterval } = deps;
   const sockets = createSocketServer({
     endpoints: socketEndpoints,
@@ -188,7 +189,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   return {
     routes,
     countInFlight: () => inFlight.count(),
-    countSockets: () => sockets.count(),
+    countSockets: () => sockets.running.count(),
     async listen() {
       const results = await Promise.allSettled(servers.map(({ server, listener }) => startListening(server, listener)));
       const failure = results.find((each) => each.status === 'rejected');
@@ -201,16 +202,18 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       const closed = servers.map(({ server }) => closeServer(server));
       const reason = new ServiceError('overloaded', 'The service is shutting down.');
       sockets.drain();
-      const [areCallsFinished, areSocketsClosed] = await Promise.all([
-        inFlight.waitUntilEmpty(graceMs),
-        sockets.waitUntilEmpty(graceMs),
+      const finish = async <Item>(active: ActiveList<Item>, abort: (item: Item) => void): Promise<void> => {
+        if (await active.waitUntilEmpty(graceMs)) return;
+        active.list().forEach(abort);
+        await active.waitUntilEmpty(limits.abortGraceMs);
+      };
+      await Promise.all([
+        finish(inFlight, (call) => call.abort(reason)),
+        finish(sockets.running, ({ session }) => session.abort(reason)),
       ]);
-      if (!areCallsFinished) inFlight.abort(reason);
-      if (!areSocketsClosed) sockets.abort(reason);
-      await Promise.all([inFlight.waitUntilEmpty(limits.abortGraceMs), sockets.waitUntilEmpty(limits.abortGraceMs)]);
       // The HTTP servers no longer track upgraded connections.
-      sockets.terminate();
-      await sockets.waitUntilEmpty(limits.abortGraceMs);
+      for (const { terminate } of sockets.running.list()) terminate();
+      await sockets.running.waitUntilEmpty(limits.abortGraceMs);
       for (const { server } of servers) server.closeAllConnections();
       await Promise.all(closed);
     },

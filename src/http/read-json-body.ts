@@ -7,7 +7,7 @@ import { hasMoreJsonValues } from '../lib/json-values.ts';
 import type { Call } from './call.ts';
 import {
   createBodyTooLargeError,
-  createCompressedBodyError,
+  checkContentEncoding,
   createDisconnectError,
   createInvalidBodyError,
 } from './body-errors.ts';
@@ -29,7 +29,8 @@ export async function readJsonBody(call: Call, { bytesMax, depthMax }: JsonBodyL
   const { request } = call;
   const { headers } = request;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return undefined;
-  checkContentType(headers['content-type'], headers['content-encoding']);
+  checkContentEncoding(headers);
+  checkContentType(headers['content-type']);
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw createBodyTooLargeError(bytesMax);
   call.acceptBody();
   const bytes = await readBytes(request, bytesMax);
@@ -44,10 +45,7 @@ export async function readJsonBody(call: Call, { bytesMax, depthMax }: JsonBodyL
   return value;
 }
 
-function checkContentType(type: string | undefined, encoding: string | undefined): void {
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw createCompressedBodyError();
-  }
+function checkContentType(type: string | undefined): void {
   if (type === undefined) return;
   const [media = '', ...parameters] = type.toLowerCase().split(';');
   const isJson = media.trim() === 'application/json' || /^\s*[\w.-]+\/[\w.-]+\+json\s*$/.test(media);

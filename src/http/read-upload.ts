@@ -11,7 +11,7 @@ import type { Call } from './call.ts';
 import type { HttpLimits } from './http-limits.ts';
 import {
   createBodyTooLargeError,
-  createCompressedBodyError,
+  checkContentEncoding,
   createDisconnectError,
   createInvalidBodyError,
 } from './body-errors.ts';
@@ -50,10 +50,7 @@ export function readUpload(call: Call, { bytesMax = Infinity, limits }: UploadOp
 }
 
 function parseBoundary({ headers }: IncomingMessage): string {
-  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
-  if (encoding !== 'identity') {
-    throw createCompressedBodyError();
-  }
+  checkContentEncoding(headers);
   const [, parameters] = /^\s*multipart\/form-data\s*;(.*)$/is.exec(headers['content-type'] ?? '') ?? [];
   const [, quoted, bare] = /(?:^|;)\s*boundary=(?:"([^"]*)"|([^\s;"]+))/i.exec(parameters ?? '') ?? [];
   const boundary = quoted ?? bare;

@@ -62,7 +62,7 @@ function createEndpointRoutes(endpoint: Endpoint, deps: RoutesDeps): HttpRoute[]
     async run(call, params) {
       addDeprecationHeaders(call, deprecated);
       if (resolveOwner) call.owner = await resolveOwner({ params, query: getRequestQuery(call.request) });
-      else await authenticateCall(call, deps);
+      else call.owner = await authorize(call, deps.authenticate);
       checkRegion(describeRequest(call.request), regions, call.address.region);
       await runEndpoint(endpoint, call, params, deps);
     },
@@ -89,7 +89,7 @@ function createUnservedRoutes(
     operation: 'unserved',
     isPublic: false,
     async run(call) {
-      await authenticateCall(call, deps);
+      call.owner = await authorize(call, deps.authenticate);
       checkRegion(name, regions, call.address.region);
       const reason = disabledReason === undefined ? ' by this version of Parley' : `: ${disabledReason}`;
       throw new ServiceError('unsupported', `${name} (${describeRequest(call.request)}) is not served${reason}.`);
@@ -135,10 +135,4 @@ function createMethodRefusalRoutes(routes: readonly HttpRoute[], { isCorsEnabled
       },
     };
   });
-}
-
-async function authenticateCall(call: Call, { authenticate }: RoutesDeps): Promise<void> {
-  const { request, family, address, log } = call;
-  const noteKeyStatus = (keyStatus: string): void => log.add({ keyStatus });
-  call.owner = await authorize({ headers: request.headers, family, address }, { authenticate, noteKeyStatus });
 }

@@ -6,6 +6,8 @@ import type { Log, Meter } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { StartInterval } from '../lib/start-interval.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
+import { createActiveList } from './active-list.ts';
+import type { ActiveList } from './active-list.ts';
 import { authorize, checkRegion } from './authenticate.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Call } from './call.ts';
@@ -26,21 +28,15 @@ export interface SocketsDeps {
   readonly startInterval: StartInterval;
 }
 
-/** The open websockets of this process. */
 export interface SocketServer {
+  /** The open websockets of this process. */
+  readonly running: ActiveList<RunningSocket>;
   /** Tells whether a request is a websocket handshake for an existing endpoint. */
   isSocketRequest(request: IncomingMessage): boolean;
   /** Creates the handler of an upgrade request. */
   createHandler(request: IncomingMessage, head: Buffer): RouteHandler;
-  count(): number;
   /** Closes idle sessions now, the others when their current work is finished. */
   drain(): void;
-  /** Aborts the running work of all sessions. */
-  abort(reason: ServiceError): void;
-  /** Closes the remaining connections without a closing handshake. */
-  terminate(): void;
-  /** Waits until no websocket is left. @returns false if one is left after `ms`. */
-  waitUntilEmpty(ms: number): Promise<boolean>;
 }
 
 /** Interval of the session ticks in ms; Parley's choice. */
@@ -55,9 +51,8 @@ export function createSocketServer(deps: SocketsDeps): SocketServer {
     perMessageDeflate: false,
     maxPayload: SOCKET_MESSAGE_BYTES_MAX,
   });
-  const running = new Set<RunningSocket>();
+  const running = createActiveList<RunningSocket>();
   let stopTicks: (() => void) | undefined;
-  let onEmpty: (() => void) | undefined;
   let isDraining = false;
 
   const findEndpoint = (request: IncomingMessage): SocketEndpoint | undefined => {
@@ -69,12 +64,12 @@ export function createSocketServer(deps: SocketsDeps): SocketServer {
     request.headers.upgrade?.toLowerCase() === 'websocket' && findEndpoint(request) !== undefined;
 
   const checkSocketLimits = (keyId: string): void => {
-    if (running.size >= limits.socketsMax)
+    if (running.count() >= limits.socketsMax)
       throw new ServiceError(
         'overloaded',
         `The server has reached its limit of ${limits.socketsMax} open websockets. Try again later.`,
       );
-    const keySocketCount = [...running].filter((socket) => socket.keyId === keyId).length;
+    const keySocketCount = running.list().filter((socket) => socket.keyId === keyId).length;
     if (keySocketCount >= Math.max(1, Math.floor(limits.socketsMax / 2)))
       throw new ServiceError(
         'rate-limited',
@@ -87,31 +82,31 @@ export function createSocketServer(deps: SocketsDeps): SocketServer {
     if (isDraining) socket.session.drain();
     const endTracking = meter.trackSocket();
     stopTicks ??= startInterval(TICK_MS, () => {
-      for (const each of running) each.session.onTick();
+      for (const each of running.list()) each.session.onTick();
     });
     void socket.closed.then(() => {
-      running.delete(socket);
+      running.remove(socket);
       endTracking();
-      if (running.size > 0) return;
+      if (running.count() > 0) return;
       stopTicks?.();
       stopTicks = undefined;
-      onEmpty?.();
     });
   };
 
   const open = async (endpoint: SocketEndpoint, call: Call, head: Buffer): Promise<void> => {
-    const { request, family, address } = call;
-    const noteKeyStatus = (keyStatus: string): void => call.log.add({ keyStatus });
-    const authorizeKey = () =>
-      authorize({ headers: request.headers, family, address }, { authenticate, noteKeyStatus });
-    const owner = await authorizeKey();
+    const { request } = call;
+    const owner = await authorize(call, authenticate);
     call.owner = owner;
-    checkRegion(describeRequest(request), endpoint.regions, address.region);
+    checkRegion(describeRequest(request), endpoint.regions, call.address.region);
     checkHandshake(call);
     checkSocketLimits(owner.keyId);
     // The client may have disconnected meanwhile. The end of the response is logged as for any other call.
     if (request.socket.destroyed || !request.socket.readable || !request.socket.writable) return;
-    const context = { requestId: call.requestId, owner, checkKey: async () => void (await authorizeKey()) };
+    const context = {
+      requestId: call.requestId,
+      owner,
+      checkKey: async () => void (await authorize(call, authenticate)),
+    };
     call.response.detachSocket(request.socket);
     server.once('headers', (lines: string[]) => {
       for (const [name, value] of Object.entries(call.headers)) lines.push(`${name}: ${value}`);
@@ -134,6 +129,7 @@ export function createSocketServer(deps: SocketsDeps): SocketServer {
   };
 
   return {
+    running,
     isSocketRequest,
     createHandler(request, head) {
       const endpoint = isSocketRequest(request) ? findEndpoint(request) : undefined;
@@ -144,26 +140,9 @@ export function createSocketServer(deps: SocketsDeps): SocketServer {
         );
       return { operation: endpoint.operation, family: endpoint.family, run: (call) => open(endpoint, call, head) };
     },
-    count: () => running.size,
     drain() {
       isDraining = true;
-      for (const { session } of running) session.drain();
-    },
-    abort(reason) {
-      for (const { session } of running) session.abort(reason);
-    },
-    terminate() {
-      for (const { terminate } of running) terminate();
-    },
-    waitUntilEmpty(ms) {
-      if (running.size === 0) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        const timer = setTimeout(() => resolve(false), ms);
-        onEmpty = () => {
-          clearTimeout(timer);
-          resolve(true);
-        };
-      });
+      for (const { session } of running.list()) session.drain();
     },
   };
 }

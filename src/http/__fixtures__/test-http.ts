@@ -90,7 +90,7 @@ export async function startTestHttp(
   const lines: LogFields[] = [];
   const measures: RequestMeasurement[] = [];
   const generate = overrides.generate ?? HELLO_GENERATE;
-  const http = await createHttpServer({
+  const http = createHttpServer({
     endpoints: [
       createChatCompletionsEndpoint({ generate, translate: rejectTranslation, catalogue: createTestCatalogue, clock: systemClock }),
       createModelListEndpoint({ catalogue: createTestCatalogue, served: ['chat'] }),
