@@ -10,7 +10,11 @@ export interface Check {
 export const CHECKS: readonly Check[] = [
   { name: 'format', command: ['oxfmt/bin/oxfmt', '--check'] },
   { name: 'lint', command: ['oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
-  { name: 'types', command: ['typescript/bin/tsc', '-p', '.'] },
+  // After a change of a few files, an incremental check takes a sixth of the CPU time of a complete one.
+  {
+    name: 'types',
+    command: ['typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', '.cache/types.tsbuildinfo'],
+  },
 ];
 
 /** Time limit of a check in ms. A cold check takes 14 s on an idle machine; 73 s were measured on a busy one. */

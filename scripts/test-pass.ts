@@ -57,6 +57,8 @@ async function runFiles(
       `--test-concurrency=${pass.concurrency}`,
       `--test-timeout=${pass.testTimeoutMs}`,
       '--test-reporter=./scripts/reporter.ts',
+      // Property tests are in passes without isolation only; elsewhere every process would load fast-check.
+      ...(pass.isolation === 'none' ? ['--import=./test/property-runs.ts'] : []),
       ...pass.files,
     ],
     { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: pass.env },

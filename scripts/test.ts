@@ -1,7 +1,9 @@
-// `npm test` runs everything, as CI does. `--check` runs the checks and the unit tests only. `--golden` rewrites the
-// golden files. Other arguments select test files: those whose path contains one of them.
+// `npm test` runs everything, as CI does. `--check` runs the checks and the unit tests only, and properties a tenth as
+// often unless `--full-runs` is given. `--golden` rewrites the golden files. Other arguments select test files: those
+// whose path contains one of them.
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getEnginesFolder, getModelsFolder } from '../test/models-folder.ts';
 import { CHECKS, runCheck } from './checks.ts';
@@ -27,7 +29,7 @@ const TEST_CONCURRENCY = Math.min(2, availableParallelism());
 
 const UNIT_PASS: PassPlan = {
   name: 'unit',
-  globs: ['src/!(service)/**/*.test.ts', 'src/*.test.ts', 'test/tidy.test.ts', 'scripts/**/*.test.ts'],
+  globs: ['src/!(service)/**/!(*.integration).test.ts', 'test/tidy.test.ts', 'scripts/**/!(*.integration).test.ts'],
   isolation: 'none',
   concurrency: TEST_CONCURRENCY,
   // A test, or the start of a database, takes a few seconds at most; several times as long on a busy machine.
@@ -37,11 +39,19 @@ const UNIT_PASS: PassPlan = {
   showsEach: false,
 };
 
-/** The complete service, and the contracts on every database and blob store: in this process, but with real ones. */
+/**
+ * The complete service, the contracts on every database and blob store, and files named `*.integration.test.ts`: tests in
+ * one process with real databases, child processes, listeners or documents.
+ */
 const INTEGRATION_PASS: PassPlan = {
   ...UNIT_PASS,
   name: 'integration',
-  globs: ['src/service/**/*.test.ts', 'test/contracts/**/*.test.ts'],
+  globs: [
+    'src/service/**/*.test.ts',
+    'test/contracts/**/*.test.ts',
+    'src/!(service)/**/*.integration.test.ts',
+    'scripts/**/*.integration.test.ts',
+  ],
 };
 
 const SLOW_PASSES: readonly PassPlan[] = [
@@ -92,6 +102,7 @@ const SLOW_PASSES: readonly PassPlan[] = [
 const args = process.argv.slice(2);
 const isGolden = args.includes('--golden');
 const isCheck = args.includes('--check') || isGolden;
+const hasFullPropertyRuns = !isCheck || args.includes('--full-runs');
 const pathParts = args.filter((arg) => !arg.startsWith('-'));
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
@@ -145,6 +156,9 @@ function createTestEnvironment(): NodeJS.ProcessEnv {
     PARLEY_MODELS_FOLDER: getModelsFolder(),
     PARLEY_ENGINES_FOLDER: getEnginesFolder(),
     NODE_ENV: 'test',
+    // Loading all modules takes half the CPU time with a warm cache; services that tests start use the cache too.
+    NODE_COMPILE_CACHE: resolve('.cache/compile'),
+    ...(hasFullPropertyRuns && { PARLEY_PROPERTY_RUNS: 'full' }),
     ...(isGolden && { GOLDEN: '1' }),
   };
 }

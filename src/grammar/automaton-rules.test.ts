@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { parseTestGbnf } from './__fixtures__/test-gbnf-parser.ts';
 import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
@@ -48,7 +49,7 @@ test('generates exactly the JSON string contents whose values the automaton acce
         assert.ok(parsesMax <= 8, `${parsesMax} parses`);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: scalePropertyRuns(400) },
   );
 });
 

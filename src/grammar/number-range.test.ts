@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import { acceptsText, AutomatonLimitError, isEmpty } from './automaton.ts';
@@ -48,7 +49,7 @@ test('accepts a number as JavaScript writes it if and only if it is within all b
         }
       }
     }),
-    { numRuns: 200 },
+    { numRuns: scalePropertyRuns(200) },
   );
 });
 
@@ -64,7 +65,7 @@ test('generates only plain numbers within the bounds', () => {
         assert.ok(isWithin(Number(text), bounds), JSON.stringify({ bounds, text }));
       }
     }),
-    { numRuns: 200 },
+    { numRuns: scalePropertyRuns(200) },
   );
 });
 

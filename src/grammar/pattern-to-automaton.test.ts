@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import { acceptsText, AutomatonLimitError, isEmpty } from './automaton.ts';
@@ -62,7 +63,7 @@ test('accepts exactly the texts in which the runtime finds a match', () => {
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: scalePropertyRuns(300) },
   );
 });
 

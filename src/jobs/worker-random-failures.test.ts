@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { JOB_LEASE_MS } from './limits.ts';
 import {
   createFaultyConnection,
@@ -108,7 +109,7 @@ describe('job workers under random crashes, outages, cancellations and failures'
         }
         await testWorkers.close();
       }),
-      { numRuns: 30 },
+      { numRuns: scalePropertyRuns(30) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { parseMultipart } from './multipart.ts';
 
 /**
@@ -74,7 +75,7 @@ test('yields the same parts for any division of a body into chunks', async () =>
         );
       },
     ),
-    { numRuns: 300 },
+    { numRuns: scalePropertyRuns(300) },
   );
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { createSemaphore } from './semaphore.ts';
 
 /** Lets all settled promises run. */
@@ -71,7 +72,7 @@ describe('createSemaphore', () => {
         for (const { abort, state } of attempts)
           if (state !== 'waiting') assert.equal(getEventListeners(abort.signal, 'abort').length, 0);
       }),
-      { numRuns: 200 },
+      { numRuns: scalePropertyRuns(200) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { openPcmStream } from './pcm-stream.ts';
 
 /** Creates a tone in 16-bit samples. */
@@ -113,7 +114,7 @@ test('returns the same samples for pieces of any size', async () => {
     fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 3_000 }), { minLength: 1, maxLength: 6 }), async (sizes) => {
       assert.deepEqual(await convert('wav', 16_000, file, sizes), whole);
     }),
-    { numRuns: 25 },
+    { numRuns: scalePropertyRuns(25) },
   );
 });
 

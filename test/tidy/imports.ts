@@ -77,7 +77,11 @@ interface Import {
 }
 
 /** Test helpers that tests in `src` may import too. */
-const SHARED_TEST_HELPERS: ReadonlySet<string> = new Set(['test/until.ts', 'test/measure-cpu-ms.ts']);
+const SHARED_TEST_HELPERS: ReadonlySet<string> = new Set([
+  'test/until.ts',
+  'test/measure-cpu-ms.ts',
+  'test/property-runs.ts',
+]);
 
 export const importDirections: Rule = {
   name: 'an import points to a lower rank, and siblings do not see each other',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { parseTestResponse, encodeStream } from './__fixtures__/parse-test-response.ts';
 import { LLAMA_DIALECT } from './llama-dialect.ts';
 
@@ -81,7 +82,7 @@ describe('llama-server response parser', () => {
         const cuts = places.toSorted((a, b) => a - b);
         assert.deepEqual(await parseTestResponse(LLAMA_DIALECT, ANSWER, { cuts }), whole);
       }),
-      { numRuns: 200 },
+      { numRuns: scalePropertyRuns(200) },
     );
     const everywhere = Array.from({ length: length - 1 }, (_, at) => at + 1);
     assert.deepEqual(await parseTestResponse(LLAMA_DIALECT, ANSWER, { cuts: everywhere }), whole);

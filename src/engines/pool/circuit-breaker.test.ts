@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { ServiceError } from '../../core/error.ts';
 import { POOL_LAST_RESORT_INTERVAL_MS } from './limits.ts';
 import { createManualClock } from './__fixtures__/manual-clock.ts';
@@ -294,7 +295,7 @@ describe('circuit breaker', () => {
         }
         assert.ok(changes.every((change, at) => change === (at % 2 === 0 ? 'open' : 'close')));
       }),
-      { numRuns: 300 },
+      { numRuns: scalePropertyRuns(300) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import type { ErrorKind } from '../../core/error.ts';
 import { ServiceError } from '../../core/error.ts';
 import { ANSWER, createTestRequest, createFakeEngine } from './__fixtures__/fake-engine.ts';
@@ -166,7 +167,7 @@ describe('pool under random sequences of events', () => {
         assert.equal(pool.state, 'ready');
         await pool.close();
       }),
-      { numRuns: 150 },
+      { numRuns: scalePropertyRuns(150) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { Chunk } from './chunk.ts';
 import type { WireChoice } from './chunk.ts';
 import { parsePlainChoice } from './parse-plain-choice.ts';
@@ -69,7 +70,7 @@ test('parses events as the schema does, or not at all', () => {
       assert.ok(!chunk.usage && !chunk.error && chunk.object !== 'error');
       assert.deepEqual(getPresentFields(plain), getPresentFields(chunk.choices?.[0]));
     }),
-    { numRuns: 3000 },
+    { numRuns: scalePropertyRuns(3000) },
   );
   assert.ok(read > 100, `only ${read} events were read by hand`);
 });

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
@@ -196,7 +197,7 @@ describe('upstream engine', () => {
           else assert.equal((await getRejection(reading)).kind, 'upstream-failed');
           assert.deepEqual(events, expected);
         }),
-        { numRuns: 50 },
+        { numRuns: scalePropertyRuns(50) },
       );
     });
   }

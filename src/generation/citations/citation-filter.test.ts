@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import type { GenerationEvent, TokenLogprob } from '../../core/event.ts';
 import type { Citation, CitationStyle, Source } from '../../core/server-tools.ts';
 import { createCitationFilter } from './citation-filter.ts';
@@ -259,7 +260,7 @@ describe('createCitationFilter with split text', () => {
           assert.deepEqual(inPieces.citations, whole.citations);
           if (inPieces.text !== '') assert.ok(inPieces.tokens <= pieces.length);
         }),
-        { numRuns: 300 },
+        { numRuns: scalePropertyRuns(300) },
       );
     });
 });

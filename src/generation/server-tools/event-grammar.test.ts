@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationEvent } from '../../core/event.ts';
 import type { SearchStrategy } from '../../core/server-tools.ts';
@@ -130,7 +131,7 @@ describe('answer with server tools', () => {
           assert.equal(end?.type === 'end' && end.usage.completionTokens, settled, 'every run is counted');
         },
       ),
-      { numRuns: 250 },
+      { numRuns: scalePropertyRuns(250) },
     );
   });
 });

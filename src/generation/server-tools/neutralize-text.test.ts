@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import { TOOL_FORMATS } from '../tools/tool-formats.ts';
 import type { ToolFormatName } from '../tools/tool-formats.ts';
@@ -119,7 +120,7 @@ describe('neutralizeText', () => {
         for (const format of FORMATS) assert.equal(countCalls(reported, format), 0);
         assert.doesNotMatch(reported, ANY_MARK, 'it cites nothing');
       }),
-      { numRuns: 500 },
+      { numRuns: scalePropertyRuns(500) },
     );
   });
 

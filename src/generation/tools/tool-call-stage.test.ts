@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { cutText, runToolCallStage, readCalls } from './__fixtures__/read-calls.ts';
 import { readWithPatterns } from './__fixtures__/read-with-patterns.ts';
 import { TOOL_FORMATS } from './tool-formats.ts';
@@ -360,7 +361,7 @@ describe('createToolCallStage with random answers', () => {
           assert.deepEqual(readCalls(pieces, { format, isParallel }), { ...whole, tokens: pieces.length });
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: scalePropertyRuns(1_500) },
     );
   });
 
@@ -370,7 +371,7 @@ describe('createToolCallStage with random answers', () => {
         const { content, calls } = readCalls(cutText(text, places), { format, names: ['other'] });
         assert.deepEqual({ content, calls }, { content: [text], calls: [] });
       }),
-      { numRuns: 500 },
+      { numRuns: scalePropertyRuns(500) },
     );
   });
 
@@ -380,7 +381,7 @@ describe('createToolCallStage with random answers', () => {
         const { content, calls } = readCalls([text], { format });
         assert.deepEqual({ content, calls }, readWithPatterns(text, TOOL_FORMATS[format], ['f', 'foo', 'get_weather']));
       }),
-      { numRuns: 2_000 },
+      { numRuns: scalePropertyRuns(2_000) },
     );
   });
 });

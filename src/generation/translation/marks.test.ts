@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { measureCpuMs } from '../../../test/measure-cpu-ms.ts';
 import { mixedText } from './__fixtures__/mixed-text.ts';
 import { markProtected, restoreMarks, restoreAvailableMarks } from './marks.ts';
@@ -96,7 +97,7 @@ describe('marks', () => {
         assert.ok(restored.length >= protectedParts.join('').length);
         for (const part of protectedParts) assert.ok(restored.includes(part), part);
       }),
-      { numRuns: 300 },
+      { numRuns: scalePropertyRuns(300) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { measureCpuMs } from '../../../test/measure-cpu-ms.ts';
 import { mixedText } from './__fixtures__/mixed-text.ts';
 import { substituteKnownPieces } from './known-pieces.ts';
@@ -25,7 +26,7 @@ describe('splitText', () => {
         assert.equal(joined(pieces), text);
         assert.equal(joined(packSegments(pieces, { charactersMax })), text);
       }),
-      { numRuns: 500 },
+      { numRuns: scalePropertyRuns(500) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
 import { createTestGeneration } from '../__fixtures__/test-generation.ts';
 import { mixedText } from './__fixtures__/mixed-text.ts';
@@ -384,7 +385,7 @@ describe('protected parts of a translation', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: scalePropertyRuns(300) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { encodePcm16, createTestWavFile } from '../../audio/__fixtures__/test-wav-file.ts';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { ServiceError } from '../../core/error.ts';
 import { createScriptedSpeechEngine } from '../../engines/scripted/scripted-speech-engine.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';
@@ -168,7 +169,7 @@ test('recognizes the same sentences, however the audio is split', async () => {
       assert.deepEqual(await recognize({}, encodePcm16(audio), cuts), whole);
       assert.deepEqual(await recognize({ format: 'wav' }, file, cuts), whole);
     }),
-    { numRuns: 8 },
+    { numRuns: scalePropertyRuns(8) },
   );
 });
 

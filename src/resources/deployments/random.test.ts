@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore } from '../../store/store.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -104,6 +105,6 @@ test('follows the state table and keeps names unique for random actions of owner
         await store.close();
       }
     }),
-    { numRuns: 60 },
+    { numRuns: scalePropertyRuns(60) },
   );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
 import { BACKGROUND_EVENTS_RETENTION_MS, BACKGROUND_UNFINISHED_MAX } from './limits.ts';
@@ -348,7 +349,7 @@ describe('events of a background response', () => {
           ),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: scalePropertyRuns(60) },
     );
   });
 });

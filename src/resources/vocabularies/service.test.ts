@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { createReplaceableCatalogue, createCatalogue } from '../../catalogue/catalogue.ts';
 import type { ReplaceableCatalogue } from '../../catalogue/catalogue.ts';
 import type { Alias, ModelEntry } from '../../catalogue/model.ts';
@@ -143,7 +144,7 @@ describe('vocabularies', () => {
         .afterEach(async () => {
           for (const { id } of await vocabularies.list(OWNER, newest)) await vocabularies.delete(OWNER, id);
         }),
-      { numRuns: 150 },
+      { numRuns: scalePropertyRuns(150) },
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../../test/property-runs.ts';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
 import { createSseParser } from '../../../lib/sse.ts';
@@ -136,7 +137,7 @@ test('the accumulated chunks equal the unstreamed response', async () => {
       assert.deepEqual(chunks.at(-1)?.usage, answer.usage);
       assert.deepEqual(accumulate(chunks), answer.choices);
     }),
-    { numRuns: 60 },
+    { numRuns: scalePropertyRuns(60) },
   );
 });
 

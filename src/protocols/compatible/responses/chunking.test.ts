@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../../test/property-runs.ts';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { createSseParser } from '../../../lib/sse.ts';
 import {
@@ -87,7 +88,7 @@ test('encodes the same bytes however the events are split into batches', async (
       const { events } = await runTestTurn(generated, head);
       assert.equal(encodeAll(splitIntoBatches(events, sizes)), encodeAll([events]));
     }),
-    { numRuns: 60 },
+    { numRuns: scalePropertyRuns(60) },
   );
 });
 
@@ -123,7 +124,7 @@ test('the accumulated events equal the unstreamed response and are numbered with
       assert.deepEqual(last?.['response'], plain);
       assert.deepEqual(accumulate(all), plain.output);
     }),
-    { numRuns: 300 },
+    { numRuns: scalePropertyRuns(300) },
   );
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../../test/property-runs.ts';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { parseBody } from '../../parse.ts';
@@ -106,6 +107,6 @@ test('accepts or rejects any body, without an internal error', () => {
         assert.match(error.kind, /^(invalid-request|unsupported)$/);
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: scalePropertyRuns(2_000) },
   );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../../test/property-runs.ts';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
 import { createSseParser } from '../../../lib/sse.ts';
@@ -178,7 +179,7 @@ test('ends a cumulative stream with the unstreamed answer, and never shortens it
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: scalePropertyRuns(60) },
   );
 });
 
@@ -193,7 +194,7 @@ test('encodes an incremental stream whose pieces add up to the unstreamed answer
         answer.output.choices,
       );
     }),
-    { numRuns: 60 },
+    { numRuns: scalePropertyRuns(60) },
   );
 });
 
@@ -218,7 +219,7 @@ test('counts tokens in every event, never decreasing, with last counts that add 
       }
       assert.equal(sum, (await encodeUnstreamed(format, events)).usage.output_tokens);
     }),
-    { numRuns: 60 },
+    { numRuns: scalePropertyRuns(60) },
   );
 });
 
@@ -256,7 +257,7 @@ test('reports search results and programs once or cumulatively, and at the end a
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: scalePropertyRuns(60) },
   );
 });
 
