@@ -2,7 +2,13 @@ import { AUDIO_CHANNELS_MAX } from './limits.ts';
 import type { ByteInput } from './byte-input.ts';
 import type { DecodingReporter, DecodedBlock } from './format-decoder.ts';
 import { createSampleReader, type SampleFormat, type SampleReader } from './sample-reader.ts';
-import { createDamagedError, createUnsupportedError } from './audio-decoding-error.ts';
+import {
+  createDamagedError,
+  createUnsupportedError,
+  createNoAudioDataError,
+  createNoSampleFormatError,
+  createChannelsError,
+} from './audio-decoding-error.ts';
 
 /** Format codes of the fmt chunk, from the RIFF registry. */
 const FORMAT_PCM = 1;
@@ -41,11 +47,11 @@ export function* decodeWav(input: ByteInput, reporter: DecodingReporter): Genera
   let rf64Bytes = UNKNOWN_LENGTH;
   for (;;) {
     const chunk = input.read(8);
-    if (chunk.length < 8) throw createDamagedError('ends before its audio data');
+    if (chunk.length < 8) throw createNoAudioDataError();
     const bytes = view(chunk).getUint32(4, true);
     const name = ascii(chunk, 0, 4);
     if (name === 'data') {
-      if (!format) throw createDamagedError('does not describe its sample format');
+      if (!format) throw createNoSampleFormatError();
       const isUnknown = bytes === UNKNOWN_LENGTH || bytes === 0;
       const length = isUnknown ? (isRf64 && rf64Bytes > 0 ? rf64Bytes : Infinity) : bytes;
       return yield* decodeSamples(input, reporter, { ...format, bytes: length === UNKNOWN_LENGTH ? Infinity : length });
@@ -59,7 +65,7 @@ export function* decodeWav(input: ByteInput, reporter: DecodingReporter): Genera
 }
 
 function parseFormat(bytes: Uint8Array): WavFormat {
-  if (bytes.length < 16) throw createDamagedError('does not describe its sample format');
+  if (bytes.length < 16) throw createNoSampleFormatError();
   const fields = view(bytes);
   const tag = fields.getUint16(0, true);
   const kind = tag === FORMAT_EXTENSIBLE && bytes.length >= 26 ? fields.getUint16(24, true) : tag;
@@ -67,8 +73,7 @@ function parseFormat(bytes: Uint8Array): WavFormat {
   const sampleRate = fields.getUint32(4, true);
   const blockBytes = fields.getUint16(12, true);
   const bits = fields.getUint16(14, true);
-  if (channels === 0 || channels > AUDIO_CHANNELS_MAX)
-    throw createUnsupportedError(`has ${channels} channels; 1 to ${AUDIO_CHANNELS_MAX} are supported`);
+  if (channels === 0 || channels > AUDIO_CHANNELS_MAX) throw createChannelsError(channels);
   // Samples of 20 bits are stored in three bytes, so use the stored size.
   const width =
     kind === FORMAT_PCM && blockBytes % channels === 0 && blockBytes > 0 ? (blockBytes / channels) * 8 : bits;

@@ -2,7 +2,7 @@ import { parseAdtsHeader } from './aac/decode-adts.ts';
 import type { ByteInput } from './byte-input.ts';
 import { isFollowedByFrame, parseMp3FrameHeader } from './mp3/frame-header.ts';
 import type { AudioFileFormat } from './format-decoder.ts';
-import { AudioDecodingError, createUnsupportedError } from './audio-decoding-error.ts';
+import { AudioDecodingError, createUnsupportedError, createUnsupportedFormatError } from './audio-decoding-error.ts';
 
 interface Signature {
   readonly at?: number;
@@ -61,7 +61,7 @@ export function detectFormat(input: ByteInput): AudioFileFormat {
   const known = SUPPORTED_SIGNATURES.find(matches);
   if (known) return known.kind;
   const other = UNSUPPORTED_SIGNATURES.find(matches);
-  if (other) throw createUnsupportedError(`is ${other.name}, which is not supported`);
+  if (other) throw createUnsupportedFormatError(other.name);
   for (let searched = 0; searched < SEARCH_BYTES_MAX; searched++) {
     const head = input.peek(SIGNATURE_BYTES);
     if (head.length < 4) break;

@@ -10,7 +10,13 @@ import type { AudioFileFormat, FormatDecoder, DecodingReporter } from './format-
 import { createResampler, type Resampler } from './resampler.ts';
 import { decodeWav } from './decode-wav.ts';
 import { detectFormat } from './detect-format.ts';
-import { AudioDecodingError, createUnsupportedError } from './audio-decoding-error.ts';
+import {
+  AudioDecodingError,
+  createUnsupportedError,
+  createChannelsError,
+  createNoAudioDataError,
+  createDamagedError,
+} from './audio-decoding-error.ts';
 
 export interface ReadAudioOptions {
   readonly channel: ChannelSelection;
@@ -39,8 +45,7 @@ export async function readAudio(input: ByteInput, options: ReadAudioOptions): Pr
     let resampler: Resampler | undefined;
     let rate = 0;
     for await (const { sampleRate, channels } of decode(input, reporter)) {
-      if (channels.length > AUDIO_CHANNELS_MAX)
-        throw createUnsupportedError(`has ${channels.length} channels; 1 to ${AUDIO_CHANNELS_MAX} are supported`);
+      if (channels.length > AUDIO_CHANNELS_MAX) throw createChannelsError(channels.length);
       first ??= { sampleRate, channels: channels.length };
       if (!resampler || rate !== sampleRate) {
         checkSampleRate(sampleRate);
@@ -63,9 +68,7 @@ export async function readAudio(input: ByteInput, options: ReadAudioOptions): Pr
   const isFailed = failure !== undefined && (failure.fault === 'too-long' || blocks.count() === 0);
   if (failure && isFailed) return createFailure(failure);
   if (!kind || !first || isEverythingLost || blocks.count() === 0) {
-    return createFailure(
-      new AudioDecodingError('damaged', notes.isTruncated ? 'ends before its audio data' : 'has no audio data'),
-    );
+    return createFailure(notes.isTruncated ? createNoAudioDataError() : createDamagedError('has no audio data'));
   }
   const samples = blocks.count();
   return {

@@ -1,4 +1,5 @@
 import { mapStorageError } from '../core/storage-error.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /**
  * Awaits a file operation and maps its error. Messages of the operating system contain paths, so only the log gets
@@ -15,5 +16,4 @@ export async function mapDiskErrors<T>(work: Promise<T>): Promise<T> {
 
 export const isMissingFile = (thrown: unknown): boolean => hasErrorCode(thrown, 'ENOENT');
 
-export const hasErrorCode = (thrown: unknown, code: string): boolean =>
-  thrown instanceof Error && 'code' in thrown && thrown.code === code;
+export const hasErrorCode = (thrown: unknown, code: string): boolean => getErrorCode(thrown) === code;

@@ -76,7 +76,7 @@ const source = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('file'), path: z.string().min(1) }),
 ]);
 
-const folderFileName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/, 'must be letters, digits, ".", "_" or "-"');
+const folderFileName = weightsName;
 
 /** A file that is joined from parts. `sha256` is the hash of the joined file. */
 const joinedFile = z.strictObject({ sizeBytes: z.int().positive(), sha256, parts: wheelParts });

@@ -5,6 +5,7 @@ import { ServiceError } from '../core/error.ts';
 import { replaceFile } from '../lib/durable-file.ts';
 import { parseConfig } from './parse-config.ts';
 import { parseConfigFile, type ReadTextFile, readTextFile } from './parse-config-file.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /** Sections that can be reloaded while the service runs, unparsed. The catalogue parses them. */
 export interface ModelsSection {
@@ -61,7 +62,7 @@ async function readExistingFile(path: string): Promise<{ path: string; text: str
     const real = await realpath(path);
     return { path: real, text: await readFile(real, 'utf8'), mode: (await stat(real)).mode & 0o777 };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (getErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import { ServiceError } from '../core/error.ts';
 import { SETTINGS } from './settings.ts';
 import { getIn, setIn, type ConfigTree } from './tree.ts';
 import { isRecord } from '../lib/is-record.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /** Reads a text file. @returns undefined when the file does not exist. */
 export type ReadTextFile = (path: string) => string | undefined;
@@ -14,7 +15,7 @@ export const readTextFile: ReadTextFile = (path) => {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (getErrorCode(error) === 'ENOENT') return undefined;
     throw new ServiceError('invalid-request', `The configuration file ${path} cannot be read. Check its permissions.`, {
       cause: error,
     });

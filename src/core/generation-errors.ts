@@ -8,14 +8,43 @@ export const createIncompleteAnswerError = (): ServiceError =>
 
 /** Creates the error of an engine that broke its contract or failed. */
 export const createEngineFailedError = (cause: unknown): ServiceError =>
-  new ServiceError('engine-failed', 'The engine failed on this request.', { cause });
+  new ServiceError('engine-failed', ENGINE_FAILED_MESSAGE, { cause });
+
+export const ENGINE_FAILED_MESSAGE = 'The engine failed on this request.';
+
+/** Creates the error of an engine that starts again or was released. */
+export const createEngineUnavailableError = (retryAfterSeconds: number): ServiceError =>
+  new ServiceError('overloaded', 'The engine of this model is not available at present.', { retryAfterSeconds });
+
+/** Creates the error of a full queue before a model. */
+export const createQueueFullError = (retryAfterSeconds: number): ServiceError =>
+  new ServiceError('overloaded', 'Too many requests are waiting for the model. Please try again later.', {
+    retryAfterSeconds,
+  });
+
+/** Creates the error of a language that a recognition model does not know. */
+export const createUnsupportedLanguageError = (language: string, param?: string): ServiceError =>
+  new ServiceError('invalid-request', `The model does not support the language '${language}'.`, { param });
 
 export const createCancelledError = (): ServiceError => new ServiceError('cancelled', 'The request was cancelled.');
 
-/** Creates the error of a prompt that leaves no token of the context for the answer. Its first sentence is prescribed. */
+/** Creates the error of a prompt that leaves no token of the context for the answer. */
 export const createPromptTooLongError = (promptTokens: number, contextTokens: number): ServiceError =>
-  new ServiceError(
-    'context-exceeded',
-    `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-    { param: 'messages', tokenOverflow: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
-  );
+  new ServiceError('context-exceeded', formatPromptTooLong(promptTokens, contextTokens), {
+    param: 'messages',
+    tokenOverflow: { tokens: promptTokens, tokensMax: contextTokens - 1 },
+  });
+
+/** Creates the error of a text that is empty or longer than a model accepts. */
+export const createInputLengthError = (field: string, tokens: number, tokensMax: number): ServiceError =>
+  new ServiceError('invalid-request', formatInputLength(field, tokens, tokensMax), { param: field });
+
+// The first sentence of the next two is prescribed (docs/wire/dashscope-native.md#errors); the counts are added.
+
+export const formatPromptTooLong = (promptTokens: number | string, contextTokens: number): string =>
+  `${formatLengthRange(contextTokens - 1)} (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`;
+
+export const formatInputLength = (field: string, tokens: number | string, tokensMax: number): string =>
+  `${formatLengthRange(tokensMax)} (${field}: ${tokens} tokens)`;
+
+const formatLengthRange = (tokensMax: number): string => `Range of input length should be [1, ${tokensMax}]`;

@@ -1,5 +1,5 @@
 import type { DocumentKind } from './document.ts';
-import { UnreadableDocumentError } from './unreadable-document-error.ts';
+import { UnreadableDocumentError, createPasswordError } from './unreadable-document-error.ts';
 
 /** Kind of a file by its first bytes. Office files and EPUBs are ZIP archives; their content tells them apart. */
 export type DetectedKind = Exclude<DocumentKind, 'docx' | 'xlsx' | 'pptx' | 'epub'> | 'archive';
@@ -99,6 +99,6 @@ const startsWithBytes = (bytes: Uint8Array, signature: readonly number[]): boole
 /** An encrypted .docx is wrapped in the container format of the old office formats. */
 function createOldOfficeError(view: Buffer): UnreadableDocumentError {
   return view.includes(Buffer.from('EncryptedPackage', 'utf16le'))
-    ? new UnreadableDocumentError('is protected by a password')
+    ? createPasswordError()
     : new UnreadableDocumentError('has an old office format (.doc, .xls, .ppt): save it as .docx, .xlsx or .pptx');
 }

@@ -14,7 +14,7 @@ import {
 } from './limits.ts';
 import { startRestrictedProcess, writeToStdin } from '../lib/restricted-process.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
-import { WALL_CLOCK_FACTOR } from './document.ts';
+import { WALL_CLOCK_FACTOR, describeExcessiveSize } from './document.ts';
 import type { DocumentKind, ExtractionResult, ExtractionLimits } from './document.ts';
 import type { ReaderCommand, ReaderReport } from './reader-process.ts';
 
@@ -69,7 +69,7 @@ export function createDocumentExtractor({
   return async (source, request) => {
     request.signal.throwIfAborted();
     if (request.sizeBytes > limits.sourceBytesMax) {
-      const reason = `The file has ${request.sizeBytes} bytes; text is extracted from files of at most ${limits.sourceBytesMax} bytes.`;
+      const reason = describeExcessiveSize(request.sizeBytes, limits.sourceBytesMax);
       return { type: 'failed', reason };
     }
     if (request.sizeBytes === 0) return { type: 'failed', reason: 'The file is empty.' };

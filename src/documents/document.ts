@@ -25,3 +25,6 @@ export interface ExtractionLimits {
   readonly heapMb: number;
   readonly residentBytesMax: number;
 }
+
+export const describeExcessiveSize = (sizeBytes: number, bytesMax: number): string =>
+  `The file has ${sizeBytes} bytes; text is extracted from files of at most ${bytesMax} bytes.`;

@@ -7,6 +7,7 @@ import { watchResourceUsage } from '../lib/watch-resource-usage.ts';
 import { WALL_CLOCK_FACTOR } from './document.ts';
 import type { ExtractionResult, ExtractionLimits } from './document.ts';
 import type { ReaderTask } from './reader-thread.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /** The first line of standard input. `sizeBytes` bytes of the document follow; standard input stays open. */
 export interface ReaderCommand {
@@ -33,21 +34,18 @@ const thread = new Worker(resolveSourceFile(new URL('./reader-thread', import.me
   stderr: true,
   resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
 });
+const tooMuchMemory = createFailure('takes too much memory to read');
 const tooLong = (): void => sendReport(createFailure(`takes longer than ${limits.cpuMsMax} ms to read`));
 // CPU time is the limit that counts: on a busy machine, the wall-clock time may be several times as long.
 const timer = setTimeout(tooLong, limits.cpuMsMax * WALL_CLOCK_FACTOR);
 const unwatch = watchResourceUsage({
   msMax: () => limits.cpuMsMax,
   residentBytesMax: limits.residentBytesMax,
-  onExceeded: (limit) => (limit === 'time' ? tooLong() : sendReport(createFailure('takes too much memory to read'))),
+  onExceeded: (limit) => (limit === 'time' ? tooLong() : sendReport(tooMuchMemory)),
 });
 thread.on('message', (result: ExtractionResult) => sendReport(result));
 thread.on('error', (error) =>
-  sendReport(
-    createFailure(
-      'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'takes too much memory to read' : 'is damaged',
-    ),
-  ),
+  sendReport(getErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuchMemory : createFailure('is damaged')),
 );
 // Standard input ends when the service process is gone.
 process.stdin.on('end', () => process.exit(0)).resume();
@@ -67,7 +65,9 @@ function sendReport(result: ExtractionResult): void {
   process.stdout.write(text, () => process.exit(0));
 }
 
-const createFailure = (problem: string): ExtractionResult => ({ type: 'failed', reason: `The file ${problem}.` });
+function createFailure(problem: string): ExtractionResult {
+  return { type: 'failed', reason: `The file ${problem}.` };
+}
 
 function receiveCommand(): Promise<{ readonly command: ReaderCommand; readonly document: Uint8Array<ArrayBuffer> }> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { constants, crc32, inflateRawSync } from 'node:zlib';
-import { UnreadableDocumentError } from './unreadable-document-error.ts';
+import { UnreadableDocumentError, createPasswordError } from './unreadable-document-error.ts';
 
 /** Read access to the files of an archive. */
 export interface ZipArchive {
@@ -51,7 +51,7 @@ export function openZip(bytes: Uint8Array, { entriesMax, fileBytesMax, totalByte
     has: (name) => entries.has(name),
     read(name) {
       const entry = entries.get(name) ?? throwDamaged(`${name} is missing`);
-      if ((entry.flags & ENCRYPTED_FLAG) !== 0) throw new UnreadableDocumentError('is protected by a password');
+      if ((entry.flags & ENCRYPTED_FLAG) !== 0) throw createPasswordError();
       const compressed = readCompressed(view, entry, name);
       const bytesMax = Math.min(fileBytesMax, remainingBytes);
       const uncompressed = entry.method === 0 ? compressed : inflate(compressed, { bytesMax, name });
@@ -70,8 +70,7 @@ function readDirectory(view: Buffer, entriesMax: number): ReadonlyMap<string, Di
   const entries = new Map<string, DirectoryEntry>();
   let at = offset;
   for (let index = 0; index < count; index++) {
-    if (at + 46 > view.length || view.readUInt32LE(at) !== CENTRAL_HEADER_SIGNATURE)
-      throwDamaged('its directory is incomplete');
+    if (at + 46 > view.length || view.readUInt32LE(at) !== CENTRAL_HEADER_SIGNATURE) throwIncomplete();
     const nameLength = view.readUInt16LE(at + 28);
     const extraLength = view.readUInt16LE(at + 30);
     const name = view.toString('utf8', at + 46, at + 46 + nameLength);
@@ -79,7 +78,7 @@ function readDirectory(view: Buffer, entriesMax: number): ReadonlyMap<string, Di
     const zip64Values = readZip64Values(extra);
     const readSize = (fieldOffset: number): number => {
       const value = view.readUInt32LE(at + fieldOffset);
-      return value === ZIP64_MARKER ? (zip64Values.shift() ?? throwDamaged('its directory is incomplete')) : value;
+      return value === ZIP64_MARKER ? (zip64Values.shift() ?? throwIncomplete()) : value;
     };
     // The order of the fields in the ZIP64 extra record.
     const uncompressedBytes = readSize(24);
@@ -109,7 +108,7 @@ function findDirectory(view: Buffer): { readonly count: number; readonly offset:
     if (locator < 0 || view.readUInt32LE(locator) !== ZIP64_LOCATOR_SIGNATURE) return endRecord;
     const zip64At = Number(view.readBigUInt64LE(locator + 8));
     if (zip64At + 56 > view.length || view.readUInt32LE(zip64At) !== ZIP64_END_RECORD_SIGNATURE)
-      return throwDamaged('its directory is incomplete');
+      return throwIncomplete();
     return { count: Number(view.readBigUInt64LE(zip64At + 32)), offset: Number(view.readBigUInt64LE(zip64At + 48)) };
   }
   return throwDamaged('its directory is missing');
@@ -149,6 +148,8 @@ function inflate(compressed: Buffer, { bytesMax, name }: { readonly bytesMax: nu
 
 const createTooLargeError = (): UnreadableDocumentError =>
   new UnreadableDocumentError('is larger when decompressed than a document may be');
+
+const throwIncomplete = (): never => throwDamaged('its directory is incomplete');
 
 function throwDamaged(problem: string): never {
   throw new UnreadableDocumentError(`is damaged: ${problem.slice(0, 120)}`);

@@ -1,3 +1,4 @@
+import { createQueueFullError } from '../core/generation-errors.ts';
 import { ServiceError } from '../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
 import { createLinkedAbort } from '../lib/linked-abort.ts';
@@ -79,7 +80,7 @@ const createTimeoutError = (): ServiceError =>
   createBusyError('The model is busy: no slot became free in time. Please try again later.');
 
 const REFUSALS = {
-  full: () => createBusyError('Too many requests are waiting for the model. Please try again later.'),
+  full: () => createQueueFullError(RETRY_AFTER_SECONDS),
   'key-share': () =>
     createBusyError(
       'Too many requests of this API key are waiting for the model. Please try again later.',

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from './find-free-port.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /** Linux allows 108 bytes, and macOS 104, for the path of a socket. */
 const SOCKET_PATH_BYTES_MAX = 100;
@@ -65,6 +66,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+    return getErrorCode(error) !== 'ESRCH';
   }
 }

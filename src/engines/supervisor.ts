@@ -1,5 +1,5 @@
+import { createEngineUnavailableError } from '../core/generation-errors.ts';
 import type { ChildProcess } from 'node:child_process';
-import { ServiceError } from '../core/error.ts';
 import { startChild } from './child-run.ts';
 import type { ChildExit, ProcessLaunch, SupervisorLog } from './child-run.ts';
 import { startHeartbeat } from './heartbeat.ts';
@@ -104,7 +104,10 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     this.spec = spec;
     this.log = log;
     this.times = times;
-    this.waiters = createWaiterList<Ready>({ waitMsMax: times.waitMsMax, createTimeoutError: createUnavailableError });
+    this.waiters = createWaiterList<Ready>({
+      waitMsMax: times.waitMsMax,
+      createTimeoutError: () => createEngineUnavailableError(5),
+    });
   }
 
   get state(): Supervisor<Ready>['state'] {
@@ -119,7 +122,7 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
 
   async waitUntilReady(signal?: AbortSignal): Promise<Ready> {
     if (this.current !== undefined) return this.current;
-    if (this.isStopping || isFailing(this.history)) throw createUnavailableError();
+    if (this.isStopping || isFailing(this.history)) throw createEngineUnavailableError(5);
     if (!this.restartTimer) this.start();
     return await this.waiters.wait(signal);
   }
@@ -234,6 +237,3 @@ async function endChild(child: ChildProcess, stopMsMax: number): Promise<void> {
   await exited;
   clearTimeout(killTimer);
 }
-
-const createUnavailableError = (): ServiceError =>
-  new ServiceError('overloaded', 'The engine of this model is not available at present.', { retryAfterSeconds: 5 });

@@ -11,11 +11,7 @@ import type { EarlierThoughtPlacement, TemplateQuirks } from './template-message
 import { getTemplateToolFormat, TOOL_FORMATS } from './tools/tool-formats.ts';
 import type { ToolFormatName } from './tools/tool-formats.ts';
 import { toTemplateTool, renderCallsAsText, addToolInstructions } from './tools/prompted-calls.ts';
-
-/** Default template for model files without one. */
-const CHATML =
-  "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}" +
-  "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+import { CHATML_TEMPLATE } from '../core/chatml.ts';
 
 /** Renders conversations for one model. */
 export type RenderPrompt = (messages: readonly Message[], style: PromptStyle) => PromptSegment[];
@@ -45,7 +41,7 @@ export function createPromptRenderer(): (model: LoadedModel) => RenderPrompt {
   return (model) => {
     let template = templates.get(model);
     if (!template) {
-      const source = model.chatTemplate ?? CHATML;
+      const source = model.chatTemplate ?? CHATML_TEMPLATE;
       template = { template: createChatTemplate({ ...model, source }), source, quirks: detectTemplateQuirks(source) };
       templates.set(model, template);
     }

@@ -2,3 +2,5 @@
 export class CheckLimitError extends RangeError {
   override readonly name = 'CheckLimitError';
 }
+
+export const createDepthError = (): CheckLimitError => new CheckLimitError('is nested too deep to check');

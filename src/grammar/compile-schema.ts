@@ -11,6 +11,7 @@ import type { GrammarBuilder } from './grammar-builder.ts';
 import { createSchemaDocument } from './schema-document.ts';
 import { createValueShape } from './value-shape.ts';
 import { createValidator } from './validator.ts';
+import { createListedValueError } from './expansion-errors.ts';
 
 /** The rule of a schema, and the first reason why a part of it allows no value, if there is one. */
 export interface CompiledSchema {
@@ -80,8 +81,7 @@ export function compileSchema(
       try {
         return isValid(part, value);
       } catch (error) {
-        if (error instanceof CheckLimitError)
-          throw document.createError(part.path, `A value of enum or const ${error.message}`);
+        if (error instanceof CheckLimitError) throw createListedValueError(document, part.path, error.message);
         throw error;
       }
     },

@@ -2,6 +2,7 @@ import type { JsonSchema } from '../core/grammar.ts';
 import { SCHEMA_ALTERNATIVES_MAX, SCHEMA_EXPANSION_STEPS_MAX } from './limits.ts';
 import { type SchemaKeywords, parseKeywords } from './keywords.ts';
 import type { SchemaDocument, SchemaObject } from './schema-document.ts';
+import { EXPANSION_DEPTH_MAX, createRecursionError, createExpansionDepthError } from './expansion-errors.ts';
 
 /**
  * Keywords of several schemas that all apply; without parts, any value is valid. Equal conjunctions have equal keys.
@@ -53,13 +54,8 @@ export function createExpander(document: SchemaDocument): SchemaExpander {
     const cached = expanded.get(schema);
     if (cached) return cached;
     const keywords = getKeywords(schema);
-    if (inProgress.has(schema))
-      throw document.createError(keywords.path, 'The schema refers to itself without descending into a value');
-    if (inProgress.size === EXPANSION_DEPTH_MAX)
-      throw document.createError(
-        keywords.path,
-        `References and combinations are nested more than ${EXPANSION_DEPTH_MAX} deep`,
-      );
+    if (inProgress.has(schema)) throw createRecursionError(document, keywords.path);
+    if (inProgress.size === EXPANSION_DEPTH_MAX) throw createExpansionDepthError(document, keywords.path);
     inProgress.add(schema);
     const factors = [hasAssertions(keywords) ? [createConjunction([keywords])] : ANY_VALUE];
     if (keywords.target !== undefined) factors.push(expandOne(keywords.target));
@@ -117,9 +113,6 @@ export function createExpander(document: SchemaDocument): SchemaExpander {
     },
   };
 }
-
-/** Maximum depth of schemas that refer to each other for the same value. Bounds the recursion. */
-export const EXPANSION_DEPTH_MAX = 500;
 
 /** Tells whether a schema asserts something itself, beyond combining other schemas and describing the value. */
 const hasAssertions = (keywords: SchemaKeywords): boolean =>

@@ -1,4 +1,4 @@
-import { CheckLimitError } from './check-limit-error.ts';
+import { createDepthError } from './check-limit-error.ts';
 
 /** Maximum nesting depth of a value. Bounds the recursion. */
 const DEPTH_MAX = 500;
@@ -11,7 +11,7 @@ const DEPTH_MAX = 500;
  */
 export function createJsonKey(value: unknown, countSteps: (count: number) => void, depth = 0): string {
   countSteps(1);
-  if (depth === DEPTH_MAX) throw new CheckLimitError('is nested too deep to check');
+  if (depth === DEPTH_MAX) throw createDepthError();
   const inner = (each: unknown): string => createJsonKey(each, countSteps, depth + 1);
   if (Array.isArray(value)) return `[${value.map(inner).join()}]`;
   if (typeof value !== 'object' || value === null) {

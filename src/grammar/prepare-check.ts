@@ -1,10 +1,15 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { CheckLimitError } from './check-limit-error.ts';
-import { EXPANSION_DEPTH_MAX } from './conjunctions.ts';
 import type { SchemaKeywords } from './keywords.ts';
 import type { LanguageFactory } from './language-factory.ts';
 import type { SchemaDocument, SchemaObject } from './schema-document.ts';
 import type { Validator } from './validator.ts';
+import {
+  EXPANSION_DEPTH_MAX,
+  createRecursionError,
+  createExpansionDepthError,
+  createListedValueError,
+} from './expansion-errors.ts';
 
 export interface PrepareCheckDeps {
   readonly document: SchemaDocument;
@@ -30,8 +35,7 @@ export function prepareCheck(root: JsonSchema, { document, getKeywords, language
     if (typeof knownHeight === 'number') return knownHeight;
     const keywords = getKeywords(schema);
     const { path } = keywords;
-    if (knownHeight === 'in progress')
-      throw document.createError(path, 'The schema refers to itself without descending into a value');
+    if (knownHeight === 'in progress') throw createRecursionError(document, path);
     heights.set(schema, 'in progress');
     prepareKeywords(keywords);
     queue.push(...listSchemasOfParts(keywords));
@@ -39,8 +43,7 @@ export function prepareCheck(root: JsonSchema, { document, getKeywords, language
     if (depth < EXPANSION_DEPTH_MAX)
       for (const inner of listSchemasOfSameValue(keywords))
         height = Math.max(height, 1 + measureHeight(inner, depth + 1));
-    if (Math.max(depth, height) >= EXPANSION_DEPTH_MAX)
-      throw document.createError(path, `References and combinations are nested more than ${EXPANSION_DEPTH_MAX} deep`);
+    if (Math.max(depth, height) >= EXPANSION_DEPTH_MAX) throw createExpansionDepthError(document, path);
     heights.set(schema, height);
     return height;
   }
@@ -53,8 +56,7 @@ export function prepareCheck(root: JsonSchema, { document, getKeywords, language
     try {
       prepare(keywords);
     } catch (error) {
-      if (error instanceof CheckLimitError)
-        throw document.createError(path, `A value of enum or const ${error.message}`);
+      if (error instanceof CheckLimitError) throw createListedValueError(document, path, error.message);
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { SCHEMA_CHECK_STEPS_MAX, SCHEMA_DEPTH_MAX } from './limits.ts';
 import type { CheckContext } from './check-context.ts';
-import { CheckLimitError } from './check-limit-error.ts';
+import { CheckLimitError, createDepthError } from './check-limit-error.ts';
 import { checkArray } from './check-array.ts';
 import { checkNumber } from './check-number.ts';
 import { checkObject } from './check-object.ts';
@@ -50,7 +50,7 @@ export function createValidator({ getKeywords, languages }: ValidatorDeps): Vali
   function checkValue(schema: JsonSchema, value: unknown, at: string): string | undefined {
     countSteps(1);
     if (typeof schema === 'boolean') return schema ? undefined : `${at} is not allowed`;
-    if (depth === SCHEMA_DEPTH_MAX * 4) throw new CheckLimitError('is nested too deep to check');
+    if (depth === SCHEMA_DEPTH_MAX * 4) throw createDepthError();
     depth++;
     const keywords = getKeywords(schema);
     const problem = checkOwnKeywords(keywords, value, at) ?? checkCombinations(keywords, value, at);

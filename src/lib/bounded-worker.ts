@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { assert } from './assert.ts';
 import { getOtherThreadsCpuMs } from './cpu-time.ts';
+import { getErrorCode } from './error-code.ts';
 
 /** Messages of the thread: any number of `started`, then `done` or `failed`. */
 export type WorkerResponse<Result> =
@@ -162,5 +163,4 @@ export function createBoundedWorker<Message, Result>({
   };
 }
 
-const isOutOfMemory = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+const isOutOfMemory = (error: unknown): boolean => getErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { getErrorCode } from './error-code.ts';
 
 /**
  * Replaces a file atomically: readers see the old text or the new one, also after a power failure.
@@ -23,7 +24,7 @@ export async function createFile(path: string, text: string, { mode }: { mode: n
   try {
     await link(temporary, path); // unlike a rename, this refuses to replace
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (getErrorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
     await rm(temporary, { force: true });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { FETCH_UNPACK_FREE_BYTES, FETCH_UNPACK_RATIO_MAX } from './limits.ts';
-import { toConnectionError, createServerError, createTooLargeError } from './fetch-errors.ts';
+import { toConnectionError, createServerError, createTooLargeError, createEarlyCloseError } from './fetch-errors.ts';
 
 /** Returns the compression of the body. @throws ServiceError `upstream-failed` for a compression not requested. */
 export function parseContentEncoding(response: IncomingMessage): ContentEncoding | undefined {
@@ -74,7 +74,7 @@ async function* decodeBody(response: IncomingMessage, limits: ResponseBodyLimits
       yield chunk;
     }
     signal.throwIfAborted();
-    if (!response.complete) throw createServerError('closed the connection early');
+    if (!response.complete) throw createEarlyCloseError();
   } catch (thrown) {
     signal.throwIfAborted();
     throw toConnectionError(thrown);

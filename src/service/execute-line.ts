@@ -11,6 +11,7 @@ import { createLinkedAbort } from '../lib/linked-abort.ts';
 import { encodeCodeAndMessage, encodeErrorBody, getStatus as statusOf } from '../protocols/compatible/errors.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import type { Keys } from '../resources/keys/key.ts';
+import { createBodyTooLargeError } from '../http/body-errors.ts';
 
 export interface ExecuteLineDeps {
   /** The endpoints that also serve HTTP requests. */
@@ -41,7 +42,7 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
     if (!endpoint) throw new ServiceError('not-found', `No endpoint serves ${url}.`);
     checkRegion(`POST ${url}`, endpoint.regions, owner.region);
     if (sizeBytes > limits.bodyBytesMax) {
-      throw new ServiceError('too-large', `The body may have at most ${limits.bodyBytesMax} bytes.`);
+      throw createBodyTooLargeError(limits.bodyBytesMax);
     }
     const endpointRequest = { body, params: {}, query: new URLSearchParams(), headers: {} };
     const response = await raceWithAbort(endpoint.handle(endpointRequest, context), context.signal, getAbortError);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /**
  * Creates the name under which a worker of this process holds leases on jobs: host, pid, start time and a random part. It tells
@@ -31,6 +32,6 @@ function isPidRunning(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM: the process exists and belongs to another user.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+    return getErrorCode(error) !== 'ESRCH';
   }
 }

@@ -1,3 +1,4 @@
+import { createModelGoneError } from './model-errors.ts';
 import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import { INTERNAL_MESSAGE, ServiceError } from '../core/error.ts';
 import { REQUESTED_MODEL_CHARS_MAX } from '../core/limits.ts';
@@ -108,10 +109,7 @@ export function createModelEngines(deps: ModelEnginesDeps): ModelEngines & Engin
     },
     async share(model) {
       const entry = catalogue.find(model);
-      if (!entry)
-        throw new ServiceError('model-not-found', `There is no model ${model} in the catalogue any more.`, {
-          param: 'model',
-        });
+      if (!entry) throw createModelGoneError('model-not-found', model, { param: 'model' });
       const { engine, release } = await leaseEngine(entry);
       if (engine.supervised) return { supervised: engine.supervised, release };
       release();

@@ -1,6 +1,6 @@
+import { createModelGoneError } from './model-errors.ts';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import type { ModelsSection } from '../config/config-file.ts';
-import { ServiceError } from '../core/error.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { createDeploymentDirectory } from '../resources/deployments/directory.ts';
 import { openDeploymentEngines } from './deployments/open-deployment-engines.ts';
@@ -47,7 +47,7 @@ export async function openEngines(context: ServiceContext) {
         deployed: deploymentEngines.local,
         async prepare({ baseModel }) {
           const entry = catalogue.find(baseModel);
-          if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} in the catalogue any more.`);
+          if (!entry) throw createModelGoneError('overloaded', baseModel);
           const { engine, release } = await engines.engineFor({ requestedName: baseModel, entry });
           await engine.loadModel().finally(release);
         },

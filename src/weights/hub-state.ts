@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { replaceFile } from '../lib/durable-file.ts';
-import { getErrorCode } from './file-system.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /** Facts about a partial download that are needed to resume it. Stored beside the partial file. */
 export interface HubState {

@@ -4,9 +4,10 @@ import type { Log } from '../core/telemetry.ts';
 import type { Weights } from '../core/weights.ts';
 import type { WeightsFileRecord } from './weights-file-record.ts';
 import { isUnchanged, readWeightsFileRecord, writeWeightsFileRecord } from './weights-file-record.ts';
-import { getErrorCode, statIfExists } from './file-system.ts';
+import { statIfExists } from './file-system.ts';
 import { hashFile } from './hash-file.ts';
 import { describeSource, getWeightsFiles, listKnownFileNames } from './weights-files.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 export interface LocateDeps {
   /** Parley's models folder: files in it are named after the weights' id. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { getErrorCode } from './file-system.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /**
  * Returns the package index that pip would use according to its environment or configuration files, or undefined when

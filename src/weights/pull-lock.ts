@@ -4,8 +4,9 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import { createFile } from '../lib/durable-file.ts';
-import { getErrorCode, statIfExists } from './file-system.ts';
+import { statIfExists } from './file-system.ts';
 import type { PullLimits } from './pull-limits.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /** Lock file that prevents other pulls of the same weights, in this process and in others. */
 export interface PullLock {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { ServiceError } from '../core/error.ts';
-import { getErrorCode } from './file-system.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 export interface PythonOptions {
   /** Python command, for example `python3`. */

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { replaceFile } from '../lib/durable-file.ts';
-import { getErrorCode } from './file-system.ts';
+import { getErrorCode } from '../lib/error-code.ts';
 
 /**
  * Facts about a verified weights file, stored beside it so that a start does not read hundreds of megabytes.

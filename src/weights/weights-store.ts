@@ -113,7 +113,7 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     });
     const located = await locate(weights, signal);
     if (located !== undefined) return located;
-    throw new ServiceError('upstream-failed', `${files.folder} was changed by another process.`);
+    throw createChangedError(files.folder);
   }
 
   async function keep(verifiedDownload: VerifiedDownload, weights: Weights): Promise<string> {
@@ -123,7 +123,7 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     const { sha256, sizeBytes, verified, source } = verifiedDownload;
     // The hash is of the bytes that this process wrote. A second writer that ignored the lock changes the size.
     if (!stats || stats.size !== sizeBytes) {
-      throw new ServiceError('upstream-failed', `${verifiedDownload.path} was changed by another process.`);
+      throw createChangedError(verifiedDownload.path);
     }
     // The record is written first: without it the file would be read again and the hub's hash would be lost.
     const known = { path: files.file, sizeBytes, mtimeMs: stats.mtimeMs };
@@ -204,3 +204,6 @@ function getRecordPath(files: WeightsFiles, kind: keyof WeightsFiles): string | 
   if (kind === 'file') return files.record;
   return kind === 'folder' ? files.folderRecord : undefined;
 }
+
+const createChangedError = (path: string): ServiceError =>
+  new ServiceError('upstream-failed', `${path} was changed by another process.`);

@@ -1,5 +1,9 @@
 import { createBitReader, type BitReader } from '../bit-reader.ts';
-import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import {
+  createUnsupportedError,
+  createSampleRateError,
+  createUnsupportedFormatError,
+} from '../audio-decoding-error.ts';
 import { SAMPLE_RATES } from './scale-factor-bands.ts';
 
 /** Configuration of an AAC decoder. */
@@ -38,7 +42,7 @@ export function parseAacConfig(bytes: Uint8Array): AacConfig {
     type = readObjectType(bits);
   }
   requireAacLc(type);
-  if (bits.read(1) === 1) throw createUnsupportedError('is AAC with frames of 960 samples, which is not supported');
+  if (bits.read(1) === 1) throw createUnsupportedFormatError('AAC with frames of 960 samples');
   return { sampleRate, hasSbr };
 }
 
@@ -58,6 +62,6 @@ function readObjectType(bits: BitReader): number {
 function readSampleRate(bits: BitReader): number {
   const index = bits.read(4);
   const rate = index === 15 ? bits.read(24) : SAMPLE_RATES[index];
-  if (rate === undefined || rate === 0) throw createDamagedError('has an invalid sample rate');
+  if (rate === undefined || rate === 0) throw createSampleRateError();
   return rate;
 }

@@ -1,5 +1,5 @@
 import { createBitReader, type BitReader } from '../bit-reader.ts';
-import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createUnsupportedFormatError } from '../audio-decoding-error.ts';
 import { getScaleFactorBands, type ScaleFactorBands } from './scale-factor-bands.ts';
 import { readChannelFrame, type ChannelFrame } from './channel-frame.ts';
 import type { AacConfig } from './aac-config.ts';
@@ -105,7 +105,7 @@ export function createAacDecoder({ sampleRate, hasSbr }: AacConfig): AacDecoder 
             if (skipFill(bits)) hasSbrData = true;
             break;
           case ELEMENT_CCE:
-            throw createUnsupportedError('is AAC with a coupling channel, which is not supported');
+            throw createUnsupportedFormatError('AAC with a coupling channel');
           case ELEMENT_END:
             return channels;
         }

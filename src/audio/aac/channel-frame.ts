@@ -120,8 +120,7 @@ function readPulseData(bits: BitReader): PulseData {
 
 /** Adds pulses: amplitudes that are coded separately because they exceed their neighbors (4.6.3). */
 function addPulses(spectrum: Float64Array, ics: IcsInfo, { startBand, pulses }: PulseData): void {
-  let at = ics.edges[startBand];
-  if (at === undefined) throw createDamagedError('has a frame with a pulse beyond its bands');
+  let at = ics.edges[startBand] ?? FRAME_SAMPLES;
   for (const [offset, amplitude] of pulses) {
     at += offset;
     if (at >= FRAME_SAMPLES) throw createDamagedError('has a frame with a pulse beyond its bands');

@@ -1,6 +1,6 @@
 import type { ByteInput } from '../byte-input.ts';
 import type { DecodingReporter, DecodedBlock } from '../format-decoder.ts';
-import { createDamagedError, AudioDecodingError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { AudioDecodingError, createNoFrameError, createUnsupportedFormatError } from '../audio-decoding-error.ts';
 import { createAacDecoder, type AacDecoder } from './aac-decoder.ts';
 import { SAMPLE_RATES } from './scale-factor-bands.ts';
 import { requireAacLc } from './aac-config.ts';
@@ -42,15 +42,14 @@ export function* decodeAdts(input: ByteInput, reporter: DecodingReporter): Gener
     const header = parseAdtsHeader(start);
     if (!header) {
       if (start.length < ADTS_HEADER_BYTES) return reporter.reportTruncated();
-      if (++searched > SEARCH_BYTES_MAX) throw createDamagedError('has no frame where one is expected');
+      if (++searched > SEARCH_BYTES_MAX) throw createNoFrameError();
       if (searched === 1 && decoder) reporter.reportLoss(0);
       input.skip(1);
       continue;
     }
     searched = 0;
     requireAacLc(header.objectType);
-    if (!header.hasSingleBlock)
-      throw createUnsupportedError('is AAC with several blocks per frame, which is not supported');
+    if (!header.hasSingleBlock) throw createUnsupportedFormatError('AAC with several blocks per frame');
     const frame = input.read(header.frameBytes);
     if (frame.length < header.frameBytes) return reporter.reportTruncated();
     if (!decoder || rate !== header.sampleRate) {

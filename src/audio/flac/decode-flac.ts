@@ -1,6 +1,12 @@
 import type { ByteInput } from '../byte-input.ts';
 import type { DecodingReporter, DecodedBlock } from '../format-decoder.ts';
-import { createDamagedError, AudioDecodingError } from '../audio-decoding-error.ts';
+import {
+  AudioDecodingError,
+  createNoAudioDataError,
+  createNoSampleFormatError,
+  createNoFrameError,
+  createSampleRateError,
+} from '../audio-decoding-error.ts';
 import { decodeFlacFrame } from './flac-frame.ts';
 import { FLAC_HEADER_BYTES_MAX, parseFlacFrameHeader, type FlacStreamInfo } from './frame-header.ts';
 
@@ -16,14 +22,14 @@ export function* decodeFlac(input: ByteInput, reporter: DecodingReporter): Gener
   let info: FlacStreamInfo | undefined;
   for (let isLast = false; !isLast;) {
     const blockHeader = input.read(4);
-    if (blockHeader.length < 4) throw createDamagedError('ends before its audio data');
+    if (blockHeader.length < 4) throw createNoAudioDataError();
     const [kind = 0, high = 0, middle = 0, low = 0] = blockHeader;
     isLast = kind >= 0x80;
     const bytes = (high << 16) | (middle << 8) | low;
     if ((kind & 0x7f) === STREAM_INFO) info = parseStreamInfo(input.read(bytes));
     else input.skip(bytes);
   }
-  if (!info) throw createDamagedError('does not describe its sample format');
+  if (!info) throw createNoSampleFormatError();
   reporter.reportCodec('flac');
 
   let samples = 0;
@@ -35,7 +41,7 @@ export function* decodeFlac(input: ByteInput, reporter: DecodingReporter): Gener
     if (!frame) {
       // A truncated last frame, or tags after the last frame, end the recording.
       if (frameHeader && input.peek(frameHeader.frameBytesMax).length < frameHeader.frameBytesMax) break;
-      if (++searched > SEARCH_BYTES_MAX) throw createDamagedError('has no frame where one is expected');
+      if (++searched > SEARCH_BYTES_MAX) throw createNoFrameError();
       if (searched === 1) reporter.reportLoss(0);
       input.skip(1);
       continue;
@@ -49,12 +55,12 @@ export function* decodeFlac(input: ByteInput, reporter: DecodingReporter): Gener
 }
 
 function parseStreamInfo(bytes: Uint8Array): FlacStreamInfo {
-  if (bytes.length < STREAM_INFO_BYTES) throw createDamagedError('does not describe its sample format');
+  if (bytes.length < STREAM_INFO_BYTES) throw createNoSampleFormatError();
   const [, , , , , , , , , , b10 = 0, b11 = 0, b12 = 0, b13 = 0] = bytes;
   const sampleRate = (b10 << 12) | (b11 << 4) | (b12 >> 4);
   const bits = (((b12 & 1) << 4) | (b13 >> 4)) + 1;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (sampleRate === 0) throw createDamagedError('has an invalid sample rate');
+  if (sampleRate === 0) throw createSampleRateError();
   return { sampleRate, bitsPerSample: bits, samples: (b13 & 15) * 2 ** 32 + view.getUint32(14) };
 }
 

@@ -1,7 +1,7 @@
 import { MPEGDecoder } from 'mpg123-decoder';
 import type { ByteInput } from '../byte-input.ts';
 import type { DecodingReporter, DecodedBlock } from '../format-decoder.ts';
-import { createDamagedError } from '../audio-decoding-error.ts';
+import { createNoFrameError } from '../audio-decoding-error.ts';
 import { MP3_HEADER_BYTES, isFollowedByFrame, parseMp3FrameHeader, type Mp3FrameHeader } from './frame-header.ts';
 
 /** Maximum number of bytes between two frames. */
@@ -23,7 +23,7 @@ export async function* decodeMp3(
       const header = parseMp3FrameHeader(start);
       if (!header || (searched > 0 && !isFollowedByFrame(input, header))) {
         isFrameLost ||= searched === 0;
-        if (++searched > SEARCH_BYTES_MAX) throw createDamagedError('has no frame where one is expected');
+        if (++searched > SEARCH_BYTES_MAX) throw createNoFrameError();
         input.skip(1);
         continue;
       }

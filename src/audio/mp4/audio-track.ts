@@ -1,5 +1,11 @@
 import { parseAacConfig, type AacConfig } from '../aac/aac-config.ts';
-import { createDamagedError, createUnsupportedError, type AudioDecodingError } from '../audio-decoding-error.ts';
+import {
+  createDamagedError,
+  createUnsupportedError,
+  type AudioDecodingError,
+  createNoCodecError,
+  createUnsupportedFormatError,
+} from '../audio-decoding-error.ts';
 import { findBox, iterateBoxes, readBoxName, sliceView } from './boxes.ts';
 import { readSampleTable, type SampleTable } from './sample-table.ts';
 
@@ -77,9 +83,9 @@ function parseSampleEntry(entry: DataView): AacConfig | AudioDecodingError {
   const version = entry.getUint16(8);
   const boxes = sliceView(entry, Math.min(28 + (version === 1 ? 16 : version === 2 ? 36 : 0), entry.byteLength));
   const description = findBox(boxes, 'esds') ?? findBox(boxes, 'wave', 'esds');
-  if (!description) throw createDamagedError('does not describe its codec');
+  if (!description) throw createNoCodecError();
   const { objectType, bytes } = parseDecoderConfig(description);
-  if (MP3_OBJECT_TYPES.has(objectType)) return createUnsupportedError('is MP3 in MP4, which is not supported');
+  if (MP3_OBJECT_TYPES.has(objectType)) return createUnsupportedFormatError('MP3 in MP4');
   if (!AAC_OBJECT_TYPES.has(objectType))
     return createUnsupportedError(`is MP4 with the object type ${objectType}, which is not supported`);
   return parseAacConfig(bytes);
@@ -90,7 +96,7 @@ function parseDecoderConfig(box: DataView): { readonly objectType: number; reado
   let at = 4;
   let objectType = 0;
   const byte = (): number => {
-    if (at >= box.byteLength) throw createDamagedError('does not describe its codec');
+    if (at >= box.byteLength) throw createNoCodecError();
     return box.getUint8(at++);
   };
   for (;;) {
@@ -108,7 +114,7 @@ function parseDecoderConfig(box: DataView): { readonly objectType: number; reado
       at += 12;
       if (MP3_OBJECT_TYPES.has(objectType)) return { objectType, bytes: new Uint8Array() };
     } else if (tag === 5) {
-      if (at + size > box.byteLength) throw createDamagedError('does not describe its codec');
+      if (at + size > box.byteLength) throw createNoCodecError();
       return { objectType, bytes: new Uint8Array(box.buffer, box.byteOffset + at, size) };
     } else at += size;
   }

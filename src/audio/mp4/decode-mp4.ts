@@ -3,7 +3,7 @@ import { createAacDecoder } from '../aac/aac-decoder.ts';
 import { decodeFrameOrSilence } from '../aac/decode-adts.ts';
 import type { ByteInput } from '../byte-input.ts';
 import type { DecodingReporter, DecodedBlock } from '../format-decoder.ts';
-import { createDamagedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createPacketSizeError } from '../audio-decoding-error.ts';
 import { readFragmentSamples } from './read-fragment-samples.ts';
 import type { SampleLocation } from './sample-table.ts';
 import { findAudioTrack, type AudioTrack } from './audio-track.ts';
@@ -94,7 +94,7 @@ function createSampleDecoder(
 
   return function* decodeSample({ position, bytes }) {
     if (isTruncated || decodedCount >= last) return;
-    if (bytes > AUDIO_PACKET_BYTES_MAX) throw createDamagedError('has a packet that is too large');
+    if (bytes > AUDIO_PACKET_BYTES_MAX) throw createPacketSizeError();
     if (bytes === 0) return;
     input.seek(position);
     const frame = input.read(bytes);

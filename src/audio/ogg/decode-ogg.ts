@@ -1,6 +1,6 @@
 import type { ByteInput } from '../byte-input.ts';
 import type { DecodingReporter, DecodedBlock } from '../format-decoder.ts';
-import { createDamagedError, AudioDecodingError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { createDamagedError, AudioDecodingError, createUnsupportedFormatError } from '../audio-decoding-error.ts';
 import type { OggStreamDecoder } from './ogg-stream-decoder.ts';
 import { readOggPackets } from './ogg-packets.ts';
 import { openOpusStream } from './opus-stream.ts';
@@ -64,7 +64,7 @@ export async function* decodeOgg(
     if (!decoder)
       throw unsupportedCodec === ''
         ? createDamagedError('has no audio stream')
-        : createUnsupportedError(`is ${unsupportedCodec}, which is not supported`);
+        : createUnsupportedFormatError(unsupportedCodec);
   } finally {
     decoder?.close();
   }

@@ -1,6 +1,6 @@
 import { AUDIO_PACKET_BYTES_MAX } from '../limits.ts';
 import type { ByteInput } from '../byte-input.ts';
-import { createDamagedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createPacketSizeError } from '../audio-decoding-error.ts';
 
 /** A packet of an Ogg stream (RFC 3533). */
 export interface OggPacket {
@@ -67,7 +67,7 @@ export function* readOggPackets(input: ByteInput, reporter: OggReporter): Genera
       segments.push(body.subarray(at, at + length));
       at += length;
       if (length === 255) {
-        if (segments.length * 255 > AUDIO_PACKET_BYTES_MAX) throw createDamagedError('has a packet that is too large');
+        if (segments.length * 255 > AUDIO_PACKET_BYTES_MAX) throw createPacketSizeError();
         continue;
       }
       const isEnd = index === lastEnd;

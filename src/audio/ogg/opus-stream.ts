@@ -1,7 +1,7 @@
 import { OpusDecoder } from 'opus-decoder';
 import { AUDIO_CHANNELS_MAX } from '../limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
-import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createUnsupportedError, createChannelsError } from '../audio-decoding-error.ts';
 import type { OggStreamDecoder } from './ogg-stream-decoder.ts';
 
 /** Rate of granule positions in Hz, independent of the decoder's rate (RFC 7845, section 4). */
@@ -20,8 +20,7 @@ export async function openOpusStream(head: Uint8Array): Promise<OggStreamDecoder
   if ((head[8] ?? 0) >> 4 !== 0) throw createUnsupportedError('is Opus of an unsupported version');
   const channels = head[9] ?? 0;
   if (channels === 0) throw createDamagedError('has an invalid header');
-  if (channels > AUDIO_CHANNELS_MAX)
-    throw createUnsupportedError(`has ${channels} channels; 1 to ${AUDIO_CHANNELS_MAX} are supported`);
+  if (channels > AUDIO_CHANNELS_MAX) throw createChannelsError(channels);
   const preSkip = view.getUint16(10, true);
   const gain = 10 ** (view.getInt16(16, true) / 256 / 20);
   const layout = parseChannelLayout(head, channels);

@@ -1,4 +1,4 @@
-import { createDamagedError } from '../audio-decoding-error.ts';
+import { createNoCodecError } from '../audio-decoding-error.ts';
 import { createVorbisDecoder, type VorbisDecoder } from '../vorbis/vorbis-decoder.ts';
 import { parseIdentificationHeader } from '../vorbis/vorbis-setup.ts';
 import type { OggStreamDecoder } from './ogg-stream-decoder.ts';
@@ -19,7 +19,7 @@ export function openVorbisStream(header: Uint8Array): OggStreamDecoder {
     push(packet) {
       if (!decode) {
         if (packet[0] === COMMENT_HEADER) return undefined;
-        if (packet[0] !== SETUP_HEADER) throw createDamagedError('does not describe its codec');
+        if (packet[0] !== SETUP_HEADER) throw createNoCodecError();
         decode = createVorbisDecoder(info, packet);
         return undefined;
       }

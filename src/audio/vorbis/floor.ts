@@ -1,4 +1,4 @@
-import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createUnsupportedFormatError } from '../audio-decoding-error.ts';
 import { countNumberBits, type Codebook } from './codebook.ts';
 import type { LsbBitReader } from './lsb-bit-reader.ts';
 
@@ -20,7 +20,7 @@ interface FloorClass {
 
 /** Reads a floor configuration. @throws AudioDecodingError */
 export function readFloor(bits: LsbBitReader, books: readonly Codebook[]): Floor {
-  if (bits.read(16) !== 1) throw createUnsupportedError('is Vorbis with floor type 0, which is not supported');
+  if (bits.read(16) !== 1) throw createUnsupportedFormatError('Vorbis with floor type 0');
   const getBook = (index: number): Codebook => {
     const book = books[index];
     if (!book) throw createDamagedError('refers to a missing codebook');

@@ -1,5 +1,5 @@
 import { AUDIO_CHANNELS_MAX } from '../limits.ts';
-import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createUnsupportedError, createChannelsError } from '../audio-decoding-error.ts';
 import { countNumberBits, readCodebook } from './codebook.ts';
 import { readFloor, type Floor } from './floor.ts';
 import { createLsbBitReader, type LsbBitReader } from './lsb-bit-reader.ts';
@@ -38,8 +38,7 @@ export function parseIdentificationHeader(packet: Uint8Array): VorbisStreamInfo 
   bits.read(32);
   const [short, long] = [1 << bits.read(4), 1 << bits.read(4)];
   if (channels === 0 || sampleRate === 0) throw createDamagedError('has an invalid header');
-  if (channels > AUDIO_CHANNELS_MAX)
-    throw createUnsupportedError(`has ${channels} channels; 1 to ${AUDIO_CHANNELS_MAX} are supported`);
+  if (channels > AUDIO_CHANNELS_MAX) throw createChannelsError(channels);
   if (short < 64 || short > long || long > 8_192) throw createDamagedError('has an invalid header');
   return { channels, sampleRate, blockSizes: [short, long] };
 }

@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { ServiceError } from '../../core/error.ts';
 
+export const NOTHING_WRITTEN = 'Stopped. Nothing was written.';
+
 export interface PromptStreams {
   readonly stdin: NodeJS.ReadStream;
   /** Shows the prompt. Standard output may receive the report. */
@@ -19,7 +21,7 @@ export function createAskUser({ stdin, stderr }: PromptStreams): AskUser | undef
     // While readline controls the terminal, Ctrl-C causes no SIGINT.
     prompter.on('SIGINT', () => {
       stderr.write('\n');
-      reject(new ServiceError('cancelled', 'Stopped. Nothing was written.'));
+      reject(new ServiceError('cancelled', NOTHING_WRITTEN));
     });
     prompter.on('close', () => resolve(''));
     try {

@@ -17,6 +17,7 @@ import { getDefaultAnswer, getReportLabels } from './report-labels.ts';
 import { createResearchDisplay, type ResearchDisplay } from './research-display.ts';
 import { runResearch } from './run-research.ts';
 import type { Pause } from './run-steps-with-retries.ts';
+import { NOTHING_WRITTEN } from './ask-user.ts';
 
 export interface ResearchCommandContext {
   readonly research: ResearchPipeline;
@@ -109,7 +110,7 @@ async function conductResearch(
   display.phase('Opening');
   try {
     // Closing belongs to the interruptible part, so that a signal also closes everything in order.
-    return await runUntilStopped('Stopped. Nothing was written.', async (signal) => {
+    return await runUntilStopped(NOTHING_WRITTEN, async (signal) => {
       const context = await deps.open(flags, display.warn);
       try {
         const record = await runResearch(

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { TextLayout } from '../text-layout.ts';
 import { readMarkup } from '../read-markup.ts';
-import { UnreadableDocumentError } from '../unreadable-document-error.ts';
+import { UnreadableDocumentError, createNoMainPartError } from '../unreadable-document-error.ts';
 import type { ZipArchive } from '../zip.ts';
 import { readHtml } from './html.ts';
 
@@ -44,7 +44,7 @@ function findPackagePath(zip: ZipArchive): string {
       if (name === 'rootfile') packagePath ??= attributes['full-path'];
     },
   });
-  if (packagePath === undefined) throw new UnreadableDocumentError('is damaged: it has no main part');
+  if (packagePath === undefined) throw createNoMainPartError();
   return packagePath;
 }
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { getAttribute, readMarkup } from '../read-markup.ts';
-import { UnreadableDocumentError } from '../unreadable-document-error.ts';
+import { createNoMainPartError } from '../unreadable-document-error.ts';
 import type { ZipArchive } from '../zip.ts';
 
 // Open Packaging Conventions (ECMA-376, part 2): the parts of an office file and their relationships.
@@ -20,7 +20,7 @@ export function readContentTypes(zip: ZipArchive): ReadonlyMap<string, string> {
 /** Returns the name of the main part. @throws UnreadableDocumentError if there is none. */
 export function findMainPart(zip: ZipArchive, type: RegExp): string {
   for (const [part, contentType] of readContentTypes(zip)) if (type.test(contentType)) return part;
-  throw new UnreadableDocumentError('is damaged: it has no main part');
+  throw createNoMainPartError();
 }
 
 export interface Relationship {

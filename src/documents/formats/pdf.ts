@@ -1,6 +1,6 @@
 import { getDocumentProxy } from 'unpdf';
 import type { TextSink } from '../text-sink.ts';
-import { UnreadableDocumentError } from '../unreadable-document-error.ts';
+import { UnreadableDocumentError, createPasswordError } from '../unreadable-document-error.ts';
 
 export interface PdfLimits {
   readonly pagesMax: number;
@@ -64,7 +64,7 @@ export async function readPdf(bytes: Uint8Array, sink: Pick<TextSink, 'push'>, {
 
 function mapPdfError(error: unknown): never {
   const name = error instanceof Error ? error.name : '';
-  if (name === 'PasswordException') throw new UnreadableDocumentError('is protected by a password');
+  if (name === 'PasswordException') throw createPasswordError();
   if (name === 'InvalidPDFException' || name === 'UnknownErrorException' || name === 'FormatError')
     throw new UnreadableDocumentError('is a damaged PDF');
   throw error;

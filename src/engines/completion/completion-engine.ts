@@ -1,4 +1,4 @@
-import { assert } from '../../lib/assert.ts';
+import { requirePromptInput } from '../engine-input.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { LinkedAbort } from '../../lib/linked-abort.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
@@ -8,7 +8,7 @@ import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { canAdmit } from '../priority.ts';
-import type { EngineInput, EngineRequest, EngineRun, TextEngine } from '../engine.ts';
+import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
 import { createGrammarCompiler } from '../grammar-compiler.ts';
 import type { GrammarCompiler } from '../grammar-compiler.ts';
 import { createFairSemaphore } from '../fair-semaphore.ts';
@@ -240,11 +240,6 @@ async function* mergeRunEvents(
     requestAbort.abort(undefined);
     requestAbort.unlink();
   }
-}
-
-function requirePromptInput(input: EngineInput): Exclude<EngineInput, { readonly type: 'messages' }> {
-  assert(input.type !== 'messages', 'a prompt engine was given messages');
-  return input;
 }
 
 /** Returns the texts that are a single token, by the token's id. */

@@ -1,3 +1,4 @@
+import { createEventFormatError, createNoJsonError } from '../remote/stream-errors.ts';
 import type { z } from 'zod';
 import { findUpstreamError } from '../remote/upstream-error-details.ts';
 import type { UpstreamErrorFactory } from '../remote/upstream-error-factory.ts';
@@ -15,13 +16,12 @@ export function parseEvent<Schema extends z.ZodType>(
   try {
     value = JSON.parse(json);
   } catch {
-    throw errors.createFailure('sent an event that is not JSON');
+    throw createNoJsonError(errors);
   }
   // Searching for an error is as expensive as the rest. Quotes inside a string would be escaped, so this test is exact.
   const error = json.includes('"error"') ? findUpstreamError(value) : undefined;
   if (error) throw errors.createFromStatus(error.status, error);
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const paths = parsed.error.issues.map(({ path }) => path.join('.') || 'the top level').slice(0, 5);
-  throw errors.createFailure(`sent an event with an invalid format, at ${paths.join(', ')}`);
+  throw createEventFormatError(errors, parsed.error);
 }

@@ -1,3 +1,4 @@
+import { createUnfinishedAnswerError } from '../remote/stream-errors.ts';
 import { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
 import { TOKEN_ID_MAX } from '../../core/limits.ts';
@@ -133,7 +134,7 @@ function createSglangResponseParser(
     },
     isComplete: () => isFinished,
     end() {
-      if (!isFinished) throw errors.createFailure('ended its answer before it had a finish reason');
+      if (!isFinished) throw createUnfinishedAnswerError(errors);
     },
   };
 }

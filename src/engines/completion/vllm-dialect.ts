@@ -1,3 +1,8 @@
+import {
+  createContinuedChoiceError,
+  createFinishReasonError,
+  createUnfinishedAnswerError,
+} from '../remote/stream-errors.ts';
 import { z } from 'zod';
 import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
 import { LOGPROB_MIN } from '../../core/limits.ts';
@@ -93,7 +98,7 @@ function createVllmResponseParser(
       cachedTokens = usage?.prompt_tokens_details?.cached_tokens ?? cachedTokens;
       const [choice] = choices;
       if (!choice) return;
-      if (reason !== undefined) throw errors.createFailure('continued after the end of a choice');
+      if (reason !== undefined) throw createContinuedChoiceError(errors);
       if (!choice.token_ids && choice.text !== '')
         throw errors.createFailure(
           'reports no token ids: update vLLM to v0.10.2 or later, which supports return_token_ids',
@@ -104,14 +109,13 @@ function createVllmResponseParser(
       const tokenLogprobs = logprobs && choice.logprobs ? decodeLogprobs(choice.logprobs, logprobs.top) : [];
       aligner.push({ ids, text: choice.text, logprobs: tokenLogprobs.slice(0, ids.length) }, emit);
       if (!choice.finish_reason) return;
-      if (!isEnd && choice.finish_reason !== 'length')
-        throw errors.createFailure(`ended with the finish reason ${JSON.stringify(choice.finish_reason.slice(0, 40))}`);
+      if (!isEnd && choice.finish_reason !== 'length') throw createFinishReasonError(errors, choice.finish_reason);
       aligner.end(emit);
       reason = isEnd ? 'end' : 'length';
     },
     isComplete: () => reason !== undefined,
     end(emit) {
-      if (reason === undefined) throw errors.createFailure('ended its answer before it had a finish reason');
+      if (reason === undefined) throw createUnfinishedAnswerError(errors);
       emit({ type: 'ended', reason, ...omitNullish({ cachedTokens }) });
     },
   };

@@ -27,7 +27,7 @@ import type {
   LineAlternative,
   LineLogprob,
 } from './protocol.ts';
-import { createEngineFailedError } from '../../core/generation-errors.ts';
+import { createEngineFailedError, ENGINE_FAILED_MESSAGE } from '../../core/generation-errors.ts';
 
 export interface LlamaClient {
   generate(request: EngineRequest, signal: AbortSignal): Promise<EngineRun>;
@@ -213,7 +213,7 @@ async function readRefusal(response: IncomingMessage): Promise<ServiceError> {
   const refusal = JSON.parse(await readText(response)) as EngineRefusal;
   return new ServiceError(
     ERROR_KIND_BY_FAILURE[refusal.kind],
-    refusal.kind === 'internal' ? 'The engine failed on this request.' : `${refusal.message}`,
+    refusal.kind === 'internal' ? ENGINE_FAILED_MESSAGE : `${refusal.message}`,
     {
       retryAfterSeconds: refusal.retryAfterSeconds,
       param: refusal.param,

@@ -1,3 +1,5 @@
+import { formatPromptTooLong } from '../../core/generation-errors.ts';
+import { findRequestProblem } from '../find-request-problem.ts';
 import type { ChoiceOutput } from '../choice-output.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
 import type { TriggerMatcher } from '../trigger-matcher.ts';
@@ -106,18 +108,11 @@ export async function createGenerationJob(
     message,
     ...(param === undefined ? {} : { param }),
   });
-  if (call.choices > model.sequences)
-    return refuse('invalid', `n must be at most ${model.sequences} for this model, got ${call.choices}`, 'n');
-  const unknownBias = call.sampling.logitBias?.find(([token]) => token >= vocabularySize);
-  if (unknownBias)
-    return refuse(
-      'invalid',
-      `logit_bias names token ${unknownBias[0]}, but token ids must be below ${vocabularySize}`,
-      'logit_bias',
-    );
-  const unknownStop = call.stop.tokens.flat().find((token) => token >= vocabularySize);
-  if (unknownStop !== undefined)
-    return refuse('invalid', `stop names token ${unknownStop}, but token ids must be below ${vocabularySize}`, 'stop');
+  const problem = findRequestProblem(
+    { choices: call.choices, biasedTokens: call.sampling.logitBias?.map(([token]) => token) ?? [], stop: call.stop },
+    { choicesMax: model.sequences, vocabularySize },
+  );
+  if (problem) return refuse('invalid', problem.message, problem.param);
   let marked: MarkedTokens;
   try {
     marked = tokenizeMarked(model, call.input);
@@ -193,7 +188,7 @@ const createTooLongRefusal = (
   { tokens, contextTokens }: { readonly tokens: number; readonly contextTokens: number },
 ): EngineRefusal => ({
   kind: 'too-long',
-  message: `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${countText} tokens, the model's context holds ${contextTokens})`,
+  message: formatPromptTooLong(countText, contextTokens),
   param: 'messages',
   excess: { tokens, tokensMax: contextTokens - 1 },
 });

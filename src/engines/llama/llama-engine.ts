@@ -1,10 +1,10 @@
-import { assert } from '../../lib/assert.ts';
-import type { EngineInput, EngineRequest, EngineRun, TextEngine } from '../engine.ts';
+import { requirePromptInput } from '../engine-input.ts';
+import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
 import { retryWhenEngineGone, EngineGoneError, withErrorHandler, startWithRetry } from '../engine-gone-error.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
 import { createLlamaClient } from './client.ts';
 import type { LlamaClient } from './client.ts';
-import type { LlamaEndpoint, TokenInput } from './protocol.ts';
+import type { LlamaEndpoint } from './protocol.ts';
 
 export interface LlamaEngineOptions {
   /** The process of the engine, run by this process or another one of Parley; `close` stops it. */
@@ -72,8 +72,8 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
     async loadModel() {
       return (await process.waitUntilReady()).model;
     },
-    countTokens: (input) => callWithRetry((client) => client.countTokens(toPromptInput(input))),
-    tokenize: (input) => callWithRetry((client) => client.tokenize(toPromptInput(input))),
+    countTokens: (input) => callWithRetry((client) => client.countTokens(requirePromptInput(input))),
+    tokenize: (input) => callWithRetry((client) => client.tokenize(requirePromptInput(input))),
     embeddings: {
       getDimensions: async () => (await process.waitUntilReady()).model.vectorDimensions ?? 0,
       embed: (request, signal) => callWithRetry((client) => client.embed(request, signal), signal),
@@ -84,9 +84,4 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
       connection?.client.close();
     },
   };
-}
-
-function toPromptInput(input: EngineInput): TokenInput {
-  assert(input.type !== 'messages', 'a prompt engine was given messages');
-  return input;
 }

@@ -2,6 +2,7 @@ import { LlamaVocabularyType } from 'node-llama-cpp';
 import type { LlamaModel } from 'node-llama-cpp';
 import { EMBEDDING_TOKENS_UNSPLIT_MAX } from './limits.ts';
 import { assert } from '../../lib/assert.ts';
+import { assertContextMethod } from './assert-context-method.ts';
 
 /** A separate context for embeddings. It processes one text at a time. */
 export interface NativeEmbeddings {
@@ -119,6 +120,6 @@ function getBinding(context: object): Binding {
   );
   const binding = Reflect.get(innerContext, '_ctx') as Binding;
   for (const name of ['initBatch', 'addToBatch', 'decodeBatch', 'disposeSequence', 'getEmbedding'] as const)
-    assert(typeof binding[name] === 'function', `this build of node-llama-cpp lacks context.${name}`);
+    assertContextMethod(binding, name);
   return binding;
 }

@@ -12,6 +12,7 @@ import type { BindingGrammars, NativeGrammar } from './native-grammars.ts';
 import { createRawProbabilities } from './raw-probabilities.ts';
 import { createSamplerPool } from './sampler-pool.ts';
 import type { BindingSampler, LogitsIndex, RawLogprobs, SamplingBinding } from './raw-probabilities.ts';
+import { assertContextMethod } from './assert-context-method.ts';
 
 /**
  * The native library as the scheduler needs it: one `decode` per tick over all sequences, and separate sampling.
@@ -165,7 +166,7 @@ function getInternals(llama: Llama, model: LlamaModel, context: LlamaContext): I
     AddonGrammarEvaluationState: Reflect.get(bindings as object, 'AddonGrammarEvaluationState'),
   } as Internals;
   for (const name of ['initBatch', 'addToBatch', 'decodeBatch', 'sampleToken', 'disposeSequence'] as const)
-    assert(typeof internals.context?.[name] === 'function', `this build of node-llama-cpp lacks context.${name}`);
+    assertContextMethod(internals.context, name);
   for (const name of ['AddonSampler', 'AddonGrammar', 'AddonGrammarEvaluationState'] as const)
     assert(typeof internals[name] === 'function', `this build of node-llama-cpp lacks ${name}`);
   return internals;

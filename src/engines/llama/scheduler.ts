@@ -27,6 +27,7 @@ import { sampleToken } from './sampling.ts';
 import { createSequenceAssigner } from './sequence-assigner.ts';
 import { createSlotPool } from './slot-pool.ts';
 import type { Slot, SlotPool } from './slot-pool.ts';
+import { describeQueueRefusal } from './task-queue.ts';
 import { planTick } from './tick-plan.ts';
 import type { EvaluationStep } from './tick-plan.ts';
 
@@ -188,9 +189,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
       job.listener.refuse({ kind, message, retryAfterSeconds: RETRY_AFTER_SECONDS });
     if (this.isDraining) return refuse('draining', 'the engine is shutting down');
     const verdict = this.queue.add(job.call.owner, job);
-    if (verdict === 'full')
-      return refuse('queue-full', `the queue of the model is full (${this.options.queueLengthMax} requests)`);
-    if (verdict === 'key-share') return refuse('key-share', 'this API key already has half of the queue');
+    if (verdict !== 'added') return refuse(...describeQueueRefusal(verdict, this.options.queueLengthMax));
     const waitMs = getWaitMsMax(job.call.owner, this.options.queueWaitMsMax);
     job.waitTimer = setTimeout(() => {
       if (this.queue.remove(job)) refuse('queue-wait', `no sequence became free within ${waitMs} ms`);

@@ -28,6 +28,15 @@ export interface TaskQueueOptions {
 /** Delay that clients are told to wait after a refusal for lack of capacity. Chosen by Parley. */
 const RETRY_AFTER_SECONDS = 5;
 
+/** Returns the failure and the message for a request that the full queue does not take. */
+export const describeQueueRefusal = (
+  verdict: 'full' | 'key-share',
+  queueLengthMax: number,
+): [EngineRefusal['kind'], string] =>
+  verdict === 'full'
+    ? ['queue-full', `the queue of the model is full (${queueLengthMax} requests)`]
+    : ['key-share', 'this API key already has half of the queue'];
+
 /** A request in the queue, with its remaining tasks. */
 interface QueuedRequest {
   readonly owner: EngineOwner;
@@ -100,9 +109,7 @@ export function createTaskQueue({ queueLengthMax, queueWaitMsMax }: TaskQueueOpt
         signal.addEventListener('abort', onAbort, { once: true });
         if (signal.aborted) return onAbort();
         const result = queue.add(owner, queued);
-        if (result === 'full')
-          return refuse('queue-full', `the queue of the model is full (${queueLengthMax} requests)`);
-        if (result === 'key-share') return refuse('key-share', 'this API key already has half of the queue');
+        if (result !== 'added') return refuse(...describeQueueRefusal(result, queueLengthMax));
         void runQueue();
       }),
   };

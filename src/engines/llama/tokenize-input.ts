@@ -2,6 +2,7 @@ import type { PromptSegment } from '../../core/prompt.ts';
 import { breakMarkup } from '../break-markup.ts';
 import type { NativeModel } from './native-model.ts';
 import type { TokenInput } from './protocol.ts';
+import { findTokenProblem } from '../find-request-problem.ts';
 
 type Tokenizer = Pick<
   NativeModel,
@@ -58,11 +59,8 @@ export interface MarkedTokens {
 export function tokenizeMarked(model: Tokenizer, input: TokenInput): MarkedTokens {
   if (input.type === 'segments') checkLength(model, input.segments);
   if (input.type === 'tokens') {
-    const invalidToken = input.tokens.find(
-      (token) => !Number.isInteger(token) || token < 0 || token >= model.loaded.vocabularySize,
-    );
-    if (invalidToken !== undefined)
-      throw new RangeError(`token ids must be from 0 to ${model.loaded.vocabularySize - 1}, got ${invalidToken}`);
+    const problem = findTokenProblem(input.tokens, model.loaded.vocabularySize);
+    if (problem !== undefined) throw new RangeError(problem);
     return { tokens: [...input.tokens], marks: [] };
   }
   const marks: number[] = [];

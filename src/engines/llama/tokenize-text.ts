@@ -1,3 +1,4 @@
+import { formatInputLength } from '../../core/generation-errors.ts';
 import type { EmbeddingInput } from '../engine.ts';
 import type { NativeModel } from './native-model.ts';
 import { RefusalError } from './refusal-error.ts';
@@ -18,13 +19,12 @@ export function tokenizeText(model: NativeModel, input: EmbeddingInput, tokensMa
   }
 }
 
-/** The first sentence is prescribed (docs/wire/dashscope-native.md#errors). */
 export const createTooLongError = (
   { field }: EmbeddingInput,
   { tokens, tokensMax }: { readonly tokens: number | string; readonly tokensMax: number },
 ): RefusalError =>
   new RefusalError({
     kind: 'invalid',
-    message: `Range of input length should be [1, ${tokensMax}] (${field}: ${tokens} tokens)`,
+    message: formatInputLength(field, tokens, tokensMax),
     param: field,
   });

@@ -78,9 +78,10 @@ export function readEventStream<Event>(
       if (queue.length > 0) response.pause();
     } else if (hasFirstEvent && parsed.hasWholeEvent) {
       // Comments and parts of an event are no progress: the idle limit keeps running.
-      timer.startStep('the next piece of the answer', timeouts.idleMs);
+      startIdleStep();
     }
   };
+  const startIdleStep = (): void => timer.startStep('the next piece of the answer', timeouts.idleMs);
   const fail = (thrown: unknown): void => {
     if (closed) return;
     finish(mapError(thrown));
@@ -102,7 +103,7 @@ export function readEventStream<Event>(
       new Promise((resolve, reject) => {
         waiter = { resolve, reject };
         if (queue.length > 0 || closed) return settle();
-        if (hasFirstEvent) timer.startStep('the next piece of the answer', timeouts.idleMs);
+        if (hasFirstEvent) startIdleStep();
         if (response.listenerCount('data') === 0) response.on('data', onData);
         else if (response.isPaused()) response.resume();
       }),

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
 import { readBodyText } from './read-body-text.ts';
 import type { UpstreamCallOptions, UpstreamClient } from './upstream-client.ts';
@@ -41,4 +42,15 @@ export async function requestUpstreamJson(
   } finally {
     timer.stop();
   }
+}
+
+/** As `requestUpstreamJson`, but validates the value. */
+export async function requestParsedJson<Schema extends z.ZodType>(
+  client: UpstreamClient,
+  path: string,
+  { schema, ...options }: JsonRequestOptions & { readonly schema: Schema },
+): Promise<z.output<Schema>> {
+  const parsed = schema.safeParse(await requestUpstreamJson(client, path, options));
+  if (!parsed.success) throw client.errors.createFailure(`answered ${path} in an unknown format`);
+  return parsed.data;
 }

@@ -10,6 +10,7 @@ import { createUpstreamErrorFactory } from './upstream-error-factory.ts';
 import type { UpstreamErrorFactory } from './upstream-error-factory.ts';
 import { createStepTimer } from './step-timer.ts';
 import type { StepTimer } from './step-timer.ts';
+import { getErrorCode } from '../../lib/error-code.ts';
 
 export interface UpstreamTimeouts {
   /** Limit until the connection is established, TLS handshake included. */
@@ -225,5 +226,3 @@ function watchConnect(request: ClientRequest, isTls: boolean, onConnect: () => v
 }
 
 /** Returns only the code: messages of the system may contain addresses and paths. Undefined: not a connection error. */
-const getErrorCode = (thrown: unknown): string | undefined =>
-  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined;

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../core/error.ts';
+import { createInputLengthError } from '../../core/generation-errors.ts';
 import { EMBEDDING_TOKENS_MAX } from '../limits.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import type { EmbeddingEngine } from '../engine.ts';
@@ -27,8 +27,7 @@ export function createScriptedEmbeddingEngine({ textTokensMax }: { readonly text
       const wordLists = inputs.map(({ text, field }) => {
         const words = text.match(/\S+/g) ?? [];
         if (words.length > 0 && words.length <= max) return words;
-        const message = `Range of input length should be [1, ${max}] (${field}: ${words.length} tokens)`;
-        throw new ServiceError('invalid-request', message, { param: field });
+        throw createInputLengthError(field, words.length, max);
       });
       return {
         vectors: wordLists.map(computeWordVector),

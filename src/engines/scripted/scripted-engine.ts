@@ -16,6 +16,7 @@ import { createSequencePool } from './sequence-pool.ts';
 import type { ScriptedSequence } from './sequence-pool.ts';
 import { createScriptedEmbeddingEngine, SCRIPTED_DIMENSIONS, getWordId } from './scripted-embedding-engine.ts';
 import { createPromptTooLongError } from '../../core/generation-errors.ts';
+import { CHATML_TEMPLATE } from '../../core/chatml.ts';
 
 /** One step of a script. Tokens are pieces of text, or bytes, which may contain incomplete characters. */
 export type ScriptStep =
@@ -42,11 +43,6 @@ export interface ScriptedEngineOptions {
   readonly onRunEnd?: (run: { id: string; isCancelled: boolean }) => void;
 }
 
-/** ChatML, so that prompts look like those of the real models. */
-const CHAT_TEMPLATE =
-  "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}" +
-  "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
-
 const SPECIAL_TOKENS = [
   '<|im_start|>',
   '<|im_end|>',
@@ -72,7 +68,7 @@ export function createScriptedEngine({
     contextTokens,
     vocabularySize: 65_536,
     vectorDimensions: SCRIPTED_DIMENSIONS,
-    chatTemplate: CHAT_TEMPLATE,
+    chatTemplate: CHATML_TEMPLATE,
     specialTokens: SPECIAL_TOKENS,
     bosToken: '',
     eosToken: '<|endoftext|>',

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../core/error.ts';
+import { createUnsupportedLanguageError } from '../../core/generation-errors.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { RecognizedWord, Hotword } from '../../core/speech.ts';
 import { VOICE_FRAME_SAMPLES } from '../speech-engine.ts';
@@ -32,7 +32,7 @@ export function createScriptedSpeechEngine({ delayMs = 0 }: { readonly delayMs?:
     loadModel: async () => ({ languages: LANGUAGES, samplesMax: SEGMENT_SECONDS_MAX * SPEECH_SAMPLE_RATE }),
     async recognize(request, signal) {
       const unknown = request.languages.find((each) => !LANGUAGES.includes(each));
-      if (unknown) throw new ServiceError('invalid-request', `The model does not support the language '${unknown}'.`);
+      if (unknown) throw createUnsupportedLanguageError(unknown);
       if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
       signal.throwIfAborted();
       const words = recognizeWords(request);

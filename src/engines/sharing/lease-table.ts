@@ -1,4 +1,4 @@
-import { ServiceError } from '../../core/error.ts';
+import { createEngineUnavailableError } from '../../core/generation-errors.ts';
 import type { RpcHandlers } from '../../lib/rpc-peer.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
 import type { LeaseReference, EngineHostFunctions } from './protocol.ts';
@@ -38,9 +38,7 @@ export function createLeaseTable(open: (model: string) => Promise<SupervisedLeas
   const getEntry = ({ lease }: LeaseReference): Entry => {
     const entry = entries.get(lease);
     if (entry) return entry;
-    throw new ServiceError('overloaded', 'The engine of this model is not available at present.', {
-      retryAfterSeconds: 1,
-    });
+    throw createEngineUnavailableError(1);
   };
 
   const addLease = (lease: SupervisedLease): LeaseReference => {

@@ -1,6 +1,6 @@
+import { createInputLengthError } from '../../core/generation-errors.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../core/error.ts';
 import { MINILM_TOKENS_MAX } from '../limits.ts';
 import type { EmbeddingEngine, EmbeddingInput } from '../engine.ts';
 import { getFloatOutput } from './onnx-runtime.ts';
@@ -50,9 +50,7 @@ export async function openBertModel(
     const tokens = tokenize(text);
     const max = MINILM_TOKENS_MAX - 2;
     if (tokens.length > 0 && tokens.length <= max) return [specialTokens.start, ...tokens, specialTokens.end];
-    // The API documents this text (docs/wire/openai-compatible.md#errors).
-    const message = `Range of input length should be [1, ${max}] (${field}: ${tokens.length} tokens)`;
-    throw new ServiceError('invalid-request', message, { param: field });
+    throw createInputLengthError(field, tokens.length, max);
   };
 
   const dimensions = (await computeVector([specialTokens.start, specialTokens.end])).length;

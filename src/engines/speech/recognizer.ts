@@ -1,4 +1,4 @@
-import { ServiceError } from '../../core/error.ts';
+import { createUnsupportedLanguageError } from '../../core/generation-errors.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { Recognition, RecognitionRequest, SpeechModel } from '../speech-engine.ts';
 import { decodeWithFallback } from './decode-with-fallback.ts';
@@ -36,8 +36,7 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
   const getLanguageToken = (language: string): number => {
     const token = tokens.languages.get(language);
     if (token !== undefined) return token;
-    const message = `The model does not support the language '${language}'.`;
-    throw new ServiceError('invalid-request', message, { param: 'languages' });
+    throw createUnsupportedLanguageError(language, 'languages');
   };
 
   return {

@@ -1,3 +1,4 @@
+import { createQueueFullError, ENGINE_FAILED_MESSAGE } from '../../core/generation-errors.ts';
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ServiceError } from '../../core/error.ts';
@@ -77,7 +78,7 @@ export function createSpeechServer(deps: SpeechServerDeps): RequestListener {
     try {
       // Each waiting call holds its body in memory. Calls that arrive one at a time are rejected by the queue before
       // this.
-      if (openCalls > 2 * queueLengthMax + 1) throw createOverloadedError();
+      if (openCalls > 2 * queueLengthMax + 1) throw createQueueFullError(RETRY_AFTER_SECONDS);
       sendJson(response, 200, await work(await readBody(request), abort.signal));
     } catch (error) {
       if (!abort.signal.aborted) sendError(response, error);
@@ -112,11 +113,6 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-const createOverloadedError = (): ServiceError =>
-  new ServiceError('overloaded', 'Too many requests are waiting for the model. Please try again later.', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
-
 /** Sends an error. The status is for manual calls; Parley's client reads the kind. */
 function sendError(response: ServerResponse, error: unknown): void {
   const refusal: CallErrorBody =
@@ -130,7 +126,7 @@ function sendError(response: ServerResponse, error: unknown): void {
         ? { kind: 'invalid-request', message: error.message }
         : {
             kind: 'engine-failed',
-            message: 'The engine failed on this request.',
+            message: ENGINE_FAILED_MESSAGE,
             detail: error instanceof Error ? `${error.stack}` : String(error),
           };
   sendJson(response, refusal.kind === 'invalid-request' ? 400 : 503, refusal);

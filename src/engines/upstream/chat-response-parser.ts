@@ -1,3 +1,4 @@
+import { createEventFormatError, createNoJsonError } from '../remote/stream-errors.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
 import { findUpstreamError } from '../remote/upstream-error-details.ts';
@@ -95,7 +96,7 @@ function parseChunkJson(json: string, errors: UpstreamErrorFactory): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw errors.createFailure('sent an event that is not JSON');
+    throw createNoJsonError(errors);
   }
 }
 
@@ -108,6 +109,5 @@ function validateChunk(value: unknown, errors: UpstreamErrorFactory): Chunk {
     if (error) throw errors.createFromStatus(error.status, error);
   }
   if (chunk.success) return chunk.data;
-  const paths = chunk.error.issues.map(({ path }) => path.join('.') || 'the top level').slice(0, 5);
-  throw errors.createFailure(`sent an event with an invalid format, at ${paths.join(', ')}`);
+  throw createEventFormatError(errors, chunk.error);
 }

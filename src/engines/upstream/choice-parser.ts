@@ -1,3 +1,4 @@
+import { createContinuedChoiceError, createFinishReasonError } from '../remote/stream-errors.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import { createToolCallAssembler } from './tool-call-assembler.ts';
 import type { WireChoice, WireDelta, WireToolCall } from './chunk.ts';
@@ -52,7 +53,7 @@ export function createChoiceParser(deps: ChoiceParserDeps): ChoiceParser {
       const logprobs = isText ? getLogprobs(wire, topLogprobs) : undefined;
       const hasOutput = text !== '' || reasoning !== '' || callDeltas.length > 0 || logprobs !== undefined;
       if (isFinished) {
-        if (hasOutput) throw errors.createFailure('continued after the end of a choice');
+        if (hasOutput) throw createContinuedChoiceError(errors);
         return;
       }
       if (text !== '' || reasoning !== '') toolCalls.close(emit, { isCut: false, mayBeOpen: false });
@@ -72,8 +73,7 @@ export function createChoiceParser(deps: ChoiceParserDeps): ChoiceParser {
       for (const callDelta of callDeltas) toolCalls.push(callDelta, emit);
       if (!wire.finish_reason) return;
       const reason = parseFinishReason(wire.finish_reason, toolCalls.countCalls() > 0);
-      if (!reason)
-        throw errors.createFailure(`ended with the finish reason ${JSON.stringify(wire.finish_reason.slice(0, 40))}`);
+      if (!reason) throw createFinishReasonError(errors, wire.finish_reason);
       const isMatched = (each: unknown): boolean => each === wire.stop_reason || each === wire.matched_stop;
       const stop = stops.find(isMatched) ?? (stopTokens.some(isMatched) ? '' : undefined);
       // Not every server reports which stop sequence matched, or that one did.

@@ -1,3 +1,4 @@
+import { createPromptInputError } from '../engine-input.ts';
 import type { Abilities } from '../../core/abilities.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Message } from '../../core/message.ts';
@@ -25,7 +26,7 @@ type ChatInput = Extract<EngineInput, { type: 'messages' }>;
  */
 export function encodeRequestBody(request: EngineRequest, { model, server, abilities }: RequestBodyOptions): object {
   const { input, stop, choices, maxTokens, maxTotalTokens } = request;
-  if (input.type !== 'messages') throw new ServiceError('internal', 'a chat engine was given a prompt');
+  if (input.type !== 'messages') throw createPromptInputError();
   if (request.phases.length > 0) throw createUnsupportedError('support for phases of thinking', undefined);
   checkImages(input.messages, abilities);
   return {

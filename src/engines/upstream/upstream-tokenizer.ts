@@ -1,8 +1,9 @@
+import { createPromptInputError } from '../engine-input.ts';
 import { z } from 'zod';
 import { ServiceError } from '../../core/error.ts';
 import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import type { EngineInput, TokenText } from '../engine.ts';
-import { requestUpstreamJson } from '../remote/request-json.ts';
+import { requestParsedJson } from '../remote/request-json.ts';
 import type { UpstreamCallOptions, UpstreamClient } from '../remote/upstream-client.ts';
 import { encodeChatBody } from './request-body.ts';
 import type { ServerProfile } from './server-profiles.ts';
@@ -41,10 +42,7 @@ export function createUpstreamTokenizer({
     body: object,
     options: UpstreamCallOptions,
   ): Promise<z.output<Schema>> => {
-    const value = await requestUpstreamJson(client, path, { responseMs: UPSTREAM_QUERY_MS, ...options, body });
-    const parsed = schema.safeParse(value);
-    if (!parsed.success) throw client.errors.createFailure(`answered ${path} in an unknown format`);
-    return parsed.data;
+    return await requestParsedJson(client, path, { schema, responseMs: UPSTREAM_QUERY_MS, ...options, body });
   };
 
   /** Renders a chat with the server's template, special tokens included as text. */
@@ -130,5 +128,5 @@ const createUnsupportedError = (what: string): ServiceError =>
 function getPlainText(input: Exclude<EngineInput, { type: 'messages' }>): string {
   if (input.type === 'segments' && input.segments.every(({ special }) => !special))
     return input.segments.map(({ text }) => text).join('');
-  throw new ServiceError('internal', 'a chat engine was given a prompt');
+  throw createPromptInputError();
 }

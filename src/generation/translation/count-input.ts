@@ -1,6 +1,7 @@
+import { createInputLengthError } from '../../core/generation-errors.ts';
 import type { Catalogue, ResolvedModel } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
-import { ServiceError } from '../../core/error.ts';
+import type { ServiceError } from '../../core/error.ts';
 import { TRANSLATION_INPUT_TOKENS_MAX } from '../limits.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import { resolveTarget } from '../model-target.ts';
@@ -29,11 +30,7 @@ export async function countInput(
   const pairs = [...(options?.terms ?? []), ...(options?.memory ?? [])];
   const extras = [...pairs.flatMap(({ source, target }) => [source, target]), options?.domains ?? ''].join('\n');
   const createLengthError = (tokens: number): ServiceError =>
-    new ServiceError(
-      'invalid-request',
-      `Range of input length should be [1, ${TRANSLATION_INPUT_TOKENS_MAX}] (${field}: ${tokens} tokens)`,
-      { param: field },
-    );
+    createInputLengthError(field, tokens, TRANSLATION_INPUT_TOKENS_MAX);
   if (text === '') throw createLengthError(0);
   const model = resolveTarget(catalogue, request.model, on, owner);
   const { engine, release } = await acquireEngine(model);

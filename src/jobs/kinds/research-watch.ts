@@ -1,3 +1,4 @@
+import { createRevokedKeyError } from './create-revoked-key-error.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ResearchLifecycle } from '../../resources/research/research-lifecycle.ts';
@@ -28,8 +29,7 @@ export function createResearchWatch(deps: ResearchWatchDeps): () => Promise<void
     // A reader may have returned a moment ago.
     if ((await lifecycle.getStatus(id)) === 'ended')
       abort(new ServiceError('cancelled', 'The research was cancelled.'));
-    else if (!(await isKeyActive(keyId)))
-      abort(new ServiceError('unauthenticated', 'The API key of the request is no longer valid.'));
+    else if (!(await isKeyActive(keyId))) abort(createRevokedKeyError());
   };
   return () =>
     (polling ??= poll()

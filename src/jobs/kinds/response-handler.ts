@@ -1,3 +1,4 @@
+import { createRevokedKeyError } from './create-revoked-key-error.ts';
 import type { RequestContext, RequestLog } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
@@ -106,10 +107,7 @@ export function createResponseHandler(deps: ResponseHandlerDeps): JobHandler {
         return DONE;
       }
       if (!(await keys.findActive(run.owner.keyId))) {
-        await background.fail(
-          run.id,
-          new ServiceError('unauthenticated', 'The API key of the request is no longer valid.'),
-        );
+        await background.fail(run.id, createRevokedKeyError());
         return DONE;
       }
       return attempt(run, job.attempt, signal);

@@ -13,7 +13,7 @@ import { deleteBlobAndRows, withFileTotalLock } from '../files/remove.ts';
 import { parseSortKey } from '../files/rules.ts';
 import type { JobNotifier } from '../jobs/job-notifier.ts';
 import { createJob } from '../jobs/create-job.ts';
-import { BATCH_CALLBACK_KEY, type BatchLifecycle, type ResultFile } from './batch.ts';
+import { BATCH_CALLBACK_KEY, type BatchLifecycle, type ResultFile, RESERVATION_LASTS } from './batch.ts';
 import { removeLines } from './line-cleanup.ts';
 
 interface BatchFinisherDeps {
@@ -65,7 +65,7 @@ export function createBatchFinisher({ store, blobs, clock, log, notifier, ids }:
       md5: written.md5,
       createdAt: at,
     });
-    assert(activated, 'the reservation of a result file lasts until its batch ends');
+    assert(activated, RESERVATION_LASTS);
     // A file may exceed its reservation: it is counted but not rejected, because the work is done.
     await fileTotals.addUsage(batch, { files: 0, bytes: written.sizeBytes - activated.reservedBytes });
     await fileTotals.addToActiveCount(batch, BATCH_OUTPUT_PURPOSE, 1);

@@ -98,3 +98,5 @@ export interface BatchLifecycle {
    */
   fail(id: string, problems: readonly BatchProblem[]): Promise<BatchRecord | undefined>;
 }
+
+export const RESERVATION_LASTS = 'the reservation of a result file lasts until its batch ends';

@@ -12,6 +12,7 @@ import { BATCH_OUTPUT_BLOB_PREFIX } from '../files/remove.ts';
 import type { JobNotifier } from '../jobs/job-notifier.ts';
 import type { BatchLifecycle } from './batch.ts';
 import { createBatchFinisher } from './batch-finisher.ts';
+import { RESERVATION_LASTS } from './batch.ts';
 
 export interface BatchLifecycleDeps {
   readonly store: Store;
@@ -70,10 +71,7 @@ export function createBatchLifecycle(deps: BatchLifecycleDeps): BatchLifecycle {
           [batch.outputBlob, outputBlob],
           [batch.errorBlob, errorBlob],
         ] as const) {
-          assert(
-            await files.renameReservedBlob(blob, newBlob),
-            'the reservation of a result file lasts until its batch ends',
-          );
+          assert(await files.renameReservedBlob(blob, newBlob), RESERVATION_LASTS);
         }
         const changes = finalizingChanges(batch, endsAs, clock.now());
         return { before: batch, after: await batches.update(id, { ...changes, outputBlob, errorBlob }) };

@@ -4,6 +4,7 @@ import type { RegionId } from '../../core/region.ts';
 import { createFile, replaceFile } from '../../lib/durable-file.ts';
 import type { Keys } from './key.ts';
 import { isSecretFormat, createSecret, type RandomSource } from './secret.ts';
+import { getErrorCode } from '../../lib/error-code.ts';
 
 export interface FirstKeyDeps {
   readonly keys: Keys;
@@ -54,7 +55,7 @@ async function readSaved(keyFile: string): Promise<string | undefined> {
     const text = (await readFile(keyFile, 'utf8')).trim();
     return isSecretFormat(text) ? text : undefined;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (getErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import type { ReadPage } from '../../core/server-tools.ts';
 import { createContentHash } from './content-hash.ts';
 import { getDocumentMetadata } from './document-metadata.ts';
 import type { ExtractText } from './search-index.ts';
+import { describeExcessiveSize } from '../../documents/document.ts';
 
 /** A document of a source. */
 export type IndexEntry =
@@ -102,7 +103,7 @@ async function readFileEntry(
     if (stats.size > DOCUMENT_BYTES_MAX)
       return {
         type: 'unreadable',
-        reason: `The file has ${stats.size} bytes; text is extracted from files of at most ${DOCUMENT_BYTES_MAX} bytes.`,
+        reason: describeExcessiveSize(stats.size, DOCUMENT_BYTES_MAX),
       };
     const { hash, head } = await hashFile(handle, signal);
     if (hash === knownHash) return { type: 'unchanged' };

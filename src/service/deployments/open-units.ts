@@ -1,3 +1,4 @@
+import { createMissingWeightsError } from '../model-errors.ts';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
@@ -34,10 +35,7 @@ export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
   const locateWeightsFile = async (entry: ModelEntry, id: string): Promise<string> => {
     const file = await weights.locate(catalogue.weights(id));
     if (file !== undefined) return file;
-    throw new ServiceError(
-      'overloaded',
-      `The weights of ${entry.name} are not on this machine: parley models pull ${entry.name}`,
-    );
+    throw createMissingWeightsError(entry.name);
   };
 
   const openPrograms = (request: UnitsRequest, plan: ProgramPlan, signal: AbortSignal) =>

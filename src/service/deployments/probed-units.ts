@@ -1,3 +1,4 @@
+import { createModelGoneError } from '../model-errors.ts';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -21,7 +22,7 @@ export function resolveDeploymentEntry(
   deps: Pick<ProbedUnitsDeps, 'catalogue' | 'contextTokens'>,
 ): ModelEntry {
   const entry = deps.catalogue.find(baseModel);
-  if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} in the catalogue any more.`);
+  if (!entry) throw createModelGoneError('overloaded', baseModel);
   const contextTokens = Math.min(deps.contextTokens ?? entry.contextTokens, maxContextLength ?? Infinity);
   const { isContextGuessed: _, ...known } = entry;
   return maxContextLength === undefined ? { ...entry, contextTokens } : { ...known, contextTokens };

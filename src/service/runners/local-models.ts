@@ -1,3 +1,4 @@
+import { createMissingWeightsError } from '../model-errors.ts';
 import { getWeightsId } from '../../catalogue/model.ts';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -43,12 +44,10 @@ export function createLocalModels({ catalogue, weights, host }: LocalModelsDeps)
     async locate(entry, id) {
       const path = await find(id);
       if (path !== undefined) return path;
-      const reason = downloads.has(id)
-        ? 'are still downloading.'
-        : `are not on this machine: parley models pull ${entry.name}`;
-      throw new ServiceError('overloaded', `The weights of ${entry.name} ${reason}`, {
-        retryAfterSeconds: DOWNLOAD_RETRY_SECONDS,
-      });
+      const details = { retryAfterSeconds: DOWNLOAD_RETRY_SECONDS };
+      throw downloads.has(id)
+        ? new ServiceError('overloaded', `The weights of ${entry.name} are still downloading.`, details)
+        : createMissingWeightsError(entry.name, details);
     },
     async pull(entry, { signal, onProgress }) {
       const id = getWeightsId(entry);

@@ -52,13 +52,13 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
     const timer = setTimeout(() => child.kill('time'), options.startMsMax);
     void child.termination.then((end) => {
       clearTimeout(timer);
-      const reason = `the interpreter did not start: ${describeTermination(end)}`;
+      const reason = describeFailedStart(describeTermination(end));
       reject(end.killReason === 'time' ? new SandboxTimeoutError(reason) : new Error(reason));
     });
     child.setListener((report) => {
       clearTimeout(timer);
       if (report.type === 'ready' && report.nonce === nonce) return resolve();
-      reject(new Error(`the interpreter did not start: ${report.type === 'broken' ? report.reason : report.type}`));
+      reject(new Error(describeFailedStart(report.type === 'broken' ? report.reason : report.type)));
       child.kill('output');
     });
   });
@@ -209,3 +209,5 @@ const describeTermination = ({ killReason, cause, stderr }: ProcessTermination):
   [killReason === 'time' ? 'it took too long' : cause, stderr.trim()].filter((text) => text !== '').join(': ');
 
 const createNonce = (): string => randomBytes(12).toString('hex');
+
+const describeFailedStart = (reason: string): string => `the interpreter did not start: ${reason}`;

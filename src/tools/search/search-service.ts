@@ -62,9 +62,11 @@ export async function requestSearchJson<Answer>(
   const text = await requestText(options, request);
   const parsed = schema.safeParse(parseJson(text));
   // The validation message is left out: it may quote the query.
-  if (!parsed.success) throw createServiceError('sent a response in an unknown format');
+  if (!parsed.success) throw createFormatError();
   return parsed.data;
 }
+
+export const createFormatError = (): ServiceError => createServiceError('sent a response in an unknown format');
 
 export const createServiceError = (problem: string, retryAfterSeconds?: number): ServiceError =>
   new ServiceError('upstream-failed', `The search service ${problem}.`, { retryAfterSeconds });

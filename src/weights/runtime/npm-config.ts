@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { getErrorCode } from '../file-system.ts';
+import { getErrorCode } from '../../lib/error-code.ts';
 
 /** An npm registry and its credentials. */
 export interface NpmRegistry {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { checkDiskSpace, getErrorCode, listFolder, statIfExists, syncToDisk } from '../file-system.ts';
+import { checkDiskSpace, listFolder, statIfExists, syncToDisk } from '../file-system.ts';
 import { createProgressMeter } from '../progress-meter.ts';
 import type { ReportProgress } from '../progress-meter.ts';
 import { acquirePullLock, tryPullLock } from '../pull-lock.ts';
@@ -13,6 +13,7 @@ import { fetchArchive } from './fetch-archive.ts';
 import { findNpmRegistry } from './npm-config.ts';
 import type { EngineRuntime } from './speech-runtime.ts';
 import { unpackArchive } from './unpack-archive.ts';
+import { getErrorCode } from '../../lib/error-code.ts';
 
 export interface RuntimeStoreOptions {
   /** Folder of the runtimes; created when missing. */

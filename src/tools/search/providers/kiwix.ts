@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2';
 import { SEARCH_PROVIDER_RESULTS_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_URL_CHARS_MAX } from '../../limits.ts';
 import { parseWebUrl } from '../../web-url.ts';
-import { requestText, createServiceError } from '../search-service.ts';
+import { requestText, createFormatError } from '../search-service.ts';
 import type { SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
 
@@ -93,7 +93,7 @@ function parseFeed(xml: string): readonly FeedItem[] {
     { xmlMode: true, decodeEntities: true },
   );
   parser.end(xml);
-  if (!isFeed) throw createServiceError('sent a response in an unknown format');
+  if (!isFeed) throw createFormatError();
   return items;
 }
 

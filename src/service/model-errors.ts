@@ -1,0 +1,13 @@
+import { type ErrorKind, ServiceError, type ErrorDetails } from '../core/error.ts';
+
+/** Creates the error of a model that a reload of the catalogue removed. */
+export const createModelGoneError = (kind: ErrorKind, model: string, details?: ErrorDetails): ServiceError =>
+  new ServiceError(kind, `There is no model ${model} in the catalogue any more.`, details);
+
+/** Creates the error of a model whose weights were not downloaded. */
+export const createMissingWeightsError = (model: string, details?: ErrorDetails): ServiceError =>
+  new ServiceError(
+    'overloaded',
+    `The weights of ${model} are not on this machine: parley models pull ${model}`,
+    details,
+  );
