@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { assert } from '../lib/assert.ts';
 import { WorkerLimitError } from '../lib/bounded-worker.ts';
-import { createLruCache } from '../lib/lru-cache.ts';
 import type { Grammar } from '../core/grammar.ts';
 import { QUEUE_WAIT_MS_MAX } from '../core/limits.ts';
 import {
@@ -72,7 +72,7 @@ export function createGrammarCompiler({
   queueWaitMsMax = QUEUE_WAIT_MS_MAX,
   workerUrl = DEFAULT_WORKER_URL,
 }: GrammarCompilerOptions = {}): GrammarCompiler {
-  const cache = createLruCache<string>({ entriesMax: GRAMMAR_CACHE_ENTRIES_MAX, weightMax: GRAMMAR_CACHE_CHARS_MAX });
+  const cache = new LRUCache<string, string>({ max: GRAMMAR_CACHE_ENTRIES_MAX, maxSize: GRAMMAR_CACHE_CHARS_MAX });
   const bounds = { msMax, heapMb, queueWaitMsMax, queueLengthMax: QUEUE_LENGTH_MAX };
   const worker = createFairWorker<CompileRequest, CompileResult>({ name: 'grammars', entryUrl: workerUrl, ...bounds });
 
@@ -108,7 +108,7 @@ export function createGrammarCompiler({
           const gbnf = newlyCompiled[at];
           assert(gbnf !== undefined, 'each grammar was compiled');
           compiledByKey.set(key, gbnf);
-          cache.set(key, gbnf, gbnf.length);
+          cache.set(key, gbnf, { size: gbnf.length });
         }
       }
       return keys.map((key) => compiledByKey.get(key) ?? '');

@@ -1,8 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import type { DeploymentRecord } from '../core/deployment.ts';
 import { ServiceError } from '../core/error.ts';
 import { QUOTA_REQUESTS_TRACKED_MAX } from './limits.ts';
 import type { QuotaAmounts, QuotaLimits } from '../core/quota.ts';
-import { createLruCache } from '../lib/lru-cache.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import type { Admission, AdmissionRequest, Permit } from './admission.ts';
 import type { Quotas, QuotaShortage } from './quotas.ts';
@@ -24,7 +24,7 @@ export interface DeploymentAdmissionDeps {
  */
 export function createDeploymentAdmission({ quotas, inner, onRunStart }: DeploymentAdmissionDeps): Admission {
   /** Ids of requests whose first run was admitted. */
-  const admittedRequests = createLruCache<true>({ entriesMax: QUOTA_REQUESTS_TRACKED_MAX, weightMax: Infinity });
+  const admittedRequests = new LRUCache<string, true>({ max: QUOTA_REQUESTS_TRACKED_MAX });
 
   const createMeter = (deployment: DeploymentRecord, { requestId }: AdmissionRequest, limits: QuotaLimits) => {
     const subject = deployment.id;
@@ -51,7 +51,7 @@ export function createDeploymentAdmission({ quotas, inner, onRunStart }: Deploym
         else {
           const shortage = await quotas.take({ subject, limits, amounts });
           if (shortage) throw createQuotaError(deployment, shortage);
-          admittedRequests.set(requestId, true, 0);
+          admittedRequests.set(requestId, true);
         }
         countedInputTokens = promptTokens;
       },

@@ -1,8 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import type { QuotaAmounts, QuotaKind, QuotaLimits } from '../core/quota.ts';
 import { QUOTA_KINDS } from '../core/quota.ts';
 import { QUOTA_RETRY_SECONDS_MAX, QUOTA_DEPLOYMENTS_TRACKED_MAX } from './limits.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createLruCache } from '../lib/lru-cache.ts';
 import { createTokenBucket } from '../lib/token-bucket.ts';
 import type { TokenBucket } from '../lib/token-bucket.ts';
 
@@ -35,9 +35,8 @@ export interface Quotas {
 
 export function createQuotas(clock: Pick<Clock, 'monotonic'>): Quotas {
   // An evicted subject starts again with full buckets, as it would after some minutes without use.
-  const subjects = createLruCache<Map<QuotaKind, TokenBucket>>({
-    entriesMax: QUOTA_DEPLOYMENTS_TRACKED_MAX,
-    weightMax: Infinity,
+  const subjects = new LRUCache<string, Map<QuotaKind, TokenBucket>>({
+    max: QUOTA_DEPLOYMENTS_TRACKED_MAX,
   });
 
   const getBuckets = ({ subject, limits }: QuotaRequest): Map<QuotaKind, TokenBucket> => {
@@ -49,7 +48,7 @@ export function createQuotas(clock: Pick<Clock, 'monotonic'>): Quotas {
       else if (bucket) bucket.setPerMinute(limit);
       else buckets.set(kind, createTokenBucket(limit, clock));
     }
-    subjects.set(subject, buckets, 0);
+    subjects.set(subject, buckets);
     return buckets;
   };
 

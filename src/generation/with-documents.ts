@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { RequestContext } from '../core/context.ts';
 import type { FindDocument } from '../core/document.ts';
 import { createDocumentParts, parseFileReferences } from '../core/document.ts';
@@ -8,7 +9,6 @@ import { DOCUMENT_CACHE_BYTES_MAX, DOCUMENT_CACHE_ENTRIES_MAX, REQUEST_DOCUMENT_
 import type { DocumentSource, Message, ContentPart } from '../core/message.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { DocumentExtractor } from '../documents/document-extractor.ts';
-import { createLruCache } from '../lib/lru-cache.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { formatDocumentBlock, formatMissingDocumentNote } from './document-block.ts';
 import type { ModelTarget } from './model-target.ts';
@@ -110,9 +110,9 @@ type DataSource = DocumentSource & { readonly type: 'data' };
 function createReadData(
   extract: DocumentExtractor,
 ): (source: DataSource, context: RequestContext) => Promise<ReadableDocument | string> {
-  const cachedTexts = createLruCache<string>({
-    entriesMax: DOCUMENT_CACHE_ENTRIES_MAX,
-    weightMax: DOCUMENT_CACHE_BYTES_MAX,
+  const cachedTexts = new LRUCache<string, string>({
+    max: DOCUMENT_CACHE_ENTRIES_MAX,
+    maxSize: DOCUMENT_CACHE_BYTES_MAX,
   });
   return async ({ name, base64 }, { signal }) => {
     // The file name decides the kind of a text, so it is part of the key.
@@ -123,7 +123,7 @@ function createReadData(
       const extracted = await extract(toByteStream(bytes), { name, sizeBytes: bytes.length, signal });
       if (extracted.type === 'failed') throw new ServiceError('invalid-request', `${name}: ${extracted.reason}`);
       text = Buffer.from(extracted.text).toString('utf8');
-      cachedTexts.set(key, text, extracted.text.length);
+      cachedTexts.set(key, text, { size: Math.max(1, extracted.text.length) });
     }
     const fullText = text;
     return { name, chars: fullText.length, bytes: Buffer.byteLength(fullText), read: () => Promise.resolve(fullText) };

@@ -1,10 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import {
   AUTOMATON_CACHE_ENTRIES_MAX,
   AUTOMATON_CACHE_RANGES_MAX,
   CHARACTER_SET_CACHE_ENTRIES_MAX,
   CHARACTER_SET_CACHE_RANGES_MAX,
 } from './limits.ts';
-import { createLruCache } from '../lib/lru-cache.ts';
 import type { Automaton } from './automaton.ts';
 import { findCharactersWithProperty } from './character-escape.ts';
 import type { CharacterSet } from './character-set.ts';
@@ -22,20 +22,20 @@ export interface LanguageCache {
 
 /** Creates a bounded cache that evicts the least recently used entries; for one schema or for many. */
 export function createLanguageCache(): LanguageCache {
-  const properties = createLruCache<CharacterSet>({
-    entriesMax: CHARACTER_SET_CACHE_ENTRIES_MAX,
-    weightMax: CHARACTER_SET_CACHE_RANGES_MAX,
+  const properties = new LRUCache<string, CharacterSet>({
+    max: CHARACTER_SET_CACHE_ENTRIES_MAX,
+    maxSize: CHARACTER_SET_CACHE_RANGES_MAX,
   });
-  const automata = createLruCache<{ readonly automaton: Automaton; readonly steps: number }>({
-    entriesMax: AUTOMATON_CACHE_ENTRIES_MAX,
-    weightMax: AUTOMATON_CACHE_RANGES_MAX,
+  const automata = new LRUCache<string, { readonly automaton: Automaton; readonly steps: number }>({
+    max: AUTOMATON_CACHE_ENTRIES_MAX,
+    maxSize: AUTOMATON_CACHE_RANGES_MAX,
   });
   return {
     getPropertySet(property) {
       const cached = properties.get(property);
       if (cached) return cached;
       const set = findCharactersWithProperty(property);
-      properties.set(property, set, set.length);
+      properties.set(property, set, { size: Math.max(1, set.length) });
       return set;
     },
     getAutomaton(key, work, make) {
@@ -47,7 +47,7 @@ export function createLanguageCache(): LanguageCache {
       const before = work.stepsDone;
       const automaton = make();
       const size = automaton.states.reduce((sum, { transitions }) => sum + 1 + transitions.length, 0);
-      automata.set(key, { automaton, steps: work.stepsDone - before }, size);
+      automata.set(key, { automaton, steps: work.stepsDone - before }, { size: Math.max(1, size) });
       return automaton;
     },
   };

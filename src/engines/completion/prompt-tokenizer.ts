@@ -1,11 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import { PROMPT_PIECE_CACHE_CHARS_MAX, PROMPT_PIECE_CACHE_ENTRIES_MAX } from '../limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { PromptSegment } from '../../core/prompt.ts';
-import { createLruCache } from '../../lib/lru-cache.ts';
 import { breakMarkup } from '../break-markup.ts';
 import type { EngineInput } from '../engine.ts';
 import type { CompletionServerMetadata } from './completion-dialect.ts';
 import type { PromptPiece, ServerTokenizer } from './server-tokenizer.ts';
+import { findTokenProblem } from '../find-request-problem.ts';
 
 type TokenInput = Exclude<EngineInput, { readonly type: 'messages' }>;
 
@@ -25,9 +26,9 @@ export interface PromptTokenizer {
 }
 
 export function createPromptTokenizer(server: ServerTokenizer, metadata: CompletionServerMetadata): PromptTokenizer {
-  const tokenCache = createLruCache<readonly number[]>({
-    entriesMax: PROMPT_PIECE_CACHE_ENTRIES_MAX,
-    weightMax: PROMPT_PIECE_CACHE_CHARS_MAX,
+  const tokenCache = new LRUCache<string, readonly number[]>({
+    max: PROMPT_PIECE_CACHE_ENTRIES_MAX,
+    maxSize: PROMPT_PIECE_CACHE_CHARS_MAX,
   });
 
   /** Cached: templates have few special texts, and each prompt contains all of them. */
@@ -35,7 +36,7 @@ export function createPromptTokenizer(server: ServerTokenizer, metadata: Complet
     const cached = tokenCache.get(text);
     if (cached) return cached;
     const tokens = await server.tokenizeSpecial(text);
-    tokenCache.set(text, tokens, text.length);
+    tokenCache.set(text, tokens, { size: Math.max(1, text.length) });
     return tokens;
   };
 
@@ -70,9 +71,9 @@ export function createPromptTokenizer(server: ServerTokenizer, metadata: Complet
 
   const checkVocabulary = (tokens: readonly number[]): readonly number[] => {
     const { vocabularySize } = metadata.model;
-    const invalidToken = tokens.find((token) => !Number.isInteger(token) || token < 0 || token >= vocabularySize);
-    if (invalidToken === undefined) return tokens;
-    throw new ServiceError('invalid-request', `token ids must be from 0 to ${vocabularySize - 1}, got ${invalidToken}`);
+    const problem = findTokenProblem(tokens, vocabularySize);
+    if (problem === undefined) return tokens;
+    throw new ServiceError('invalid-request', problem);
   };
 
   const tokenize = async (

@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { LRUCache } from 'lru-cache';
 import {
   PROMPT_PIECE_CACHE_CHARS_MAX,
   PROMPT_PIECE_CACHE_ENTRIES_MAX,
   UPSTREAM_QUERY_MS,
   TOKENIZE_CALL_CONCURRENCY,
 } from '../limits.ts';
-import { createLruCache } from '../../lib/lru-cache.ts';
-import { requestUpstreamJson } from '../remote/request-json.ts';
+import { requestParsedJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import { mapWithConcurrency } from './map-with-concurrency.ts';
 import type { ServerTokenizer } from './server-tokenizer.ts';
@@ -24,13 +24,13 @@ const Text = z.union([
  * become special tokens, so callers' texts must be cut inside them before. Tokens of repeated texts are cached.
  */
 export function createSingleTextTokenizer(client: UpstreamClient, model: string): ServerTokenizer {
-  const tokenCache = createLruCache<readonly number[]>({
-    entriesMax: PROMPT_PIECE_CACHE_ENTRIES_MAX,
-    weightMax: PROMPT_PIECE_CACHE_CHARS_MAX,
+  const tokenCache = new LRUCache<string, readonly number[]>({
+    max: PROMPT_PIECE_CACHE_ENTRIES_MAX,
+    maxSize: PROMPT_PIECE_CACHE_CHARS_MAX,
   });
-  const textCache = createLruCache<string>({
-    entriesMax: PROMPT_PIECE_CACHE_ENTRIES_MAX,
-    weightMax: PROMPT_PIECE_CACHE_CHARS_MAX,
+  const textCache = new LRUCache<string, string>({
+    max: PROMPT_PIECE_CACHE_ENTRIES_MAX,
+    maxSize: PROMPT_PIECE_CACHE_CHARS_MAX,
   });
 
   const requestParsed = async <Schema extends z.ZodType>(
@@ -41,14 +41,12 @@ export function createSingleTextTokenizer(client: UpstreamClient, model: string)
       signal,
     }: { readonly schema: Schema; readonly body: object; readonly signal?: AbortSignal | undefined },
   ): Promise<z.output<Schema>> => {
-    const answer = await requestUpstreamJson(client, path, {
+    return await requestParsedJson(client, path, {
+      schema,
       body: { model, ...body },
       responseMs: UPSTREAM_QUERY_MS,
       ...(signal ? { signal } : {}),
     });
-    const parsed = schema.safeParse(answer);
-    if (!parsed.success) throw client.errors.createFailure(`answered ${path} in an unknown format`);
-    return parsed.data;
   };
 
   const fetchTokens = async (text: string, signal?: AbortSignal): Promise<readonly number[]> => {
@@ -56,7 +54,7 @@ export function createSingleTextTokenizer(client: UpstreamClient, model: string)
     if (cached) return cached;
     const body = { prompt: text, add_special_tokens: false };
     const { tokens } = await requestParsed('/tokenize', { schema: Tokens, body, signal });
-    tokenCache.set(text, tokens, text.length);
+    tokenCache.set(text, tokens, { size: Math.max(1, text.length) });
     return tokens;
   };
 
@@ -67,7 +65,7 @@ export function createSingleTextTokenizer(client: UpstreamClient, model: string)
       schema: Text,
       body: { tokens: [id], skip_special_tokens: false },
     });
-    textCache.set(String(id), text, text.length);
+    textCache.set(String(id), text, { size: Math.max(1, text.length) });
     return text;
   };
 

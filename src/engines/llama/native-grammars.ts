@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { LRUCache } from 'lru-cache';
 import { GRAMMAR_CACHE_CHARS_MAX, GRAMMAR_CACHE_ENTRIES_MAX } from '../limits.ts';
-import { createLruCache } from '../../lib/lru-cache.ts';
 
 /** A parsed grammar. Each output needs its own state. */
 export interface NativeGrammar {
@@ -42,9 +42,9 @@ export function createNativeGrammars(
   { exports, model, AddonGrammar, AddonGrammarEvaluationState }: BindingGrammars,
   collect: () => void = createCollector(),
 ): NativeGrammars {
-  const cache = createLruCache<NativeGrammar>({
-    entriesMax: GRAMMAR_CACHE_ENTRIES_MAX,
-    weightMax: GRAMMAR_CACHE_CHARS_MAX,
+  const cache = new LRUCache<string, NativeGrammar>({
+    max: GRAMMAR_CACHE_ENTRIES_MAX,
+    maxSize: GRAMMAR_CACHE_CHARS_MAX,
   });
   let releasedStates = 0;
   let releasedChars = 0;
@@ -68,7 +68,7 @@ export function createNativeGrammars(
         newState: () => new AddonGrammarEvaluationState(firstState),
         releaseState: () => countRelease(gbnf),
       };
-      cache.set(gbnf, grammar, gbnf.length);
+      cache.set(gbnf, grammar, { size: gbnf.length });
       return grammar;
     },
   };

@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { POOL_CALLER_AVOID_MS, POOL_CALLERS_TRACKED_MAX, POOL_CALLER_FAILURES_MAX } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createLruCache } from '../../lib/lru-cache.ts';
 
 /** Counts ambiguous failures per caller at one address. A caller with too many avoids it; other callers do not. */
 export interface CallerFailureTracker {
@@ -20,17 +20,16 @@ export function createCallerFailureTracker({
 }: {
   readonly clock: Pick<Clock, 'monotonic'>;
 }): CallerFailureTracker {
-  const failuresByCaller = createLruCache<CallerFailures>({
-    entriesMax: POOL_CALLERS_TRACKED_MAX,
-    weightMax: POOL_CALLERS_TRACKED_MAX,
+  const failuresByCaller = new LRUCache<string, CallerFailures>({
+    max: POOL_CALLERS_TRACKED_MAX,
   });
   return {
     recordFailure(caller) {
       const failures = (failuresByCaller.get(caller)?.failures ?? 0) + 1;
-      failuresByCaller.set(caller, { failures, excludedUntil: clock.monotonic() + POOL_CALLER_AVOID_MS }, 1);
+      failuresByCaller.set(caller, { failures, excludedUntil: clock.monotonic() + POOL_CALLER_AVOID_MS });
     },
     recordSuccess(caller) {
-      if (failuresByCaller.get(caller)) failuresByCaller.set(caller, NO_FAILURES, 1);
+      if (failuresByCaller.get(caller)) failuresByCaller.set(caller, NO_FAILURES);
     },
     isExcluded(caller) {
       const { failures, excludedUntil } = failuresByCaller.get(caller) ?? NO_FAILURES;

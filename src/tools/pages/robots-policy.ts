@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../core/error.ts';
 import { ROBOTS_FETCH_MS_MAX } from '../../core/limits.ts';
 import {
@@ -9,7 +10,6 @@ import {
 } from './limits.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createLruCache } from '../../lib/lru-cache.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import type { WebFetch } from '../web-fetch.ts';
 import type { PageReader } from './page-reader.ts';
@@ -56,9 +56,9 @@ export function createRobotsPolicy({
   clock = systemClock,
   fetchMs = ROBOTS_FETCH_MS_MAX,
 }: RobotsPolicyOptions): RobotsPolicy {
-  const cache = createLruCache<{ readonly rules: RobotsFile; readonly until: number }>({
-    entriesMax: ROBOTS_CACHE_ENTRIES_MAX,
-    weightMax: ROBOTS_CACHE_CHARS_MAX,
+  const cache = new LRUCache<string, { readonly rules: RobotsFile; readonly until: number }>({
+    max: ROBOTS_CACHE_ENTRIES_MAX,
+    maxSize: ROBOTS_CACHE_CHARS_MAX,
   });
   /** Fetches in progress, shared by all waiting callers. */
   const pendingFetches = new Map<string, PendingFetch>();
@@ -67,7 +67,7 @@ export function createRobotsPolicy({
     const rules = await fetchRobotsFile(fetch, `${origin}/robots.txt`, { abortSignal: stop, fetchMs });
     const cacheMs = rules.type === 'unreachable' ? ROBOTS_UNREACHABLE_CACHE_MS : ROBOTS_CACHE_MS;
     const weight = rules.type === 'rules' ? rules.text.length : 1;
-    cache.set(origin, { rules, until: clock.monotonic() + cacheMs }, weight);
+    cache.set(origin, { rules, until: clock.monotonic() + cacheMs }, { size: Math.max(1, weight) });
     return rules;
   };
 
