@@ -1,5 +1,8 @@
 // Encoding and parsing of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 
+import { createParser } from 'eventsource-parser';
+import { omitNullish } from './omit-nullish.ts';
+
 export interface SseFrame {
   id?: string;
   event?: string;
@@ -45,52 +48,23 @@ export interface SseParser {
  * @param options `sizeMax`: maximum characters of a frame. Beyond: RangeError, so that a peer cannot fill the memory.
  */
 export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
-  let rest = '';
-  let size = 0;
-  let data: string[] = [];
-  let id: string | undefined;
-  let event: string | undefined;
-
-  const processLine = (line: string, frames: SseFrame[]): void => {
-    if (line === '') {
-      if (data.length > 0) {
-        frames.push({
-          data: data.join('\n'),
-          ...(id === undefined ? {} : { id }),
-          ...(event === undefined ? {} : { event }),
-        });
-      }
-      data = [];
-      event = undefined;
-      id = undefined;
-      size = 0;
-      return;
-    }
-    const colon = line.indexOf(':');
-    if (colon === 0) return;
-    const field = colon < 0 ? line : line.slice(0, colon);
-    let value = colon < 0 ? '' : line.slice(colon + 1);
-    if (value.startsWith(' ')) value = value.slice(1);
-    size += line.length;
-    if (size > sizeMax) throw new RangeError(`an event is longer than ${sizeMax} characters`);
-    if (field === 'data') data.push(value);
-    else if (field === 'event') event = value;
-    else if (field === 'id') id = value;
-  };
-
+  let frames: SseFrame[] = [];
+  const createSizeError = (): RangeError => new RangeError(`an event is longer than ${sizeMax} characters`);
+  const parser = createParser({
+    maxBufferSize: sizeMax,
+    onEvent({ data, ...names }) {
+      // The library measures what it buffers: not a frame that a single piece contains whole.
+      if (data.length > sizeMax) throw createSizeError();
+      frames.push({ data, ...omitNullish(names) });
+    },
+    onError(error) {
+      if (error.type === 'max-buffer-size-exceeded') throw createSizeError();
+    },
+  });
   return {
     push(piece) {
-      const frames: SseFrame[] = [];
-      let text = rest + piece;
-      // A final CR may be the first half of CR LF, so it waits for the next piece.
-      const endsInCr = text.endsWith('\r');
-      if (endsInCr) text = text.slice(0, -1);
-      // Few peers send CR, and splitting by a regular expression is five times slower.
-      const lines = text.includes('\r') ? text.split(/\r\n|\n|\r/) : text.split('\n');
-      rest = lines.pop() ?? '';
-      if (endsInCr) rest += '\r';
-      if (rest.length > sizeMax) throw new RangeError(`an event is longer than ${sizeMax} characters`);
-      for (const line of lines) processLine(line, frames);
+      frames = [];
+      parser.feed(piece);
       return frames;
     },
   };

@@ -44,6 +44,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'src/tools/search/',
   ],
   '@huggingface/jinja': ['src/generation/'],
+  'eventsource-parser': ['src/lib/'],
   'lru-cache': ['src/engines/', 'src/generation/', 'src/grammar/', 'src/tools/', 'src/capabilities/'],
   commander: ['src/commands/', 'src/cli.ts'],
   yaml: ['src/config/'],
