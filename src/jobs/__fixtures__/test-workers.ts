@@ -3,9 +3,9 @@ import { systemIdGenerator } from '../../core/id.ts';
 import type { JobRecord, JobRequest } from '../../core/job.ts';
 import { createJobNotifier, type JobNotifier } from '../../resources/jobs/job-notifier.ts';
 import { createJob } from '../../resources/jobs/create-job.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
 import type { JobStore } from '../../store/jobs.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { JobHandlers, JobOutcome, JobContext } from '../handler.ts';
 import { startJobWorker, type JobTiming, type JobWorker } from '../worker.ts';
 import { createFakeTime, type FakeTime } from './fake-time.ts';
@@ -36,7 +36,7 @@ export interface TestWorkers {
 export async function createTestWorkers(): Promise<TestWorkers> {
   const time = createFakeTime();
   const { clock, startInterval } = time;
-  const store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }), clock });
+  const store = await openTestStore({ clock });
   const logLines: TestWorkers['logLines'] = [];
   const countedAttempts: string[] = [];
   const write =

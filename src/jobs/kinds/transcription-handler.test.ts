@@ -14,8 +14,8 @@ import type { RecognitionRequest, SpeechEngine } from '../../engines/speech-engi
 import type { GuardedFetch } from '../../net/guarded-fetch.ts';
 import { createTasks } from '../../resources/tasks/service.ts';
 import { createTranscriptions, type Transcriptions } from '../../resources/transcriptions/service.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import { splitIntoBlocks, createTestAudio } from '../../transcription/__fixtures__/test-audio.ts';
 import { UnreadableAudioError } from '../../transcription/audio-opener.ts';
 import type { AudioOpener } from '../../transcription/audio-opener.ts';
@@ -67,7 +67,7 @@ describe('createTranscriptionHandler', () => {
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-transcription-'));
-    store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+    store = await openTestStore();
     blobs = await openDiskBlobStore({ folder });
     transcriptions = createTranscriptions({ store, clock, notifier });
     recognitions = [];

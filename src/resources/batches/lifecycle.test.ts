@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { openDiskBlobStore } from '../../blobs/disk-blob-store.ts';
 import type { BatchLineResult } from '../../core/batch.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import { createFiles } from '../files/service.ts';
 import { removeExpiredReservations, removeOrphanedBlobs } from '../files/garbage-collection.ts';
 import type { BatchLifecycle } from './batch.ts';
@@ -71,7 +71,7 @@ describe('batch lifecycle', () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-batch-work-'));
-    store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+    store = await openTestStore();
     blobs = await openDiskBlobStore({ folder });
   });
   after(async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Item } from '../../core/item.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Conversations } from './conversation.ts';
 import { createConversations } from './service.ts';
 
@@ -20,7 +20,7 @@ let conversations: Conversations;
 
 beforeEach(async () => {
   nowMs = START;
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
   conversations = createConversations({ store, clock });
 });
 afterEach(() => store.close());

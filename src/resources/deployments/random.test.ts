@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { scalePropertyRuns } from '../../../test/property-runs.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
 import { ServiceError } from '../../core/error.ts';
 import { createTestDeployments, createDraft, OWNER } from './__fixtures__/test-deployments.ts';
 import { findNextStatus } from './states.ts';
@@ -39,7 +38,7 @@ type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;
 test('follows the state table and keeps names unique for random actions of owners and the reconciler', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(action, { minLength: 1, maxLength: 3 }), { maxLength: 25 }), async (rounds) => {
-      const store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+      const store = await openTestStore();
       try {
         const testDeployments = createTestDeployments(store);
         const { deployments, lifecycle } = testDeployments;

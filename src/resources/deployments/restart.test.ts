@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import { createTestDeployments, createDraft, OWNER } from './__fixtures__/test-deployments.ts';
 import { restartDeployments } from './restart.ts';
 
@@ -11,7 +11,7 @@ describe('restartDeployments', () => {
   let store: Store;
   let testDeployments: ReturnType<typeof createTestDeployments>;
   beforeEach(async () => {
-    store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+    store = await openTestStore();
     testDeployments = createTestDeployments(store);
   });
   afterEach(() => store.close());

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import { createTestDeployments, createDraft, OWNER } from './__fixtures__/test-deployments.ts';
 import type { DeploymentChange } from './deployment.ts';
 
 let store: Store;
 let testDeployments: ReturnType<typeof createTestDeployments>;
 beforeEach(async () => {
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
   testDeployments = createTestDeployments(store);
 });
 afterEach(() => store.close());

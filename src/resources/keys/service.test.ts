@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { KEY_CACHE_ENTRIES_MAX, KEY_CACHE_MS } from '../limits.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { ensureFirstKey } from './first-key.ts';
 import type { Keys } from './key.ts';
@@ -27,7 +27,7 @@ let otherProcessKeys: Keys;
 beforeEach(async () => {
   nowMs = START;
   lookups = 0;
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
   const counted: Store = {
     ...store,
     keys: {

@@ -5,8 +5,8 @@ import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
 import { RESEARCH_UNATTENDED_MS_MAX, RESEARCH_RETENTION_MS, RESEARCH_READER_HEARTBEAT_MS } from './limits.ts';
 import type { ResearchEvent, ResearchRuns, ResearchStep } from '../../core/research.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import type { JobEvent } from '../jobs/job-notifier.ts';
 import { createRunNotifier } from '../responses/run-notifier.ts';
 import {
@@ -53,7 +53,7 @@ beforeEach(async () => {
   jobEvents = [];
   refusal = undefined;
   checks = 0;
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
   const notifier = createRunNotifier();
   const jobNotifier = { notify: (event: JobEvent) => void jobEvents.push(event) };
   const research = createScriptedResearch({

@@ -9,8 +9,8 @@ import {
   CONVERSATION_LEASE_MS,
   CONVERSATION_LEASE_RENEW_MS,
 } from './limits.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Conversations } from '../conversations/conversation.ts';
 import { createConversations } from '../conversations/service.ts';
 import type { Responses, TurnResult, TurnRequest } from './response.ts';
@@ -48,7 +48,7 @@ async function advanceClock(ms: number): Promise<void> {
 beforeEach(async () => {
   nowMs = START;
   timers = new Set();
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
   conversations = createConversations({ store, clock });
   responses = createResponses({ store, clock, startInterval: every });
 });

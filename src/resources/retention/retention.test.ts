@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { PeriodicTask } from '../../lib/periodic-task.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import { insertTestRun } from '../responses/__fixtures__/insert-test-run.ts';
 import { startRetention } from './retention.ts';
 import type { RetentionDeps } from './retention.ts';
@@ -42,7 +42,7 @@ beforeEach(async () => {
   nowMs = START;
   intervals = [];
   logLines = [];
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
 });
 afterEach(async () => {
   await retention?.close();

@@ -5,8 +5,8 @@ import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { createReplaceableCatalogue, createCatalogue } from '../../catalogue/catalogue.ts';
 import type { ReplaceableCatalogue } from '../../catalogue/catalogue.ts';
 import type { Alias, ModelEntry } from '../../catalogue/model.ts';
-import { createSqliteDialect } from '../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../store/store.ts';
+import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../store/store.ts';
 import type { VocabularyEntry } from '../../store/vocabularies.ts';
 import { getSupportedLanguages } from './languages.ts';
 import { createVocabularies } from './service.ts';
@@ -52,7 +52,7 @@ let vocabularies: Vocabularies;
 
 beforeEach(async () => {
   nowMs = START;
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
   catalogue = createReplaceableCatalogue(createFakeCatalogue(ENTRIES));
   usable = new Set();
   vocabularies = createVocabularies({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { createConversations } from '../../../resources/conversations/service.ts';
 import { createResponses } from '../../../resources/responses/service.ts';
-import { createSqliteDialect } from '../../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../../store/store.ts';
+import { openTestStore } from '../../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../../store/store.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { callEndpoint, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
 import type { EndpointCall } from '../../fields/__fixtures__/test-endpoint-call.ts';
@@ -27,7 +27,7 @@ const countedIds = () => {
 };
 
 beforeEach(async () => {
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
   const ids = countedIds();
   const conversations = createConversations({ store, clock, ids });
   endpoints = createConversationEndpoints({ conversations, responses: createResponses({ store, clock }), ids });

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { createCatalogue } from '../../../catalogue/catalogue.ts';
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { createVocabularies } from '../../../resources/vocabularies/service.ts';
-import { createSqliteDialect } from '../../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../../store/store.ts';
+import { openTestStore } from '../../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../../store/store.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { callEndpoint, TEST_CONTEXT, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
 import { createZonedTime } from '../../fields/zoned-time.ts';
@@ -29,7 +29,7 @@ let endpoint: (strict?: boolean) => Endpoint;
 
 beforeEach(async () => {
   nowMs = NOW;
-  store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  store = await openTestStore();
   let idCount = 0;
   const createSortableId = (prefix: string) => prefix + String(++idCount).padStart(32, '0');
   const vocabularies = createVocabularies({

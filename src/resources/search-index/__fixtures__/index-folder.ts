@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import type { ReadPage } from '../../../core/server-tools.ts';
 import { createDocumentExtractor } from '../../../documents/document-extractor.ts';
 import { createInlineExtractor } from '../../../documents/inline-extractor.ts';
-import { createSqliteDialect } from '../../../store/dialects/sqlite.ts';
-import { openStore, type Store } from '../../../store/store.ts';
+import { openTestStore } from '../../../store/__fixtures__/open-test-store.ts';
+import type { Store } from '../../../store/store.ts';
 import { createSearchIndexOperator } from '../operator.ts';
 import type { EmbedTexts, SearchIndexOperator } from '../search-index.ts';
 import { createSearchIndex, type SearchIndex } from '../search.ts';
@@ -31,7 +31,7 @@ export interface IndexFolderOptions {
 
 export async function openIndexFolder({ embed, readPage }: IndexFolderOptions = {}): Promise<IndexFolder> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-index-'));
-  const store = await openStore({ dialect: createSqliteDialect({ file: ':memory:' }) });
+  const store = await openTestStore();
   const clock = { now: () => NOW };
   const warnings: unknown[] = [];
   const parts = { store, clock, embed };
