@@ -46,14 +46,22 @@ const PINNED_PACKAGES = {
   },
 };
 
+/** Returns the user's cache folder of Parley: an installed package may be read-only, and all checkouts share it. */
+const getCacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'parley');
+
+/**
+ * Returns the folder in which Node stores compiled modules, so that a start neither strips types nor compiles again.
+ * Node's default folder is in the shared temporary folder, where other users could write code.
+ */
+export const getCompileCacheFolder = () => process.env.NODE_COMPILE_CACHE || join(getCacheFolder(), 'compile-cache');
+
 /** Returns the path of a Node that is new enough: this one, or the pinned one, which npm fetches once. */
 export function findNode() {
   if (isNodeRecent) return process.execPath;
   const platform = `${process.platform}-${process.arch}`;
   const pinned = PINNED_PACKAGES[platform];
   if (!pinned) return exitWithAdvice(`npm has no Node ${NODE_MAJOR_MIN} for ${platform}.`);
-  // The user's cache folder: an installed package may be read-only, and all checkouts share it.
-  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'parley');
+  const cache = getCacheFolder();
   const folder = join(cache, `node-${pinned.version}-${platform}`);
   const path = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
   if (existsSync(path)) return path;
@@ -74,7 +82,10 @@ export function findNode() {
  * `stopsWithParent` it also stops when its parent ends.
  */
 export function runNode(args, { stopsWithParent = false } = {}) {
-  const child = spawn(findNode(), ['--disable-warning=ExperimentalWarning', ...args], { stdio: 'inherit' });
+  const child = spawn(findNode(), ['--disable-warning=ExperimentalWarning', ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, NODE_COMPILE_CACHE: getCompileCacheFolder() },
+  });
   // The starting program knows the id of this process only, so this process passes its signals on.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   const watch = stopsWithParent ? watchParent(() => child.kill('SIGTERM')) : undefined;

@@ -5,12 +5,15 @@ const here = new URL('.', import.meta.url);
 const main = async () => {
   const { existsSync } = await import('node:fs');
   const { fileURLToPath } = await import('node:url');
-  const { isNodeRecent, runNode } = await import('./find-node.mjs');
+  const { getCompileCacheFolder, isNodeRecent, runNode } = await import('./find-node.mjs');
 
   // A checkout runs its sources, which are newer than its dist; the published package has dist only.
   const sources = new URL('../src/cli.ts', here);
   const entry = existsSync(sources) ? sources : new URL('../dist/cli.js', here);
   if (!isNodeRecent) return runNode([fileURLToPath(entry), ...process.argv.slice(2)]);
+
+  const { enableCompileCache } = await import('node:module');
+  enableCompileCache(getCompileCacheFolder());
 
   const { emitWarning } = process;
   // Node warns that its built-in SQLite is experimental; a user of the command cannot act on that warning.

@@ -40,6 +40,10 @@ export interface ParleyOptions {
   readonly config?: string;
   /** Writes a ranking model into the data folder and runs it as `svc-rerank`; ignores `config`. Default: false. */
   readonly withRankingModel?: boolean;
+  /** Whether the service sends a first question to its model, as it does for an operator. Default: false. */
+  readonly asksFirstQuestion?: boolean;
+  /** Whether the code interpreter is on, and so verifies its sandbox at the start. Default: false. */
+  readonly withCodeInterpreter?: boolean;
   /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -74,6 +78,8 @@ export async function startParley({
   sequences = 2,
   config,
   withRankingModel = false,
+  asksFirstQuestion = false,
+  withCodeInterpreter = false,
   env = {},
 }: ParleyOptions = {}): Promise<ParleyProcess> {
   const data = await mkdtemp(join(tmpdir(), 'parley-clients-'));
@@ -81,7 +87,10 @@ export async function startParley({
   if (settings !== undefined) await writeFile(join(data, 'parley.yaml'), settings);
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data],
+    [
+      ...['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data],
+      ...(asksFirstQuestion ? [] : ['--no-first-answer']),
+    ],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -93,6 +102,7 @@ export async function startParley({
         PARLEY_MODELS_FOLDER: getModelsFolder(),
         PARLEY_ENGINES_FOLDER: getEnginesFolder(),
         PARLEY_HUB_URL: 'off',
+        ...(!withCodeInterpreter && { PARLEY_CODE_INTERPRETER_LEVEL: 'off' }),
         ...env,
       },
     },

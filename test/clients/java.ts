@@ -16,8 +16,10 @@ const JAVA_MIN = 11;
 export function createJavaProgram(file: string): Program {
   const command = process.env.PARLEY_JAVA ?? 'java';
   const source = fileURLToPath(new URL(`java/${file}`, import.meta.url));
+  // The programs run for seconds: the optimizing compiler and a parallel garbage collector would cost more than they save.
+  const startOptions = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
   // The logger of the SDK would write to the output that is parsed.
-  const args = ['-Dorg.slf4j.simpleLogger.defaultLogLevel=off', '-cp', `${JARS}*`, source];
+  const args = [...startOptions, '-Dorg.slf4j.simpleLogger.defaultLogLevel=off', '-cp', `${JARS}*`, source];
   return { command, args, skipReason: getJdkSkipReason(command) ?? getJarsSkipReason() };
 }
 

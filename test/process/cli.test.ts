@@ -26,7 +26,8 @@ describe('command line', () => {
   const createEnvironment = (more: Readonly<Record<string, string>>) => {
     const data = join(folder, String(++runs));
     mkdirSync(data);
-    return { PATH: process.env['PATH'], HOME: folder, PARLEY_DATA: data, PARLEY_HUB_URL: 'off', ...more };
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    return { PATH, NODE_COMPILE_CACHE, HOME: folder, PARLEY_DATA: data, PARLEY_HUB_URL: 'off', ...more };
   };
   const nodeArgs = ['--disable-warning=ExperimentalWarning', CLI];
   const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>

@@ -206,6 +206,7 @@ for (const workers of [1, 2])
       parley = await startParley({
         engine: 'scripted',
         sequences: 8,
+        withCodeInterpreter: true,
         config: `search:\n  providers: [{ type: index }, { type: searxng, url: '${web.url}' }]\n`,
         env: {
           PARLEY_WORKERS: `${workers}`,
@@ -316,6 +317,7 @@ describe('service with a running program', () => {
 async function assertNoProcessLeft(signal: 'SIGTERM' | 'SIGKILL', context: TestContext): Promise<void> {
   const parley = await startParley({
     engine: 'scripted',
+    withCodeInterpreter: true,
     env: { PARLEY_CODE_INTERPRETER_WARM: '1', PARLEY_SHUTDOWN_GRACE_MS: '500' },
   });
   const caller = new AbortController();

@@ -41,7 +41,7 @@ const runCommand = async (parley: Parley, ...args: string[]) => {
 describe('running service', () => {
   let parley: ParleyProcess;
   before(async () => {
-    parley = await startParley({ engine: 'scripted', sequences: 64 });
+    parley = await startParley({ engine: 'scripted', sequences: 64, asksFirstQuestion: true });
   });
   after(() => parley.stop());
 
