@@ -103,6 +103,7 @@ const args = process.argv.slice(2);
 const isGolden = args.includes('--golden');
 const isCheck = args.includes('--check') || isGolden;
 const hasFullPropertyRuns = !isCheck || args.includes('--full-runs');
+const hasFullRepetitions = args.includes('--full-runs');
 const pathParts = args.filter((arg) => !arg.startsWith('-'));
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
@@ -159,6 +160,7 @@ function createTestEnvironment(): NodeJS.ProcessEnv {
     // Loading all modules takes half the CPU time with a warm cache; services that tests start use the cache too.
     NODE_COMPILE_CACHE: resolve('.cache/compile'),
     ...(hasFullPropertyRuns && { PARLEY_PROPERTY_RUNS: 'full' }),
+    ...(hasFullRepetitions && { PARLEY_TEST_FULL: '1' }),
     ...(isGolden && { GOLDEN: '1' }),
   };
 }

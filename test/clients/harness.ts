@@ -85,28 +85,22 @@ export async function startParley({
   const data = await mkdtemp(join(tmpdir(), 'parley-clients-'));
   const settings = withRankingModel ? await writeRankingConfig(data) : config;
   if (settings !== undefined) await writeFile(join(data, 'parley.yaml'), settings);
-  const child = spawn(
-    process.execPath,
-    [
-      ...['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data],
-      ...(asksFirstQuestion ? [] : ['--no-first-answer']),
-    ],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        PARLEY_ENGINE_KIND: engine,
-        PARLEY_ENGINE_SEQUENCES: String(sequences),
-        PARLEY_ENGINE_THREADS: '1',
-        PARLEY_ENGINE_CONTEXT_TOKENS: '2048',
-        PARLEY_MODELS_FOLDER: getModelsFolder(),
-        PARLEY_ENGINES_FOLDER: getEnginesFolder(),
-        PARLEY_HUB_URL: 'off',
-        ...(!withCodeInterpreter && { PARLEY_CODE_INTERPRETER_LEVEL: 'off' }),
-        ...env,
-      },
+  const nodeArgs = ['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data];
+  const child = spawn(process.execPath, [...nodeArgs, ...(asksFirstQuestion ? [] : ['--no-first-answer'])], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      PARLEY_ENGINE_KIND: engine,
+      PARLEY_ENGINE_SEQUENCES: String(sequences),
+      PARLEY_ENGINE_THREADS: '1',
+      PARLEY_ENGINE_CONTEXT_TOKENS: '2048',
+      PARLEY_MODELS_FOLDER: getModelsFolder(),
+      PARLEY_ENGINES_FOLDER: getEnginesFolder(),
+      PARLEY_HUB_URL: 'off',
+      ...(!withCodeInterpreter && { PARLEY_CODE_INTERPRETER_LEVEL: 'off' }),
+      ...env,
     },
-  );
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {

@@ -9,12 +9,13 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
+import { scaleKills } from '../scale-kills.ts';
 import { until } from '../until.ts';
 
 const CHILD = fileURLToPath(new URL('batches-child.ts', import.meta.url));
 const SCOPE = { region: 'cn-beijing', workspace: 'primary' } as const;
 
-const KILLS = 20;
+const KILLS = scaleKills(20);
 /** Limit for all kills together, in ms: a slow machine runs fewer of them. */
 const KILLING_MS_MAX = 100_000;
 
@@ -61,7 +62,7 @@ describe('a batch of a service that is killed repeatedly', () => {
       env: {
         ...process.env,
         // Without the cache, a process would spend most of its short life on compiling the same sources.
-        NODE_COMPILE_CACHE: join(data, 'compile-cache'),
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(data, 'compile-cache'),
         PARLEY_DATA: data,
         PARLEY_PORT: '0',
         PARLEY_ENGINE_KIND: 'scripted',

@@ -12,13 +12,15 @@ import { openDiskBlobStore } from '../../src/blobs/disk-blob-store.ts';
 import { FILE_LEASE_MS } from '../../src/resources/limits.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { removeExpiredReservations, removeOrphanedBlobs } from '../../src/resources/files/garbage-collection.ts';
+import { scaleKills } from '../scale-kills.ts';
 import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 
 const CHILD = fileURLToPath(new URL('files-child.ts', import.meta.url));
 const SCOPE = { region: 'cn-beijing', workspace: 'primary' } as const;
 
-const KILLS = 20;
+const KILLS_MAX = 20;
+const KILLS_MIN = scaleKills(KILLS_MAX);
 
 /** Longest time until the kill, in ms. An upload or deletion takes some ms, so a kill may hit any point of it. */
 const KILL_DELAY_MS_MAX = 120;
@@ -60,7 +62,9 @@ describe('files of a process that is killed', () => {
   it('keeps reported changes, has no record without bytes, and after garbage collection no bytes without a record and exact totals', async () => {
     let removedReservations = 0;
     let interruptedUploads = 0;
-    for (let kill = 0; kill < KILLS; kill += 1) {
+    const isComplete = (kills: number): boolean =>
+      kills >= KILLS_MIN && removedReservations > 0 && interruptedUploads > 0;
+    for (let kill = 0; kill < KILLS_MAX && !isComplete(kill); kill += 1) {
       await workUntilKilled(`kill_${kill}`);
       const store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
       const blobs = await openDiskBlobStore({ folder: join(folder, 'blobs') });

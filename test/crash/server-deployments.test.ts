@@ -7,13 +7,14 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createSqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
+import { scaleKills } from '../scale-kills.ts';
 import { until } from '../until.ts';
 import { createRestartableServer, READY_MS_MAX, send } from './restartable-server.ts';
 import type { RestartableServer, RunningServer } from './restartable-server.ts';
 
 const PROGRAM = fileURLToPath(new URL('../process/__fixtures__/fake-chat-server.ts', import.meta.url));
 
-const KILLS = 20;
+const KILLS = scaleKills(20);
 /** Limit for all kills together, in ms: a slow machine runs fewer of them. */
 const KILLING_MS_MAX = 100_000;
 /** Longest time from readiness to the kill, in ms: about as long as a change of two or three programs takes. */
@@ -41,6 +42,7 @@ describe('deployments of a service that is killed', { skip: process.platform !==
   let testServer: RestartableServer;
   before(async () => {
     data = await mkdtemp(join(tmpdir(), 'parley-crash-deployments-'));
+    const compileCache = process.env.NODE_COMPILE_CACHE ?? join(data, 'compile-cache');
     const programCommand = [
       process.execPath,
       '--disable-warning=ExperimentalWarning',
@@ -54,14 +56,14 @@ describe('deployments of a service that is killed', { skip: process.platform !==
       `models:
   program-model:
     command: ${JSON.stringify(programCommand)}
-    environment: { PROGRAM_KEY: '{key}', NODE_COMPILE_CACHE: '${join(data, 'compile-cache')}' }
+    environment: { PROGRAM_KEY: '{key}', NODE_COMPILE_CACHE: '${compileCache}' }
     upstreamModel: theirs
     contextTokens: 3000
 `,
     );
     testServer = createRestartableServer({
       data,
-      env: { NODE_COMPILE_CACHE: join(data, 'compile-cache'), PARLEY_MODELS_FOLDER: join(data, 'models') },
+      env: { NODE_COMPILE_CACHE: compileCache, PARLEY_MODELS_FOLDER: join(data, 'models') },
       // The server prints its address before it listens.
       isReady: async (url) => (await fetch(`${url}/health`).catch(() => undefined))?.ok === true,
     });
