@@ -1,10 +1,12 @@
 // `npm run bench [-- NAME …]` runs benchmarks side by side and prints the ratios as one table.
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { getModelsFolder } from '../test/models-folder.ts';
+import { toResult } from './benchmark.ts';
+import type { Benchmark, BenchmarkDeps } from './benchmark.ts';
 import { measureBatches, measureEngineBatches } from './batches.ts';
-import { measureCodeInterpreter } from './code.ts';
 import { measureConversationPages } from './conversations.ts';
 import { measureDeployments, measureEngineDeployments } from './deployments.ts';
 import { measureEngine } from './engine.ts';
@@ -12,9 +14,7 @@ import { measureFiles } from './files.ts';
 import { measureGateway } from './gateway.ts';
 import { measureBesideLlamaServer } from './llama-server.ts';
 import { measureProxies } from './proxies.ts';
-import { measureResearch } from './research.ts';
 import { measureSchemaAnswers } from './schemas.ts';
-import { measureSpeech } from './speech.ts';
 import { formatTable } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
 import { measureTranslation } from './translation.ts';
@@ -25,20 +25,10 @@ const logProgress = (text: string): void => void process.stderr.write(`  ${text}
 const modelsFolder = getModelsFolder();
 const modelFile = join(modelsFolder, 'qwen2.5-coder-0.5b-instruct-q4_k_m.gguf');
 
-interface Benchmark {
-  readonly needsWeights: boolean;
-  /** Description of long work. Such a benchmark runs only when it is named. */
-  readonly longTask?: string;
-  run(): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }>;
-}
-
-const toResult = async (rows: Promise<readonly ResultRow[]>) => ({ rows: await rows, remarks: [] });
-
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
+const OWN_BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   gateway: { needsWeights: false, run: () => toResult(measureGateway(logProgress)) },
   conversations: { needsWeights: false, run: () => toResult(measureConversationPages(logProgress)) },
   files: { needsWeights: false, run: () => toResult(measureFiles(logProgress)) },
-  code: { needsWeights: false, run: () => toResult(measureCodeInterpreter(logProgress)) },
   batches: { needsWeights: false, run: () => toResult(measureBatches(logProgress)) },
   'batches-engine': { needsWeights: true, run: () => toResult(measureEngineBatches(modelsFolder, logProgress)) },
   deployments: { needsWeights: false, run: () => toResult(measureDeployments(logProgress)) },
@@ -58,16 +48,6 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
     longTask: 'translates 900 sentences, 30 minutes or more',
     run: async () => ({ rows: [], remarks: [await measureTranslation(modelsFolder, logProgress)] }),
   },
-  research: {
-    needsWeights: true,
-    longTask: 'writes three reports twice, 10 minutes or more',
-    run: async () => ({ rows: [], remarks: [await measureResearch(modelsFolder, logProgress)] }),
-  },
-  speech: {
-    needsWeights: false,
-    longTask: 'recognizes 100 utterances with seven vocabularies, 8 minutes',
-    run: () => measureSpeech(logProgress),
-  },
   proxies: {
     needsWeights: false,
     longTask: 'installs LiteLLM and Portkey once, 3 minutes',
@@ -80,6 +60,15 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   },
 };
 
+/** Imports the benchmarks of the capabilities: each has an optional file that exports `createBenchmarks`. */
+async function importCapabilityBenchmarks(): Promise<Readonly<Record<string, Benchmark>>> {
+  const files = globSync('../src/capabilities/*/bench/benchmarks.ts', { cwd: import.meta.dirname });
+  const modules: readonly { createBenchmarks(deps: BenchmarkDeps): Readonly<Record<string, Benchmark>> }[] =
+    await Promise.all(files.toSorted().map((file) => import(pathToFileURL(join(import.meta.dirname, file)).href)));
+  return Object.assign({}, ...modules.map((module) => module.createBenchmarks({ modelsFolder, logProgress })));
+}
+
+const BENCHMARKS = { ...OWN_BENCHMARKS, ...(await importCapabilityBenchmarks()) };
 const requestedNames = process.argv.slice(2);
 const unknownNames = requestedNames.filter((name) => !(name in BENCHMARKS));
 if (unknownNames.length > 0) {

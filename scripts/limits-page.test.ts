@@ -3,21 +3,20 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { LIMITS_PAGE, readLimitGroups, renderLimitsPage } from './limits-page.ts';
+import { listLimitsPages, readLimitGroups, renderLimitsPage } from './limits-page.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-test('docs/limits.md lists the limits of the code (npm run limits writes it)', async () => {
-  assert.equal(readFileSync(join(ROOT, LIMITS_PAGE), 'utf8'), await renderLimitsPage(ROOT));
-});
-
-test('every limit has a comment', async () => {
-  const page = await renderLimitsPage(ROOT);
-  assert.deepEqual(
-    page.split('\n').filter((line) => line.startsWith('| `') && line.endsWith('|  |')),
-    [],
-  );
-});
+for (const { page, folder } of listLimitsPages(ROOT)) {
+  test(`${page} lists the limits of the code, each with a comment (npm run limits writes it)`, async () => {
+    const text = await renderLimitsPage(ROOT, folder);
+    assert.equal(readFileSync(join(ROOT, page), 'utf8'), text);
+    assert.deepEqual(
+      text.split('\n').filter((line) => line.startsWith('| `') && line.endsWith('|  |')),
+      [],
+    );
+  });
+}
 
 test('a comment describes the constants that follow it without a blank line', () => {
   const source =

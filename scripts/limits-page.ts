@@ -1,9 +1,19 @@
-// `npm run limits` writes docs/limits.md from every `limits.ts` below src. A test compares the page with the code.
+// `npm run limits` writes docs/limits.md from every `limits.ts` below src, and a page for each capability into its folder.
+// A test compares the pages with the code.
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-export const LIMITS_PAGE = 'docs/limits.md';
+/** Lists the pages of the tree at `root`, with the folder whose limits each contains. */
+export function listLimitsPages(root: string): readonly { readonly page: string; readonly folder: string }[] {
+  const capabilities = globSync('src/capabilities/*/', { cwd: root }).map((path) =>
+    path.replaceAll('\\', '/').replace(/\/$/, ''),
+  );
+  return [
+    { page: 'docs/limits.md', folder: 'src' },
+    ...capabilities.toSorted().map((folder) => ({ page: `${folder}/limits.md`, folder })),
+  ];
+}
 
 /** A comment and the constants that follow it without a blank line: the comment describes all of them. */
 export interface LimitGroup {
@@ -18,9 +28,11 @@ A limit's name contains its unit: \`MS\` is milliseconds, \`BYTES\` bytes, \`CHA
 HTTP status of the refusal. Operators change limits only where the configuration has a setting for them (\`parley config show\`).
 `;
 
-/** Returns the text of docs/limits.md for the tree at `root`. Imports every limits.ts to get its values. */
-export async function renderLimitsPage(root: string): Promise<string> {
-  const paths = globSync('src/**/limits.ts', { cwd: root }).map((path) => path.replaceAll('\\', '/'));
+/** Returns the text of the page of a folder in the tree at `root`. Imports every limits.ts to get its values. */
+export async function renderLimitsPage(root: string, folder: string): Promise<string> {
+  const paths = globSync(`${folder}/**/limits.ts`, { cwd: root })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => folder !== 'src' || !path.startsWith('src/capabilities/'));
   const sections = await Promise.all(
     paths.toSorted(compareSharedFirst).map(async (path) => {
       const values: Record<string, unknown> = await import(pathToFileURL(join(root, path)).href);
@@ -62,5 +74,6 @@ function compareSharedFirst(a: string, b: string): number {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  writeFileSync(join(root, LIMITS_PAGE), await renderLimitsPage(root));
+  for (const { page, folder } of listLimitsPages(root))
+    writeFileSync(join(root, page), await renderLimitsPage(root, folder));
 }

@@ -27,9 +27,19 @@ interface PassPlan extends Omit<TestPass, 'files' | 'env'> {
 /** Test engines have one thread each. More of them than processors would make tests with time limits fail. */
 const TEST_CONCURRENCY = Math.min(2, availableParallelism());
 
+/** Returns the globs of the test files in folders of `test`, and in those of the capabilities, which have the same names. */
+const getTestGlobs = (...folders: readonly string[]): readonly string[] =>
+  folders.flatMap((folder) => [`test/${folder}/**/*.test.ts`, `src/capabilities/*/test/${folder}/**/*.test.ts`]);
+
 const UNIT_PASS: PassPlan = {
   name: 'unit',
-  globs: ['src/!(service)/**/!(*.integration).test.ts', 'test/tidy.test.ts', 'scripts/**/!(*.integration).test.ts'],
+  globs: [
+    'src/!(service|capabilities)/**/!(*.integration).test.ts',
+    'src/capabilities/*/!(test)/**/!(*.integration).test.ts',
+    'src/capabilities/*/!(*.integration).test.ts',
+    'test/tidy.test.ts',
+    'scripts/**/!(*.integration).test.ts',
+  ],
   isolation: 'none',
   concurrency: TEST_CONCURRENCY,
   // A test, or the start of a database, takes a few seconds at most; several times as long on a busy machine.
@@ -48,7 +58,7 @@ const INTEGRATION_PASS: PassPlan = {
   name: 'integration',
   globs: [
     'src/service/**/*.test.ts',
-    'test/contracts/**/*.test.ts',
+    ...getTestGlobs('service', 'contracts'),
     'src/!(service)/**/*.integration.test.ts',
     'scripts/**/*.integration.test.ts',
   ],
@@ -57,7 +67,7 @@ const INTEGRATION_PASS: PassPlan = {
 const SLOW_PASSES: readonly PassPlan[] = [
   {
     name: 'process',
-    globs: ['test/process/**/*.test.ts', 'test/crash/**/*.test.ts'],
+    globs: getTestGlobs('process', 'crash'),
     isolation: 'process',
     concurrency: TEST_CONCURRENCY,
     // Covers the waits of these tests in sequence: a start, a lease, a termination.
@@ -79,7 +89,7 @@ const SLOW_PASSES: readonly PassPlan[] = [
   },
   {
     name: 'model',
-    globs: ['test/model/**/!(engine-*).test.ts'],
+    globs: getTestGlobs('model').map((glob) => glob.replace('*.test.ts', '!(engine-*).test.ts')),
     isolation: 'process',
     concurrency: TEST_CONCURRENCY,
     testTimeoutMs: 180_000,
@@ -89,7 +99,7 @@ const SLOW_PASSES: readonly PassPlan[] = [
   },
   {
     name: 'clients',
-    globs: ['test/clients/**/*.test.ts'],
+    globs: getTestGlobs('clients'),
     isolation: 'process',
     concurrency: TEST_CONCURRENCY,
     testTimeoutMs: 180_000,

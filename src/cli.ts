@@ -1,5 +1,6 @@
 // Entry point of the `parley` command: runs the program and sets the exit code.
 import { CommanderError } from 'commander';
+import * as capabilities from './capabilities.ts';
 import { ServiceError } from './core/error.ts';
 import { createProgram } from './commands/program.ts';
 
@@ -30,7 +31,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 try {
-  await createProgram(process).parseAsync(process.argv);
+  await createProgram(process, Object.values(capabilities)).parseAsync(process.argv);
 } catch (error) {
   process.exitCode = getExitCode(error);
   const text = formatError(error);

@@ -1,12 +1,17 @@
-import type { Config } from '../src/config/config.ts';
-import { openSearchIndex } from '../src/service/open-search-index.ts';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
-const quiet = () => undefined;
+const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
 
-/** Adds files, folders and addresses to the local index of a configuration, as `parley index add` does. */
-export async function fillIndex(config: Config, sources: readonly string[]): Promise<void> {
-  const log = { info: quiet, warn: quiet, error: quiet };
-  const index = await openSearchIndex(config, { environment: {}, log });
-  await index.operator.add({ sources }, { signal: AbortSignal.timeout(120_000) });
-  await index.close();
+/** Time limit in ms: many times what indexing a few hundred documents takes on a busy machine. */
+const INDEX_MS_MAX = 300_000;
+
+/** Adds files, folders and URLs to the local index of the data folder that `env` names, with `parley index add`. */
+export async function fillIndex(env: Readonly<Record<string, string>>, sources: readonly string[]): Promise<void> {
+  await promisify(execFile)(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', CLI, 'index', 'add', ...sources],
+    { env: { ...process.env, ...env }, timeout: INDEX_MS_MAX },
+  );
 }

@@ -116,7 +116,7 @@ describe('the rules of the tree', () => {
       file: 'src/generation/a.ts',
       text: `import type { Config } from '../config/config.ts';`,
       found: [
-        'src/generation/a.ts:1 config is seen by service, commands, cli only, not by generation (../config/config.ts)',
+        'src/generation/a.ts:1 config is seen by service, commands, capabilities, cli only, not by generation (../config/config.ts)',
       ],
     },
     { file: 'src/service.ts', text: `import type { Config } from './config/config.ts';`, found: [] },
@@ -142,7 +142,7 @@ describe('the rules of the tree', () => {
       file: 'src/core/a.ts',
       text: `import { z } from 'zod';\nimport left from '@pads/left/deep';\nimport { join } from 'node:path';`,
       found: [
-        'src/core/a.ts:1 zod belongs to src/protocols/, src/config/, src/engines/remote/, src/engines/upstream/, src/engines/completion/, src/catalogue/, src/tools/search/',
+        'src/core/a.ts:1 zod belongs to src/protocols/, src/config/, src/engines/remote/, src/engines/upstream/, src/engines/completion/, src/catalogue/, src/tools/search/, src/capabilities/',
         'src/core/a.ts:2 @pads/left has no owner in the table of owners',
       ],
     },

@@ -3,7 +3,6 @@ import { loadConfig } from '../config/load-config.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
-import { startInterval } from '../lib/start-interval.ts';
 import { addToConfigFile } from '../config/config-file.ts';
 import {
   openCatalogue,
@@ -13,18 +12,14 @@ import {
   openRuntimes,
   openWeights,
 } from '../service/open-components.ts';
-import { openResearchRunner } from '../service/open-research-runner.ts';
-import { openSearchIndex } from '../service/open-search-index.ts';
+import type { CommandCapability } from './command-capability.ts';
 import { createConfigCommand } from './config-command.ts';
 import { createConversationsCommand } from './conversations-command.ts';
 import { createEnginesCommand } from './engines-command.ts';
-import { createIndexCommand } from './index-command.ts';
 import { createJobsCommand } from './jobs-command.ts';
 import { createKeysCommand } from './keys-command.ts';
 import { createModelsCommand } from './models-command.ts';
 import { readPackageVersion } from './read-package-version.ts';
-import { createAskUser } from './research/ask-user.ts';
-import { createResearchCommand } from './research/research-command.ts';
 import { createServeCommand } from './serve-command.ts';
 import { isServerRunning } from './server-registration.ts';
 
@@ -35,8 +30,14 @@ interface ProcessLike {
   readonly stderr: NodeJS.WriteStream;
 }
 
-/** Creates the `parley` command line. Every command accepts the flags of all settings. */
-export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Command {
+/**
+ * Creates the `parley` command line, with the commands of the capabilities. Every command accepts the flags of all
+ * settings.
+ */
+export function createProgram(
+  { env, stdin, stdout, stderr }: ProcessLike,
+  capabilities: readonly CommandCapability[],
+): Command {
   const program = new Command('parley')
     .description('A self-hosted model service for unmodified API clients, on your own hardware.')
     .version(readPackageVersion())
@@ -56,27 +57,11 @@ export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Comm
     return command;
   };
 
+  const commandDeps = { load, env, stdin, stdout, stderr, capabilities };
   const commands = [
-    createServeCommand({ load, env, stdout, stderr }),
+    createServeCommand({ load, env, capabilities, stdout, stderr }),
     createKeysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
     createConversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
-    createIndexCommand({
-      open: (flags) => {
-        const warn = (message: string): void => void stderr.write(`parley: ${message}\n`);
-        return openSearchIndex(load(flags).config, { environment: env, log: { warn } });
-      },
-      stdout,
-      stderr,
-    }),
-    createResearchCommand({
-      open: (flags, warn) => openResearchRunner(load(flags).config, { environment: env, warn }),
-      askUser: createAskUser({ stdin, stderr }),
-      clock: systemClock,
-      startInterval,
-      stdout,
-      stderr,
-      isStyled: stderr.isTTY && !env['NO_COLOR'],
-    }),
     createJobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
     createModelsCommand({
       open: async (flags) => {
@@ -94,6 +79,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Comm
       stderr,
     }),
     createEnginesCommand({ open: (flags) => openRuntimes(load(flags).config, env), stdout, stderr }),
+    ...capabilities.flatMap(({ createCommands }) => createCommands?.(commandDeps) ?? []),
     createConfigCommand({ load, check: ({ config }) => openCatalogue(config), stdout }),
   ];
   for (const command of commands) program.addCommand(withSettings(command, program));

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemClock } from '../lib/clock.ts';
+import type { Capability } from '../service/capability.ts';
 import { createService } from '../service/service.ts';
 import type { Service } from '../service/service.ts';
 import { createPrimary } from '../service/workers/primary.ts';
@@ -18,6 +19,7 @@ import { abortOnSignals } from './run-until-interrupted.ts';
 export interface ServeCommandDeps {
   readonly load: (flags: Readonly<Record<string, unknown>>) => LoadedConfig;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly capabilities: readonly Capability[];
   readonly stdout: ProgressStream;
   readonly stderr: ProgressStream;
 }
@@ -26,7 +28,7 @@ export interface ServeCommandDeps {
 const CONFIG_POLL_MS = 1_000;
 
 /** Creates `parley serve`, which runs until SIGTERM or SIGINT. A second signal exits at once. */
-export function createServeCommand({ load, env, stdout }: ServeCommandDeps): Command {
+export function createServeCommand({ load, env, capabilities, stdout }: ServeCommandDeps): Command {
   return new Command('serve')
     .description('run the service')
     .option('--no-first-answer', 'do not send a first question to the model')
@@ -34,7 +36,7 @@ export function createServeCommand({ load, env, stdout }: ServeCommandDeps): Com
       const flags = command.optsWithGlobals<Readonly<Record<string, unknown>>>();
       const { config, file } = load(flags);
       const create = config.workers > 1 ? createPrimary : createService;
-      const service = await create(config, { environment: env });
+      const service = await create(config, { environment: env, capabilities });
       const stop = new AbortController();
       const stopped = once(stop.signal, 'abort');
       abortOnSignals(stop, 'The service is stopping.');
@@ -46,7 +48,7 @@ export function createServeCommand({ load, env, stdout }: ServeCommandDeps): Com
         const key = await service.getFirstKey();
         for (const { url } of addresses) stdout.write(`Listening on ${url}\n`);
         // In parallel with the model's download or start.
-        const tools = service.verifySandbox();
+        const tools = service.verifyTools();
         await prepareDefaultModel(service, stop.signal, stdout);
         await printWelcome({ service, tools, signal: stop.signal, stdout, addresses, key, keyFile: config.keyFile });
         if (!stop.signal.aborted) {

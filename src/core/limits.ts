@@ -76,9 +76,6 @@ export const CONVERSATION_ITEMS_MAX = 20;
 export const ITEM_PAGE_MAX = 100;
 export const ITEM_PAGE_DEFAULT = 20;
 
-/** Largest weight of an entry; the smallest is 1 (docs/wire/dashscope-native.md#vocabularies). Beyond: 400. */
-export const HOTWORD_WEIGHT_MAX = 5;
-
 /** Problems kept for a failed batch. Beyond: the others are dropped. */
 export const BATCH_PROBLEMS_MAX = 100;
 
@@ -107,17 +104,6 @@ export const JOB_RETENTION_MS = 7 * 24 * 3_600_000;
 /** Ms between polls for changes of a deployment by other processes. */
 export const DEPLOYMENT_POLL_MS = 1_000;
 
-/**
- * Audio files of one transcription, and bytes of one file (docs/wire/dashscope-native.md#transcription). Beyond: 400;
- * for a file: its part of the task fails.
- */
-export const TRANSCRIPTION_FILES_MAX = 100;
-export const TRANSCRIPTION_BYTES_MAX = 2_147_483_648;
-
-/** Sample rates of the audio in Hz (docs/wire/realtime.md#recognition-messages). Outside: task-failed. */
-export const REALTIME_RATE_MIN = 8_000;
-export const REALTIME_RATE_MAX = 48_000;
-
 /** Ms of a search in total, and of one provider. Beyond: the provider failed, and the search continues without it. */
 export const SEARCH_MS_MAX = 20_000;
 export const SEARCH_PROVIDER_MS_MAX = 8_000;
@@ -127,10 +113,6 @@ export const PAGE_BYTES_MAX = 5 * 1024 * 1024;
 
 /** Characters of the text extracted from a page. Configurable. Beyond: truncated. */
 export const PAGE_TEXT_CHARS_MAX = 40_000;
-
-/** Ms to fetch a page, and to fetch its site's robots.txt. Beyond: reading the page fails. */
-export const PAGE_FETCH_MS_MAX = 15_000;
-export const ROBOTS_FETCH_MS_MAX = 8_000;
 
 /** Ms that an idle container keeps its variables and files. Beyond: it is closed. */
 export const CODE_CONTAINER_IDLE_MS = 20 * 60_000;

@@ -23,6 +23,3 @@ export const DOCUMENT_DEPTH_MAX = 5_000;
 export const DOCUMENT_ZIP_ENTRIES_MAX = 20_000;
 export const DOCUMENT_ZIP_FILE_BYTES_MAX = 192 * 1024 * 1024;
 export const DOCUMENT_UNPACKED_BYTES_MAX = 256 * 1024 * 1024;
-
-/** Bytes of a plain text document that is decoded within the service process. Beyond: in a separate process. */
-export const QUICK_DOCUMENT_BYTES_MAX = 1024 * 1024;

@@ -17,9 +17,6 @@ export const FAMILIES: Record<ProtocolFamily, FamilyShape> = {
   native: { ...native, headers: encodeNativeHeaders },
 };
 
-/** Returns code and message of an error in the native family, for responses that are not HTTP bodies. */
-export const encodeNativeCodeAndMessage = native.encodeCodeAndMessage;
-
 /**
  * Path prefixes, longest first: the deprecated responses path lies under `/api/` but belongs to the compatible family.
  */

@@ -31,22 +31,6 @@ export const METADATA_VALUE_CODE_POINTS_MAX = 512;
 /** Bytes of JSON in such a page. Beyond: the page is shorter, with at least one item, and says that more exist. */
 export const ITEM_PAGE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Characters of a vocabulary's prefix (docs/wire/dashscope-native.md#vocabularies). Beyond: 400. */
-export const VOCABULARY_PREFIX_CHARS_MAX = 10;
-
-/** Characters of a vocabulary's target model name. Beyond: 400. */
-export const TARGET_MODEL_CHARS_MAX = 128;
-
-/**
- * Code points of an entry with non-ASCII characters, and words of an ASCII entry
- * (docs/wire/dashscope-native.md#vocabularies). Beyond: 400.
- */
-export const HOTWORD_CODE_POINTS_MAX = 15;
-export const HOTWORD_WORDS_MAX = 7;
-
-/** Characters of an ASCII entry, whose words have no limit of their own. Beyond: 400. */
-export const HOTWORD_ASCII_CHARS_MAX = 256;
-
 /** Ms between removals of expired data. */
 export const RETENTION_INTERVAL_MS = 3_600_000;
 
@@ -91,10 +75,3 @@ export const DEPLOYMENT_SNAPSHOT_MS = 500;
 
 /** Attempts to generate an unused random name. Beyond: rejected as already used. */
 export const DEPLOYMENT_NAME_ATTEMPTS_MAX = 5;
-
-/** Ms that a task is kept after its end: one day (docs/wire/dashscope-native.md#tasks). */
-export const TASK_RETENTION_MS = 86_400_000;
-
-/** Ms between removals of expired tasks, and tasks per removal. */
-export const TASK_CLEANUP_INTERVAL_MS = 600_000;
-export const TASK_CLEANUP_PAGE_MAX = 100;

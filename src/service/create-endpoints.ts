@@ -1,3 +1,4 @@
+import type { ModelInterface } from '../catalogue/model.ts';
 import { createChatCompletionsEndpoint } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { createCompletionsEndpoint } from '../protocols/compatible/completions/endpoint.ts';
 import { createEmbeddingsEndpoint } from '../protocols/compatible/embeddings/endpoint.ts';
@@ -19,15 +20,12 @@ import { createNativeModelListEndpoint } from '../protocols/native/models/endpoi
 import { createTextRerankEndpoint } from '../protocols/native/rerank/endpoint.ts';
 import { createTextEmbeddingEndpoint } from '../protocols/native/text-embedding/endpoint.ts';
 import { createTokenizerEndpoint } from '../protocols/native/tokenizer/endpoint.ts';
-import { createRealtimeHttpEndpoint } from '../protocols/realtime/endpoint.ts';
+import type { CapabilityModule } from './capability.ts';
 import type { BatchesModule } from './open-batches.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { FilesModule } from './open-files.ts';
 import type { GenerationModule } from './open-generation.ts';
-import type { ResearchModule } from './open-research.ts';
 import type { ResponsesModule } from './open-responses.ts';
-import type { TranscriptionsModule } from './open-transcriptions.ts';
-import type { VocabulariesModule } from './open-vocabularies.ts';
 import type { ServiceContext } from './service-context.ts';
 
 interface EndpointModules {
@@ -36,13 +34,11 @@ interface EndpointModules {
   readonly responses: ResponsesModule;
   readonly files: FilesModule;
   readonly batches: BatchesModule;
-  readonly vocabularies: VocabulariesModule;
-  readonly transcriptions: TranscriptionsModule;
-  readonly research: ResearchModule;
+  readonly capabilities: readonly CapabilityModule[];
 }
 
-/** The interfaces that this service serves, in the order of its reports. */
-export const SERVED_INTERFACES = [
+/** All model interfaces, in the order of the service's reports. */
+const MODEL_INTERFACES = [
   'chat',
   'completions',
   'messages',
@@ -53,20 +49,40 @@ export const SERVED_INTERFACES = [
   'embeddings',
   'rerank',
   'speech',
-] as const;
+] as const satisfies readonly ModelInterface[];
+
+/** Model interfaces that only capabilities serve. */
+const OPTIONAL_INTERFACES: ReadonlySet<ModelInterface> = new Set(['research', 'speech']);
+
+/** Lists the model interfaces that a service with these capabilities serves, in the order of its reports. */
+export function listServedInterfaces(capabilities: readonly CapabilityModule[]): readonly ModelInterface[] {
+  const added = new Set(capabilities.flatMap(({ interfaces = [] }) => interfaces));
+  return MODEL_INTERFACES.filter((each) => !OPTIONAL_INTERFACES.has(each) || added.has(each));
+}
+
+/** Model interfaces with an OpenAI-compatible endpoint of their own. */
+const COMPATIBLE_INTERFACES: ReadonlySet<ModelInterface> = new Set([
+  'chat',
+  'responses',
+  'completions',
+  'embeddings',
+  'rerank',
+  'speech',
+]);
 
 /** Creates the endpoints of all modules. */
 export function createEndpoints(
   { config, clock }: Pick<ServiceContext, 'config' | 'clock'>,
   modules: EndpointModules,
 ): readonly Endpoint[] {
-  const { responses, files, batches, vocabularies, transcriptions, research } = modules;
+  const { responses, files, batches, capabilities } = modules;
+  const servedInterfaces = listServedInterfaces(capabilities);
   const { catalogue, deployments } = modules.engines;
   const { generate, translate, countPrompt, tokenize, embed, rank } = modules.generation;
   // The OpenAI-compatible list omits models that only the native interface serves.
   const modelListDeps = {
     catalogue: () => catalogue,
-    served: ['chat', 'responses', 'completions', 'embeddings', 'rerank', 'speech'] as const,
+    served: servedInterfaces.filter((each) => COMPATIBLE_INTERFACES.has(each)),
   };
   const { strict } = config;
   const generationDeps = { generate, translate, catalogue: () => catalogue, clock, strict };
@@ -75,7 +91,7 @@ export function createEndpoints(
     createCompletionsEndpoint(generationDeps),
     createTextGenerationEndpoint({
       ...generationDeps,
-      research: { research: research.research, runs: research.runs, streamPlan: config.research.streamPlan },
+      handlers: Object.assign({}, ...capabilities.map(({ generationHandlers }) => generationHandlers)),
     }),
     createMultimodalGenerationEndpoint(generationDeps),
     createMessagesEndpoint(generationDeps),
@@ -84,7 +100,7 @@ export function createEndpoints(
     createMessagesModelGetEndpoint({ catalogue: () => catalogue }),
     createModelListEndpoint(modelListDeps),
     createModelGetEndpoint(modelListDeps),
-    createNativeModelListEndpoint({ catalogue: () => catalogue, servedInterfaces: SERVED_INTERFACES }),
+    createNativeModelListEndpoint({ catalogue: () => catalogue, servedInterfaces }),
     createEmbeddingsEndpoint({ embed, catalogue: () => catalogue, strict }),
     createTextEmbeddingEndpoint({ embed, catalogue: () => catalogue, strict }),
     createRerankEndpoint({ rank, strict }),
@@ -92,12 +108,10 @@ export function createEndpoints(
     ...responses.conversationEndpoints,
     ...files.endpoints,
     ...batches.endpoints,
-    ...vocabularies.endpoints,
     ...responses.endpoints,
     ...deployments.endpoints,
     createTokenizerEndpoint({ tokenize, catalogue: () => catalogue, strict }),
-    ...transcriptions.endpoints,
     ...createFineTuneEndpoints(),
-    createRealtimeHttpEndpoint(),
+    ...capabilities.flatMap(({ endpoints = [] }) => endpoints),
   ];
 }

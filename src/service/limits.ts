@@ -10,9 +10,3 @@ export const CALLBACK_TOTAL_MS = 30_000;
 
 /** Ms during which a worker process collects token usage before it reports the usage to the primary process. */
 export const QUOTA_REPORT_MS = 100;
-
-/** Ms to download an audio file. Beyond: its part of the task fails. */
-export const TRANSCRIPTION_FETCH_MS_MAX = 1_800_000;
-
-/** Seconds that the URL of a result is valid (docs/wire/dashscope-native.md#transcription). */
-export const TRANSCRIPTION_URL_SECONDS = 86_400;

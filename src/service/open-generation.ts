@@ -1,7 +1,6 @@
 import { getFamily } from '../catalogue/families/families.ts';
 import { getFamilyName } from '../catalogue/model.ts';
 import type { ResolvedModel } from '../catalogue/model.ts';
-import type { Config } from '../config/config.ts';
 import { systemIdGenerator } from '../core/id.ts';
 import { createDocumentExtractor } from '../documents/document-extractor.ts';
 import { unlimitedAdmission } from '../generation/admission.ts';
@@ -38,7 +37,7 @@ export async function openGeneration(
   context: ServiceContext,
   { files, engines: enginesModule, onRunStart }: GenerationDeps,
 ) {
-  const { config, overrides, environment, clock, log, store, runsCleanup, openModule } = context;
+  const { overrides, clock, openModule } = context;
   const { catalogue, engines, deploymentEngines } = enginesModule;
   const extract = createDocumentExtractor();
   const answerCheck = await openModule('answer check', () => createAnswerChecker());
@@ -65,23 +64,13 @@ export async function openGeneration(
   const translate = createTranslate({ generate: generateText, catalogue, acquireEngine: engineFor, detectLanguage });
   const countText = createCountPrompt({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
   const countPrompt = withDocuments(createCountWithServerTools(countText));
-  const serverTools = await openModule('server tools', () =>
-    openServerTools({
-      config: overrides.isPrimary ? withoutWarmSandboxes(config) : config,
-      environment,
-      store,
-      files,
-      catalogue,
-      engines,
-      engineFor,
-      countPrompt: countText,
-      extract,
-      ids: systemIdGenerator,
-      clock,
-      log,
-      runsCleanup,
-    }),
-  );
+  const serverTools = await openServerTools(context, {
+    files,
+    engines: enginesModule,
+    engineFor,
+    countPrompt: countText,
+    extract,
+  });
   const generate = withDocuments(serverTools.wrapGenerate(generateText));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
@@ -105,9 +94,3 @@ export async function openGeneration(
 }
 
 export type GenerationModule = Awaited<ReturnType<typeof openGeneration>>;
-
-/** Keeps no warm sandboxes in a primary, which answers no requests. */
-const withoutWarmSandboxes = (config: Config): Config => ({
-  ...config,
-  codeInterpreter: { ...config.codeInterpreter, warm: 0 },
-});

@@ -4,6 +4,7 @@ import { createExtractHandler } from '../jobs/kinds/extract-handler.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { startEventCleanup } from '../resources/responses/event-cleanup.ts';
 import { startRetention } from '../resources/retention/retention.ts';
+import type { CapabilityModule } from './capability.ts';
 import { openBatchJobs } from './open-batch-jobs.ts';
 import type { BatchesModule } from './open-batches.ts';
 import type { EnginesModule } from './open-engines.ts';
@@ -11,9 +12,7 @@ import type { FilesModule } from './open-files.ts';
 import type { GenerationModule } from './open-generation.ts';
 import { openJobWorker } from './open-job-worker.ts';
 import type { JobWorkerHandle } from './open-job-worker.ts';
-import type { ResearchModule } from './open-research.ts';
 import type { ResponsesModule } from './open-responses.ts';
-import type { TranscriptionsModule } from './open-transcriptions.ts';
 import type { ServiceContext } from './service-context.ts';
 
 interface JobsDeps {
@@ -24,14 +23,13 @@ interface JobsDeps {
   readonly responses: ResponsesModule;
   readonly files: FilesModule;
   readonly batches: BatchesModule;
-  readonly transcriptions: TranscriptionsModule;
-  readonly research: ResearchModule;
+  readonly capabilities: readonly CapabilityModule[];
 }
 
 /** Opens the periodic cleanup and the job worker of this process; the worker does not start yet. */
 export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise<JobWorkerHandle> {
   const { config, overrides, store, keys, jobNotifier, clock, log, runsCleanup, openModule } = context;
-  const { endpoints, meter, engines, extract, responses, batches, transcriptions, research } = deps;
+  const { endpoints, meter, engines, extract, responses, batches, capabilities } = deps;
   const { blobs } = deps.files;
   // Every process that listens also runs jobs. The primary runs only deployment jobs, because it hosts the engines.
   const { work } = batches;
@@ -49,9 +47,8 @@ export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise
   const otherHandlers = {
     ...batchJobs,
     extract: createExtractHandler({ store, blobs, extract, ids: systemIdGenerator, clock }),
-    ...transcriptions.jobs,
-    ...research.jobs,
     ...responses.jobs,
+    ...Object.assign({}, ...capabilities.map(({ jobs }) => jobs)),
   };
   const { engineHost: host } = overrides;
   const { conversationsDays, responsesDays } = config.retention;

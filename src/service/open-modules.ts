@@ -1,10 +1,7 @@
-import { createAudioDecoder } from '../audio/audio-decoder.ts';
 import type { Config } from '../config/config.ts';
-import { systemIdGenerator } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
-import { createResearch } from '../generation/research/research.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
-import { createAudioOpener } from '../transcription/audio-opener.ts';
+import { openCapabilities } from './open-capabilities.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { openBatches } from './open-batches.ts';
 import { openEngines } from './open-engines.ts';
@@ -12,10 +9,7 @@ import { openFiles } from './open-files.ts';
 import { openGeneration } from './open-generation.ts';
 import { openHttp, prepareHttp } from './open-http.ts';
 import { openJobs } from './open-jobs.ts';
-import { getResearchLimits, openResearch } from './open-research.ts';
 import { openResponses } from './open-responses.ts';
-import { openTranscriptions } from './open-transcriptions.ts';
-import { openVocabularies } from './open-vocabularies.ts';
 import { createServiceContext } from './service-context.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
@@ -42,7 +36,6 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
   );
   const enginesModule = await openEngines(context);
   const { catalogue, engines, speech } = enginesModule;
-  const vocabularies = openVocabularies({ config, store, clock, catalogue, engines });
   const generation = await openGeneration(context, {
     files,
     engines: enginesModule,
@@ -50,49 +43,17 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
   });
   const { extract, generateText, tokenize, serverTools } = generation;
   const responses = openResponses(context, enginesModule, generation);
-  const { findHotwords } = vocabularies.vocabularies;
-  const transcriptions = await openModule('transcriptions', () =>
-    openTranscriptions({
-      config,
-      store,
-      blobs,
-      files: files.files,
-      createLinksBelow: files.createLinksBelow,
-      fileBytesMax: files.fileBytesMax,
-      getCatalogue: () => catalogue,
-      leaseSpeechEngine: speech.speechFor,
-      openAudio: createAudioOpener(createAudioDecoder()),
-      findHotwords,
-      jobNotifier,
-      clock,
-      log,
-      runsCleanup,
-    }),
-  );
-
-  const { search, readPage, examine } = serverTools;
-  const research = await openModule('research', () =>
-    openResearch({
-      config,
-      store,
-      research:
-        overrides.research ??
-        createResearch({
-          generate: generateText,
-          examine,
-          tokenize,
-          search,
-          readPage,
-          clock,
-          ...getResearchLimits(config),
-        }),
-      jobNotifier,
-      ids: systemIdGenerator,
-      clock,
-      log,
-      runsCleanup,
-    }),
-  );
+  const capabilities = await openCapabilities(context, {
+    files,
+    catalogue,
+    engines,
+    leaseSpeechEngine: speech.speechFor,
+    generate: generateText,
+    examine: serverTools.examine,
+    tokenize,
+    search: serverTools.search,
+    readPage: serverTools.readPage,
+  });
 
   const endpoints = createEndpoints(context, {
     engines: enginesModule,
@@ -100,11 +61,9 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
     responses,
     files,
     batches,
-    vocabularies,
-    transcriptions,
-    research,
+    capabilities,
   });
-  const prepared = await prepareHttp(context, { endpoints, engines: enginesModule, serverTools, findHotwords });
+  const prepared = await prepareHttp(context, { endpoints, engines: enginesModule, serverTools, capabilities });
   const { ownMeter, meter } = prepared;
   const jobs = await openJobs(context, {
     endpoints,
@@ -114,10 +73,9 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
     responses,
     files,
     batches,
-    transcriptions,
-    research,
+    capabilities,
   });
   const http = await openHttp(context, prepared, jobs);
 
-  return { context, engines: enginesModule, generation, research, prepared, jobs, http, listenUrls };
+  return { context, engines: enginesModule, generation, prepared, jobs, http, listenUrls };
 }

@@ -1,10 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
-import type { Config } from '../config/config.ts';
-import type { IdGenerator } from '../core/id.ts';
+import type { ResolvedModel } from '../catalogue/model.ts';
+import { ServiceError } from '../core/error.ts';
+import { systemIdGenerator } from '../core/id.ts';
 import type { ReadPage, Search } from '../core/server-tools.ts';
-import type { Log } from '../core/telemetry.ts';
 import type { DocumentExtractor } from '../documents/document-extractor.ts';
 import type { EngineLease } from '../engines/engine-registry.ts';
 import type { CountPrompt } from '../generation/count-prompt.ts';
@@ -12,36 +11,22 @@ import type { Generate } from '../generation/generation.ts';
 import { createExamineRequest } from '../generation/server-tools/examine-request.ts';
 import type { ExamineRequest } from '../generation/server-tools/examine-request.ts';
 import { createGenerateWithServerTools } from '../generation/server-tools/generate-with-server-tools.ts';
-import type { Clock } from '../lib/clock.ts';
 import { DOWNLOADS_PATH } from '../resources/files/signed-links.ts';
-import { createIndexProvider } from '../resources/search-index/provider.ts';
-import { createReadDocument } from '../resources/search-index/read-document.ts';
-import { createSearchIndex } from '../resources/search-index/search.ts';
-import type { Store } from '../store/store.ts';
-import { createCodeInterpreter } from '../tools/code-interpreter/code-interpreter.ts';
-import type { CodeInterpreterStatus } from '../tools/code-interpreter/code-interpreter.ts';
+import { createSearch } from '../tools/search/search.ts';
 import { createCallerFiles } from './caller-files.ts';
-import { createEmbedIndexTexts } from './embed-index-texts.ts';
-import type { ModelEngines } from './model-engines.ts';
-import type { ToolReport } from './readiness.ts';
+import { joinCapabilityTools, openCapabilityTools } from './open-capabilities.ts';
+import { createSearchProviders } from './create-search-providers.ts';
+import type { EnginesModule } from './open-engines.ts';
 import type { FilesModule } from './open-files.ts';
-import { openSearch } from './open-search.ts';
+import type { ToolReport } from './readiness.ts';
+import type { ServiceContext } from './service-context.ts';
 
-export interface ServerToolsDeps {
-  readonly config: Config;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly store: Store;
+interface ServerToolsDeps {
   readonly files: FilesModule;
-  readonly catalogue: Pick<Catalogue, 'resolve' | 'find'>;
-  readonly engines: ModelEngines;
+  readonly engines: Pick<EnginesModule, 'catalogue' | 'engines'>;
   readonly engineFor: (model: ResolvedModel) => Promise<EngineLease>;
   readonly countPrompt: CountPrompt;
   readonly extract: DocumentExtractor;
-  readonly ids: Pick<IdGenerator, 'createSortableId'>;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** True in the one process that does the cleanup for all. */
-  readonly runsCleanup: boolean;
 }
 
 export interface ServerToolsModule {
@@ -53,53 +38,45 @@ export interface ServerToolsModule {
   readonly examine: ExamineRequest;
   /** Returns the current state of each tool. */
   readonly buildReports: () => readonly ToolReport[];
-  /** Verifies the sandbox of the code interpreter by attacking it, before the first request needs it. Never throws. */
-  readonly verifySandbox: () => Promise<void>;
-  close(): Promise<void>;
+  /** Verifies the tools, such as the sandbox of programs, before the first request needs them. Never throws. */
+  readonly verify: () => Promise<void>;
 }
 
-/** Opens the tools that models can call on the server: search, pages, code interpreter. */
-export async function openServerTools(deps: ServerToolsDeps): Promise<ServerToolsModule> {
-  const { config, environment, store, files, catalogue, engines, engineFor, countPrompt, clock, log, ids } = deps;
+/** Opens the tools that models can call on the server: search, and what the capabilities add. */
+export async function openServerTools(
+  context: ServiceContext,
+  { files, engines: { catalogue, engines }, engineFor, countPrompt, extract }: ServerToolsDeps,
+): Promise<ServerToolsModule> {
+  const { config, overrides, environment, clock, log, store, runsCleanup } = context;
+  const { capabilities = [], isPrimary = false } = overrides;
   const copiesFolder = join(config.data, 'code-inputs');
   // Removes copies that a killed process left behind.
-  if (deps.runsCleanup) await rm(copiesFolder, { recursive: true, force: true });
-  const embed = createEmbedIndexTexts({ catalogue, engines, priority: 'live' });
-  const index = createIndexProvider(createSearchIndex({ store, clock, embed, log }));
-  const searchModule = openSearch({ config, environment, index, extract: deps.extract, clock, log });
-  const { search, readPage } = searchModule;
-  const code = createCodeInterpreter({ ...config.codeInterpreter, folder: join(config.data, 'code'), clock, log });
+  if (runsCleanup) await rm(copiesFolder, { recursive: true, force: true });
+  const toolContext = { config, clock, log, store, catalogue, engines, extract, isPrimary };
+  const tools = await openCapabilityTools(capabilities, toolContext, context.lifecycle);
+  const { code, readPage, localIndex } = joinCapabilityTools(tools);
+  const index = localIndex?.provider;
+  const providers = createSearchProviders({ config, environment, index, clock, log });
+  const search = createSearch({ providers, log, clock });
   const links = files.createLinksBelow(DOWNLOADS_PATH, config.files.urlSeconds);
   const callerFiles = createCallerFiles({ files: files.files, links, folder: copiesFolder });
   const examine = createExamineRequest({ catalogue, acquireEngine: engineFor, countPrompt });
-  const newId = (): string => ids.createSortableId('srv_');
+  const newId = (): string => systemIdGenerator.createSortableId('srv_');
   return {
     wrapGenerate: (generate) =>
       createGenerateWithServerTools({ generate, examine, search, readPage, code, ...callerFiles, clock, newId }),
     search,
     examine,
-    readPage: createReadDocument({ store, readPage }),
+    readPage: localIndex?.createReadPage(readPage ?? refusePages) ?? readPage ?? refusePages,
     buildReports: () => [
       { tool: 'web search', state: 'on', detail: config.search.providers.map(({ type }) => type).join(', ') },
-      toToolReport(code.status()),
+      ...tools.flatMap(({ getReport }) => getReport?.() ?? []),
     ],
-    async verifySandbox() {
-      await code.verify();
-    },
-    async close() {
-      await Promise.all([code.close(), searchModule.close()]);
+    async verify() {
+      await Promise.all(tools.map(async ({ verify }) => await verify?.()));
     },
   };
 }
 
-const toToolReport = ({ configuredLevel, effectiveLevel, sandbox, reason }: CodeInterpreterStatus): ToolReport => ({
-  tool: 'code interpreter',
-  state: effectiveLevel === 'off' ? 'off' : effectiveLevel === 'unproven' ? 'unproven' : 'on',
-  ...(effectiveLevel === 'off'
-    ? {}
-    : { detail: sandbox === undefined ? configuredLevel : `${effectiveLevel}, ${sandbox}` }),
-  ...(effectiveLevel === 'unproven'
-    ? { reason: 'sandbox verification is still running; see the log for its result' }
-    : {}),
-  ...(reason === undefined ? {} : { reason }),
-});
+const refusePages: ReadPage = () =>
+  Promise.reject(new ServiceError('unsupported', 'Page reading is not available on this server.'));

@@ -6,6 +6,7 @@ import { after, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
 import { createLifecycle } from '../lib/lifecycle.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
+import type { Capability } from './capability.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
 
@@ -18,14 +19,21 @@ const MODULES = [
   'engines',
   'deployment engines',
   'answer check',
-  'server tools',
-  'transcriptions',
-  'research',
+  'fake tools',
+  'fake',
   'retention',
   'event cleanup',
   'jobs',
   'http',
 ];
+
+/** A capability that opens a timer with its tools, and another one with its jobs. */
+const FAKE_CAPABILITY: Capability = { name: 'fake', openTools: openTimer, open: openTimer };
+
+function openTimer() {
+  const timer = setInterval(() => undefined, 60_000);
+  return { close: async () => clearInterval(timer) };
+}
 
 const CLOSE_MS_MAX = 60_000;
 
@@ -75,7 +83,11 @@ describe('lifecycle of the complete service', () => {
   const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off', PARLEY_PORT: '0' };
 
   const create = (lifecycle: Lifecycle): Promise<Service> =>
-    createService(loadConfig({ env }).config, { lifecycle, log: { info: quiet, warn: quiet, error: quiet } });
+    createService(loadConfig({ env }).config, {
+      lifecycle,
+      capabilities: [FAKE_CAPABILITY],
+      log: { info: quiet, warn: quiet, error: quiet },
+    });
 
   /** Asserts that no more handles are open than `before`. A socket closes in a later turn of the event loop. */
   async function assertNoHandles(before: Readonly<Record<string, number>>) {

@@ -1,4 +1,3 @@
-import type { ResearchPipeline } from '../core/research.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { Admission } from '../generation/admission.ts';
 import type { Ledger } from '../generation/ledger.ts';
@@ -9,11 +8,14 @@ import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import type { Store } from '../store/store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import type { Capability } from './capability.ts';
 import type { EngineHost } from './engine-host.ts';
 import type { EngineSharing, ModelEngines } from './model-engines.ts';
 
 /** Components that tests and other processes can replace in a service. */
 export interface ServiceOverrides {
+  /** The optional parts of the service. Absent: none. */
+  readonly capabilities: readonly Capability[];
   /** Opens and closes the modules. It must be new: it belongs to the service. */
   readonly lifecycle: Lifecycle;
   readonly clock: Clock;
@@ -41,8 +43,6 @@ export interface ServiceOverrides {
   /** Returns the metrics of all processes, in a process that is one of several. */
   readonly exposeAllMetrics: Meter['renderMetrics'];
   readonly jobTiming: Partial<JobTiming>;
-  /** Executes deep research. */
-  readonly research: ResearchPipeline;
   /** Handlers of jobs. */
   readonly jobHandlers: JobHandlers;
 }

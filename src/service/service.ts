@@ -2,7 +2,6 @@ import { readModelsSection } from '../config/config-file.ts';
 import type { Config } from '../config/config.ts';
 import { createListenerConfigs } from '../config/regions.ts';
 import type { RegionId } from '../core/region.ts';
-import type { ResearchPipeline } from '../core/research.ts';
 import { createLifecycle, openAllOrNone } from '../lib/lifecycle.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
@@ -26,16 +25,14 @@ export interface ListenAddress {
 
 export interface Service {
   readonly keys: Keys;
-  /** Deep research for a caller in this process; requests of API clients run as jobs. */
-  readonly research: ResearchPipeline;
   /** Opens the listeners. Requests are then answered, with 503 while a model is not available yet. */
   listen(): Promise<readonly ListenAddress[]>;
   /** Returns the first key, created at the first start; undefined when keys exist and its file is gone. */
   getFirstKey(): Promise<{ readonly secret: string; readonly isNew: boolean } | undefined>;
   /** Downloads missing weights of the default model and starts its engine. @throws ServiceError with the reason. */
   prepareDefaultModel(options: { readonly signal: AbortSignal; readonly onProgress: ReportProgress }): Promise<void>;
-  /** Verifies the sandbox of the code interpreter by attacking it, which takes some seconds. Never throws. */
-  verifySandbox(): Promise<void>;
+  /** Verifies the server tools, which takes some seconds: the sandbox of programs is attacked. Never throws. */
+  verifyTools(): Promise<void>;
   buildReport(): Promise<ServiceReport>;
   /** Buffers log lines while something else uses the terminal, until the returned function is called. */
   pauseLog(): () => void;
@@ -67,14 +64,13 @@ async function openService(
   lifecycle: Lifecycle,
 ): Promise<Service> {
   const modules = await openModules(config, overrides, lifecycle);
-  const { context, research, jobs, http, listenUrls } = modules;
+  const { context, jobs, http, listenUrls } = modules;
   const { keys, log } = context;
   const { catalogue, engines, deployments, deploymentEngines, replaceModels } = modules.engines;
   const { quotas, serverTools } = modules.generation;
   const { readinessDeps, ownMeter, addresses } = modules.prepared;
   return {
     keys,
-    research: research.research,
     sharing: {
       log,
       quotas,
@@ -119,7 +115,7 @@ async function openService(
       const entry = catalogue.find(DEFAULT_MODEL);
       if (entry) await engines.prepare(entry, options);
     },
-    verifySandbox: serverTools.verifySandbox,
+    verifyTools: serverTools.verify,
     buildReport: () => buildServiceReport(readinessDeps),
     pauseLog: context.pauseLog,
     async reloadModels(file) {

@@ -10,7 +10,7 @@ import { saveRecord } from './locate-weights.ts';
 import { describeFolder, getWeightsFiles } from './weights-files.ts';
 
 /** Returns all files of a weights folder: the downloaded and the converted ones. */
-export const listFolderFiles = ({ files, conversion }: WeightsFolder): readonly FolderFile[] => [
+const listFolderFiles = ({ files, conversion }: WeightsFolder): readonly FolderFile[] => [
   ...files,
   ...(conversion?.files ?? []),
 ];

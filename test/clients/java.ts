@@ -10,12 +10,12 @@ const JARS = fileURLToPath(new URL('../../.cache/java/', import.meta.url));
 const JAVA_MIN = 11;
 
 /**
- * Creates the command that runs a source file of ./java with the jars of jars.sha256. Uses PARLEY_JAVA, else the
- * system's Java.
+ * Creates the command that runs a source file of ./java, or of another folder by its URL, with the jars of
+ * jars.sha256. Uses PARLEY_JAVA, else the system's Java.
  */
-export function createJavaProgram(file: string): Program {
+export function createJavaProgram(file: string | URL): Program {
   const command = process.env.PARLEY_JAVA ?? 'java';
-  const source = fileURLToPath(new URL(`java/${file}`, import.meta.url));
+  const source = fileURLToPath(typeof file === 'string' ? new URL(`java/${file}`, import.meta.url) : file);
   // The programs run for seconds: the optimizing compiler and a parallel garbage collector would cost more than they save.
   const startOptions = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
   // The logger of the SDK would write to the output that is parsed.

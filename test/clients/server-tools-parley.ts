@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { createFakeEngines } from '../../src/service/__fixtures__/fake-engines.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Service } from '../../src/service/service.ts';
+import { CAPABILITIES } from '../capabilities.ts';
 import { fillIndex } from '../fill-index.ts';
 import type { Parley } from './harness.ts';
 import { openInProcessParley } from './in-process-parley.ts';
@@ -62,12 +63,15 @@ export async function startServerToolsParley(): Promise<ServerToolsParley> {
   };
   const { config } = loadConfig({ env });
   await fillIndex(
-    config,
+    env,
     Object.keys(PAGES).map((path) => `${site}${path}`),
   );
   const { engines, prompts } = createFakeEngines({ contextTokens: 8_192, getDefaultAnswer: answerPrompt });
   const service = await openWithSandbox((level) =>
-    createService({ ...config, codeInterpreter: { ...config.codeInterpreter, level } }, { engines, log: LOG }),
+    createService(
+      { ...config, codeInterpreter: { ...config.codeInterpreter, level } },
+      { capabilities: CAPABILITIES, engines, log: LOG },
+    ),
   );
   const stop = async () => {
     await service.close();
@@ -85,12 +89,12 @@ export async function startServerToolsParley(): Promise<ServerToolsParley> {
 /** Opens the service with the strongest sandbox level that this machine supports. */
 async function openWithSandbox(open: (level: 'strict' | 'basic') => Promise<Service>): Promise<Service> {
   const service = await open('strict');
-  await service.verifySandbox();
+  await service.verifyTools();
   const { tools } = await service.buildReport();
   if (!tools.some(({ tool, state }) => tool === 'code interpreter' && state === 'off')) return service;
   await service.close();
   const basic = await open('basic');
-  await basic.verifySandbox();
+  await basic.verifyTools();
   return basic;
 }
 

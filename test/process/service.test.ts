@@ -8,6 +8,7 @@ import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startParley } from '../clients/harness.ts';
+import { getCapabilitySkipReason } from '../capabilities.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { findLogLines } from '../log-lines.ts';
 import { until } from '../until.ts';
@@ -54,7 +55,11 @@ describe('running service', () => {
     const output = await parley.waitForOutput(/first after/);
     assert.match(output, /Chat completions +on/);
     assert.match(output, /Messages +on/);
-    assert.match(output, /Deep research +on/);
+    for (const [name, served] of [
+      ['research', /Deep research +on/],
+      ['recognition', /Realtime recognition +o/],
+    ] as const)
+      assert.equal(served.test(output), getCapabilitySkipReason(name) === false, name);
     assert.match(output, /Reranking +off +No reranking model is configured/);
     assert.match(output, /China \(Beijing\)/);
     assert.equal(output.split(parley.key).length, 2, 'the key is printed once');

@@ -1,35 +1,36 @@
 import { posix } from 'node:path';
-import { type Finding, isCode, isTest, type Rule, type Tree } from './tree.ts';
+import { type Finding, isCapabilityTest, isCode, isTest, type Rule, type Tree } from './tree.ts';
 
 /** Ranks of the modules, lowest first: a module sees the modules of the lines above its own, and never its siblings. */
 const RANKS: readonly (readonly string[])[] = [
   ['lib'],
   ['core'],
   ['grammar'],
-  ['config', 'telemetry', 'catalogue', 'weights', 'engines', 'tools', 'store', 'blobs', 'documents', 'audio', 'net'],
-  ['generation', 'transcription', 'resources'],
+  ['config', 'telemetry', 'catalogue', 'weights', 'engines', 'tools', 'store', 'blobs', 'documents', 'net'],
+  ['generation', 'resources'],
   ['jobs'],
   ['protocols'],
   ['http'],
   ['service'],
   ['commands'],
-  ['cli'],
+  ['capabilities'],
+  ['cli', 'worker'],
 ];
 
 /** Modules that see less than their rank allows. */
 const SEES_ONLY: Readonly<Record<string, readonly string[]>> = { http: ['protocols', 'core', 'lib'] };
 
 /** Modules that fewer see than their rank allows: a module declares its options, and service.ts passes them. */
-const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service', 'commands', 'cli'] };
+const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service', 'commands', 'capabilities', 'cli'] };
 
 /** The only folders that import a package. A new package needs a decision record and a line here. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'find-my-way': ['src/http/'],
-  ws: ['src/http/'],
+  ws: ['src/http/', 'src/capabilities/recognition/'],
   kysely: ['src/store/'],
   '@aws-sdk/client-s3': ['src/blobs/'],
-  'mpg123-decoder': ['src/audio/'],
-  'opus-decoder': ['src/audio/'],
+  'mpg123-decoder': ['src/capabilities/recognition/audio/'],
+  'opus-decoder': ['src/capabilities/recognition/audio/'],
   'node:sqlite': ['src/store/'],
   'node-llama-cpp': ['src/engines/llama/'],
   pino: ['src/telemetry/'],
@@ -42,20 +43,24 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'src/engines/completion/',
     'src/catalogue/',
     'src/tools/search/',
+    'src/capabilities/',
   ],
   '@huggingface/jinja': ['src/generation/'],
   'eventsource-parser': ['src/lib/'],
   'lru-cache': ['src/engines/', 'src/generation/', 'src/grammar/', 'src/tools/', 'src/capabilities/'],
-  commander: ['src/commands/', 'src/cli.ts'],
+  commander: ['src/commands/', 'src/capabilities/', 'src/cli.ts'],
   yaml: ['src/config/'],
   eld: ['src/generation/'],
   unpdf: ['src/documents/'],
   htmlparser2: ['src/documents/', 'src/tools/search/'],
-  '@mozilla/readability': ['src/tools/pages/'],
-  linkedom: ['src/tools/pages/'],
-  'robots-parser': ['src/tools/pages/'],
-  pyodide: ['src/tools/code-interpreter/'],
+  '@mozilla/readability': ['src/capabilities/page-reader/'],
+  linkedom: ['src/capabilities/page-reader/'],
+  'robots-parser': ['src/capabilities/page-reader/'],
+  pyodide: ['src/capabilities/code-interpreter/'],
 };
+
+/** Modules whose folders do not see each other. */
+const SEPARATE_FOLDERS = new Set(['protocols', 'capabilities']);
 
 /** Folders of a module that its other folders may import: what several wire formats share. */
 const SHARED_FOLDERS = new Set(['protocols/fields']);
@@ -78,12 +83,15 @@ interface Import {
   readonly specifier: string;
 }
 
-/** Test helpers that tests in `src` may import too. */
+/** Test helpers that tests in `src` may import too. Tests of a capability, which has all its tests, may import any. */
 const SHARED_TEST_HELPERS: ReadonlySet<string> = new Set([
   'test/until.ts',
   'test/measure-cpu-ms.ts',
   'test/property-runs.ts',
 ]);
+
+const mayImportHelper = (path: string, target: string): boolean =>
+  (isTest(path) && SHARED_TEST_HELPERS.has(target)) || (isCapabilityTest(path) && /^(?:test|bench)\//.test(target));
 
 export const importDirections: Rule = {
   name: 'an import points to a lower rank, and siblings do not see each other',
@@ -91,7 +99,7 @@ export const importDirections: Rule = {
     for (const { path, line, specifier } of findImports(tree)) {
       if (!path.startsWith('src/') || !specifier.startsWith('.')) continue;
       const target = posix.join(posix.dirname(path), specifier);
-      if (isTest(path) && SHARED_TEST_HELPERS.has(target)) continue;
+      if (mayImportHelper(path, target)) continue;
       const fault = target.startsWith('src/') ? direction(path, target) : 'src imports nothing outside src';
       if (fault !== undefined) yield { path, line, message: `${fault} (${specifier})` };
     }
@@ -113,7 +121,7 @@ export const packageOwners: Rule = {
   name: 'a package is known to its owner only',
   *check(tree) {
     for (const { path, line, specifier } of findImports(tree)) {
-      if (!path.startsWith('src/') || specifier.startsWith('.')) continue;
+      if (!path.startsWith('src/') || isCapabilityTest(path) || specifier.startsWith('.')) continue;
       const name = getPackage(specifier);
       if (TEST_PACKAGES.has(name)) {
         if (!isTest(path)) yield { path, line, message: `${name} is for tests only` };
@@ -160,11 +168,11 @@ export const acyclicImports: Rule = {
 function direction(path: string, target: string): string | undefined {
   const [from, to] = [getModule(path), getModule(target)];
   if (from === to) {
-    // A wire format is known to its own folder only.
+    // A wire format, and a capability, is known to its own folder only; the list of capabilities stands above all.
     const [family, other] = [getFamily(path), getFamily(target)];
-    const isForeign = from === 'protocols' && family !== undefined && other !== undefined && family !== other;
+    const isForeign = SEPARATE_FOLDERS.has(from) && family !== undefined && other !== undefined && family !== other;
     return isForeign && !SHARED_FOLDERS.has(`${to}/${other}`)
-      ? `protocols/${family} must not see protocols/${other}`
+      ? `${from}/${family} must not see ${to}/${other}`
       : undefined;
   }
   // A test may join modules as service.ts does, as far as its rank allows.

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { isCode, type Rule, type Tree } from './tree.ts';
+import { isCode, isInMissingCapability, type Rule, type Tree } from './tree.ts';
 
 /** A path in the repository that a comment names, e.g. `docs/wire/realtime.md#recognition-messages`. */
 const PATH_IN_COMMENT = /(?<![\w/.-])docs\/[\w./-]+\.md(?:#[\w-]+)?/g;
@@ -31,7 +31,8 @@ export const links: Rule = {
     };
     for (const { path, line, target } of findLinks(tree)) {
       const [file = '', anchor] = target.split('#');
-      if (isMissing(file, anchor)) yield { path, line, message: `links to ${target}, which does not exist` };
+      if (isMissing(file, anchor) && !isInMissingCapability(tree, file))
+        yield { path, line, message: `links to ${target}, which does not exist` };
     }
   },
 };

@@ -59,4 +59,13 @@ export function makeTree(texts: Readonly<Record<string, string>>): Tree {
 export const isCode = (path: string): boolean => /\.(ts|mjs|js)$/.test(path);
 
 export const isTest = (path: string): boolean =>
-  path.startsWith('test/') || path.endsWith('.test.ts') || path.includes('/__fixtures__/');
+  path.startsWith('test/') || path.endsWith('.test.ts') || path.includes('/__fixtures__/') || isCapabilityTest(path);
+
+/** Returns whether a path is in the test or bench folder of a capability, which corresponds to `test` or `bench`. */
+export const isCapabilityTest = (path: string): boolean => /^src\/capabilities\/[^/]+\/(?:test|bench)\//.test(path);
+
+/** Returns whether a path names a file of a capability that the tree does not have: pages may still describe it. */
+export function isInMissingCapability(tree: Tree, path: string): boolean {
+  const folder = /^src\/capabilities\/[^/]+(?=\/|$)/.exec(path)?.[0];
+  return folder !== undefined && ![...tree.keys()].some((existing) => existing.startsWith(`${folder}/`));
+}

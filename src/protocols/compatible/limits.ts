@@ -25,6 +25,3 @@ export const BATCH_PAGE_DEFAULT = 20;
 
 /** Input files that a list may name (docs/wire/openai-compatible.md#batches). Beyond: 400. */
 export const BATCH_LIST_FILES_MAX = 20;
-
-/** Characters of the prompt for a speech model. Beyond: 400. The model uses far fewer, the last ones. */
-export const TRANSCRIPTION_PROMPT_CHARS_MAX = 10_000;

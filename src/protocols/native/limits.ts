@@ -38,6 +38,3 @@ export const DEPLOYMENT_PER_MINUTE_MAX = 1_000_000_000;
 /** Tokens of the shortest and the longest context of a deployment. Outside: 400. */
 export const DEPLOYMENT_CONTEXT_TOKENS_MIN = 256;
 export const DEPLOYMENT_CONTEXT_TOKENS_MAX = 1_048_576;
-
-/** Channels of an audio file that are transcribed separately. Beyond: 400. */
-export const TRANSCRIPTION_CHANNELS_MAX = 8;

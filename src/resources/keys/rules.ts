@@ -3,20 +3,17 @@ import type { KeyRecord } from '../../core/key.ts';
 import { KEY_NAME_CODE_POINTS_MAX, WORKSPACE_CHARS_MAX } from '../limits.ts';
 import { isRegionId, REGION_IDS, type RegionId } from '../../core/region.ts';
 import type { KeyDraft } from './key.ts';
+import { isWorkspaceName } from './workspace-name.ts';
 
 /** Workspace that always exists; any other comes into being with its first key. */
 export const PRIMARY_WORKSPACE = 'primary';
 
-/** Letters, digits and hyphens, because a workspace can be the first label of a host name. */
-const WORKSPACE_PATTERN = new RegExp(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,${WORKSPACE_CHARS_MAX - 2}}[A-Za-z0-9])?$`);
 const CONTROL_CHARACTER = /\p{Cc}/u;
 const DURATION_PATTERN = /^(\d{1,6})(m|h|d|w)$/;
 /** A date, or a date with time and zone. Without a zone the time would depend on the machine. */
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-
-export const isWorkspaceName = (text: string): boolean => WORKSPACE_PATTERN.test(text);
 
 /** @throws ServiceError `invalid-request`. */
 export function checkKeyDraft({ workspace, name, expiresAt }: KeyDraft, now: number): void {

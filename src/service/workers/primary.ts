@@ -5,6 +5,7 @@ import { createLeaseTable } from '../../engines/sharing/lease-table.ts';
 import type { Meter } from '../../core/telemetry.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createMeterSum } from '../../telemetry/meter-sum.ts';
+import type { Capability } from '../capability.ts';
 import { createService } from '../service.ts';
 import type { Service } from '../service.ts';
 import { createWorkerPool } from './worker-pool.ts';
@@ -28,6 +29,7 @@ const CLOSE_GRACE_MS = 10_000;
 const SILENCE_MS_MAX = 30_000;
 
 interface PrimaryDeps {
+  readonly capabilities?: readonly Capability[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `false` treats the system as unable to share ports. */
   readonly canSharePorts?: boolean;
@@ -41,10 +43,11 @@ interface PrimaryDeps {
  */
 export async function createPrimary(
   config: Config,
-  { environment, canSharePorts = true, silenceMsMax = SILENCE_MS_MAX }: PrimaryDeps,
+  { environment, capabilities = [], canSharePorts = true, silenceMsMax = SILENCE_MS_MAX }: PrimaryDeps,
 ): Promise<Service> {
   const service = await createService(config, {
     environment,
+    capabilities,
     isPrimary: true,
     onUnitsReplaced: (id) => void askAllWorkers(({ calls }) => calls.call('deployment.invalidate', id)),
     async reclaimUnused() {

@@ -83,7 +83,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
 
   const setUpCluster = (): void =>
     cluster.setupPrimary({
-      exec: fileURLToPath(new URL(`./worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)),
+      exec: fileURLToPath(new URL(`../../worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)),
       args: [],
       execArgv: ['--disable-warning=ExperimentalWarning'],
       // The primary relays log lines, so that lines of several processes are not mixed on one stream.

@@ -16,11 +16,10 @@ import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel } from '../../resolve-model.ts';
 import type { ModelEndpointDeps } from '../../resolve-model.ts';
-import { handleResearch } from '../research/endpoint.ts';
-import type { NativeResearchDeps } from '../research/endpoint.ts';
 import { coalesceBatches } from './coalesce-batches.ts';
 import { encodeGeneration } from './encode.ts';
 import { listIgnoredGenerationFields } from './ignored-fields.ts';
+import type { GenerationHandlers } from './generation-handler.ts';
 import { toNativePath } from './to-native-path.ts';
 import { parseGenerationFields } from './parse-generation-fields.ts';
 import { GenerationBody, ModelOnly, createGenerationTexts } from './schema.ts';
@@ -31,8 +30,8 @@ import { listIgnoredPlugins, isStreamRequested, isTaskRequested } from './mode-h
 export interface NativeGenerationDeps extends ModelEndpointDeps {
   readonly generate: Generate;
   readonly translate: Translate;
-  /** Absent: deep research models are rejected. */
-  readonly research?: NativeResearchDeps;
+  /** Models of an interface without a handler are refused. */
+  readonly handlers?: GenerationHandlers;
   readonly clock: Clock;
 }
 
@@ -53,7 +52,7 @@ export const createMultimodalGenerationEndpoint = (deps: NativeGenerationDeps): 
   });
 
 function createGenerationEndpoint(
-  { generate, translate, research: researchDeps, catalogue, clock, strict = false }: NativeGenerationDeps,
+  { generate, translate, handlers = {}, catalogue, clock, strict = false }: NativeGenerationDeps,
   { isMultimodal, ...route }: Pick<Endpoint, 'operation' | 'path'> & { readonly isMultimodal: boolean },
 ): Endpoint {
   return {
@@ -70,8 +69,9 @@ function createGenerationEndpoint(
       const isStreamed = isStreamRequested(requestHeaders);
       if (isTranslationModel(entry) && !isMultimodal)
         return await handleTranslation({ translate, clock, strict }, { body, model, resolved, isStreamed }, context);
-      if (researchDeps && entry.interfaces.includes('research') && !isMultimodal)
-        return await handleResearch({ ...researchDeps, strict }, { body, model, entry, isStreamed }, context);
+      const otherInterface = OTHER_INTERFACES.find((each) => entry.interfaces.includes(each));
+      const handleOther = otherInterface && !isMultimodal ? handlers[otherInterface] : undefined;
+      if (handleOther) return await handleOther({ body, model, entry, isStreamed, strict }, context);
       checkIsChat(model, entry, isMultimodal);
       const { wire, unknown } = parseBody(GenerationBody, body, { texts: () => createGenerationTexts(entry), strict });
       const { fields, format } = parseGenerationFields(wire, entry, { isMultimodal, isStreamed });

@@ -1,0 +1,56 @@
+import { createUnsupportedLanguageError } from '../../core/generation-errors.ts';
+import type { Catalogue, ResolvedModel } from '../../catalogue/model.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { SpeechEngine } from '../../engines/speech-engine.ts';
+import { getModelLogFields } from '../../generation/model-log-fields.ts';
+import type { ScoredSentence } from './audio-transcriptions/encode.ts';
+import type { RecognizeUpload } from './audio-transcriptions/endpoint.ts';
+import type { AudioOpener } from './transcription/audio-opener.ts';
+import { UnreadableAudioError } from './transcription/audio-opener.ts';
+import { filterSupportedLanguages } from './transcription/filter-supported-languages.ts';
+import { formatSentences } from './transcription/format-sentences.ts';
+import { transcribe } from './transcription/transcribe.ts';
+
+export interface RecognizeFileDeps {
+  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
+  readonly leaseSpeechEngine: (model: ResolvedModel) => Promise<{ readonly engine: SpeechEngine; release(): void }>;
+  readonly openAudio: AudioOpener;
+}
+
+/** Creates the function that transcribes one audio file while the caller waits for the response. */
+export function createRecognizeFile({ catalogue, leaseSpeechEngine, openAudio }: RecognizeFileDeps): RecognizeUpload {
+  return async ({ model, source, language, prompt }, { requestId, owner, priority, signal, log }) => {
+    const resolved = catalogue().resolve(model, { interface: 'speech', owner });
+    log.add(getModelLogFields(resolved));
+    const { engine, release } = await leaseSpeechEngine(resolved);
+    try {
+      const { languages } = await engine.loadModel();
+      const requestedLanguages = filterSupportedLanguages(language === undefined ? [] : [language], languages);
+      if (language !== undefined && requestedLanguages.length === 0) {
+        throw createUnsupportedLanguageError(language, 'language');
+      }
+      const audio = openAudio(source, { channel: undefined, signal });
+      const request = {
+        id: requestId,
+        owner: { workspace: owner.workspace, key: owner.keyId, ...(priority ? { priority } : {}) },
+        languages: requestedLanguages,
+        hotwords: [],
+        includeWords: true,
+        ...(prompt ? { context: prompt } : {}),
+      };
+      const sentences: ScoredSentence[] = [];
+      for await (const window of transcribe(audio.blocks, request, engine, signal)) {
+        const { logProbability, noSpeech } = window;
+        for (const sentence of formatSentences(window, {})) sentences.push({ ...sentence, logProbability, noSpeech });
+      }
+      const metadata = audio.getMetadata();
+      log.add({ audioMs: metadata.durationMs, sentences: sentences.length });
+      return { sentences, audioMetadata: metadata };
+    } catch (thrown) {
+      if (!(thrown instanceof UnreadableAudioError)) throw thrown;
+      throw new ServiceError('invalid-request', thrown.message, { param: 'file', cause: thrown });
+    } finally {
+      release();
+    }
+  };
+}

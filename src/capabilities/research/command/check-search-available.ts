@@ -1,0 +1,37 @@
+import type { Config } from '../../../config/config.ts';
+import { ServiceError } from '../../../core/error.ts';
+import { PRIMARY_WORKSPACE } from '../../../resources/keys/rules.ts';
+import type { Store } from '../../../store/store.ts';
+
+/**
+ * Checks that a search by the operator can find anything: a configured provider has its API key, or the local index holds a
+ * document that the operator's workspace can see.
+ * @throws ServiceError `not-found` with instructions when neither is so.
+ */
+export async function checkSearchAvailable(
+  { search }: Pick<Config, 'search'>,
+  {
+    store,
+    environment,
+  }: {
+    readonly store: Pick<Store, 'indexCollections'>;
+    readonly environment: Readonly<Record<string, string | undefined>>;
+  },
+): Promise<void> {
+  const usableProviders = search.providers.filter((provider) => {
+    // A provider with a domain is used only for requests that name that domain.
+    if (provider.type === 'index' || provider.domain !== undefined) return false;
+    return !('apiKeyEnv' in provider) || provider.apiKeyEnv === undefined || Boolean(environment[provider.apiKeyEnv]);
+  });
+  if (usableProviders.length > 0) return;
+  if (search.providers.some(({ type }) => type === 'index')) {
+    for (const { name, domain, workspace } of await store.indexCollections.list()) {
+      const isVisible = domain === undefined && (workspace === undefined || workspace === PRIMARY_WORKSPACE);
+      if (isVisible && (await store.indexCollections.getTotals(name)).documents > 0) return;
+    }
+  }
+  throw new ServiceError(
+    'not-found',
+    'No search source is available: add documents with `parley index add FOLDER`, or configure a provider under search.providers.',
+  );
+}

@@ -1,0 +1,65 @@
+import type { RefreshReport } from '../search-index.ts';
+import type { IndexCollection, IndexCollectionTotals, IndexSource } from '../../../store/index-collections.ts';
+
+type ListedCollection = IndexCollection & IndexCollectionTotals;
+
+/** Encodes a collection for `--json`. */
+export const encodeCollection = (collection: ListedCollection) => ({
+  name: collection.name,
+  sources: collection.sources.map(getSourceAddress),
+  domain: collection.domain ?? null,
+  workspace: collection.workspace ?? null,
+  documents: collection.documents,
+  passages: collection.passages,
+  bytes: collection.bytes,
+  vectors: collection.vectors,
+  createdAt: new Date(collection.createdAt).toISOString(),
+  refreshedAt: collection.refreshedAt === undefined ? null : new Date(collection.refreshedAt).toISOString(),
+});
+
+export const COLLECTION_COLUMNS = [
+  'NAME',
+  'DOCUMENTS',
+  'PASSAGES',
+  'VECTORS',
+  'WORKSPACE',
+  'DOMAIN',
+  'REFRESHED',
+  'FROM',
+];
+
+/** Creates a table row for COLLECTION_COLUMNS. */
+export function createCollectionRow(collection: ListedCollection): readonly string[] {
+  const { refreshedAt, sources } = collection;
+  const [first, ...others] = sources.map(getSourceAddress);
+  return [
+    collection.name,
+    String(collection.documents),
+    String(collection.passages),
+    String(collection.vectors),
+    collection.workspace ?? 'all',
+    collection.domain ?? '',
+    refreshedAt === undefined ? 'incomplete' : new Date(refreshedAt).toISOString(),
+    `${first ?? ''}${others.length > 0 ? ` and ${others.length} more` : ''}`,
+  ];
+}
+
+const getSourceAddress = (source: IndexSource): string => (source.type === 'url' ? source.url : source.path);
+
+/** Formats a report, e.g. `3 added, 1 changed, 200 unchanged; skipped: 2 hidden`. */
+export function describeReport({ skipped, ...report }: RefreshReport): string {
+  const counts = (['added', 'changed', 'unchanged', 'removed', 'failed'] as const)
+    .filter((each) => report[each] > 0)
+    .map((each) => `${report[each]} ${each === 'failed' ? 'failed' : each}`);
+  if (report.vectors > 0) counts.push(`${report.vectors} with new vectors`);
+  const names = {
+    hidden: 'hidden',
+    links: 'links',
+    otherKinds: 'of unsupported types',
+    tooDeep: 'nested too deeply',
+  } as const;
+  const skippedCounts = (['hidden', 'links', 'otherKinds', 'tooDeep'] as const)
+    .filter((each) => skipped[each] > 0)
+    .map((each) => `${skipped[each]} ${names[each]}`);
+  return `${counts.join(', ') || 'no documents'}${skippedCounts.length > 0 ? `; skipped: ${skippedCounts.join(', ')}` : ''}`;
+}

@@ -1,0 +1,65 @@
+/**
+ * Limits of this folder. Each name contains the unit; each comment says what happens beyond the limit and where the
+ * value comes from. `src/core/limits.ts` has those of several modules; docs/limits.md lists all.
+ */
+
+/** Words and characters of a passage in the local index. Beyond: the text continues in the next passage. */
+export const INDEX_PASSAGE_WORDS = 200;
+export const INDEX_PASSAGE_CHARS_MAX = 1_600;
+
+/** Characters of a term in the local index. Beyond: only these characters are compared. */
+export const INDEX_TERM_CHARS_MAX = 40;
+
+/** Passages of one document in the local index, about 400,000 words. Beyond: the document is skipped and reported. */
+export const INDEX_DOCUMENT_PASSAGES_MAX = 2_000;
+
+/** Documents of a collection in the local index. Beyond: the others are skipped and reported. */
+export const INDEX_DOCUMENTS_MAX = 100_000;
+
+/** Depth of nested folders that are indexed. Beyond: skipped and reported. */
+export const INDEX_FOLDER_DEPTH_MAX = 32;
+
+/** URLs and paths of one collection, and bytes of a file that lists URLs. Beyond: the command fails. */
+export const INDEX_SOURCES_MAX = 1_000;
+export const INDEX_URL_FILE_BYTES_MAX = 1024 * 1024;
+
+/** Terms of a query to the local index. Beyond: only the first ones are used. */
+export const INDEX_QUESTION_TERMS_MAX = 32;
+
+/** Characters of a query to the local index. Beyond: ignored. */
+export const INDEX_QUESTION_CHARS_MAX = 2_000;
+
+/** Documents that each search method contributes before the results are merged. */
+export const INDEX_CANDIDATES = 50;
+
+/**
+ * Bytes of vectors compared with one query: 50,000 passages of 384 dimensions. Beyond: only the oldest documents are
+ * compared.
+ */
+export const INDEX_VECTOR_BYTES_MAX = 50_000 * 384;
+
+/** Documents that are indexed concurrently, and problems of a refresh that are listed individually. */
+export const INDEX_READ_CONCURRENCY = 2;
+export const INDEX_PROBLEMS_LISTED_MAX = 1_000;
+
+/** Characters of a title in the local index. Beyond: truncated. */
+export const INDEX_TITLE_CHARS_MAX = 200;
+
+/** Minimum share of the query's terms, weighted by rarity, that a passage must contain. Below: not a result. */
+export const INDEX_COVERAGE_MIN = 0.3;
+
+/** Minimum cosine similarity of a query and a passage. Below: unrelated, as far as small models can tell. */
+export const INDEX_SIMILARITY_MIN = 0.35;
+
+/**
+ * Share of all passages above which a query term is too common to be used, in an index with at least this many
+ * passages.
+ */
+export const INDEX_COMMON_TERM_SHARE = 0.2;
+export const INDEX_COMMON_TERMS_PASSAGES_MIN = 1_000;
+
+/** Ms to close each part of an index that a command opened. Beyond: the command fails. */
+export const INDEX_CLOSE_MS_MAX = 60_000;
+
+/** Bytes of a plain text document that is decoded within the service process. Beyond: in a separate process. */
+export const QUICK_DOCUMENT_BYTES_MAX = 1024 * 1024;

@@ -1,0 +1,31 @@
+import { createIndexCommand } from './command/index-command.ts';
+import type { CommandCapability } from '../../commands/command-capability.ts';
+import { createEmbedIndexTexts } from './embed-index-texts.ts';
+import { openSearchIndex } from './open-search-index.ts';
+import { createReadDocument } from './read-document.ts';
+import { createSearchIndex } from './search.ts';
+
+/** Local documents that web search finds without a network, and the command that manages them. */
+export const searchIndex: CommandCapability = {
+  name: 'search index',
+  openTools({ store, clock, log, catalogue, engines }) {
+    const embed = createEmbedIndexTexts({ catalogue, engines, priority: 'live' });
+    const search = createSearchIndex({ store, clock, embed, log });
+    return {
+      localIndex: {
+        provider: { name: 'index', isOwn: true, search },
+        createReadPage: (readPage) => createReadDocument({ store, readPage }),
+      },
+    };
+  },
+  createCommands: ({ load, env, capabilities, stdout, stderr }) => [
+    createIndexCommand({
+      open(flags) {
+        const warn = (message: string): void => void stderr.write(`parley: ${message}\n`);
+        return openSearchIndex(load(flags).config, { environment: env, log: { warn }, capabilities });
+      },
+      stdout,
+      stderr,
+    }),
+  ],
+};

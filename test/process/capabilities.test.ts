@@ -1,0 +1,150 @@
+// Removes each capability from a copy of the tree, as somebody would who does not want it: its folder, and its line in
+// src/capabilities.ts. The rest must compile, follow the rules of the tree, pass its tests, and serve.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const LIST = 'src/capabilities.ts';
+
+/** A line of the list, with the name of the capability's folder. */
+const LINE = /^export \{ \w+ \} from '\.\/capabilities\/([\w-]+)\/[\w-]+\.ts';$/;
+
+/** Folders that a copy does not need: packages are linked, the others are results of builds. */
+const NOT_COPIED = new Set(['node_modules', '.git', '.cache', 'dist', 'coverage']);
+
+/** Tests of unit and integration passes outside of the capabilities. */
+const TEST_GLOBS = ['src/!(capabilities)/**/*.test.ts', 'scripts/**/*.test.ts', 'test/contracts/**/*.test.ts'];
+
+const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
+
+/** Time limit of one command in ms: many times what it takes on a busy machine. */
+const COMMAND_MS_MAX = 900_000;
+
+const names = readFileSync(join(ROOT, LIST), 'utf8')
+  .split('\n')
+  .flatMap((line) => LINE.exec(line)?.[1] ?? []);
+
+describe('tree without one of its capabilities', { timeout: 5 * COMMAND_MS_MAX }, () => {
+  let folder = '';
+  let copy = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'parley-without-'));
+    copy = join(folder, 'tree');
+    await cp(ROOT, copy, { recursive: true, filter: (path) => !NOT_COPIED.has(basename(path)) });
+    symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(copy, 'node_modules'));
+  });
+  after(async () => await rm(folder, { recursive: true, force: true }));
+
+  /** Runs Node in the copy. Rejects with its output when it fails. */
+  const run = async (...args: readonly string[]): Promise<void> => {
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined, PARLEY_TEST_STRICT: undefined };
+    const options = { cwd: copy, env, timeout: COMMAND_MS_MAX, maxBuffer: 64 * 2 ** 20 };
+    await promisify(execFile)(process.execPath, args, options).catch((error: { stdout?: string; stderr?: string }) =>
+      assert.fail(`node ${args.slice(0, 3).join(' ')} … failed\n${error.stdout}${error.stderr}`),
+    );
+  };
+
+  test('has five capabilities, each with a line of its own', () => {
+    assert.deepEqual(names, ['code-interpreter', 'page-reader', 'recognition', 'research', 'search-index']);
+  });
+
+  for (const name of names) {
+    test(`compiles, passes its tests and serves without ${name}`, async () => {
+      const list = await readFile(join(copy, LIST), 'utf8');
+      await rename(join(copy, 'src/capabilities', name), join(folder, name));
+      await writeFile(join(copy, LIST), list.replace(new RegExp(`^.*/capabilities/${name}/.*\n`, 'm'), ''));
+      try {
+        await run(
+          'node_modules/typescript/bin/tsc',
+          '-p',
+          '.',
+          '--incremental',
+          '--tsBuildInfoFile',
+          join(folder, 'info'),
+        );
+        await run(
+          '--disable-warning=ExperimentalWarning',
+          '--test',
+          '--test-isolation=none',
+          ...listAffectedTests(copy),
+        );
+        await assertServes(copy, join(folder, `data-${name}`));
+      } finally {
+        await writeFile(join(copy, LIST), list);
+        await rename(join(folder, name), join(copy, 'src/capabilities', name));
+      }
+    });
+  }
+});
+
+/**
+ * Lists the rules of the tree, and the tests that import the list of capabilities, directly or through others: only
+ * these can notice that one is gone. With PARLEY_TEST_FULL=1, lists all tests.
+ */
+function listAffectedTests(root: string): readonly string[] {
+  const tests = globSync(TEST_GLOBS, { cwd: root });
+  const isFull = process.env.PARLEY_TEST_FULL === '1';
+  const affected = isFull ? tests : tests.filter((file) => importsList(root, file, new Set()));
+  return [
+    'test/tidy.test.ts',
+    'scripts/limits-page.test.ts',
+    ...affected.filter((file) => !file.includes('limits-page')),
+  ];
+}
+
+function importsList(root: string, file: string, seen: Set<string>): boolean {
+  if (file === LIST) return true;
+  if (seen.has(file) || !file.endsWith('.ts')) return false;
+  seen.add(file);
+  const specifiers = readFileSync(join(root, file), 'utf8').matchAll(IMPORT);
+  return Array.from(specifiers, ([, specifier = '']) => relative(root, join(root, dirname(file), specifier))).some(
+    (target) => importsList(root, target, seen),
+  );
+}
+
+/** Starts the service of a tree, and asks it a question. */
+async function assertServes(root: string, data: string): Promise<void> {
+  const env = {
+    ...process.env,
+    PARLEY_DATA: data,
+    PARLEY_PORT: '0',
+    PARLEY_ENGINE_KIND: 'scripted',
+    PARLEY_HUB_URL: 'off',
+    PARLEY_LOG_LEVEL: 'error',
+  };
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/cli.ts', 'serve'], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  try {
+    let url = '';
+    for await (const line of createInterface({ input: child.stdout })) {
+      url = /^Listening on (\S+)/.exec(line)?.[1] ?? '';
+      if (url !== '') break;
+    }
+    child.stdout.resume();
+    const key = (await readFile(join(data, 'key'), 'utf8')).trim();
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'svc-plus', messages: [{ role: 'user', content: 'script:["Hello"]' }] }),
+    });
+    const body = await response.text();
+    assert.equal(response.status, 200, body);
+    assert.match(body, /"content":"Hello"/);
+  } finally {
+    child.kill();
+    await exited;
+  }
+}
