@@ -1,5 +1,5 @@
 // Compiles the published JavaScript: `npm run build`, or with `--out FOLDER` into another folder than dist.
-// `npm run package` calls it and writes the tarball of a release: `npm publish parley-VERSION.tgz`.
+// `npm pack` and `npm publish` run it too, by scripts/prepack.ts.
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { relative, resolve } from 'node:path';

@@ -226,10 +226,15 @@ describe('the rules of the tree', () => {
     {
       file: 'console/package.json',
       text: '{\n  "scripts": {\n    "dev": "node a.mjs",\n    "build": "exec node b.mjs"\n  }\n}',
-      found: [
-        'console/package.json:1 console/.npmrc does not say ignore-scripts=true',
-        'console/package.json:4 the script build is not node, npm, oxfmt or oxlint with plain arguments',
-      ],
+      found: ['console/package.json:4 the script build is not node, npm, oxfmt or oxlint with plain arguments'],
+    },
+    {
+      file: 'console/package-lock.json',
+      text: ['a', 'b']
+        .map((name) => `    "node_modules/${name}": {\n      "hasInstallScript": true\n    }`)
+        .join(',\n'),
+      besides: { 'console/package.json': '{\n  "allowScripts": {\n    "a": false\n  }\n}' },
+      found: ['console/package-lock.json:5 b has an install script, which package.json does not deny'],
     },
     { file: 'docs/a.md', text: '# A\n```sh\n# a comment\n```\n## B', found: [] },
     { file: 'docs/a.md', text: '# A\n\n# B', found: ['docs/a.md:3 has 2 titles'] },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type AnthropicProvider, createAnthropic } from '@ai-sdk/anthropic';
-import { APICallError, generateText, isStepCount, Output, streamText, tool } from 'ai';
+import { APICallError, generateText, stepCountIs, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { type Parley, startParley } from './harness.ts';
 import { encodeToolCall, encodeScript } from './engine-script.ts';
@@ -28,7 +28,7 @@ describe('the AI SDK with its provider for the messages API', () => {
   });
 
   test('gets a text and its usage', async () => {
-    const { text, finishReason, usage } = await generateText({ ...createOptions(...COUNT), instructions: 'Be brief.' });
+    const { text, finishReason, usage } = await generateText({ ...createOptions(...COUNT), system: 'Be brief.' });
     assert.deepEqual([text, finishReason, usage.outputTokens], ['One, two, three', 'stop', 3]);
     assert.ok((usage.inputTokens ?? 0) > 0);
   });
@@ -65,7 +65,7 @@ describe('the AI SDK with its provider for the messages API', () => {
             toModelOutput: ({ output }) => ({ type: 'text' as const, value: String(output) }),
           }),
         },
-        stopWhen: isStepCount(5),
+        stopWhen: stepCountIs(5),
       };
       const { steps, text, finishReason } = isStreamed ? streamText(options) : await generateText(options);
       assert.equal(await text, 'Sunny in both.');
@@ -78,12 +78,12 @@ describe('the AI SDK with its provider for the messages API', () => {
   test('gets a thought separate from the text, and sends it back', async () => {
     const thinking = { anthropic: { thinking: { type: 'enabled', budgetTokens: 1024 } } };
     const options = { ...createOptions('It is easy.', PAUSE, '</think>', '7.'), providerOptions: thinking };
-    const { reasoningText, text, responseMessages } = await generateText(options);
+    const { reasoningText, text, response } = await generateText(options);
     assert.deepEqual([reasoningText?.trim(), text.trim()], ['It is easy.', '7.']);
     const streamed = streamText(options);
     assert.equal((await streamed.reasoningText)?.trim(), 'It is easy.');
     const { prompt: _, ...rest } = options;
-    const messages = [...responseMessages, { role: 'user' as const, content: encodeScript('</think>', 'Yes.') }];
+    const messages = [...response.messages, { role: 'user' as const, content: encodeScript('</think>', 'Yes.') }];
     const again = await generateText({ ...rest, messages: [{ role: 'user', content: '3 + 4?' }, ...messages] });
     assert.equal(again.text.trim(), 'Yes.');
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, generateText, isStepCount, NoObjectGeneratedError, Output, streamText, tool } from 'ai';
+import { APICallError, generateText, stepCountIs, NoObjectGeneratedError, Output, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
 import { z } from 'zod';
 import { getWeightsSkipReason } from '../models-folder.ts';
@@ -45,7 +45,7 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
         },
       }),
     },
-    stopWhen: isStepCount(4),
+    stopWhen: stepCountIs(4),
     prepareStep: ({ stepNumber }: { stepNumber: number }) =>
       stepNumber === 0 ? { toolChoice: 'required' as const } : {},
   });
@@ -77,7 +77,7 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
   test('streams a tool loop', async () => {
     const cities: string[] = [];
     const result = streamText(createToolLoop(cities));
-    const parts = await Array.fromAsync(result.stream);
+    const parts = await Array.fromAsync(result.fullStream);
     const inputs = parts.flatMap((part) => (part.type === 'tool-input-delta' ? part.delta : []));
     const calls = parts.flatMap((part) => (part.type === 'tool-call' ? part : []));
     assert.deepEqual(JSON.parse(inputs.slice(0, inputs.findIndex((piece) => piece.endsWith('}')) + 1).join('')), {
@@ -161,7 +161,7 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
     assert.ok(reasoningText && text);
     assert.ok((usage.outputTokenDetails.reasoningTokens ?? 0) > 0);
 
-    const parts = await Array.fromAsync(streamText(thinking).stream);
+    const parts = await Array.fromAsync(streamText(thinking).fullStream);
     const kinds = parts.map(({ type }) => type);
     assert.ok(kinds.includes('reasoning-delta') && kinds.includes('text-delta'), kinds.join());
     assert.ok(kinds.lastIndexOf('reasoning-delta') < kinds.indexOf('text-delta'));

@@ -28,14 +28,28 @@ export const fileSizes: Rule = {
   },
 };
 
+/** Packages whose install script npm must not run, by the names that package.json denies. */
+const DENIED_SCRIPT = /^ {4}"([^"]+)": false,?$/;
+
+/** A lock file's line of a package, and of a package that has an install script. */
+const LOCKED_PACKAGE = /^ {4}"(?:.*node_modules\/)?([^"]*)": \{$/;
+const HAS_INSTALL_SCRIPT = /^ {6}"hasInstallScript": true,?$/;
+
 export const installScripts: Rule = {
-  name: 'every folder with a package.json forbids install scripts',
+  name: 'package.json denies the install script of each package that has one',
   *check(tree) {
-    for (const path of tree.keys()) {
-      if (posix.basename(path) !== 'package.json') continue;
-      const settings = posix.join(posix.dirname(path), '.npmrc');
-      if (!tree.get(settings)?.lines.includes('ignore-scripts=true')) {
-        yield { path, line: 1, message: `${settings} does not say ignore-scripts=true` };
+    for (const [path, { lines }] of tree) {
+      if (posix.basename(path) !== 'package-lock.json') continue;
+      const folder = posix.dirname(path);
+      if (tree.get(posix.join(folder, '.npmrc'))?.lines.includes('ignore-scripts=true')) continue;
+      const manifest = tree.get(posix.join(folder, 'package.json'))?.lines ?? [];
+      const denied = new Set(manifest.map((line) => DENIED_SCRIPT.exec(line)?.[1]));
+      let name = '';
+      for (const [index, line] of lines.entries()) {
+        name = LOCKED_PACKAGE.exec(line)?.[1] ?? name;
+        if (HAS_INSTALL_SCRIPT.test(line) && !denied.has(name)) {
+          yield { path, line: index + 1, message: `${name} has an install script, which package.json does not deny` };
+        }
       }
     }
   },
