@@ -37,6 +37,7 @@ import {
   VOCABULARY_ENTRIES_MAX,
 } from './limits.ts';
 import { REGION_IDS } from '../core/region.ts';
+import { createListSchema, text, wholeNumber } from './fields.ts';
 import { searchSection } from './search-section.ts';
 
 /** Longest delay of a timer in Node.js, in ms: 24.8 days. */
@@ -44,15 +45,7 @@ const TIMER_MS_MAX = 2_147_483_647;
 
 const MAPPING = { error: 'must be a mapping' };
 
-const text = z.string({ error: 'must be a string' }).min(1, { error: 'must not be empty' });
 const flag = z.boolean({ error: 'must be true or false' });
-
-function wholeNumber(min: number, max: number) {
-  const error = `must be a whole number from ${min} to ${max}`;
-  return z.int({ error }).min(min, { error }).max(max, { error });
-}
-
-const createListSchema = <Item extends z.ZodType>(item: Item) => z.array(item, { error: 'must be a list' });
 
 const oneOf = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });

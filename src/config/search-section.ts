@@ -1,12 +1,8 @@
 import { z } from 'zod';
 import { PAGE_BYTES_MAX, PAGE_TEXT_CHARS_MAX } from '../core/limits.ts';
+import { createListSchema, text, wholeNumber } from './fields.ts';
 
-const text = z.string({ error: 'must be a string' }).min(1, { error: 'must not be empty' });
-const texts = z.array(text, { error: 'must be a list' });
-const wholeNumber = (min: number, max: number) => {
-  const error = `must be a whole number from ${min} to ${max}`;
-  return z.int({ error }).min(min, { error }).max(max, { error });
-};
+const texts = createListSchema(text);
 
 const httpUrl = text.refine(
   (value) => {

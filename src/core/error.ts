@@ -93,3 +93,6 @@ export class ServiceError extends Error {
  * (docs/wire/dashscope-native.md#errors).
  */
 export const INTERNAL_MESSAGE = 'An internal error has occured, please try again later or contact service support.';
+
+/** Message to requests that the end of the service interrupts. */
+export const SHUTTING_DOWN_MESSAGE = 'The service is shutting down.';

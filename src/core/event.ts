@@ -33,6 +33,16 @@ export interface Usage {
   readonly serverTools?: ServerToolUsage;
 }
 
+/** Adds the token counts that every usage has. */
+export const addTokenCounts = (
+  first: Usage,
+  second: Usage,
+): Pick<Usage, 'promptTokens' | 'cachedTokens' | 'completionTokens'> => ({
+  promptTokens: first.promptTokens + second.promptTokens,
+  cachedTokens: first.cachedTokens + second.cachedTokens,
+  completionTokens: first.completionTokens + second.completionTokens,
+});
+
 /** Output of an engine. Flat, so that an engine need not know where a block starts. */
 export type EngineEvent =
   | {

@@ -2,6 +2,7 @@ import type { RequestContext } from '../core/context.ts';
 import type { GenerationEvent, Usage } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Generate, Generation } from './generation.ts';
+import { addTokenCounts } from '../core/event.ts';
 
 /**
  * Runs several requests one after another as one generation: choices are numbered consecutively, tokens are summed.
@@ -37,7 +38,7 @@ const runSequentially = (first: Batches, rest: readonly (() => Promise<Generatio
         case 'start':
           return requestIndex === 0 ? [event] : [];
         case 'end':
-          usage = usage ? addUsage(usage, event.usage) : event.usage;
+          usage = usage ? { ...event.usage, ...addTokenCounts(usage, event.usage) } : event.usage;
           return requestIndex === rest.length ? [{ type: 'end', usage }] : [];
         case 'block-start':
         case 'block-delta':
@@ -72,13 +73,6 @@ const runSequentially = (first: Batches, rest: readonly (() => Promise<Generatio
       },
     };
   },
-});
-
-const addUsage = (first: Usage, second: Usage): Usage => ({
-  ...second,
-  promptTokens: first.promptTokens + second.promptTokens,
-  cachedTokens: first.cachedTokens + second.cachedTokens,
-  completionTokens: first.completionTokens + second.completionTokens,
 });
 
 /** Sums numeric log fields, so that one log line describes all requests. */

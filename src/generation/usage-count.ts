@@ -1,5 +1,6 @@
 import type { Usage } from '../core/event.ts';
 import type { EngineRun } from '../engines/engine.ts';
+import { addTokenCounts } from '../core/event.ts';
 
 /** Tokens of a request whose engine run may be replaced by another one. */
 export interface UsageCount {
@@ -51,9 +52,7 @@ export function createUsageCount(first: PromptCount): UsageCount {
 
 const addUsage = (first: Usage, second: Usage): Usage => ({
   ...second,
-  promptTokens: first.promptTokens + second.promptTokens,
-  cachedTokens: first.cachedTokens + second.cachedTokens,
-  completionTokens: first.completionTokens + second.completionTokens,
+  ...addTokenCounts(first, second),
   ...(first.reasoningTokens === undefined && second.reasoningTokens === undefined
     ? {}
     : { reasoningTokens: (first.reasoningTokens ?? 0) + (second.reasoningTokens ?? 0) }),

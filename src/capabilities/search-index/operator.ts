@@ -12,7 +12,7 @@ import type {
   RefreshOptions,
   SearchIndexOperator,
 } from './search-index.ts';
-import { isSameSource, getDefaultName, parseSources } from './sources.ts';
+import { isSameSource, getDefaultName, parseSources, createTooManySourcesError } from './sources.ts';
 
 export interface SearchIndexOperatorDeps extends RefreshDeps {
   /** Without it, documents get no vectors. */
@@ -126,8 +126,7 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
 
 /** Checks the number of sources and that their names differ: equal names would give documents the same references. */
 function checkPathNames(sources: readonly IndexSource[]): void {
-  if (sources.length > INDEX_SOURCES_MAX)
-    throw invalidRequest('source', `A collection may have at most ${INDEX_SOURCES_MAX} URLs and paths.`);
+  if (sources.length > INDEX_SOURCES_MAX) throw createTooManySourcesError();
   const labels = sources.flatMap((source) =>
     source.type === 'folder' || source.type === 'file' ? [basename(source.path)] : [],
   );

@@ -10,7 +10,7 @@ import type { IndexSource } from '../../store/index-collections.ts';
  * @throws ServiceError `invalid-request` for a path that does not exist or is neither a file nor a folder.
  */
 export async function parseSources(texts: readonly string[]): Promise<readonly IndexSource[]> {
-  if (texts.length > INDEX_SOURCES_MAX) throw tooManySourcesError();
+  if (texts.length > INDEX_SOURCES_MAX) throw createTooManySourcesError();
   const sources: IndexSource[] = [];
   for (const text of texts) {
     const source = isHttpUrl(text) ? parseUrlSource(text) : await readPathSource(text);
@@ -55,7 +55,7 @@ export async function readUrlFile(path: string): Promise<readonly string[] | und
     const lines = (await handle.readFile('utf8')).split(/\r?\n/).map((line) => line.trim());
     const urls = lines.filter((line) => line !== '' && !line.startsWith('#'));
     if (urls.length === 0 || !urls.every((line) => isHttpUrl(line) && URL.canParse(line))) return undefined;
-    if (urls.length > INDEX_SOURCES_MAX) throw tooManySourcesError();
+    if (urls.length > INDEX_SOURCES_MAX) throw createTooManySourcesError();
     return [...new Set(urls.map((line) => new URL(line).href))];
   } finally {
     await handle.close();
@@ -76,5 +76,5 @@ export function getDefaultName(source: IndexSource): string {
 const invalidRequest = (message: string, cause?: unknown): ServiceError =>
   new ServiceError('invalid-request', message, { param: 'source', cause });
 
-const tooManySourcesError = (): ServiceError =>
+export const createTooManySourcesError = (): ServiceError =>
   invalidRequest(`A collection may have at most ${INDEX_SOURCES_MAX} URLs and paths.`);

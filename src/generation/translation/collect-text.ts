@@ -16,9 +16,3 @@ export async function collectText(batches: AsyncIterable<readonly GenerationEven
 }
 
 export const NO_USAGE: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
-
-export const addUsage = (one: Usage, other: Usage): Usage => ({
-  promptTokens: one.promptTokens + other.promptTokens,
-  cachedTokens: one.cachedTokens + other.cachedTokens,
-  completionTokens: one.completionTokens + other.completionTokens,
-});

@@ -6,11 +6,12 @@ import { estimateTokensMax } from './estimate-tokens-max.ts';
 import { createInstruction } from './create-instruction.ts';
 import type { Language } from './languages.ts';
 import type { MemoryPair } from './translation-memory.ts';
-import { addUsage, NO_USAGE, collectText } from './collect-text.ts';
+import { NO_USAGE, collectText } from './collect-text.ts';
 import type { TextResult } from './collect-text.ts';
 import { isAnnouncement } from './extract-translation.ts';
 import type { SegmentAttempt } from './translate-segment.ts';
 import type { TranslationOptions } from './translation.ts';
+import { addTokenCounts } from '../../core/event.ts';
 
 interface TranslationRunsDeps {
   readonly generate: (request: GenerationRequest) => Promise<Generation>;
@@ -78,7 +79,7 @@ export function createTranslationRuns(
     for (const name of generation.ignored) if (name !== 'max_tokens(clamped)') ignored.add(name);
     onStart();
     const runResult = await collectText(generation.batches);
-    usage = addUsage(usage, runResult.usage);
+    usage = addTokenCounts(usage, runResult.usage);
     count++;
     const isCutByParley =
       runResult.reason === 'length' &&

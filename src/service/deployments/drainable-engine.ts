@@ -1,4 +1,4 @@
-import { ServiceError } from '../../core/error.ts';
+import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../../core/error.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../../engines/engine.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
@@ -58,7 +58,7 @@ export function createDrainableEngine({ engine, name, drainMs, close }: Drainabl
       };
     },
     retire: () => (retiring ??= drain()),
-    abort: () => abortCalls('The service is shutting down.'),
+    abort: () => abortCalls(SHUTTING_DOWN_MESSAGE),
   };
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createNoCapacityError } from '../../catalogue/deployment-entry.ts';
 import type { Catalogue } from '../../catalogue/model.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
-import { ServiceError } from '../../core/error.ts';
+import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../../core/error.ts';
 import { DEPLOYMENT_MONITOR_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { startInterval as systemStartInterval } from '../../lib/start-interval.ts';
@@ -90,7 +90,7 @@ export function createLocalDeploymentEngines(deps: LocalDeploymentEnginesDeps): 
       if (reconciliation?.generation === generation) return await reconciliation.result;
       reconciliation?.abort(new ServiceError('cancelled', 'A newer deployment generation supersedes this one.'));
       const controller = createLinkedAbort(signal);
-      const onClose = (): void => controller.abort(new ServiceError('cancelled', 'The service is shutting down.'));
+      const onClose = (): void => controller.abort(new ServiceError('cancelled', SHUTTING_DOWN_MESSAGE));
       closing.signal.addEventListener('abort', onClose, { once: true });
       if (closing.signal.aborted) onClose();
       const result = Promise.resolve(reconciliation?.result.catch(() => undefined))

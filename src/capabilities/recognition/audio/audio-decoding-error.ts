@@ -24,6 +24,8 @@ export const createNoSampleFormatError = (): AudioDecodingError =>
 export const createNoCodecError = (): AudioDecodingError => createDamagedError('does not describe its codec');
 export const createNoFrameError = (): AudioDecodingError => createDamagedError('has no frame where one is expected');
 export const createSampleRateError = (): AudioDecodingError => createDamagedError('has an invalid sample rate');
+export const createCodebookError = (): AudioDecodingError => createDamagedError('has a frame with an invalid codebook');
+export const createNoCodebookError = (): AudioDecodingError => createDamagedError('refers to a missing codebook');
 export const createPacketSizeError = (): AudioDecodingError => createDamagedError('has a packet that is too large');
 
 /** Creates the error of a format or codec that has a name and no decoder. */

@@ -1,5 +1,5 @@
 import type { BitReader } from '../bit-reader.ts';
-import { createDamagedError, createUnsupportedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createUnsupportedError, createCodebookError } from '../audio-decoding-error.ts';
 import { EIGHT_SHORT_SEQUENCE, FRAME_SAMPLES, SHORT_WINDOW_SAMPLES, type IcsInfo } from './ics-info.ts';
 import { readTnsData, type TnsData } from './tns.ts';
 import type { SpectrumReader } from './spectrum-reader.ts';
@@ -66,7 +66,7 @@ function readSectionData(bits: BitReader, { windowSequence, bandCount, groups }:
   for (let group = 0; group < groups.length; group++) {
     for (let band = 0; band < bandCount;) {
       const book = bits.read(4);
-      if (book === RESERVED_CODEBOOK) throw createDamagedError('has a frame with an invalid codebook');
+      if (book === RESERVED_CODEBOOK) throw createCodebookError();
       let length = 0;
       for (let part = more; part === more; length += part) part = bits.read(lengthBits);
       if (length === 0 || band + length > bandCount)

@@ -1,5 +1,5 @@
 import type { BitReader } from '../bit-reader.ts';
-import { createDamagedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createCodebookError } from '../audio-decoding-error.ts';
 import { SCALE_FACTOR_CODEBOOK, SPECTRAL_CODEBOOKS } from './codebooks.ts';
 import { createSymbolReader, type SymbolReader } from './huffman.ts';
 
@@ -51,7 +51,7 @@ export function createSpectrumReader(): SpectrumReader {
     readScaleFactorDelta: (bits) => readScale(bits) - 60,
     readValues(bits, number, into, { from, to }) {
       const book = books[number - 1];
-      if (!book) throw createDamagedError('has a frame with an invalid codebook');
+      if (!book) throw createCodebookError();
       const { readSymbol, valuesAtOnce, isSigned, values } = book;
       for (let at = from; at < to; at += valuesAtOnce) {
         const first = readSymbol(bits) * valuesAtOnce;

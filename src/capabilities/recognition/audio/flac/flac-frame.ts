@@ -1,6 +1,6 @@
 import { createBitReader, type BitReader } from '../bit-reader.ts';
 import type { DecodedBlock } from '../format-decoder.ts';
-import { createDamagedError } from '../audio-decoding-error.ts';
+import { createDamagedError, type AudioDecodingError } from '../audio-decoding-error.ts';
 import { parseFlacFrameHeader, type FlacFrameHeader, type FlacStreamInfo } from './frame-header.ts';
 
 /** Coefficients of the fixed predictors by order (RFC 9639, 9.2.5). */
@@ -44,18 +44,18 @@ function toFloats(samples: Float64Array, scale: number): Float32Array {
 /** Decodes a subframe. Samples are integers in doubles: products of 33 and 15 bits, summed, stay below 53 bits. */
 function readSubframe(bits: BitReader, blockSize: number, bitsPerSample: number): Float64Array {
   const samples = new Float64Array(blockSize);
-  if (bits.read(1) !== 0) throw createDamagedError('has a frame with an invalid subframe');
+  if (bits.read(1) !== 0) throw createSubframeError();
   const subframeType = bits.read(6);
   const wasted = bits.read(1) === 1 ? 1 + readUnaryNumber(bits) : 0;
   const sampleBits = bitsPerSample - wasted;
-  if (sampleBits < 1) throw createDamagedError('has a frame with an invalid subframe');
+  if (sampleBits < 1) throw createSubframeError();
   if (subframeType === 0) samples.fill(readSigned(bits, sampleBits));
   else if (subframeType === 1) for (let n = 0; n < blockSize; n++) samples[n] = readSigned(bits, sampleBits);
   else if (subframeType >= 8 && subframeType <= 12)
     readPredictedSubframe(bits, samples, { sampleBits, order: subframeType - 8 });
   else if (subframeType >= 32)
     readPredictedSubframe(bits, samples, { sampleBits, order: subframeType - 31, isLinear: true });
-  else throw createDamagedError('has a frame with an invalid subframe');
+  else throw createSubframeError();
   if (wasted > 0) for (let n = 0; n < blockSize; n++) samples[n] = (samples[n] ?? 0) * 2 ** wasted;
   return samples;
 }
@@ -167,3 +167,5 @@ const CRC16_TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? ((crc << 1) ^ 0x8005) & 0xffff : crc << 1;
   return crc;
 });
+
+const createSubframeError = (): AudioDecodingError => createDamagedError('has a frame with an invalid subframe');

@@ -1,4 +1,4 @@
-import { createDamagedError } from '../audio-decoding-error.ts';
+import { createDamagedError, type AudioDecodingError } from '../audio-decoding-error.ts';
 import type { LsbBitReader } from './lsb-bit-reader.ts';
 
 /** A codebook: entries with codewords, and usually vectors (Vorbis I specification, section 3). */
@@ -26,7 +26,7 @@ export function readCodebook(bits: LsbBitReader): Codebook {
   if (bits.read(24) !== SYNC_PATTERN) throw createDamagedError('has an invalid codebook');
   const dimensions = bits.read(16);
   const entryCount = bits.read(24);
-  if (entryCount > ENTRIES_MAX || dimensions === 0) throw createDamagedError('has a codebook that is too large');
+  if (entryCount > ENTRIES_MAX || dimensions === 0) throw createCodebookSizeError();
   const lengths = readCodewordLengths(bits, entryCount);
   const lookupType = bits.read(4);
   if (lookupType > 2) throw createDamagedError('has an invalid codebook');
@@ -71,7 +71,7 @@ function readVectors(bits: LsbBitReader, { dimensions, count, isExplicit }: Vect
   const delta = readFloat(bits);
   const valueBits = bits.read(4) + 1;
   const isSequence = bits.read(1) === 1;
-  if (count * dimensions > VECTOR_VALUES_MAX) throw createDamagedError('has a codebook that is too large');
+  if (count * dimensions > VECTOR_VALUES_MAX) throw createCodebookSizeError();
   const valueCount = isExplicit ? count * dimensions : computeLookup1Values(count, dimensions);
   const multiplicands = Array.from({ length: valueCount }, () => bits.read(valueBits));
   const vectors = new Float32Array(count * dimensions);
@@ -165,3 +165,5 @@ function addCodeword(
     }
   }
 }
+
+const createCodebookSizeError = (): AudioDecodingError => createDamagedError('has a codebook that is too large');

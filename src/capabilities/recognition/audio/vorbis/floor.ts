@@ -1,4 +1,4 @@
-import { createDamagedError, createUnsupportedFormatError } from '../audio-decoding-error.ts';
+import { createDamagedError, createUnsupportedFormatError, createNoCodebookError } from '../audio-decoding-error.ts';
 import { countNumberBits, type Codebook } from './codebook.ts';
 import type { LsbBitReader } from './lsb-bit-reader.ts';
 
@@ -23,7 +23,7 @@ export function readFloor(bits: LsbBitReader, books: readonly Codebook[]): Floor
   if (bits.read(16) !== 1) throw createUnsupportedFormatError('Vorbis with floor type 0');
   const getBook = (index: number): Codebook => {
     const book = books[index];
-    if (!book) throw createDamagedError('refers to a missing codebook');
+    if (!book) throw createNoCodebookError();
     return book;
   };
   const partitions = Array.from({ length: bits.read(5) }, () => bits.read(4));

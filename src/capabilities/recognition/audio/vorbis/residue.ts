@@ -1,4 +1,4 @@
-import { createDamagedError } from '../audio-decoding-error.ts';
+import { createDamagedError, createNoCodebookError } from '../audio-decoding-error.ts';
 import type { Codebook } from './codebook.ts';
 import type { LsbBitReader } from './lsb-bit-reader.ts';
 
@@ -29,11 +29,11 @@ export function readResidue(bits: LsbBitReader, books: readonly Codebook[]): Res
     Array.from({ length: PASS_COUNT }, (_, pass) => {
       if ((cascade & (1 << pass)) === 0) return undefined;
       const book = books[bits.read(8)];
-      if (!book?.hasVectors) throw createDamagedError('refers to a missing codebook');
+      if (!book?.hasVectors) throw createNoCodebookError();
       return book;
     }),
   );
-  if (!classbook) throw createDamagedError('refers to a missing codebook');
+  if (!classbook) throw createNoCodebookError();
 
   const decodeVectors = (bits: LsbBitReader, vectors: readonly (Float64Array | undefined)[], size: number): void => {
     const [from, to] = [Math.min(begin, size), Math.min(end, size)];
