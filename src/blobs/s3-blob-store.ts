@@ -4,8 +4,9 @@ import {
   GetObjectCommand,
   ListMultipartUploadsCommand,
   paginateListObjectsV2,
+  type ListMultipartUploadsCommandOutput,
+  type MultipartUpload,
 } from '@aws-sdk/client-s3';
-import type { ListMultipartUploadsCommandOutput, MultipartUpload } from '@aws-sdk/client-s3';
 import { Readable } from 'node:stream';
 import { S3_PARTS_IN_MEMORY_MAX } from './limits.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
@@ -13,8 +14,7 @@ import type { BlobStore } from './blob-store.ts';
 import { removeStaleIncomingFiles } from './incoming-folder.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
 import { checkRange, createFileNotFoundError, createRangeError } from './blob-errors.ts';
-import { createS3Client } from './s3-client.ts';
-import type { S3Options } from './s3-client.ts';
+import { createS3Client, type S3Options } from './s3-client.ts';
 import { getS3ErrorCode, mapS3Error } from './map-s3-error.ts';
 import { uploadBlob } from './s3-upload.ts';
 

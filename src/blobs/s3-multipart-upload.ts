@@ -4,8 +4,9 @@ import {
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   UploadPartCommand,
+  type CompletedPart,
+  type S3Client,
 } from '@aws-sdk/client-s3';
-import type { CompletedPart, S3Client } from '@aws-sdk/client-s3';
 import { ServiceError } from '../core/error.ts';
 import { S3_GRACE_MS, S3_PART_BYTES, S3_PARTS_AHEAD, S3_PARTS_MAX } from './limits.ts';
 import { createDelayedAbort } from './delayed-abort.ts';

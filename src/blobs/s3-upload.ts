@@ -3,10 +3,8 @@ import { S3_GRACE_MS, S3_PART_BYTES, S3_SPOOL_WRITE_BYTES } from './limits.ts';
 import type { BlobMetadata, PutBlobOptions } from './blob-store.ts';
 import { createDelayedAbort } from './delayed-abort.ts';
 import { createPartReader } from './part-reader.ts';
-import { deleteObject, uploadParts, sendPart } from './s3-multipart-upload.ts';
-import type { S3Upload } from './s3-multipart-upload.ts';
-import { createSpool } from './spool.ts';
-import type { SpooledPart } from './spool.ts';
+import { deleteObject, uploadParts, sendPart, type S3Upload } from './s3-multipart-upload.ts';
+import { createSpool, type SpooledPart } from './spool.ts';
 
 /**
  * Uploads a blob. A source that fits into one part is sent as one object. A longer one is sent in parts, a few at a

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PartReader } from './part-reader.ts';
 import { FILE_MODE, openIncomingFolder } from './incoming-folder.ts';

@@ -1,13 +1,11 @@
 import type { DeploymentRecord } from '../core/deployment.ts';
 import { ServiceError } from '../core/error.ts';
-import type { RegionId } from '../core/region.ts';
-import { formatRegion } from '../core/region.ts';
+import { formatRegion, type RegionId } from '../core/region.ts';
 import { MODELS_NAMED_MAX } from '../core/limits.ts';
 import { compileAliasPattern } from './alias-pattern.ts';
 import type { CatalogueParts } from './expand-catalogue.ts';
 import { deploymentToEntry, assertServing, createMissingModelError } from './deployment-entry.ts';
-import { applyEngineModelInfo } from './engine-model-info.ts';
-import type { EngineModelInfo } from './engine-model-info.ts';
+import { applyEngineModelInfo, type EngineModelInfo } from './engine-model-info.ts';
 import type {
   Catalogue,
   ResolvedDeployment,

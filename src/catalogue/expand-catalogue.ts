@@ -5,8 +5,13 @@ import { omitNullish } from '../lib/omit-nullish.ts';
 import type { Weights, WeightsConversion, WeightsFolder, WeightsSource, WeightsTask } from '../core/weights.ts';
 import type { Abilities, Alias, ModelEntry, ModelInterface, RemoteOptions } from './model.ts';
 import { REMOTE_QUALIFIERS } from './remote-schema.ts';
-import type { CatalogueRecord, FolderRecord, ModelRecord, WeightsRecord } from './schema.ts';
-import { RUNNER_KEYS } from './schema.ts';
+import {
+  RUNNER_KEYS,
+  type CatalogueRecord,
+  type FolderRecord,
+  type ModelRecord,
+  type WeightsRecord,
+} from './schema.ts';
 
 /** Input of `createCatalogue`. */
 export interface CatalogueParts {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { CatalogueRecord } from './schema.ts';
-import { parseCatalogueAdditions } from './schema.ts';
+import { parseCatalogueAdditions, type CatalogueRecord } from './schema.ts';
 
 /** Data file of the package. Its relative path is the same for the sources and for the build. */
 const SHIPPED_FILE = new URL('../../catalogue/models.json', import.meta.url);

@@ -1,16 +1,14 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { getWeightsId } from '../catalogue/model.ts';
-import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
+import { getWeightsId, type Catalogue, type ModelEntry } from '../catalogue/model.ts';
 import type { MachineResources } from '../catalogue/recommend.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
 import { systemClock } from '../lib/clock.ts';
 import { formatBytes } from '../weights/format-bytes.ts';
-import type { ProgressStream } from '../weights/progress-printer.ts';
-import { createProgressPrinter } from '../weights/progress-printer.ts';
+import { createProgressPrinter, type ProgressStream } from '../weights/progress-printer.ts';
 import { describeFolder, describeSource } from '../weights/weights-files.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';

@@ -1,6 +1,5 @@
 import type { Service } from '../service/service.ts';
-import { formatWelcome } from './format-welcome.ts';
-import type { WelcomeOptions } from './format-welcome.ts';
+import { formatWelcome, type WelcomeOptions } from './format-welcome.ts';
 
 interface PrintWelcomeOptions extends Omit<WelcomeOptions, 'report'> {
   readonly service: Pick<Service, 'buildReport'>;

@@ -1,8 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { Command } from 'commander';
 import type { Catalogue } from '../catalogue/model.ts';
-import type { WeightsAdvice, MachineResources } from '../catalogue/recommend.ts';
-import { recommendWeights } from '../catalogue/recommend.ts';
+import { recommendWeights, type WeightsAdvice, type MachineResources } from '../catalogue/recommend.ts';
 import { formatBytes } from '../weights/format-bytes.ts';
 import { formatJsonLine } from './format-json-line.ts';
 import { formatTable } from './format-table.ts';

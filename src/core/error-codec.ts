@@ -1,5 +1,4 @@
-import { ERROR_KINDS, ServiceError } from './error.ts';
-import type { ErrorDetails, ErrorKind } from './error.ts';
+import { ERROR_KINDS, ServiceError, type ErrorDetails, type ErrorKind } from './error.ts';
 
 /** A ServiceError as plain JSON, passed between Parley's processes. The cause crosses only as a text for the log. */
 interface EncodedError extends Omit<ErrorDetails, 'cause'> {

@@ -14,8 +14,13 @@ import {
 } from './limits.ts';
 import { startRestrictedProcess, writeToStdin } from '../lib/restricted-process.ts';
 import { createSemaphore } from '../lib/semaphore.ts';
-import { WALL_CLOCK_FACTOR, describeExcessiveSize } from './document.ts';
-import type { DocumentKind, ExtractionResult, ExtractionLimits } from './document.ts';
+import {
+  WALL_CLOCK_FACTOR,
+  describeExcessiveSize,
+  type DocumentKind,
+  type ExtractionResult,
+  type ExtractionLimits,
+} from './document.ts';
 import type { ReaderCommand, ReaderReport } from './reader-process.ts';
 
 export interface ExtractionRequest {

@@ -4,8 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { assert } from '../lib/assert.ts';
 import { resolveSourceFile } from '../lib/restricted-process.ts';
 import { watchResourceUsage } from '../lib/watch-resource-usage.ts';
-import { WALL_CLOCK_FACTOR } from './document.ts';
-import type { ExtractionResult, ExtractionLimits } from './document.ts';
+import { WALL_CLOCK_FACTOR, type ExtractionResult, type ExtractionLimits } from './document.ts';
 import type { ReaderTask } from './reader-thread.ts';
 import { getErrorCode } from '../lib/error-code.ts';
 

@@ -4,8 +4,13 @@ import fc from 'fast-check';
 import { TRIGGER_WINDOW_CHARS } from './limits.ts';
 import type { GenerationPhase } from '../core/prompt.ts';
 import { createStopMatcher } from '../lib/stop-matcher.ts';
-import { createChoiceOutput } from './choice-output.ts';
-import type { OutputOptions, OutputDelta, SampledToken, PushResult } from './choice-output.ts';
+import {
+  createChoiceOutput,
+  type OutputOptions,
+  type OutputDelta,
+  type SampledToken,
+  type PushResult,
+} from './choice-output.ts';
 import { createTriggerMatcher } from './trigger-matcher.ts';
 
 interface Likelihood {

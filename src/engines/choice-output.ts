@@ -4,8 +4,7 @@ import { EMPTY_PHASES_MAX } from './limits.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
 import type { RetainedContext } from './cut-point-tracker.ts';
 import type { EngineRequest } from './engine.ts';
-import { addToken, createPhaseText, cutAtOutput, flushText } from './phase-text.ts';
-import type { PhaseEndMatch, PhaseText } from './phase-text.ts';
+import { addToken, createPhaseText, cutAtOutput, flushText, type PhaseEndMatch, type PhaseText } from './phase-text.ts';
 import { releaseHeldTokens } from './stop-tokens.ts';
 import type { TriggerMatcher } from './trigger-matcher.ts';
 

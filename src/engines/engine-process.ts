@@ -1,9 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { createRunLocation } from './run-location.ts';
-import type { RunLocation } from './run-location.ts';
+import { createRunLocation, type RunLocation } from './run-location.ts';
 import type { SupervisorLog } from './child-run.ts';
-import { createSupervisor } from './supervisor.ts';
-import type { Supervisor, SupervisorTimes } from './supervisor.ts';
+import { createSupervisor, type Supervisor, type SupervisorTimes } from './supervisor.ts';
 
 /** Address and model of an engine process that accepts requests. */
 export interface EngineEndpoint<Model> {

@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { TextEngine } from './engine.ts';
-import { createEngineRegistry } from './engine-registry.ts';
-import type { EngineRegistryOptions } from './engine-registry.ts';
+import { createEngineRegistry, type EngineRegistryOptions } from './engine-registry.ts';
 import { createScriptedEngine } from './scripted/scripted-engine.ts';
 
 /** A registry that records which engines were created and closed. */

@@ -1,5 +1,4 @@
-import { createBoundedWorker } from '../lib/bounded-worker.ts';
-import type { BoundedWorkerOptions } from '../lib/bounded-worker.ts';
+import { createBoundedWorker, type BoundedWorkerOptions } from '../lib/bounded-worker.ts';
 import { getAbortError } from './get-abort-error.ts';
 import { getWaitMsMax } from './priority.ts';
 import type { EngineOwner } from './engine.ts';

@@ -10,8 +10,7 @@ import {
   GRAMMAR_CACHE_CHARS_MAX,
   GRAMMAR_CACHE_ENTRIES_MAX,
 } from './limits.ts';
-import { createFairWorker } from './fair-worker.ts';
-import type { Caller } from './fair-worker.ts';
+import { createFairWorker, type Caller } from './fair-worker.ts';
 
 /** Thrown for a grammar that cannot be compiled. `field` is the request field that contains its schema. */
 export class GrammarRefusedError extends Error {

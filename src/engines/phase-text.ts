@@ -1,9 +1,7 @@
-import { createStopMatcher } from '../lib/stop-matcher.ts';
-import type { StopMatcher } from '../lib/stop-matcher.ts';
+import { createStopMatcher, type StopMatcher } from '../lib/stop-matcher.ts';
 import { createUtf8StreamDecoder } from '../lib/utf8-stream-decoder.ts';
 import type { GenerationPhase } from '../core/prompt.ts';
-import { createCutPointTracker } from './cut-point-tracker.ts';
-import type { CutPointTracker, RetainedContext } from './cut-point-tracker.ts';
+import { createCutPointTracker, type CutPointTracker, type RetainedContext } from './cut-point-tracker.ts';
 import { TRIGGER_WINDOW_CHARS } from './limits.ts';
 import type { TriggerMatcher } from './trigger-matcher.ts';
 

@@ -8,8 +8,8 @@ import {
   getBackoffMs,
   isFailing,
   NO_EXITS,
+  type RestartHistory,
 } from './restart-history.ts';
-import type { RestartHistory } from './restart-history.ts';
 
 const TIMES = { backoffMsMin: 100, backoffMsMax: 1_000 };
 

@@ -1,5 +1,4 @@
-import { Agent, request as httpRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { getAbortError } from './get-abort-error.ts';
 import { destroyOnAbort } from './destroy-on-abort.ts';
 import { EngineGoneError } from './engine-gone-error.ts';

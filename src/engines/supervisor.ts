@@ -1,12 +1,17 @@
 import { createEngineUnavailableError } from '../core/generation-errors.ts';
 import type { ChildProcess } from 'node:child_process';
-import { startChild } from './child-run.ts';
-import type { ChildExit, ProcessLaunch, SupervisorLog } from './child-run.ts';
+import { startChild, type ChildExit, type ProcessLaunch, type SupervisorLog } from './child-run.ts';
 import { startHeartbeat } from './heartbeat.ts';
-import { addExit, addReadyChild, addSteadyRun, getBackoffMs, isFailing, NO_EXITS } from './restart-history.ts';
-import type { RestartHistory } from './restart-history.ts';
-import { createWaiterList } from './waiter-list.ts';
-import type { WaiterList } from './waiter-list.ts';
+import {
+  addExit,
+  addReadyChild,
+  addSteadyRun,
+  getBackoffMs,
+  isFailing,
+  NO_EXITS,
+  type RestartHistory,
+} from './restart-history.ts';
+import { createWaiterList, type WaiterList } from './waiter-list.ts';
 
 /** Description of a child process that the supervisor starts, monitors and restarts. */
 export interface ChildSpec<Ready> {

@@ -7,8 +7,7 @@ import {
   ANSWER_CHECK_WAIT_MS_MAX,
   ANSWER_CHECK_QUEUE_MAX,
 } from './limits.ts';
-import { createFairWorker, WorkerBusyError } from '../engines/fair-worker.ts';
-import type { Caller } from '../engines/fair-worker.ts';
+import { createFairWorker, WorkerBusyError, type Caller } from '../engines/fair-worker.ts';
 import { WorkerLimitError } from '../lib/bounded-worker.ts';
 
 export interface AnswerChecker {

@@ -4,11 +4,9 @@ import type { RequestContext } from '../core/context.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { EngineLease } from '../engines/engine-registry.ts';
 import { checkAbilities, detectModelInfo, findIgnoredFields } from './check-abilities.ts';
-import { planRequest } from './plan.ts';
-import type { PlanDeps } from './plan.ts';
+import { planRequest, type PlanDeps } from './plan.ts';
 import { getModelLogFields } from './model-log-fields.ts';
-import { resolveTarget } from './model-target.ts';
-import type { ModelTarget } from './model-target.ts';
+import { resolveTarget, type ModelTarget } from './model-target.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 
 export interface PromptTokenCount {

@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import { createTestDeployment, createTestPtuDeployment } from '../core/__fixtures__/test-deployments.ts';
 import type { DeploymentRecord } from '../core/deployment.ts';
 import type { Usage } from '../core/event.ts';
-import type { AdmissionRequest } from './admission.ts';
-import { unlimitedAdmission } from './admission.ts';
+import { unlimitedAdmission, type AdmissionRequest } from './admission.ts';
 import { createDeploymentAdmission } from './deployment-admission.ts';
 import { createQuotas } from './quotas.ts';
 

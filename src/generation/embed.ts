@@ -2,8 +2,7 @@ import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { EmbeddingEngine, EmbeddingInput } from '../engines/engine.ts';
 import type { ModelTarget } from './model-target.ts';
-import { withEngine } from './with-engine.ts';
-import type { WithEngineDeps } from './with-engine.ts';
+import { withEngine, type WithEngineDeps } from './with-engine.ts';
 import { createEngineFailedError } from '../core/generation-errors.ts';
 
 export interface EmbedRequest {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import type { RequestContext } from '../core/context.ts';
-import type { GenerationRequest } from '../core/request.ts';
-import { NO_STOP } from '../core/request.ts';
+import { NO_STOP, type GenerationRequest } from '../core/request.ts';
 import { createFitHistory } from './fit-history.ts';
 
 const CONTEXT_TOKENS = 100;

@@ -1,8 +1,7 @@
 import type { RequestContext } from '../core/context.ts';
-import type { GenerationEvent, Usage } from '../core/event.ts';
+import { addTokenCounts, type GenerationEvent, type Usage } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Generate, Generation } from './generation.ts';
-import { addTokenCounts } from '../core/event.ts';
 
 /**
  * Runs several requests one after another as one generation: choices are numbered consecutively, tokens are summed.

@@ -4,8 +4,7 @@ import { ServiceError } from '../core/error.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
 import type { EngineRequest } from '../engines/engine.ts';
-import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import type { ScriptStep } from '../engines/scripted/scripted-engine.ts';
+import { createScriptedEngine, type ScriptStep } from '../engines/scripted/scripted-engine.ts';
 import { createTestGeneration, ENTRY } from './__fixtures__/test-generation.ts';
 import { collectResult } from './collect-result.ts';
 

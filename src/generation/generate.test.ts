@@ -6,8 +6,7 @@ import type { Message } from '../core/message.ts';
 import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { EngineInput, TextEngine } from '../engines/engine.ts';
-import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import type { ScriptStep } from '../engines/scripted/scripted-engine.ts';
+import { createScriptedEngine, type ScriptStep } from '../engines/scripted/scripted-engine.ts';
 import { createTestGeneration, ENTRY, REQUEST } from './__fixtures__/test-generation.ts';
 
 const scripted = (...steps: ScriptStep[]) => createScriptedEngine({ script: () => steps, contextTokens: 100 });

@@ -23,8 +23,7 @@ import { planRequest } from './plan.ts';
 import type { GenerationPlan } from './generation-plan.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 import { findAnsweredCalls, inlineToolResults } from './repeated-calls.ts';
-import { runEvents } from './run-events.ts';
-import type { RunOutcome, ReplacementRun, OutputEvent } from './run-events.ts';
+import { runEvents, type RunOutcome, type ReplacementRun, type OutputEvent } from './run-events.ts';
 import { createRepeatedCallStage } from './stages/repeated-call.ts';
 import type { ToolFormatName } from './tools/tool-formats.ts';
 

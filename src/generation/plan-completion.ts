@@ -8,8 +8,7 @@ import type { EngineInput, TextEngine } from '../engines/engine.ts';
 import type { GenerationPlan } from './generation-plan.ts';
 import { createClosingDetector, createBlockEndDetector } from './stages/block-end.ts';
 import { createFillingEndStage } from './stages/filling-end.ts';
-import { createBeginningPattern, FENCE_PATTERN, matchLinePattern } from './stages/line-pattern.ts';
-import type { EndDetector } from './stages/line-pattern.ts';
+import { createBeginningPattern, FENCE_PATTERN, matchLinePattern, type EndDetector } from './stages/line-pattern.ts';
 
 interface CompletionDeps {
   readonly entry: ModelEntry;

@@ -1,15 +1,16 @@
 import type { LoadedModel } from '../engines/engine.ts';
-import type { Message, Tool } from '../core/message.ts';
-import { getMessageText } from '../core/message.ts';
+import { getMessageText, type Message, type Tool } from '../core/message.ts';
 import type { PromptSegment } from '../core/prompt.ts';
 import { renderWithCacheMarks } from './cache-marks.ts';
-import { createChatTemplate } from './chat-template.ts';
-import type { ChatTemplate } from './chat-template.ts';
+import { createChatTemplate, type ChatTemplate } from './chat-template.ts';
 import { moveLateSystemToUser } from './late-system.ts';
-import { toTemplateMessage, detectTemplateQuirks } from './template-message.ts';
-import type { EarlierThoughtPlacement, TemplateQuirks } from './template-message.ts';
-import { getTemplateToolFormat, TOOL_FORMATS } from './tools/tool-formats.ts';
-import type { ToolFormatName } from './tools/tool-formats.ts';
+import {
+  toTemplateMessage,
+  detectTemplateQuirks,
+  type EarlierThoughtPlacement,
+  type TemplateQuirks,
+} from './template-message.ts';
+import { getTemplateToolFormat, TOOL_FORMATS, type ToolFormatName } from './tools/tool-formats.ts';
 import { toTemplateTool, renderCallsAsText, addToolInstructions } from './tools/prompted-calls.ts';
 import { CHATML_TEMPLATE } from '../core/chatml.ts';
 

@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { QuotaAmounts, QuotaKind, QuotaLimits } from '../core/quota.ts';
-import { QUOTA_KINDS } from '../core/quota.ts';
+import { QUOTA_KINDS, type QuotaAmounts, type QuotaKind, type QuotaLimits } from '../core/quota.ts';
 import { QUOTA_RETRY_SECONDS_MAX, QUOTA_DEPLOYMENTS_TRACKED_MAX } from './limits.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createTokenBucket } from '../lib/token-bucket.ts';
-import type { TokenBucket } from '../lib/token-bucket.ts';
+import { createTokenBucket, type TokenBucket } from '../lib/token-bucket.ts';
 
 /** Amounts that one request takes from the quotas of a subject, all or nothing. */
 export interface QuotaRequest {

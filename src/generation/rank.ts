@@ -1,7 +1,6 @@
 import type { RequestContext } from '../core/context.ts';
 import type { EmbeddingInput, RankingEngine } from '../engines/engine.ts';
-import { withEngine } from './with-engine.ts';
-import type { WithEngineDeps } from './with-engine.ts';
+import { withEngine, type WithEngineDeps } from './with-engine.ts';
 import { createEngineFailedError } from '../core/generation-errors.ts';
 
 export interface RankRequest {

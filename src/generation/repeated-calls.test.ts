@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { getMessageText } from '../core/message.ts';
-import type { Message } from '../core/message.ts';
+import { getMessageText, type Message } from '../core/message.ts';
 import { findAnsweredCalls, inlineToolResults } from './repeated-calls.ts';
 
 const createMessage = (role: Message['role'], text: string): Message => ({ role, content: [{ type: 'text', text }] });

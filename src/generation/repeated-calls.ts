@@ -1,5 +1,4 @@
-import { getMessageText } from '../core/message.ts';
-import type { Message } from '../core/message.ts';
+import { getMessageText, type Message } from '../core/message.ts';
 
 /** Tool calls of the current turn that have a result. */
 export interface AnsweredCalls {

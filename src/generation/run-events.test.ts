@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { EngineEvent, GenerationEvent } from '../core/event.ts';
-import { runEvents } from './run-events.ts';
-import type { Stages } from './run-events.ts';
+import { runEvents, type Stages } from './run-events.ts';
 import type { HoldBatch } from './stages/check-result.ts';
 
 const text = (value: string): EngineEvent => ({ type: 'text', choice: 0, text: value, tokens: 1, phase: 0 });

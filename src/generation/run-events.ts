@@ -6,8 +6,7 @@ import type { EngineRun } from '../engines/engine.ts';
 import { createBlockStage } from './stages/block-stage.ts';
 import type { Stage } from './stages/stage.ts';
 import type { HoldBatch } from './stages/check-result.ts';
-import { createUsageCount } from './usage-count.ts';
-import type { UsageCount } from './usage-count.ts';
+import { createUsageCount, type UsageCount } from './usage-count.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { JSON_DEPTH_MAX } from '../core/limits.ts';
-import type { Message, ToolCall } from '../core/message.ts';
-import { getMessageText } from '../core/message.ts';
+import { getMessageText, type Message, type ToolCall } from '../core/message.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
 import { formatThoughtAndAnswer } from './thinking.ts';
 import { isRecord } from '../lib/is-record.ts';

@@ -4,8 +4,7 @@ import type { Message } from '../core/message.ts';
 import type { TokenText } from '../engines/engine.ts';
 import type { EngineLease } from '../engines/engine-registry.ts';
 import { getModelLogFields } from './model-log-fields.ts';
-import { resolveTarget } from './model-target.ts';
-import type { ModelTarget } from './model-target.ts';
+import { resolveTarget, type ModelTarget } from './model-target.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 
 /** A plain text, or a conversation that is rendered as the model's prompt. */

@@ -1,6 +1,5 @@
-import type { Usage } from '../core/event.ts';
+import { addTokenCounts, type Usage } from '../core/event.ts';
 import type { EngineRun } from '../engines/engine.ts';
-import { addTokenCounts } from '../core/event.ts';
 
 /** Tokens of a request whose engine run may be replaced by another one. */
 export interface UsageCount {

@@ -6,8 +6,7 @@ import { ServiceError } from '../core/error.ts';
 import { REQUEST_DOCUMENTS_MAX } from '../core/limits.ts';
 import { REQUEST_DOCUMENT_BYTES_MAX } from './limits.ts';
 import type { Message, ContentPart } from '../core/message.ts';
-import { NO_STOP } from '../core/request.ts';
-import type { GenerationRequest } from '../core/request.ts';
+import { NO_STOP, type GenerationRequest } from '../core/request.ts';
 import { createWithDocuments } from './with-documents.ts';
 
 const CONTEXT: RequestContext = {

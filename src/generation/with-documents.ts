@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { RequestContext } from '../core/context.ts';
-import type { FindDocument } from '../core/document.ts';
-import { createDocumentParts, parseFileReferences } from '../core/document.ts';
+import { createDocumentParts, parseFileReferences, type FindDocument } from '../core/document.ts';
 import { ServiceError } from '../core/error.ts';
 import { REQUEST_DOCUMENTS_MAX } from '../core/limits.ts';
 import { DOCUMENT_CACHE_BYTES_MAX, DOCUMENT_CACHE_ENTRIES_MAX, REQUEST_DOCUMENT_BYTES_MAX } from './limits.ts';

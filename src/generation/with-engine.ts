@@ -6,8 +6,7 @@ import type { Admission } from './admission.ts';
 import { toEngineOwner } from './engine-owner.ts';
 import type { Ledger, UsageReservation } from './ledger.ts';
 import { getModelLogFields } from './model-log-fields.ts';
-import { resolveTarget } from './model-target.ts';
-import type { ModelTarget } from './model-target.ts';
+import { resolveTarget, type ModelTarget } from './model-target.ts';
 
 export interface WithEngineDeps<Engine> {
   readonly catalogue: Pick<Catalogue, 'resolve'>;

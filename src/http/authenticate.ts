@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Owner } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { KeyCheck } from '../core/key.ts';
-import type { RegionId } from '../core/region.ts';
-import { formatRegion } from '../core/region.ts';
+import { formatRegion, type RegionId } from '../core/region.ts';
 import type { ProtocolFamily } from '../protocols/endpoint.ts';
 import type { Call } from './call.ts';
 

@@ -7,8 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { ProtocolFamily } from '../protocols/endpoint.ts';
 import { FAMILIES, resolveFamily } from '../protocols/families.ts';
 import type { RequestAddress } from './request-address.ts';
-import { createReceiveTimeout } from './receive-timeout.ts';
-import type { ReceiveTimeout } from './receive-timeout.ts';
+import { createReceiveTimeout, type ReceiveTimeout } from './receive-timeout.ts';
 import { describeRequestPath, getRequestPath } from './request-target.ts';
 
 /** One HTTP request, from its arrival to its log line. */

@@ -6,16 +6,12 @@ import type { Log, Meter } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { StartInterval } from '../lib/start-interval.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
-import { createActiveList } from './active-list.ts';
-import type { ActiveList } from './active-list.ts';
-import { authorize, checkRegion } from './authenticate.ts';
-import type { Authenticate } from './authenticate.ts';
+import { createActiveList, type ActiveList } from './active-list.ts';
+import { authorize, checkRegion, type Authenticate } from './authenticate.ts';
 import type { Call } from './call.ts';
 import type { HttpLimits } from './http-limits.ts';
-import { runSocket } from './run-socket.ts';
-import type { RunningSocket } from './run-socket.ts';
-import { createRejectingHandler } from './router.ts';
-import type { RouteHandler } from './router.ts';
+import { runSocket, type RunningSocket } from './run-socket.ts';
+import { createRejectingHandler, type RouteHandler } from './router.ts';
 import { describeRequest, getRequestPath } from './request-target.ts';
 
 export interface SocketsDeps {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createLifecycle, openAllOrNone } from './lifecycle.ts';
-import type { Lifecycle, StartTimer } from './lifecycle.ts';
+import { createLifecycle, openAllOrNone, type Lifecycle, type StartTimer } from './lifecycle.ts';
 
 const NAMES = ['store', 'engines', 'jobs', 'http'] as const;
 const CLOSE_MS_MAX = 1_000;

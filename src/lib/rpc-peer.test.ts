@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRpcPeer } from './rpc-peer.ts';
-import type { RpcHandlers, RpcPeer } from './rpc-peer.ts';
+import { createRpcPeer, type RpcHandlers, type RpcPeer } from './rpc-peer.ts';
 
 interface Left {
   add: (terms: { one: number; other: number }) => number;

@@ -1,5 +1,4 @@
-import type { LinkedAbort } from '../lib/linked-abort.ts';
-import { createLinkedAbort } from '../lib/linked-abort.ts';
+import { createLinkedAbort, type LinkedAbort } from '../lib/linked-abort.ts';
 import { createTimeoutError } from './fetch-errors.ts';
 
 /** The deadlines of a fetch as one signal, which aborts with the caller's signal or with a timeout error. */

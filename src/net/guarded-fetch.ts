@@ -4,10 +4,8 @@ import { FETCH_CONNECT_MS, FETCH_HEAD_MS, FETCH_REDIRECTS_MAX, FETCH_TOTAL_MS } 
 import { createBoundedBody, parseContentEncoding } from './bounded-body.ts';
 import { createFetchDeadlines } from './fetch-deadlines.ts';
 import { createInvalidUrlError, createServerError, createTooLargeError } from './fetch-errors.ts';
-import { sendRequest } from './send-request.ts';
-import type { RequestContent, SendRequestOptions } from './send-request.ts';
-import { resolveWithSystem } from './resolve-host.ts';
-import type { ResolveHost } from './resolve-host.ts';
+import { sendRequest, type RequestContent, type SendRequestOptions } from './send-request.ts';
+import { resolveWithSystem, type ResolveHost } from './resolve-host.ts';
 import { createUrlRules } from './url-rules.ts';
 
 export interface FetchTimeouts {

@@ -1,14 +1,11 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { LookupFunction } from 'node:net';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { FETCH_HEADER_BYTES_MAX } from './limits.ts';
 import type { FetchDeadlines } from './fetch-deadlines.ts';
 import { toConnectionError, createHostError } from './fetch-errors.ts';
 import type { ResolveHost } from './resolve-host.ts';
-import { getHost } from './url-rules.ts';
-import type { UrlRules } from './url-rules.ts';
+import { getHost, type UrlRules } from './url-rules.ts';
 import { raceWithAbort } from '../lib/race-with-abort.ts';
 
 export interface SendRequestOptions {

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import { ServiceError } from '../core/error.ts';
 import { FETCH_URL_CHARS_MAX } from './limits.ts';
-import { createNetworkMatcher, createPublicAddressMatcher } from './address-rules.ts';
-import type { AddressMatcher } from './address-rules.ts';
+import { createNetworkMatcher, createPublicAddressMatcher, type AddressMatcher } from './address-rules.ts';
 import { createInvalidUrlError, createHostError } from './fetch-errors.ts';
 
 export interface UrlRules {

@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { REGION_IDS } from '../core/region.ts';
 import { resolveFamily } from './families.ts';
-import { INTERFACES, listInterfaceStates, expandPathAliases, listUnservedRoutes } from './interfaces.ts';
-import type { PublishedInterface } from './interfaces.ts';
+import {
+  INTERFACES,
+  listInterfaceStates,
+  expandPathAliases,
+  listUnservedRoutes,
+  type PublishedInterface,
+} from './interfaces.ts';
 
 const all = Object.values<PublishedInterface>(INTERFACES);
 

@@ -1,6 +1,5 @@
 import type { ModelInterface } from '../catalogue/model.ts';
-import type { RegionId } from '../core/region.ts';
-import { REGION_IDS } from '../core/region.ts';
+import { REGION_IDS, type RegionId } from '../core/region.ts';
 import type { Endpoint, ProtocolFamily } from './endpoint.ts';
 
 export interface Route {

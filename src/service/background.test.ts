@@ -15,8 +15,7 @@ import { createBackgroundResponses } from '../resources/responses/background-ser
 import { createRunNotifier } from '../resources/responses/run-notifier.ts';
 import { createSqliteDialect } from '../store/dialects/sqlite.ts';
 import { openStore } from '../store/store.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 // Tests of background responses over HTTP, with two complete services that share a database.
 

@@ -10,10 +10,8 @@ import { systemClock } from '../lib/clock.ts';
 import type { BatchLifecycle } from '../resources/batches/batch.ts';
 import { createBatchLifecycle } from '../resources/batches/lifecycle.ts';
 import { createSqliteDialect } from '../store/dialects/sqlite.ts';
-import { openStore } from '../store/store.ts';
-import type { Store } from '../store/store.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { openStore, type Store } from '../store/store.ts';
+import { createService, type Service } from './service.ts';
 
 interface TenantScope {
   readonly workspace: string;

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 const PATH = '/compatible-mode/v1/completions';
 

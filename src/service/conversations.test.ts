@@ -7,8 +7,7 @@ import { loadConfig } from '../config/load-config.ts';
 import type { RegionId } from '../core/region.ts';
 import { createSqliteDialect } from '../store/dialects/sqlite.ts';
 import { openStore } from '../store/store.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 const DAY_MS = 86_400_000;
 const REGIONS = ['cn-beijing', 'ap-southeast-1', 'us-east-1'] as const;

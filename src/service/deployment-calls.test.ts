@@ -7,8 +7,7 @@ import { loadConfig } from '../config/load-config.ts';
 import type { RegionId } from '../core/region.ts';
 import type { LogFields } from '../core/telemetry.ts';
 import { until } from '../../test/until.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -6,8 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { loadConfig } from '../config/load-config.ts';
 import { createFakeEngines } from './__fixtures__/fake-engines.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 // Tests of documents over HTTP: real processes extract the text, and a fake engine records its prompts.
 

@@ -7,8 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { loadConfig } from '../config/load-config.ts';
 import type { RegionId } from '../core/region.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const md5 = (text: string) => createHash('md5').update(text).digest('hex');

@@ -1,6 +1,10 @@
 import type { Config } from '../config/config.ts';
-import { createHostRules, createListenerConfigs } from '../config/regions.ts';
-import type { ListenerConfig as ConfiguredListener, RegionConfig } from '../config/regions.ts';
+import {
+  createHostRules,
+  createListenerConfigs,
+  type ListenerConfig as ConfiguredListener,
+  type RegionConfig,
+} from '../config/regions.ts';
 import type { RegionId } from '../core/region.ts';
 
 /** A region that a listener serves, with the host names that select it. */

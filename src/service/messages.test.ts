@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
 import { ERROR_KINDS } from '../core/error.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 // Tests of the messages interface over HTTP, with its client pitfalls (docs/wire/clients.md#client-pitfalls).
 

@@ -4,27 +4,22 @@ import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
 import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { readShippedCatalogue } from '../catalogue/shipped.ts';
-import { NPM_REGISTRY_DEFAULT } from '../config/config.ts';
-import type { Config } from '../config/config.ts';
+import { NPM_REGISTRY_DEFAULT, type Config } from '../config/config.ts';
 import { listRegions } from '../config/regions.ts';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log } from '../core/telemetry.ts';
 import { createJobQueue, type JobQueue } from '../jobs/queue.ts';
 import { systemClock } from '../lib/clock.ts';
-import { createConversationsOperator } from '../resources/conversations/operator.ts';
-import type { ConversationsOperator } from '../resources/conversations/operator.ts';
+import { createConversationsOperator, type ConversationsOperator } from '../resources/conversations/operator.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { createSqliteDialect } from '../store/dialects/sqlite.ts';
-import { openStore } from '../store/store.ts';
-import type { Store } from '../store/store.ts';
-import { createRuntimeStore } from '../weights/runtime/runtime-store.ts';
-import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
+import { openStore, type Store } from '../store/store.ts';
+import { createRuntimeStore, type RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import { getSpeechRuntime } from '../weights/runtime/speech-runtime.ts';
 import { getCurrentPlatform } from '../weights/runtime/current-platform.ts';
-import { createWeightsStore } from '../weights/weights-store.ts';
-import type { WeightsStore } from '../weights/weights-store.ts';
+import { createWeightsStore, type WeightsStore } from '../weights/weights-store.ts';
 
 // Components that the service and single commands open in the same way, each from the configuration.
 

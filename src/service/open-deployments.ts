@@ -1,5 +1,4 @@
-import { getEffectiveInterfaces } from '../catalogue/model.ts';
-import type { Catalogue, ModelEntry, ModelInterface } from '../catalogue/model.ts';
+import { getEffectiveInterfaces, type Catalogue, type ModelEntry, type ModelInterface } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import type { DeploymentRecord } from '../core/deployment.ts';
 import type { RegionId } from '../core/region.ts';

@@ -17,8 +17,7 @@ import { createSignedLinks, DOWNLOADS_PATH, type SignedLinks } from '../resource
 import { createFiles } from '../resources/files/service.ts';
 import { startFileGarbageCollection } from '../resources/files/garbage-collection.ts';
 import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
-import { createTexts } from '../resources/texts/service.ts';
-import type { Texts } from '../resources/texts/service.ts';
+import { createTexts, type Texts } from '../resources/texts/service.ts';
 import type { Store } from '../store/store.ts';
 
 export interface OpenFilesDeps {

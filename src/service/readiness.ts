@@ -1,11 +1,9 @@
-import { getEffectiveInterfaces } from '../catalogue/model.ts';
-import type { Catalogue, ModelEntry, ModelInterface } from '../catalogue/model.ts';
+import { getEffectiveInterfaces, type Catalogue, type ModelEntry, type ModelInterface } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
 import type { TextEngine } from '../engines/engine.ts';
 import type { Clock } from '../lib/clock.ts';
-import { listInterfaceStates } from '../protocols/interfaces.ts';
-import type { InterfaceState, Route } from '../protocols/interfaces.ts';
+import { listInterfaceStates, type InterfaceState, type Route } from '../protocols/interfaces.ts';
 import type { ModelEngines } from './model-engines.ts';
 
 /** Maximum age of a token that proves that generation works, in ms. */

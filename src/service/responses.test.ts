@@ -7,8 +7,7 @@ import { loadConfig } from '../config/load-config.ts';
 import type { RegionId } from '../core/region.ts';
 import { createSseParser } from '../lib/sse.ts';
 import { createFakeEngines } from './__fixtures__/fake-engines.ts';
-import { createService } from './service.ts';
-import type { Service } from './service.ts';
+import { createService, type Service } from './service.ts';
 
 // Tests of the responses interface over HTTP, with a fake engine.
 

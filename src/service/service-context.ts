@@ -1,10 +1,8 @@
 import type { Config } from '../config/config.ts';
 import type { Log } from '../core/telemetry.ts';
-import { systemClock } from '../lib/clock.ts';
-import type { Clock } from '../lib/clock.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
-import { createJobNotifier } from '../resources/jobs/job-notifier.ts';
-import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
+import { createJobNotifier, type JobNotifier } from '../resources/jobs/job-notifier.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,4 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { DEPLOYMENT_SERIES_MAX } from './limits.ts';
 import type { DeploymentName, RequestMeasurement } from '../core/telemetry.ts';
 

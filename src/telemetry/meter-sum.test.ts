@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMeter } from './meter.ts';
-import type { ReadableMeter } from './meter.ts';
+import { createMeter, type ReadableMeter } from './meter.ts';
 import { createMeterSum } from './meter-sum.ts';
 
 const OPERATIONS = { operations: ['chat'] };

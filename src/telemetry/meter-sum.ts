@@ -1,5 +1,4 @@
-import { AggregatorRegistry } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Meter } from '../core/telemetry.ts';
 import type { MeterSnapshot } from './meter.ts';
 

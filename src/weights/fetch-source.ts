@@ -7,12 +7,10 @@ import { fetchFromPackages } from './fetch-from-packages.ts';
 import { createIndexWheelFetcher } from './index-wheel-fetcher.ts';
 import { cacheWheels } from './cache-wheels.ts';
 import { findPipIndexUrl } from './pip-config.ts';
-import type { ReportProgress } from './progress-meter.ts';
-import { createProgressMeter } from './progress-meter.ts';
+import { createProgressMeter, type ReportProgress } from './progress-meter.ts';
 import type { Fetch, PullLimits } from './pull-limits.ts';
 import { getWeightsFiles } from './weights-files.ts';
-import type { FetchWheel } from './wheel.ts';
-import { createPipWheelFetcher, hasPip } from './wheel.ts';
+import { createPipWheelFetcher, hasPip, type FetchWheel } from './wheel.ts';
 
 /** Folder, addresses and clients with which weights are downloaded. */
 export interface WeightsSourceOptions {

@@ -2,8 +2,12 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Log } from '../core/telemetry.ts';
 import type { Weights } from '../core/weights.ts';
-import type { WeightsFileRecord } from './weights-file-record.ts';
-import { isUnchanged, readWeightsFileRecord, writeWeightsFileRecord } from './weights-file-record.ts';
+import {
+  isUnchanged,
+  readWeightsFileRecord,
+  writeWeightsFileRecord,
+  type WeightsFileRecord,
+} from './weights-file-record.ts';
 import { statIfExists } from './file-system.ts';
 import { hashFile } from './hash-file.ts';
 import { describeSource, getWeightsFiles, listKnownFileNames } from './weights-files.ts';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../lib/clock.ts';
 import { formatBytes } from './format-bytes.ts';
-import type { PullProgress } from './progress-meter.ts';
-import { createProgressMeter } from './progress-meter.ts';
+import { createProgressMeter, type PullProgress } from './progress-meter.ts';
 import { createProgressPrinter, describeProgress } from './progress-printer.ts';
 
 function createManualClock(): Clock & { pass(ms: number): void } {

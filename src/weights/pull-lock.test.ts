@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '../lib/clock.ts';
 import { createTemporaryFolder } from './__fixtures__/temporary-folder.ts';
-import type { PullLockOptions } from './pull-lock.ts';
-import { acquirePullLock, tryPullLock } from './pull-lock.ts';
+import { acquirePullLock, tryPullLock, type PullLockOptions } from './pull-lock.ts';
 
 const createLockOptions = (folder: string): PullLockOptions => ({
   path: join(folder, 'w.lock'),

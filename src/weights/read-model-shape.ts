@@ -1,5 +1,4 @@
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { omitNullish } from '../lib/omit-nullish.ts';
 
 /** Facts from the header of a GGUF file about the memory that each token in the context takes. */

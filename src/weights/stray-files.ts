@@ -2,8 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Weights } from '../core/weights.ts';
 import { listFolder, statIfExists } from './file-system.ts';
-import type { PullLockOptions } from './pull-lock.ts';
-import { tryPullLock } from './pull-lock.ts';
+import { tryPullLock, type PullLockOptions } from './pull-lock.ts';
 import { parseWeightsFileName } from './weights-files.ts';
 
 /** A file or folder in the models folder that no weights need. */

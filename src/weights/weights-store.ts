@@ -5,20 +5,15 @@ import type { Log } from '../core/telemetry.ts';
 import type { Weights, WeightsFolder } from '../core/weights.ts';
 import { fetchFolder } from './fetch-folder.ts';
 import type { VerifiedDownload } from './verified-download.ts';
-import type { WeightsFileRecord } from './weights-file-record.ts';
-import { readWeightsFileRecord, writeWeightsFileRecord } from './weights-file-record.ts';
+import { readWeightsFileRecord, writeWeightsFileRecord, type WeightsFileRecord } from './weights-file-record.ts';
 import { listFolder, statIfExists, syncToDisk } from './file-system.ts';
-import type { WeightsSourceOptions } from './fetch-source.ts';
-import { fetchSource, sortSources } from './fetch-source.ts';
+import { fetchSource, sortSources, type WeightsSourceOptions } from './fetch-source.ts';
 import { locateFolder } from './locate-folder.ts';
 import { locateWeights } from './locate-weights.ts';
 import type { ReportProgress } from './progress-meter.ts';
 import { acquirePullLock, tryPullLock } from './pull-lock.ts';
-import type { PullLimits } from './pull-limits.ts';
-import { PULL_LIMITS } from './pull-limits.ts';
-import type { StrayFile } from './stray-files.ts';
-import { findStrayFiles } from './stray-files.ts';
-import type { WeightsFiles } from './weights-files.ts';
+import { PULL_LIMITS, type PullLimits } from './pull-limits.ts';
+import { findStrayFiles, type StrayFile } from './stray-files.ts';
 import {
   describeFolder,
   describeSource,
@@ -26,6 +21,7 @@ import {
   listFinishedFiles,
   parseWeightsFileName,
   listUnfinishedFiles,
+  type WeightsFiles,
 } from './weights-files.ts';
 
 export interface WeightsStoreOptions extends WeightsSourceOptions {

@@ -2,8 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import type { WheelPart } from '../core/weights.ts';
-import type { PythonOptions } from './run-python.ts';
-import { runPython } from './run-python.ts';
+import { runPython, type PythonOptions } from './run-python.ts';
 
 /** Downloads the wheel of a part into an empty folder and returns its path. */
 export type FetchWheel = (part: WheelPart, folder: string, signal: AbortSignal) => Promise<string>;

@@ -1,5 +1,4 @@
-import type { ModelFamily } from './family.ts';
-import { NEUTRAL_SYSTEM } from './family.ts';
+import { NEUTRAL_SYSTEM, type ModelFamily } from './family.ts';
 import { QWEN_FILL } from './fill-in-the-middle.ts';
 
 /**

@@ -1,5 +1,4 @@
-import type { ModelFamily } from './family.ts';
-import { NEUTRAL_SYSTEM } from './family.ts';
+import { NEUTRAL_SYSTEM, type ModelFamily } from './family.ts';
 
 /** SmolLM2: ChatML without tool calls. The vocabulary has no fill-in-the-middle tokens. */
 export const smollm2: ModelFamily = {

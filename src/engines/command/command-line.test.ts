@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { buildCommandLine } from './command-line.ts';
-import type { LaunchParameters, ProgramSettings } from './command-line.ts';
+import { buildCommandLine, type LaunchParameters, type ProgramSettings } from './command-line.ts';
 
 const SETTINGS: ProgramSettings = {
   model: '/models/a b.gguf',

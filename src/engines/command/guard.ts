@@ -1,8 +1,7 @@
 // Main file of a guard process: it starts a server program, and stops it on SIGTERM or when its standard input closes,
 // which happens whenever the process that started the guard ends. The program leads its own process group, so that the
 // processes that it starts are stopped too.
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';

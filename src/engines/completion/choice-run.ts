@@ -2,8 +2,13 @@ import { assert } from '../../lib/assert.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import type { GenerationPhase } from '../../core/prompt.ts';
 import type { Sampling } from '../../core/request.ts';
-import { createChoiceOutput } from '../choice-output.ts';
-import type { ChoiceOutput, ChoiceEnd, PhaseEnd, PushResult } from '../choice-output.ts';
+import {
+  createChoiceOutput,
+  type ChoiceOutput,
+  type ChoiceEnd,
+  type PhaseEnd,
+  type PushResult,
+} from '../choice-output.ts';
 import type { EngineRequest } from '../engine.ts';
 import type { TriggerMatcher } from '../trigger-matcher.ts';
 import type { RunningCall } from './start-call.ts';

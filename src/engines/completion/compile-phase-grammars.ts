@@ -2,8 +2,7 @@ import { ServiceError } from '../../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
 import type { EngineRequest } from '../engine.ts';
 import { WorkerBusyError } from '../fair-worker.ts';
-import { GrammarRefusedError } from '../grammar-compiler.ts';
-import type { CompileGrammars } from '../grammar-compiler.ts';
+import { GrammarRefusedError, type CompileGrammars } from '../grammar-compiler.ts';
 
 const COMPILER_BUSY = 'Too many requests wait for their schemas to be compiled, please try again later.';
 

@@ -1,6 +1,5 @@
 import { requirePromptInput } from '../engine-input.ts';
-import { createLinkedAbort } from '../../lib/linked-abort.ts';
-import type { LinkedAbort } from '../../lib/linked-abort.ts';
+import { createLinkedAbort, type LinkedAbort } from '../../lib/linked-abort.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import { CHOICES_MAX, QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX } from '../../core/limits.ts';
@@ -9,24 +8,24 @@ import type { ServerKind } from '../../core/server-kind.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { canAdmit } from '../priority.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
-import { createGrammarCompiler } from '../grammar-compiler.ts';
-import type { GrammarCompiler } from '../grammar-compiler.ts';
+import { createGrammarCompiler, type GrammarCompiler } from '../grammar-compiler.ts';
 import { createFairSemaphore } from '../fair-semaphore.ts';
-import { createUpstreamClient } from '../remote/upstream-client.ts';
-import type { UpstreamClient, ProxyEnvironment, UpstreamTimeouts } from '../remote/upstream-client.ts';
+import {
+  createUpstreamClient,
+  type UpstreamClient,
+  type ProxyEnvironment,
+  type UpstreamTimeouts,
+} from '../remote/upstream-client.ts';
 import { readErrorResponse } from '../remote/read-error-response.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
-import { startCall } from './start-call.ts';
-import type { RunningCall } from './start-call.ts';
+import { startCall, type RunningCall } from './start-call.ts';
 import { checkPromptLength, checkRequest } from './check-request.ts';
-import { createChoiceRun } from './choice-run.ts';
-import type { ChoiceRun } from './choice-run.ts';
+import { createChoiceRun, type ChoiceRun } from './choice-run.ts';
 import { compilePhaseGrammars } from './compile-phase-grammars.ts';
 import type { CompletionDialect, CompletionServerMetadata } from './completion-dialect.ts';
 import { LLAMA_DIALECT } from './llama-dialect.ts';
-import { createPromptTokenizer } from './prompt-tokenizer.ts';
-import type { PromptTokenizer } from './prompt-tokenizer.ts';
+import { createPromptTokenizer, type PromptTokenizer } from './prompt-tokenizer.ts';
 import { SGLANG_DIALECT } from './sglang-dialect.ts';
 import { mergeGenerators } from './merge-generators.ts';
 import { VLLM_DIALECT } from './vllm-dialect.ts';

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { GenerationPhase } from '../../core/prompt.ts';
-import { compileTestGrammars, createFakeNativeModel } from './__fixtures__/fake-native-model.ts';
-import type { FakeNativeModelOptions } from './__fixtures__/fake-native-model.ts';
+import {
+  compileTestGrammars,
+  createFakeNativeModel,
+  type FakeNativeModelOptions,
+} from './__fixtures__/fake-native-model.ts';
 import { applyToken, createJobChoice } from './choice-steps.ts';
-import { createGenerationJob, isRefusal } from './job.ts';
-import type { GenerationJob, JobChoice } from './job.ts';
+import { createGenerationJob, isRefusal, type GenerationJob, type JobChoice } from './job.ts';
 import { createKvCache } from './kv-cache.ts';
 import { createSlotPool } from './slot-pool.ts';
 

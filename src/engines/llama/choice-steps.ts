@@ -1,5 +1,4 @@
-import { createChoiceOutput } from '../choice-output.ts';
-import type { ChoiceEnd, PhaseEnd, SampledToken } from '../choice-output.ts';
+import { createChoiceOutput, type ChoiceEnd, type PhaseEnd, type SampledToken } from '../choice-output.ts';
 import type { GenerationJob, JobChoice } from './job.ts';
 import type { KvCache } from './kv-cache.ts';
 import type { NativeModel } from './native-model.ts';

@@ -15,8 +15,7 @@ import type {
   Rankings,
   TokenText,
 } from '../engine.ts';
-import { createSocketClient } from '../socket-client.ts';
-import type { SocketAddress } from '../socket-client.ts';
+import { createSocketClient, type SocketAddress } from '../socket-client.ts';
 import type {
   TokenCounts,
   FailureKind,

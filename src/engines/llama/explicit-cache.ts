@@ -1,9 +1,7 @@
-import { roundDownToSlice } from './kv-cache.ts';
-import type { KvCache } from './kv-cache.ts';
+import { roundDownToSlice, type KvCache } from './kv-cache.ts';
 import type { GenerationJob } from './job.ts';
 import type { NativeModel } from './native-model.ts';
-import type { PrefixEntry, PrefixQuery, PrefixStore } from './prefix-store.ts';
-import { countReusableTokens } from './prefix-store.ts';
+import { countReusableTokens, type PrefixEntry, type PrefixQuery, type PrefixStore } from './prefix-store.ts';
 import type { TokenCounts } from './protocol.ts';
 import type { Slot } from './slot-pool.ts';
 

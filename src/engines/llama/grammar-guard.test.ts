@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import {
   GRAMMAR_SAMPLE_MS_MAX,
   GRAMMAR_SAMPLE_MS_PLAIN,

@@ -1,18 +1,14 @@
 import { formatPromptTooLong } from '../../core/generation-errors.ts';
 import { findRequestProblem } from '../find-request-problem.ts';
 import type { ChoiceOutput } from '../choice-output.ts';
-import { createTriggerMatcher } from '../trigger-matcher.ts';
-import type { TriggerMatcher } from '../trigger-matcher.ts';
-import { createCacheRequest } from './cache-request.ts';
-import type { CacheRequest } from './cache-request.ts';
+import { createTriggerMatcher, type TriggerMatcher } from '../trigger-matcher.ts';
+import { createCacheRequest, type CacheRequest } from './cache-request.ts';
 import { WorkerBusyError } from '../fair-worker.ts';
-import { GrammarRefusedError } from '../grammar-compiler.ts';
-import type { CompileGrammars } from '../grammar-compiler.ts';
+import { GrammarRefusedError, type CompileGrammars } from '../grammar-compiler.ts';
 import type { NativeModel, NativeSampler } from './native-model.ts';
 import type { GenerateCall, OutputLine, EngineRefusal, LineLogprob } from './protocol.ts';
 import type { Slot } from './slot-pool.ts';
-import { TooManyTokensError, tokenizeMarked } from './tokenize-input.ts';
-import type { MarkedTokens } from './tokenize-input.ts';
+import { TooManyTokensError, tokenizeMarked, type MarkedTokens } from './tokenize-input.ts';
 
 /** Receives what the scheduler reports about one request. */
 export interface GenerationListener {

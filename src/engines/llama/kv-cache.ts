@@ -1,6 +1,5 @@
 import type { NativeModel } from './native-model.ts';
-import { SEEDED_SLICE_TOKENS } from './slot-pool.ts';
-import type { Slot } from './slot-pool.ts';
+import { SEEDED_SLICE_TOKENS, type Slot } from './slot-pool.ts';
 
 /** Changes the KV cells of slots, and keeps each slot's record of its cells consistent. */
 export interface KvCache {

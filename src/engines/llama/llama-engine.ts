@@ -2,8 +2,7 @@ import { requirePromptInput } from '../engine-input.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
 import { retryWhenEngineGone, EngineGoneError, withErrorHandler, startWithRetry } from '../engine-gone-error.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
-import { createLlamaClient } from './client.ts';
-import type { LlamaClient } from './client.ts';
+import { createLlamaClient, type LlamaClient } from './client.ts';
 import type { LlamaEndpoint } from './protocol.ts';
 
 export interface LlamaEngineOptions {

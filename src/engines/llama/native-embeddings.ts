@@ -1,5 +1,4 @@
-import { LlamaVocabularyType } from 'node-llama-cpp';
-import type { LlamaModel } from 'node-llama-cpp';
+import { LlamaVocabularyType, type LlamaModel } from 'node-llama-cpp';
 import { EMBEDDING_TOKENS_UNSPLIT_MAX } from './limits.ts';
 import { assert } from '../../lib/assert.ts';
 import { assertContextMethod } from './assert-context-method.ts';

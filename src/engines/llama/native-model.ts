@@ -1,17 +1,18 @@
-import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
-import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
+import { getLlama, LlamaLogLevel, type Llama, type LlamaContext, type LlamaModel } from 'node-llama-cpp';
 import { assert } from '../../lib/assert.ts';
 import type { LoadedModel } from '../engine.ts';
 import type { LlamaProcessArguments } from './protocol.ts';
-import { openNativeEmbeddings } from './native-embeddings.ts';
-import type { NativeEmbeddings } from './native-embeddings.ts';
-import { openNativeRanking } from './native-ranking.ts';
-import type { NativeRanking } from './native-ranking.ts';
-import { createNativeGrammars } from './native-grammars.ts';
-import type { BindingGrammars, NativeGrammar } from './native-grammars.ts';
-import { createRawProbabilities } from './raw-probabilities.ts';
+import { openNativeEmbeddings, type NativeEmbeddings } from './native-embeddings.ts';
+import { openNativeRanking, type NativeRanking } from './native-ranking.ts';
+import { createNativeGrammars, type BindingGrammars, type NativeGrammar } from './native-grammars.ts';
+import {
+  createRawProbabilities,
+  type BindingSampler,
+  type LogitsIndex,
+  type RawLogprobs,
+  type SamplingBinding,
+} from './raw-probabilities.ts';
 import { createSamplerPool } from './sampler-pool.ts';
-import type { BindingSampler, LogitsIndex, RawLogprobs, SamplingBinding } from './raw-probabilities.ts';
 import { assertContextMethod } from './assert-context-method.ts';
 
 /**

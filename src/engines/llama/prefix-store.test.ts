@@ -4,8 +4,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { createPrefixStore } from './prefix-store.ts';
-import type { PrefixStoreOptions } from './prefix-store.ts';
+import { createPrefixStore, type PrefixStoreOptions } from './prefix-store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-prefixes-'));
 after(() => rmSync(root, { recursive: true }));

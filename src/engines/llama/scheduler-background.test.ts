@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LIVE_SEQUENCE_RESERVE_MS } from './limits.ts';
-import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
-import type { TestCallOptions, TestRequest } from './__fixtures__/test-scheduler.ts';
+import { createTestScheduler, type TestCallOptions, type TestRequest } from './__fixtures__/test-scheduler.ts';
 
 const BACKGROUND: TestCallOptions = { priority: 'background' };
 

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { PromptSegment } from '../../core/prompt.ts';
-import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
-import type {
-  TestCallOptions,
-  TestRequest,
-  TestScheduler,
-  TestSchedulerOptions,
+import {
+  createTestScheduler,
+  type TestCallOptions,
+  type TestRequest,
+  type TestScheduler,
+  type TestSchedulerOptions,
 } from './__fixtures__/test-scheduler.ts';
 import { createPrefixStore } from './prefix-store.ts';
 

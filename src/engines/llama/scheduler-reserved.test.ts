@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
-import type { TestCallOptions, TestRequest } from './__fixtures__/test-scheduler.ts';
+import { createTestScheduler, type TestCallOptions, type TestRequest } from './__fixtures__/test-scheduler.ts';
 
 const RESERVED: TestCallOptions = { priority: 'reserved' };
 

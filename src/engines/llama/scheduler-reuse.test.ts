@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
-import type { TestRequest, TestScheduler } from './__fixtures__/test-scheduler.ts';
+import { createTestScheduler, type TestRequest, type TestScheduler } from './__fixtures__/test-scheduler.ts';
 
 /** Counts the tokens that were evaluated. */
 const evaluated = (setup: TestScheduler): number =>

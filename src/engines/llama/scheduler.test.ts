@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { WorkerBusyError } from '../fair-worker.ts';
-import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
-import type { TestRequest } from './__fixtures__/test-scheduler.ts';
+import { createTestScheduler, type TestRequest } from './__fixtures__/test-scheduler.ts';
 
 /** A clock that advances only when tokens are evaluated. */
 function createEvaluationClock(msPerToken: number) {

@@ -1,23 +1,23 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createFairQueue } from '../fair-queue.ts';
-import type { FairQueue } from '../fair-queue.ts';
+import { createFairQueue, type FairQueue } from '../fair-queue.ts';
 import type { CompileGrammars } from '../grammar-compiler.ts';
 import { getWaitMsMax } from '../priority.ts';
-import { createAdmissionPolicy } from './admission-policy.ts';
-import type { AdmissionPolicy } from './admission-policy.ts';
-import { applyToken, createJobChoice } from './choice-steps.ts';
-import type { ChoiceDeps } from './choice-steps.ts';
+import { createAdmissionPolicy, type AdmissionPolicy } from './admission-policy.ts';
+import { applyToken, createJobChoice, type ChoiceDeps } from './choice-steps.ts';
 import { createDecodeItem, markEvaluated, orderSteps } from './decode-batch.ts';
-import { createExplicitCache } from './explicit-cache.ts';
-import type { ExplicitCache } from './explicit-cache.ts';
-import { createGrammarGuard } from './grammar-guard.ts';
-import type { GrammarGuard } from './grammar-guard.ts';
-import { createGenerationJob, isRefusal, RETRY_AFTER_SECONDS } from './job.ts';
-import type { GenerationListener, JobChoice, GenerationJob } from './job.ts';
+import { createExplicitCache, type ExplicitCache } from './explicit-cache.ts';
+import { createGrammarGuard, type GrammarGuard } from './grammar-guard.ts';
+import {
+  createGenerationJob,
+  isRefusal,
+  RETRY_AFTER_SECONDS,
+  type GenerationListener,
+  type JobChoice,
+  type GenerationJob,
+} from './job.ts';
 import { countJobTokens, toRefusal } from './job-report.ts';
-import { createKvCache, roundDownToSlice } from './kv-cache.ts';
-import type { KvCache } from './kv-cache.ts';
+import { createKvCache, roundDownToSlice, type KvCache } from './kv-cache.ts';
 import type { NativeModel } from './native-model.ts';
 import { createPrefillPace } from './prefill-pace.ts';
 import type { PrefixStore } from './prefix-store.ts';
@@ -25,11 +25,9 @@ import type { GenerateCall, SchedulerHealth, EngineRefusal } from './protocol.ts
 import type { LogitsIndex } from './raw-probabilities.ts';
 import { sampleToken } from './sampling.ts';
 import { createSequenceAssigner } from './sequence-assigner.ts';
-import { createSlotPool } from './slot-pool.ts';
-import type { Slot, SlotPool } from './slot-pool.ts';
+import { createSlotPool, type Slot, type SlotPool } from './slot-pool.ts';
 import { describeQueueRefusal } from './task-queue.ts';
-import { planTick } from './tick-plan.ts';
-import type { EvaluationStep } from './tick-plan.ts';
+import { planTick, type EvaluationStep } from './tick-plan.ts';
 
 export interface RunHandle {
   cancel(): void;

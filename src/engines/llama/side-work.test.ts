@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTestScheduler } from './__fixtures__/test-scheduler.ts';
-import type { TestSchedulerOptions } from './__fixtures__/test-scheduler.ts';
+import { createTestScheduler, type TestSchedulerOptions } from './__fixtures__/test-scheduler.ts';
 import { createEmbed } from './embed.ts';
 import { createRank } from './rank.ts';
 import { createTaskQueue } from './task-queue.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createSlotPool, SEEDED_SLICE_TOKENS } from './slot-pool.ts';
-import type { SlotPool } from './slot-pool.ts';
+import { createSlotPool, SEEDED_SLICE_TOKENS, type SlotPool } from './slot-pool.ts';
 
 const range = (length: number, first = 0): number[] => Array.from({ length }, (_, i) => first + i);
 /** A run without a fixed seed: it may reuse tokens of any run of its workspace. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTaskQueue } from './task-queue.ts';
-import type { QueuedTask } from './task-queue.ts';
+import { createTaskQueue, type QueuedTask } from './task-queue.ts';
 
 const owner = (key: string) => ({ workspace: 'w', key });
 const never = new AbortController().signal;

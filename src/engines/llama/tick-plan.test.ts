@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL } from './limits.ts';
 import type { JobChoice, GenerationJob } from './job.ts';
-import type { EvaluationStep } from './tick-plan.ts';
-import { planTick } from './tick-plan.ts';
+import { planTick, type EvaluationStep } from './tick-plan.ts';
 
 const SLICE = 8;
 

@@ -5,8 +5,7 @@ import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { ServiceError } from '../../core/error.ts';
 import { POOL_LAST_RESORT_INTERVAL_MS } from './limits.ts';
 import { createManualClock } from './__fixtures__/manual-clock.ts';
-import { createCircuitBreaker } from './circuit-breaker.ts';
-import type { CircuitBreaker, BreakerAttempt } from './circuit-breaker.ts';
+import { createCircuitBreaker, type CircuitBreaker, type BreakerAttempt } from './circuit-breaker.ts';
 
 const FAILURE = new ServiceError('upstream-failed', 'It failed.');
 const BUSY = new ServiceError('overloaded', 'It is busy.');

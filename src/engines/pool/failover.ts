@@ -3,8 +3,7 @@ import { RETRY_AFTER_SECONDS_MAX } from '../../core/limits.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import type { EngineOwner } from '../engine.ts';
 import { chooseMember } from './choose-member.ts';
-import { isAmbiguousFailure } from './pool-member.ts';
-import type { PoolMember, MemberWork } from './pool-member.ts';
+import { isAmbiguousFailure, type PoolMember, type MemberWork } from './pool-member.ts';
 
 /**
  * Sends one request to one member after another, to each at most once. After an ambiguous failure at most one more member

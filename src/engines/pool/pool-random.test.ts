@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import fc from 'fast-check';
 import { scalePropertyRuns } from '../../../test/property-runs.ts';
-import type { ErrorKind } from '../../core/error.ts';
-import { ServiceError } from '../../core/error.ts';
-import { ANSWER, createTestRequest, createFakeEngine } from './__fixtures__/fake-engine.ts';
-import type { FakeOutcome } from './__fixtures__/fake-engine.ts';
+import { ServiceError, type ErrorKind } from '../../core/error.ts';
+import { ANSWER, createTestRequest, createFakeEngine, type FakeOutcome } from './__fixtures__/fake-engine.ts';
 import { createRecordedLog } from './__fixtures__/recorded-log.ts';
 import { createManualClock } from './__fixtures__/manual-clock.ts';
-import { createPool } from './pool.ts';
-import type { Pool } from './pool.ts';
+import { createPool, type Pool } from './pool.ts';
 
 const MEMBERS = 3;
 

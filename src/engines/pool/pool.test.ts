@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
-import { ServiceError } from '../../core/error.ts';
-import type { ErrorKind } from '../../core/error.ts';
+import { ServiceError, type ErrorKind } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import {
   POOL_CALLER_AVOID_MS,
@@ -14,12 +13,18 @@ import {
   POOL_LAST_RESORT_INTERVAL_MS,
 } from './limits.ts';
 import type { EngineRequest, EngineRun, LoadedModel, TextEngine } from '../engine.ts';
-import { ANSWER, createTestRequest, createFakeEngine, END, MODEL, TEXT } from './__fixtures__/fake-engine.ts';
-import type { FakeOutcome } from './__fixtures__/fake-engine.ts';
+import {
+  ANSWER,
+  createTestRequest,
+  createFakeEngine,
+  END,
+  MODEL,
+  TEXT,
+  type FakeOutcome,
+} from './__fixtures__/fake-engine.ts';
 import { createRecordedLog } from './__fixtures__/recorded-log.ts';
 import { createManualClock } from './__fixtures__/manual-clock.ts';
-import { createPool } from './pool.ts';
-import type { PoolOptions } from './pool.ts';
+import { createPool, type PoolOptions } from './pool.ts';
 
 const never = new AbortController().signal;
 const createFailure = (kind: ErrorKind, at: 'start' | 'iteration' | 'mid-answer' = 'start'): FakeOutcome => ({

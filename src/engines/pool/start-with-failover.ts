@@ -1,8 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import { POOL_UNREAD_MS_MAX } from './limits.ts';
-import { createLinkedAbort } from '../../lib/linked-abort.ts';
-import type { LinkedAbort } from '../../lib/linked-abort.ts';
+import { createLinkedAbort, type LinkedAbort } from '../../lib/linked-abort.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import type { EngineRequest, EngineRun } from '../engine.ts';
 import type { MemberWork } from './pool-member.ts';

@@ -1,6 +1,5 @@
 import { UPSTREAM_EVENT_CHARS_MAX } from '../limits.ts';
-import { createSseParser } from '../../lib/sse.ts';
-import type { SseFrame } from '../../lib/sse.ts';
+import { createSseParser, type SseFrame } from '../../lib/sse.ts';
 import type { ResponseParser } from './response-parser.ts';
 import type { UpstreamErrorFactory } from './upstream-error-factory.ts';
 

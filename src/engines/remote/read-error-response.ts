@@ -3,8 +3,7 @@ import type { ServiceError } from '../../core/error.ts';
 import { UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
 import { readBodyText } from './read-body-text.ts';
 import type { UpstreamCall } from './upstream-client.ts';
-import { parseErrorBody } from './upstream-error-details.ts';
-import type { UpstreamErrorDetails } from './upstream-error-details.ts';
+import { parseErrorBody, type UpstreamErrorDetails } from './upstream-error-details.ts';
 import type { UpstreamErrorFactory } from './upstream-error-factory.ts';
 
 /** Reads a response with an error status and creates its error: status, message, and when to retry. */

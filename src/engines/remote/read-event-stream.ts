@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { UPSTREAM_CLOSE_MS } from '../limits.ts';
 import type { UpstreamCall, UpstreamClient } from './upstream-client.ts';
-import { createEventFrameParser } from './event-frame-parser.ts';
-import type { ParsedFrames } from './event-frame-parser.ts';
+import { createEventFrameParser, type ParsedFrames } from './event-frame-parser.ts';
 import type { ResponseParser } from './response-parser.ts';
 
 interface Waiter<Event> {

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { beforeEach, test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { createStepTimer } from './step-timer.ts';
-import type { StepTimer } from './step-timer.ts';
+import { beforeEach, test, type TestContext } from 'node:test';
+import { createStepTimer, type StepTimer } from './step-timer.ts';
 
 let cuts = 0;
 let time = 0;

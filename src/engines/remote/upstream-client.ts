@@ -1,15 +1,18 @@
-import { Agent as HttpAgent, request as httpRequest, validateHeaderValue } from 'node:http';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  validateHeaderValue,
+  type ClientRequest,
+  type IncomingMessage,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { ServiceError } from '../../core/error.ts';
 import { UPSTREAM_CONNECT_MS, UPSTREAM_FIRST_TOKEN_MS, UPSTREAM_IDLE_MS } from '../limits.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { destroyOnAbort } from '../destroy-on-abort.ts';
 import { createServerAddress } from './server-address.ts';
-import { createUpstreamErrorFactory } from './upstream-error-factory.ts';
-import type { UpstreamErrorFactory } from './upstream-error-factory.ts';
-import { createStepTimer } from './step-timer.ts';
-import type { StepTimer } from './step-timer.ts';
+import { createUpstreamErrorFactory, type UpstreamErrorFactory } from './upstream-error-factory.ts';
+import { createStepTimer, type StepTimer } from './step-timer.ts';
 import { getErrorCode } from '../../lib/error-code.ts';
 
 export interface UpstreamTimeouts {

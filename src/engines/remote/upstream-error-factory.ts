@@ -1,7 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
 import { UPSTREAM_MESSAGE_CODE_POINTS_MAX } from '../limits.ts';
-import { UpstreamError } from '../upstream-error.ts';
-import type { UpstreamEvidence } from '../upstream-error.ts';
+import { UpstreamError, type UpstreamEvidence } from '../upstream-error.ts';
 import type { UpstreamErrorDetails } from './upstream-error-details.ts';
 
 /** Creates the errors of one upstream. Neither the errors nor their causes contain the key or another secret. */

@@ -1,8 +1,6 @@
 import { createUnsupportedLanguageError } from '../../core/generation-errors.ts';
-import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
-import type { RecognizedWord, Hotword } from '../../core/speech.ts';
-import { VOICE_FRAME_SAMPLES } from '../speech-engine.ts';
-import type { RecognitionRequest, SpeechEngine } from '../speech-engine.ts';
+import { SPEECH_SAMPLE_RATE, type RecognizedWord, type Hotword } from '../../core/speech.ts';
+import { VOICE_FRAME_SAMPLES, type RecognitionRequest, type SpeechEngine } from '../speech-engine.ts';
 
 /** Quieter samples count as silence. */
 const SILENCE_LEVEL = 0.05;

@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Priority } from '../../core/context.ts';
 import type { EngineRequest } from '../engine.ts';
-import { createScriptedEngine } from './scripted-engine.ts';
-import type { ScriptStep } from './scripted-engine.ts';
+import { createScriptedEngine, type ScriptStep } from './scripted-engine.ts';
 
 /** Background runs have more words than live ones, so that they do not end first. */
 const LIVE_WORDS = 20;

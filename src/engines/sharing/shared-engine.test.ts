@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { errorCodec } from '../../core/error-codec.ts';
 import { ServiceError } from '../../core/error.ts';
-import { createRpcPeer } from '../../lib/rpc-peer.ts';
-import type { RpcPeer } from '../../lib/rpc-peer.ts';
+import { createRpcPeer, type RpcPeer } from '../../lib/rpc-peer.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
-import { createLeaseTable } from './lease-table.ts';
-import type { SupervisedLease } from './lease-table.ts';
+import { createLeaseTable, type SupervisedLease } from './lease-table.ts';
 import type { EngineClientFunctions, EngineHostFunctions } from './protocol.ts';
 import { openSharedEngine } from './shared-engine.ts';
 

@@ -3,10 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MINILM_TOKENS_MAX } from '../limits.ts';
 import type { EmbeddingEngine, EmbeddingInput } from '../engine.ts';
-import { getFloatOutput } from './onnx-runtime.ts';
-import type { OnnxRuntime } from './onnx-runtime.ts';
-import { createWordPieceTokenizer } from './word-piece-tokenizer.ts';
-import type { WordPieceTokenizerFile } from './word-piece-tokenizer.ts';
+import { getFloatOutput, type OnnxRuntime } from './onnx-runtime.ts';
+import { createWordPieceTokenizer, type WordPieceTokenizerFile } from './word-piece-tokenizer.ts';
 
 /** A loaded embedding model. Callers must not run two calls at once. */
 export interface BertModel {

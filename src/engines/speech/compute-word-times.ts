@@ -1,5 +1,4 @@
-import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
-import type { RecognizedWord } from '../../core/speech.ts';
+import { SPEECH_SAMPLE_RATE, type RecognizedWord } from '../../core/speech.ts';
 import type { DecodingResult } from './decode-text.ts';
 import { findLoudFrames } from './find-loud-frames.ts';
 import { splitWords } from './split-words.ts';

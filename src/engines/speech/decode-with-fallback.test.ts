@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decodeWithFallback } from './decode-with-fallback.ts';
-import type { DecodingAttempt } from './decode-with-fallback.ts';
+import { decodeWithFallback, type DecodingAttempt } from './decode-with-fallback.ts';
 import type { DecodingResult } from './decode-text.ts';
 
 const HOTWORDS = ['Siobhan', 'Nakamura', 'Grafana'].map((text) => ({ text, weight: 3 }));

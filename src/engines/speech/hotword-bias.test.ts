@@ -4,8 +4,7 @@ import type { Hotword } from '../../core/speech.ts';
 import { createTestTokenizerFile } from './__fixtures__/test-tokenizer-file.ts';
 import { SCORE_BUDGET_PER_WEIGHT } from './hotword-bias-constants.ts';
 import { createBytePairTokenizer } from './byte-pair-tokenizer.ts';
-import { createHotwordBias } from './hotword-bias.ts';
-import type { HotwordBias } from './hotword-bias.ts';
+import { createHotwordBias, type HotwordBias } from './hotword-bias.ts';
 import { createHotwordTrie } from './hotword-trie.ts';
 
 const { encode, decode } = createBytePairTokenizer(createTestTokenizerFile(['Ġ Q', 'w e', 'we n', 'Ġ K', 'Ġ x']));

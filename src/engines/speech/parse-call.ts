@@ -1,5 +1,4 @@
-import { VOICE_FRAME_SAMPLES } from '../speech-engine.ts';
-import type { RecognitionRequest } from '../speech-engine.ts';
+import { VOICE_FRAME_SAMPLES, type RecognitionRequest } from '../speech-engine.ts';
 import { parseArray, parseObject, parseEmbeddingRequest, checkOwner, checkString } from '../field-checks.ts';
 import type { EmbeddingRequest } from '../engine.ts';
 import { decodeBinaryCall } from './binary-call.ts';

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { RecognitionRequest } from '../speech-engine.ts';
 import { writeFakeRuntime } from './__fixtures__/fake-runtime.ts';
-import { createRecognizer } from './recognizer.ts';
-import type { Recognizer } from './recognizer.ts';
+import { createRecognizer, type Recognizer } from './recognizer.ts';
 import { loadOnnxRuntime } from './onnx-runtime.ts';
 import { openWhisperModel } from './whisper-model.ts';
 

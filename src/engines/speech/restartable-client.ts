@@ -1,8 +1,7 @@
 import { retryWhenEngineGone, EngineGoneError } from '../engine-gone-error.ts';
 import type { EngineEndpoint } from '../engine-process.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
-import { createSpeechClient } from './speech-client.ts';
-import type { SpeechClient } from './speech-client.ts';
+import { createSpeechClient, type SpeechClient } from './speech-client.ts';
 
 /** Client of a child process that may be restarted at any time. */
 export interface RestartableClient {

@@ -1,5 +1,4 @@
-import { createEngineProcess } from '../engine-process.ts';
-import type { EngineEndpoint } from '../engine-process.ts';
+import { createEngineProcess, type EngineEndpoint } from '../engine-process.ts';
 import type { SpeechModel } from '../speech-engine.ts';
 import type { SupervisorLog } from '../child-run.ts';
 import type { Supervisor, SupervisorTimes } from '../supervisor.ts';

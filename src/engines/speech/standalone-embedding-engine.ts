@@ -1,7 +1,6 @@
 import type { EmbeddingEngine } from '../engine.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
-import { createRestartableClient } from './restartable-client.ts';
-import type { RestartableClient } from './restartable-client.ts';
+import { createRestartableClient, type RestartableClient } from './restartable-client.ts';
 import type { EmbeddingEndpoint } from './protocol.ts';
 
 /** An engine that computes embeddings only. */

@@ -1,12 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createBytePairTokenizer } from './byte-pair-tokenizer.ts';
-import type { BytePairTokenizerFile } from './byte-pair-tokenizer.ts';
+import { createBytePairTokenizer, type BytePairTokenizerFile } from './byte-pair-tokenizer.ts';
 import { createLogMelTransform, MEL_BANDS, MEL_FRAMES } from './log-mel-transform.ts';
-import { getFloatOutput } from './onnx-runtime.ts';
-import type { OnnxRuntime, OnnxSession, NamedTensors } from './onnx-runtime.ts';
-import { createWhisperTokens } from './whisper-tokens.ts';
-import type { WhisperConfig, WhisperTokens } from './whisper-tokens.ts';
+import { getFloatOutput, type OnnxRuntime, type OnnxSession, type NamedTensors } from './onnx-runtime.ts';
+import { createWhisperTokens, type WhisperConfig, type WhisperTokens } from './whisper-tokens.ts';
 
 /** A loaded Whisper model. Each step blocks the process (onnx-runtime.ts). */
 export interface WhisperModel {

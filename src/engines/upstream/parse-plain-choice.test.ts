@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { scalePropertyRuns } from '../../../test/property-runs.ts';
-import { Chunk } from './chunk.ts';
-import type { WireChoice } from './chunk.ts';
+import { Chunk, type WireChoice } from './chunk.ts';
 import { parsePlainChoice } from './parse-plain-choice.ts';
 
 const nothing = fc.constantFrom(null, undefined);

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { RankingEngine, RankingRequest, Rankings } from '../engine.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamCallOptions } from '../remote/upstream-client.ts';
-import { PoolingUsage, orderByIndex, attributeInputError } from './remote-embeddings.ts';
-import type { PoolingDeps } from './remote-embeddings.ts';
+import { PoolingUsage, orderByIndex, attributeInputError, type PoolingDeps } from './remote-embeddings.ts';
 
 const Index = z.int().min(0).nullish();
 

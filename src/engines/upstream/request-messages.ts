@@ -1,5 +1,4 @@
-import type { Message } from '../../core/message.ts';
-import { getMessageText } from '../../core/message.ts';
+import { getMessageText, type Message } from '../../core/message.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 
 /** @param includesReasoning Sends the reasoning of earlier turns. */

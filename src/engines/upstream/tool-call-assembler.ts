@@ -2,10 +2,8 @@ import type { EngineEvent } from '../../core/event.ts';
 import { UPSTREAM_CALLS_MAX, UPSTREAM_EVENT_CHARS_MAX } from '../limits.ts';
 import type { WireToolCall } from './chunk.ts';
 import type { UpstreamErrorFactory } from '../remote/upstream-error-factory.ts';
-import { createJsonEndDetector } from './json-end-detector.ts';
-import type { JsonEndDetector } from './json-end-detector.ts';
-import { createSurrogatePairJoiner } from './surrogate-pair-joiner.ts';
-import type { SurrogatePairJoiner } from './surrogate-pair-joiner.ts';
+import { createJsonEndDetector, type JsonEndDetector } from './json-end-detector.ts';
+import { createSurrogatePairJoiner, type SurrogatePairJoiner } from './surrogate-pair-joiner.ts';
 
 export interface ToolCallAssemblerDeps {
   readonly choice: number;

@@ -1,31 +1,31 @@
 import { ServiceError } from '../../core/error.ts';
-import { systemIdGenerator } from '../../core/id.ts';
-import type { IdGenerator } from '../../core/id.ts';
+import { systemIdGenerator, type IdGenerator } from '../../core/id.ts';
 import { TOKEN_ID_MAX } from '../../core/limits.ts';
 import { UPSTREAM_QUERY_RETRY_MS, UPSTREAM_QUERY_MS, UPSTREAM_CONTEXT_TOKENS } from '../limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
-import { systemClock } from '../../lib/clock.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineRequest, LoadedModel, RankingEngine, TextEngine } from '../engine.ts';
 import { createServerAddress } from '../remote/server-address.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { openEventBatches } from '../remote/open-event-batches.ts';
-import { createUpstreamClient } from '../remote/upstream-client.ts';
-import type { UpstreamCallOptions, ProxyEnvironment, UpstreamTimeouts } from '../remote/upstream-client.ts';
+import {
+  createUpstreamClient,
+  type UpstreamCallOptions,
+  type ProxyEnvironment,
+  type UpstreamTimeouts,
+} from '../remote/upstream-client.ts';
 import { createChatResponseParser } from './chat-response-parser.ts';
 import { getUpstreamCapabilities } from './capabilities.ts';
-import { discoverUpstream } from './discovery.ts';
-import type { UpstreamMetadata } from './discovery.ts';
+import { discoverUpstream, type UpstreamMetadata } from './discovery.ts';
 import { createRemoteEmbeddings } from './remote-embeddings.ts';
 import { probeUpstream } from './probe-upstream.ts';
 import { createRemoteRanking } from './remote-ranking.ts';
 import { createUsageRecount } from './usage-recount.ts';
 import { encodeRequestBody } from './request-body.ts';
 import { SERVER_PROFILES } from './server-profiles.ts';
-import { createUpstreamTokenizer } from './upstream-tokenizer.ts';
-import type { UpstreamTokenizer } from './upstream-tokenizer.ts';
+import { createUpstreamTokenizer, type UpstreamTokenizer } from './upstream-tokenizer.ts';
 
 export interface UpstreamEngineOptions {
   /** Base address (http or https) of the server; `/chat/completions` is appended to its path. */

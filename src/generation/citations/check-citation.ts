@@ -1,5 +1,4 @@
-import { createPassage } from './passage.ts';
-import type { PassageMatch } from './passage.ts';
+import { createPassage, type PassageMatch } from './passage.ts';
 
 /** Compares a sentence with a passage. For several sentences and one passage, call `createPassage` once instead. */
 export const checkCitation = (sentence: string, passage: string): PassageMatch =>

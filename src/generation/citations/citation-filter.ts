@@ -1,7 +1,6 @@
 import type { GenerationEvent } from '../../core/event.ts';
 import type { CitationStyle, Source } from '../../core/server-tools.ts';
-import { createCitationVerifierFactory } from './citation-verifier.ts';
-import type { CitedTextPiece, CitationVerifier } from './citation-verifier.ts';
+import { createCitationVerifierFactory, type CitedTextPiece, type CitationVerifier } from './citation-verifier.ts';
 
 /**
  * Verifies the citation marks in an answer's text, and removes or rewrites them (`createCitationVerifierFactory` has

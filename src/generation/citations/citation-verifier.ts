@@ -1,13 +1,10 @@
 import type { Citation, CitationStyle, Source } from '../../core/server-tools.ts';
 import { countCodePoints } from '../../lib/code-points.ts';
-import { createCodeTracker } from './code-tracker.ts';
-import type { MarkedText } from './code-tracker.ts';
+import { createCodeTracker, type MarkedText } from './code-tracker.ts';
 import { countMarkFreeChars, countTrailingBlanks, formatMark } from './citation-marks.ts';
-import { createPassage } from './passage.ts';
-import type { Passage } from './passage.ts';
+import { createPassage, type Passage } from './passage.ts';
 import { findStopStart, findSentenceEnd } from './sentence-end.ts';
-import { createTextPieceBuffer } from './text-piece-buffer.ts';
-import type { TextReplacement, TextPiece } from './text-piece-buffer.ts';
+import { createTextPieceBuffer, type TextReplacement, type TextPiece } from './text-piece-buffer.ts';
 
 export interface CitedTextPiece extends TextPiece {
   readonly citations?: readonly Citation[];

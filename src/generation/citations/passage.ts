@@ -1,6 +1,5 @@
 import { CITATION_QUOTE_CHARS_MAX, CITATION_SOURCE_CHARS_MAX } from '../limits.ts';
-import { readClaims, isUnspaced, readVocabulary } from './claims.ts';
-import type { Claims } from './claims.ts';
+import { readClaims, isUnspaced, readVocabulary, type Claims } from './claims.ts';
 
 /** How well a passage supports a sentence, judged by words, names and numbers. */
 export interface PassageMatch {

@@ -7,8 +7,7 @@ import { inlineToolResults } from '../repeated-calls.ts';
 import type { CitationFilter } from '../citations/citation-filter.ts';
 import type { CodeSession } from './code-session.ts';
 import { formatCodeResult, addCodeTool } from './code-tool.ts';
-import { relayRun } from './relay-run.ts';
-import type { RelayResult } from './relay-run.ts';
+import { relayRun, type RelayResult } from './relay-run.ts';
 import type { EventBatch, AnswerSession } from './answer-session.ts';
 
 interface ProgramLoopOptions {

@@ -8,8 +8,8 @@ import {
   collectEvents,
   createSearchResult,
   SEARCH,
+  type TestServerToolsOptions,
 } from './__fixtures__/test-server-tools.ts';
-import type { TestServerToolsOptions } from './__fixtures__/test-server-tools.ts';
 
 const DECISION = ['{"message": "asks for facts", "search": "Orsay"}'];
 const HANG = { type: 'hang' } as const;

@@ -1,6 +1,5 @@
 import { DECISION_HISTORY_CHARS_MAX, DECISION_QUESTION_CHARS_MAX } from './limits.ts';
-import { getMessageText } from '../../core/message.ts';
-import type { Message } from '../../core/message.ts';
+import { getMessageText, type Message } from '../../core/message.ts';
 
 /** Short form of a conversation for decisions about server tools. */
 export interface ConversationDigest {

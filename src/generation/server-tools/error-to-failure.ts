@@ -1,5 +1,4 @@
-import { ServiceError } from '../../core/error.ts';
-import type { ErrorKind } from '../../core/error.ts';
+import { ServiceError, type ErrorKind } from '../../core/error.ts';
 import type { ServerCallFailure } from '../../core/server-tools.ts';
 
 /** Converts an error of a server tool to the failure that the caller receives. */

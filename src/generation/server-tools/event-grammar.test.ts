@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationEvent } from '../../core/event.ts';
-import type { SearchStrategy } from '../../core/server-tools.ts';
-import { SEARCH_STRATEGIES } from '../../core/server-tools.ts';
+import { SEARCH_STRATEGIES, type SearchStrategy } from '../../core/server-tools.ts';
 import {
   createTestServerTools,
   createFakeInterpreter,

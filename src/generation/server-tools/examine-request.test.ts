@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
 import { createTestGeneration, ENTRY, REQUEST } from '../__fixtures__/test-generation.ts';
 import { createCountPrompt } from '../count-prompt.ts';
-import { createExamineRequest } from './examine-request.ts';
-import type { RequestExamination } from './examine-request.ts';
+import { createExamineRequest, type RequestExamination } from './examine-request.ts';
 
 const examineWith = (input: 'prompt' | 'chat', request: object = {}): Promise<RequestExamination> => {
   const scripted = createScriptedEngine({ script: () => [], contextTokens: 500 });

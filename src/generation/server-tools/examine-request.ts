@@ -5,8 +5,7 @@ import type { GenerationRequest } from '../../core/request.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import { checkAbilities, detectModelInfo, findIgnoredFields } from '../check-abilities.ts';
 import type { CountPrompt } from '../count-prompt.ts';
-import { resolveTarget } from '../model-target.ts';
-import type { ModelTarget } from '../model-target.ts';
+import { resolveTarget, type ModelTarget } from '../model-target.ts';
 import { createPromptTooLongError } from '../../core/generation-errors.ts';
 
 /** Properties of a request that are known before its model runs. */

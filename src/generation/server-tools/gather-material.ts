@@ -6,8 +6,7 @@ import {
   ANSWER_SEARCH_ROUNDS_MAX,
   ANSWER_SEARCHES_MAX,
 } from './limits.ts';
-import { getMessageText } from '../../core/message.ts';
-import type { Message } from '../../core/message.ts';
+import { getMessageText, type Message } from '../../core/message.ts';
 import type {
   DomainResult,
   ReadPage,

@@ -5,19 +5,16 @@ import type { Clock } from '../../lib/clock.ts';
 import { createCitationFilter } from '../citations/citation-filter.ts';
 import type { Generate, Generation } from '../generation.ts';
 import { answerWithPrograms } from './answer-with-programs.ts';
-import { openCodeSession } from './code-session.ts';
-import type { CodeSessionDeps } from './code-session.ts';
+import { openCodeSession, type CodeSessionDeps } from './code-session.ts';
 import { createCodeTool, addCodeTool } from './code-tool.ts';
 import { toModelRequest, findIgnoredServerTools } from './model-request.ts';
 import { createDigest } from './conversation-digest.ts';
 import type { ExamineRequest, RequestExamination } from './examine-request.ts';
 import { gatherMaterial } from './gather-material.ts';
 import { getMaterialCharsMax } from './material-budget.ts';
-import { addMaterial } from './source-prompt.ts';
-import type { Material } from './source-prompt.ts';
+import { addMaterial, type Material } from './source-prompt.ts';
 import { relayRun } from './relay-run.ts';
-import { createAnswerSession } from './answer-session.ts';
-import type { EventBatch, AnswerSession } from './answer-session.ts';
+import { createAnswerSession, type EventBatch, type AnswerSession } from './answer-session.ts';
 
 export interface ServerToolDeps extends CodeSessionDeps {
   readonly generate: Generate;

@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationEvent } from '../../core/event.ts';
 import type { Tool } from '../../core/message.ts';
-import type { ServerToolOptions } from '../../core/server-tools.ts';
-import type { PageToolOptions, ReadPage } from '../../core/server-tools.ts';
+import type { ServerToolOptions, PageToolOptions, ReadPage } from '../../core/server-tools.ts';
 import { collectResult } from '../collect-result.ts';
 import {
   createTestServerTools,

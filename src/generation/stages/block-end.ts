@@ -1,6 +1,5 @@
 import { REPEATED_LINE_CHARS_MAX } from '../limits.ts';
-import { matchLinePattern } from './line-pattern.ts';
-import type { LinePattern, EndDetector, MatchState } from './line-pattern.ts';
+import { matchLinePattern, type LinePattern, type EndDetector, type MatchState } from './line-pattern.ts';
 import { createMultilineStringTracker } from './multiline-string-tracker.ts';
 import type { TextWindow } from './text-window.ts';
 

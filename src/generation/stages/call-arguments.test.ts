@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent, FinishReason } from '../../core/event.ts';
-import { createCallArgumentsStage } from './call-arguments.ts';
-import type { CallArgumentsOptions } from './call-arguments.ts';
+import { createCallArgumentsStage, type CallArgumentsOptions } from './call-arguments.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 

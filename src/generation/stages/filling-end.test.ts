@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import type { EngineEvent, FinishReason } from '../../core/event.ts';
 import { createFillingEndStage } from './filling-end.ts';
 import { createBlockEndDetector } from './block-end.ts';
-import { createBeginningPattern, FENCE_PATTERN, matchLinePattern } from './line-pattern.ts';
-import type { EndDetector } from './line-pattern.ts';
+import { createBeginningPattern, FENCE_PATTERN, matchLinePattern, type EndDetector } from './line-pattern.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 

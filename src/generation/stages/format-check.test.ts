@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EngineEvent } from '../../core/event.ts';
-import { createFormatCheckStage } from './format-check.ts';
-import type { FormatCheckOptions } from './format-check.ts';
+import { createFormatCheckStage, type FormatCheckOptions } from './format-check.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 

@@ -1,8 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
-import { handleCheckResult } from './check-result.ts';
-import type { CheckResult, HoldBatch } from './check-result.ts';
+import { handleCheckResult, type CheckResult, type HoldBatch } from './check-result.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 

@@ -1,6 +1,5 @@
 import type { Grammar } from '../../core/grammar.ts';
-import { isObjectFormat } from './tool-formats.ts';
-import type { ToolFormat } from './tool-formats.ts';
+import { isObjectFormat, type ToolFormat } from './tool-formats.ts';
 
 /** A tool format as phases need it: texts for grammars, and patterns that detect the start of a call. */
 export interface CallMarkup {

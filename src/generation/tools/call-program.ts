@@ -8,10 +8,11 @@ import {
   createOptional,
   createRepetition,
   createSequence,
+  type CallPattern,
+  type MarkupToken,
+  type PatternStep,
 } from './call-pattern.ts';
-import type { CallPattern, MarkupToken, PatternStep } from './call-pattern.ts';
-import { isObjectFormat } from './tool-formats.ts';
-import type { ToolFormat } from './tool-formats.ts';
+import { isObjectFormat, type ToolFormat } from './tool-formats.ts';
 
 /** All texts that calls of a format can consist of, compiled for a matcher. */
 export interface CallProgram {

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createCallBodyParser } from './call-body-parser.ts';
-import { getCutArguments, hasArgumentsLeft, takeCertainArguments, takeRemainingArguments } from './open-call.ts';
-import type { OpenCall } from './open-call.ts';
+import {
+  getCutArguments,
+  hasArgumentsLeft,
+  takeCertainArguments,
+  takeRemainingArguments,
+  type OpenCall,
+} from './open-call.ts';
 
 /** Parses text that follows the name of a call and returns the call with its text. */
 function parseCall(text: string): {

@@ -5,8 +5,7 @@ import type { JsonSchema } from '../../core/grammar.ts';
 import type { Tool } from '../../core/message.ts';
 import type { OutputFormat, ToolUseOptions } from '../../core/request.ts';
 import { followPhases } from './__fixtures__/follow-phases.ts';
-import { TOOL_FORMATS } from './tool-formats.ts';
-import type { ToolFormatName } from './tool-formats.ts';
+import { TOOL_FORMATS, type ToolFormatName } from './tool-formats.ts';
 import { planTools, shiftPhases, createAnswerOnlyPhases } from './plan-tools.ts';
 
 const JSON_TEXT = '{"city": "Ulm"}';

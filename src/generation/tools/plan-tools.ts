@@ -4,10 +4,8 @@ import type { Tool } from '../../core/message.ts';
 import type { GenerationPhase, PromptSegment, PhaseTrigger } from '../../core/prompt.ts';
 import type { OutputFormat, ToolUseOptions } from '../../core/request.ts';
 import { describeValue } from '../../grammar/schema-document.ts';
-import { getCallMarkup, escapePattern, toChoiceGrammar } from './call-markup.ts';
-import type { CallMarkup } from './call-markup.ts';
-import { TOOL_FORMATS } from './tool-formats.ts';
-import type { ToolFormat, ToolFormatName } from './tool-formats.ts';
+import { getCallMarkup, escapePattern, toChoiceGrammar, type CallMarkup } from './call-markup.ts';
+import { TOOL_FORMATS, type ToolFormat, type ToolFormatName } from './tool-formats.ts';
 
 /** How calls and the format of an answer are requested from an engine that supports phases. */
 export interface ToolPlan {

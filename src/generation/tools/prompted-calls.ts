@@ -1,7 +1,5 @@
-import type { Message, Tool, ToolCall } from '../../core/message.ts';
-import { getMessageText } from '../../core/message.ts';
-import { TOOL_FORMATS } from './tool-formats.ts';
-import type { ToolFormat } from './tool-formats.ts';
+import { getMessageText, type Message, type Tool, type ToolCall } from '../../core/message.ts';
+import { TOOL_FORMATS, type ToolFormat } from './tool-formats.ts';
 
 /** Format for models whose template has no tools. */
 const PROMPTED_FORMAT = TOOL_FORMATS.hermes;

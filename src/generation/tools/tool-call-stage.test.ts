@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { cutText, runToolCallStage, readCalls } from './__fixtures__/read-calls.ts';
 import { readWithPatterns } from './__fixtures__/read-with-patterns.ts';
-import { TOOL_FORMATS } from './tool-formats.ts';
-import type { ToolFormatName } from './tool-formats.ts';
+import { TOOL_FORMATS, type ToolFormatName } from './tool-formats.ts';
 
 const ARGUMENTS = '{"city": "Ulm \\"}{\\u0041", "deep": [{"a": [1, {}]}, "]"], "n": -1.5e3}';
 const CALL = { name: 'get_weather', arguments: ARGUMENTS };

@@ -1,17 +1,18 @@
 import type { EngineEvent } from '../../core/event.ts';
 import type { Stage } from '../stages/stage.ts';
 import { createCallBodyParser } from './call-body-parser.ts';
-import { createCallMatcher } from './call-matcher.ts';
-import type { CallMatcher, TokenMatch } from './call-matcher.ts';
+import { createCallMatcher, type CallMatcher, type TokenMatch } from './call-matcher.ts';
 import { isBlank } from './call-pattern.ts';
-import { createCallProgram } from './call-program.ts';
-import type { CallProgram } from './call-program.ts';
-import { getCutArguments, hasArgumentsLeft, takeCertainArguments, takeRemainingArguments } from './open-call.ts';
-import type { OpenCall } from './open-call.ts';
-import { TOOL_FORMATS } from './tool-formats.ts';
-import type { ToolFormatName } from './tool-formats.ts';
-import { createTextBuffer } from '../stages/text-buffer.ts';
-import type { TextBuffer } from '../stages/text-buffer.ts';
+import { createCallProgram, type CallProgram } from './call-program.ts';
+import {
+  getCutArguments,
+  hasArgumentsLeft,
+  takeCertainArguments,
+  takeRemainingArguments,
+  type OpenCall,
+} from './open-call.ts';
+import { TOOL_FORMATS, type ToolFormatName } from './tool-formats.ts';
+import { createTextBuffer, type TextBuffer } from '../stages/text-buffer.ts';
 import { createToolNames } from './tool-names.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;

@@ -4,8 +4,7 @@ import type { RequestContext } from '../../core/context.ts';
 import type { ServiceError } from '../../core/error.ts';
 import { TRANSLATION_INPUT_TOKENS_MAX } from '../limits.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
-import { resolveTarget } from '../model-target.ts';
-import type { ModelTarget } from '../model-target.ts';
+import { resolveTarget, type ModelTarget } from '../model-target.ts';
 import type { TranslationRequest } from './translation.ts';
 
 export interface CountInputDeps {

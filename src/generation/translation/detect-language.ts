@@ -1,5 +1,4 @@
-import { findLanguage } from './languages.ts';
-import type { Language } from './languages.ts';
+import { findLanguage, type Language } from './languages.ts';
 import { extractProse } from './extract-prose.ts';
 
 /**

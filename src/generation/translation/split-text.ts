@@ -1,5 +1,4 @@
-import { findProtectedSpans } from './protected-spans.ts';
-import type { ProtectedSpan } from './protected-spans.ts';
+import { findProtectedSpans, type ProtectedSpan } from './protected-spans.ts';
 
 /** A part of a text: a sentence to translate, or text that stays unchanged. Joined in order, the parts are the text. */
 export type Piece =

@@ -1,6 +1,5 @@
 import { MARK } from './marks.ts';
-import { normalizeWording, createWordingSearch } from './wording-search.ts';
-import type { TextRange } from './wording-search.ts';
+import { normalizeWording, createWordingSearch, type TextRange } from './wording-search.ts';
 
 /** A source wording and the required wording of its translation. */
 export interface Term {

@@ -1,10 +1,8 @@
 import type { Language } from './languages.ts';
-import { markProtected, MARK, restoreMarks, restoreAvailableMarks } from './marks.ts';
-import type { ProtectedText } from './marks.ts';
+import { markProtected, MARK, restoreMarks, restoreAvailableMarks, type ProtectedText } from './marks.ts';
 import type { TextResult } from './collect-text.ts';
 import { restoreTermMarks, markTerms, replaceTerms, appendWordings, removeDuplicateWordings } from './rewrite-terms.ts';
-import { findMissingWordings, restoreWordingCase } from './terms.ts';
-import type { TermOccurrence } from './terms.ts';
+import { findMissingWordings, restoreWordingCase, type TermOccurrence } from './terms.ts';
 import { extractTranslation } from './extract-translation.ts';
 
 /** Input of one model run for a segment. */

@@ -1,17 +1,14 @@
-import type { Usage } from '../../core/event.ts';
-import { NO_STOP } from '../../core/request.ts';
-import type { GenerationRequest, StopConditions } from '../../core/request.ts';
+import { addTokenCounts, type Usage } from '../../core/event.ts';
+import { NO_STOP, type GenerationRequest, type StopConditions } from '../../core/request.ts';
 import type { Generation } from '../generation.ts';
 import { estimateTokensMax } from './estimate-tokens-max.ts';
 import { createInstruction } from './create-instruction.ts';
 import type { Language } from './languages.ts';
 import type { MemoryPair } from './translation-memory.ts';
-import { NO_USAGE, collectText } from './collect-text.ts';
-import type { TextResult } from './collect-text.ts';
+import { NO_USAGE, collectText, type TextResult } from './collect-text.ts';
 import { isAnnouncement } from './extract-translation.ts';
 import type { SegmentAttempt } from './translate-segment.ts';
 import type { TranslationOptions } from './translation.ts';
-import { addTokenCounts } from '../../core/event.ts';
 
 interface TranslationRunsDeps {
   readonly generate: (request: GenerationRequest) => Promise<Generation>;

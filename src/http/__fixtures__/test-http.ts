@@ -1,5 +1,4 @@
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { ModelEntry } from '../../catalogue/model.ts';
 import type { GenerationEvent } from '../../core/event.ts';
 import { systemIdGenerator } from '../../core/id.ts';
@@ -11,8 +10,7 @@ import { createModelGetEndpoint, createModelListEndpoint } from '../../protocols
 import type { Endpoint } from '../../protocols/endpoint.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { SecretCheck } from '../authenticate.ts';
-import { createHttpServer } from '../http-server.ts';
-import type { HttpServer, HttpDeps } from '../http-server.ts';
+import { createHttpServer, type HttpServer, type HttpDeps } from '../http-server.ts';
 
 // Starts the whole HTTP server with a scripted generation on real sockets.
 

@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { ServiceError } from '../../core/error.ts';
 import { CALLBACK_ANSWER_BYTES_MAX, CALLBACK_RETRY_MS_MAX, CALLBACK_RETRY_MS_MIN } from './limits.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { toUnixSeconds } from '../../lib/clock.ts';
+import { toUnixSeconds, type Clock } from '../../lib/clock.ts';
 import type { GuardedPost } from '../../net/guarded-post.ts';
 import { BATCH_CALLBACK_KEY, type BatchLifecycle } from '../../resources/batches/batch.ts';
 import type { BatchRecord } from '../../store/batches.ts';

@@ -21,10 +21,8 @@ import {
 } from '../../resources/deployments/__fixtures__/test-deployments.ts';
 import { createJob } from '../../resources/jobs/create-job.ts';
 import { restartDeployments } from '../../resources/deployments/restart.ts';
-import { createTestWorkers } from '../__fixtures__/test-workers.ts';
-import type { TestWorkers } from '../__fixtures__/test-workers.ts';
-import type { DeploymentRuntime } from './deployment-handler.ts';
-import { createDeploymentHandler } from './deployment-handler.ts';
+import { createTestWorkers, type TestWorkers } from '../__fixtures__/test-workers.ts';
+import { createDeploymentHandler, type DeploymentRuntime } from './deployment-handler.ts';
 
 type ReconcileResult = Awaited<ReturnType<DeploymentRuntime['reconcile']>>;
 

@@ -10,8 +10,7 @@ import {
   DEPLOYMENT_JOB_CONCURRENCY,
 } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
-import { startInterval as systemStartInterval } from '../../lib/start-interval.ts';
-import type { StartInterval } from '../../lib/start-interval.ts';
+import { startInterval as systemStartInterval, type StartInterval } from '../../lib/start-interval.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { DeploymentNotifier, DeploymentLifecycle } from '../../resources/deployments/deployment.ts';
 import type { JobHandler, JobOutcome } from '../handler.ts';

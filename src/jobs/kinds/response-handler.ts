@@ -1,7 +1,6 @@
 import { createRevokedKeyError } from './create-revoked-key-error.ts';
 import type { RequestContext, RequestLog } from '../../core/context.ts';
-import { ServiceError } from '../../core/error.ts';
-import type { ErrorKind } from '../../core/error.ts';
+import { ServiceError, type ErrorKind } from '../../core/error.ts';
 import type { IdGenerator } from '../../core/id.ts';
 import { BACKGROUND_RESPONSE_CONCURRENCY, BACKGROUND_RETRY_MS, BACKGROUND_WAIT_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Server, Socket } from 'node:net';
-import { createServer as createRawServer } from 'node:net';
+import { createServer as createRawServer, type Server, type Socket } from 'node:net';
 
 export interface TestHttpServer {
   readonly port: number;

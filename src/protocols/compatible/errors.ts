@@ -1,5 +1,4 @@
-import type { ErrorKind, ServiceError } from '../../core/error.ts';
-import { INTERNAL_MESSAGE } from '../../core/error.ts';
+import { INTERNAL_MESSAGE, type ErrorKind, type ServiceError } from '../../core/error.ts';
 import { prependPrescribedText } from '../family-errors.ts';
 
 export interface CompatibleError {

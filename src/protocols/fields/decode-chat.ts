@@ -1,6 +1,12 @@
 import type { Message, ContentPart, Tool, ToolCall } from '../../core/message.ts';
-import { NO_STOP } from '../../core/request.ts';
-import type { GenerationRequest, OutputFormat, Sampling, StopConditions, ToolUseOptions } from '../../core/request.ts';
+import {
+  NO_STOP,
+  type GenerationRequest,
+  type OutputFormat,
+  type Sampling,
+  type StopConditions,
+  type ToolUseOptions,
+} from '../../core/request.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { WireMessage, WirePart } from './message-schema.ts';
 import type { ChatFields, SamplingFields, WireStop, WireTool } from './parameter-schema.ts';

@@ -1,7 +1,6 @@
 import type { ServerToolOptions } from '../../core/server-tools.ts';
 import type { ChatFields } from './parameter-schema.ts';
-import { decodeSearch } from './search-options.ts';
-import type { SourceReporting } from './search-options.ts';
+import { decodeSearch, type SourceReporting } from './search-options.ts';
 
 /** Converts `enable_search` and `enable_code_interpreter` to server tool options; undefined if neither is on. */
 export function decodeServerTools(

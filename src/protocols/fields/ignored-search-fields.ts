@@ -1,6 +1,5 @@
 import type { ChatFields } from './parameter-schema.ts';
-import { listIgnoredSearchOptions } from './search-options.ts';
-import type { SourceReporting } from './search-options.ts';
+import { listIgnoredSearchOptions, type SourceReporting } from './search-options.ts';
 
 /** Lists search options without effect. An ignored `enable_search` itself is reported by generation. */
 export const listIgnoredSearchFields = (

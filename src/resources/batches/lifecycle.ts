@@ -10,9 +10,8 @@ import type { BatchChanges, BatchRecord } from '../../store/batches.ts';
 import type { Store } from '../../store/store.ts';
 import { BATCH_OUTPUT_BLOB_PREFIX } from '../files/remove.ts';
 import type { JobNotifier } from '../jobs/job-notifier.ts';
-import type { BatchLifecycle } from './batch.ts';
+import { RESERVATION_LASTS, type BatchLifecycle } from './batch.ts';
 import { createBatchFinisher } from './batch-finisher.ts';
-import { RESERVATION_LASTS } from './batch.ts';
 
 export interface BatchLifecycleDeps {
   readonly store: Store;

@@ -5,8 +5,7 @@ import type { PeriodicTask } from '../../lib/periodic-task.ts';
 import { openTestStore } from '../../store/__fixtures__/open-test-store.ts';
 import type { Store } from '../../store/store.ts';
 import { insertTestRun } from '../responses/__fixtures__/insert-test-run.ts';
-import { startRetention } from './retention.ts';
-import type { RetentionDeps } from './retention.ts';
+import { startRetention, type RetentionDeps } from './retention.ts';
 
 /** Polls until the condition holds, because the cleanup runs concurrently. */
 async function waitUntil(description: string, poll: () => Promise<boolean>): Promise<void> {

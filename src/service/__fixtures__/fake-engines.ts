@@ -1,5 +1,4 @@
-import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
-import type { ScriptStep } from '../../engines/scripted/scripted-engine.ts';
+import { createScriptedEngine, type ScriptStep } from '../../engines/scripted/scripted-engine.ts';
 import type { EngineSharing, ModelEngines } from '../model-engines.ts';
 
 type Answer = readonly (string | ScriptStep)[];

@@ -8,8 +8,7 @@ import type { LlamaEndpoint } from '../../engines/llama/protocol.ts';
 import { createPool } from '../../engines/pool/pool.ts';
 import type { SupervisedProcess } from '../../engines/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createProgramEngine, createServerMembers } from '../server-engines.ts';
-import type { ProgramEngineDeps } from '../server-engines.ts';
+import { createProgramEngine, createServerMembers, type ProgramEngineDeps } from '../server-engines.ts';
 import type { UnitsConnection } from './deployment-units.ts';
 import { openScriptedUnits } from './scripted-units.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
-import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
-import type { ScriptStep } from '../../engines/scripted/scripted-engine.ts';
+import { createScriptedEngine, type ScriptStep } from '../../engines/scripted/scripted-engine.ts';
 import { until } from '../../../test/until.ts';
 import { collectText, createTestRequest } from './__fixtures__/fake-units.ts';
 import { createEngineView } from './engine-view.ts';

@@ -1,11 +1,9 @@
 import { DEPLOYMENT_SEQUENCES_MAX } from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
-import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
-import type { LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
+import { createLlamaProcess, type LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
 import type { Log } from '../../core/telemetry.ts';
-import { estimateUnits } from './memory-budget.ts';
-import type { MemoryBudget } from './memory-budget.ts';
+import { estimateUnits, type MemoryBudget } from './memory-budget.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
 
 export interface EmbeddedUnitsDeps {

@@ -3,8 +3,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
 import { until } from '../../../test/until.ts';
 import { collectText } from './__fixtures__/fake-units.ts';
-import { createHostedEngines } from './hosted-engines.ts';
-import type { HostedEngines, HostedUnits } from './hosted-engines.ts';
+import { createHostedEngines, type HostedEngines, type HostedUnits } from './hosted-engines.ts';
 
 const DEPLOYMENT = { id: 'dep_1', name: 'svc-plus-a', status: 'running', capacity: 1 } as const;
 const TIMEOUT = { timeoutMs: 10_000 };

@@ -1,8 +1,7 @@
 import { createNoCapacityError } from '../../catalogue/deployment-entry.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import type { DeploymentSummary, DeploymentEngines } from './deployment-engines.ts';
-import { createDrainableEngine } from './drainable-engine.ts';
-import type { DrainableEngine } from './drainable-engine.ts';
+import { createDrainableEngine, type DrainableEngine } from './drainable-engine.ts';
 
 /** Units of a deployment that the primary hosts, connected to this process. */
 export interface HostedUnits {

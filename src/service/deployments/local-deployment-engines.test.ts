@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import { until } from '../../../test/until.ts';
-import { TEST_ENTRY, collectText, createFakeUnits, createTestRecord } from './__fixtures__/fake-units.ts';
-import type { FakeUnits } from './__fixtures__/fake-units.ts';
+import {
+  TEST_ENTRY,
+  collectText,
+  createFakeUnits,
+  createTestRecord,
+  type FakeUnits,
+} from './__fixtures__/fake-units.ts';
 import { createLocalDeploymentEngines } from './local-deployment-engines.ts';
 
 const DEPLOYMENT = { id: 'dep_1', name: 'svc-plus-a', status: 'running', capacity: 1 } as const;

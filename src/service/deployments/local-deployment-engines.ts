@@ -5,15 +5,20 @@ import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../../core/error.ts';
 import { DEPLOYMENT_MONITOR_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
-import { startInterval as systemStartInterval } from '../../lib/start-interval.ts';
-import type { StartInterval } from '../../lib/start-interval.ts';
+import { startInterval as systemStartInterval, type StartInterval } from '../../lib/start-interval.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import type { DeploymentSummary, DeploymentEngines, ServingStatus } from './deployment-engines.ts';
 import type { DeploymentUnits, OpenUnits } from './deployment-units.ts';
 import type { SharedUnits } from './connect-units.ts';
 import { createDrainableEngine } from './drainable-engine.ts';
-import { countReadyUnits, countWantedUnits, getServingStatus, replaceUnits } from './local-deployment.ts';
-import type { LocalDeployment, ServingUnits } from './local-deployment.ts';
+import {
+  countReadyUnits,
+  countWantedUnits,
+  getServingStatus,
+  replaceUnits,
+  type LocalDeployment,
+  type ServingUnits,
+} from './local-deployment.ts';
 import { monitorUnits } from './monitor-units.ts';
 import { openProbedUnits } from './probed-units.ts';
 

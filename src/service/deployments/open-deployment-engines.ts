@@ -1,8 +1,11 @@
 import { totalmem } from 'node:os';
 import type { EngineDeps, EngineSettings } from '../engine-settings.ts';
 import type { DeploymentEngines } from './deployment-engines.ts';
-import { createLocalDeploymentEngines } from './local-deployment-engines.ts';
-import type { LocalDeploymentEnginesDeps, LocalDeploymentEngines } from './local-deployment-engines.ts';
+import {
+  createLocalDeploymentEngines,
+  type LocalDeploymentEnginesDeps,
+  type LocalDeploymentEngines,
+} from './local-deployment-engines.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import { createOpenUnits } from './open-units.ts';
 import { connectUnits } from './connect-units.ts';

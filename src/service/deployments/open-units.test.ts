@@ -9,8 +9,7 @@ import type { LogFields } from '../../core/telemetry.ts';
 import { respondFully, startFakeUpstreamServer } from '../../engines/pool/__fixtures__/fake-upstream-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { TEST_ENTRY, collectText } from './__fixtures__/fake-units.ts';
-import { createOpenUnits } from './open-units.ts';
-import type { OpenUnitsDeps } from './open-units.ts';
+import { createOpenUnits, type OpenUnitsDeps } from './open-units.ts';
 import type { DeploymentUnits } from './deployment-units.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineRequest, TextEngine } from '../../engines/engine.ts';
-import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
-import type { ScriptStep } from '../../engines/scripted/scripted-engine.ts';
+import { createScriptedEngine, type ScriptStep } from '../../engines/scripted/scripted-engine.ts';
 import { createEngineView } from './engine-view.ts';
 import { probeUnits } from './probe-units.ts';
 

@@ -4,8 +4,7 @@ import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { DeploymentUnits, OpenUnits } from './deployment-units.ts';
-import { countWantedUnits } from './local-deployment.ts';
-import type { ServingUnits } from './local-deployment.ts';
+import { countWantedUnits, type ServingUnits } from './local-deployment.ts';
 import { probeUnits } from './probe-units.ts';
 
 export interface ProbedUnitsDeps {

@@ -8,9 +8,8 @@ import { createPool } from '../../engines/pool/pool.ts';
 import type { SupervisedProcess } from '../../engines/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ProgramPlan } from '../server-engines.ts';
-import { formatMiB } from './memory-budget.ts';
+import { formatMiB, type MemoryBudget } from './memory-budget.ts';
 import { createEngineView } from './engine-view.ts';
-import type { MemoryBudget } from './memory-budget.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
 
 /** A server program that is one unit. */

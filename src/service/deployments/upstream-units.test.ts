@@ -6,8 +6,8 @@ import {
   startFakeUpstreamServer,
   respondWithJson,
   FULL_TEXT,
+  type FakeUpstreamServer,
 } from '../../engines/pool/__fixtures__/fake-upstream-server.ts';
-import type { FakeUpstreamServer } from '../../engines/pool/__fixtures__/fake-upstream-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { until } from '../../../test/until.ts';
 import { TEST_ENTRY, createTestRequest } from './__fixtures__/fake-units.ts';

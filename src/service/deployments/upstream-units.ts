@@ -3,14 +3,12 @@ import { ServiceError } from '../../core/error.ts';
 import { DEPLOYMENT_SERVERS_GRACE_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { TextEngine } from '../../engines/engine.ts';
-import { createPool } from '../../engines/pool/pool.ts';
-import type { PoolEndpoint } from '../../engines/pool/pool.ts';
+import { createPool, type PoolEndpoint } from '../../engines/pool/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import { createServerMembers } from '../server-engines.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
-import { probeUnits } from './probe-units.ts';
-import type { ProbeResult } from './probe-units.ts';
+import { probeUnits, type ProbeResult } from './probe-units.ts';
 
 export interface UpstreamUnitsDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -2,8 +2,7 @@ import type { ModelEntry } from '../../catalogue/model.ts';
 import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
 import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
 import type { LlamaEndpoint } from '../../engines/llama/protocol.ts';
-import { getContextTokens, getRunnerOptions } from './runner.ts';
-import type { Runner, RunnerDeps } from './runner.ts';
+import { getContextTokens, getRunnerOptions, type Runner, type RunnerDeps } from './runner.ts';
 import { createRunningTextEngine, recordModelInfo } from './running-text-engine.ts';
 
 /** Runs local weights in the embedded llama.cpp. Entries with the same weights and context share one engine. */

@@ -1,6 +1,5 @@
 import { createMissingWeightsError } from '../model-errors.ts';
-import { getWeightsId } from '../../catalogue/model.ts';
-import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
+import { getWeightsId, type Catalogue, type ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ManagedEngine } from '../../engines/engine-registry.ts';
 import type { ReportProgress } from '../../weights/progress-meter.ts';

@@ -1,7 +1,6 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
-import { getRunnerOptions } from './runner.ts';
-import type { Runner } from './runner.ts';
+import { getRunnerOptions, type Runner } from './runner.ts';
 
 const getReason = (entry: ModelEntry): string => getRunnerOptions(entry, 'none').reason;
 

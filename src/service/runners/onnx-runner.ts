@@ -8,8 +8,7 @@ import { createSpeechProcess, createEmbeddingProcess } from '../../engines/speec
 import { createStandaloneEmbeddingEngine } from '../../engines/speech/standalone-embedding-engine.ts';
 import type { SupervisedProcess } from '../../engines/supervisor.ts';
 import type { RuntimeStore } from '../../weights/runtime/runtime-store.ts';
-import { getRunnerOptions } from './runner.ts';
-import type { Runner, RunnerDeps, RunningEngine } from './runner.ts';
+import { getRunnerOptions, type Runner, type RunnerDeps, type RunningEngine } from './runner.ts';
 
 /** Voice detector among the files of speech weights. Without it, sound louder than the background counts as voice. */
 const VOICE_FILE = 'silero-vad.onnx';

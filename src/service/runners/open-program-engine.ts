@@ -1,7 +1,6 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import type { RunningProgram } from '../../engines/command/command-server.ts';
-import { createProgramEngine } from '../server-engines.ts';
-import type { ProgramPlan } from '../server-engines.ts';
+import { createProgramEngine, type ProgramPlan } from '../server-engines.ts';
 import type { RunnerDeps, RunningEngine } from './runner.ts';
 import { createRunningTextEngine, recordModelInfo } from './running-text-engine.ts';
 

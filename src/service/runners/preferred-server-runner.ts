@@ -1,8 +1,7 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { planPreferredServer } from '../server-engines.ts';
 import { openProgramEngine } from './open-program-engine.ts';
-import { getContextTokens, getRunnerOptions } from './runner.ts';
-import type { Runner, RunnerDeps } from './runner.ts';
+import { getContextTokens, getRunnerOptions, type Runner, type RunnerDeps } from './runner.ts';
 
 /** Runs local weights in the server program that the operator prefers to the embedded engine. */
 export function createPreferredServerRunner(deps: RunnerDeps): Runner {

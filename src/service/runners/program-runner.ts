@@ -1,8 +1,7 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { planProgram } from '../server-engines.ts';
 import { openProgramEngine } from './open-program-engine.ts';
-import { createServerKey, getRunnerOptions } from './runner.ts';
-import type { Runner, RunnerDeps } from './runner.ts';
+import { createServerKey, getRunnerOptions, type Runner, type RunnerDeps } from './runner.ts';
 
 /** Runs the server program that an entry names. */
 export function createProgramRunner(deps: RunnerDeps): Runner {

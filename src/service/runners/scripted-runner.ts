@@ -1,8 +1,7 @@
 import { parsePromptScript } from '../../engines/scripted/parse-prompt-script.ts';
 import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
 import { createScriptedSpeechEngine } from '../../engines/scripted/scripted-speech-engine.ts';
-import { getContextTokens } from './runner.ts';
-import type { Runner, RunnerDeps } from './runner.ts';
+import { getContextTokens, type Runner, type RunnerDeps } from './runner.ts';
 import { createRunningTextEngine } from './running-text-engine.ts';
 
 /** Runs every entry of this machine in one scripted engine, whose answers the requests describe. */

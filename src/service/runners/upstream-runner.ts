@@ -3,8 +3,7 @@ import type { EngineRegistry } from '../../engines/engine-registry.ts';
 import type { Pool } from '../../engines/pool/pool.ts';
 import type { ModelState } from '../engine-host.ts';
 import { createServerPool } from '../server-engines.ts';
-import { createServerKey, getRunnerOptions } from './runner.ts';
-import type { Runner, RunnerDeps, RunningEngine } from './runner.ts';
+import { createServerKey, getRunnerOptions, type Runner, type RunnerDeps, type RunningEngine } from './runner.ts';
 import { createRunningTextEngine, recordModelInfo } from './running-text-engine.ts';
 
 /** The pool of an entry's servers. */

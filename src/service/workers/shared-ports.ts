@@ -1,5 +1,4 @@
-import { createServer } from 'node:net';
-import type { ListenOptions } from 'node:net';
+import { createServer, type ListenOptions } from 'node:net';
 import type { Config } from '../../config/config.ts';
 import { createListenerConfigs } from '../../config/regions.ts';
 import { toListenError } from '../listen-error.ts';

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../../test/until.ts';
-import { createRpcPeer } from '../../lib/rpc-peer.ts';
-import type { RpcPeer } from '../../lib/rpc-peer.ts';
+import { createRpcPeer, type RpcPeer } from '../../lib/rpc-peer.ts';
 import { errorCodec } from '../../core/error-codec.ts';
-import { createQuotas } from '../../generation/quotas.ts';
-import type { Quotas } from '../../generation/quotas.ts';
+import { createQuotas, type Quotas } from '../../generation/quotas.ts';
 import type { PrimaryFunctions } from './protocol.ts';
 import { createSharedQuotaCounters } from './shared-quota-counters.ts';
 

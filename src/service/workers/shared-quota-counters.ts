@@ -1,6 +1,5 @@
 import { QUOTA_REPORT_MS } from '../limits.ts';
-import { QUOTA_KINDS } from '../../core/quota.ts';
-import type { QuotaAmounts, QuotaKind } from '../../core/quota.ts';
+import { QUOTA_KINDS, type QuotaAmounts, type QuotaKind } from '../../core/quota.ts';
 import type { Quotas } from '../../generation/quotas.ts';
 import type { RpcPeer } from '../../lib/rpc-peer.ts';
 import type { PrimaryFunctions } from './protocol.ts';

@@ -4,8 +4,7 @@ import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { EngineRuntime } from '../runtime/speech-runtime.ts';
-import type { TestTarEntry } from './write-test-tar.ts';
-import { writeTar } from './write-test-tar.ts';
+import { writeTar, type TestTarEntry } from './write-test-tar.ts';
 
 /** A fake npm registry; a test changes its behavior between requests. */
 export interface FakeRegistry {

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import type { PullProgress } from '../progress-meter.ts';
-import type { WeightsStore, WeightsStoreOptions } from '../weights-store.ts';
-import { createWeightsStore } from '../weights-store.ts';
+import { createWeightsStore, type WeightsStore, type WeightsStoreOptions } from '../weights-store.ts';
 
 export interface TestWeightsStore extends WeightsStore {
   readonly folder: string;

@@ -1,8 +1,7 @@
 // Entry of the process that converts weights. The conversion reads and writes files synchronously for seconds, which
 // would block a process that serves requests. Its argument is a WhisperConversion as JSON; it prints the number of
 // bytes written so far.
-import { convertWhisper } from './convert-whisper.ts';
-import type { WhisperConversion } from './convert-whisper.ts';
+import { convertWhisper, type WhisperConversion } from './convert-whisper.ts';
 
 /** Bytes between two lines of progress; about forty lines in all. */
 const REPORT_BYTES = 2_500_000;

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { createTemporaryFolder } from '../__fixtures__/temporary-folder.ts';
-import { createTinyWhisper, writeTestCt2 } from './__fixtures__/tiny-whisper.ts';
-import type { TestVariable } from './__fixtures__/tiny-whisper.ts';
+import { createTinyWhisper, writeTestCt2, type TestVariable } from './__fixtures__/tiny-whisper.ts';
 import { convertWhisper } from './convert-whisper.ts';
 import { runConversion } from './run-conversion.ts';
 

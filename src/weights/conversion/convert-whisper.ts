@@ -1,11 +1,9 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openCt2File } from './ct2-file.ts';
-import { createOnnxGraph } from './onnx-graph.ts';
-import type { OnnxGraph } from './onnx-graph.ts';
+import { createOnnxGraph, type OnnxGraph } from './onnx-graph.ts';
 import { createTensorFile } from './tensor-file.ts';
-import { buildWhisperDecoder } from './whisper-decoder.ts';
-import type { AttentionHead } from './whisper-decoder.ts';
+import { buildWhisperDecoder, type AttentionHead } from './whisper-decoder.ts';
 import { buildWhisperEncoder } from './whisper-encoder.ts';
 import { readWhisperShape } from './whisper-shape.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { createTemporaryFolder } from '../__fixtures__/temporary-folder.ts';
 import { createTinyWhisper, writeTestCt2 } from './__fixtures__/tiny-whisper.ts';
 import { openCt2File } from './ct2-file.ts';

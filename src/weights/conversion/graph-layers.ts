@@ -1,7 +1,6 @@
 import type { Ct2File, HalfFloatBlock } from './ct2-file.ts';
 import { decodeHalfFloats } from './half-floats.ts';
-import { MICROSOFT_DOMAIN } from './onnx-graph.ts';
-import type { OnnxGraph } from './onnx-graph.ts';
+import { MICROSOFT_DOMAIN, type OnnxGraph } from './onnx-graph.ts';
 import { BLOCK_SIZE, quantize } from './quantize.ts';
 import type { WhisperShape } from './whisper-shape.ts';
 

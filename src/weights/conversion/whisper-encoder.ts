@@ -1,7 +1,6 @@
 import type { Ct2File } from './ct2-file.ts';
 import { createGraphLayers } from './graph-layers.ts';
-import { MICROSOFT_DOMAIN } from './onnx-graph.ts';
-import type { OnnxGraph } from './onnx-graph.ts';
+import { MICROSOFT_DOMAIN, type OnnxGraph } from './onnx-graph.ts';
 import type { WhisperShape } from './whisper-shape.ts';
 
 /**

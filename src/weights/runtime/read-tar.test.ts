@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TAR_ENTRIES_MAX } from '../limits.ts';
-import { writeTar } from '../__fixtures__/write-test-tar.ts';
-import type { TestTarEntry } from '../__fixtures__/write-test-tar.ts';
+import { writeTar, type TestTarEntry } from '../__fixtures__/write-test-tar.ts';
 import { readTar } from './read-tar.ts';
 
 /** Splits bytes into chunks of a fixed size, independent of the tar format. */

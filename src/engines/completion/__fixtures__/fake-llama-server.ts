@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 
 export type FakeLlamaBody = Readonly<Record<string, unknown>>;

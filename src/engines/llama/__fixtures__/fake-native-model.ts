@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
-import { GrammarRefusedError } from '../../grammar-compiler.ts';
-import type { CompileGrammars } from '../../grammar-compiler.ts';
+import { GrammarRefusedError, type CompileGrammars } from '../../grammar-compiler.ts';
 import type { NativeGrammar } from '../native-grammars.ts';
 import type { DecodeItem, NativeModel, SamplerOptions } from '../native-model.ts';
 import type { LogitsIndex } from '../raw-probabilities.ts';

@@ -3,10 +3,8 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { CompileGrammars } from '../../grammar-compiler.ts';
 import type { PrefixStore } from '../prefix-store.ts';
 import type { GenerateCall, OutputLine, EngineRefusal } from '../protocol.ts';
-import { createScheduler } from '../scheduler.ts';
-import type { RunHandle, Scheduler } from '../scheduler.ts';
-import { compileTestGrammars, createFakeNativeModel } from './fake-native-model.ts';
-import type { FakeNativeModel, FakeNativeModelOptions } from './fake-native-model.ts';
+import { createScheduler, type RunHandle, type Scheduler } from '../scheduler.ts';
+import { compileTestGrammars, createFakeNativeModel, type FakeNativeModel, type FakeNativeModelOptions } from './fake-native-model.ts';
 
 export interface TestCallOptions extends Partial<Omit<GenerateCall, 'owner'>> {
   readonly prompt?: string;

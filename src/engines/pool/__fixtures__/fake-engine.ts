@@ -1,5 +1,4 @@
-import type { ErrorKind } from '../../../core/error.ts';
-import { ServiceError } from '../../../core/error.ts';
+import { ServiceError, type ErrorKind } from '../../../core/error.ts';
 import type { EngineEvent } from '../../../core/event.ts';
 import { NO_STOP } from '../../../core/request.ts';
 import { getAbortError } from '../../get-abort-error.ts';

@@ -1,10 +1,8 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
-import type { UpstreamEngineOptions } from '../upstream-engine.ts';
-import { createUpstreamEngine } from '../upstream-engine.ts';
+import { createUpstreamEngine, type UpstreamEngineOptions } from '../upstream-engine.ts';
 import type { TextEngine } from '../../engine.ts';
 
 /** Reply of a path: JSON, a status with JSON, or a handler. Unknown paths reply with 404. */

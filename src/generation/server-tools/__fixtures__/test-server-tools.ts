@@ -13,8 +13,7 @@ import type {
   Source,
 } from '../../../core/server-tools.ts';
 import type { EngineRequest, TextEngine } from '../../../engines/engine.ts';
-import { createScriptedEngine } from '../../../engines/scripted/scripted-engine.ts';
-import type { ScriptStep } from '../../../engines/scripted/scripted-engine.ts';
+import { createScriptedEngine, type ScriptStep } from '../../../engines/scripted/scripted-engine.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { createTestGeneration, ENTRY, REQUEST } from '../../__fixtures__/test-generation.ts';
 import { createCountPrompt } from '../../count-prompt.ts';

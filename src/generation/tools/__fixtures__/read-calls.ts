@@ -1,6 +1,5 @@
 import type { EngineEvent } from '../../../core/event.ts';
-import { createToolCallStage } from '../tool-call-stage.ts';
-import type { ToolCallStageOptions } from '../tool-call-stage.ts';
+import { createToolCallStage, type ToolCallStageOptions } from '../tool-call-stage.ts';
 
 export type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 export type ToolCallChoiceEnd = Extract<ChoiceEvent, { type: 'choice-end' }>;

@@ -1,5 +1,4 @@
-import { isObjectFormat } from '../tool-formats.ts';
-import type { ToolFormat } from '../tool-formats.ts';
+import { isObjectFormat, type ToolFormat } from '../tool-formats.ts';
 
 const B = '[ \\t\\n\\v\\f\\r]*';
 const MEMBER = `(?:"type"${B}:${B}"function"|"id"${B}:${B}"[\\w-]*")${B},${B}`;

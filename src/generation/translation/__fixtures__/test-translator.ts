@@ -5,8 +5,7 @@ import type { GenerationRequest } from '../../../core/request.ts';
 import { createScriptedEngine } from '../../../engines/scripted/scripted-engine.ts';
 import { collectResult } from '../../collect-result.ts';
 import { ENTRY, REQUEST } from '../../__fixtures__/test-generation.ts';
-import { findLanguage } from '../languages.ts';
-import type { Language } from '../languages.ts';
+import { findLanguage, type Language } from '../languages.ts';
 import { createTranslate } from '../translate.ts';
 import type { TranslationOptions, TranslationRequest } from '../translation.ts';
 

@@ -12,8 +12,12 @@ import { createFiles } from '../../../resources/files/service.ts';
 import { openTestStore } from '../../../store/__fixtures__/open-test-store.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { callEndpoint, TEST_CONTEXT, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
-import type { EndpointCall } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import {
+  callEndpoint,
+  TEST_CONTEXT,
+  TEST_REQUEST_ID,
+  type EndpointCall,
+} from '../../fields/__fixtures__/test-endpoint-call.ts';
 import { createZonedTime } from '../../fields/zoned-time.ts';
 import { createBatchEndpoints } from './endpoints.ts';
 

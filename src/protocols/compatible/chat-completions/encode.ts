@@ -1,7 +1,6 @@
 import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
-import { formatChatId } from './head.ts';
-import type { ChatHead } from './head.ts';
+import { formatChatId, type ChatHead } from './head.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { encodeUsage } from './usage.ts';
 

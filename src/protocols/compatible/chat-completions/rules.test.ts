@@ -6,8 +6,7 @@ import { parseBody } from '../../parse.ts';
 import { decodeChatCompletion } from './decode.ts';
 import { listIgnoredChatFields } from './ignored-fields.ts';
 import { checkChatRules } from './rules.ts';
-import { ChatCompletionBody, createChatTexts } from './schema.ts';
-import type { ChatCompletionWire } from './schema.ts';
+import { ChatCompletionBody, createChatTexts, type ChatCompletionWire } from './schema.ts';
 
 const entry: ModelEntry = {
   name: 'svc-plus',

@@ -1,7 +1,6 @@
 import type { GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
-import { formatCompletionId } from './head.ts';
-import type { CompletionHead } from './head.ts';
+import { formatCompletionId, type CompletionHead } from './head.ts';
 import { createLegacyLogprobsEncoder } from './logprobs.ts';
 import { encodeUsage } from './usage.ts';
 

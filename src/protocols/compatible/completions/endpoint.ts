@@ -2,21 +2,17 @@ import { ServiceError } from '../../../core/error.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
 import { generateEach } from '../../../generation/generate-each.ts';
 import type { Generate } from '../../../generation/generation.ts';
-import { toUnixSeconds } from '../../../lib/clock.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import { createJsonReply, createStreamReply } from '../../endpoint.ts';
-import type { Endpoint } from '../../endpoint.ts';
+import { toUnixSeconds, type Clock } from '../../../lib/clock.ts';
+import { createJsonReply, createStreamReply, type Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { resolveBodyModel } from '../../resolve-model.ts';
-import type { ModelEndpointDeps } from '../../resolve-model.ts';
+import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
 import { decodeCompletion, setsTemperatureAndTopP } from './decode.ts';
 import { encodeCompletion } from './encode.ts';
 import { createCompletionHead } from './head.ts';
 import { checkCompletionRules } from './rules.ts';
-import { CompletionBody, createCompletionTexts, ModelOnly } from './schema.ts';
-import type { CompletionWire } from './schema.ts';
+import { CompletionBody, createCompletionTexts, ModelOnly, type CompletionWire } from './schema.ts';
 import { createCompletionStreamEncoder } from './stream.ts';
 
 export interface CompletionsDeps extends ModelEndpointDeps {

@@ -5,8 +5,7 @@ import { createResponses } from '../../../resources/responses/service.ts';
 import { openTestStore } from '../../../store/__fixtures__/open-test-store.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { callEndpoint, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
-import type { EndpointCall } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import { callEndpoint, TEST_REQUEST_ID, type EndpointCall } from '../../fields/__fixtures__/test-endpoint-call.ts';
 import { createConversationEndpoints } from './endpoints.ts';
 
 const NOW = Date.parse('2026-07-01T12:00:00.123Z');

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createCountingIds } from './__fixtures__/fake-ids.ts';
-import { createItems } from './create-items.ts';
-import type { CreateItemsOptions } from './create-items.ts';
+import { createItems, type CreateItemsOptions } from './create-items.ts';
 
 const createAndParse = (wire: unknown, kinds: CreateItemsOptions['kinds'] = 'all'): unknown[] =>
   createItems(wire, { ids: createCountingIds(), field: 'input', kinds, max: 99 }).map(

@@ -3,12 +3,10 @@ import type { IdGenerator } from '../../../core/id.ts';
 import type { Item } from '../../../core/item.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
-import { parseValue, createFieldError } from '../../parse.ts';
-import type { RuleTexts } from '../../parse.ts';
+import { parseValue, createFieldError, type RuleTexts } from '../../parse.ts';
 import { getItemPrefix } from './item-prefixes.ts';
 import { checkFile } from './file-part.ts';
-import { AnyItem, MessageOnly } from './item-schema.ts';
-import type { WireContent, WireItem } from './item-schema.ts';
+import { AnyItem, MessageOnly, type WireContent, type WireItem } from './item-schema.ts';
 import { isRecord } from '../../../lib/is-record.ts';
 
 export interface CreateItemsOptions {

@@ -3,8 +3,7 @@ import { describe, test } from 'node:test';
 import type { Message } from '../../../core/message.ts';
 import { checkCallResults } from './check-call-results.ts';
 import { decodeItems, decodeSystemParts } from './decode-items.ts';
-import { AnyItem } from './item-schema.ts';
-import type { WireItem } from './item-schema.ts';
+import { AnyItem, type WireItem } from './item-schema.ts';
 
 const items = (...wire: readonly unknown[]): readonly WireItem[] => wire.map((each) => AnyItem.parse(each));
 const user = (content: string) => ({ role: 'user', content });

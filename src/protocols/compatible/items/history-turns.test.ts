@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { groupHistoryTurns } from './history-turns.ts';
-import { AnyItem } from './item-schema.ts';
-import type { WireItem } from './item-schema.ts';
+import { AnyItem, type WireItem } from './item-schema.ts';
 
 /** Items by letter: u(ser), a(ssistant), s(ystem), c(all), r(esult), t(hought), w(eb search). */
 const SHAPES: Readonly<Record<string, unknown>> = {

@@ -1,7 +1,6 @@
 import type { Item } from '../../../core/item.ts';
 import { assert } from '../../../lib/assert.ts';
-import { AnyItem } from './item-schema.ts';
-import type { WireItem } from './item-schema.ts';
+import { AnyItem, type WireItem } from './item-schema.ts';
 
 /** Parses a stored item. It was validated when it was created, so a failure is a bug. */
 export function parseStoredItem({ json, id }: Item): WireItem {

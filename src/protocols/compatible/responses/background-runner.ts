@@ -4,13 +4,10 @@ import type { IdGenerator } from '../../../core/id.ts';
 import { createResultBuilder } from '../../../generation/collect-result.ts';
 import type { BackgroundResponses, RunningResponse, PendingRun } from '../../../resources/responses/background.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
-import { parseResponseRequest } from './parse-response-request.ts';
-import type { ResponseRequestDeps } from './parse-response-request.ts';
-import { startAnswer } from './start-answer.ts';
-import type { AnswerDeps, RunningAnswer } from './start-answer.ts';
+import { parseResponseRequest, type ResponseRequestDeps } from './parse-response-request.ts';
+import { startAnswer, type AnswerDeps, type RunningAnswer } from './start-answer.ts';
 import { mapErrorParam } from './map-error-param.ts';
-import { createResponseStreamEncoder } from './stream.ts';
-import type { ResponseEncoder } from './stream.ts';
+import { createResponseStreamEncoder, type ResponseEncoder } from './stream.ts';
 import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 interface BackgroundRunnerDeps extends Pick<ResponseRequestDeps, 'catalogue' | 'findDocument'>, AnswerDeps {

@@ -2,8 +2,7 @@ import type { ChatFields } from '../../fields/parameter-schema.ts';
 import type { FieldPathMapper } from '../../fields/field-path-mapper.ts';
 import { toResponsesPath } from './responses-path.ts';
 import { isAllowedTools, listOfferedFunctions, listOfferedToolKinds, requiresCall } from './offered-tools.ts';
-import { LOGPROBS_INCLUDE } from './schema.ts';
-import type { ResponseWire } from './schema.ts';
+import { LOGPROBS_INCLUDE, type ResponseWire } from './schema.ts';
 
 /** The request as shared chat fields, and the paths of those fields in the original request. */
 export interface MappedChatFields {

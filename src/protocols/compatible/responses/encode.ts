@@ -3,8 +3,7 @@ import type { Block, FinishReason } from '../../../core/event.ts';
 import type { GenerationResult } from '../../../core/result.ts';
 import { encodeCodeAndMessage } from '../errors.ts';
 import type { ResponseHead } from './head.ts';
-import { EMPTY_CONTENT, encodeOutputItem } from './output-item.ts';
-import type { OutputItem, ItemContent } from './output-item.ts';
+import { EMPTY_CONTENT, encodeOutputItem, type OutputItem, type ItemContent } from './output-item.ts';
 import { SERVER_ITEM_TYPES, encodeServerItem } from './server-item.ts';
 import { encodeUsage } from './usage.ts';
 

@@ -2,8 +2,7 @@ import type { BackgroundResponses } from '../../../resources/responses/backgroun
 import type { Responses } from '../../../resources/responses/response.ts';
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { createResponseEndpoint } from './endpoint.ts';
-import type { CreateResponseDeps } from './endpoint.ts';
+import { createResponseEndpoint, type CreateResponseDeps } from './endpoint.ts';
 import { createInputTokensEndpoint } from './input-tokens.ts';
 import { addDeprecatedPaths } from './deprecated-path.ts';
 import { createStoredResponseEndpoints } from './stored-endpoints.ts';

@@ -1,9 +1,7 @@
 import type { RequestContext } from '../../../core/context.ts';
-import { toUnixSeconds } from '../../../lib/clock.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import { toUnixSeconds, type Clock } from '../../../lib/clock.ts';
 import type { BackgroundResponses } from '../../../resources/responses/background.ts';
-import { createJsonReply, createStreamReply } from '../../endpoint.ts';
-import type { Reply } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply, type Reply } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import type { ParsedResponseRequest } from './parse-response-request.ts';
 import { encodeDroppedHeader } from './dropped-header.ts';

@@ -1,7 +1,6 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { ResponseWire } from './schema.ts';
-import { isFunctionTool } from './tool-schema.ts';
-import type { ResponseTool } from './tool-schema.ts';
+import { isFunctionTool, type ResponseTool } from './tool-schema.ts';
 
 /** Fields that every object of one response repeats. */
 export interface ResponseHead {

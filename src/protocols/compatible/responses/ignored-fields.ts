@@ -3,11 +3,9 @@ import { toIgnoredFieldNames } from '../../fields/ignored-field-names.ts';
 import type { WireItem } from '../items/item-schema.ts';
 import { toChatFields } from './chat-fields.ts';
 import { getForcedToolKind } from './offered-tools.ts';
-import { SUPPORTED_INCLUDES } from './schema.ts';
-import type { ResponseWire } from './schema.ts';
+import { SUPPORTED_INCLUDES, type ResponseWire } from './schema.ts';
 import { canLimitCalls, forcesUnforceableTool, listIgnoredToolFields } from './server-tools.ts';
-import { isFunctionTool, getServerToolKind } from './tool-schema.ts';
-import type { ServerToolKind } from './tool-schema.ts';
+import { isFunctionTool, getServerToolKind, type ServerToolKind } from './tool-schema.ts';
 
 /**
  * Lists known fields that request a feature without having an effect.

@@ -1,12 +1,10 @@
 import type { IdGenerator } from '../../../core/id.ts';
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
-import { createJsonReply } from '../../endpoint.ts';
-import type { Endpoint } from '../../endpoint.ts';
+import { createJsonReply, type Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { parseResponseRequest } from './parse-response-request.ts';
-import type { ResponseRequestDeps } from './parse-response-request.ts';
+import { parseResponseRequest, type ResponseRequestDeps } from './parse-response-request.ts';
 import { encodeDroppedHeader } from './dropped-header.ts';
 
 interface InputTokensDeps extends Pick<ResponseRequestDeps, 'catalogue' | 'findDocument'> {

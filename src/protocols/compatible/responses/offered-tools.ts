@@ -1,6 +1,5 @@
 import type { ResponseWire } from './schema.ts';
-import { isFunctionTool, getServerToolKind } from './tool-schema.ts';
-import type { ServerToolKind, ResponseFunctionTool } from './tool-schema.ts';
+import { isFunctionTool, getServerToolKind, type ServerToolKind, type ResponseFunctionTool } from './tool-schema.ts';
 
 interface OfferedFunction {
   readonly tool: ResponseFunctionTool;

@@ -2,8 +2,7 @@ import type { Block, TokenLogprob } from '../../../core/event.ts';
 import type { Citation } from '../../../core/server-tools.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { getItemPrefix } from '../items/item-prefixes.ts';
-import { formatOutputId } from './head.ts';
-import type { ResponseHead } from './head.ts';
+import { formatOutputId, type ResponseHead } from './head.ts';
 
 export type OutputStatus = 'in_progress' | 'completed' | 'incomplete';
 

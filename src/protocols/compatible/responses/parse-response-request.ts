@@ -1,5 +1,4 @@
-import { getForwardedFields } from '../../../catalogue/model.ts';
-import type { ResolvedModel } from '../../../catalogue/model.ts';
+import { getForwardedFields, type ResolvedModel } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { FindDocument } from '../../../core/document.ts';
 import type { IdGenerator } from '../../../core/id.ts';
@@ -13,8 +12,7 @@ import { isDefined } from '../../../lib/omit-nullish.ts';
 import { applyDefaultThinking } from '../../fields/default-thinking.ts';
 import { excludesThinking } from '../../fields/parameter-rules.ts';
 import { parseBody } from '../../parse.ts';
-import { resolveBodyModel } from '../../resolve-model.ts';
-import type { ModelEndpointDeps } from '../../resolve-model.ts';
+import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
 import { pickExtraFields } from '../chat-completions/extra-fields.ts';
 import { toChatFields } from './chat-fields.ts';
 import { checkFileReferences } from '../items/check-file-references.ts';
@@ -23,13 +21,11 @@ import { createItems } from '../items/create-items.ts';
 import { parseStoredItem } from '../items/stored-item.ts';
 import { resolveReferences } from '../items/resolve-references.ts';
 import { decodeMetadata } from '../metadata.ts';
-import { decodeResponseTurn } from './decode.ts';
-import type { DecodedTurn } from './decode.ts';
+import { decodeResponseTurn, type DecodedTurn } from './decode.ts';
 import { getConversationId } from './head.ts';
 import { listIgnoredResponseFields } from './ignored-fields.ts';
 import { checkImages, checkResponseRules, checkSharedRules } from './rules.ts';
-import { ModelOnly, ResponseBody, createResponseTexts } from './schema.ts';
-import type { ResponseWire } from './schema.ts';
+import { ModelOnly, ResponseBody, createResponseTexts, type ResponseWire } from './schema.ts';
 
 export interface ResponseRequestDeps extends Pick<ModelEndpointDeps, 'catalogue'> {
   readonly responses: Pick<Responses, 'findItems'>;

@@ -3,8 +3,7 @@ import { isDefined, omitNullish } from '../../../lib/omit-nullish.ts';
 import { formatLocationHint } from '../../fields/user-location.ts';
 import { getForcedToolKind, listOfferedFunctions, listOfferedToolKinds, requiresCall } from './offered-tools.ts';
 import type { ResponseWire } from './schema.ts';
-import { isCodeTool, isSearchTool } from './tool-schema.ts';
-import type { ResponseCodeTool, ResponseSearchTool } from './tool-schema.ts';
+import { isCodeTool, isSearchTool, type ResponseCodeTool, type ResponseSearchTool } from './tool-schema.ts';
 
 /**
  * Converts the offered server tools to options. Search uses the `agent` strategy: it repeats until the results suffice.

@@ -2,16 +2,13 @@ import type { RequestContext } from '../../../core/context.ts';
 import type { GenerationEvent } from '../../../core/event.ts';
 import type { GenerationResult } from '../../../core/result.ts';
 import type { FitHistory } from '../../../generation/fit-history.ts';
-import { toUnixSeconds } from '../../../lib/clock.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import { toUnixSeconds, type Clock } from '../../../lib/clock.ts';
 import type { Turn, TurnResult } from '../../../resources/responses/response.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import type { ParsedResponseRequest } from './parse-response-request.ts';
 import { encodeDroppedHeader } from './dropped-header.ts';
-import { encodeResponse } from './encode.ts';
-import type { ResponseObject } from './encode.ts';
-import { encodeRequestFields } from './head.ts';
-import type { ResponseHead } from './head.ts';
+import { encodeResponse, type ResponseObject } from './encode.ts';
+import { encodeRequestFields, type ResponseHead } from './head.ts';
 
 export interface AnswerDeps {
   readonly fitHistory: FitHistory;

@@ -1,8 +1,7 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
 import type { BackgroundResponses } from '../../../resources/responses/background.ts';
-import { createJsonReply, createStreamReply } from '../../endpoint.ts';
-import type { Endpoint } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply, type Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { encodeItemList, decodeItemPageQuery } from '../items/item-list.ts';

@@ -6,8 +6,7 @@ import { escapeLineSeparators, encodeSseComment } from '../../../lib/sse.ts';
 import { encodeNumberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { getStatus } from '../errors.ts';
-import { encodeInProgress, encodeFailed, needsEmptyMessage, LAST_ITEM_STATUS } from './encode.ts';
-import type { ResponseObject } from './encode.ts';
+import { encodeInProgress, encodeFailed, needsEmptyMessage, LAST_ITEM_STATUS, type ResponseObject } from './encode.ts';
 import type { ResponseHead } from './head.ts';
 import {
   encodeAnnotation,
@@ -18,8 +17,10 @@ import {
   encodeSummaryPart,
   encodeOutputLogprobs,
   encodeTextPart,
+  type OutputItem,
+  type OutputStatus,
+  type ItemContent,
 } from './output-item.ts';
-import type { OutputItem, OutputStatus, ItemContent } from './output-item.ts';
 import type { ResponseEvent } from './response-event.ts';
 import { encodeToolEndEvents, encodeToolStartEvents, encodeOpenedServerItem, encodeServerItem } from './server-item.ts';
 import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';

@@ -1,11 +1,9 @@
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
-import { createJsonReply } from '../../endpoint.ts';
-import type { Endpoint } from '../../endpoint.ts';
+import { createJsonReply, type Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { resolveBodyModel } from '../../resolve-model.ts';
-import type { ModelEndpointDeps } from '../../resolve-model.ts';
+import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
 import { decodePrompt } from '../create/decode.ts';
 import { listIgnoredMessagesFields } from '../create/ignored-fields.ts';
 import { checkPrompt } from '../create/rules.ts';

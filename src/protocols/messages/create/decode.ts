@@ -1,17 +1,16 @@
 import type { Message, ContentPart, Tool, ToolCall } from '../../../core/message.ts';
-import { NO_STOP } from '../../../core/request.ts';
-import type { GenerationRequest, OutputFormat, ToolUseOptions } from '../../../core/request.ts';
+import { NO_STOP, type GenerationRequest, type OutputFormat, type ToolUseOptions } from '../../../core/request.ts';
 import { omitNullish } from '../../../lib/omit-nullish.ts';
 import { isPastResult, isPastUse, decodePastCall, renderPastResult } from './past-blocks.ts';
 import { isEmptySystemTurn, findPrefillTurns } from './prefill.ts';
-import { isCustomTool } from './schema.ts';
-import type {
-  CustomTool,
-  InnerBlockWire,
-  MessagesWire,
-  PromptWire,
-  MessagesBlockWire,
-  MessagesTurnWire,
+import {
+  isCustomTool,
+  type CustomTool,
+  type InnerBlockWire,
+  type MessagesWire,
+  type PromptWire,
+  type MessagesBlockWire,
+  type MessagesTurnWire,
 } from './schema.ts';
 import { decodeMessagesServerTools } from './server-tools.ts';
 import { decodeThinking } from './thinking.ts';

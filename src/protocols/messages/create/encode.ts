@@ -1,9 +1,7 @@
 import type { GenerationResult, ResultBlock } from '../../../core/result.ts';
-import { splitByCitations } from './cited-text.ts';
-import type { CitedPiece } from './cited-text.ts';
+import { splitByCitations, type CitedPiece } from './cited-text.ts';
 import { encodeContainer } from './container.ts';
-import { formatMessageId } from './head.ts';
-import type { MessageHead } from './head.ts';
+import { formatMessageId, type MessageHead } from './head.ts';
 import { encodeCitation, encodeServerResult, encodeServerUse } from './server-blocks.ts';
 import { computeSignature } from './signature.ts';
 import { encodeStopReason } from './stop-reason.ts';

@@ -1,13 +1,11 @@
 import { collectResult } from '../../../generation/collect-result.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { createJsonReply, createStreamReply } from '../../endpoint.ts';
-import type { Endpoint } from '../../endpoint.ts';
+import { createJsonReply, createStreamReply, type Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { resolveBodyModel } from '../../resolve-model.ts';
-import type { ModelEndpointDeps } from '../../resolve-model.ts';
+import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
 import { decodeMessagesRequest } from './decode.ts';
 import { encodeMessage } from './encode.ts';
 import { listIgnoredMessagesFields } from './ignored-fields.ts';

@@ -1,7 +1,6 @@
 import { isDefined } from '../../../lib/omit-nullish.ts';
 import { isPastUse } from './past-blocks.ts';
-import { isCustomTool, isServerBlock, isServerTool } from './schema.ts';
-import type { InnerBlockWire, PromptWire } from './schema.ts';
+import { isCustomTool, isServerBlock, isServerTool, type InnerBlockWire, type PromptWire } from './schema.ts';
 import type { ServerToolName } from './server-tool-schema.ts';
 import { listIgnoredToolFields, listServerTools } from './server-tools.ts';
 import { decodeThinking, listIgnoredThinkingFields } from './thinking.ts';

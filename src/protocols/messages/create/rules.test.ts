@@ -7,8 +7,7 @@ import { parseBody } from '../../parse.ts';
 import { decodeMessagesRequest } from './decode.ts';
 import { listIgnoredMessagesFields } from './ignored-fields.ts';
 import { checkMessagesRules } from './rules.ts';
-import { MessagesBody, createMessagesTexts } from './schema.ts';
-import type { MessagesWire } from './schema.ts';
+import { MessagesBody, createMessagesTexts, type MessagesWire } from './schema.ts';
 
 const entry: ModelEntry = {
   name: 'svc-plus',

@@ -4,8 +4,16 @@ import { CACHE_MARKS_MAX } from '../../../core/limits.ts';
 import { STOP_CODE_POINTS_MAX } from '../../limits.ts';
 import { createFieldError } from '../../parse.ts';
 import { findPrefillTurns } from './prefill.ts';
-import { isCustomTool, isServerBlock, isServerTool } from './schema.ts';
-import type { MessagesWire, PromptWire, MessagesBlockWire, MessagesToolWire, MessagesTurnWire } from './schema.ts';
+import {
+  isCustomTool,
+  isServerBlock,
+  isServerTool,
+  type MessagesWire,
+  type PromptWire,
+  type MessagesBlockWire,
+  type MessagesToolWire,
+  type MessagesTurnWire,
+} from './schema.ts';
 import { findServedVersions } from './server-tool-schema.ts';
 import { willThink } from './thinking.ts';
 

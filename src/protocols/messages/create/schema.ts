@@ -5,8 +5,7 @@ import { JsonObject } from '../../fields/parameter-schema.ts';
 import { selectSchema } from '../../select-schema.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
-import { findServedVersions, selectServerToolSchema } from './server-tool-schema.ts';
-import type { ServerToolWire } from './server-tool-schema.ts';
+import { findServedVersions, selectServerToolSchema, type ServerToolWire } from './server-tool-schema.ts';
 import { isRecord } from '../../../lib/is-record.ts';
 
 // Fields and ranges of docs/wire/anthropic-compatible.md#messages-request. Clients write null for "not set", so every

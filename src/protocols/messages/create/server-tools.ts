@@ -6,8 +6,7 @@ import type {
 } from '../../../core/server-tools.ts';
 import { isDefined, omitNullish } from '../../../lib/omit-nullish.ts';
 import { formatLocationHint } from '../../fields/user-location.ts';
-import { isCustomTool, isServerTool } from './schema.ts';
-import type { PromptWire } from './schema.ts';
+import { isCustomTool, isServerTool, type PromptWire } from './schema.ts';
 import type { ServerToolName, FetchToolWire, SearchToolWire, ServerToolWire } from './server-tool-schema.ts';
 
 /** Converts the server tools that Parley runs. With tool_choice none there are none. The search strategy is `agent`. */

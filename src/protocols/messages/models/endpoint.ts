@@ -1,8 +1,7 @@
 import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { RegionId } from '../../../core/region.ts';
-import { createJsonReply } from '../../endpoint.ts';
-import type { Endpoint } from '../../endpoint.ts';
+import { createJsonReply, type Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { createFieldError } from '../../parse.ts';
 

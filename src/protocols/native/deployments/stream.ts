@@ -3,8 +3,7 @@ import type { DeploymentChange } from '../../../resources/deployments/deployment
 import { encodeNumberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { encodeErrorFrame } from '../error-frame.ts';
-import type { TimeFormatter } from './encode.ts';
-import { encodeChange } from './encode.ts';
+import { encodeChange, type TimeFormatter } from './encode.ts';
 
 /** Creates the encoder of a deployment's changes, one event each; the stream ends without an end mark. */
 export function createDeploymentStreamEncoder(time: TimeFormatter, requestId: string): StreamEncoder<DeploymentChange> {

@@ -1,7 +1,6 @@
 import type { Usage } from '../../../core/event.ts';
 import type { AnswerFormat } from './answer-format.ts';
-import { encodeOutput } from './output.ts';
-import type { ChoiceContent } from './output.ts';
+import { encodeOutput, type ChoiceContent } from './output.ts';
 import { encodeUsage } from './usage.ts';
 
 interface ResponseContent {

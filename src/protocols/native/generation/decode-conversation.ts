@@ -3,8 +3,7 @@ import type { WireMessage, WirePart } from '../../fields/message-schema.ts';
 import { CONTENT_NOT_STRING, CONTENT_MISSING } from '../../fields/parameter-texts.ts';
 import { createFieldError } from '../../parse.ts';
 import { toNativePath } from './to-native-path.ts';
-import { UNSUPPORTED_BLOCKS } from './schema.ts';
-import type { InputWire, NativeMessage, NativePart } from './schema.ts';
+import { UNSUPPORTED_BLOCKS, type InputWire, type NativeMessage, type NativePart } from './schema.ts';
 
 /**
  * Converts the input to messages of the shared format: the messages, then the prompt as a user message, in the order

@@ -2,8 +2,7 @@ import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import type { AnswerFormat } from './answer-format.ts';
 import { encodeBody } from './body.ts';
-import { listPrograms } from './output.ts';
-import type { ChoiceContent } from './output.ts';
+import { listPrograms, type ChoiceContent } from './output.ts';
 import { createSearchInfoBuilder } from './search-info.ts';
 
 /** Encodes the unstreamed response (docs/wire/dashscope-native.md#generation-response). */

@@ -6,10 +6,8 @@ import { parseBody } from '../../parse.ts';
 import { TEST_ENTRY } from './__fixtures__/golden-cases.ts';
 import { listIgnoredGenerationFields } from './ignored-fields.ts';
 import { toNativePath } from './to-native-path.ts';
-import { parseGenerationFields } from './parse-generation-fields.ts';
-import type { ParsedGenerationFields } from './parse-generation-fields.ts';
-import { GenerationBody, createGenerationTexts } from './schema.ts';
-import type { GenerationWire } from './schema.ts';
+import { parseGenerationFields, type ParsedGenerationFields } from './parse-generation-fields.ts';
+import { GenerationBody, createGenerationTexts, type GenerationWire } from './schema.ts';
 
 const user = { role: 'user', content: 'Hi' };
 const tool = { type: 'function', function: { name: 'f', description: 'x' } };

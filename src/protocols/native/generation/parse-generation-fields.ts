@@ -4,8 +4,7 @@ import { checkMessages } from '../../fields/message-rules.ts';
 import { checkParameters, excludesThinking } from '../../fields/parameter-rules.ts';
 import type { ChatFields } from '../../fields/parameter-schema.ts';
 import { decodeConversation } from './decode-conversation.ts';
-import { selectAnswerFormat } from './answer-format.ts';
-import type { AnswerFormat } from './answer-format.ts';
+import { selectAnswerFormat, type AnswerFormat } from './answer-format.ts';
 import { toNativePath } from './to-native-path.ts';
 import type { GenerationWire } from './schema.ts';
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EmbedRequest } from '../../../generation/embed.ts';
-import { callEndpoint, TEST_REQUEST_ID } from '../../fields/__fixtures__/test-endpoint-call.ts';
-import type { EndpointCall } from '../../fields/__fixtures__/test-endpoint-call.ts';
+import { callEndpoint, TEST_REQUEST_ID, type EndpointCall } from '../../fields/__fixtures__/test-endpoint-call.ts';
 import { createFakeEmbeddingCatalogue } from '../../fields/__fixtures__/fake-embedding-catalogue.ts';
 import { createTextEmbeddingEndpoint } from './endpoint.ts';
 

@@ -3,8 +3,7 @@ import type { DeploymentRecord } from '../../../core/deployment.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { NO_STOP } from '../../../core/request.ts';
 import type { EngineRequest, TextEngine } from '../../../engines/engine.ts';
-import { createScriptedEngine } from '../../../engines/scripted/scripted-engine.ts';
-import type { ScriptStep } from '../../../engines/scripted/scripted-engine.ts';
+import { createScriptedEngine, type ScriptStep } from '../../../engines/scripted/scripted-engine.ts';
 import { createEngineView } from '../engine-view.ts';
 import type { DeploymentUnits, OpenUnits } from '../deployment-units.ts';
 

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { systemClock } from '../../../lib/clock.ts';
-import type { Clock } from '../../../lib/clock.ts';
+import { systemClock, type Clock } from '../../../lib/clock.ts';
 import { parsePublicationDate } from '../../parse-publication-date.ts';
-import { requestSearchJson } from '../search-service.ts';
-import type { SearchServiceOptions } from '../search-service.ts';
+import { requestSearchJson, type SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
 import { formatIsoDay } from './format-iso-day.ts';
 import { addSiteOperators } from './site-operators.ts';

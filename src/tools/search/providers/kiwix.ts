@@ -1,8 +1,7 @@
 import { Parser } from 'htmlparser2';
 import { SEARCH_PROVIDER_RESULTS_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_URL_CHARS_MAX } from '../../limits.ts';
 import { parseWebUrl } from '../../web-url.ts';
-import { requestText, createFormatError } from '../search-service.ts';
-import type { SearchServiceOptions } from '../search-service.ts';
+import { requestText, createFormatError, type SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
 
 export interface KiwixOptions extends SearchServiceOptions {

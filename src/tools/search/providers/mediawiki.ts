@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { parsePublicationDate } from '../../parse-publication-date.ts';
-import { requestSearchJson, createServiceError } from '../search-service.ts';
-import type { SearchServiceOptions } from '../search-service.ts';
+import { requestSearchJson, createServiceError, type SearchServiceOptions } from '../search-service.ts';
 import type { SearchProvider } from '../search-provider.ts';
 
 export interface MediawikiOptions extends SearchServiceOptions {

@@ -1,7 +1,6 @@
 import type { GenerationEvent } from '../../../../core/event.ts';
 import { ServiceError } from '../../../../core/error.ts';
-import { encodeResponse } from '../encode.ts';
-import type { ResponseObject } from '../encode.ts';
+import { encodeResponse, type ResponseObject } from '../encode.ts';
 import type { ResponseHead } from '../head.ts';
 import { persistTurn } from '../persist-turn.ts';
 import type { ResponseEvent } from '../response-event.ts';
