@@ -8,6 +8,7 @@ import { links, outsideDocuments } from './tidy/links.ts';
 import { bannedWords, descriptiveNames, readBannedWords, uniqueTypeNames } from './tidy/names.ts';
 import { securityTests } from './tidy/security.ts';
 import { makeTree, readTree, type Rule, type Tree } from './tidy/tree.ts';
+import { unitTests } from './tidy/unit-tests.ts';
 import { commentStarts, wordingRules } from './tidy/wording.ts';
 
 const RULES: readonly Rule[] = [
@@ -30,6 +31,7 @@ const RULES: readonly Rule[] = [
   uniqueTypeNames,
   commentStarts,
   guidedTour,
+  unitTests,
 ];
 
 const findings = (rule: Rule, tree: Tree): string[] =>
@@ -299,6 +301,19 @@ describe('the rules of the tree', () => {
       text: 'export interface Same {}',
       besides: { 'src/core/a.ts': 'export type Same = string;' },
       found: ['src/lib/b.ts:1 Same is also the name of a type in src/core/a.ts'],
+    },
+    { file: 'src/lib/a.integration.test.ts', text: `server.listen(0);`, found: [] },
+    { file: 'src/lib/a.test.ts', text: `import type { ChildProcess } from 'node:child_process';`, found: [] },
+    {
+      file: 'src/lib/a.test.ts',
+      text: `import { fork } from 'node:child_process';`,
+      found: ['src/lib/a.test.ts:1 is named *.integration.test.ts, because of src/lib/a.test.ts:1'],
+    },
+    {
+      file: 'src/lib/a.test.ts',
+      text: `import { startServer } from './__fixtures__/start-server.ts';`,
+      besides: { 'src/lib/__fixtures__/start-server.ts': `\nserver.listen(0);` },
+      found: ['src/lib/a.test.ts:1 is named *.integration.test.ts, because of src/lib/__fixtures__/start-server.ts:2'],
     },
   ];
 

@@ -209,7 +209,7 @@ function getPackage(specifier: string): string {
 const STATEMENT = /^(?:import|export)\s+(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
 const EXPRESSION = /\bimport\('([^']+)'\)/g;
 
-function* findImports(tree: Tree): Generator<Import> {
+export function* findImports(tree: Tree): Generator<Import> {
   for (const { path, lines } of tree.values()) {
     if (!isCode(path)) continue;
     const text = lines.join('\n');
