@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from './find-free-port.ts';
-import { getErrorCode } from '../lib/error-code.ts';
+import { isProcessRunning } from '../lib/is-process-running.ts';
 
 /** Linux allows 108 bytes, and macOS 104, for the path of a socket. */
 const SOCKET_PATH_BYTES_MAX = 100;
@@ -56,16 +56,7 @@ function removeStaleFolders(runFolder: string): void {
   if (!existsSync(runFolder)) return;
   for (const name of readdirSync(runFolder)) {
     const pid = Number(/^(\d+)-/.exec(name)?.[1]);
-    const isStale = pid === process.pid ? !name.startsWith(`${PROCESS_KEY}-`) : pid > 0 && !isAlive(pid);
+    const isStale = pid === process.pid ? !name.startsWith(`${PROCESS_KEY}-`) : pid > 0 && !isProcessRunning(pid);
     if (isStale) rmSync(join(runFolder, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return getErrorCode(error) !== 'ESRCH';
   }
 }

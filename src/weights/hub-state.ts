@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { replaceFile } from '../lib/durable-file.ts';
-import { getErrorCode } from '../lib/error-code.ts';
+import { readJsonIfValid } from './file-system.ts';
 
 /** Facts about a partial download that are needed to resume it. Stored beside the partial file. */
 export interface HubState {
@@ -11,15 +10,7 @@ export interface HubState {
 }
 
 /** Reads the state. Returns undefined when it is missing or unreadable: the download then starts again. */
-export async function readHubState(path: string): Promise<HubState | undefined> {
-  try {
-    const parsed: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return isHubState(parsed) ? parsed : undefined;
-  } catch (thrown) {
-    if (getErrorCode(thrown) === 'ENOENT' || thrown instanceof SyntaxError) return undefined;
-    throw thrown;
-  }
-}
+export const readHubState = (path: string): Promise<HubState | undefined> => readJsonIfValid(path, isHubState);
 
 export const writeHubState = (path: string, state: HubState): Promise<void> =>
   replaceFile(path, JSON.stringify(state), { mode: 0o644 });

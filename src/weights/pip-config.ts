@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { getErrorCode } from '../lib/error-code.ts';
+import { readTextIfReadable } from './file-system.ts';
 
 /**
  * Returns the package index that pip would use according to its environment or configuration files, or undefined when
@@ -36,13 +35,4 @@ function parseIndexUrl(text: string): string | undefined {
     if (url !== undefined) urlBySection.set(section, url);
   }
   return urlBySection.get('download') ?? urlBySection.get('global');
-}
-
-async function readTextIfReadable(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (thrown) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR'].includes(getErrorCode(thrown) ?? '')) return '';
-    throw thrown;
-  }
 }

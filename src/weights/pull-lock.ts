@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, utimes } from 'node:fs/promises';
+import { link, rename, rm, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../lib/clock.ts';
 import { createFile } from '../lib/durable-file.ts';
-import { statIfExists } from './file-system.ts';
+import { statIfExists, readJsonIfValid } from './file-system.ts';
 import type { PullLimits } from './pull-limits.ts';
 import { getErrorCode } from '../lib/error-code.ts';
+import { isProcessRunning } from '../lib/is-process-running.ts';
 
 /** Lock file that prevents other pulls of the same weights, in this process and in others. */
 export interface PullLock {
@@ -94,25 +95,9 @@ async function removeStaleLock(path: string, clock: Clock, staleMs: number): Pro
   return isSameLock;
 }
 
-function isProcessGone({ pid, host }: LockHolder): boolean {
-  if (host !== hostname()) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (thrown) {
-    return getErrorCode(thrown) === 'ESRCH';
-  }
-}
+const isProcessGone = ({ pid, host }: LockHolder): boolean => host === hostname() && !isProcessRunning(pid);
 
-async function readHolder(path: string): Promise<LockHolder | undefined> {
-  try {
-    const parsed: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return isHolder(parsed) ? parsed : undefined;
-  } catch (thrown) {
-    if (getErrorCode(thrown) === 'ENOENT' || thrown instanceof SyntaxError) return undefined;
-    throw thrown;
-  }
-}
+const readHolder = (path: string): Promise<LockHolder | undefined> => readJsonIfValid(path, isHolder);
 
 const isHolder = (value: unknown): value is LockHolder =>
   typeof value === 'object' &&

@@ -1,7 +1,6 @@
 import type { Stats } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { replaceFile } from '../lib/durable-file.ts';
-import { getErrorCode } from '../lib/error-code.ts';
+import { readJsonIfValid } from './file-system.ts';
 
 /**
  * Facts about a verified weights file, stored beside it so that a start does not read hundreds of megabytes.
@@ -20,15 +19,8 @@ export interface WeightsFileRecord {
 }
 
 /** Reads a record. Returns undefined when it is missing or malformed: the file is then verified again. */
-export async function readWeightsFileRecord(path: string): Promise<WeightsFileRecord | undefined> {
-  try {
-    const parsed: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return isWeightsFileRecord(parsed) ? parsed : undefined;
-  } catch (thrown) {
-    if (getErrorCode(thrown) === 'ENOENT' || thrown instanceof SyntaxError) return undefined;
-    throw thrown;
-  }
-}
+export const readWeightsFileRecord = (path: string): Promise<WeightsFileRecord | undefined> =>
+  readJsonIfValid(path, isWeightsFileRecord);
 
 export const writeWeightsFileRecord = (path: string, record: WeightsFileRecord): Promise<void> =>
   replaceFile(path, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o644 });

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BlobRange } from '../../blobs/blob-store.ts';
 import type { Owner } from '../../core/context.ts';
-import type { FileRecord } from '../../store/files.ts';
+import type { FileListQuery, FileRecord } from '../../store/files.ts';
 
 /** Purposes that an upload may have. */
 export const FILE_PURPOSES = ['fine-tune', 'file-extract', 'batch'] as const;
@@ -39,15 +39,7 @@ export interface FileDraft {
 }
 
 /** `skip` pages by number; `after` is the last id of the previous page, whose file may be deleted by now. */
-export interface FileQuery {
-  readonly purpose?: string | undefined;
-  readonly limit: number;
-  readonly skip?: number | undefined;
-  readonly after?: string | undefined;
-  /** Both bounds are inclusive, in UTC milliseconds. */
-  readonly createdFrom?: number | undefined;
-  readonly createdTo?: number | undefined;
-}
+export type FileQuery = FileListQuery;
 
 /**
  * Files of one workspace in one region; an id of another workspace or region is not found. A file exists completely or

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { getErrorCode } from '../../lib/error-code.ts';
+import { readTextIfReadable } from '../file-system.ts';
 
 /** An npm registry and its credentials. */
 export interface NpmRegistry {
@@ -72,12 +71,3 @@ function findAuthorization(url: string, settings: ReadonlyMap<string, string>): 
 }
 
 const isNonEmpty = (value: string | undefined): value is string => value !== undefined && value !== '';
-
-async function readTextIfReadable(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (thrown) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR'].includes(getErrorCode(thrown) ?? '')) return '';
-    throw thrown;
-  }
-}

@@ -1,9 +1,9 @@
-import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { checkDiskSpace, listFolder, statIfExists, syncToDisk } from '../file-system.ts';
+import { checkDiskSpace, listFolder, statIfExists, syncToDisk, readTextIfExists } from '../file-system.ts';
 import { createProgressMeter, type ReportProgress } from '../progress-meter.ts';
 import { acquirePullLock, tryPullLock } from '../pull-lock.ts';
 import { PULL_LIMITS, type Fetch, type PullLimits } from '../pull-limits.ts';
@@ -11,7 +11,6 @@ import { fetchArchive } from './fetch-archive.ts';
 import { findNpmRegistry } from './npm-config.ts';
 import type { EngineRuntime } from './speech-runtime.ts';
 import { unpackArchive } from './unpack-archive.ts';
-import { getErrorCode } from '../../lib/error-code.ts';
 
 export interface RuntimeStoreOptions {
   /** Folder of the runtimes; created when missing. */
@@ -156,7 +155,7 @@ export function createRuntimeStore(options: RuntimeStoreOptions): RuntimeStore {
       for (const name of (await listFolder(folder)).toSorted()) {
         const installedFolder = join(folder, name);
         const marker = RUNTIME_FOLDER_NAME.test(name)
-          ? await readMarker(join(installedFolder, MARKER_FILE))
+          ? await readTextIfExists(join(installedFolder, MARKER_FILE))
           : undefined;
         if (marker === undefined) continue;
         const version = name.slice(name.indexOf('-') + 1);
@@ -175,15 +174,6 @@ export function createRuntimeStore(options: RuntimeStoreOptions): RuntimeStore {
 
 /** Matches the names of runtime folders, including those that an interrupted installation left. */
 const RUNTIME_FOLDER_NAME = /^speech-\d+\.\d+\.\d+(?:\.partial)?$/;
-
-async function readMarker(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (thrown) {
-    if (getErrorCode(thrown) === 'ENOENT') return undefined;
-    throw thrown;
-  }
-}
 
 async function measureFolderBytes(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
