@@ -194,8 +194,6 @@ describe('client pitfalls', () => {
       post('/api/v1/tokenizer', { model: 'svc-plus', input: { prompt: 'Hi' } }),
       get('/api/v1/models'),
       get('/compatible-mode/v1/models'),
-      get('/api/v1/tasks'),
-      get('/api/v1/tasks/nix'),
     ]);
     for (const answer of answers) {
       const text = await answer.text();

@@ -10,6 +10,7 @@ import { systemClock } from '../../../lib/clock.ts';
 import { createSseParser } from '../../../lib/sse.ts';
 import { readStream } from '../../../protocols/fields/__fixtures__/fake-translation.ts';
 import { TEST_ENTRY } from '../../../protocols/native/generation/__fixtures__/golden-cases.ts';
+import { createResearchGenerationHandler } from './endpoint.ts';
 import {
   createMultimodalGenerationEndpoint,
   createTextGenerationEndpoint,
@@ -70,22 +71,24 @@ function createTestResearch({
   const deps = {
     generate: () => Promise.reject(new Error('unexpected chat')),
     translate: () => Promise.reject(new Error('unexpected translation')),
-    research: {
-      streamPlan,
-      research: {
-        clarify(request: ResearchRequest, callContext: RequestContext) {
-          clarified.push(request);
-          observed.context = callContext;
-          return refusal ? Promise.reject(refusal) : Promise.resolve(yieldGoldenEvents('question'));
+    handlers: {
+      research: createResearchGenerationHandler({
+        streamPlan,
+        research: {
+          clarify(request: ResearchRequest, callContext: RequestContext) {
+            clarified.push(request);
+            observed.context = callContext;
+            return refusal ? Promise.reject(refusal) : Promise.resolve(yieldGoldenEvents('question'));
+          },
         },
-      },
-      runs: {
-        open(run: { readonly request: ResearchRequest; readonly fingerprint: string }, callContext: RequestContext) {
-          opened.push(run);
-          observed.context = callContext;
-          return refusal ? Promise.reject(refusal) : Promise.resolve(yieldGoldenEvents('report'));
+        runs: {
+          open(run: { readonly request: ResearchRequest; readonly fingerprint: string }, callContext: RequestContext) {
+            opened.push(run);
+            observed.context = callContext;
+            return refusal ? Promise.reject(refusal) : Promise.resolve(yieldGoldenEvents('report'));
+          },
         },
-      },
+      }),
     },
     catalogue: () => ({ resolve: (requestedName: string) => ({ requestedName, entry }) }),
     clock: systemClock,

@@ -187,6 +187,9 @@ describe('transcription endpoints of the complete service', () => {
     assert.equal((await fetch(address)).status, 403);
     address.search = '';
     assert.equal((await fetch(address)).status, 403);
+    const unknown = await sendForJson('GET', '/api/v1/tasks/nix');
+    for (const { code = '', message = '' } of [unknown, posted as unknown as Fields])
+      assert.deepEqual([code, message], ['', ''], 'a success has no error');
     const list = await sendForJson('GET', '/api/v1/tasks?page_size=100');
     const ids = (list['data'] as readonly { task_id: string; user_api_unique_key: string }[]).filter(
       ({ task_id }) => task_id === id,
