@@ -1,8 +1,8 @@
 // Preloaded by the unit and integration passes, so that properties without a count of their own are scaled too.
 import fc from 'fast-check';
 
-/** Fewest runs of a scaled property: enough to reach every branch of most generators. */
-const RUNS_MIN = 10;
+/** Fewest runs of a scaled property. Only properties whose runs are slow have so small a count. */
+const RUNS_MIN = 4;
 
 /**
  * Returns how often a property runs: a tenth of `fullCount` in the development loop, since seeds differ from run to run,

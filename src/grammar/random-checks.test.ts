@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import type { JsonSchema } from '../core/grammar.ts';
 import { createSeededRandom } from './__fixtures__/seeded-random.ts';
 import { createReferenceValidator } from './__fixtures__/reference-validator.ts';
 import { createSchemaCheck } from './schema-check.ts';
 
-const SCHEMAS = 400;
+const SCHEMAS = scalePropertyRuns(400);
 const VALUES_EACH = 12;
 
 /** Creates small values, which often match a small schema and often repeat. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { createRandomTrials } from './__fixtures__/random-trials.ts';
 
 /** test/process/grammar-random.test.ts tests many more. */
-const SCHEMAS = 60;
+const SCHEMAS = scalePropertyRuns(60);
 
 test(`grammars of ${SCHEMAS} random schemas generate valid JSON and accept nothing else`, () => {
   const trials = [...createRandomTrials(1, SCHEMAS)];

@@ -398,12 +398,12 @@ describe('the running time of createToolCallStage', () => {
     };
     const hard = ['{', '\n{', '`', '```', ' ', '\n', '<tool_call>', '[', '{"name": "', '```json\n[ {"id": "', '\n{ \n'];
     for (const text of hard) {
-      const small = measureMs([...times(1 << 13, text)]);
-      const large = measureMs([...times(1 << 17, text)]);
+      const small = measureMs([...times(1 << 11, text)]);
+      const large = measureMs([...times(1 << 15, text)]);
       // The text grows by a factor of 16; quadratic time would grow by 256.
       assert.ok(large < Math.max(small, 10) * 64, `${JSON.stringify(text)}: ${small} ms and ${large} ms`);
     }
-    for (const text of ['{', '\n{', '`']) assert.ok(measureMs([times(1 << 20, text)]) < 8_000);
+    for (const text of ['{', '\n{', '`']) assert.ok(measureMs([times(1 << 18, text)]) < 2_000);
   });
 
   it('does not grow with the number of tools', () => {

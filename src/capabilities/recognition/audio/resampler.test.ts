@@ -53,9 +53,9 @@ describe('Resampler', () => {
   });
 
   test('does not drift at a rate without common divisors', () => {
-    const found = resample(createTone(440, 44_101, 44_101 * 20), 44_101);
-    const late = found.subarray(300_000, 310_000);
-    const difference = late.map((sample, n) => sample - Math.sin((2 * Math.PI * 440 * (n + 300_000)) / 16_000));
+    const found = resample(createTone(440, 44_101, 44_101 * 8), 44_101);
+    const late = found.subarray(110_000, 120_000);
+    const difference = late.map((sample, n) => sample - Math.sin((2 * Math.PI * 440 * (n + 110_000)) / 16_000));
     assert.ok(measureLoudness(late) - measureLoudness(difference) > 55);
   });
 });

@@ -8,7 +8,7 @@ const createLine = (custom_id: string, url = '/v1/completions', model = 'm'): st
 
 async function validateText(text: string, endpoint = '/v1/completions') {
   async function* input(): AsyncGenerator<Uint8Array> {
-    yield Uint8Array.from(Buffer.from(text));
+    yield new TextEncoder().encode(text);
   }
   const results: BatchLineResult[] = [];
   const errors = { add: async (result: BatchLineResult) => void results.push(result), flush: async () => undefined };
