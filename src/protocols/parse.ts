@@ -135,17 +135,20 @@ function problemToError({ issue, path }: Problem, body: unknown, texts: RuleText
       { param },
     );
   }
-  if (value === undefined || isUnset(param, value))
-    return new ServiceError('invalid-request', formatMissingParameter(param), { param });
+  if (value === undefined || isUnset(param, value)) return createMissingParameterError(param);
   return new ServiceError('invalid-request', `${param} ${describeRule(issue)}, got ${shown}.`, { param });
 }
 
 /** Clients without a configured model send null or an empty name. */
 const isUnset = (param: string, value: unknown): boolean => param === 'model' && (value === null || value === '');
 
-/** Returns the prescribed text for a missing parameter (docs/wire/openai-compatible.md#errors). */
-export const formatMissingParameter = (param: string): string =>
-  `Required parameter(${param}) missing or invalid, please check the request parameters.`;
+/** Creates the error of a missing parameter, with the prescribed text (docs/wire/openai-compatible.md#errors). */
+export const createMissingParameterError = (param: string): ServiceError =>
+  new ServiceError(
+    'invalid-request',
+    `Required parameter(${param}) missing or invalid, please check the request parameters.`,
+    { param },
+  );
 
 function describeRule(issue: z.core.$ZodIssue): string {
   switch (issue.code) {

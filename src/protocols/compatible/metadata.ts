@@ -1,6 +1,5 @@
 import type { Metadata } from '../../core/item.ts';
-import { formatMissingParameter, createFieldError } from '../parse.ts';
-import { ServiceError } from '../../core/error.ts';
+import { createMissingParameterError, createFieldError } from '../parse.ts';
 import { isRecord } from '../../lib/is-record.ts';
 
 /**
@@ -22,8 +21,7 @@ export function decodeMetadata(wire: unknown, field: string): Metadata {
 
 /** Decodes a `metadata` field that is required. */
 export function decodeRequiredMetadata(wire: unknown, field: string): Metadata {
-  if (wire === undefined || wire === null)
-    throw new ServiceError('invalid-request', formatMissingParameter(field), { param: field });
+  if (wire === undefined || wire === null) throw createMissingParameterError(field);
   return decodeMetadata(wire, field);
 }
 

@@ -18,10 +18,18 @@ export function createCreatedRangeFields(time: ZonedTime) {
     .string()
     .transform((digits) => time.parse(digits) ?? Number.NaN)
     .refine(Number.isFinite);
-  return { create_after: moment.optional(), create_before: moment.optional() };
+  return {
+    create_after: moment.optional(),
+    // The parameter is in whole seconds, so the list includes the whole of its last second.
+    create_before: moment.transform((ms) => ms + 999).optional(),
+  };
 }
 
 export const CREATED_RANGE_TEXTS = {
   create_after: 'create_after must be yyyyMMddHHmmss',
   create_before: 'create_before must be yyyyMMddHHmmss',
 };
+
+/** Converts a query to an object. A field without a value counts as not set. */
+export const queryToObject = (query: URLSearchParams): Readonly<Record<string, string>> =>
+  Object.fromEntries([...query].filter(([, value]) => value !== ''));

@@ -32,20 +32,23 @@ const Tool = z.object({
   }),
 });
 
+/** Fields of an output format that a JSON Schema describes. */
+export const JSON_SCHEMA_FORMAT_FIELDS = {
+  name: z
+    .string()
+    .max(SCHEMA_NAME_CHARS_MAX)
+    .regex(/^[A-Za-z0-9_-]+$/),
+  description: z.string().nullish(),
+  schema: JsonObject,
+  strict: z.boolean().nullish(),
+};
+
 const ResponseFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
   z.object({ type: z.literal('json_object') }),
   z.object({
     type: z.literal('json_schema'),
-    json_schema: z.object({
-      name: z
-        .string()
-        .max(SCHEMA_NAME_CHARS_MAX)
-        .regex(/^[A-Za-z0-9_-]+$/),
-      description: z.string().nullish(),
-      schema: JsonObject,
-      strict: z.boolean().nullish(),
-    }),
+    json_schema: z.object(JSON_SCHEMA_FORMAT_FIELDS),
   }),
 ]);
 

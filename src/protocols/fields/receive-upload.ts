@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Files, ReceivedFile } from '../../resources/files/file.ts';
 import type { UploadPart } from '../endpoint.ts';
+import { createMissingParameterError } from '../parse.ts';
 
 /** One file of an upload: received, or rejected with an error. */
 export type UploadedFile = { readonly fileName: string } & (
@@ -70,6 +71,13 @@ export async function receiveUpload<T>(
       uploadedFiles.flatMap(({ received }) => received ?? []),
     );
   }
+}
+
+/** Returns the only file of an upload. @throws ServiceError `invalid-request` if `file` is absent or repeated. */
+export function getOnlyFile({ files: [file, second] }: ReceivedUpload): { fileName: string; received: ReceivedFile } {
+  if (!file?.received) throw createMissingParameterError('file');
+  if (second) throw new ServiceError('invalid-request', 'file must be one file.', { param: 'file' });
+  return file;
 }
 
 async function receiveFile(receiving: Promise<ReceivedFile>, isFileFailure: ReceiveUploadOptions['isFileFailure']) {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { TRANSLATION_PAIRS_MAX } from '../limits.ts';
-import { ServiceError } from '../../core/error.ts';
+import type { ServiceError } from '../../core/error.ts';
 import { findLanguage, suggestLanguages } from '../../generation/translation/languages.ts';
 import type { Language, LanguageSet } from '../../generation/translation/languages.ts';
 import type { TranslationOptions } from '../../generation/translation/translation.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { failFastArray } from '../fail-fast-array.ts';
-import { formatMissingParameter, createFieldError } from '../parse.ts';
+import { createMissingParameterError, createFieldError } from '../parse.ts';
 import type { FieldPathMapper } from './field-path-mapper.ts';
 
 const Pairs = failFastArray(z.object({ source: z.string(), target: z.string() }), { max: TRANSLATION_PAIRS_MAX });
@@ -37,10 +37,7 @@ export function decodeTranslationOptions(
   const languages = entry.languages ?? 'all';
   const toOptionPath = (field: string): string => toPath(`translation_options.${field}`);
   const { source_lang: source, target_lang: target, terms, tm_list: memory, domains } = wire;
-  if (target === undefined || target === null) {
-    const param = toOptionPath('target_lang');
-    throw new ServiceError('invalid-request', formatMissingParameter(param), { param });
-  }
+  if (target === undefined || target === null) throw createMissingParameterError(toOptionPath('target_lang'));
   return {
     ...(isAuto(source) ? {} : { source: resolveLanguage(source, languages, toOptionPath('source_lang')) }),
     target: resolveLanguage(target, languages, toOptionPath('target_lang')),

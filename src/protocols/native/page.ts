@@ -29,7 +29,3 @@ export const decodePage = (wire: { readonly page_no: number; readonly page_size:
 
 /** How many entries stand before the page. */
 export const getPageOffset = ({ number, size }: PageRequest): number => (number - 1) * size;
-
-/** A query as an object; a field without a value is one that was not set. */
-export const queryToObject = (query: URLSearchParams): Readonly<Record<string, string>> =>
-  Object.fromEntries([...query].filter(([, value]) => value !== ''));

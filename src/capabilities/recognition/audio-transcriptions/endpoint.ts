@@ -7,11 +7,11 @@ import { UPLOAD_EXTRA_BYTES_MAX } from '../../../protocols/limits.ts';
 import type { Files, ReceivedFile } from '../../../resources/files/file.ts';
 import { createJsonReply } from '../../../protocols/endpoint.ts';
 import type { Endpoint } from '../../../protocols/endpoint.ts';
-import { receiveUpload } from '../../../protocols/fields/receive-upload.ts';
+import { getOnlyFile, receiveUpload } from '../../../protocols/fields/receive-upload.ts';
 import { createTextReply } from '../text-reply.ts';
 import { encodeIgnoredHeader } from '../../../protocols/ignored-header.ts';
 import { INTERFACES } from '../../../protocols/interfaces.ts';
-import { formatMissingParameter, parseBody } from '../../../protocols/parse.ts';
+import { parseBody } from '../../../protocols/parse.ts';
 import { encodeTranscription } from './encode.ts';
 import type { UploadTranscript } from './encode.ts';
 import { collectFormFields, TranscriptionForm, transcriptionFormTexts } from './schema.ts';
@@ -59,7 +59,8 @@ export function createAudioTranscriptionsEndpoint(deps: AudioTranscriptionsDeps)
     uploadBytesMax: fileBytesMax + UPLOAD_EXTRA_BYTES_MAX,
     async handle({ upload }, context) {
       const options = { files, upload, context, fileFieldNames: ['file'], isFileFailure: () => false };
-      return await receiveUpload(options, async ({ files: [file, second], fields, unknown: ignoredFiles }) => {
+      return await receiveUpload(options, async (received) => {
+        const { fields, unknown: ignoredFiles } = received;
         const { wire, unknown } = parseBody(TranscriptionForm, collectFormFields(fields), {
           texts: transcriptionFormTexts,
           strict,
@@ -67,9 +68,7 @@ export function createAudioTranscriptionsEndpoint(deps: AudioTranscriptionsDeps)
         const { model, response_format: format, language, prompt, timestamp_granularities: granularities = [] } = wire;
         context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
         catalogue().resolve(model, { interface: 'speech', owner: context.owner });
-        if (!file?.received)
-          throw new ServiceError('invalid-request', formatMissingParameter('file'), { param: 'file' });
-        if (second) throw new ServiceError('invalid-request', 'file must be one file.', { param: 'file' });
+        const file = getOnlyFile(received);
         if (granularities.length > 0 && format !== 'verbose_json') {
           const param = 'timestamp_granularities';
           throw new ServiceError('invalid-request', `${param} needs response_format verbose_json.`, { param });

@@ -5,7 +5,8 @@ import type { Endpoint } from '../../../protocols/endpoint.ts';
 import { encodeIgnoredHeader } from '../../../protocols/ignored-header.ts';
 import { INTERFACES } from '../../../protocols/interfaces.ts';
 import { parseBody } from '../../../protocols/parse.ts';
-import { queryToObject, decodePage, getPageOffset } from '../../../protocols/native/page.ts';
+import { queryToObject } from '../../../protocols/fields/list-query.ts';
+import { decodePage, getPageOffset } from '../../../protocols/native/page.ts';
 import { encodeTask, encodeTaskList, encodeUnknownTask } from './encode.ts';
 import { decodeTaskFilter, TaskListQuery, TASK_LIST_TEXTS } from './schema.ts';
 

@@ -12,7 +12,7 @@ import type { Endpoint } from '../../../protocols/endpoint.ts';
 import { parseSpecialWords } from '../special-word-filter.ts';
 import { encodeIgnoredHeader } from '../../../protocols/ignored-header.ts';
 import { INTERFACES } from '../../../protocols/interfaces.ts';
-import { formatMissingParameter, parseBody, createFieldError } from '../../../protocols/parse.ts';
+import { createMissingParameterError, parseBody, createFieldError } from '../../../protocols/parse.ts';
 import { isTaskRequested } from '../../../protocols/native/generation/mode-headers.ts';
 import { encodeTranscript } from './encode.ts';
 import { TranscriptionBody, TRANSCRIPTION_TEXTS } from './schema.ts';
@@ -113,8 +113,7 @@ function decodeSources({ file_urls, file_url }: TranscriptionWire['input']): rea
   const inputs =
     file_urls?.map((url, index) => ({ url, path: `input.file_urls[${index}]` })) ??
     (isDefined(file_url) ? [{ url: file_url, path: 'input.file_url' }] : undefined);
-  if (!inputs)
-    throw new ServiceError('invalid-request', formatMissingParameter('input.file_urls'), { param: 'input.file_urls' });
+  if (!inputs) throw createMissingParameterError('input.file_urls');
   const invalid = inputs.find(({ url }) => !SOURCE_URL.test(url));
   if (invalid)
     throw createFieldError(invalid.path, `${invalid.path} must begin with http://, https:// or fileid://`, invalid.url);

@@ -1,6 +1,7 @@
 import type { Batches } from '../../../resources/batches/batch.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
+import { queryToObject } from '../../fields/list-query.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
@@ -50,16 +51,14 @@ export function createBatchEndpoints({ batches, time, strict = false }: BatchEnd
       path: ALL,
       onDisconnect: 'cancel',
       async handle({ query }, { owner }) {
-        const fields = Object.fromEntries([...query].filter(([, value]) => value !== ''));
-        const { wire, unknown } = parseBody(ListQuery, fields, { texts: LIST_TEXTS, strict });
+        const { wire, unknown } = parseBody(ListQuery, queryToObject(query), { texts: LIST_TEXTS, strict });
         const found = await batches.list(owner, {
           after: wire.after,
           name: wire.ds_name,
           inputFileIds: wire.input_file_ids,
           statuses: wire.status,
           createdFrom: wire.create_after,
-          // `create_before` is in whole seconds, so it includes the whole of its last second.
-          createdTo: wire.create_before === undefined ? undefined : wire.create_before + 999,
+          createdTo: wire.create_before,
           limit: wire.limit + 1,
         });
         const hasMore = found.length > wire.limit;

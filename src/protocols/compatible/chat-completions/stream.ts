@@ -1,14 +1,13 @@
 import type { Block, GenerationEvent } from '../../../core/event.ts';
 import { assert } from '../../../lib/assert.ts';
-import { escapeLineSeparators, encodeSseComment, encodeSseData } from '../../../lib/sse.ts';
+import { escapeLineSeparators } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { encodeErrorBody } from '../errors.ts';
+import { createDoneStreamEncoder } from '../done-stream-encoder.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import { formatChatId } from './head.ts';
 import type { ChatHead } from './head.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { encodeUsage } from './usage.ts';
-import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 export interface ChatStreamOptions {
   /** The last chunk contains the usage and no choices. Without this option, `usage` is null in every chunk. */
@@ -30,7 +29,6 @@ export function createChatStreamEncoder(
   const tail = `"created":${head.created},"service_tier":null,"system_fingerprint":null,"model":${JSON.stringify(head.model)},"id":"${formatChatId(head)}"}\n\n`;
   const end = `,"object":"chat.completion.chunk","usage":null,${tail}`;
   const choices: (ChoiceStream | undefined)[] = [];
-  let isFinished = false;
 
   const getChoice = (index: number): ChoiceStream => (choices[index] ??= createChoiceStream(index, end));
 
@@ -48,28 +46,13 @@ export function createChatStreamEncoder(
       case 'choice-end':
         return getChoice(event.choice).finish(FINISH_REASONS[event.reason]);
       case 'end':
-        isFinished = true;
         return includeUsage
           ? `data: {"choices":[],"object":"chat.completion.chunk","usage":${JSON.stringify(encodeUsage(event.usage))},${tail}`
           : '';
     }
   };
 
-  return {
-    contentType: 'text/event-stream;charset=UTF-8',
-    open: () => '',
-    push(events) {
-      let text = '';
-      for (const event of events) text += encodeEvent(event);
-      return escapeLineSeparators(text);
-    },
-    keepAlive: () => encodeSseComment('keep-alive'),
-    fail: (error) => encodeSseData(escapeLineSeparators(JSON.stringify(encodeErrorBody(error, head.requestId)))),
-    close() {
-      if (!isFinished) throw createIncompleteAnswerError();
-      return 'data: [DONE]\n\n';
-    },
-  };
+  return createDoneStreamEncoder({ requestId: head.requestId, encodeEvent, escape: escapeLineSeparators });
 }
 
 interface ChoiceStream {

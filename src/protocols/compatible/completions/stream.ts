@@ -1,14 +1,12 @@
 import type { GenerationEvent } from '../../../core/event.ts';
-import { encodeSseComment, encodeSseData } from '../../../lib/sse.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { encodeErrorBody } from '../errors.ts';
+import { createDoneStreamEncoder } from '../done-stream-encoder.ts';
 import { formatCompletionId } from './head.ts';
 import type { CompletionHead } from './head.ts';
 import { createLegacyLogprobsEncoder } from './logprobs.ts';
 import type { EncodeLegacyLogprobs } from './logprobs.ts';
 import { encodeUsage } from './usage.ts';
-import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
 export interface CompletionStreamOptions {
   /** The last chunk contains the usage and no choices. Without this option, `usage` is null in every chunk. */
@@ -26,7 +24,6 @@ export function createCompletionStreamEncoder(
   const start = `data: {"id":"${formatCompletionId(head)}","object":"text_completion","created":${head.created},"model":${JSON.stringify(head.model)},"system_fingerprint":null,"choices":[`;
   const end = '],"usage":null}\n\n';
   const choices: (EncodeLegacyLogprobs | undefined)[] = [];
-  let isFinished = false;
 
   const chunk = (choice: number, text: string, { reason = 'null', logprobs = 'null' } = {}): string =>
     `${start}{"text":${JSON.stringify(text)},"index":${choice},"finish_reason":${reason},"logprobs":${logprobs}}${end}`;
@@ -57,24 +54,9 @@ export function createCompletionStreamEncoder(
       case 'choice-end':
         return open(event.choice) + chunk(event.choice, '', { reason: `"${FINISH_REASONS[event.reason]}"` });
       case 'end':
-        isFinished = true;
         return includeUsage ? `${start}],"usage":${JSON.stringify(encodeUsage(event.usage))}}\n\n` : '';
     }
   };
 
-  return {
-    contentType: 'text/event-stream;charset=UTF-8',
-    open: () => '',
-    push(events) {
-      let text = '';
-      for (const event of events) text += encodeEvent(event);
-      return text;
-    },
-    keepAlive: () => encodeSseComment('keep-alive'),
-    fail: (error) => encodeSseData(JSON.stringify(encodeErrorBody(error, head.requestId))),
-    close() {
-      if (!isFinished) throw createIncompleteAnswerError();
-      return 'data: [DONE]\n\n';
-    },
-  };
+  return createDoneStreamEncoder({ requestId: head.requestId, encodeEvent });
 }

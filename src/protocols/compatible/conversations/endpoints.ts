@@ -1,4 +1,3 @@
-import { ServiceError } from '../../../core/error.ts';
 import type { IdGenerator } from '../../../core/id.ts';
 import { CONVERSATION_ITEMS_MAX } from '../../../core/limits.ts';
 import { isDefined } from '../../../lib/omit-nullish.ts';
@@ -8,7 +7,7 @@ import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { formatMissingParameter, parseBody } from '../../parse.ts';
+import { createMissingParameterError, parseBody } from '../../parse.ts';
 import { encodeItem, encodeItemList, decodeItemPageQuery } from '../items/item-list.ts';
 import { createItems } from '../items/create-items.ts';
 import { resolveReferences } from '../items/resolve-references.ts';
@@ -103,8 +102,7 @@ function createItemRoutes({
       path: ITEMS,
       async handle({ body = {}, params: { id = '' } }, { owner }) {
         const { wire, unknown } = parseBody(AddBody, body, { strict });
-        if (!isDefined(wire.items))
-          throw new ServiceError('invalid-request', formatMissingParameter('items'), { param: 'items' });
+        if (!isDefined(wire.items)) throw createMissingParameterError('items');
         const find = (names: readonly string[]) => responses.findItems(owner, names);
         const list = { field: 'items', max: CONVERSATION_ITEMS_MAX } as const;
         const items = createItems(await resolveReferences(wire.items, { ...list, find }), {

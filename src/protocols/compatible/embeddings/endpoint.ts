@@ -1,5 +1,5 @@
 import type { EmbedFunction } from '../../../generation/embed.ts';
-import { checkEmbeddingCount } from '../../fields/check-embedding-count.ts';
+import { createEmbedRequest } from '../../fields/embed-request.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
@@ -25,18 +25,13 @@ export function createEmbeddingsEndpoint({ embed, catalogue, strict = false }: E
     async handle({ body }, context) {
       const { wire, unknown } = parseBody(EmbeddingsBody, body, { texts: embeddingsTexts, strict });
       const { model, input, dimensions, encoding_format: format } = wire;
-      const texts = typeof input === 'string' ? [input] : input;
       // An unknown model is reported before too many texts, whose limit depends on the model.
       const resolved = catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
-      checkEmbeddingCount(texts, { model, at: 'input' });
-      const request = {
+      const request = createEmbedRequest({
         model,
-        inputs: texts.map((text, at) => ({
-          text: text.toWellFormed(),
-          field: texts === input ? `input[${at}]` : 'input',
-        })),
-        ...(typeof dimensions === 'number' ? { dimensions: { count: dimensions, field: 'dimensions' } } : {}),
-      };
+        texts: { value: input, at: 'input' },
+        dimensions: { value: dimensions, at: 'dimensions' },
+      });
       const result = await embed(request, resolved, context);
       const head = { requestId: context.requestId, model, format: format ?? 'float' } as const;
       return createJsonReply(encodeEmbeddings(head, result), encodeIgnoredHeader(unknown));

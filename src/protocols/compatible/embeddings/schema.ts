@@ -4,7 +4,7 @@ import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 
 // Request fields (docs/wire/openai-compatible.md#embeddings). The number of texts depends on the model:
-// check-embedding-count.ts.
+// createEmbedRequest.
 
 export const EmbeddingsBody = z.object({
   model: z.string().min(1),

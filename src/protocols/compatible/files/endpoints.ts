@@ -10,12 +10,17 @@ import type { FileRecord } from '../../../store/files.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint, Reply } from '../../endpoint.ts';
 import { createFileReply } from '../../fields/file-reply.ts';
-import { CREATED_RANGE_TEXTS, createCountField, createCreatedRangeFields } from '../../fields/list-query.ts';
-import { receiveUpload } from '../../fields/receive-upload.ts';
+import {
+  CREATED_RANGE_TEXTS,
+  createCountField,
+  createCreatedRangeFields,
+  queryToObject,
+} from '../../fields/list-query.ts';
+import { getOnlyFile, receiveUpload } from '../../fields/receive-upload.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { formatMissingParameter, parseBody } from '../../parse.ts';
+import { parseBody } from '../../parse.ts';
 import { encodeFile, encodeFileDeleted, encodeFileList } from './encode.ts';
 
 export interface CompatibleFilesDeps {
@@ -56,10 +61,9 @@ export function createCompatibleFilesEndpoints({
       async handle({ upload }, context) {
         const options = { files, upload, context, fileFieldNames: ['file'], checkField, isFileFailure: () => false };
         try {
-          return await receiveUpload(options, async ({ files: [file, second], fields, unknown }) => {
-            if (!file?.received)
-              throw new ServiceError('invalid-request', formatMissingParameter('file'), { param: 'file' });
-            if (second) throw new ServiceError('invalid-request', 'file must be one file.', { param: 'file' });
+          return await receiveUpload(options, async (upload) => {
+            const file = getOnlyFile(upload);
+            const { fields, unknown } = upload;
             const purpose = fields.get('purpose')?.at(-1) ?? '';
             checkField('purpose', purpose);
             const draft = { name: file.fileName, description: '', purpose };
@@ -82,14 +86,12 @@ export function createCompatibleFilesEndpoints({
       path: ALL,
       onDisconnect: 'cancel',
       async handle({ query }, { owner }) {
-        const fields = Object.fromEntries([...query].filter(([, value]) => value !== ''));
-        const { wire, unknown } = parseBody(ListQuery, fields, { texts: LIST_TEXTS, strict });
+        const { wire, unknown } = parseBody(ListQuery, queryToObject(query), { texts: LIST_TEXTS, strict });
         const found = await files.list(owner, {
           purpose: wire.purpose,
           after: wire.after,
           createdFrom: wire.create_after,
-          // `create_before` is in whole seconds, so it includes the whole of its last second.
-          createdTo: wire.create_before === undefined ? undefined : wire.create_before + 999,
+          createdTo: wire.create_before,
           limit: wire.limit + 1,
         });
         const hasMore = found.length > wire.limit;

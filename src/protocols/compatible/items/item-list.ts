@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Item, ItemPageQuery } from '../../../core/item.ts';
 import { ITEM_PAGE_DEFAULT, ITEM_PAGE_MAX } from '../../../core/limits.ts';
-import { createCountField } from '../../fields/list-query.ts';
+import { createCountField, queryToObject } from '../../fields/list-query.ts';
 import { parseBody } from '../../parse.ts';
 
 const PageQuery = z.object({
@@ -27,8 +27,7 @@ export function decodeItemPageQuery(
   query: URLSearchParams,
   { strict }: { readonly strict?: boolean | undefined } = {},
 ): { readonly pageQuery: ItemPageQuery; readonly unknown: readonly string[] } {
-  const fields = Object.fromEntries([...query].filter(([, value]) => value !== ''));
-  const { wire, unknown } = parseBody(PageQuery, fields, { texts: QUERY_TEXTS, strict: strict ?? false });
+  const { wire, unknown } = parseBody(PageQuery, queryToObject(query), { texts: QUERY_TEXTS, strict: strict ?? false });
   return { pageQuery: { limit: wire.limit, order: wire.order, after: wire.after }, unknown };
 }
 

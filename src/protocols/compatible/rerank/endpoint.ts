@@ -1,18 +1,11 @@
-import type { RankFunction } from '../../../generation/rank.ts';
-import { omitNullish } from '../../../lib/omit-nullish.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
+import { rerankTexts } from '../../fields/rerank-texts.ts';
+import type { RerankDeps } from '../../fields/rerank-texts.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { encodeRerankResults } from '../../fields/rerank-results.ts';
-import { RerankBody, rerankTexts } from './schema.ts';
-
-export interface RerankDeps {
-  readonly rank: RankFunction;
-  /** Rejects unknown fields with 400 instead of naming them in x-parley-ignored. */
-  readonly strict?: boolean;
-}
+import { RerankBody, RERANK_TEXTS } from './schema.ts';
 
 /** Creates POST /compatible-api/v1/reranks (docs/wire/openai-compatible.md#rerank). */
 export function createRerankEndpoint({ rank, strict = false }: RerankDeps): Endpoint {
@@ -24,22 +17,11 @@ export function createRerankEndpoint({ rank, strict = false }: RerankDeps): Endp
     regions: INTERFACES.rerank.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { wire, unknown } = parseBody(RerankBody, body, { texts: rerankTexts, strict });
-      const request = {
-        model: wire.model,
-        query: { text: wire.query.toWellFormed(), field: 'query' },
-        documents: wire.documents.map((text, at) => ({ text: text.toWellFormed(), field: `documents[${at}]` })),
-        ...omitNullish({ top: wire.top_n }),
-      };
-      const ranked = await rank(request, context);
-      const response = {
-        object: 'list',
-        results: encodeRerankResults(ranked, wire.return_documents ? wire.documents : undefined),
-        model: wire.model,
-        usage: { total_tokens: ranked.promptTokens },
-        id: context.requestId,
-      };
-      return createJsonReply(response, encodeIgnoredHeader([...(wire.instruct ? ['instruct'] : []), ...unknown]));
+      const { wire, unknown } = parseBody(RerankBody, body, { texts: RERANK_TEXTS, strict });
+      const { model, instruct } = wire;
+      const { results, usage } = await rerankTexts(rank, { model, input: wire, at: '', parameters: wire }, context);
+      const response = { object: 'list', results, model, usage, id: context.requestId };
+      return createJsonReply(response, encodeIgnoredHeader([...(instruct ? ['instruct'] : []), ...unknown]));
     },
   };
 }

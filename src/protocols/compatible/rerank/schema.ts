@@ -14,7 +14,7 @@ export const RerankBody = z.object({
   instruct: z.string().nullish(),
 });
 
-export const rerankTexts: RuleTexts = {
+export const RERANK_TEXTS: RuleTexts = {
   documents: `documents must be an array of 1 to ${RERANK_DOCUMENTS_MAX} strings`,
   'documents[]': 'documents must be an array of strings',
 };

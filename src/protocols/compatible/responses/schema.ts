@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import { SCHEMA_NAME_CHARS_MAX, TOOLS_MAX } from '../../limits.ts';
+import { TOOLS_MAX } from '../../limits.ts';
 import { INCLUDES_MAX } from '../limits.ts';
-import { JsonObject, PARAMETERS } from '../../fields/parameter-schema.ts';
+import { JSON_SCHEMA_FORMAT_FIELDS, JsonObject, PARAMETERS } from '../../fields/parameter-schema.ts';
 import { createParameterTexts, mapTextPaths } from '../../fields/parameter-texts.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
@@ -29,13 +29,7 @@ const TextFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('json_object') }),
   z.object({
     type: z.literal('json_schema'),
-    name: z
-      .string()
-      .max(SCHEMA_NAME_CHARS_MAX)
-      .regex(/^[A-Za-z0-9_-]+$/),
-    description: z.string().nullish(),
-    schema: JsonObject,
-    strict: z.boolean().nullish(),
+    ...JSON_SCHEMA_FORMAT_FIELDS,
   }),
 ]);
 

@@ -1,10 +1,9 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { DeploymentLimits, DeploymentPlan, DeploymentStatus, PtuCapacity } from '../../../core/deployment.ts';
 import { DEPLOYMENT_PLANS, DEPLOYMENT_STATUSES } from '../../../core/deployment.ts';
-import { ServiceError } from '../../../core/error.ts';
 import { isDefined, omitNullish } from '../../../lib/omit-nullish.ts';
 import type { CapacityRequest, DeploymentDraft } from '../../../resources/deployments/deployment.ts';
-import { formatMissingParameter, createFieldError, describeValue } from '../../parse.ts';
+import { createMissingParameterError, createFieldError, describeValue } from '../../parse.ts';
 import type { CreateWire, ThrottleWire } from './schema.ts';
 import { WIRE_STATUSES } from './schema.ts';
 
@@ -59,8 +58,7 @@ export function decodeCapacity({ capacity, ptu_capacity: ptu }: CapacityWire): C
 /** Converts the limits; null removes a limit. @throws ServiceError `invalid-request` if neither is present. */
 export function decodeLimits(wire: ThrottleWire): Partial<DeploymentLimits> {
   const { rpm_limit: rpm, tpm_limit: tpm } = wire;
-  if (rpm === undefined && tpm === undefined)
-    throw new ServiceError('invalid-request', formatMissingParameter('rpm_limit'), { param: 'rpm_limit' });
+  if (rpm === undefined && tpm === undefined) throw createMissingParameterError('rpm_limit');
   return {
     ...(rpm === undefined ? {} : { rpmLimit: rpm ?? undefined }),
     ...(tpm === undefined ? {} : { tpmLimit: tpm ?? undefined }),

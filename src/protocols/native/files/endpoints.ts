@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { ServiceError } from '../../../core/error.ts';
 import type { ErrorKind } from '../../../core/error.ts';
 import { UPLOAD_EXTRA_BYTES_MAX } from '../../limits.ts';
 import { FILE_PAGE_MAX } from '../limits.ts';
@@ -17,8 +16,9 @@ import { receiveUpload } from '../../fields/receive-upload.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { formatMissingParameter, parseBody, createFieldError } from '../../parse.ts';
-import { queryToObject, createPageFields, decodePage, createPageTexts, getPageOffset } from '../page.ts';
+import { createMissingParameterError, parseBody, createFieldError } from '../../parse.ts';
+import { queryToObject } from '../../fields/list-query.ts';
+import { createPageFields, decodePage, createPageTexts, getPageOffset } from '../page.ts';
 import { encodeFile, encodeFileList, encodeUpload } from './encode.ts';
 import type { FileEncodingContext } from './encode.ts';
 
@@ -78,8 +78,7 @@ export function createNativeFilesEndpoints({
             isFileFailure: ({ kind }) => FILE_FAILURES.includes(kind),
           },
           async ({ files: receivedFiles, fields, unknown }) => {
-            if (receivedFiles.length === 0)
-              throw new ServiceError('invalid-request', formatMissingParameter('files'), { param: 'files' });
+            if (receivedFiles.length === 0) throw createMissingParameterError('files');
             const purpose = fields.get('purpose')?.findLast((value) => value !== '') ?? PURPOSE_DEFAULT;
             const descriptions = fields.get('descriptions') ?? fields.get('description') ?? [];
             const accepted = receivedFiles.flatMap(({ fileName, received }, index) => {

@@ -5,7 +5,8 @@ import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { queryToObject, PAGE_FIELDS, PAGE_TEXTS } from '../page.ts';
+import { queryToObject } from '../../fields/list-query.ts';
+import { PAGE_FIELDS, PAGE_TEXTS } from '../page.ts';
 
 const { regions, routes, disabledReason } = INTERFACES.fineTunes;
 

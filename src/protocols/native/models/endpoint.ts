@@ -7,7 +7,8 @@ import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { queryToObject, decodePage, PAGE_FIELDS, PAGE_TEXTS, getPageOffset } from '../page.ts';
+import { queryToObject } from '../../fields/list-query.ts';
+import { decodePage, PAGE_FIELDS, PAGE_TEXTS, getPageOffset } from '../page.ts';
 import { encodeModels } from './encode.ts';
 import type { ListedModel } from './encode.ts';
 

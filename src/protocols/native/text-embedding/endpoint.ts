@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { EmbedFunction } from '../../../generation/embed.ts';
-import { checkEmbeddingCount } from '../../fields/check-embedding-count.ts';
+import { createEmbedRequest } from '../../fields/embed-request.ts';
 import { createJsonReply } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
@@ -31,14 +31,12 @@ export function createTextEmbeddingEndpoint({ embed, catalogue, strict = false }
       const { model, input, parameters } = wire;
       // An unknown model is reported before a number of texts above its limit.
       const resolved = catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
-      checkEmbeddingCount(input.texts, { model, at: 'input.texts' });
-      checkOutputType(parameters);
-      const dimension = parameters?.dimension;
-      const request = {
+      const request = createEmbedRequest({
         model,
-        inputs: input.texts.map((text, index) => ({ text: text.toWellFormed(), field: `input.texts[${index}]` })),
-        ...(typeof dimension === 'number' ? { dimensions: { count: dimension, field: 'parameters.dimension' } } : {}),
-      };
+        texts: { value: input.texts, at: 'input.texts' },
+        dimensions: { value: parameters?.dimension, at: 'parameters.dimension' },
+      });
+      checkOutputType(parameters);
       const embedded = await embed(request, resolved, context);
       return createJsonReply(
         encodeTextEmbedding(embedded, context.requestId),

@@ -3,7 +3,7 @@ import { JSON_VALUES_MAX } from '../../../core/limits.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
 import type { RuleTexts } from '../../parse.ts';
 
-// Fields of docs/wire/dashscope-native.md#embeddings. The number of texts depends on the model: checkEmbeddingCount.
+// Fields of docs/wire/dashscope-native.md#embeddings. The number of texts depends on the model: createEmbedRequest.
 
 export const TextEmbeddingBody = z.object({
   model: z.string().min(1),
