@@ -94,5 +94,9 @@ export class ServiceError extends Error {
  */
 export const INTERNAL_MESSAGE = 'An internal error has occured, please try again later or contact service support.';
 
+/** Creates the error of a request that ran longer than the service allows. */
+export const createDeadlineError = (ms: number): ServiceError =>
+  new ServiceError('timeout', `The request ran longer than ${ms / 1000} s.`);
+
 /** Message to requests that the end of the service interrupts. */
 export const SHUTTING_DOWN_MESSAGE = 'The service is shutting down.';

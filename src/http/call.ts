@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Owner, RequestLog } from '../core/context.ts';
-import { ServiceError } from '../core/error.ts';
+import { ServiceError, createDeadlineError } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -127,8 +127,7 @@ export function createCall(request: IncomingMessage, response: ServerResponse, d
     },
     setDeadline(ms) {
       clearTimeout(deadline);
-      const timeout = (): void =>
-        call.abort(new ServiceError('timeout', `The request ran longer than ${ms / 1000} s.`));
+      const timeout = (): void => call.abort(createDeadlineError(ms));
       deadline = setTimeout(timeout, Math.max(0, ms - call.elapsedMs())).unref();
     },
     abort(reason) {

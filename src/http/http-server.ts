@@ -1,6 +1,6 @@
 import { ServerResponse, createServer, type Server, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { ServiceError } from '../core/error.ts';
+import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
 import { CONNECTION_IDLE_MS_MAX } from './limits.ts';
 import type { RegionId } from '../core/region.ts';
@@ -105,7 +105,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     try {
       if (isDraining) {
         call.headers['connection'] = 'close';
-        throw new ServiceError('overloaded', 'The service is shutting down.');
+        throw new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
       }
       await handle(call, params);
     } catch (thrown) {
@@ -189,7 +189,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     async close({ graceMs }) {
       isDraining = true;
       const closed = servers.map(({ server }) => closeServer(server));
-      const reason = new ServiceError('overloaded', 'The service is shutting down.');
+      const reason = new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
       sockets.drain();
       const finish = async <Item>(active: ActiveList<Item>, abort: (item: Item) => void): Promise<void> => {
         if (await active.waitUntilEmpty(graceMs)) return;

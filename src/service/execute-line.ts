@@ -1,5 +1,5 @@
 import type { RequestContext } from '../core/context.ts';
-import { ServiceError } from '../core/error.ts';
+import { ServiceError, createDeadlineError } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { getAbortError } from '../engines/get-abort-error.ts';
@@ -59,8 +59,7 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
     const abort = createLinkedAbort(line.signal);
     // The limit is generous: live requests go first, and they can preempt this one several times.
     const { deadlineStreamMs } = limits;
-    const onDeadline = (): void =>
-      abort.abort(new ServiceError('timeout', `The request ran longer than ${deadlineStreamMs / 1000} s.`));
+    const onDeadline = (): void => abort.abort(createDeadlineError(deadlineStreamMs));
     const deadline = setTimeout(onDeadline, deadlineStreamMs);
     const context: RequestContext = {
       requestId,

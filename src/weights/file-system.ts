@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import { open, readdir, readFile, stat, statfs } from 'node:fs/promises';
+import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { formatBytes } from './format-bytes.ts';
 import { getErrorCode } from '../lib/error-code.ts';
@@ -34,14 +35,13 @@ export async function readTextIfExists(path: string): Promise<string | undefined
   }
 }
 
-/** Returns the JSON value of a file, or undefined when the file does not exist or is not valid. */
-export async function readJsonIfValid<Value>(
+/** Returns the JSON value of a file, or undefined when the file does not exist or its value is not valid. */
+export async function readJsonIfValid<Schema extends z.ZodType>(
   path: string,
-  isValid: (value: unknown) => value is Value,
-): Promise<Value | undefined> {
+  schema: Schema,
+): Promise<z.output<Schema> | undefined> {
   try {
-    const parsed: unknown = JSON.parse((await readTextIfExists(path)) ?? 'null');
-    return isValid(parsed) ? parsed : undefined;
+    return schema.safeParse(JSON.parse((await readTextIfExists(path)) ?? 'null')).data;
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return undefined;
     throw thrown;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, rename, rm, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { statIfExists, readJsonIfValid } from './file-system.ts';
@@ -20,11 +21,8 @@ export interface PullLockOptions {
   readonly limits: Pick<PullLimits, 'lockPollMs' | 'lockStaleMs'>;
 }
 
-interface LockHolder {
-  readonly pid: number;
-  readonly host: string;
-  readonly token: string;
-}
+const LockHolder = z.object({ pid: z.number(), host: z.string(), token: z.string() });
+type LockHolder = Readonly<z.infer<typeof LockHolder>>;
 
 /** Waits for the lock. Calls `onWait` once, with the holder's process id, when the lock is not free at once. */
 export async function acquirePullLock(
@@ -97,14 +95,4 @@ async function removeStaleLock(path: string, clock: Clock, staleMs: number): Pro
 
 const isProcessGone = ({ pid, host }: LockHolder): boolean => host === hostname() && !isProcessRunning(pid);
 
-const readHolder = (path: string): Promise<LockHolder | undefined> => readJsonIfValid(path, isHolder);
-
-const isHolder = (value: unknown): value is LockHolder =>
-  typeof value === 'object' &&
-  value !== null &&
-  'pid' in value &&
-  typeof value.pid === 'number' &&
-  'host' in value &&
-  typeof value.host === 'string' &&
-  'token' in value &&
-  typeof value.token === 'string';
+const readHolder = (path: string): Promise<LockHolder | undefined> => readJsonIfValid(path, LockHolder);

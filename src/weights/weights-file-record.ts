@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Stats } from 'node:fs';
 import { replaceFile } from '../lib/durable-file.ts';
 import { readJsonIfValid } from './file-system.ts';
@@ -8,19 +9,21 @@ import { readJsonIfValid } from './file-system.ts';
  * `verified` says which hash the content matches: the catalogue's, the one the hub announced, or none because there was
  * none (then `sha256` is the hash that the file had on arrival).
  */
-export interface WeightsFileRecord {
-  readonly path: string;
-  readonly sizeBytes: number;
-  readonly mtimeMs: number;
-  readonly sha256: string;
+const WeightsFileRecord = z.object({
+  path: z.string(),
+  sizeBytes: z.number(),
+  mtimeMs: z.number(),
+  sha256: z.string(),
   /** `hub owner/repo/file at revision`, `packages …`, or `found` for a file that the operator put there. */
-  readonly source: string;
-  readonly verified: 'catalogue' | 'announced' | 'none';
-}
+  source: z.string(),
+  verified: z.enum(['catalogue', 'announced', 'none']),
+});
+
+export type WeightsFileRecord = Readonly<z.infer<typeof WeightsFileRecord>>;
 
 /** Reads a record. Returns undefined when it is missing or malformed: the file is then verified again. */
 export const readWeightsFileRecord = (path: string): Promise<WeightsFileRecord | undefined> =>
-  readJsonIfValid(path, isWeightsFileRecord);
+  readJsonIfValid(path, WeightsFileRecord);
 
 export const writeWeightsFileRecord = (path: string, record: WeightsFileRecord): Promise<void> =>
   replaceFile(path, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o644 });
@@ -28,19 +31,3 @@ export const writeWeightsFileRecord = (path: string, record: WeightsFileRecord):
 /** Tells whether size and modification time match the record; the content then counts as unchanged. */
 export const isUnchanged = (record: WeightsFileRecord, stats: Stats): boolean =>
   stats.size === record.sizeBytes && stats.mtimeMs === record.mtimeMs;
-
-const isWeightsFileRecord = (value: unknown): value is WeightsFileRecord =>
-  typeof value === 'object' &&
-  value !== null &&
-  'path' in value &&
-  typeof value.path === 'string' &&
-  'sizeBytes' in value &&
-  typeof value.sizeBytes === 'number' &&
-  'mtimeMs' in value &&
-  typeof value.mtimeMs === 'number' &&
-  'sha256' in value &&
-  typeof value.sha256 === 'string' &&
-  'source' in value &&
-  typeof value.source === 'string' &&
-  'verified' in value &&
-  (value.verified === 'catalogue' || value.verified === 'announced' || value.verified === 'none');

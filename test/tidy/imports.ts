@@ -42,6 +42,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'src/engines/upstream/',
     'src/engines/completion/',
     'src/catalogue/',
+    'src/weights/',
     'src/tools/search/',
     'src/capabilities/',
   ],

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../core/error.ts';
+import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../../../core/error.ts';
 import { REALTIME_AUDIO_BYTES_MAX, SOCKET_IDLE_MS_MAX, SOCKET_KEY_CHECK_MS } from './limits.ts';
 import { toEngineOwner } from '../../../generation/engine-owner.ts';
 import type { SocketContext, SocketPeer, SocketSession } from '../../../protocols/socket-endpoint.ts';
@@ -57,8 +57,6 @@ interface FailOptions {
   readonly code?: number;
 }
 
-const SHUTTING_DOWN = 'The service is shutting down.';
-
 /**
  * Creates the session of one connection (docs/wire/realtime.md#recognition-messages). Handlers never wait: slow work
  * continues while other messages arrive.
@@ -76,10 +74,10 @@ export function createRealtimeSession(
     onTick: () => checkTimes(session),
     drain() {
       session.isDraining = true;
-      if (session.state.type === 'idle') closeSession(session, CLOSE_CODES.goingAway, SHUTTING_DOWN);
+      if (session.state.type === 'idle') closeSession(session, CLOSE_CODES.goingAway, SHUTTING_DOWN_MESSAGE);
     },
     abort(reason) {
-      if (session.state.type === 'idle') closeSession(session, CLOSE_CODES.goingAway, SHUTTING_DOWN);
+      if (session.state.type === 'idle') closeSession(session, CLOSE_CODES.goingAway, SHUTTING_DOWN_MESSAGE);
       else failSession(session, reason, { code: CLOSE_CODES.goingAway });
     },
     onDisconnect() {
@@ -229,7 +227,7 @@ function runTask(
 /** Tells the client that its task has finished; the connection waits for the next one unless the service stops. */
 function completeTask(session: Session, taskId: string): void {
   session.peer.send(encodeTaskFinished(taskId));
-  if (session.isDraining) closeSession(session, CLOSE_CODES.goingAway, SHUTTING_DOWN);
+  if (session.isDraining) closeSession(session, CLOSE_CODES.goingAway, SHUTTING_DOWN_MESSAGE);
   else session.state = { type: 'idle', since: session.deps.clock.monotonic() };
 }
 
