@@ -43,9 +43,20 @@ describe('lifecycle', () => {
     test(`closes what was opened before ${name} fails to open`, async () => {
       const calls: string[] = [];
       const lifecycle = createLifecycle({ closeMsMax: CLOSE_MS_MAX });
+      const closeErrors: unknown[] = [];
       await assert.rejects(
-        openAllOrNone(lifecycle, () => openParts(lifecycle, calls, { atOpen: name, atClose: NAMES })),
+        openAllOrNone(
+          lifecycle,
+          () => openParts(lifecycle, calls, { atOpen: name, atClose: NAMES }),
+          (error) => void closeErrors.push(error),
+        ),
         new Error(`cannot open ${name}`),
+      );
+      const reported = closeErrors.flatMap((error) => (error instanceof AggregateError ? error.errors : [error]));
+      const failed = NAMES.slice(0, index).toReversed();
+      assert.deepEqual(
+        reported,
+        failed.map((each) => new Error(`cannot close ${each}`)),
       );
       assert.deepEqual(calls.slice(index), listCloses(NAMES.slice(0, index)));
     });

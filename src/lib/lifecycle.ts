@@ -68,16 +68,18 @@ export function createLifecycle({ closeMsMax, startTimer = startSystemTimer }: L
 
 /**
  * Runs `open`, which opens parts of the lifecycle. If it fails, every part that it had opened is closed again, and it
- * rejects with the original error: what fails after that is a consequence.
+ * rejects with the original error.
+ * @param onCloseError Called if closing fails, too: callers need the error that caused the failure, not this one.
  */
 export async function openAllOrNone<Result>(
   lifecycle: Pick<Lifecycle, 'closeAll'>,
   open: () => Promise<Result>,
+  onCloseError: (error: unknown) => void,
 ): Promise<Result> {
   try {
     return await open();
   } catch (error) {
-    await lifecycle.closeAll().catch(() => undefined);
+    await lifecycle.closeAll().catch(onCloseError);
     throw error;
   }
 }

@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Lifecycle } from '../lib/lifecycle.ts';
 import { openCapabilities } from './open-capabilities.ts';
 import { createEndpoints } from './create-endpoints.ts';
 import { openBatches } from './open-batches.ts';
@@ -11,11 +10,12 @@ import { openHttp, prepareHttp } from './open-http.ts';
 import { openJobs } from './open-jobs.ts';
 import { openResponses } from './open-responses.ts';
 import { createServiceContext } from './service-context.ts';
+import type { ServiceBase } from './service-context.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
 /** Opens the modules. They are closed in the reverse order: requests first, then jobs, engines, and the store last. */
-export async function openModules(config: Config, overrides: Partial<ServiceOverrides>, lifecycle: Lifecycle) {
-  const context = await createServiceContext(config, overrides, lifecycle);
+export async function openModules(config: Config, overrides: Partial<ServiceOverrides>, base: ServiceBase) {
+  const context = await createServiceContext(config, overrides, base);
   const { environment, clock, log, store, jobNotifier, runsCleanup, openModule } = context;
   const listenUrls = new Map<RegionId, string>();
   const files = await openModule('files', () =>

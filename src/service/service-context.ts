@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../core/telemetry.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
 import { createJobNotifier, type JobNotifier } from '../resources/jobs/job-notifier.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
@@ -37,21 +38,38 @@ export interface ServiceContext {
   readonly writeLogLines: (lines: string) => void;
 }
 
-/** Opens the log and the store. */
+/** The log, and control over its lines. */
+type ServiceLog = Pick<ServiceContext, 'log' | 'pauseLog' | 'writeLogLines'>;
+
+/** The parts of a service that exist before its modules. */
+export type ServiceBase = ServiceLog & Pick<ServiceContext, 'lifecycle'>;
+
+/** Creates the log. It exists before the modules, because it also reports why they do not open or close. */
+export function createServiceLog(
+  config: Config,
+  overrides: Pick<Partial<ServiceOverrides>, 'log' | 'worker'>,
+): ServiceLog {
+  const stream = createPausableStream(isLogPretty(config) ? process.stderr : createLogFile(2));
+  const destination = isLogPretty(config) ? createPrettyDestination(stream) : stream;
+  return {
+    log:
+      overrides.log ??
+      createLog({ level: config.log.level, destination, ...omitNullish({ worker: overrides.worker }) }),
+    pauseLog: () => stream.pause(),
+    writeLogLines: (lines) => destination.write(lines),
+  };
+}
+
+/** Opens the store. */
 export async function createServiceContext(
   config: Config,
   overrides: Partial<ServiceOverrides>,
-  lifecycle: Lifecycle,
+  { lifecycle, ...logging }: ServiceBase,
 ): Promise<ServiceContext> {
   const openModule: ServiceContext['openModule'] = (name, open) =>
     lifecycle.open(name, open, (module) => module.close());
   const clock = overrides.clock ?? systemClock;
   const environment = overrides.environment ?? process.env;
-  const logStream = createPausableStream(isLogPretty(config) ? process.stderr : createLogFile(2));
-  const logLines = isLogPretty(config) ? createPrettyDestination(logStream) : logStream;
-  const { worker } = overrides;
-  const { level } = config.log;
-  const log = overrides.log ?? createLog({ level, destination: logLines, ...(worker === undefined ? {} : { worker }) });
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = await openModule('store', () => overrides.store ?? openDatabase(config));
   return {
@@ -59,15 +77,13 @@ export async function createServiceContext(
     overrides,
     environment,
     clock,
-    log,
+    ...logging,
     store,
     keys: createKeys({ store, clock }),
     jobNotifier: createJobNotifier(),
-    runsCleanup: worker === undefined,
+    runsCleanup: overrides.worker === undefined,
     lifecycle,
     openModule,
-    pauseLog: () => logStream.pause(),
-    writeLogLines: (lines) => logLines.write(lines),
   };
 }
 

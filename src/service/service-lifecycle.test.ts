@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { createLifecycle } from '../lib/lifecycle.ts';
 import type { Lifecycle } from '../lib/lifecycle.ts';
 import type { Capability } from './capability.ts';
 import { createService } from './service.ts';
+import type { ServiceOverrides } from './service-overrides.ts';
 import type { Service } from './service.ts';
 
 /** The modules in the order in which they open. They close in the reverse order. */
@@ -82,12 +86,10 @@ describe('lifecycle of the complete service', () => {
   const quiet = () => undefined;
   const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off', PARLEY_PORT: '0' };
 
-  const create = (lifecycle: Lifecycle): Promise<Service> =>
-    createService(loadConfig({ env }).config, {
-      lifecycle,
-      capabilities: [FAKE_CAPABILITY],
-      log: { info: quiet, warn: quiet, error: quiet },
-    });
+  const { config } = loadConfig({ env });
+  const overrides = { capabilities: [FAKE_CAPABILITY], log: { info: quiet, warn: quiet, error: quiet } };
+
+  const create = (lifecycle: Lifecycle): Promise<Service> => createService(config, { ...overrides, lifecycle });
 
   /** Asserts that no more handles are open than `before`. A socket closes in a later turn of the event loop. */
   async function assertNoHandles(before: Readonly<Record<string, number>>) {
@@ -128,4 +130,74 @@ describe('lifecycle of the complete service', () => {
       await assertNoHandles(before);
     });
   }
+
+  const remote = { input: 'prompt', server: 'vllm', chatTemplate: join(folder, 'no-template') };
+  const fail = () => {
+    throw new Error('cannot open its second part');
+  };
+  /** Failures after a module has opened its first part: the last one that is open then, and what makes the next fail. */
+  const PARTIAL_FAILURES: Readonly<
+    Record<
+      string,
+      { lastOpened: string; error: RegExp; config?: Partial<Config>; overrides?: Partial<ServiceOverrides> }
+    >
+  > = {
+    engines: {
+      lastOpened: 'deployment directory',
+      error: /models\.m\.chatTemplate: cannot read the file/,
+      config: { models: { m: { url: 'http://127.0.0.1:9', ...remote } } },
+    },
+    generation: {
+      lastOpened: 'fake tools',
+      error: /cannot open its second part/,
+      overrides: { capabilities: [FAKE_CAPABILITY, { name: 'other', openTools: fail }] },
+    },
+    jobs: {
+      lastOpened: 'event cleanup',
+      error: /cannot open its second part/,
+      overrides: Object.defineProperty({}, 'jobHandlers', { get: fail, enumerable: true }),
+    },
+    http: { lastOpened: 'fake', error: /EISDIR/, config: { operatorTokenFile: folder } },
+  };
+  for (const [name, failure] of Object.entries(PARTIAL_FAILURES))
+    test(`leaves nothing open when ${name} fails after opening a part`, async () => {
+      const before = countHandles();
+      const { lifecycle, opened, closed } = createRecordingLifecycle();
+      const replaced = Object.defineProperties(
+        { ...overrides, lifecycle },
+        Object.getOwnPropertyDescriptors(failure.overrides ?? {}),
+      );
+      await assert.rejects(createService({ ...config, ...failure.config }, replaced), failure.error);
+      assert.equal(opened.at(-1), failure.lastOpened);
+      assert.deepEqual(closed, opened.toReversed());
+      await assertNoHandles(before);
+    });
+
+  test('closes every socket when one of two addresses is in use', async (context) => {
+    const other = createServer();
+    await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
+    context.after(() => other.close());
+    const { port } = other.address() as AddressInfo;
+    const before = countHandles();
+    const region = { host: '127.0.0.1', port: 0, hosts: [], deprecatedHosts: [] };
+    const regions = { 'cn-beijing': region, 'ap-southeast-1': { ...region, port } };
+    const service = await createService({ ...config, regions }, overrides);
+    await assert.rejects(service.listen(), /EADDRINUSE|in use/);
+    await service.close();
+    await assertNoHandles(before);
+  });
+
+  test('logs what fails to close after a failed start, and rejects with the error of the start', async () => {
+    const errors: unknown[] = [];
+    const { lifecycle } = createRecordingLifecycle({ atOpen: 'jobs', atClose: 'engines' });
+    const log = {
+      info: quiet,
+      warn: quiet,
+      error: (message: string, fields?: object) => errors.push([message, fields]),
+    };
+    await assert.rejects(createService(config, { ...overrides, lifecycle, log }), new Error('cannot open jobs'));
+    assert.deepEqual(errors, [
+      ['closing the modules after a failed start failed', { error: 'Error: cannot close engines' }],
+    ]);
+  });
 });

@@ -3,7 +3,6 @@ import type { Config } from '../config/config.ts';
 import { createListenerConfigs } from '../config/regions.ts';
 import type { RegionId } from '../core/region.ts';
 import { createLifecycle, openAllOrNone } from '../lib/lifecycle.ts';
-import type { Lifecycle } from '../lib/lifecycle.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import type { ReportProgress } from '../weights/progress-meter.ts';
@@ -14,6 +13,8 @@ import { openModules } from './open-modules.ts';
 import type { ProcessSharing } from './process-sharing.ts';
 import { DEFAULT_MODEL, buildServiceReport } from './readiness.ts';
 import type { ServiceReport } from './readiness.ts';
+import { createServiceLog } from './service-context.ts';
+import type { ServiceBase } from './service-context.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
 export interface ListenAddress {
@@ -54,16 +55,17 @@ const CLOSE_MARGIN_MS = 60_000;
 export async function createService(config: Config, overrides: Partial<ServiceOverrides> = {}): Promise<Service> {
   const closeMsMax = config.shutdownGraceMs + config.deployments.drainMs + CLOSE_MARGIN_MS;
   const lifecycle = overrides.lifecycle ?? createLifecycle({ closeMsMax });
-  return await openAllOrNone(lifecycle, () => openService(config, overrides, lifecycle));
+  const logging = createServiceLog(config, overrides);
+  return await openAllOrNone(
+    lifecycle,
+    () => openService(config, overrides, { ...logging, lifecycle }),
+    (error) => logging.log.error('closing the modules after a failed start failed', { error: String(error) }),
+  );
 }
 
 /** Opens the modules of a service and joins their operations. */
-async function openService(
-  config: Config,
-  overrides: Partial<ServiceOverrides>,
-  lifecycle: Lifecycle,
-): Promise<Service> {
-  const modules = await openModules(config, overrides, lifecycle);
+async function openService(config: Config, overrides: Partial<ServiceOverrides>, base: ServiceBase): Promise<Service> {
+  const modules = await openModules(config, overrides, base);
   const { context, jobs, http, listenUrls } = modules;
   const { keys, log } = context;
   const { catalogue, engines, deployments, deploymentEngines, replaceModels } = modules.engines;
@@ -122,6 +124,6 @@ async function openService(
       await replaceModels(readModelsSection(file));
       log.info('models reloaded', { models: catalogue.list().length });
     },
-    close: () => lifecycle.closeAll(),
+    close: () => base.lifecycle.closeAll(),
   };
 }

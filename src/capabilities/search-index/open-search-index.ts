@@ -45,7 +45,7 @@ export async function openSearchIndex(
   const engineDeps = { catalogue, weights, runtimes, environment, log: SILENT_LOG, clock: systemClock };
   const settings = await resolveEngineSettings(config, engineDeps);
   const lifecycle = createLifecycle({ closeMsMax: INDEX_CLOSE_MS_MAX });
-  return await openAllOrNone(lifecycle, async () => {
+  const openParts = async (): Promise<SearchIndexHandle> => {
     const store = await lifecycle.open(
       'store',
       () => openDatabase(config),
@@ -67,7 +67,10 @@ export async function openSearchIndex(
       search: createSearchIndex({ ...indexDeps, log }),
       close: () => lifecycle.closeAll(),
     };
-  });
+  };
+  return await openAllOrNone(lifecycle, openParts, (error) =>
+    log.warn('closing the search index after a failed start failed', { error: String(error) }),
+  );
 }
 
 const refusePages: ReadPage = () =>
