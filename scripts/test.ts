@@ -1,6 +1,6 @@
 // `npm test` runs everything, as CI does. `--check` runs the checks and the unit tests only, and properties a tenth as
-// often unless `--full-runs` is given. `--golden` rewrites the golden files. Other arguments select test files: those
-// whose path contains one of them.
+// often unless `--full-runs` is given, which also makes the process pass try more random grammars and kills. `--golden`
+// rewrites the golden files. Other arguments select test files: those whose path contains one of them.
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';

@@ -48,7 +48,7 @@ export const getSpeechWeightsFolder = (model: 'svc-asr' | 'svc-embed'): string =
   join(getModelsFolder(), `${getWeightsName(model)}.onnx`);
 
 /** Looks up the weights of a model in the catalogue, and resolves an alias of weights such as `default`. */
-function getWeightsName(model: string): string {
+export function getWeightsName(model: string): string {
   const catalogue: { weights: Record<string, unknown>; models: Record<string, { weights: string }> } = JSON.parse(
     readFileSync(new URL('../catalogue/models.json', import.meta.url), 'utf8'),
   );

@@ -11,9 +11,11 @@ import { WEATHER_FUNCTION, WEATHER_QUESTION, WEATHER_RESULT } from './weather-fu
 
 const MODEL = 'svc-plus';
 
-describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
+describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) || getWeightsSkipReason('svc-tiny') }, () => {
   let parley: Parley;
   let model: LanguageModel;
+  /** The smallest model, for objects whose schema bounds their length and whose content does not matter. */
+  let tinyModel: LanguageModel;
   before(async () => {
     parley = await startParley();
     const provider = createOpenAICompatible({
@@ -24,6 +26,7 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
       includeUsage: true,
     });
     model = provider(MODEL);
+    tinyModel = provider('svc-tiny');
   });
   after(() => parley?.stop());
 
@@ -99,6 +102,8 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
   test('gets an object of a zod schema', async () => {
     const { output, finishReason } = await generateText({
       ...createSettings(),
+      model: tinyModel,
+      maxOutputTokens: 300,
       prompt: PERSON_TEXT,
       output: Output.object({ schema: PersonSchema, name: 'person' }),
     });
@@ -109,6 +114,8 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
   test('streams growing partial objects of a zod schema', async () => {
     const { partialOutputStream, output } = streamText({
       ...createSettings(),
+      model: tinyModel,
+      maxOutputTokens: 300,
       prompt: PERSON_TEXT,
       output: Output.object({ schema: PersonSchema, name: 'person' }),
     });
@@ -142,6 +149,7 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) }, () => {
     await assert.rejects(async () => {
       const { output } = await generateText({
         ...createSettings(),
+        model: tinyModel,
         prompt: PERSON_TEXT,
         maxOutputTokens: 4,
         output: Output.object({ schema: PersonSchema }),

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createRankingModel } from '../model/__fixtures__/ranking-model.ts';
-import { getEnginesFolder, getModelsFolder } from '../models-folder.ts';
+import { getEnginesFolder, getModelsFolder, getWeightsName } from '../models-folder.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -40,6 +40,11 @@ export interface ParleyOptions {
   readonly config?: string;
   /** Writes a ranking model into the data folder and runs it as `svc-rerank`; ignores `config`. Default: false. */
   readonly withRankingModel?: boolean;
+  /**
+   * Whether `svc-plus` runs the weights of `svc-tiny`, which answers four times as fast, for tests in which neither the
+   * content nor the length of an answer matters; ignores `config`. Default: false.
+   */
+  readonly withTinyModel?: boolean;
   /** Whether the service sends a first question to its model, as it does for an operator. Default: false. */
   readonly asksFirstQuestion?: boolean;
   /** Whether the code interpreter is on, and so verifies its sandbox at the start. Default: false. */
@@ -78,12 +83,14 @@ export async function startParley({
   sequences = 2,
   config,
   withRankingModel = false,
+  withTinyModel = false,
   asksFirstQuestion = false,
   withCodeInterpreter = false,
   env = {},
 }: ParleyOptions = {}): Promise<ParleyProcess> {
   const data = await mkdtemp(join(tmpdir(), 'parley-clients-'));
-  const settings = withRankingModel ? await writeRankingConfig(data) : config;
+  const settings =
+    withRankingModel || withTinyModel ? await writeModels(data, { withRankingModel, withTinyModel }) : config;
   if (settings !== undefined) await writeFile(join(data, 'parley.yaml'), settings);
   const nodeArgs = ['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data];
   const child = spawn(process.execPath, [...nodeArgs, ...(asksFirstQuestion ? [] : ['--no-first-answer'])], {
@@ -145,10 +152,19 @@ export async function startParley({
   }
 }
 
-async function writeRankingConfig(data: string): Promise<string> {
-  const path = join(data, 'ranking.gguf');
-  await writeFile(path, createRankingModel());
-  return `models:\n  svc-rerank: { path: '${path}' }\n`;
+/** Writes the weights of a ranking model, if wanted, and returns a configuration of the models. */
+async function writeModels(
+  data: string,
+  { withRankingModel, withTinyModel }: { readonly withRankingModel: boolean; readonly withTinyModel: boolean },
+): Promise<string> {
+  const models: string[] = [];
+  if (withRankingModel) {
+    const path = join(data, 'ranking.gguf');
+    await writeFile(path, createRankingModel());
+    models.push(`  svc-rerank: { path: '${path}' }\n`);
+  }
+  if (withTinyModel) models.push(`  svc-plus: { weights: ${getWeightsName('svc-tiny')} }\n`);
+  return `models:\n${models.join('')}`;
 }
 
 async function isReady(address: string): Promise<boolean> {

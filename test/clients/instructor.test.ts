@@ -3,7 +3,8 @@ import { describePythonCases } from './python-cases.ts';
 describePythonCases('instructor', {
   client: 'instructor',
   script: 'instructor_cases.py',
-  models: ['svc-plus'],
+  models: ['svc-tiny'],
+  parleys: { '': { withTinyModel: true } },
   cases: [
     'gets an object in the mode TOOLS',
     'gets an object in the mode TOOLS_STRICT',

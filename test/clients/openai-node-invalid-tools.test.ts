@@ -15,8 +15,8 @@ const question = { model: MODEL, messages, temperature: 0, max_tokens: 8 };
 /** Longest time until a refusal, in ms. A slower one would block other requests. */
 const REFUSAL_MS_MAX = 10_000;
 
-describe('invalid tools with the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, () => {
-  const openai = useOpenAI();
+describe('invalid tools with the openai client for Node', { skip: getWeightsSkipReason('svc-tiny') }, () => {
+  const openai = useOpenAI({ withTinyModel: true });
 
   test('are refused with more than one choice', () => assertRejected({ ...question, n: 2, tools: [weather] }, 'n'));
 

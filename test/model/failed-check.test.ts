@@ -15,7 +15,7 @@ test(
   'an answer that fails its check ends with an error, streamed or not, and the service keeps running',
   { skip: getWeightsSkipReason('svc-tiny') },
   async () => {
-    const parley = await startParley();
+    const parley = await startParley({ withTinyModel: true });
     try {
       const ask = (fields: object): Promise<Response> =>
         fetch(`${parley.baseUrl}/chat/completions`, {

@@ -34,7 +34,7 @@ test(
   'an engine killed in mid-stream ends the stream with an error, and a new engine gives the next answer',
   { skip: getWeightsSkipReason('svc-tiny') },
   async () => {
-    const parley = await startParley();
+    const parley = await startParley({ withTinyModel: true });
     try {
       const answer = await chat(parley, { stream: true, max_tokens: 400 });
       assert.equal(answer.status, 200);
@@ -58,7 +58,7 @@ test(
   'an engine killed before the first event is replaced without an error for the caller',
   { skip: getWeightsSkipReason('svc-tiny') },
   async () => {
-    const parley = await startParley();
+    const parley = await startParley({ withTinyModel: true });
     try {
       await (await chat(parley, { max_tokens: 1 })).text();
       // A long prompt, so that the engine dies while it evaluates the prompt.

@@ -26,7 +26,7 @@ describe('a model without a tool template', { skip: getWeightsSkipReason('svc-ti
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
-    parley = await startParley();
+    parley = await startParley({ withTinyModel: true });
     client = new OpenAI({ apiKey: parley.key, baseURL: parley.baseUrl });
   });
   after(() => parley.stop());

@@ -6,12 +6,12 @@ from instructor.core import IncompleteOutputException
 from models import PERSON_TEXT, Person
 from openai import OpenAI
 
-# Greedy sampling, so that each run gives the same answer.
+# Greedy sampling, so that each run gives the same answer. The token limit is beyond the longest person that the schema allows.
 QUESTION = {
     "model": "svc-plus",
     "messages": [{"role": "user", "content": f"Describe this person as JSON: {PERSON_TEXT}"}],
     "temperature": 0,
-    "max_tokens": 120,
+    "max_tokens": 300,
     "max_retries": 0,
     "response_model": Person,
 }
