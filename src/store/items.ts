@@ -77,148 +77,172 @@ const VALUES_PER_STATEMENT = 200;
 
 export const countItemBytes = ({ json }: Item): number => Buffer.byteLength(json);
 
-export function createItemStore(db: Kysely<Database>): ItemStore {
-  const select = ({ container, ...scope }: ItemContainer) =>
-    db.selectFrom('items').where('container', '=', container).where(ownedBy(scope));
-  const named = (scope: TenantScope, ids: readonly string[]) =>
-    db.selectFrom('items').where('id', 'in', ids).where(ownedBy(scope));
-  const remove = ({ container, ...scope }: ItemContainer) =>
-    db.deleteFrom('items').where('container', '=', container).where(ownedBy(scope));
+export const createItemStore = (db: Kysely<Database>): ItemStore => ({
+  insert: (container, items, at) => insertItems(db, container, items, at),
+  find: (container, id) => findItem(db, container, id),
+  findMany: async (scope, ids) =>
+    new Map(
+      (await readRows(ids, (chunk) => selectById(db, scope, chunk).select(['id', 'json']).execute())).map((row) => [
+        row.id,
+        toItem(row),
+      ]),
+    ),
+  findSizes: async (scope, ids) =>
+    new Map(
+      (await readRows(ids, (chunk) => selectById(db, scope, chunk).select(['id', 'bytes']).execute())).map(
+        ({ id, bytes }) => [id, bytes],
+      ),
+    ),
+  readPage: (container, query) => readPage(db, container, query),
+  readSlice: (container, query) => readSlice(db, container, query),
+  readTail: (container, bounds) => readTail(db, container, bounds),
+  listAll: (scope, containers) => listAll(db, scope, containers),
+  countBefore: (container, before) => countBefore(db, container, before),
+  remove: async (container, id) =>
+    (await deleteFrom(db, container).where('id', '=', id).returning('id').executeTakeFirst()) !== undefined,
+  async clear(container) {
+    await deleteFrom(db, container).execute();
+  },
+});
 
-  async function count(container: ItemContainer, before: number): Promise<number> {
-    return readCount(
-      select(container)
-        .where('position', '<', before)
-        .select(({ fn }) => fn.countAll<number>().as('count')),
-    );
-  }
+type Db = Kysely<Database>;
 
-  const selectSide = (container: ItemContainer, side: 'input' | 'output' | undefined) =>
-    side === undefined ? select(container) : select(container).where('side', '=', side);
+const select = (db: Db, { container, ...scope }: ItemContainer) =>
+  db.selectFrom('items').where('container', '=', container).where(ownedBy(scope));
 
-  const readSlice = async (
-    container: ItemContainer,
-    { limit, order, side, bytesMax, afterPosition }: ItemSliceQuery,
-  ): Promise<ItemSlice> => {
-    const isAscending = order === 'asc';
-    const sideQuery = selectSide(container, side);
-    const sizes = await (
-      afterPosition === undefined ? sideQuery : sideQuery.where('position', isAscending ? '>' : '<', afterPosition)
-    )
-      .select(['position', 'bytes'])
-      .orderBy('position', order)
-      .limit(limit + 1)
-      .execute();
-    const taken = sizes.slice(0, Math.max(1, Math.min(limit, countFitting(sizes, bytesMax))));
-    const [first] = taken;
-    const last = taken.at(-1);
-    if (!first || !last) return { items: [], last: undefined, hasMore: false };
-    const items = await sideQuery
-      .where('position', '>=', Math.min(first.position, last.position))
-      .where('position', '<=', Math.max(first.position, last.position))
-      .select(['id', 'json'])
-      .orderBy('position', order)
-      .execute();
-    return { items: items.map(toItem), last: last.position, hasMore: sizes.length > taken.length };
+const selectSide = (db: Db, container: ItemContainer, side: 'input' | 'output' | undefined) =>
+  side === undefined ? select(db, container) : select(db, container).where('side', '=', side);
+
+const selectById = (db: Db, scope: TenantScope, ids: readonly string[]) =>
+  db.selectFrom('items').where('id', 'in', ids).where(ownedBy(scope));
+
+const deleteFrom = (db: Db, { container, ...scope }: ItemContainer) =>
+  db.deleteFrom('items').where('container', '=', container).where(ownedBy(scope));
+
+const countBefore = (db: Db, container: ItemContainer, before: number): Promise<number> =>
+  readCount(
+    select(db, container)
+      .where('position', '<', before)
+      .select(({ fn }) => fn.countAll<number>().as('count')),
+  );
+
+async function insertItems(
+  db: Db,
+  { container, region, workspace }: ItemContainer,
+  items: readonly Item[],
+  { position, side }: ItemPosition,
+): Promise<void> {
+  const rows = items.map((item, at) => ({
+    container,
+    position: position + at,
+    id: item.id,
+    region,
+    workspace,
+    side: side ?? null,
+    bytes: countItemBytes(item),
+    json: item.json,
+  }));
+  for (const chunk of splitIntoChunks(rows, ROWS_PER_STATEMENT)) await db.insertInto('items').values(chunk).execute();
+}
+
+async function findItem(db: Db, container: ItemContainer, id: string): Promise<Item | undefined> {
+  const row = await select(db, container).where('id', '=', id).select(['id', 'json']).executeTakeFirst();
+  return row && toItem(row);
+}
+
+/** Reads the rows of all ids, in several statements if necessary. */
+async function readRows<Row>(
+  ids: readonly string[],
+  read: (chunk: readonly string[]) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) rows.push(...(await read(chunk)));
+  return rows;
+}
+
+async function readSlice(
+  db: Db,
+  container: ItemContainer,
+  { limit, order, side, bytesMax, afterPosition }: ItemSliceQuery,
+): Promise<ItemSlice> {
+  const isAscending = order === 'asc';
+  const sideQuery = selectSide(db, container, side);
+  const sizes = await (
+    afterPosition === undefined ? sideQuery : sideQuery.where('position', isAscending ? '>' : '<', afterPosition)
+  )
+    .select(['position', 'bytes'])
+    .orderBy('position', order)
+    .limit(limit + 1)
+    .execute();
+  const taken = sizes.slice(0, Math.max(1, Math.min(limit, countFitting(sizes, bytesMax))));
+  const [first] = taken;
+  const last = taken.at(-1);
+  if (!first || !last) return { items: [], last: undefined, hasMore: false };
+  const items = await sideQuery
+    .where('position', '>=', Math.min(first.position, last.position))
+    .where('position', '<=', Math.max(first.position, last.position))
+    .select(['id', 'json'])
+    .orderBy('position', order)
+    .execute();
+  return { items: items.map(toItem), last: last.position, hasMore: sizes.length > taken.length };
+}
+
+async function readPage(
+  db: Db,
+  container: ItemContainer,
+  { after, ...bounds }: BoundedItemPageQuery,
+): Promise<ItemPage | undefined> {
+  const start =
+    after === undefined
+      ? undefined
+      : await selectSide(db, container, bounds.side).where('id', '=', after).select('position').executeTakeFirst();
+  if (after !== undefined && !start) return undefined;
+  const { items, hasMore } = await readSlice(db, container, { ...bounds, afterPosition: start?.position });
+  return { items, hasMore };
+}
+
+async function readTail(
+  db: Db,
+  container: ItemContainer,
+  { itemsMax, bytesMax, before }: ItemTailBounds,
+): Promise<ItemTail> {
+  const newer = before === undefined ? select(db, container) : select(db, container).where('position', '<', before);
+  const sizes = await newer
+    .select(['position', 'bytes'])
+    .orderBy('position', 'desc')
+    .limit(itemsMax + 1)
+    .execute();
+  const taken = sizes.slice(0, Math.min(itemsMax, countFitting(sizes, bytesMax)));
+  const [newest] = sizes;
+  const oldest = taken.at(-1);
+  if (!newest) return { items: [], older: 0 };
+  if (!oldest) return { items: [], older: await countBefore(db, container, newest.position + 1) };
+  const items = await select(db, container)
+    .where('position', '>=', oldest.position)
+    .where('position', '<=', newest.position)
+    .select(['id', 'json'])
+    .orderBy('position')
+    .execute();
+  return {
+    items: items.map(toItem),
+    older: taken.length === sizes.length ? 0 : await countBefore(db, container, oldest.position),
   };
+}
 
-  const page = async (
-    container: ItemContainer,
-    { after, ...bounds }: BoundedItemPageQuery,
-  ): Promise<ItemPage | undefined> => {
-    const start =
-      after === undefined
-        ? undefined
-        : await selectSide(container, bounds.side).where('id', '=', after).select('position').executeTakeFirst();
-    if (after !== undefined && !start) return undefined;
-    const { items, hasMore } = await readSlice(container, { ...bounds, afterPosition: start?.position });
-    return { items, hasMore };
-  };
-
-  const tail = async (container: ItemContainer, { itemsMax, bytesMax, before }: ItemTailBounds): Promise<ItemTail> => {
-    const newer = before === undefined ? select(container) : select(container).where('position', '<', before);
-    const sizes = await newer
-      .select(['position', 'bytes'])
-      .orderBy('position', 'desc')
-      .limit(itemsMax + 1)
-      .execute();
-    const taken = sizes.slice(0, Math.min(itemsMax, countFitting(sizes, bytesMax)));
-    const [newest] = sizes;
-    const oldest = taken.at(-1);
-    if (!newest) return { items: [], older: 0 };
-    if (!oldest) return { items: [], older: await count(container, newest.position + 1) };
-    const items = await select(container)
-      .where('position', '>=', oldest.position)
-      .where('position', '<=', newest.position)
-      .select(['id', 'json'])
+async function listAll(db: Db, scope: TenantScope, containers: readonly string[]): Promise<readonly Item[]> {
+  const found = new Map<string, Item[]>(containers.map((container) => [container, []]));
+  for (const chunk of splitIntoChunks(containers, VALUES_PER_STATEMENT)) {
+    const rows = await db
+      .selectFrom('items')
+      .where('container', 'in', chunk)
+      .where(ownedBy(scope))
+      .select(['container', 'id', 'json'])
+      .orderBy('container')
       .orderBy('position')
       .execute();
-    return {
-      items: items.map(toItem),
-      older: taken.length === sizes.length ? 0 : await count(container, oldest.position),
-    };
-  };
-
-  return {
-    async insert({ container, region, workspace }, items, { position, side }) {
-      const rows = items.map((item, at) => ({
-        container,
-        position: position + at,
-        id: item.id,
-        region,
-        workspace,
-        side: side ?? null,
-        bytes: countItemBytes(item),
-        json: item.json,
-      }));
-      for (const chunk of splitIntoChunks(rows, ROWS_PER_STATEMENT))
-        await db.insertInto('items').values(chunk).execute();
-    },
-    async find(container, id) {
-      const row = await select(container).where('id', '=', id).select(['id', 'json']).executeTakeFirst();
-      return row && toItem(row);
-    },
-    async findMany(scope, ids) {
-      const found = new Map<string, Item>();
-      for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) {
-        const rows = await named(scope, chunk).select(['id', 'json']).execute();
-        for (const row of rows) found.set(row.id, toItem(row));
-      }
-      return found;
-    },
-    async findSizes(scope, ids) {
-      const found = new Map<string, number>();
-      for (const chunk of splitIntoChunks([...new Set(ids)], VALUES_PER_STATEMENT)) {
-        const rows = await named(scope, chunk).select(['id', 'bytes']).execute();
-        for (const { id, bytes } of rows) found.set(id, bytes);
-      }
-      return found;
-    },
-    readPage: page,
-    readSlice,
-    readTail: tail,
-    async listAll(scope, containers) {
-      const found = new Map<string, Item[]>(containers.map((container) => [container, []]));
-      for (const chunk of splitIntoChunks(containers, VALUES_PER_STATEMENT)) {
-        const rows = await db
-          .selectFrom('items')
-          .where('container', 'in', chunk)
-          .where(ownedBy(scope))
-          .select(['container', 'id', 'json'])
-          .orderBy('container')
-          .orderBy('position')
-          .execute();
-        for (const { container, id, json } of rows) found.get(container)?.push({ id, json });
-      }
-      return [...found.values()].flat();
-    },
-    countBefore: count,
-    remove: async (container, id) =>
-      (await remove(container).where('id', '=', id).returning('id').executeTakeFirst()) !== undefined,
-    async clear(container) {
-      await remove(container).execute();
-    },
-  };
+    for (const { container, id, json } of rows) found.get(container)?.push({ id, json });
+  }
+  return [...found.values()].flat();
 }
 
 /** Yields all items page by page, oldest first; continues if items are deleted meanwhile. */
