@@ -26,7 +26,7 @@ export function addCitationMark(sentence: string, index: number): string {
 export const joinSentences = (sentences: readonly string[]): string =>
   sentences.map((sentence, at) => (at === 0 || FULL_END.test(sentences[at - 1] ?? '') ? '' : ' ') + sentence).join('');
 
-const UNSPACED_END = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}）」』”》]$/u;
+const UNSPACED_END = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}）」』”》]$/v;
 const CLOSING = /["'”’»)」』）*_]/g;
 const NO_CLOSING = /[^"'”’»)」』）*_]/g;
 const FULL_END = /[。！？｡]["'”’»)」』）]*$/;
