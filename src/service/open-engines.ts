@@ -41,7 +41,6 @@ export async function openEngines(context: ServiceContext) {
     engines,
     deployments,
     deploymentEngines,
-    speech: engines,
     jobs: {
       deployment: deployments.createJobHandler({
         deployed: deploymentEngines.local,

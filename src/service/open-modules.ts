@@ -35,7 +35,7 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
     openBatches({ config, store, blobs, getLimits, notifier: jobNotifier, clock, log, runsCleanup }),
   );
   const enginesModule = await openEngines(context);
-  const { catalogue, engines, speech } = enginesModule;
+  const { catalogue, engines } = enginesModule;
   const generation = await openGeneration(context, {
     files,
     engines: enginesModule,
@@ -47,7 +47,7 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
     files,
     catalogue,
     engines,
-    leaseSpeechEngine: speech.speechFor,
+    leaseSpeechEngine: engines.speechFor,
     generate: generateText,
     examine: serverTools.examine,
     tokenize,
