@@ -7,9 +7,7 @@ import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { Generate } from '../generation/generation.ts';
 import type { ExamineRequest } from '../generation/server-tools/examine-request.ts';
 import type { Tokenize } from '../generation/tokenize.ts';
-import type { JobHandlers } from '../jobs/handler.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Endpoint } from '../protocols/endpoint.ts';
 import type { GenerationHandlers } from '../protocols/native/generation/generation-handler.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
@@ -18,6 +16,7 @@ import type { SearchProvider } from '../tools/search/search-provider.ts';
 import type { ModelEngines } from './model-engines.ts';
 import type { FilesModule } from './open-files.ts';
 import type { ToolReport } from './readiness.ts';
+import type { ServiceModule } from './service-module.ts';
 
 /**
  * An optional part of the service: one folder below `src/capabilities`, and one line in `src/capabilities.ts`. Nothing
@@ -87,13 +86,10 @@ export interface CapabilityContext {
 }
 
 /** The endpoints and jobs of one capability. */
-export interface CapabilityModule {
+export interface CapabilityModule extends ServiceModule {
   /** Model interfaces that this capability serves. */
   readonly interfaces?: readonly ModelInterface[];
-  readonly endpoints?: readonly Endpoint[];
   /** Serve models that share the path of native text generation. */
   readonly generationHandlers?: GenerationHandlers;
-  readonly jobs?: JobHandlers;
   readonly createSockets?: (deps: { readonly meter: Meter }) => readonly SocketEndpoint[];
-  close?(): Promise<void>;
 }

@@ -3,7 +3,6 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createBatchEndpoints } from '../protocols/compatible/batches/endpoints.ts';
-import type { Endpoint } from '../protocols/endpoint.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
 import type { BatchLifecycle } from '../resources/batches/batch.ts';
 import { createBatches } from '../resources/batches/service.ts';
@@ -12,6 +11,7 @@ import { createBatchLifecycle } from '../resources/batches/lifecycle.ts';
 import type { FileLimits } from '../resources/files/file.ts';
 import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
 import type { Store } from '../store/store.ts';
+import type { ServiceModule } from './service-module.ts';
 
 export interface OpenBatchesDeps {
   readonly config: Config;
@@ -25,10 +25,9 @@ export interface OpenBatchesDeps {
   readonly runsCleanup: boolean;
 }
 
-export interface BatchesModule {
+export interface BatchesModule extends ServiceModule {
   /** Used by the batch job handler. */
   readonly work: BatchLifecycle;
-  readonly endpoints: readonly Endpoint[];
   close(): Promise<void>;
 }
 

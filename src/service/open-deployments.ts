@@ -6,7 +6,6 @@ import type { Log } from '../core/telemetry.ts';
 import type { JobHandler } from '../jobs/handler.ts';
 import { createDeploymentHandler } from '../jobs/kinds/deployment-handler.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Endpoint } from '../protocols/endpoint.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
 import { createDeploymentEndpoints } from '../protocols/native/deployments/endpoints.ts';
 import { createDeploymentNotifier } from '../resources/deployments/deployment-notifier.ts';
@@ -19,6 +18,7 @@ import { createDeploymentLifecycle } from '../resources/deployments/lifecycle.ts
 import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
 import type { Store } from '../store/store.ts';
 import type { DeploymentEngines } from './deployments/deployment-engines.ts';
+import type { ServiceModule } from './service-module.ts';
 
 export interface OpenDeploymentsDeps {
   readonly config: Config;
@@ -31,10 +31,9 @@ export interface OpenDeploymentsDeps {
   readonly jobNotifier: Pick<JobNotifier, 'notify'>;
 }
 
-export interface DeploymentsModule {
+export interface DeploymentsModule extends ServiceModule {
   readonly deployments: Deployments;
   readonly notifier: Pick<DeploymentNotifier, 'subscribe'>;
-  readonly endpoints: readonly Endpoint[];
   /** Stores how many units of a deployment serve after the number changed without a request. */
   recordServingStatus(id: string, deployed: Pick<DeploymentEngines, 'getServingStatus'>): void;
   /** Creates the handler of deployment jobs, for the process that hosts the engines. */

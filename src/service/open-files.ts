@@ -9,7 +9,6 @@ import type { Log } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { createCompatibleFilesEndpoints } from '../protocols/compatible/files/endpoints.ts';
-import type { Endpoint } from '../protocols/endpoint.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
 import { createNativeFilesEndpoints } from '../protocols/native/files/endpoints.ts';
 import type { FileLimits, Files } from '../resources/files/file.ts';
@@ -19,6 +18,7 @@ import { startFileGarbageCollection } from '../resources/files/garbage-collectio
 import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
 import { createTexts, type Texts } from '../resources/texts/service.ts';
 import type { Store } from '../store/store.ts';
+import type { ServiceModule } from './service-module.ts';
 
 export interface OpenFilesDeps {
   readonly config: Config;
@@ -33,7 +33,7 @@ export interface OpenFilesDeps {
   readonly runsCleanup: boolean;
 }
 
-export interface FilesModule {
+export interface FilesModule extends ServiceModule {
   readonly files: Files;
   readonly texts: Texts;
   readonly blobs: BlobStore;
@@ -42,7 +42,6 @@ export interface FilesModule {
   readonly createLinksBelow: (path: string, seconds: number) => SignedLinks;
   /** Largest file that any workspace may upload, in bytes. */
   readonly fileBytesMax: number;
-  readonly endpoints: readonly Endpoint[];
   close(): Promise<void>;
 }
 

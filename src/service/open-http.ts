@@ -6,7 +6,7 @@ import type { HttpServer } from '../http/http-server.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { CapabilityModule } from './capability.ts';
-import { listServedInterfaces } from './create-endpoints.ts';
+import { listServedInterfaces } from './create-generation-endpoints.ts';
 import { buildHttpAddresses } from './http-addresses.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { GenerationModule } from './open-generation.ts';

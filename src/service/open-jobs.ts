@@ -4,7 +4,6 @@ import { createExtractHandler } from '../jobs/kinds/extract-handler.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { startEventCleanup } from '../resources/responses/event-cleanup.ts';
 import { startRetention } from '../resources/retention/retention.ts';
-import type { CapabilityModule } from './capability.ts';
 import { openBatchJobs } from './open-batch-jobs.ts';
 import type { BatchesModule } from './open-batches.ts';
 import type { EnginesModule } from './open-engines.ts';
@@ -12,7 +11,7 @@ import type { FilesModule } from './open-files.ts';
 import type { GenerationModule } from './open-generation.ts';
 import { openJobWorker } from './open-job-worker.ts';
 import type { JobWorkerHandle } from './open-job-worker.ts';
-import type { ResponsesModule } from './open-responses.ts';
+import type { ServiceModule } from './service-module.ts';
 import type { ServiceContext } from './service-context.ts';
 
 interface JobsDeps {
@@ -20,16 +19,16 @@ interface JobsDeps {
   readonly meter: Meter;
   readonly engines: EnginesModule;
   readonly extract: GenerationModule['extract'];
-  readonly responses: ResponsesModule;
   readonly files: FilesModule;
   readonly batches: BatchesModule;
-  readonly capabilities: readonly CapabilityModule[];
+  /** The modules whose handlers are added. */
+  readonly modules: readonly ServiceModule[];
 }
 
 /** Opens the periodic cleanup and the job worker of this process; the worker does not start yet. */
 export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise<JobWorkerHandle> {
   const { config, overrides, store, keys, jobNotifier, clock, log, runsCleanup, openModule } = context;
-  const { endpoints, meter, engines, extract, responses, batches, capabilities } = deps;
+  const { endpoints, meter, engines, extract, batches, modules } = deps;
   const { blobs } = deps.files;
   // Every process that listens also runs jobs. The primary runs only deployment jobs, because it hosts the engines.
   const { work } = batches;
@@ -47,8 +46,7 @@ export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise
   const otherHandlers = {
     ...batchJobs,
     extract: createExtractHandler({ store, blobs, extract, ids: systemIdGenerator, clock }),
-    ...responses.jobs,
-    ...Object.assign({}, ...capabilities.map(({ jobs }) => jobs)),
+    ...Object.assign({}, ...modules.map(({ jobs }) => jobs)),
   };
   const { engineHost: host } = overrides;
   const { conversationsDays, responsesDays } = config.retention;

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { RegionId } from '../core/region.ts';
 import { openCapabilities } from './open-capabilities.ts';
-import { createEndpoints } from './create-endpoints.ts';
+import { createGenerationEndpoints } from './create-generation-endpoints.ts';
 import { openBatches } from './open-batches.ts';
 import { openEngines } from './open-engines.ts';
 import { openFiles } from './open-files.ts';
@@ -11,6 +11,7 @@ import { openJobs } from './open-jobs.ts';
 import { openResponses } from './open-responses.ts';
 import { createServiceContext } from './service-context.ts';
 import type { ServiceBase } from './service-context.ts';
+import type { ServiceModule } from './service-module.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
 /** Opens the modules. They are closed in the reverse order: requests first, then jobs, engines, and the store last. */
@@ -55,14 +56,11 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
     readPage: serverTools.readPage,
   });
 
-  const endpoints = createEndpoints(context, {
-    engines: enginesModule,
-    generation,
-    responses,
-    files,
-    batches,
-    capabilities,
-  });
+  const modules: readonly ServiceModule[] = [files, batches, responses, enginesModule.deployments, ...capabilities];
+  const endpoints = [
+    ...createGenerationEndpoints(context, { engines: enginesModule, generation, capabilities }),
+    ...modules.flatMap((module) => module.endpoints ?? []),
+  ];
   const prepared = await prepareHttp(context, { endpoints, engines: enginesModule, serverTools, capabilities });
   const { ownMeter, meter } = prepared;
   const jobs = await openJobs(context, {
@@ -70,10 +68,9 @@ export async function openModules(config: Config, overrides: Partial<ServiceOver
     meter,
     engines: enginesModule,
     extract,
-    responses,
     files,
     batches,
-    capabilities,
+    modules,
   });
   const http = await openHttp(context, prepared, jobs);
 

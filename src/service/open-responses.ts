@@ -10,6 +10,7 @@ import { createRunNotifier } from '../resources/responses/run-notifier.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { GenerationModule } from './open-generation.ts';
+import type { ServiceModule } from './service-module.ts';
 import type { ServiceContext } from './service-context.ts';
 
 /** Opens conversations and responses, with the job that runs responses in the background. */
@@ -17,7 +18,7 @@ export function openResponses(
   { config, clock, log, store, keys, jobNotifier }: ServiceContext,
   { catalogue }: Pick<EnginesModule, 'catalogue'>,
   { generate, translate, findDocument, fitHistory, countPrompt }: GenerationModule,
-) {
+): ServiceModule {
   const { strict } = config;
   const generationDeps = { generate, translate, catalogue: () => catalogue, clock, strict };
   const conversations = createConversations({ store, clock });
@@ -32,16 +33,18 @@ export function openResponses(
     jobNotifier,
   });
   return {
-    conversationEndpoints: createConversationEndpoints({ conversations, responses, ids: systemIdGenerator, strict }),
-    endpoints: createResponseEndpoints({
-      responses,
-      background,
-      findDocument,
-      fitHistory,
-      countPrompt,
-      ids: systemIdGenerator,
-      ...generationDeps,
-    }),
+    endpoints: [
+      ...createConversationEndpoints({ conversations, responses, ids: systemIdGenerator, strict }),
+      ...createResponseEndpoints({
+        responses,
+        background,
+        findDocument,
+        fitHistory,
+        countPrompt,
+        ids: systemIdGenerator,
+        ...generationDeps,
+      }),
+    ],
     jobs: {
       response: createResponseHandler({
         background,
@@ -63,5 +66,3 @@ export function openResponses(
     },
   };
 }
-
-export type ResponsesModule = ReturnType<typeof openResponses>;

@@ -21,19 +21,13 @@ import { createTextRerankEndpoint } from '../protocols/native/rerank/endpoint.ts
 import { createTextEmbeddingEndpoint } from '../protocols/native/text-embedding/endpoint.ts';
 import { createTokenizerEndpoint } from '../protocols/native/tokenizer/endpoint.ts';
 import type { CapabilityModule } from './capability.ts';
-import type { BatchesModule } from './open-batches.ts';
 import type { EnginesModule } from './open-engines.ts';
-import type { FilesModule } from './open-files.ts';
 import type { GenerationModule } from './open-generation.ts';
-import type { ResponsesModule } from './open-responses.ts';
 import type { ServiceContext } from './service-context.ts';
 
-interface EndpointModules {
+interface GenerationEndpointDeps {
   readonly engines: EnginesModule;
   readonly generation: GenerationModule;
-  readonly responses: ResponsesModule;
-  readonly files: FilesModule;
-  readonly batches: BatchesModule;
   readonly capabilities: readonly CapabilityModule[];
 }
 
@@ -70,14 +64,14 @@ const COMPATIBLE_INTERFACES: ReadonlySet<ModelInterface> = new Set([
   'speech',
 ]);
 
-/** Creates the endpoints of all modules. */
-export function createEndpoints(
+/** Creates the endpoints for text, vectors and rankings, and the lists of models. */
+export function createGenerationEndpoints(
   { config, clock }: Pick<ServiceContext, 'config' | 'clock'>,
-  modules: EndpointModules,
+  modules: GenerationEndpointDeps,
 ): readonly Endpoint[] {
-  const { responses, files, batches, capabilities } = modules;
+  const { capabilities } = modules;
   const servedInterfaces = listServedInterfaces(capabilities);
-  const { catalogue, deployments } = modules.engines;
+  const { catalogue } = modules.engines;
   const { generate, translate, countPrompt, tokenize, embed, rank } = modules.generation;
   // The OpenAI-compatible list omits models that only the native interface serves.
   const modelListDeps = {
@@ -105,13 +99,7 @@ export function createEndpoints(
     createTextEmbeddingEndpoint({ embed, catalogue: () => catalogue, strict }),
     createRerankEndpoint({ rank, strict }),
     createTextRerankEndpoint({ rank, strict }),
-    ...responses.conversationEndpoints,
-    ...files.endpoints,
-    ...batches.endpoints,
-    ...responses.endpoints,
-    ...deployments.endpoints,
     createTokenizerEndpoint({ tokenize, catalogue: () => catalogue, strict }),
     ...createFineTuneEndpoints(),
-    ...capabilities.flatMap(({ endpoints = [] }) => endpoints),
   ];
 }
