@@ -102,7 +102,7 @@ const waitForStreams = ({ address }: Pick<Target, 'address'>, count: number) =>
   });
 
 const startTwoWorkers = (env: Readonly<Record<string, string>> = {}) =>
-  startParley({ engine: 'scripted', sequences: 64, env: { PARLEY_WORKERS: '2', ...env } });
+  startParley({ engine: 'scripted', sequences: 64, asksFirstQuestion: true, env: { PARLEY_WORKERS: '2', ...env } });
 
 /**
  * Starts a service for a test that stops the service itself. Kills the service after the test if it is still running.
