@@ -1,113 +1,17 @@
-// `npm test` runs everything, as CI does. `--check` runs the checks and the unit tests only, and properties a tenth as
-// often unless `--full-runs` is given, which also makes the process pass try more random grammars and kills. `--golden`
+// `npm test` runs every test, as CI does. `--check` runs the checks and the unit tests only, and properties a tenth as
+// often. `--full-runs` runs all properties, and makes the process pass try more random grammars and kills. `--golden`
 // rewrites the golden files. Other arguments select test files: those whose path contains one of them.
 import { globSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getEnginesFolder, getModelsFolder } from '../test/models-folder.ts';
 import { CHECKS, runCheck } from './checks.ts';
+import { INTEGRATION_PASS, SLOW_PASSES, UNIT_PASS, type PassPlan } from './pass-plans.ts';
 import { killGroupsOnSignal } from './process-group.ts';
 import { runTestPassWithRetry } from './run-with-retry.ts';
 import { createSummary } from './summary.ts';
-import { runTestPass, type TestPass } from './test-pass.ts';
+import { runTestPass } from './test-pass.ts';
 import { pullWeights } from './weights.ts';
-
-/**
- * Plan of a pass. Its time limits only end tests that hang: they are many times what the tests need on a busy machine.
- */
-interface PassPlan extends Omit<TestPass, 'files' | 'env'> {
-  readonly globs: readonly string[];
-  /** Whether weights are downloaded before the pass. */
-  readonly needsWeights: boolean;
-  /** Whether each test is printed when it finishes; otherwise only those that do not pass. */
-  readonly showsEach: boolean;
-}
-
-/** Test engines have one thread each. More of them than processors would make tests with time limits fail. */
-const TEST_CONCURRENCY = Math.min(2, availableParallelism());
-
-/** Returns the globs of the test files in folders of `test`, and in those of the capabilities, which have the same names. */
-const getTestGlobs = (...folders: readonly string[]): readonly string[] =>
-  folders.flatMap((folder) => [`test/${folder}/**/*.test.ts`, `src/capabilities/*/test/${folder}/**/*.test.ts`]);
-
-const UNIT_PASS: PassPlan = {
-  name: 'unit',
-  globs: [
-    'src/!(service|capabilities)/**/!(*.integration).test.ts',
-    'src/capabilities/*/!(test)/**/!(*.integration).test.ts',
-    'src/capabilities/*/!(*.integration).test.ts',
-    'test/tidy.test.ts',
-    'scripts/**/!(*.integration).test.ts',
-  ],
-  isolation: 'none',
-  concurrency: TEST_CONCURRENCY,
-  // A test, or the start of a database, takes a few seconds at most; several times as long on a busy machine.
-  testTimeoutMs: 60_000,
-  passTimeoutMs: 1_800_000,
-  needsWeights: false,
-  showsEach: false,
-};
-
-/**
- * The complete service, the contracts on every database and blob store, and files named `*.integration.test.ts`: tests in
- * one process with real databases, child processes, listeners or documents.
- */
-const INTEGRATION_PASS: PassPlan = {
-  ...UNIT_PASS,
-  name: 'integration',
-  globs: [
-    'src/service/**/*.test.ts',
-    ...getTestGlobs('service', 'contracts'),
-    'src/!(service)/**/*.integration.test.ts',
-    'scripts/**/*.integration.test.ts',
-  ],
-};
-
-const SLOW_PASSES: readonly PassPlan[] = [
-  {
-    name: 'process',
-    globs: getTestGlobs('process', 'crash'),
-    isolation: 'process',
-    concurrency: TEST_CONCURRENCY,
-    // Covers the waits of these tests in sequence: a start, a lease, a termination.
-    testTimeoutMs: 180_000,
-    passTimeoutMs: 3_600_000,
-    needsWeights: false,
-    showsEach: true,
-  },
-  {
-    // One at a time, because the time limits of these tests hold only while no other engine runs.
-    name: 'engine',
-    globs: ['test/model/engine-*.test.ts'],
-    isolation: 'process',
-    concurrency: 1,
-    testTimeoutMs: 180_000,
-    passTimeoutMs: 3_600_000,
-    needsWeights: true,
-    showsEach: true,
-  },
-  {
-    name: 'model',
-    globs: getTestGlobs('model').map((glob) => glob.replace('*.test.ts', '!(engine-*).test.ts')),
-    isolation: 'process',
-    concurrency: TEST_CONCURRENCY,
-    testTimeoutMs: 180_000,
-    passTimeoutMs: 3_600_000,
-    needsWeights: true,
-    showsEach: true,
-  },
-  {
-    name: 'clients',
-    globs: getTestGlobs('clients'),
-    isolation: 'process',
-    concurrency: TEST_CONCURRENCY,
-    testTimeoutMs: 180_000,
-    passTimeoutMs: 3_600_000,
-    needsWeights: true,
-    showsEach: true,
-  },
-];
 
 const args = process.argv.slice(2);
 const isGolden = args.includes('--golden');

@@ -3,6 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { createRouter } from './router.ts';
+import { ROUTED_METHODS } from './routes.ts';
 import type { HttpRoute } from './routes.ts';
 
 const createRoute = (path: string, ...methods: readonly string[]): HttpRoute => ({
@@ -21,7 +22,8 @@ test('finds the route of a method and path, with decoded parameters', () => {
   const findHandler = createRouter([
     createRoute('/files/:id', 'GET', 'HEAD'),
     createRoute('/files/:id', 'DELETE'),
-    createRoute('/files/latest', 'GET'),
+    createRoute('/files/:id', ...ROUTED_METHODS.filter((method) => !['GET', 'HEAD', 'DELETE'].includes(method))),
+    createRoute('/files/latest', ...ROUTED_METHODS),
   ]);
   const find = (method: string, url: string): readonly [string, string | undefined] => {
     const { handler, params } = findHandler(createRequest(method, url));
@@ -29,9 +31,14 @@ test('finds the route of a method and path, with decoded parameters', () => {
   };
   assert.deepEqual(find('GET', '/files/a%2Fb'), ['GET,HEAD /files/:id', 'a/b']);
   assert.deepEqual(find('DELETE', '//files//x/?purge=1'), ['DELETE /files/:id', 'x']);
-  assert.deepEqual(find('GET', 'http://host/files/latest'), ['GET /files/latest', undefined]);
+  assert.deepEqual(find('GET', 'http://host/files/latest'), [`${ROUTED_METHODS.join()} /files/latest`, undefined]);
   assert.deepEqual(find('GET', '/files/%zz'), ['unknown', undefined]);
   assert.deepEqual(find('GET', '/folders'), ['unknown', undefined]);
+});
+
+test('refuses a path without a route for every method', () => {
+  const routes = [createRoute('/files/:id', ...ROUTED_METHODS), createRoute('/files/latest', 'GET')];
+  assert.throws(() => createRouter(routes), /no route for \w+ \/files\/latest/);
 });
 
 test('refuses two routes for one method and path', () => {

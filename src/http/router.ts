@@ -3,6 +3,7 @@ import createPathRouter from 'find-my-way';
 import { ServiceError } from '../core/error.ts';
 import { PATH_PARAMETER_CHARS_MAX } from './limits.ts';
 import { describeRequest } from './request-target.ts';
+import { ROUTED_METHODS } from './routes.ts';
 import type { HttpRoute, PathParams } from './routes.ts';
 
 /** Handler of a request. It has no family if no route matched. */
@@ -19,7 +20,8 @@ type RoutesByMethod = ReadonlyMap<string | undefined, HttpRoute>;
 /**
  * Creates the router. The routes of each path cover every method, so the library gets each path once, as a GET route.
  *
- * @throws Error if two routes have the same method and path.
+ * @throws Error if two routes have the same method and path, or a path lacks a method: a static path without the method
+ * would hide a path with parameters that has it.
  */
 export function createRouter(routes: readonly HttpRoute[]): FindHandler {
   const router = createPathRouter({
@@ -55,6 +57,8 @@ function groupByMethod(routes: readonly HttpRoute[]): RoutesByMethod {
       if (byMethod.has(method)) throw new Error(`two routes for ${method} ${route.path}`);
       byMethod.set(method, route);
     }
+  const missing = ROUTED_METHODS.find((method) => !byMethod.has(method));
+  if (missing !== undefined) throw new Error(`no route for ${missing} ${routes[0]?.path}`);
   return byMethod;
 }
 

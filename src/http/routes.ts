@@ -13,6 +13,9 @@ import { describeRequest, getRequestQuery } from './request-target.ts';
 
 export type PathParams = Readonly<Record<string, string>>;
 
+/** All methods that reach a router; node:http handles CONNECT by itself. */
+export const ROUTED_METHODS: readonly string[] = METHODS.filter((method) => method !== 'CONNECT');
+
 /** A path, the methods that share a handler, and that handler. `run` throws a ServiceError for a rejected request. */
 export interface HttpRoute {
   readonly methods: readonly string[];
@@ -116,7 +119,7 @@ function createMethodRefusalRoutes(routes: readonly HttpRoute[], { isCorsEnabled
     const deprecated = pathRoutes.find((route) => route.deprecated)?.deprecated;
     return {
       // CONNECT has no path; it is rejected before routing.
-      methods: METHODS.filter((method) => method !== 'CONNECT' && !allow.includes(method)),
+      methods: ROUTED_METHODS.filter((method) => !allow.includes(method)),
       path,
       family: pathRoutes[0]?.family ?? resolveFamily(path),
       operation: 'refused-method',

@@ -55,6 +55,8 @@ describe('createSseParser', () => {
   it('rejects a frame above sizeMax, as one line and as many lines', () => {
     assert.throws(() => parse(['data: ', 'x'.repeat(SIZE_MAX)]), RangeError);
     assert.throws(() => parse(Array.from({ length: SIZE_MAX }, () => 'data: x\n')), RangeError);
+    for (const name of ['data', 'event', 'id'])
+      assert.throws(() => parse([`${name}: ${'x'.repeat(SIZE_MAX + 1)}\ndata: x\n\n`]), RangeError, name);
     assert.equal(parse(Array.from({ length: SIZE_MAX }, () => 'data: x\n\n')).length, SIZE_MAX);
   });
 });

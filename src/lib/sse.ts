@@ -45,7 +45,8 @@ export interface SseParser {
 }
 
 /**
- * @param options `sizeMax`: maximum characters of a frame. Beyond: RangeError, so that a peer cannot fill the memory.
+ * @param options `sizeMax`: maximum characters of each field of a frame, and of what the parser holds back between two
+ * pieces. Beyond: RangeError, so that a peer cannot fill the memory.
  */
 export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
   let frames: SseFrame[] = [];
@@ -54,7 +55,8 @@ export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
     maxBufferSize: sizeMax,
     onEvent({ data, ...names }) {
       // The library measures what it buffers: not a frame that a single piece contains whole.
-      if (data.length > sizeMax) throw createSizeError();
+      if ([data, names.event, names.id].some((field) => field !== undefined && field.length > sizeMax))
+        throw createSizeError();
       frames.push({ data, ...omitNullish(names) });
     },
     onError(error) {
