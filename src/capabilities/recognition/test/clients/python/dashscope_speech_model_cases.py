@@ -16,7 +16,7 @@ from cases import base_url, case, expect, key, origin, run
 from dashscope.audio.asr import Recognition, Transcription, VocabularyService
 from openai import OpenAI
 
-SPEECH = pathlib.Path(__file__).parents[2] / "model" / "__fixtures__" / "speech"
+SPEECH = pathlib.Path(__file__).parents[6] / "test" / "model" / "__fixtures__" / "speech"
 SENTENCE = "We deploy the Qwen model on Kubernetes."
 WORDS = [{"text": text, "weight": 4} for text in ("Qwen", "Kubernetes", "Grafana")]
 
