@@ -32,8 +32,8 @@ function formatReport({ interfaces, models, tools }: ServiceReport): string[] {
     ...models.map(({ model }) => model.length),
     ...tools.map(({ tool }) => tool.length),
   );
-  const rows = interfaces.map(({ name, state, reason, paths }) => {
-    const status = state === 'on' ? `on   ${paths[0] ?? ''}` : `off  ${reason ?? ''}`;
+  const rows = interfaces.map(({ name, state, reason, note, paths }) => {
+    const status = state === 'on' ? `on   ${paths[0] ?? ''}${note ? `: ${note}` : ''}` : `off  ${reason ?? ''}`;
     return `${name.padEnd(width)}  ${status}`;
   });
   const modelRows = models.map(

@@ -182,6 +182,13 @@ export interface SearchResults {
 export type Search = (query: SearchQuery, signal: AbortSignal) => Promise<SearchResults>;
 
 /**
+ * Returns whether a search can find anything: false while no provider is configured but an index without documents.
+ *
+ * @param workspace Workspace whose documents count besides the public ones. Absent: the documents of all workspaces.
+ */
+export type HasSearchContent = (workspace?: string) => Promise<boolean>;
+
+/**
  * Fetches a page, if its site's robots.txt allows it, and extracts readable text.
  *
  * @throws ServiceError `invalid-request` for a URL that must not be fetched, `forbidden` when robots.txt disallows it,

@@ -25,6 +25,8 @@ export interface PublishedInterface {
   readonly selectedByModelInterface?: ModelInterface;
   /** The interface is useless without a model that offers this model interface. */
   readonly requiredModelInterface?: ModelInterface;
+  /** The interface answers from what a search finds. */
+  readonly needsSearch?: true;
   /** Why the interface is off although its paths return empty lists or errors. */
   readonly disabledReason?: string;
 }
@@ -87,6 +89,7 @@ export const INTERFACES = {
     routes: [post(GENERATION)],
     selectedByModelInterface: 'research',
     requiredModelInterface: 'research',
+    needsSearch: true,
   },
   completions: {
     name: 'Text completion',
@@ -325,6 +328,8 @@ export interface InterfaceState {
   readonly state: 'on' | 'off';
   /** Why the interface is off; absent when on. */
   readonly reason?: string;
+  /** Describes what an interface that is on lacks to be of use. */
+  readonly note?: string;
 }
 
 /**
@@ -334,6 +339,7 @@ export interface InterfaceState {
  * @param regions The regions of this service.
  * @param selectableByModel Model interfaces that this version serves on a path that several interfaces share.
  * @param findMissingModelReason Returns why no model offers a model interface; undefined if one does.
+ * @param searchNote Why a search cannot find anything; absent if one can.
  */
 export function listInterfaceStates(
   served: readonly Route[],
@@ -341,10 +347,12 @@ export function listInterfaceStates(
     regions,
     selectableByModel = [],
     findMissingModelReason = () => undefined,
+    searchNote,
   }: {
     readonly regions: readonly RegionId[];
     readonly selectableByModel?: readonly ModelInterface[];
     readonly findMissingModelReason?: (modelInterface: ModelInterface) => string | undefined;
+    readonly searchNote?: string;
   },
 ): readonly InterfaceState[] {
   const servedKeys = new Set(served.map(({ method, path }) => `${method} ${path}`));
@@ -365,7 +373,9 @@ export function listInterfaceStates(
       return { ...shared, state: 'off', reason: `offered in ${published.regions.join(', ')} only` };
     }
     const reason = published.requiredModelInterface && findMissingModelReason(published.requiredModelInterface);
-    return reason === undefined ? { ...shared, state: 'on' } : { ...shared, state: 'off', reason };
+    if (reason !== undefined) return { ...shared, state: 'off', reason };
+    const note = published.needsSearch ? searchNote : undefined;
+    return { ...shared, state: 'on', ...(note === undefined ? {} : { note }) };
   });
 }
 

@@ -18,7 +18,7 @@ import type { ServiceContext } from './service-context.ts';
 interface HttpDeps {
   readonly endpoints: readonly Endpoint[];
   readonly engines: EnginesModule;
-  readonly serverTools: Pick<GenerationModule['serverTools'], 'buildReports'>;
+  readonly serverTools: Pick<GenerationModule['serverTools'], 'buildReports' | 'hasSearchContent'>;
   readonly capabilities: readonly CapabilityModule[];
 }
 
@@ -36,6 +36,7 @@ export async function prepareHttp(
     regions,
     clock,
     getToolReports: serverTools.buildReports,
+    hasSearchContent: () => serverTools.hasSearchContent(),
   };
   const ownMeter = createMeter({
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OPERATIONS_WITHOUT_ENDPOINT],

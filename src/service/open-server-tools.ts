@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ResolvedModel } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemIdGenerator } from '../core/id.ts';
-import type { ReadPage, Search } from '../core/server-tools.ts';
+import type { HasSearchContent, ReadPage, Search } from '../core/server-tools.ts';
 import type { DocumentExtractor } from '../documents/document-extractor.ts';
 import type { EngineLease } from '../engines/engine-registry.ts';
 import type { CountPrompt } from '../generation/count-prompt.ts';
@@ -12,13 +12,13 @@ import { createExamineRequest } from '../generation/server-tools/examine-request
 import type { ExamineRequest } from '../generation/server-tools/examine-request.ts';
 import { createGenerateWithServerTools } from '../generation/server-tools/generate-with-server-tools.ts';
 import { DOWNLOADS_PATH } from '../resources/files/signed-links.ts';
-import { createSearch } from '../tools/search/search.ts';
+import { createHasSearchContent, createSearch } from '../tools/search/search.ts';
 import { createCallerFiles } from './caller-files.ts';
 import { joinCapabilityTools, openCapabilityTools } from './open-capabilities.ts';
 import { createSearchProviders } from './create-search-providers.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { FilesModule } from './open-files.ts';
-import type { ToolReport } from './readiness.ts';
+import { NOTHING_TO_SEARCH, type ToolReport } from './readiness.ts';
 import type { ServiceContext } from './service-context.ts';
 
 interface ServerToolsDeps {
@@ -36,8 +36,9 @@ export interface ServerToolsModule {
   /** Reads documents of the local index from the database, and other pages from the web. */
   readonly readPage: ReadPage;
   readonly examine: ExamineRequest;
+  readonly hasSearchContent: HasSearchContent;
   /** Returns the current state of each tool. */
-  readonly buildReports: () => readonly ToolReport[];
+  readonly buildReports: () => Promise<readonly ToolReport[]>;
   /** Verifies the tools, such as the sandbox of programs, before the first request needs them. Never throws. */
   readonly verify: () => Promise<void>;
 }
@@ -58,20 +59,39 @@ export async function openServerTools(
   const index = localIndex?.provider;
   const providers = createSearchProviders({ config, environment, index, clock, log });
   const search = createSearch({ providers, log, clock });
+  const hasSearchContent = createHasSearchContent(providers);
   const links = files.createLinksBelow(DOWNLOADS_PATH, config.files.urlSeconds);
   const callerFiles = createCallerFiles({ files: files.files, links, folder: copiesFolder });
   const examine = createExamineRequest({ catalogue, acquireEngine: engineFor, countPrompt });
   const newId = (): string => systemIdGenerator.createSortableId('srv_');
   return {
     wrapGenerate: (generate) =>
-      createGenerateWithServerTools({ generate, examine, search, readPage, code, ...callerFiles, clock, newId }),
+      createGenerateWithServerTools({
+        generate,
+        examine,
+        search,
+        hasSearchContent,
+        readPage,
+        code,
+        ...callerFiles,
+        clock,
+        newId,
+      }),
     search,
     examine,
     readPage: localIndex?.createReadPage(readPage ?? refusePages) ?? readPage ?? refusePages,
-    buildReports: () => [
-      { tool: 'web search', state: 'on', detail: config.search.providers.map(({ type }) => type).join(', ') },
+    buildReports: async () => [
+      {
+        tool: 'web search',
+        state: 'on',
+        detail: [
+          config.search.providers.map(({ type }) => type).join(', '),
+          ...((await hasSearchContent()) ? [] : [NOTHING_TO_SEARCH]),
+        ].join('; '),
+      },
       ...tools.flatMap(({ getReport }) => getReport?.() ?? []),
     ],
+    hasSearchContent,
     async verify() {
       await Promise.all(tools.map(async ({ verify }) => await verify?.()));
     },

@@ -42,7 +42,8 @@ async function getInterfaceState(entries: readonly ModelEntry[], name = 'Reranki
     interfaces: ['rerank', 'translation'],
     regions: ['cn-beijing'],
     clock: systemClock,
-    getToolReports: () => [],
+    getToolReports: async () => [],
+    hasSearchContent: async () => true,
   });
   const found = interfaces.find((each) => each.name === name);
   return [found?.state, found?.reason];

@@ -35,6 +35,10 @@ export interface ServiceReport {
   readonly tools: readonly ToolReport[];
 }
 
+/** Note on what searches while there is nothing to search. */
+export const NOTHING_TO_SEARCH =
+  'the index is empty: add documents with `parley index add FOLDER`, or a provider in search.providers';
+
 /** Reason for a model none of whose interfaces is served. */
 const UNSERVED_REASON = 'this version serves none of its interfaces';
 
@@ -46,7 +50,9 @@ interface ReadinessDeps {
   readonly interfaces: readonly ModelInterface[];
   readonly regions: readonly RegionId[];
   readonly clock: Clock;
-  readonly getToolReports: () => readonly ToolReport[];
+  readonly getToolReports: () => Promise<readonly ToolReport[]>;
+  /** Returns whether a search can find anything. */
+  readonly hasSearchContent: () => Promise<boolean>;
 }
 
 /** Builds the report of interfaces, models and tools that startup prints and /ready returns. */
@@ -57,6 +63,7 @@ export async function buildServiceReport({
   interfaces,
   regions,
   getToolReports,
+  hasSearchContent,
 }: ReadinessDeps): Promise<ServiceReport> {
   const models = await Promise.all(
     catalogue.list().map(async (entry) => {
@@ -73,9 +80,10 @@ export async function buildServiceReport({
       regions,
       selectableByModel: interfaces,
       findMissingModelReason: explainMissing,
+      ...((await hasSearchContent()) ? {} : { searchNote: NOTHING_TO_SEARCH }),
     }),
     models,
-    tools: getToolReports(),
+    tools: await getToolReports(),
   };
 }
 

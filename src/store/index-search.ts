@@ -46,6 +46,8 @@ export interface PassageRecord {
 }
 
 export interface IndexSearchStore {
+  /** Returns whether there is a document that this workspace may find; any document without a workspace. */
+  hasDocuments(workspace?: string): Promise<boolean>;
   /** Finds documents with at least one of the terms, best first. */
   matchTerms(terms: readonly string[], filter: IndexSearchFilter, limit: number): Promise<readonly IndexMatch[]>;
   /** Counts all passages, and the passages that contain each term. */
@@ -66,6 +68,13 @@ export interface IndexSearchStore {
 
 export function createIndexSearchStore(db: Kysely<Database>, fullText: FullTextIndex): IndexSearchStore {
   return {
+    async hasDocuments(workspace) {
+      const visible = workspace === undefined ? sql`1 = 1` : sql`(c.workspace is null or c.workspace = ${workspace})`;
+      const { rows } = await sql`
+        select 1 from index_documents as d join index_collections as c on c.name = d.collection
+        where ${visible} limit 1`.execute(db);
+      return rows.length > 0;
+    },
     async matchTerms(terms, filter, limit) {
       if (terms.length === 0) return [];
       const { rows } = await sql<{ document: unknown; passage: unknown; score: unknown }>`

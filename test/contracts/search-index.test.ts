@@ -69,6 +69,20 @@ describeOnDialects('search index in the store', ({ dialectName, onOpen }) => {
     return matches.map(({ passage }) => passages.get(passage)?.text ?? '');
   };
 
+  it('knows whether a workspace, or any workspace, has documents', async () => {
+    const { indexSearch } = store;
+    assert.equal(await indexSearch.hasDocuments(), false);
+    await insertCollection(createCollection('empty'));
+    assert.equal(await indexSearch.hasDocuments(), false);
+    await insertCollection(createCollection('theirs', { workspace: 'other' }), [createDocument('theirs', 'a', ['x'])]);
+    assert.equal(await indexSearch.hasDocuments(), true);
+    assert.equal(await indexSearch.hasDocuments('other'), true);
+    assert.equal(await indexSearch.hasDocuments('primary'), false);
+    await insertCollection(createCollection('public'), [createDocument('public', 'b', ['y'])]);
+    assert.equal(await indexSearch.hasDocuments('primary'), true);
+    for (const name of ['empty', 'theirs', 'public']) await removeCollection(name);
+  });
+
   it('stores one collection per name', async () => {
     const first = createCollection('names', { domain: 'stock', workspace: 'primary' });
     await insertCollection(first);

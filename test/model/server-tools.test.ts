@@ -70,6 +70,7 @@ describe('server tools with Qwen2.5-Coder 0.5B', { skip: getWeightsFileSkipReaso
       generate,
       examine: createExamineRequest({ catalogue, acquireEngine, countPrompt }),
       search,
+      hasSearchContent: async () => true,
       readPage: async ({ url }) => {
         const page = PAGES.find((each) => each.url === url);
         assert.ok(page, 'the page was not in the search results');

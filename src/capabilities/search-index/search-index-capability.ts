@@ -13,7 +13,12 @@ export const searchIndex: CommandCapability = {
     const search = createSearchIndex({ store, clock, embed, log });
     return {
       localIndex: {
-        provider: { name: 'index', isOwn: true, search },
+        provider: {
+          name: 'index',
+          isOwn: true,
+          search,
+          hasContent: (workspace) => store.indexSearch.hasDocuments(workspace),
+        },
         createReadPage: (readPage) => createReadDocument({ store, readPage }),
       },
     };

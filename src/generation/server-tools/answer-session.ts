@@ -23,6 +23,10 @@ export interface AnswerSession {
   now(): number;
   /** Starts a model run that is canceled with the request. The request has no server tools. */
   runModel(request: GenerationRequest): Promise<Generation>;
+  /** Resolves when the engine has accepted the first model run, or at `accept`. */
+  readonly accepted: Promise<void>;
+  /** Counts the request as accepted: keep-alives may start, and later failures end the stream. */
+  accept(): void;
   /** Adds the usage of a finished run. */
   addUsage(usage: Usage): void;
   usage(): Usage;
@@ -78,6 +82,7 @@ export function createAnswerSession({
   let isStarted = false;
   let isClosed = false;
   const releases: (() => void)[] = [];
+  const acceptance = Promise.withResolvers<void>();
 
   const takeBlockIndex = (choice: number): number => {
     const index = nextIndexes[choice] ?? 0;
@@ -101,7 +106,13 @@ export function createAnswerSession({
     request,
     context: answerContext,
     now: () => clock.now(),
-    runModel: (modelRequest) => generate(modelRequest, on, answerContext),
+    async runModel(modelRequest) {
+      const generation = await generate(modelRequest, on, answerContext);
+      acceptance.resolve();
+      return generation;
+    },
+    accepted: acceptance.promise,
+    accept: () => acceptance.resolve(),
     addUsage: (runUsage) => {
       usage = sumUsage(usage, runUsage);
     },

@@ -134,6 +134,9 @@ export async function* gatherMaterial(
     return new Map(all.filter(([, url]) => isAllowed(url) && !visited.has(removeFragment(url))));
   };
 
+  // In the middle of the caller's own tool loop the question is an old one, for which nothing new is planned.
+  if (request.messages.at(-1)?.role === 'tool' && !searchOptions?.isForced) return NO_MATERIAL;
+
   if (searchOptions && searchesMax > 0)
     yield* searchAll(await chooseFirstQueries(answer, digest, searchOptions), searchOptions);
 
@@ -166,6 +169,8 @@ export async function* gatherMaterial(
     isSearched: searchedKeys.size + visited.size > 0,
   };
 }
+
+const NO_MATERIAL: Material = { sources: [], findings: [], read: new Set(), isSearched: false };
 
 const EMPTY_SEARCH: Search = async () => ({ results: [], findings: [] });
 const REJECT_PAGES: ReadPage = () => Promise.reject(new Error('there is nothing to read pages with'));

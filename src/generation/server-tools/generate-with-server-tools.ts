@@ -1,11 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { ReadPage, Search, ServerToolOptions } from '../../core/server-tools.ts';
+import type {
+  CodeToolOptions,
+  HasSearchContent,
+  ReadPage,
+  Search,
+  ServerToolOptions,
+} from '../../core/server-tools.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createCitationFilter } from '../citations/citation-filter.ts';
 import type { Generate, Generation } from '../generation.ts';
 import { answerWithPrograms } from './answer-with-programs.ts';
-import { openCodeSession, type CodeSessionDeps } from './code-session.ts';
+import { openCodeSession, type CodeSession, type CodeSessionDeps } from './code-session.ts';
 import { createCodeTool, addCodeTool } from './code-tool.ts';
 import { toModelRequest, findIgnoredServerTools } from './model-request.ts';
 import { createDigest } from './conversation-digest.ts';
@@ -14,6 +21,7 @@ import { gatherMaterial } from './gather-material.ts';
 import { getMaterialCharsMax } from './material-budget.ts';
 import { addMaterial, type Material } from './source-prompt.ts';
 import { relayRun } from './relay-run.ts';
+import { ACCEPTANCE_MS_MAX } from './limits.ts';
 import { createAnswerSession, type EventBatch, type AnswerSession } from './answer-session.ts';
 
 export interface ServerToolDeps extends CodeSessionDeps {
@@ -21,6 +29,8 @@ export interface ServerToolDeps extends CodeSessionDeps {
   readonly examine: ExamineRequest;
   /** Undefined: requests with web search are refused. */
   readonly search: Search | undefined;
+  /** A request whose search cannot find anything is answered without it, and the search is reported as ignored. */
+  readonly hasSearchContent: HasSearchContent;
   /** Undefined: requests with page reading are refused, and searches that would read pages skip that. */
   readonly readPage: ReadPage | undefined;
   readonly clock: Clock;
@@ -32,36 +42,73 @@ export interface ServerToolDeps extends CodeSessionDeps {
  * Wraps `generate` for requests whose model may search, read pages and run programs: one stream of several model runs,
  * with the server calls between them. Other requests pass through.
  *
- * Resolves when the first events exist, so that an earlier refusal gets its HTTP status. Later failures end the stream,
- * except failures of tools, which become results.
+ * Resolves when the engine has accepted the first model run, so that an earlier refusal gets its HTTP status and
+ * keep-alives start as for any stream. Later failures end the stream, except failures of tools, which become results.
  *
  * @throws ServiceError as a generation does; `unsupported` for a server tool that is not configured; `invalid-request`
  * for several answers (n) with the code interpreter.
  */
 export function createGenerateWithServerTools(deps: ServerToolDeps): Generate {
   const { generate, examine } = deps;
-  return async (request, on, context) => {
+  return async (wholeRequest, on, context) => {
+    const { request, ignored: withdrawn } = await withdrawEmptySearch(wholeRequest, context.owner.workspace, deps);
     const { serverTools } = request;
-    if (!serverTools) return await generate(request, on, context);
+    if (!serverTools) {
+      const generation = await generate(request, on, context);
+      return { ...generation, ignored: [...generation.ignored, ...withdrawn] };
+    }
     checkToolsAvailable(serverTools, request, deps);
     const answer = createAnswerSession({ ...deps, request, on, context });
     try {
       const tool = serverTools.code ? createCodeTool(request.toolUse?.tools ?? []) : undefined;
       const examination = await examine(toModelRequest(request, tool), on, answer.context);
       const ignored = [
+        ...withdrawn,
         ...examination.ignored,
         ...(ignoresCitations(request) ? ['search_options.enable_citation'] : []),
         ...findIgnoredServerTools(request),
       ];
       const events = runAnswer(answer, examination, deps);
-      const first = await events.next();
-      if (first.done) throw new ServiceError('internal', 'An answer produced no events.');
-      return { batches: createEventStream(first.value, events, answer), ignored };
+      const first = events.next();
+      await Promise.race([first, waitUntilAccepted(answer, examination)]);
+      return { batches: createEventStream(first, events, answer), ignored };
     } catch (error) {
       answer.abort();
       throw error;
     }
   };
+}
+
+/** Removes the search from a request when it cannot find anything: planning it would only cost model runs. */
+async function withdrawEmptySearch(
+  request: GenerationRequest,
+  workspace: string,
+  { search: searchTool, hasSearchContent }: ServerToolDeps,
+): Promise<{ readonly request: GenerationRequest; readonly ignored: readonly string[] }> {
+  if (!request.serverTools?.search || !searchTool || (await hasSearchContent(workspace)))
+    return { request, ignored: [] };
+  const { serverTools, ...plainRequest } = request;
+  const { search: _, ...otherTools } = serverTools;
+  const hasOtherTools = Object.keys(otherTools).length > 0;
+  return {
+    request: hasOtherTools ? { ...plainRequest, serverTools: otherTools } : plainRequest,
+    ignored: ['enable_search'],
+  };
+}
+
+/**
+ * Waits until a failure no longer needs to change the request: the engine has accepted a model run. A server that
+ * cannot count its prompt may still refuse the answer as too long, and the caller then shortens the request, so that
+ * server has some more time for the first event.
+ */
+async function waitUntilAccepted(
+  { accepted, context }: AnswerSession,
+  { promptTokens }: RequestExamination,
+): Promise<void> {
+  await accepted;
+  if (promptTokens !== undefined) return;
+  // An abort ends the events too, so it needs no error here.
+  await delay(ACCEPTANCE_MS_MAX, undefined, { signal: context.signal, ref: false }).catch(() => undefined);
 }
 
 /** @throws ServiceError when a requested tool is not configured or cannot be combined with the request. */
@@ -94,10 +141,10 @@ async function* runAnswer(
   answer: AnswerSession,
   examination: RequestExamination,
   deps: ServerToolDeps,
-): AsyncGenerator<EventBatch> {
+): AsyncGenerator<EventBatch, void> {
   const { request } = answer;
   const { search, code } = request.serverTools ?? {};
-  const codeSession = code ? await openCodeSession(answer, code, deps) : undefined;
+  const codeSession = code ? await openCodeSessionInTime(answer, code, deps) : undefined;
   const material = yield* gatherMaterial(answer, deps);
   const citationFilter =
     material.isSearched && !request.outputFormat
@@ -120,6 +167,20 @@ async function* runAnswer(
   yield* relayRun(answer, generation, { code: undefined, citationFilter });
   answer.close();
   yield [{ type: 'end', usage: answer.usage() }];
+}
+
+/** Opens the code session; a container that takes long to open does not delay the head of the stream. */
+async function openCodeSessionInTime(
+  answer: AnswerSession,
+  options: CodeToolOptions,
+  deps: CodeSessionDeps,
+): Promise<CodeSession> {
+  const timer = setTimeout(answer.accept, ACCEPTANCE_MS_MAX);
+  try {
+    return await openCodeSession(answer, options, deps);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 interface AnswerStart {
@@ -158,32 +219,32 @@ const MATERIAL_CHARS_MIN = 600;
 
 /** Iterates by hand: `return` must abort at once, even while `next` is pending or before the first `next`. */
 const createEventStream = (
-  first: EventBatch,
-  events: AsyncGenerator<EventBatch>,
+  first: Promise<IteratorResult<EventBatch, void>>,
+  events: AsyncGenerator<EventBatch, void>,
   answer: AnswerSession,
-): Generation['batches'] => ({
-  [Symbol.asyncIterator]() {
-    let buffered: EventBatch | undefined = first;
-    return {
-      async next() {
-        if (buffered) {
-          const value = buffered;
-          buffered = undefined;
-          return { done: false, value };
-        }
-        try {
-          const step = await events.next();
-          if (step.done === true) answer.close();
-          return step.done === true ? { done: true, value: undefined } : step;
-        } catch (error) {
+): Generation['batches'] => {
+  // A reader that leaves before its first `next` never awaits it.
+  first.catch(() => answer.abort());
+  return {
+    [Symbol.asyncIterator]() {
+      let pending: typeof first | undefined = first;
+      return {
+        async next() {
+          try {
+            const step = await (pending ?? events.next());
+            pending = undefined;
+            if (step.done === true) answer.close();
+            return step.done === true ? { done: true, value: undefined } : step;
+          } catch (error) {
+            answer.abort();
+            throw error;
+          }
+        },
+        async return() {
           answer.abort();
-          throw error;
-        }
-      },
-      async return() {
-        answer.abort();
-        return { done: true, value: undefined };
-      },
-    };
-  },
-});
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+};

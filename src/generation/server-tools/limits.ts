@@ -63,3 +63,9 @@ export const PROMPT_PROGRAM_OUTPUT_CHARS_MAX = 4_000;
 
 /** The same when the context is nearly full. */
 export const PROMPT_PROGRAM_OUTPUT_CHARS_MIN = 400;
+
+/**
+ * Time in ms that opening a container, or a server that cannot count its prompt, may delay the head of a stream. Beyond:
+ * the request counts as accepted, keep-alives start, and a later refusal is reported in the stream. Parley's choice.
+ */
+export const ACCEPTANCE_MS_MAX = 5_000;

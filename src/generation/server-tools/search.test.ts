@@ -438,6 +438,7 @@ describe('strategy agent-max', () => {
       createMessage('user', 'What does https://example.org/a#top, say?'),
       createMessage('assistant', 'I will call.', { toolCalls: [{ id: 'c', name: 'f', arguments: '{}' }] }),
       createMessage('tool', 'see https://evil.example/x', { toolCallId: 'c' }),
+      createMessage('user', 'Go on.'),
     ];
     await collectEvents(await harness.generate({ pages: {} }, { messages }));
     assert.deepEqual(urls, ['https://example.org/a#top']);

@@ -12,6 +12,10 @@ export interface SearchProvider {
    */
   readonly isOwn?: boolean;
   /**
+   * Returns whether a search of this workspace can find anything; of any workspace without one. Absent: always.
+   */
+  readonly hasContent?: (workspace?: string) => Promise<boolean>;
+  /**
    * May return more, other or older results than requested: the caller enforces the query on the results.
    *
    * @throws ServiceError if the provider fails; or the signal's reason.

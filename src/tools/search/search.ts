@@ -1,7 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
 import { SEARCH_MS_MAX, SEARCH_PROVIDER_MS_MAX } from '../../core/limits.ts';
 import { SEARCH_QUERY_CHARS_MAX, SEARCH_BACKOFF_SECONDS_MAX } from '../limits.ts';
-import type { SearchResults, Search, SearchQuery } from '../../core/server-tools.ts';
+import type { HasSearchContent, SearchResults, Search, SearchQuery } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
@@ -115,6 +115,14 @@ export function createSearch({ providers, log, clock = systemClock, timeouts = {
     }
   };
 }
+
+/** Creates the check whether any of the providers has something to find. */
+export const createHasSearchContent =
+  (providers: readonly SearchProvider[]): HasSearchContent =>
+  async (workspace) => {
+    for (const { hasContent } of providers) if (!hasContent || (await hasContent(workspace))) return true;
+    return false;
+  };
 
 const createTimeoutError = (ms: number): ServiceError =>
   new ServiceError('timeout', `The search took longer than ${ms / 1_000} s.`);

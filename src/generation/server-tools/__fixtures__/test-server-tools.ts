@@ -53,6 +53,8 @@ export interface TestServerToolsOptions {
   readonly results?: (query: SearchQuery) => readonly Result[];
   readonly findings?: readonly DomainResult[];
   readonly search?: Search | undefined;
+  /** Whether a search can find anything. Default: true. */
+  readonly hasSearchContent?: boolean;
   readonly readPage?: ReadPage | undefined;
   readonly code?: CodeInterpreter | undefined;
   readonly openCallerFiles?: OpenCallerFiles;
@@ -92,6 +94,7 @@ export function createTestServerTools(options: TestServerToolsOptions = {}) {
     generate: generation.deps.generate,
     examine: createExamineRequest({ catalogue, acquireEngine, countPrompt }),
     search: 'search' in options ? options.search : search,
+    hasSearchContent: async () => options.hasSearchContent ?? true,
     readPage: options.readPage,
     code: options.code,
     openCallerFiles: options.openCallerFiles,

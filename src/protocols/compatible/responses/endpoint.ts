@@ -11,6 +11,7 @@ import { enqueueResponse } from './enqueue-response.ts';
 import { mapErrorParam } from './map-error-param.ts';
 import { persistTurn } from './persist-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
+import { encodeSearchHeader } from '../../search-outcome.ts';
 import { createResponseStreamEncoder } from './stream.ts';
 import { createIncompleteAnswerError } from '../../../core/generation-errors.ts';
 
@@ -52,16 +53,19 @@ export function createResponseEndpoint({ strict = false, ...deps }: CreateRespon
 async function answerLive(started: StartedTurn, deps: AnswerDeps, context: RequestContext): Promise<Reply> {
   const { turn, request } = started;
   const { head, headers, ...runningAnswer } = await startAnswer(started, deps, context);
+  let searchHeader: Readonly<Record<string, string>> = {};
   const batches = persistTurn(runningAnswer.batches, {
     turn,
     async storeTurn(result) {
+      searchHeader = encodeSearchHeader(result);
       const { response, record } = runningAnswer.finish(result);
       await turn.complete(record);
       return response;
     },
   });
   if (request.wire.stream === true) return createStreamReply(batches, createResponseStreamEncoder(head), headers);
-  return createJsonReply(await readFinalResponse(batches), headers);
+  const response = await readFinalResponse(batches);
+  return createJsonReply(response, { ...headers, ...searchHeader });
 }
 
 async function readFinalResponse(batches: AsyncIterable<readonly ResponseEvent[]>): Promise<ResponseObject> {

@@ -6,6 +6,7 @@ import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
+import { encodeSearchHeader } from '../../search-outcome.ts';
 import { decodeMessagesRequest } from './decode.ts';
 import { encodeMessage } from './encode.ts';
 import { listIgnoredMessagesFields } from './ignored-fields.ts';
@@ -42,7 +43,8 @@ export function createMessagesEndpoint({ generate, catalogue, clock, strict = fa
       const { batches, ignored } = await generate(decodeMessagesRequest(wire), resolved, context);
       const headers = encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]);
       if (wire.stream === true) return createStreamReply(batches, createMessageStreamEncoder(head), headers);
-      return createJsonReply(encodeMessage(head, await collectResult(batches)), headers);
+      const result = await collectResult(batches);
+      return createJsonReply(encodeMessage(head, result), { ...headers, ...encodeSearchHeader(result) });
     },
   };
 }

@@ -16,6 +16,7 @@ import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel } from '../../resolve-model.ts';
 import type { ModelEndpointDeps } from '../../resolve-model.ts';
+import { encodeSearchHeader, withSearchComment } from '../../search-outcome.ts';
 import { coalesceBatches } from './coalesce-batches.ts';
 import { encodeGeneration } from './encode.ts';
 import { listIgnoredGenerationFields } from './ignored-fields.ts';
@@ -88,9 +89,14 @@ function createGenerationEndpoint(
       ]);
       if (isStreamed) {
         const source = format.isIncremental ? batches : coalesceBatches(batches, { clock });
-        return createStreamReply(source, createGenerationStreamEncoder(format, context.requestId), headers);
+        const encoder = createGenerationStreamEncoder(format, context.requestId);
+        return createStreamReply(source, request.serverTools ? withSearchComment(encoder) : encoder, headers);
       }
-      return createJsonReply(encodeGeneration(await collectResult(batches), format, context.requestId), headers);
+      const result = await collectResult(batches);
+      return createJsonReply(encodeGeneration(result, format, context.requestId), {
+        ...headers,
+        ...encodeSearchHeader(result),
+      });
     },
   };
 }
