@@ -265,6 +265,24 @@ describe('createChoiceOutput: thoughts', () => {
     assert.deepEqual(runOutput([...createTokens('a', 'b'), END], { phases }).verdict, phaseEnd(2));
   });
 
+  for (const [texts, kept] of [
+    [['a', 'b', '</'], 'ab'],
+    [['a', 'b', '</t'], 'ab'],
+    [['a', 'b<', '/', 't'], 'ab'],
+    [['a', 'b', '</i'], 'ab</i'],
+  ] as const) {
+    it(`drop the first half of their end mark when a limit ends them inside it: ${texts.join('|')}`, () => {
+      const cut = { kind: 'thought', until: { text: '</t>', tokens: texts.length }, nextPhase: 1 } as const;
+      const tokens = createTokens(...texts);
+      const { verdict, text } = runOutput(tokens, { phases: [cut, { kind: 'answer' }] });
+      assert.ok(verdict.type === 'phase-end');
+      assert.equal(text, kept);
+      assert.equal(keptText(tokens, verdict), kept);
+      const total = runOutput(tokens, { phases, maxTotalTokens: texts.length });
+      assert.deepEqual([total.verdict, total.text], [{ type: 'finished', reason: 'length' }, kept]);
+    });
+  }
+
   it('drop a partial character of their last token from output and context', () => {
     const tokens = [
       ...createTokens(...'abcd'),

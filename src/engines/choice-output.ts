@@ -182,7 +182,9 @@ class PhasedOutput<L> implements ChoiceOutput<L> {
 
   /** Emits all tokens and all text that are held back, up to a match that ends the phase. */
   private flush(how: { readonly isTruncated: boolean }): PhaseEndMatch | undefined {
-    return this.addTokens(this.heldTokens.splice(0)) ?? flushText(this.text, how);
+    // A limit may end a thought inside its end mark, whose first half belongs neither to the thought nor to the answer.
+    const dropsPartialMatch = this.kind === 'thought';
+    return this.addTokens(this.heldTokens.splice(0)) ?? flushText(this.text, { ...how, dropsPartialMatch });
   }
 
   private applyMatch(match: PhaseEndMatch | undefined): PushResult {

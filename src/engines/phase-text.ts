@@ -102,14 +102,17 @@ export function addToken<L>(state: PhaseText<L>, token: TextToken<L>): PhaseEndM
 /**
  * Emits all text that is held back, up to a match that ends the phase. A character that a limit has cut in half is
  * dropped; otherwise it shows as U+FFFD.
+ *
+ * @param dropsPartialMatch Drops text that may be the first half of a text that ends the phase.
  */
 export function flushText<L>(
   state: PhaseText<L>,
-  { isTruncated }: { readonly isTruncated: boolean },
+  { isTruncated, dropsPartialMatch = false }: { readonly isTruncated: boolean; readonly dropsPartialMatch?: boolean },
 ): PhaseEndMatch | undefined {
   const { text, match } = state.matcher.push(isTruncated ? '' : state.decoder.end());
   const id = state.pending.at(-1)?.token.id ?? -1;
-  emitText(state, { id, text: match === undefined ? text + state.matcher.end() : text, isComplete: () => true });
+  const heldText = match === undefined ? state.matcher.end() : '';
+  emitText(state, { id, text: dropsPartialMatch ? text : text + heldText, isComplete: () => true });
   return match === undefined ? undefined : { type: 'text', text: match, rest: '' };
 }
 

@@ -39,13 +39,6 @@ export function checkAbilities(request: GenerationRequest, model: ResolvedModel,
     throw new ServiceError('unsupported', `Model ${requestedName} does not return log probabilities.`, {
       param: 'logprobs',
     });
-  const { choicesMax } = engine.capabilities;
-  if (request.choices > choicesMax)
-    throw new ServiceError(
-      'invalid-request',
-      `Range of n should be [1, ${choicesMax}] (n: ${request.choices}; ${describeChoicesLimit(model, choicesMax)})`,
-      { param: 'n' },
-    );
   const imageIndex = request.messages.findIndex((message) => message.content.some((part) => part.type !== 'text'));
   if (imageIndex >= 0 && lacks(entry.abilities.vision))
     throw new ServiceError(
@@ -55,17 +48,6 @@ export function checkAbilities(request: GenerationRequest, model: ResolvedModel,
         param: `messages[${imageIndex}].content`,
       },
     );
-}
-
-/**
- * Explains why a request may have at most `choicesMax` answers, and names the deployment that has too little capacity.
- */
-function describeChoicesLimit({ requestedName, deployment }: ResolvedModel, choicesMax: number): string {
-  const limit = `generates at most ${choicesMax} ${choicesMax === 1 ? 'answer' : 'answers'} at once`;
-  // A `ptu` deployment shares the engine of its model, so its capacity does not limit n.
-  if (!deployment || deployment.record.plan === 'ptu') return `the engine of model ${requestedName} ${limit}`;
-  const { name, capacity, readyCapacity } = deployment.record;
-  return `deployment ${name} with capacity ${capacity} (${readyCapacity} ready) ${limit}: lower n or scale the deployment`;
 }
 
 /** Whether the engine returns log probabilities only for freely sampled tokens and this request uses a grammar. */

@@ -51,22 +51,6 @@ describe('a generation of a deployment', () => {
     assert.deepEqual([plain.records.logFields.model, plain.records.logFields.deployment], ['m', undefined]);
   });
 
-  it('names a deployment and its capacity when it has too few units for n, unless it shares its engine', async () => {
-    const scripted = createScriptedEngine({ script: () => [], sequences: 1 });
-    const dedicated = createTestDeployment({ plan: 'mu', capacity: 1, readyCapacity: 1 });
-    await assert.rejects(createTestGeneration(scripted, { deployed: dedicated }).generate({ choices: 2 }), {
-      kind: 'invalid-request',
-      param: 'n',
-      message:
-        'Range of n should be [1, 1] (n: 2; deployment m-ours with capacity 1 (1 ready) generates at most 1 answer at once: ' +
-        'lower n or scale the deployment)',
-    });
-    const shared = createTestGeneration(scripted, { deployed: createTestPtuDeployment() });
-    await assert.rejects(shared.generate({ choices: 2 }), {
-      message: 'Range of n should be [1, 1] (n: 2; the engine of model m generates at most 1 answer at once)',
-    });
-  });
-
   it('passes the priority of its permit to the engine', async () => {
     const { engine, requests } = createRecordingEngine();
     const { generate } = createTestGeneration(engine, {

@@ -14,18 +14,28 @@ export async function generateEach(
   [first, ...others]: readonly [GenerationRequest, ...GenerationRequest[]],
   on: Parameters<Generate>[1],
   context: RequestContext,
+  addUsage: AddUsage = addAllTokens,
 ): Promise<Generation> {
   if (others.length === 0) return await generate(first, on, context);
   const counted = withSummedLog(context);
   const { batches, ignored } = await generate(first, on, counted);
   const rest = others.map((request) => () => generate(request, on, counted));
-  return { batches: runSequentially(batches, rest, first.choices), ignored };
+  return { batches: runSequentially(batches, rest, { choices: first.choices, addUsage }), ignored };
 }
+
+/** Adds the usage of the next request to that of the ones before. */
+type AddUsage = (total: Usage, next: Usage) => Usage;
+
+const addAllTokens: AddUsage = (total, next) => ({ ...next, ...addTokenCounts(total, next) });
 
 type Batches = Generation['batches'];
 
 /** A hand-written iterator, as in run-events.ts: `return` must work at once, also before the first `next`. */
-const runSequentially = (first: Batches, rest: readonly (() => Promise<Generation>)[], choices: number): Batches => ({
+const runSequentially = (
+  first: Batches,
+  rest: readonly (() => Promise<Generation>)[],
+  { choices, addUsage }: { readonly choices: number; readonly addUsage: AddUsage },
+): Batches => ({
   [Symbol.asyncIterator]() {
     let source = first[Symbol.asyncIterator]();
     let requestIndex = 0;
@@ -37,7 +47,7 @@ const runSequentially = (first: Batches, rest: readonly (() => Promise<Generatio
         case 'start':
           return requestIndex === 0 ? [event] : [];
         case 'end':
-          usage = usage ? { ...event.usage, ...addTokenCounts(usage, event.usage) } : event.usage;
+          usage = usage ? addUsage(usage, event.usage) : event.usage;
           return requestIndex === rest.length ? [{ type: 'end', usage }] : [];
         case 'block-start':
         case 'block-delta':

@@ -247,14 +247,9 @@ describe('a rejected generation', () => {
   it('names the field that the model or its engine does not support', async () => {
     const generation = createTestGeneration({
       ...scripted(),
-      capabilities: { ...scripted().capabilities, logprobs: false, choicesMax: 2 },
+      capabilities: { ...scripted().capabilities, logprobs: false },
     });
     await assert.rejects(generation.generate({ logprobs: { top: 1 } }), { kind: 'unsupported', param: 'logprobs' });
-    await assert.rejects(generation.generate({ choices: 3 }), {
-      kind: 'invalid-request',
-      param: 'n',
-      message: 'Range of n should be [1, 2] (n: 3; the engine of model m generates at most 2 answers at once)',
-    });
     const image = { role: 'user', content: [{ type: 'image', url: 'data:,' }] } as const;
     await assert.rejects(generation.generate({ messages: [...REQUEST.messages, image] }), {
       kind: 'invalid-request',

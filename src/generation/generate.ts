@@ -23,7 +23,7 @@ import { planRequest } from './plan.ts';
 import type { GenerationPlan } from './generation-plan.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 import { findAnsweredCalls, inlineToolResults } from './repeated-calls.ts';
-import { runEvents, type RunOutcome, type ReplacementRun, type OutputEvent } from './run-events.ts';
+import { runEvents, type EmittedTokens, type RunOutcome, type ReplacementRun, type OutputEvent } from './run-events.ts';
 import { createRepeatedCallStage } from './stages/repeated-call.ts';
 import type { ToolFormatName } from './tools/tool-formats.ts';
 
@@ -123,14 +123,14 @@ export function createGenerate({
       };
       const started = await start(plan);
       /** Starts a run without tools, for a model that repeated a tool call whose result it already has. */
-      const startReplacement = async (replacedUsage: Usage): Promise<ReplacementRun> => {
+      const startReplacement = async (emitted: EmittedTokens): Promise<ReplacementRun> => {
         const { toolUse, thinking: _, ...plain } = request;
         const replacementPlan = await planRequest(
           { ...plain, messages: inlineToolResults(request.messages) },
           { ...planDeps, withdrawnTools: toolUse?.tools ?? [] },
         );
         return {
-          started: await start(replacementPlan, reduceTokenLimits(request, replacedUsage)),
+          started: await start(replacementPlan, reduceTokenLimits(request, emitted)),
           createStages: replacementPlan.createStages,
         };
       };
@@ -167,13 +167,14 @@ export function createGenerate({
 type TokenLimits = Pick<EngineRequest, 'maxTokens' | 'maxTotalTokens'>;
 
 /**
- * Returns the token limits that remain for a replacement run; at least one token, so that the run ends by its limit.
+ * Returns the token limits that remain for a replacement run; at least one token, so that the run ends by its limit. The
+ * dropped call is no part of the answer, so it takes nothing from the limits of the answer.
  */
-function reduceTokenLimits({ maxTokens, maxTotalTokens }: GenerationRequest, usage: Usage): TokenLimits {
-  const answerTokens = usage.completionTokens - (usage.reasoningTokens ?? 0);
+function reduceTokenLimits({ maxTokens, maxTotalTokens }: GenerationRequest, emitted: EmittedTokens): TokenLimits {
+  const total = emitted.answer + emitted.thought;
   return {
-    ...(maxTokens === undefined ? {} : { maxTokens: Math.max(1, maxTokens - answerTokens) }),
-    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens: Math.max(1, maxTotalTokens - usage.completionTokens) }),
+    ...(maxTokens === undefined ? {} : { maxTokens: Math.max(1, maxTokens - emitted.answer) }),
+    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens: Math.max(1, maxTotalTokens - total) }),
   };
 }
 

@@ -15,7 +15,7 @@ import { createThoughtStage } from './stages/thought.ts';
 import { createCallRemovalStage } from './stages/call-removal.ts';
 import { createMarkRemovalStage } from './stages/mark-removal.ts';
 import type { EarlierThoughtPlacement } from './template-message.ts';
-import { canKeepThoughts, canThink, closeUnwantedThought, planThinking } from './thinking.ts';
+import { canKeepThoughts, canThink, clampBudget, closeUnwantedThought, planThinking } from './thinking.ts';
 import { getTemplateToolFormat, type ToolFormatName } from './tools/tool-formats.ts';
 import { planTools, shiftPhases, createAnswerOnlyPhases } from './tools/plan-tools.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
@@ -49,6 +49,9 @@ export async function planRequest(request: GenerationRequest, deps: PlanDeps): P
   return await planPrompt(request, deps);
 }
 
+/** Reports a thinking budget that was lowered, by the name in the chat interface. */
+const BUDGET_CLAMPED = 'thinking_budget(clamped)';
+
 /** Plans a request for a server that renders prompts and parses reasoning and calls itself. */
 function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: PlanDeps): GenerationPlan {
   const { messages, toolUse, outputFormat, thinking, extraFields } = request;
@@ -56,8 +59,9 @@ function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: Pl
   const forwarded = (capabilities.forwardableFields ?? []).filter(
     (name) => extraFields && Object.hasOwn(extraFields, name),
   );
+  const clamped = thinking && clampBudget(thinking, entry);
   return {
-    ignored: [],
+    ignored: clamped === thinking ? [] : [BUDGET_CLAMPED],
     engineRequest: {
       input: {
         type: 'messages',
@@ -65,7 +69,7 @@ function planChat(request: GenerationRequest, { entry, engine, checkAnswer }: Pl
         preserveThinking: request.preserveThinking === true && canKeepThoughts(entry, capabilities),
         ...(toolUse ? { toolUse } : {}),
         ...(outputFormat ? { outputFormat } : {}),
-        ...(canThink(entry, capabilities) ? { thinking: thinking ?? false } : {}),
+        ...(canThink(entry, capabilities) ? { thinking: clamped ?? false } : {}),
         ...(forwarded.length > 0 ? { forwarded: pick(extraFields ?? {}, forwarded) } : {}),
       },
       phases: [],
@@ -123,6 +127,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
   return {
     ignored: [
       ...(dropsThoughts ? ['preserve_thinking'] : []),
+      ...(thought?.isBudgetClamped ? [BUDGET_CLAMPED] : []),
       ...(outputFormat && !(engine.capabilities.grammar && sentPhases.some(({ grammar }) => grammar))
         ? ['response_format']
         : []),

@@ -24,8 +24,14 @@ export interface ReplacementRun {
   readonly createStages: (choice: number, holdBatch: HoldBatch) => Stages;
 }
 
-/** @param replacedUsage Usage of the run that is replaced. */
-type StartReplacement = (replacedUsage: Usage) => Promise<ReplacementRun>;
+/** Tokens of a run that reached the caller; those of a dropped call did not. */
+export interface EmittedTokens {
+  readonly answer: number;
+  readonly thought: number;
+}
+
+/** @param emitted Tokens that the replaced run has emitted. */
+type StartReplacement = (emitted: EmittedTokens) => Promise<ReplacementRun>;
 
 export interface EventRunOptions {
   readonly choices: number;
@@ -56,6 +62,9 @@ interface RunState {
   pushByChoice: readonly ((event: ChoiceEvent) => void)[];
   /** Set when a stage has asked for a replacement that is not started yet. */
   replacement: StartReplacement | undefined;
+  emittedTokens: { answer: number; thought: number };
+  /** Type of the block that is open. Read only where a run has a single choice. */
+  openBlock: 'answer' | 'thought';
   /** Events of the next batch. */
   out: GenerationEvent[];
   /** Checks that the current batch waits for. */
@@ -114,12 +123,17 @@ function createRunState(first: EngineRun, options: EventRunOptions): RunState {
     blocks: Array.from({ length: options.choices }, (_, choice) => createBlockStage(choice)),
     emit(event) {
       if (event.type === 'choice-end') run.emittedChoiceEnds++;
+      if (event.type === 'block-start') run.openBlock = event.block.type === 'reasoning' ? 'thought' : 'answer';
+      // A delta without text only counts the tokens of markup.
+      if (event.type === 'block-delta' && event.text !== '') run.emittedTokens[run.openBlock] += event.tokens ?? 0;
       run.out.push(event);
     },
     onAbort: () => finishRun(run, run.usage ? 'finished' : 'cancelled'),
     source: first.batches[Symbol.asyncIterator](),
     pushByChoice: [],
     replacement: undefined,
+    emittedTokens: { answer: 0, thought: 0 },
+    openBlock: 'answer',
     out: [{ type: 'start', inputTokens: first.promptTokens ?? 0, cachedTokens: first.cachedTokens ?? 0 }],
     pendingChecks: [],
     usage: undefined,
@@ -208,7 +222,8 @@ async function switchToReplacement(run: RunState, start: StartReplacement): Prom
   run.replacement = undefined;
   await run.source.return?.();
   run.engineChoiceEnds = 0;
-  const { started, createStages } = await start(run.usageCount.endRun());
+  run.usageCount.endRun();
+  const { started, createStages } = await start(run.emittedTokens);
   run.usageCount.startRun(started);
   run.source = started.batches[Symbol.asyncIterator]();
   connectChoices(run, createStages);

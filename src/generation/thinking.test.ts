@@ -57,6 +57,15 @@ const getText = (segments: readonly PromptSegment[] | undefined): string | undef
   segments?.map(({ text }) => text).join('');
 
 describe('planThinking', () => {
+  it('lowers a budget above the maximum of the model or half of its context, and says so', () => {
+    const isClamped = (budgetTokens: number, model = MODEL) =>
+      plan({ thinking: { budgetTokens } }, { model })?.isBudgetClamped;
+    assert.deepEqual([budget({ budgetTokens: 5_000 }), isClamped(5_000)], [1_000, true]);
+    assert.deepEqual([budget({ budgetTokens: 1_000 }), isClamped(1_000)], [1_000, false]);
+    const small = { ...MODEL, contextTokens: 100 };
+    assert.deepEqual([budget({ budgetTokens: 60 }, small), isClamped(60, small)], [50, true]);
+  });
+
   it("sets the budget by the caller, else by effort, else by the model's maximum, and leaves room for an answer", () => {
     assert.equal(budget({}), 1000);
     assert.equal(budget({ effort: 'high' }), 500);

@@ -16,6 +16,8 @@ export interface ThinkingPlan {
   /** The thought phase; it leads to the phase at position 1. */
   readonly phase: GenerationPhase;
   readonly marks: ThoughtMarks;
+  /** The request wanted a larger budget than the model has. */
+  readonly isBudgetClamped: boolean;
 }
 
 /** Marks that most models use, and those for models that were not trained to think. */
@@ -52,9 +54,11 @@ export function planThinking(
 ): ThinkingPlan | undefined {
   if (!thinking || !canThink(entry, capabilities)) return undefined;
   const marks = findThoughtMarks(entry, model);
-  const tokens = Math.min(getBudgetTokens(thinking, entry), Math.floor(model.contextTokens * CONTEXT_SHARE_MAX));
+  const tokensMax = Math.floor(model.contextTokens * CONTEXT_SHARE_MAX);
+  const tokens = Math.min(getBudgetTokens(clampBudget(thinking, entry), entry), Math.max(1, tokensMax));
   return {
     marks,
+    isBudgetClamped: (thinking.budgetTokens ?? 0) > tokens,
     opening: endsWithOpenMark(prompt, marks) ? [] : [createMarkSegment(marks.open, model), createTextSegment('\n')],
     phase: {
       kind: 'thought',
@@ -117,6 +121,13 @@ const createMarkSegment = (text: string, { specialTokens }: LoadedModel): Prompt
 });
 
 const createTextSegment = (text: string): PromptSegment => ({ text, special: false });
+
+/** Lowers a requested budget to the model's maximum. */
+export const clampBudget = <Options extends NonNullable<GenerationRequest['thinking']>>(
+  options: Options,
+  { maxThinkingTokens = Infinity }: Pick<ModelEntry, 'maxThinkingTokens'>,
+): Options =>
+  (options.budgetTokens ?? 0) > maxThinkingTokens ? { ...options, budgetTokens: maxThinkingTokens } : options;
 
 function getBudgetTokens(
   options: NonNullable<GenerationRequest['thinking']>,

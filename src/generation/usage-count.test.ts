@@ -16,7 +16,8 @@ test('adds the measured usage of a replaced run to the usage of the next one', (
   const count = createUsageCount({ promptTokens: 3, cachedTokens: 1 });
   count.addOutput('reasoning', 2);
   const ended = { promptTokens: 3, cachedTokens: 1, completionTokens: 2, reasoningTokens: 2 };
-  assert.deepEqual(count.endRun(), ended);
+  assert.deepEqual(count.sumRuns(), ended);
+  count.endRun();
   count.startRun({ promptTokens: 10 });
   count.addOutput('text', 4);
   assert.deepEqual(count.sumRuns(), { promptTokens: 13, cachedTokens: 1, completionTokens: 6, reasoningTokens: 2 });

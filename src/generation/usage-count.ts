@@ -10,8 +10,8 @@ export interface UsageCount {
    * @param reported Usage of the current run as its engine reports it; default: what the events show.
    */
   sumRuns(reported?: Usage): Usage;
-  /** Ends the current run. @returns its usage, which the events show. */
-  endRun(): Usage;
+  /** Ends the current run, whose usage the events show. */
+  endRun(): void;
   /** Counts for the next run from now on. */
   startRun(run: PromptCount): void;
 }
@@ -41,7 +41,6 @@ export function createUsageCount(first: PromptCount): UsageCount {
       endedRuns = getMeasuredUsage();
       outputTokens = 0;
       reasoningTokens = 0;
-      return endedRuns;
     },
     startRun(next) {
       run = next;

@@ -11,6 +11,7 @@ import type { DeploymentAdmissionDeps } from '../generation/deployment-admission
 import { createEmbedder } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
+import { createSplitChoices } from '../generation/split-choices.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
 import { createRanker } from '../generation/rank.ts';
@@ -53,14 +54,17 @@ export async function openGeneration(
   const getPromptStyle = ({ entry }: ResolvedModel) => getFamily(getFamilyName(entry));
   const { findDocument } = files.texts;
   const withDocuments = createWithDocuments({ findDocument, extract });
-  const generateText = createGenerate({
-    catalogue,
-    acquireEngine: engineFor,
-    getModelStyle: getPromptStyle,
-    ...accounting,
-    ids: systemIdGenerator,
-    answerChecker: answerCheck,
-  });
+  const splitChoices = createSplitChoices({ catalogue, acquireEngine: engineFor });
+  const generateText = splitChoices(
+    createGenerate({
+      catalogue,
+      acquireEngine: engineFor,
+      getModelStyle: getPromptStyle,
+      ...accounting,
+      ids: systemIdGenerator,
+      answerChecker: answerCheck,
+    }),
+  );
   const translate = createTranslate({ generate: generateText, catalogue, acquireEngine: engineFor, detectLanguage });
   const countText = createCountPrompt({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
   const countPrompt = withDocuments(createCountWithServerTools(countText));

@@ -22,3 +22,10 @@ test('replaces each ability by the names of its fields', () => {
     ['enable_thinking', 'preserve_thinking', 'response_format', 'messages.cache_control'],
   );
 });
+
+test('names the field of a lowered thinking budget as the request spells it', () => {
+  const ignored = ['thinking_budget(clamped)'];
+  assert.deepEqual(toIgnoredFieldNames({ ...wire, enable_thinking: true, thinking_budget: 9 }, ignored), ignored);
+  const thinking = { type: 'enabled', budget_tokens: 9 } as const;
+  assert.deepEqual(toIgnoredFieldNames({ ...wire, thinking }, ignored), ['thinking.budget_tokens(clamped)']);
+});

@@ -76,11 +76,6 @@ function checkThinking(fields: ChatFields, entry: ModelEntry, toPath: FieldPathM
       'A partial message cannot be continued while thinking is on',
     );
   }
-  const budgetMax = entry.maxThinkingTokens ?? entry.contextTokens;
-  const { thinking_budget: budget } = fields;
-  if (!budget || budget <= budgetMax) return;
-  const rule = `The thinking_budget parameter must be a positive integer and not greater than ${budgetMax}`;
-  throw createFieldError(toPath('thinking_budget'), rule, budget);
 }
 
 function checkResponseFormat(fields: ChatFields, entry: ModelEntry, toPath: FieldPathMapper): void {

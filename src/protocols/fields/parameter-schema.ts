@@ -88,7 +88,11 @@ export const PARAMETERS = {
   tool_stream: z.boolean().nullish(),
   enable_thinking: z.boolean().nullish(),
   thinking: z
-    .object({ type: z.enum(['adaptive', 'enabled', 'disabled']), budget_tokens: z.int().min(1).nullish() })
+    .object({
+      // Without a type, the documented default applies.
+      type: z.enum(['adaptive', 'enabled', 'disabled']).default('adaptive'),
+      budget_tokens: z.int().min(1).nullish(),
+    })
     .nullish(),
   preserve_thinking: z.boolean().nullish(),
   thinking_budget: z.int().min(1).nullish(),

@@ -13,15 +13,21 @@ export interface FakeEngines {
 
 export interface FakeEnginesOptions {
   readonly contextTokens: number;
+  /** Whether the engine claims to apply grammars; it never does, so the answers must match them. Default: false. */
+  readonly grammar?: boolean;
   /** Returns the answer to a prompt. Default: `ok`. */
   readonly getDefaultAnswer?: (prompt: string) => Answer;
 }
 
 /** Creates engines that answer for every model as the test says, and record the prompts. */
-export function createFakeEngines({ contextTokens, getDefaultAnswer = () => ['ok'] }: FakeEnginesOptions): FakeEngines {
+export function createFakeEngines({
+  contextTokens,
+  grammar = false,
+  getDefaultAnswer = () => ['ok'],
+}: FakeEnginesOptions): FakeEngines {
   const prompts: string[] = [];
   const answers: Answer[] = [];
-  const engine = createScriptedEngine({
+  const scripted = createScriptedEngine({
     contextTokens,
     script({ input }) {
       const prompt = input.type === 'segments' ? input.segments.map(({ text }) => text).join('') : '';
@@ -31,6 +37,7 @@ export function createFakeEngines({ contextTokens, getDefaultAnswer = () => ['ok
       );
     },
   });
+  const engine = { ...scripted, capabilities: { ...scripted.capabilities, grammar } };
   const unused = () => Promise.reject(new Error('the fake engines have no such function'));
   return {
     prompts,

@@ -191,7 +191,6 @@ const refused: readonly (readonly [object, string])[] = [
   [{ thinking: { type: 'maybe' } }, 'thinking.type must be one of "adaptive"'],
   [{ preserve_thinking: 0 }, 'preserve_thinking must be true or false'],
   [{ thinking_budget: 0 }, 'The thinking_budget parameter must be a positive integer and not greater than 4096'],
-  [{ thinking_budget: 5000 }, 'The thinking_budget parameter must be a positive integer and not greater than 4096'],
   [{ reasoning_effort: 'huge' }, 'reasoning_effort must be one of "none"'],
   [{ response_format: { type: 'xml' } }, 'Unknown format of response_format'],
   [{ response_format: 'json_object' }, 'Unknown format of response_format'],

@@ -257,6 +257,7 @@ describe('thinking', () => {
   for (const [thinking, fields, expected] of [
     [{ type: 'enabled', budget_tokens: 7 }, {}, { budgetTokens: 7 }],
     [{ type: 'adaptive' }, {}, {}],
+    [{}, {}, {}],
     [{ type: 'adaptive', display: 'omitted' }, { output_config: { effort: 'low' } }, { effort: 'high' }],
     [{ type: 'adaptive' }, { output_config: { effort: 'max' } }, { effort: 'max' }],
     [{ type: 'enabled', budget_tokens: 1 }, { reasoning_effort: 'xhigh' }, { budgetTokens: 1, effort: 'max' }],

@@ -21,6 +21,7 @@ export function listIgnoredMessagesFields(wire: PromptWire, ignored: readonly st
       ? ['messages.content.thinking']
       : []),
     ...(ignored.includes('response_format') ? ['output_config.format'] : []),
+    ...(ignored.includes('thinking_budget(clamped)') ? ['thinking.budget_tokens(clamped)'] : []),
     ...(honorsCacheMarks ? listIgnoredCacheMarks(wire, blocks) : ['cache_control']),
     ...(wire.tools ?? []).flatMap((tool, index) => {
       const isSupported = isServerTool(tool)
@@ -43,7 +44,13 @@ const SERVER_TOOL_FIELDS: ReadonlyMap<string, ServerToolName> = new Map([
 ]);
 
 /** Chat fields that `listIgnoredMessagesFields` reports under this interface's names. */
-const TRANSLATED_FIELDS = new Set(['thinking', 'preserve_thinking', 'response_format', 'cache_control']);
+const TRANSLATED_FIELDS = new Set([
+  'thinking',
+  'thinking_budget(clamped)',
+  'preserve_thinking',
+  'response_format',
+  'cache_control',
+]);
 
 interface BlockWithPath {
   readonly path: string;

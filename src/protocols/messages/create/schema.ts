@@ -193,16 +193,20 @@ const FIELDS = {
     ])
     .nullish(),
   thinking: z
-    .discriminatedUnion('type', [
-      z.object({
-        type: z.literal('enabled'),
-        budget_tokens: z.int().min(1),
-        display,
-      }),
-      z.object({ type: z.literal('disabled') }),
-      z.object({ type: z.literal('adaptive'), display }),
-      z.object({ type: z.literal('between_tools') }),
-    ])
+    .preprocess(
+      // Without a type, the documented default of the platform applies.
+      (value) => (isRecord(value) && value['type'] === undefined ? { ...value, type: 'adaptive' } : value),
+      z.discriminatedUnion('type', [
+        z.object({
+          type: z.literal('enabled'),
+          budget_tokens: z.int().min(1),
+          display,
+        }),
+        z.object({ type: z.literal('disabled') }),
+        z.object({ type: z.literal('adaptive'), display }),
+        z.object({ type: z.literal('between_tools') }),
+      ]),
+    )
     .nullish(),
   /** Vendor extension with the same meaning as `output_config.effort`. */
   reasoning_effort: effort.nullish(),

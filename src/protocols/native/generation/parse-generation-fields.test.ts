@@ -146,7 +146,7 @@ const REJECTED: readonly (readonly [() => unknown, string])[] = [
     "'messages' must contain the word 'json' in some form",
   ],
   [
-    () => parseParameters({ thinking_budget: 5000 }),
+    () => parseParameters({ thinking_budget: 0 }),
     'The thinking_budget parameter must be a positive integer and not greater than 4096 (parameters.thinking_budget',
   ],
   [
