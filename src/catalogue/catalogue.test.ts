@@ -69,12 +69,25 @@ test('rejects an unknown model with the models of that interface and region', ()
     kind: 'model-not-found',
     param: 'model',
     message:
-      'The model `nonsense` does not exist or you do not have access to it. Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny.',
+      'The model `nonsense` does not exist or you do not have access to it. Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny. ' +
+      'To serve this name, the operator adds to parley.yaml: aliases: {"nonsense": svc-plus}',
   });
-  assert.throws(() => resolve('nonsense', 'completions'), { message: /Available models: svc-coder-turbo\.$/ });
+  assert.throws(() => resolve('gpt-4o'), {
+    message: /Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny\. .*\{"gpt-4o": svc-plus\}$/,
+  });
+  assert.throws(() => resolve('text-embedding-3-small', 'embeddings'), {
+    message: /Available models: svc-embed\. .*: svc-embed\}$/,
+  });
+  assert.throws(() => resolve('nonsense', 'completions'), { message: /Available models: svc-coder-turbo\. / });
+  for (const name of ['two words', '"}', 'a*', 'n'.repeat(129)])
+    assert.throws(
+      () => resolve(name),
+      (error: Error) => !error.message.includes('aliases:'),
+      name,
+    );
   const chatting = { interface: 'native', owner: OWNER, exceptInterfaces: ['translation', 'research'] } as const;
   assert.throws(() => catalogue.resolve('nonsense', chatting), {
-    message: /Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny\.$/,
+    message: /Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny\. /,
   });
   assert.throws(
     () => resolve('n'.repeat(5000)),

@@ -110,7 +110,9 @@ function addResolve(models: ModelCatalogue, deployments?: DeploymentLookup): Cat
       const found = find(name, owner);
       if (!found) {
         const served = list(owner).filter((one) => servesInterface(one, wanted) && isOffered(one, owner.region));
-        const named = served.filter(({ interfaces }) => !exceptInterfaces.some((each) => interfaces.includes(each)));
+        // Translation models answer chat completions but are no chat models.
+        const unnamed = wanted === 'chat' ? [...exceptInterfaces, 'translation'] : exceptInterfaces;
+        const named = served.filter(({ interfaces }) => !interfaces.some((each) => unnamed.includes(each)));
         throw createUnknownModelError(name, named);
       }
       const { entry, deployment } = found;
@@ -133,9 +135,15 @@ function createUnknownModelError(name: string, available: readonly ModelEntry[])
   const names = available.map((entry) => entry.name);
   const shown = names.slice(0, MODELS_NAMED_MAX).join(', ');
   const more = names.length > MODELS_NAMED_MAX ? ` and ${names.length - MODELS_NAMED_MAX} more` : '';
+  const [first] = names;
+  // The line is shown for names that mean the same in YAML and in an alias pattern.
+  const alias =
+    first !== undefined && /^[\w.:/@+-]{1,128}$/.test(name)
+      ? ` To serve this name, the operator adds to parley.yaml: aliases: {"${name}": ${first}}`
+      : '';
   return new ServiceError(
     'model-not-found',
-    `The model \`${truncateName(name)}\` does not exist or you do not have access to it. Available models: ${shown || 'none'}${more}.`,
+    `The model \`${truncateName(name)}\` does not exist or you do not have access to it. Available models: ${shown || 'none'}${more}.${alias}`,
     { param: 'model' },
   );
 }

@@ -60,7 +60,7 @@ test('is unknown and not listed for other workspaces and regions', () => {
     try {
       resolve(name, owner);
     } catch (error) {
-      return String(error).replace(name, '…');
+      return String(error).replaceAll(name, '…');
     }
     return assert.fail(name);
   };

@@ -96,7 +96,10 @@ export const INTERNAL_MESSAGE = 'An internal error has occured, please try again
 
 /** Creates the error of a request that ran longer than the service allows. */
 export const createDeadlineError = (ms: number): ServiceError =>
-  new ServiceError('timeout', `The request ran longer than ${ms / 1000} s.`);
+  new ServiceError(
+    'timeout',
+    `The request ran longer than ${ms / 1000} s. Stream the answer, which may take longer, or send a shorter prompt or a lower max_tokens.`,
+  );
 
 /** Message to requests that the end of the service interrupts. */
 export const SHUTTING_DOWN_MESSAGE = 'The service is shutting down.';

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../core/error.ts';
+import { truncateText } from '../lib/remove-invisible-characters.ts';
 
 export interface CorsOptions {
   /** Allowed origins of web pages, as browsers send them; `*` allows any. Empty: no page may call. */
@@ -19,9 +21,22 @@ export function createCorsHeaders(
 ): Readonly<Record<string, string>> {
   const { origin } = request.headers;
   if (origins.length === 0) return {};
-  if (origin === undefined || !(origins.includes('*') || origins.includes(origin))) return { vary: 'Origin' };
+  if (origin === undefined || !isOriginAllowed(request, { origins })) return { vary: 'Origin' };
   return { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED_HEADERS };
 }
+
+export const isOriginAllowed = ({ headers: { origin } }: IncomingMessage, { origins }: CorsOptions): boolean =>
+  origin !== undefined && (origins.includes('*') || origins.includes(origin));
+
+/** Creates the error for the preflight of a web page that may not call. */
+export const createOriginError = ({ headers: { origin = '' } }: IncomingMessage): ServiceError =>
+  new ServiceError(
+    'forbidden',
+    `Web pages of the origin ${truncateText(origin, ORIGIN_CHARS_SHOWN)} may not call. The operator allows it with the setting cors.origins.`,
+  );
+
+/** Characters of an origin that an error message repeats. */
+const ORIGIN_CHARS_SHOWN = 100;
 
 /** Tells whether a request is a browser's CORS preflight, which carries no key. */
 export const isPreflight = ({ method, headers }: IncomingMessage): boolean =>

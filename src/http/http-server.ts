@@ -75,7 +75,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     endpoints: deps.endpoints,
     probes: createProbes({ probes: deps.probes, meter, operatorToken: deps.operatorToken }),
     authenticate: deps.authenticate,
-    isCorsEnabled: cors.origins.length > 0,
+    cors,
     limits,
     meter,
   });

@@ -363,10 +363,11 @@ test('answers a deadline before the head with a status and breaks off the stream
   const never = silentAfter([]);
   await using plain = await startTestHttp({ generate: never.generate, limits: { deadlinePlainMs: 10 } });
   const response = await plain.chat();
-  assert.equal(response.status, 500);
+  assert.equal(response.status, 504);
+  assert.equal(response.headers.get('x-should-retry'), 'false');
   const { error } = (await response.json()) as { error: { code: string; message: string } };
   assert.equal(error.code, 'request_timeout');
-  assert.match(error.message, /^Request timed out, please try again later\./);
+  assert.match(error.message, /^Request timed out, please try again later\. .* Stream the answer/);
 
   const some = silentAfter([[START_EVENT, BLOCK_START_EVENT, createTextDelta('Hel')]]);
   await using streamed = await startTestHttp({

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { connectRaw, startTestHttp } from './__fixtures__/test-http.ts';
 import type { TestHttp } from './__fixtures__/test-http.ts';
@@ -13,7 +14,8 @@ const good = { authorization: 'Bearer sk-good' };
 const fillPath = (path: string): string => path.replaceAll(/:\w+/g, 'x1');
 
 /** All routes that answer without a key. */
-const PUBLIC = ['GET /health', 'HEAD /health'];
+const BASE_URLS = ['/', '/v1', '/compatible-mode/v1', '/apps/anthropic', '/apps/anthropic/v1', '/api/v1'];
+const PUBLIC = ['/health', ...BASE_URLS].flatMap((path) => [`GET ${path}`, `HEAD ${path}`]);
 
 test('rejects requests without a key on all routes except the public ones', async () => {
   const open: string[] = [];
@@ -121,10 +123,8 @@ test('answers an unknown path in the shape of its prefix, however it is spelled'
     ['/%61%70i/x', /\{"code":"NotFound"/],
     ['http://localhost/apps/anthropic/x', /\{"type":"error"/],
     ['http://localhost/api/x?y', /\{"code":"NotFound"/],
-    ['http://localhost', /\{"error":\{/],
-    ['http://localhost?/api/x', /\{"error":\{/],
+    ['http://localhost/x?/api/x', /\{"error":\{/],
     ['/apps/anthropic%2Fx', /\{"error":\{/],
-    ['*', /\{"error":\{/],
   ] as const) {
     using peer = connectRaw(server.port, `OPTIONS ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
     const text = await peer.readToEnd();
@@ -170,4 +170,35 @@ test('answers /ready with 503 and the report while the service is not ready', as
   const response = await fetch(`${starting.url}/ready`);
   assert.equal(response.status, 503);
   assert.deepEqual(await response.json(), { ready: false, engine: 'starting' });
+});
+
+test('answers a base URL with a pointer to the documentation, without a key', async () => {
+  for (const path of BASE_URLS) {
+    const response = await fetch(`${server.url}${path}`);
+    assert.equal(response.status, 200);
+    const { documentation } = (await response.json()) as { documentation: string };
+    assert.ok(existsSync(documentation), documentation);
+    assert.equal((await fetch(`${server.url}${path}`, { method: 'HEAD' })).status, 200);
+  }
+});
+
+for (const [method, path, expected] of [
+  ['POST', '/v1/v1/chat/completions', '/v1/chat/completions'],
+  ['POST', '/chat/completions', '/v1/chat/completions'],
+  ['POST', '/api/v1/chat/completions', '/v1/chat/completions'],
+  ['POST', '/compatible-mode/v1/compatible-mode/v1/chat/completions', '/compatible-mode/v1/chat/completions'],
+  ['POST', '/v1/chat/completions/chat/completions', '/v1/chat/completions'],
+  ['GET', '/openai/models/svc-plus?x=1', '/v1/models/svc-plus'],
+] as const)
+  test(`names the path that works for ${method} ${path}`, async () => {
+    const response = await fetch(`${server.url}${path}`, { method, headers: good });
+    assert.equal(response.status, 404);
+    assert.match(await response.text(), new RegExp(`Did you mean ${method} ${expected}\\? Check the base URL`));
+  });
+
+test('proposes no path for what no path resembles', async () => {
+  for (const path of ['/nothing/at/all', '/v1/nothing', '/chat/completion']) {
+    const text = await (await fetch(`${server.url}${path}`, { headers: good })).text();
+    assert.ok(!text.includes('Did you mean'), text);
+  }
 });

@@ -8,7 +8,7 @@ import { runEndpoint, type RunEndpointDeps } from './run-endpoint.ts';
 import type { Call } from './call.ts';
 import { writeResponse } from './write-response.ts';
 import type { Probe } from './probes.ts';
-import { isPreflight, createPreflightHeaders } from './cors.ts';
+import { createOriginError, createPreflightHeaders, isOriginAllowed, isPreflight, type CorsOptions } from './cors.ts';
 import { describeRequest, getRequestQuery } from './request-target.ts';
 
 export type PathParams = Readonly<Record<string, string>>;
@@ -33,8 +33,8 @@ export interface RoutesDeps extends RunEndpointDeps {
   readonly endpoints: readonly Endpoint[];
   readonly probes: readonly Probe[];
   readonly authenticate: Authenticate;
-  /** Whether web pages of other origins may call. */
-  readonly isCorsEnabled: boolean;
+  /** Web pages of other origins that may call. */
+  readonly cors: CorsOptions;
 }
 
 /**
@@ -46,6 +46,7 @@ export function createRoutes(deps: RoutesDeps): readonly HttpRoute[] {
     ...deps.endpoints.flatMap((endpoint) => createEndpointRoutes(endpoint, deps)),
     ...listUnservedRoutes(deps.endpoints).flatMap((route) => createUnservedRoutes(route, deps)),
     ...deps.probes.map(createProbeRoute),
+    ...BASE_URLS.map(createBaseUrlRoute),
   ];
   return [...routes, ...createMethodRefusalRoutes(routes, deps)];
 }
@@ -108,11 +109,36 @@ const createProbeRoute = ({ path, operation, handle }: Probe): HttpRoute => ({
   },
 });
 
+/** Base URLs that clients are configured with, some of which request them to test the connection. */
+const BASE_URLS = [
+  { path: '/', title: 'Parley' },
+  { path: '/v1', title: 'the OpenAI-compatible interface' },
+  { path: '/compatible-mode/v1', title: 'the OpenAI-compatible interface' },
+  { path: '/apps/anthropic', title: 'the Anthropic-compatible interface' },
+  { path: '/apps/anthropic/v1', title: 'the Anthropic-compatible interface' },
+  { path: '/api/v1', title: 'the DashScope-compatible interface' },
+] as const;
+
+/** Answers a base URL without a key: the address is right, and where the documentation is. */
+const createBaseUrlRoute = ({ path, title }: (typeof BASE_URLS)[number]): HttpRoute => ({
+  methods: withHead('GET'),
+  path,
+  family: resolveFamily(path),
+  operation: 'base-url',
+  isPublic: true,
+  run(call) {
+    const message = `This is the base URL of ${title}. Requests need an API key; GET /v1/models lists the models.`;
+    const guide = 'docs/guides/move-an-application.md';
+    writeResponse(call, { status: 200, text: JSON.stringify({ service: 'parley', message, documentation: guide }) });
+    return Promise.resolve();
+  },
+});
+
 /** Adds HEAD to GET. node:http omits the body of a HEAD response. */
 const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
 /** Creates the routes that reject unsupported methods with 405. Only a CORS preflight (OPTIONS) is answered. */
-function createMethodRefusalRoutes(routes: readonly HttpRoute[], { isCorsEnabled }: RoutesDeps): HttpRoute[] {
+function createMethodRefusalRoutes(routes: readonly HttpRoute[], { cors }: RoutesDeps): HttpRoute[] {
   const byPath = Map.groupBy(routes, ({ path }) => path);
   return [...byPath].map(([path, pathRoutes]) => {
     const allow = [...new Set(pathRoutes.flatMap(({ methods }) => methods))];
@@ -126,9 +152,12 @@ function createMethodRefusalRoutes(routes: readonly HttpRoute[], { isCorsEnabled
       isPublic: true,
       run(call: Call) {
         addDeprecationHeaders(call, deprecated);
-        if (isCorsEnabled && isPreflight(call.request)) {
-          writeResponse(call, { status: 204, text: '', headers: createPreflightHeaders(call.request, allow) });
-          return Promise.resolve();
+        if (isPreflight(call.request)) {
+          if (isOriginAllowed(call.request, cors)) {
+            writeResponse(call, { status: 204, text: '', headers: createPreflightHeaders(call.request, allow) });
+            return Promise.resolve();
+          }
+          return Promise.reject(createOriginError(call.request));
         }
         const message = `Request method '${call.request.method}' is not supported.`;
         return Promise.reject(new ServiceError('method-not-allowed', message, { allow }));

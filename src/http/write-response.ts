@@ -40,6 +40,8 @@ export function writeError(call: Call, error: ServiceError): void {
       ...(retryAfter === undefined
         ? {}
         : { 'retry-after': String(Math.min(Math.ceil(retryAfter), RETRY_AFTER_SECONDS_MAX)) }),
+      // Client libraries would repeat the whole request, which would take as long again.
+      ...(error.kind === 'timeout' ? { 'x-should-retry': 'false' } : {}),
       ...(error.allow ? { allow: error.allow.join(', ') } : {}),
       ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     },

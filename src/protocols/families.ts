@@ -23,6 +23,7 @@ export const FAMILIES: Record<ProtocolFamily, FamilyShape> = {
 const FAMILY_PREFIXES: readonly (readonly [string, ProtocolFamily])[] = [
   ['/api/v2/apps/protocols/compatible-mode', 'compatible'],
   ['/apps/anthropic', 'messages'],
+  ['/v1/messages', 'messages'],
   ['/api-ws', 'native'],
   ['/api', 'native'],
 ];

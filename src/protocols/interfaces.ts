@@ -38,6 +38,7 @@ const WITHOUT_HONG_KONG: readonly RegionId[] = ['cn-beijing', 'ap-southeast-1', 
 const CHAT = '/compatible-mode/v1/chat/completions';
 const GENERATION = '/api/v1/services/aigc/text-generation/generation';
 const MESSAGES = '/apps/anthropic/v1/messages';
+const RERANKS = '/compatible-api/v1/reranks';
 /** The deprecated path of the responses interface. */
 export const DEPRECATED_RESPONSES_PATH = '/api/v2/apps/protocols/compatible-mode/v1/responses';
 
@@ -300,7 +301,7 @@ export const INTERFACES = {
     name: 'Reranking',
     family: 'compatible',
     regions: REGION_IDS,
-    routes: [post('/compatible-api/v1/reranks')],
+    routes: [post(RERANKS)],
     requiredModelInterface: 'rerank',
   },
   nativeRerank: {
@@ -312,9 +313,14 @@ export const INTERFACES = {
   },
 } as const satisfies Record<string, PublishedInterface>;
 
-/** Returns the paths that serve a documented path: a compatible one also without `/compatible-mode`. */
+/**
+ * Returns the paths that serve a documented path. So that one base URL serves everything, compatible paths, messages and
+ * reranking also answer below `/v1`.
+ */
 export function expandPathAliases(path: string): readonly string[] {
-  return path.startsWith('/compatible-mode/v1/') ? [path, path.slice('/compatible-mode'.length)] : [path];
+  if (path.startsWith('/compatible-mode/v1/')) return [path, path.slice('/compatible-mode'.length)];
+  if (path === MESSAGES || path.startsWith(`${MESSAGES}/`)) return [path, path.slice('/apps/anthropic'.length)];
+  return path === RERANKS ? [path, '/v1/reranks', '/v1/rerank'] : [path];
 }
 
 export interface InterfaceState {

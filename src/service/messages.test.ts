@@ -110,6 +110,28 @@ describe('the messages interface', () => {
     });
   }
 
+  test('answers below /v1 too, in its own format and with its own credentials', async () => {
+    const { content } = await readSuccess(call('POST', '/v1/messages', createRequest(['Hel', 'lo'])));
+    assert.deepEqual(content, [{ type: 'text', text: 'Hello' }]);
+    const { input_tokens: tokens } = await readSuccess(
+      call('POST', '/v1/messages/count_tokens', { model: 'svc-plus', messages: [GREETING] }),
+    );
+    assert.ok(Number(tokens) > 0);
+    const unknown = await readError(call('POST', '/v1/messages/nothing', {}));
+    assert.deepEqual([unknown.status, unknown.type], [404, 'error']);
+  });
+
+  for (const [path, expected] of [
+    ['/apps/anthropic/v1/v1/messages', '/apps/anthropic/v1/messages'],
+    ['/apps/anthropic/messages', '/apps/anthropic/v1/messages'],
+    ['/messages', '/v1/messages'],
+  ])
+    test(`names the path that works for ${path}`, async () => {
+      const response = await call('POST', path ?? '', {});
+      assert.equal(response.status, 404);
+      assert.ok((await response.text()).includes(`Did you mean POST ${expected}?`));
+    });
+
   test('answers errors in the Anthropic format with their status, also for streams', async () => {
     const stream = { stream: true };
     const refusals = await Promise.all([
@@ -290,7 +312,7 @@ describe('the messages interface', () => {
   });
 
   test('answers 404 for other paths, also to HEAD', async () => {
-    for (const path of ['/apps/anthropic/api/event_logging/batch', '/apps/anthropic', '/apps/anthropic/v1/nothing']) {
+    for (const path of ['/apps/anthropic/api/event_logging/batch', '/apps/anthropic/v1/nothing']) {
       const { status, error } = await readError(call('POST', path, {}));
       assert.deepEqual([status, error?.type], [404, 'not_found_error'], path);
       const head = await call('HEAD', path);

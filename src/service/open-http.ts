@@ -94,6 +94,7 @@ const OPERATIONS_WITHOUT_ENDPOINT = [
   'probe.metrics',
   'unserved',
   'refused-method',
+  'base-url',
   'realtime.connect',
   'unknown',
 ];

@@ -91,7 +91,7 @@ export async function startTestHttp(
   const http = createHttpServer({
     endpoints: [
       createChatCompletionsEndpoint({ generate, translate: rejectTranslation, catalogue: createTestCatalogue, clock: systemClock }),
-      createModelListEndpoint({ catalogue: createTestCatalogue, served: ['chat'] }),
+      createModelListEndpoint({ catalogue: createTestCatalogue, isCallable: async () => true, served: ['chat'] }),
       createModelGetEndpoint({ catalogue: createTestCatalogue, served: ['chat'] }),
       ...(overrides.more ?? []),
     ],

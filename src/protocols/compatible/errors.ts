@@ -56,7 +56,7 @@ const COMPATIBLE_ERRORS: Record<ErrorKind, CompatibleError> = {
   overloaded: { status: 503, code: 'ServiceUnavailable', type: 'ServiceUnavailable' },
   unsupported: { status: 400, code: 'unsupported_operation', type: INVALID },
   timeout: {
-    status: 500,
+    status: 504,
     code: 'request_timeout',
     type: 'request_timeout',
     prescribedText: 'Request timed out, please try again later.',

@@ -30,7 +30,7 @@ const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
   'rate-limited': { status: 429, type: 'rate_limit_error' },
   overloaded: { status: 503, type: 'overloaded_error' },
   unsupported: { status: 400, type: 'invalid_request_error' },
-  timeout: { status: 500, type: 'timeout_error', prescribedText: 'Request timed out, please try again later.' },
+  timeout: { status: 504, type: 'timeout_error', prescribedText: 'Request timed out, please try again later.' },
   cancelled: { status: 400, type: 'invalid_request_error' },
   'upstream-failed': { status: 500, type: 'api_error', prescribedText: INTERNAL_MESSAGE },
   'engine-failed': { status: 500, type: 'api_error', prescribedText: INTERNAL_MESSAGE },

@@ -43,7 +43,7 @@ const NATIVE_ERRORS: Record<ErrorKind, NativeError> = {
   },
   overloaded: { status: 503, code: 'ServiceUnavailable' },
   unsupported: { status: 400, code: 'UnsupportedOperation' },
-  timeout: { status: 500, code: 'RequestTimeOut', prescribedText: 'Request timed out, please try again later.' },
+  timeout: { status: 504, code: 'RequestTimeOut', prescribedText: 'Request timed out, please try again later.' },
   cancelled: { status: 400, code: 'ClientDisconnect' },
   'upstream-failed': { status: 500, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },
   'engine-failed': { status: 500, code: 'InternalError', prescribedText: INTERNAL_MESSAGE },

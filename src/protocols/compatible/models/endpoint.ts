@@ -3,11 +3,14 @@ import { ServiceError } from '../../../core/error.ts';
 import type { RegionId } from '../../../core/region.ts';
 import { createJsonReply, type Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
+import { filterCallable, type IsCallable } from '../../fields/filter-callable.ts';
 import { encodeModel } from './encode.ts';
 
 export interface ModelsDeps {
   /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'list' | 'find'>;
+  /** Returns whether a model can be called: its weights are installed or its server is configured. */
+  readonly isCallable: IsCallable;
   /** Model interfaces for which this service has endpoints. */
   readonly served: readonly ModelInterface[];
 }
@@ -23,24 +26,23 @@ const shared = {
  * Creates GET /compatible-mode/v1/models: lists the models that can be called in this region, and the workspace's
  * deployments, without models that are only declared.
  */
-export function createModelListEndpoint({ catalogue, served }: ModelsDeps): Endpoint {
+export function createModelListEndpoint({ catalogue, isCallable, served }: ModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'models.list',
     path: '/compatible-mode/v1/models',
-    handle: (_request, { owner }) => {
+    async handle(_request, { owner }) {
       const entries = catalogue()
         .list(owner)
         .filter((entry) => isOffered(entry, owner.region) && isServed(entry, served));
-      return Promise.resolve(
-        createJsonReply({ object: 'list', data: entries.map((entry) => encodeModel(entry, entry.name)) }),
-      );
+      const callable = await filterCallable(entries, isCallable);
+      return createJsonReply({ object: 'list', data: callable.map((entry) => encodeModel(entry, entry.name)) });
     },
   };
 }
 
 /** Creates GET /compatible-mode/v1/models/{id}. An alias is resolved, and its name is returned as the id. */
-export function createModelGetEndpoint({ catalogue, served }: ModelsDeps): Endpoint {
+export function createModelGetEndpoint({ catalogue, served }: Omit<ModelsDeps, 'isCallable'>): Endpoint {
   return {
     ...shared,
     operation: 'models.get',

@@ -23,6 +23,7 @@ const ENTRIES = [
   createEntry('svc-abroad', { regions: ['us-east-1'] }),
   createEntry('svc-speech', { interfaces: ['speech'] }),
   createEntry('other-c'),
+  createEntry('svc-missing'),
 ];
 
 const endpoint = createNativeModelListEndpoint({
@@ -30,6 +31,7 @@ const endpoint = createNativeModelListEndpoint({
     list: () => ENTRIES,
     find: (name) => ENTRIES.find((each) => each.name === (name === 'qwen-max' ? 'svc-a' : name)),
   }),
+  isCallable: async ({ name }) => name !== 'svc-missing',
   servedInterfaces: ['chat'],
 });
 

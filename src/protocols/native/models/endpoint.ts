@@ -7,6 +7,7 @@ import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
+import { filterCallable, type IsCallable } from '../../fields/filter-callable.ts';
 import { queryToObject } from '../../fields/list-query.ts';
 import { decodePage, PAGE_FIELDS, PAGE_TEXTS, getPageOffset } from '../page.ts';
 import { encodeModels } from './encode.ts';
@@ -15,6 +16,8 @@ import type { ListedModel } from './encode.ts';
 export interface NativeModelsDeps {
   /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'list' | 'find'>;
+  /** Returns whether a model can be called: its weights are installed or its server is configured. */
+  readonly isCallable: IsCallable;
   /** Model interfaces that have endpoints in this service. */
   readonly servedInterfaces: readonly ModelInterface[];
 }
@@ -31,7 +34,7 @@ const ModelListQuery = z.object({
  * Creates GET /api/v1/models (docs/wire/dashscope-native.md#models): the models served in this region, and the
  * workspace's deployments. An unknown name yields an empty list.
  */
-export function createNativeModelListEndpoint({ catalogue, servedInterfaces }: NativeModelsDeps): Endpoint {
+export function createNativeModelListEndpoint({ catalogue, isCallable, servedInterfaces }: NativeModelsDeps): Endpoint {
   return {
     operation: 'native-models.list',
     method: 'GET',
@@ -42,7 +45,9 @@ export function createNativeModelListEndpoint({ catalogue, servedInterfaces }: N
     async handle({ query }, { owner, requestId }) {
       const { wire, unknown } = parseBody(ModelListQuery, queryToObject(query), { texts: PAGE_TEXTS });
       const candidates =
-        wire.model === undefined ? listModels(catalogue(), owner) : findModel(catalogue(), wire.model, owner);
+        wire.model === undefined
+          ? (await filterCallable(catalogue().list(owner), isCallable)).map((entry) => ({ name: entry.name, entry }))
+          : findModel(catalogue(), wire.model, owner);
       const namePart = wire.name?.toLowerCase() ?? '';
       const models = candidates.filter(
         ({ name, entry }) => name.toLowerCase().includes(namePart) && isServed(entry, owner.region, servedInterfaces),
@@ -54,9 +59,6 @@ export function createNativeModelListEndpoint({ catalogue, servedInterfaces }: N
     },
   };
 }
-
-const listModels = (catalogue: Pick<Catalogue, 'list'>, owner: CatalogueScope): readonly ListedModel[] =>
-  catalogue.list(owner).map((entry) => ({ name: entry.name, entry }));
 
 function findModel(catalogue: Pick<Catalogue, 'find'>, name: string, owner: CatalogueScope): readonly ListedModel[] {
   const entry = catalogue.find(name, owner);
