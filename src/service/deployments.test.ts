@@ -121,8 +121,20 @@ describe('deployment endpoints of the complete service', () => {
       ['GET', '/none'],
       ['GET', '/none/stream'],
       ['DELETE', '/none'],
+      ['PUT', '/none/scale'],
+      ['PUT', '/none/update'],
+      ['PUT', '/none'],
     ] as const)
-      assert.deepEqual(await getRefusal(method, path), [404, 'NotFound', 'Model: none not found!']);
+      assert.deepEqual(await getRefusal(method, path, method === 'PUT' ? { capacity: 'all' } : undefined), [
+        404,
+        'NotFound',
+        'Model: none not found!',
+      ]);
+    assert.deepEqual(await getRefusal('PUT', '/svc-plus-taken/scale', { ptu_capacity: { input_tpm: 5 } }), [
+      400,
+      'InvalidParameter',
+      'ptu_capacity has no meaning with plan cu: use capacity.',
+    ]);
     for (const capacity of [10, -1, 1.5])
       assert.deepEqual(await getRefusal('PUT', '/svc-plus-taken/scale', { capacity }), [
         400,
@@ -140,7 +152,9 @@ describe('deployment endpoints of the complete service', () => {
     assert.ok(names.includes('svc-plus') && names.includes('svc-mt-plus'), String(names));
     for (const name of ['svc-embed', 'svc-asr', 'svc-deep-research']) {
       assert.ok(!names.includes(name), name);
-      assert.equal((await call('POST', '', { model_name: name, capacity: 1 })).status, 404, name);
+      const { status, body } = await call('POST', '', { model_name: name, capacity: 1 });
+      assert.deepEqual([status, body['code']], [400, 'UnsupportedOperation'], name);
+      assert.match(String(body['message']), new RegExp(`^Model ${name} cannot be deployed: .*Only text models can`));
     }
     const alias = await call('POST', '', { model_name: 'qwen-plus', capacity: 1, suffix: 'alias' });
     assert.deepEqual([alias.output['deployed_model'], alias.output['base_model']], ['qwen-plus-alias', 'svc-plus']);

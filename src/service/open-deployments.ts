@@ -1,3 +1,4 @@
+import { ServiceError } from '../core/error.ts';
 import { getEffectiveInterfaces, type Catalogue, type ModelEntry, type ModelInterface } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import type { DeploymentRecord } from '../core/deployment.ts';
@@ -59,7 +60,17 @@ export function openDeployments(deps: OpenDeploymentsDeps): DeploymentsModule {
     clock,
     findDeployableModel(name, region) {
       const entry = catalogue.find(name);
-      return entry && isDeployable(entry, region) ? { baseModel: entry.name } : undefined;
+      if (!entry || (entry.regions && !entry.regions.includes(region))) return undefined;
+      if (isDeployable(entry, region)) return { baseModel: entry.name };
+      const reason =
+        entry.runner.type === 'none' ? entry.runner.reason : `it serves ${entry.interfaces.join(', ')} only`;
+      throw new ServiceError(
+        'unsupported',
+        `Model ${entry.name} cannot be deployed: ${reason}. Only text models can.`,
+        {
+          param: 'model_name',
+        },
+      );
     },
     capacityMax: config.deployments.capacityMax,
     notifier,

@@ -29,7 +29,10 @@ export interface DeployableModel {
   readonly baseModel: string;
 }
 
-/** Returns undefined if the region has no such model, or the model cannot have an engine of its own. */
+/**
+ * Finds the model of a deployment. Returns undefined if the region has no such model.
+ * @throws ServiceError `unsupported` with the reason if the model cannot have an engine of its own.
+ */
 export type FindDeployableModel = (name: string, region: RegionId) => DeployableModel | undefined;
 
 export interface DeploymentQuery {

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
 import type { DeploymentTransition, DeploymentPlan, DeploymentRecord, PtuCapacity } from '../../core/deployment.ts';
 import { DEPLOYMENT_MODEL_CHARS_MAX, DEPLOYMENT_REASON_CHARS_MAX, DEPLOYMENT_SUFFIX_CHARS_MAX } from '../limits.ts';
+import { isDefined } from '../../lib/omit-nullish.ts';
 import type { CapacityRequest } from './deployment.ts';
 
 /** Deployments are scaled in multiples of this capacity. */
@@ -43,14 +44,22 @@ export function parseTargetCapacity(
   { capacity, ptu }: CapacityRequest,
   rules: CapacityRules,
 ): Pick<DeploymentRecord, 'capacity' | 'ptu'> {
+  checkPlanFields(rules.plan, { capacity, ptu });
   if (rules.plan === 'ptu') {
-    if (capacity !== undefined) throw unusedFieldError('capacity', 'ptu', 'ptu_capacity');
     if (!ptu) throw missingFieldError('ptu_capacity', 'ptu');
     return { capacity: isZero(ptu) ? 0 : rules.baseCapacity, ptu };
   }
-  if (ptu) throw unusedFieldError('ptu_capacity', rules.plan, 'capacity');
   if (capacity === undefined) throw missingFieldError('capacity', rules.plan);
   return { capacity: parseCapacity(capacity, rules), ptu: undefined };
+}
+
+/** @throws ServiceError `invalid-request` if the capacity of another plan is set. */
+export function checkPlanFields(
+  plan: DeploymentPlan,
+  { capacity, ptu }: { readonly capacity?: unknown; readonly ptu?: unknown },
+): void {
+  if (plan === 'ptu' && isDefined(capacity)) throw unusedFieldError('capacity', plan, 'ptu_capacity');
+  if (plan !== 'ptu' && isDefined(ptu)) throw unusedFieldError('ptu_capacity', plan, 'capacity');
 }
 
 /** The message is prescribed, except for the numbers (docs/wire/dashscope-native.md#deployments). */

@@ -41,7 +41,7 @@ interface CapacityWire {
     | {
         readonly input_tpm: number;
         readonly output_tpm: number;
-        readonly thinking_output_tpm: number;
+        readonly thinking_output_tpm?: number | null | undefined;
       }
     | null
     | undefined;
@@ -49,10 +49,19 @@ interface CapacityWire {
 
 export function decodeCapacity({ capacity, ptu_capacity: ptu }: CapacityWire): CapacityRequest {
   const decoded: PtuCapacity | undefined = ptu
-    ? { inputTpm: ptu.input_tpm, outputTpm: ptu.output_tpm, thinkingOutputTpm: ptu.thinking_output_tpm }
+    ? { inputTpm: ptu.input_tpm, outputTpm: ptu.output_tpm, thinkingOutputTpm: ptu.thinking_output_tpm ?? 0 }
     : undefined;
   const sentCapacity = typeof capacity === 'number' || !isDefined(capacity) ? capacity : describeValue(capacity);
   return omitNullish({ capacity: sentCapacity, ptu: decoded });
+}
+
+/**
+ * Checks the fields that a model's deployments need.
+ * @throws ServiceError `invalid-request` if a model that thinks has no rate for its thoughts.
+ */
+export function checkThinkingRate({ ptu_capacity: ptu }: CapacityWire, baseModel: BaseModel | undefined): void {
+  if (!ptu || isDefined(ptu.thinking_output_tpm) || (baseModel?.abilities.thinking ?? false) === false) return;
+  throw createMissingParameterError('ptu_capacity.thinking_output_tpm');
 }
 
 /** Converts the limits; null removes a limit. @throws ServiceError `invalid-request` if neither is present. */

@@ -70,7 +70,7 @@ function createTestDeployments(
     };
   const deployments: Deployments = {
     create: recordCall('create'),
-    find: recordCall('find'),
+    find: () => Promise.resolve(record),
     scale: recordCall('scale'),
     throttle: recordCall('throttle'),
     delete: recordCall('delete'),
@@ -289,9 +289,10 @@ test("passes on an invalid capacity, which the resource rejects with the specifi
 test("scales by the body, which may repeat the path's name but not contain another", async () => {
   const service = createTestDeployments();
   await service.request('PUT', '/:id/scale', { body: { deployed_model: 'qwen-plus-a', capacity: 3 } });
-  await service.request('PUT', '/:id/scale', { body: { ptu_capacity: PTU } });
-  assert.deepEqual(service.calls, [
-    ['scale', 'qwen-plus-a', { capacity: 3 }],
+  assert.deepEqual(service.calls, [['scale', 'qwen-plus-a', { capacity: 3 }]]);
+  const reserved = createTestDeployments(FULL);
+  await reserved.request('PUT', '/:id/scale', { body: { ptu_capacity: PTU } });
+  assert.deepEqual(reserved.calls, [
     ['scale', 'qwen-plus-a', { ptu: { inputTpm: 1, outputTpm: 1, thinkingOutputTpm: 1 } }],
   ]);
   for (const path of ['/:id/scale', '/:id/update']) {
@@ -301,7 +302,7 @@ test("scales by the body, which may repeat the path's name but not contain anoth
     assert.equal(status, 400);
     assert.match((body as { message: string }).message, /deployed_model must equal the name in the path/);
   }
-  assert.equal(service.calls.length, 2);
+  assert.equal(service.calls.length, 1);
 });
 
 test('sets limits on both paths, removes a limit by null, and keeps absent limits', async () => {
@@ -393,8 +394,28 @@ test('streams each change with the record after it', async () => {
   );
   assert.equal(
     encoder.fail(new ServiceError('timeout', 'It took too long.')),
-    'id:3\nevent:error\n:HTTP_STATUS/500\ndata:{"code":"RequestTimeOut","message":' +
+    'id:3\nevent:error\n:HTTP_STATUS/504\ndata:{"code":"RequestTimeOut","message":' +
       `"Request timed out, please try again later. It took too long.","request_id":"${TEST_REQUEST_ID}"}\n\n`,
   );
   assert.equal(encoder.keepAlive(), ':keep-alive\n\n');
 });
+
+for (const [thinking, expectedStatus] of [
+  [false, 200],
+  [undefined, 200],
+  ['native', 400],
+  ['prompted', 400],
+] as const)
+  test(`requires a rate for thoughts only of a model that thinks: ${thinking} is ${expectedStatus}`, async () => {
+    const abilities = thinking === undefined ? {} : { thinking };
+    const { request } = createTestDeployments(FULL, { abilities });
+    const ptu = { ptu_capacity: { input_tpm: 3, output_tpm: 2 } };
+    for (const [method, path, body] of [
+      ['POST', '', { model_name: 'm', plan: 'ptu', ...ptu }],
+      ['PUT', '/:id/scale', ptu],
+    ] as const) {
+      const response = await request(method, path, { body });
+      assert.equal(response.status, expectedStatus);
+      if (expectedStatus === 400) assert.match(JSON.stringify(response.body), /ptu_capacity\.thinking_output_tpm/);
+    }
+  });

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../../core/context.ts';
 import type { Deployments } from '../../../resources/deployments/deployment.ts';
-import { CAPACITY_UNIT } from '../../../resources/deployments/rules.ts';
+import { isRecord } from '../../../lib/is-record.ts';
+import { CAPACITY_UNIT, checkPlanFields } from '../../../resources/deployments/rules.ts';
 import { createJsonReply, createStreamReply } from '../../endpoint.ts';
 import type { Endpoint, EndpointRequest, Reply } from '../../endpoint.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
@@ -10,7 +11,14 @@ import { parseBody, createFieldError } from '../../parse.ts';
 import { queryToObject } from '../../fields/list-query.ts';
 import { decodePage, PAGE_TEXTS, getPageOffset } from '../page.ts';
 import type { BaseModel } from './decode.ts';
-import { decodeCapacity, decodeDraft, decodeLimits, decodeStatus, listIgnoredDeploymentFields } from './decode.ts';
+import {
+  checkThinkingRate,
+  decodeCapacity,
+  decodeDraft,
+  decodeLimits,
+  decodeStatus,
+  listIgnoredDeploymentFields,
+} from './decode.ts';
 import { encodeDeployment, encodeDeploymentList } from './encode.ts';
 import type { DeployableModelsDeps } from './models.ts';
 import { createDeployableModelsEndpoint } from './models.ts';
@@ -37,6 +45,8 @@ export function createDeploymentEndpoints(deps: NativeDeploymentsDeps): readonly
     { body, params: { id = '' } }: EndpointRequest,
     { owner, requestId }: RequestContext,
   ): Promise<Reply> => {
+    // An unknown deployment is reported before its body is checked.
+    await deployments.find(owner, id);
     const { wire, unknown } = parseBody(ThrottleBody, body, { strict });
     checkRepeatedName(wire.deployed_model, id);
     const record = await deployments.throttle(owner, id, decodeLimits(wire));
@@ -54,6 +64,7 @@ export function createDeploymentEndpoints(deps: NativeDeploymentsDeps): readonly
       async handle({ body }, { owner, requestId }) {
         const { wire, unknown } = parseBody(CreateBody, body, { strict });
         const draft = decodeDraft(wire);
+        checkThinkingRate(wire, findBaseModel(wire.model_name));
         const record = await deployments.create(owner, draft);
         const ignored = listIgnoredDeploymentFields(wire, findBaseModel(record.baseModel));
         return createJsonReply(
@@ -92,8 +103,12 @@ export function createDeploymentEndpoints(deps: NativeDeploymentsDeps): readonly
       path: `${DEPLOYMENT_PATH}/scale`,
       onDisconnect: 'finish',
       async handle({ body, params: { id = '' } }, { owner, requestId }) {
+        // An unknown deployment and a field of another plan are reported before the other fields are checked.
+        const { plan, baseModel } = await deployments.find(owner, id);
+        if (isRecord(body)) checkPlanFields(plan, { capacity: body['capacity'], ptu: body['ptu_capacity'] });
         const { wire, unknown } = parseBody(ScaleBody, body, { strict });
         checkRepeatedName(wire.deployed_model, id);
+        checkThinkingRate(wire, findBaseModel(baseModel));
         const record = await deployments.scale(owner, id, decodeCapacity(wire));
         return createJsonReply(encodeDeployment(record, time, requestId), encodeIgnoredHeader(unknown));
       },

@@ -43,7 +43,8 @@ const capacity = z.unknown().optional();
 const PtuCapacity = z.object({
   input_tpm: createPerMinuteField(0),
   output_tpm: createPerMinuteField(0),
-  thinking_output_tpm: createPerMinuteField(0),
+  /** Required for a model that thinks. */
+  thinking_output_tpm: createPerMinuteField(0).nullish(),
 });
 
 const limits = { rpm_limit: createPerMinuteField(1).nullish(), tpm_limit: createPerMinuteField(1).nullish() };
