@@ -80,6 +80,8 @@ export interface GenerationRequest {
   /** Includes earlier reasoning (`Message.reasoning`) in the prompt. */
   readonly preserveThinking?: boolean;
   readonly toolUse?: ToolUseOptions;
+  /** Tools of a request that forbids to call any. Only their names are checked. */
+  readonly uncallableTools?: readonly Tool[];
   readonly serverTools?: ServerToolOptions;
   readonly outputFormat?: OutputFormat;
   /** Requests log probabilities for each token of the answer, with `top` alternatives (0 to 5). */

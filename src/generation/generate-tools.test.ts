@@ -204,11 +204,12 @@ describe('a generation with tools', () => {
   it('rejects a tool name of more than 64 tokens, and tools for a model without tool calls', async () => {
     const tools = [{ ...WEATHER, name: 'w'.repeat(65) }];
     const counting = { ...createScriptedEngine({ script: () => [] }), countTokens: async () => 65 };
-    await assert.rejects(
-      createTestGeneration(counting, { entry }).generate({ toolUse: toolUse({ tools }) }),
-      (error) =>
-        error instanceof ServiceError && error.kind === 'invalid-request' && error.param === 'tools[0].function.name',
-    );
+    for (const request of [{ toolUse: toolUse({ tools }) }, { uncallableTools: tools }])
+      await assert.rejects(
+        createTestGeneration(counting, { entry }).generate(request),
+        (error) =>
+          error instanceof ServiceError && error.kind === 'invalid-request' && error.param === 'tools[0].function.name',
+      );
     await assert.rejects(
       createTestGeneration(createScriptedEngine({ script: () => [] })).generate({ toolUse: toolUse() }),
       (error) => error instanceof ServiceError && error.kind === 'unsupported' && error.param === 'tools',

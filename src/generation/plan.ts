@@ -42,10 +42,10 @@ export interface PlanDeps {
  */
 export async function planRequest(request: GenerationRequest, deps: PlanDeps): Promise<GenerationPlan> {
   const { engine } = deps;
-  const { toolUse, prompt } = request;
+  const { toolUse, uncallableTools = [], prompt } = request;
   if (prompt) return await planCompletion(prompt, deps);
   if (engine.capabilities.input === 'chat') return planChat(request, deps);
-  if (toolUse) await checkToolNames(toolUse, engine);
+  await checkToolNames(toolUse?.tools ?? uncallableTools, engine);
   return await planPrompt(request, deps);
 }
 
@@ -205,7 +205,7 @@ function renderEarlierThoughts(
  * Rejects tool names of more than 64 tokens (docs/wire/openai-compatible.md#chat-request). A token has at least one
  * character, so only longer names are counted.
  */
-async function checkToolNames({ tools }: ToolUseOptions, engine: TextEngine): Promise<void> {
+async function checkToolNames(tools: readonly Tool[], engine: TextEngine): Promise<void> {
   for (const { name, field } of tools) {
     if (name.length <= TOOL_NAME_TOKENS_MAX) continue;
     const tokens = await engine.countTokens({ type: 'segments', segments: [{ text: name, special: false }] });

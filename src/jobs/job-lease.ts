@@ -7,11 +7,11 @@ import type { JobStopReason } from './handler.ts';
 import { createProgressTracker } from './progress-tracker.ts';
 
 export interface JobLeaseDeps {
-  readonly jobs: Pick<JobStore, 'renew' | 'release' | 'finish' | 'cancel'>;
+  readonly jobs: Pick<JobStore, 'find' | 'renew' | 'release' | 'finish' | 'cancel'>;
   readonly leaseOwner: string;
   readonly leaseMs: number;
   readonly clock: Clock;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called when a store call fails; the call is repeated later. */
   readonly onOutage: (error: unknown) => void;
 }
@@ -60,8 +60,18 @@ export function createJobLease(job: JobRecord, deps: JobLeaseDeps): JobLease {
   const lose = (): void => {
     if (isClosed) return;
     isClosed = true;
-    log.warn('job lease lost', { job: id, kind, subject, attempt });
+    void logLoss();
     stop('lost');
+  };
+  /** A job that was removed with its subject, such as a deleted file, is no loss. */
+  const logLoss = async (): Promise<void> => {
+    const fields = { job: id, kind, subject, attempt };
+    const isRemoved = await jobs.find(id).then(
+      (found) => found === undefined,
+      () => false,
+    );
+    if (isRemoved) log.info('job was removed while it ran', fields);
+    else log.warn('job lease lost', fields);
   };
 
   /** Tracks the running write, so that the next write waits for it: a late result must not apply to a closed lease. */

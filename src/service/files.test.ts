@@ -80,6 +80,19 @@ describe('file endpoints of the complete service', () => {
   const getRecord = async (place: TenantScope, id: string) =>
     (await call(place, 'GET', `/api/v1/files/${id}`)).body['data'] as Fields & { readonly url: string };
 
+  test('lists the files of one upload in its order, before those of earlier uploads, and gives all one description', async () => {
+    const place = { workspace: 'orders' };
+    const names = ['0.txt', '1.txt', '2.txt'];
+    await upload(place, ['files', 'x', 'earlier.txt']);
+    await upload(place, ['descriptions', 'of all'], ...names.map((name) => ['files', 'x', name] as const));
+    const { body } = await call(place, 'GET', '/api/v1/files');
+    const { files } = body['data'] as { readonly files: readonly Fields[] };
+    assert.deepEqual(
+      files.map(({ name, description }) => [name, description]),
+      [...names.map((name) => [name, 'of all']), ['earlier.txt', '']],
+    );
+  });
+
   test('returns uploads and records with all documented fields', async () => {
     const place = { workspace: 'records' };
     const data = await upload(
@@ -113,7 +126,6 @@ describe('file endpoints of the complete service', () => {
     assert.ok(Number.isInteger(fields['id']) && String(fields['api_key_id']).startsWith('key_'));
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/downloads\/file-ft-[0-9a-f]{32}\?expires=\d+&signature=[\w-]{43}$/);
 
-    // Files of the same millisecond have no defined order.
     const listed: unknown[] = [];
     for (const number of [1, 2]) {
       const list = await call(place, 'GET', `/api/v1/files?page_size=1&page_no=${number}`);
@@ -122,7 +134,7 @@ describe('file endpoints of the complete service', () => {
       assert.deepEqual(Object.keys(list.body), ['data', 'request_id']);
       listed.push(...files.map(({ file_id }) => file_id));
     }
-    assert.deepEqual(new Set(listed), new Set([first, second]));
+    assert.deepEqual(listed, [first, second]);
     const none = await call(place, 'GET', '/api/v1/files?purpose=batch');
     assert.deepEqual(none.body['data'], { total: 0, files: [], page_no: 1, page_size: 10 });
 
@@ -216,7 +228,7 @@ describe('file endpoints of the complete service', () => {
     };
     assert.deepEqual([created.status, created.text], [200, JSON.stringify(object)]);
     assert.match(id, /^file-batch-[0-9a-f]{32}$/);
-    assert.equal(created.headers.get('x-parley-ignored'), 'expires_after%5Banchor%5D');
+    assert.equal(created.headers.get('x-parley-ignored'), 'expires_after[anchor]');
     assert.deepEqual((await call(place, 'GET', `/compatible-mode/v1/files/${id}`)).body, object);
     const content = await call(place, 'GET', `/v1/files/${id}/content`);
     assert.deepEqual([content.text, content.headers.get('content-type')], ['{}\n', 'application/octet-stream']);

@@ -16,6 +16,7 @@ import { createSignedLinks, DOWNLOADS_PATH, type SignedLinks } from '../resource
 import { createFiles } from '../resources/files/service.ts';
 import { startFileGarbageCollection } from '../resources/files/garbage-collection.ts';
 import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
+import { createExtractionWaiter } from '../resources/texts/extraction-waiter.ts';
 import { createTexts, type Texts } from '../resources/texts/service.ts';
 import type { Store } from '../store/store.ts';
 import type { ServiceModule } from './service-module.ts';
@@ -37,6 +38,8 @@ export interface FilesModule extends ServiceModule {
   readonly files: Files;
   readonly texts: Texts;
   readonly blobs: BlobStore;
+  /** Reports that the extraction of a file's text has ended, for which an upload may wait. */
+  readonly reportExtractionEnd: (fileId: string) => void;
   readonly getLimits: (workspace: string) => FileLimits;
   /** Creates signed links whose URL path begins with `path`; `seconds` is their validity. */
   readonly createLinksBelow: (path: string, seconds: number) => SignedLinks;
@@ -53,7 +56,16 @@ export async function openFiles(deps: OpenFilesDeps): Promise<FilesModule> {
   const secret = await readDownloadSecret(join(config.data, 'download-secret'));
   const blobs: BlobStore = await openBlobStore({ url, folder: join(config.data, 'blobs'), environment });
   const getLimits = (workspace: string): FileLimits => getFileLimits(config, workspace);
-  const files = createFiles({ store, blobs, clock, log, notifier: jobNotifier, getLimits });
+  const extractionWaiter = createExtractionWaiter();
+  const files = createFiles({
+    store,
+    blobs,
+    clock,
+    log,
+    notifier: jobNotifier,
+    getLimits,
+    waitForTexts: extractionWaiter.wait,
+  });
   const texts = createTexts({ store, blobs });
   const cleanup = runsCleanup ? startFileGarbageCollection({ store, blobs, clock, log }) : undefined;
   const getBaseUrl = (region: RegionId): string => config.publicUrl ?? getListenUrl(region);
@@ -66,6 +78,7 @@ export async function openFiles(deps: OpenFilesDeps): Promise<FilesModule> {
     files,
     texts,
     blobs,
+    reportExtractionEnd: extractionWaiter.reportEnd,
     getLimits,
     createLinksBelow,
     fileBytesMax: largestLimits.fileBytesMax,

@@ -29,7 +29,7 @@ interface JobsDeps {
 export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise<JobWorkerHandle> {
   const { config, overrides, store, keys, jobNotifier, clock, log, runsCleanup, openModule } = context;
   const { endpoints, meter, engines, extract, batches, modules } = deps;
-  const { blobs } = deps.files;
+  const { blobs, reportExtractionEnd } = deps.files;
   // Every process that listens also runs jobs. The primary runs only deployment jobs, because it hosts the engines.
   const { work } = batches;
   const batchJobs = await openBatchJobs({
@@ -45,7 +45,14 @@ export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise
   });
   const otherHandlers = {
     ...batchJobs,
-    extract: createExtractHandler({ store, blobs, extract, ids: systemIdGenerator, clock }),
+    extract: createExtractHandler({
+      store,
+      blobs,
+      extract,
+      ids: systemIdGenerator,
+      clock,
+      onEnd: reportExtractionEnd,
+    }),
     ...Object.assign({}, ...modules.map(({ jobs }) => jobs)),
   };
   const { engineHost: host } = overrides;

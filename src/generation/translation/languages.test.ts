@@ -27,6 +27,25 @@ describe('languages', () => {
     );
   });
 
+  it('are found by their own name', () => {
+    for (const [name, code] of [
+      ['中文', 'zh'],
+      ['简体中文', 'zh'],
+      ['繁體中文', 'zh_tw'],
+      ['粤语', 'yue'],
+      ['Deutsch', 'de'],
+      ['deutsch', 'de'],
+      ['Français', 'fr'],
+      ['español', 'es'],
+      ['日本語', 'ja'],
+      ['한국어', 'ko'],
+      ['русский', 'ru'],
+      ['العربية', 'ar'],
+      ['ไทย', 'th'],
+    ] as const)
+      assert.equal(findLanguage(name, 'all')?.code, code, name);
+  });
+
   it('suggests known languages for an unknown one', () => {
     assert.deepEqual(suggestLanguages('Frensh', 'all'), ['French']);
     assert.deepEqual(suggestLanguages('Norwegian', 'all'), ['Norwegian Bokmal', 'Norwegian Nynorsk']);

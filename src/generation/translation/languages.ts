@@ -162,10 +162,40 @@ const LITE_LANGUAGES: readonly Language[] = LANGUAGES.filter(({ code }) => LITE_
 
 const getLanguages = (set: LanguageSet): readonly Language[] => (set === 'lite' ? LITE_LANGUAGES : LANGUAGES);
 
-/** Finds a language by name or code in any case, with `-` or `_`. Returns undefined for an unknown language. */
+/**
+ * Finds a language by its English name, its code or its own name, such as `中文` or `Deutsch`: in any case, and with `-`
+ * or `_`. Returns undefined for an unknown language.
+ */
 export function findLanguage(nameOrCode: string, set: LanguageSet): Language | undefined {
   const wanted = fold(nameOrCode);
-  return getLanguages(set).find(({ name, code }) => fold(name) === wanted || fold(code) === wanted);
+  const languages = getLanguages(set);
+  return (
+    languages.find(({ name, code }) => fold(name) === wanted || fold(code) === wanted) ??
+    languages.find(({ code }) => listOwnNames(code).includes(wanted))
+  );
+}
+
+/** Language tags whose own names mean a language, where they are not just its code. */
+const TAGS: Readonly<Record<string, readonly string[]>> = {
+  zh: ['zh', 'zh-Hans', 'zh-CN'],
+  zh_tw: ['zh-Hant', 'zh-TW', 'zh-HK'],
+  pt: ['pt', 'pt-BR'],
+};
+
+/** Names that the platform's users write, besides those that Unicode has. */
+const MORE_OWN_NAMES: Readonly<Record<string, readonly string[]>> = {
+  zh: ['汉语', '普通话', '简体'],
+  zh_tw: ['繁体中文', '正體中文', '繁體'],
+  yue: ['粤语', '广东话'],
+};
+
+/** Returns a language's names in itself, folded; none that Unicode does not know. */
+function listOwnNames(code: string): readonly string[] {
+  const tags = TAGS[code] ?? [code.replace('_', '-')];
+  const names = tags.flatMap(
+    (tag) => new Intl.DisplayNames([tag], { type: 'language', fallback: 'none' }).of(tag) ?? [],
+  );
+  return [...names, ...(MORE_OWN_NAMES[code] ?? [])].map(fold);
 }
 
 /** Names that an error message suggests. */

@@ -13,6 +13,8 @@ export interface ExtractHandlerDeps {
   readonly extract: DocumentExtractor;
   readonly ids: IdGenerator;
   readonly clock: Clock;
+  /** Called when the extraction of a file has ended, with or without a text. */
+  readonly onEnd?: (fileId: string) => void;
 }
 
 /**
@@ -20,7 +22,14 @@ export interface ExtractHandlerDeps {
  * cleanup finds an unfinished blob. Concurrent attempts write separate blobs, and only the last recorded one is
  * accepted.
  */
-export function createExtractHandler({ store, blobs, extract, ids, clock }: ExtractHandlerDeps): JobHandler {
+export function createExtractHandler({
+  store,
+  blobs,
+  extract,
+  ids,
+  clock,
+  onEnd = () => undefined,
+}: ExtractHandlerDeps): JobHandler {
   const fail = async (id: string, reason: string): Promise<void> => {
     const file = await store.files.findInAnyTenant(id);
     if (file) await store.texts.failParsing(file.blob, { reason, at: clock.now() });
@@ -42,6 +51,7 @@ export function createExtractHandler({ store, blobs, extract, ids, clock }: Extr
       const extracted = await extract(source, { name, sizeBytes, signal }).finally(() => source.destroy());
       if (extracted.type === 'failed') {
         await store.texts.failParsing(file.blob, { reason: extracted.reason, at: clock.now() });
+        onEnd(job.subject);
         return { type: 'done' };
       }
       const { kind, chars, text } = extracted;
@@ -54,6 +64,7 @@ export function createExtractHandler({ store, blobs, extract, ids, clock }: Extr
         at: clock.now(),
       });
       if (!isStored) await blobs.delete(textBlob);
+      onEnd(job.subject);
       return { type: 'done' };
     },
 

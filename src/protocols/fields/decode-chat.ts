@@ -28,7 +28,7 @@ export function decodeChatFields(model: string, wire: ChatFields, toPath: FieldP
       maxTokens: wire.max_tokens,
       maxTotalTokens: wire.max_completion_tokens,
       thinking: decodeThinking(wire),
-      toolUse: decodeToolUse(wire, toPath),
+      ...decodeToolUse(wire, toPath),
       outputFormat: decodeOutputFormat(wire.response_format, toPath),
     }),
     ...(wire.preserve_thinking === true ? { preserveThinking: true } : {}),
@@ -92,13 +92,17 @@ const decodeToolCall = (call: {
 function decodeToolUse(
   { tools, tool_choice: choice, parallel_tool_calls: isParallel, tool_stream: streamsComplex }: ChatFields,
   toPath: FieldPathMapper,
-): ToolUseOptions | undefined {
-  if (!tools?.length || choice === 'none') return undefined;
+): Pick<GenerationRequest, 'toolUse' | 'uncallableTools'> {
+  if (!tools?.length) return {};
+  const decoded = tools.map((tool, index) => decodeTool(tool, toPath(`tools[${index}].function.parameters`)));
+  if (choice === 'none') return { uncallableTools: decoded };
   return {
-    tools: tools.map((tool, index) => decodeTool(tool, toPath(`tools[${index}].function.parameters`))),
-    choice: typeof choice === 'object' && choice ? { name: choice.function.name } : (choice ?? 'auto'),
-    isParallel: isParallel === true,
-    streamsComplexArguments: streamsComplex === true,
+    toolUse: {
+      tools: decoded,
+      choice: typeof choice === 'object' && choice ? { name: choice.function.name } : (choice ?? 'auto'),
+      isParallel: isParallel === true,
+      streamsComplexArguments: streamsComplex === true,
+    },
   };
 }
 

@@ -2,6 +2,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { systemIdGenerator } from '../../core/id.ts';
+import { assert } from '../../lib/assert.ts';
+import type { FileRecord } from '../../store/files.ts';
 import { FILE_LEASE_MS } from '../limits.ts';
 import { EXTRACT_ATTEMPTS_MAX } from './limits.ts';
 import { EXTRACT_PURPOSE, type Files } from './file.ts';
@@ -16,6 +18,8 @@ import type { UploadsDeps } from './uploads.ts';
 export interface FilesDeps extends UploadsDeps {
   /** Notified of each file whose text must be extracted. */
   readonly notifier?: Pick<JobNotifier, 'notify'>;
+  /** Waits a short time for the text of small files, so that it is often available when the upload returns. */
+  readonly waitForTexts?: (files: readonly Pick<FileRecord, 'id' | 'sizeBytes'>[]) => Promise<void>;
 }
 
 export function createFiles(deps: FilesDeps): Files {
@@ -38,7 +42,11 @@ export function createFiles(deps: FilesDeps): Files {
       if (files.length === 0) return [];
       const records = await commitFiles(deps, owner, files);
       for (const { received } of files) uploads.keep(received.blob);
-      if (records.some(({ purpose }) => purpose === EXTRACT_PURPOSE)) deps.notifier?.notify('due');
+      const withText = records.filter(({ purpose }) => purpose === EXTRACT_PURPOSE);
+      if (withText.length === 0) return records;
+      const extracted = deps.waitForTexts?.(withText);
+      deps.notifier?.notify('due');
+      await extracted;
       return records;
     },
     async discard(owner, files) {
@@ -75,10 +83,14 @@ function commitFiles(
   }));
   return withFileTotalLock(store, owner, async ({ files, fileTotals, jobs, texts }) => {
     const committed = [];
-    for (const { received, metadata } of drafts) {
+    const newIds = drafts.map(({ metadata }) => ids.createSortableId(getIdPrefix(metadata.purpose)));
+    // Lists show the newest first, so the first file of an upload gets the last key.
+    const sortedIds = newIds.toSorted((one, other) => (getSortKey(one) < getSortKey(other) ? 1 : -1));
+    for (const [index, { received, metadata }] of drafts.entries()) {
       const { blob, sizeBytes, md5 } = received;
-      const id = ids.createSortableId(getIdPrefix(metadata.purpose));
-      const sortKey = parseSortKey(id) ?? id;
+      const id = sortedIds[index];
+      assert(id !== undefined, 'each file of an upload has an id');
+      const sortKey = getSortKey(id);
       const number = await fileTotals.nextNumber();
       const newFile = { ...metadata, id, sortKey, number, sizeBytes, md5, createdAt: clock.now() };
       const { record, reservedBytes } =
@@ -101,6 +113,8 @@ function commitFiles(
     return committed;
   });
 }
+
+const getSortKey = (id: string): string => parseSortKey(id) ?? id;
 
 async function deleteFile({ store, blobs, clock, log }: FilesDeps, owner: Owner, id: string): Promise<void> {
   const lease = { leaseUntil: clock.now() + FILE_LEASE_MS, at: clock.now() };

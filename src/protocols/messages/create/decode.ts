@@ -39,7 +39,7 @@ export function decodePrompt(wire: PromptWire): GenerationRequest {
     // would be an example to imitate.
     ...(thinking ? { thinking, preserveThinking: true } : {}),
     ...omitNullish({
-      toolUse: decodeToolUse(wire),
+      ...decodeToolUse(wire),
       serverTools: decodeMessagesServerTools(wire),
       outputFormat: decodeFormat(wire),
     }),
@@ -238,21 +238,27 @@ const addCacheMarkAtEnd = (messages: readonly Message[]): readonly Message[] =>
     index === messages.length - 1 ? { ...message, content: addCacheMarkToLastText(message.content) } : message,
   );
 
-function decodeToolUse({ tools, tool_choice: choice }: PromptWire): ToolUseOptions | undefined {
+function decodeToolUse({
+  tools,
+  tool_choice: choice,
+}: PromptWire): Pick<GenerationRequest, 'toolUse' | 'uncallableTools'> {
   const allTools = tools ?? [];
   const custom = allTools.flatMap((tool, index) => (isCustomTool(tool) ? [decodeTool(tool, index)] : []));
-  if (custom.length === 0 || choice?.type === 'none') return undefined;
+  if (custom.length === 0) return {};
+  if (choice?.type === 'none') return { uncallableTools: custom };
   return {
-    tools: custom,
-    choice:
-      choice?.type === 'tool' && custom.some(({ name }) => name === choice.name)
-        ? { name: choice.name }
-        : choice?.type === 'any'
-          ? 'required'
-          : 'auto',
-    isParallel: choice?.disable_parallel_tool_use !== true,
-    // Clients of this interface assemble the pieces of an input themselves.
-    streamsComplexArguments: true,
+    toolUse: {
+      tools: custom,
+      choice:
+        choice?.type === 'tool' && custom.some(({ name }) => name === choice.name)
+          ? { name: choice.name }
+          : choice?.type === 'any'
+            ? 'required'
+            : 'auto',
+      isParallel: choice?.disable_parallel_tool_use !== true,
+      // Clients of this interface assemble the pieces of an input themselves.
+      streamsComplexArguments: true,
+    },
   };
 }
 

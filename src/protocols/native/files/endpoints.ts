@@ -82,7 +82,7 @@ export function createNativeFilesEndpoints({
             const purpose = fields.get('purpose')?.findLast((value) => value !== '') ?? PURPOSE_DEFAULT;
             const descriptions = fields.get('descriptions') ?? fields.get('description') ?? [];
             const accepted = receivedFiles.flatMap(({ fileName, received }, index) => {
-              const draft = { name: fileName, description: descriptions[index] ?? '', purpose };
+              const draft = { name: fileName, description: getDescription(descriptions, index), purpose };
               return received ? { received, draft } : [];
             });
             const failed = receivedFiles.flatMap((file) =>
@@ -152,6 +152,10 @@ export function createNativeFilesEndpoints({
     },
   ];
 }
+
+/** Returns the description of a file: one value applies to all files, several to the files in their order. */
+const getDescription = (descriptions: readonly string[], index: number): string =>
+  (descriptions.length === 1 ? descriptions[0] : descriptions[index]) ?? '';
 
 function checkPurpose(purpose: string): void {
   if (FILE_PURPOSES.some((known) => known === purpose)) return;

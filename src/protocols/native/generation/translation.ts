@@ -14,6 +14,7 @@ import { coalesceBatches } from './coalesce-batches.ts';
 import { encodeGeneration } from './encode.ts';
 import type { AnswerFormat } from './answer-format.ts';
 import { listIgnoredGenerationFields } from './ignored-fields.ts';
+import { topLevelPath } from '../../fields/field-path-mapper.ts';
 import { toNativePath } from './to-native-path.ts';
 import { parseGenerationFields } from './parse-generation-fields.ts';
 import { GenerationBody, createGenerationTexts, Parameters } from './schema.ts';
@@ -21,6 +22,8 @@ import { createGenerationStreamEncoder } from './stream.ts';
 
 export const TranslationBody = GenerationBody.extend({
   parameters: Parameters.extend({ translation_options: TranslationOptionsWire.nullish() }).nullish(),
+  /** Clients that send the compatible interface's fields put the options here. */
+  translation_options: TranslationOptionsWire.nullish(),
 });
 
 interface TranslationCall {
@@ -48,11 +51,12 @@ export async function handleTranslation(
   const fields = { ...parsed.fields, response_format: outputFormat };
   checkTranslation(fields, context, toNativePath);
   const format = createTranslationFormat(model, { isIncremental: wire.parameters?.incremental_output === true });
-  const options = wire.parameters?.translation_options;
+  const nested = wire.parameters?.translation_options;
+  const options = nested ?? wire.translation_options;
   const request = {
     request: decodeChatFields(model, fields, toNativePath),
     field: 'input.messages',
-    ...(options ? { options: decodeTranslationOptions(options, entry, toNativePath) } : {}),
+    ...(options ? { options: decodeTranslationOptions(options, entry, nested ? toNativePath : topLevelPath) } : {}),
   };
   const { batches, ignored, formatTermScore } = await translate(request, resolved, context);
   const headers = encodeIgnoredHeader([...listIgnoredGenerationFields(wire, fields, format, ignored), ...unknown]);
