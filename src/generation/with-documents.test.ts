@@ -43,6 +43,7 @@ describe('createWithDocuments', () => {
   const files = new Map<string, DocumentLookup>();
   const requestedIds: string[] = [];
   let extracted = 0;
+  let ignored: readonly string[] = [];
   const { resolveMessages, handledRequests } = (() => {
     const handledRequests: GenerationRequest[] = [];
     const withDocuments = createWithDocuments({
@@ -61,14 +62,15 @@ describe('createWithDocuments', () => {
     const generate = withDocuments(async (whole) => {
       handledRequests.push(whole);
       if (fails) throw fails;
-      return 'done';
+      return { ignored: ['inner'] };
     });
     const resolveMessages = async (
       generationRequest: GenerationRequest,
       failure?: ServiceError,
     ): Promise<readonly Message[]> => {
       fails = failure;
-      assert.equal(await generate(generationRequest, ON, CONTEXT), 'done');
+      ({ ignored } = await generate(generationRequest, ON, CONTEXT));
+      assert.equal(ignored[0], 'inner');
       return handledRequests.at(-1)?.messages ?? [];
     };
     return { resolveMessages, handledRequests };
@@ -109,6 +111,7 @@ describe('createWithDocuments', () => {
 
   test('replaces a missing optional document by a note and rejects a request with a missing required one', async () => {
     const [message] = await resolveMessages(request({ role: 'user', content: [optional('x'), text('And?')] }));
+    assert.deepEqual(ignored, ['inner', 'file(x)']);
     assert.deepEqual(message?.content, [
       text('[A file stood here that is not available: Invalid file [id:x].]'),
       text('\n\n'),

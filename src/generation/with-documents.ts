@@ -18,12 +18,14 @@ type RequestHandler<Result> = (request: GenerationRequest, on: ModelTarget, cont
 /**
  * Wraps a handler: documents that a request names become text in its messages. Documents are parts of a message, or a
  * system message that is only a list of references; text of a user is never read as a reference. The prompt contains a
- * document completely, or the request is rejected.
+ * document completely, or the request is rejected. A file of an earlier turn that is gone is reported as ignored.
  *
  * @throws ServiceError `invalid-request` when a document cannot be read, or not yet; `context-exceeded` with the
  *   lengths when the documents are too long.
  */
-export type WithDocuments = <Result>(inner: RequestHandler<Result>) => RequestHandler<Result>;
+export type WithDocuments = <Result extends { readonly ignored: readonly string[] }>(
+  inner: RequestHandler<Result>,
+) => RequestHandler<Result>;
 
 export interface WithDocumentsDeps {
   readonly findDocument: FindDocument;
@@ -66,8 +68,12 @@ export function createWithDocuments({ findDocument, extract }: WithDocumentsDeps
     const resolvedMessages = messages.map((message) =>
       replaceDocuments(message, (source) => blocks.get(createSourceKey(source)) ?? ''),
     );
+    const missing = sources.flatMap((source) =>
+      source.type === 'file' && typeof results.get(createSourceKey(source)) === 'string' ? [`file(${source.id})`] : [],
+    );
     try {
-      return await inner({ ...request, messages: resolvedMessages }, on, context);
+      const result = await inner({ ...request, messages: resolvedMessages }, on, context);
+      return missing.length === 0 ? result : { ...result, ignored: [...result.ignored, ...missing] };
     } catch (error) {
       throw addDocumentLengths(error, readyDocuments);
     }

@@ -64,7 +64,8 @@ describe('documents in the complete service', () => {
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, text, body: JSON.parse(text) as Fields & { readonly id: string } };
+    const { status, headers } = response;
+    return { status, headers, text, body: JSON.parse(text) as Fields & { readonly id: string } };
   };
   const upload = async (name: string, bytes: Uint8Array | string, purpose = 'file-extract', workspace = 'primary') => {
     const form = new FormData();
@@ -229,6 +230,7 @@ describe('documents in the complete service', () => {
     });
     assert.equal(next.status, 200, next.text);
     assert.ok(prompts[0]?.includes(`[A file stood here that is not available: Invalid file [id:${id}].]`));
+    assert.equal(decodeURIComponent(next.headers.get('x-parley-ignored') ?? ''), `file(${id})`);
     const again = await getRefusal(RESPONSES, { input: [{ role: 'user', content: [file] }] });
     assert.deepEqual([again.status, again.param], [400, 'input[0].content[0].file_id']);
   });

@@ -32,9 +32,14 @@ export function openResponses(
     notifier: runNotifier,
     jobNotifier,
   });
+  /** An unknown ability counts: a server that renders prompts itself may see pictures. */
+  const canSee = (): boolean =>
+    catalogue
+      .list()
+      .some(({ interfaces, abilities }) => interfaces.includes('responses') && abilities.vision !== false);
   return {
     endpoints: [
-      ...createConversationEndpoints({ conversations, responses, ids: systemIdGenerator, strict }),
+      ...createConversationEndpoints({ conversations, responses, ids: systemIdGenerator, canSee, strict }),
       ...createResponseEndpoints({
         responses,
         background,

@@ -29,7 +29,12 @@ beforeEach(async () => {
   store = await openTestStore();
   const ids = countedIds();
   const conversations = createConversations({ store, clock, ids });
-  endpoints = createConversationEndpoints({ conversations, responses: createResponses({ store, clock }), ids });
+  endpoints = createConversationEndpoints({
+    conversations,
+    responses: createResponses({ store, clock }),
+    ids,
+    canSee: () => false,
+  });
 });
 afterEach(() => store.close());
 
@@ -263,4 +268,13 @@ describe('conversation items', () => {
       assert.deepEqual([status, param, code], [400, field, 'invalid_parameter_error']);
     });
   }
+});
+
+test('names content that no model will read, when items are added and when a conversation is created', async () => {
+  const picture = { type: 'input_image', image_url: 'data:image/png;base64,AA==' };
+  const items = [message('Hi'), message(''), { role: 'user', content: [picture] }];
+  const expected = 'items[1].content,items[2].content[0]';
+  assert.equal((await call('create', { body: { items } })).headers?.['x-parley-ignored'], expected);
+  const added = await call('items.create', { params: { id: await create() }, body: { items } });
+  assert.equal(added.headers?.['x-parley-ignored'], expected);
 });

@@ -10,6 +10,7 @@ import { INTERFACES } from '../../interfaces.ts';
 import { createMissingParameterError, parseBody } from '../../parse.ts';
 import { encodeItem, encodeItemList, decodeItemPageQuery } from '../items/item-list.ts';
 import { createItems } from '../items/create-items.ts';
+import { listIgnoredParts } from '../items/list-ignored-parts.ts';
 import { resolveReferences } from '../items/resolve-references.ts';
 import { decodeMetadata, decodeRequiredMetadata } from '../metadata.ts';
 import { encodeConversation, encodeConversationDeleted, encodeItemDeleted } from './encode.ts';
@@ -20,6 +21,8 @@ export interface ConversationsEndpointDeps {
   /** Finds the items that a reference may name. */
   readonly responses: Pick<Responses, 'findItems'>;
   readonly ids: IdGenerator;
+  /** Returns whether any model that reads conversations can see pictures. */
+  readonly canSee: () => boolean;
   readonly strict?: boolean;
 }
 
@@ -41,6 +44,7 @@ export function createConversationEndpoints(deps: ConversationsEndpointDeps): re
 function createConversationRoutes({
   conversations,
   ids,
+  canSee,
   strict = false,
 }: ConversationsEndpointDeps): readonly Endpoint[] {
   return [
@@ -54,7 +58,8 @@ function createConversationRoutes({
         const items = isDefined(wire.items) ? createItems(wire.items, rules) : [];
         const metadata = decodeMetadata(wire.metadata, 'metadata');
         const conversation = await conversations.create(owner, { items, metadata });
-        return createJsonReply(encodeConversation(conversation), encodeIgnoredHeader(unknown));
+        const ignored = listIgnoredParts(items, { field: 'items', canSee: canSee() });
+        return createJsonReply(encodeConversation(conversation), encodeIgnoredHeader([...unknown, ...ignored]));
       },
     },
     {
@@ -93,6 +98,7 @@ function createItemRoutes({
   conversations,
   responses,
   ids,
+  canSee,
   strict = false,
 }: ConversationsEndpointDeps): readonly Endpoint[] {
   return [
@@ -111,7 +117,9 @@ function createItemRoutes({
           kinds: 'all',
         });
         await conversations.addItems(owner, id, items);
-        return createJsonReply(encodeItemList(items, { hasMore: false }), encodeIgnoredHeader(unknown));
+        const ignored = listIgnoredParts(items, { field: 'items', canSee: canSee() });
+        const headers = encodeIgnoredHeader([...unknown, ...ignored]);
+        return createJsonReply(encodeItemList(items, { hasMore: false }), headers);
       },
     },
     {
