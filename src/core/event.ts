@@ -23,6 +23,9 @@ export interface Usage {
   /** Part of promptTokens that was read from a cache and not computed again. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
+  /** Parts of promptTokens that stand for pictures and sound. Undefined when no server reports them. */
+  readonly imageTokens?: number;
+  readonly audioTokens?: number;
   /** Part of promptTokens that was written to an explicit cache; undefined when the request marked none. */
   readonly cacheCreationTokens?: number;
   /** Present when the request marked a cache that was written or hit. */

@@ -52,7 +52,10 @@ const Tokens = z.int().min(0).max(UPSTREAM_TOKENS_MAX).nullish().catch(undefined
 const Usage = z.object({
   prompt_tokens: Tokens,
   completion_tokens: Tokens,
-  prompt_tokens_details: z.object({ cached_tokens: Tokens }).nullish().catch(undefined),
+  prompt_tokens_details: z
+    .object({ cached_tokens: Tokens, image_tokens: Tokens, audio_tokens: Tokens })
+    .nullish()
+    .catch(undefined),
   completion_tokens_details: z.object({ reasoning_tokens: Tokens }).nullish().catch(undefined),
   /** SGLang reports it here instead of in the details. */
   reasoning_tokens: Tokens,

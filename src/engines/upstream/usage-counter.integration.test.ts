@@ -139,3 +139,10 @@ test('adds the usage of all choices, and counts their prompt once', async () => 
     { promptTokens: 32, cachedTokens: 0, completionTokens: 10 },
   );
 });
+
+test('reads the tokens of pictures and sound', async () => {
+  const details = { cached_tokens: 0, image_tokens: 5, audio_tokens: 3 };
+  const usage = { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: details };
+  const counted = await readUsage([...TEXT_CHUNKS, createUsageChunk(usage)]);
+  assert.deepEqual([counted?.imageTokens, counted?.audioTokens], [5, 3]);
+});

@@ -7,10 +7,12 @@ export const sumUsage = (one: Usage, other: Usage): Usage => ({
   completionTokens: one.completionTokens + other.completionTokens,
   ...sumOptional('cacheCreationTokens', one, other),
   ...sumOptional('reasoningTokens', one, other),
+  ...sumOptional('imageTokens', one, other),
+  ...sumOptional('audioTokens', one, other),
   ...(one.usesExplicitCache || other.usesExplicitCache ? { usesExplicitCache: true } : {}),
 });
 
-function sumOptional<Name extends 'cacheCreationTokens' | 'reasoningTokens'>(
+function sumOptional<Name extends 'cacheCreationTokens' | 'reasoningTokens' | 'imageTokens' | 'audioTokens'>(
   name: Name,
   { [name]: one }: Pick<Usage, Name>,
   { [name]: other }: Pick<Usage, Name>,

@@ -28,3 +28,8 @@ test('encodes cache counters always, and the cache type only if an explicit cach
     );
   }
 });
+
+test('reports tokens of pictures and sound as parts of the prompt', () => {
+  const usage = encodeUsage({ promptTokens: 10, cachedTokens: 0, completionTokens: 1, imageTokens: 5, audioTokens: 3 });
+  assert.match(JSON.stringify(usage), /"audio_tokens":3,"cached_tokens":0,"text_tokens":2,"image_tokens":5/);
+});

@@ -9,6 +9,8 @@ export function encodeUsage({
   cachedTokens,
   completionTokens,
   cacheCreationTokens = 0,
+  imageTokens,
+  audioTokens,
   usesExplicitCache,
   reasoningTokens,
 }: Usage): object {
@@ -22,10 +24,10 @@ export function encodeUsage({
       text_tokens: completionTokens,
     },
     prompt_tokens_details: {
-      audio_tokens: null,
+      audio_tokens: audioTokens ?? null,
       cached_tokens: cachedTokens,
-      text_tokens: promptTokens,
-      image_tokens: null,
+      text_tokens: promptTokens - (imageTokens ?? 0) - (audioTokens ?? 0),
+      image_tokens: imageTokens ?? null,
       video_tokens: null,
       cache_creation: { ephemeral_5m_input_tokens: cacheCreationTokens },
       cache_creation_input_tokens: cacheCreationTokens,

@@ -1,5 +1,6 @@
 import type { Usage } from '../../../core/event.ts';
 import type { SearchStrategy, ServerToolUsage } from '../../../core/server-tools.ts';
+import { omitNullish } from '../../../lib/omit-nullish.ts';
 import type { AnswerFormat } from './answer-format.ts';
 
 /**
@@ -13,6 +14,8 @@ export function encodeUsage(
     cachedTokens,
     completionTokens,
     cacheCreationTokens,
+    imageTokens,
+    audioTokens,
     usesExplicitCache,
     reasoningTokens,
     serverTools,
@@ -26,12 +29,14 @@ export function encodeUsage(
       total_tokens: promptTokens + completionTokens,
     };
   const isMultimodal = type === 'parts';
+  const mediaTokens = omitNullish({ image_tokens: imageTokens, audio_tokens: audioTokens });
+  const textTokens = promptTokens - (imageTokens ?? 0) - (audioTokens ?? 0);
   const thought = hasReasoning || reasoningTokens !== undefined ? { reasoning_tokens: reasoningTokens ?? 0 } : {};
   const outputDetails = { ...(isMultimodal ? { text_tokens: completionTokens } : {}), ...thought };
   return {
     input_tokens: promptTokens,
     output_tokens: completionTokens,
-    ...(isMultimodal ? { input_tokens_details: { text_tokens: promptTokens } } : {}),
+    ...(isMultimodal ? { ...mediaTokens, input_tokens_details: { text_tokens: textTokens, ...mediaTokens } } : {}),
     ...(Object.keys(outputDetails).length > 0 ? { output_tokens_details: outputDetails } : {}),
     prompt_tokens_details: {
       cached_tokens: cachedTokens,
