@@ -14,7 +14,8 @@ export const EmbeddingsBody = z.object({
 });
 
 /** Token ids are rejected: they belong to another model's vocabulary, and clients do not check which one. */
-const INPUT = 'input must be a string or an array of strings; token ids are not taken';
+const INPUT =
+  'input must be a string or an array of strings; token ids are not taken: let the client send texts (in LangChain, check_embedding_ctx_length=False)';
 
 export const embeddingsTexts: RuleTexts = {
   input: (value) => (Array.isArray(value) && value.length === 0 ? "[] is too short - 'input'" : INPUT),
