@@ -263,3 +263,22 @@ describe('llama-server with token prompts', { skip }, () => {
     assert.equal(await server.countBusySlots(), 0);
   });
 });
+
+describe('llama-server with chat messages', { skip }, () => {
+  it('continues a partial message with new text only', async () => {
+    const server = await startServer();
+    const engine = createUpstreamEngine({ url: `${server.url}/v1`, model: TINY, kind: 'llama-server' });
+    const text = (value: string) => [{ type: 'text', text: value }] as const;
+    const question = { role: 'user', content: text('Count from one to five in words.') } as const;
+    const start = { role: 'assistant', content: text('One, two, three,'), partial: true } as const;
+    const request = createEngineRequest('', {
+      input: { type: 'messages', messages: [question, start] },
+      sampling: { temperature: 0 },
+      maxTokens: 4,
+    });
+    const { text: continuation } = await runToEnd(engine, request);
+    assert.match(continuation, /^ ?four/i);
+    await engine.close();
+    await server.close();
+  });
+});

@@ -299,6 +299,7 @@ test('encodes formats, limits, log probabilities and stop tokens as each server 
     add_generation_prompt: false,
   });
   assert.deepEqual(encodeFor('sglang', { input }), { ...PLAIN, messages, continue_final_message: true });
+  assert.deepEqual(encodeFor('llama-server', { input }), { ...PLAIN, messages });
   assert.throws(() => encodeFor('openai', { input }), {
     kind: 'unsupported',
     message: 'The model of this request runs on a server that has no support for continuing a message.',

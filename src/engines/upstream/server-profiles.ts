@@ -147,6 +147,8 @@ export const SERVER_PROFILES: Readonly<Record<ServerKind, ServerProfile>> = {
     samplingFields: { ...EXTENDED_SAMPLING, repetitionPenalty: 'repeat_penalty' },
     thinkingControl: 'template',
     thinkingBudgetField: 'thinking_budget_tokens',
+    // It continues a last message of the assistant without being told to.
+    continuationFields: {},
     canForceTool: false,
     jsonObjectFormat: { type: 'json_object', schema: { type: 'object' } },
     topLogprobsMin: 1,

@@ -96,7 +96,11 @@ const REFUSED: readonly (readonly [body: unknown, param: string | null, message:
   [{ model: '', input: 'a' }, 'model', /model/],
   [{ model: 'm' }, 'input', /^input must be a string or an array of strings.*missing/],
   [{ model: 'm', input: [] }, 'input', /^\[\] is too short - 'input'/],
-  [{ model: 'm', input: [1, 2] }, 'input[0]', /token ids are not taken: .*check_embedding_ctx_length=False.* \(input\[0\]: 1\)/],
+  [
+    { model: 'm', input: [1, 2] },
+    'input[0]',
+    /token ids are not taken: .*check_embedding_ctx_length=False.* \(input\[0\]: 1\)/,
+  ],
   [{ model: 'm', input: [[1, 2]] }, 'input[0]', /token ids are not taken/],
   [{ model: 'm', input: ['a', null] }, 'input[1]', /array of strings/],
   [
