@@ -210,7 +210,16 @@ function getPackage(specifier: string): string {
 const STATEMENT = /^(?:import|export)\s+(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
 const EXPRESSION = /\bimport\('([^']+)'\)/g;
 
-export function* findImports(tree: Tree): Generator<Import> {
+/** Imports of each tree: several rules read them. */
+const importsByTree = new WeakMap<Tree, readonly Import[]>();
+
+export function findImports(tree: Tree): readonly Import[] {
+  const imports = importsByTree.get(tree) ?? [...listImports(tree)];
+  importsByTree.set(tree, imports);
+  return imports;
+}
+
+function* listImports(tree: Tree): Generator<Import> {
   for (const { path, lines } of tree.values()) {
     if (!isCode(path)) continue;
     const text = lines.join('\n');
