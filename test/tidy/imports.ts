@@ -89,6 +89,7 @@ const SHARED_TEST_HELPERS: ReadonlySet<string> = new Set([
   'test/until.ts',
   'test/measure-cpu-ms.ts',
   'test/property-runs.ts',
+  'test/unicode-character.ts',
 ]);
 
 const mayImportHelper = (path: string, target: string): boolean =>
