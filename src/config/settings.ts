@@ -3,8 +3,8 @@ export interface Setting {
   /** Dotted path, as in the file. */
   readonly path: string;
   readonly env: string;
-  /** `name`: in camel case without dashes. `option`: in commander's notation. */
-  readonly flag?: { readonly name: string; readonly option: string; readonly description: string };
+  /** In commander's notation. */
+  readonly flag?: { readonly option: string; readonly description: string };
   /** Determines how a text is parsed. */
   readonly type: SettingType;
 }
@@ -25,32 +25,31 @@ export const SETTINGS: readonly Setting[] = [
     path: 'data',
     type: 'path',
     env: 'PARLEY_DATA',
-    flag: { name: 'data', option: '--data <folder>', description: 'data folder' },
+    flag: { option: '--data <folder>', description: 'data folder' },
   },
   {
     path: 'host',
     type: 'text',
     env: 'PARLEY_HOST',
-    flag: { name: 'host', option: '--host <address>', description: 'address to listen on' },
+    flag: { option: '--host <address>', description: 'address to listen on' },
   },
   {
     path: 'port',
     type: 'number',
     env: 'PARLEY_PORT',
-    flag: { name: 'port', option: '--port <number>', description: 'port to listen on; 0: any free one' },
+    flag: { option: '--port <number>', description: 'port to listen on; 0: any free one' },
   },
   {
     path: 'workers',
     type: 'number',
     env: 'PARLEY_WORKERS',
-    flag: { name: 'workers', option: '--workers <number>', description: 'processes that serve requests' },
+    flag: { option: '--workers <number>', description: 'processes that serve requests' },
   },
   {
     path: 'publicUrl',
     type: 'text',
     env: 'PARLEY_PUBLIC_URL',
     flag: {
-      name: 'publicUrl',
       option: '--public-url <url>',
       description: 'base URL at which clients reach the service',
     },
@@ -59,13 +58,13 @@ export const SETTINGS: readonly Setting[] = [
     path: 'engine.threads',
     type: 'number',
     env: 'PARLEY_ENGINE_THREADS',
-    flag: { name: 'threads', option: '--threads <number>', description: 'threads of the engine' },
+    flag: { option: '--threads <number>', description: 'threads of the engine' },
   },
   {
     path: 'log.level',
     type: 'text',
     env: 'PARLEY_LOG_LEVEL',
-    flag: { name: 'logLevel', option: '--log-level <level>', description: 'fatal, error, warn, info, debug or trace' },
+    flag: { option: '--log-level <level>', description: 'fatal, error, warn, info, debug or trace' },
   },
   { path: 'cors.origins', type: 'list', env: 'PARLEY_CORS_ORIGINS' },
   { path: 'modelsFolder', type: 'path', env: 'PARLEY_MODELS_FOLDER' },
