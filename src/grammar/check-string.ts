@@ -1,3 +1,4 @@
+import { countCodePoints } from '../lib/code-points.ts';
 import { acceptsText } from './automaton.ts';
 import { formatCountRange } from './format-count-range.ts';
 import type { SchemaKeywords } from './keywords.ts';
@@ -21,9 +22,3 @@ export function checkString(
   const language = format === undefined ? undefined : languages.getFormatLanguage(format, path);
   return language && !acceptsText(language, value) ? `${at} must have the format ${format}` : undefined;
 }
-
-const countCodePoints = (text: string): number => {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-};
