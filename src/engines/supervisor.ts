@@ -23,6 +23,12 @@ export interface ChildSpec<Ready> {
   readonly heartbeat?: (ready: Ready) => Promise<void>;
   /** Frees the resources of a child that was ready and has ended. */
   readonly onGone?: (ready: Ready) => void;
+  /** Whether a child whose call failed still responds. Default: its exit is awaited. */
+  readonly isAlive?: (ready: Ready) => Promise<boolean>;
+  /** Returns the process id to report. Default: that of the child. */
+  readonly getPid?: () => number | undefined;
+  /** Frees what all starts share; called at the end of `stop`. */
+  readonly onStopped?: () => void;
   /** Returns fields for the log line "engine process ready". */
   readonly getLogFields?: (ready: Ready) => Readonly<Record<string, unknown>>;
 }
@@ -122,7 +128,7 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
   }
 
   get pid(): number | undefined {
-    return this.child?.pid;
+    return this.spec.getPid ? this.spec.getPid() : this.child?.pid;
   }
 
   async waitUntilReady(signal?: AbortSignal): Promise<Ready> {
@@ -135,6 +141,8 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
   async confirmExit(ready: Ready): Promise<boolean> {
     const { child } = this;
     if (this.current !== ready || !child) return true;
+    if (await this.spec.isAlive?.(ready)) return false;
+    if (this.child !== child) return true;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, EXIT_NOTICED_MS_MAX);
       child.once('exit', () => {
@@ -153,6 +161,7 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     this.waiters.rejectAll();
     await this.launching;
     if (this.child) await endChild(this.child, this.times.stopMsMax);
+    this.spec.onStopped?.();
   }
 
   private start(): void {
