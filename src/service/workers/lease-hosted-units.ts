@@ -16,7 +16,7 @@ export async function leaseHostedUnits(
   const { leaseId, processes, units } = leased;
   return {
     units,
-    processes: processes.map((process) => (parse) => createLeasedEngine(process, { host, parse, clock })),
+    processes: processes.map((process) => () => createLeasedEngine(process, { host, clock })),
     // The release fails only when the primary has exited, and then no lease is left.
     release: () => host.call('deployment.release', { leaseId }).catch(() => undefined),
   };

@@ -49,7 +49,7 @@ export function runWorker(capabilities: readonly Capability[]): void {
       worker,
       isPortShared,
       engineHost: {
-        open: (model, parse) => openSharedEngine({ host: primary, model, parse, clock: systemClock }),
+        open: (model) => openSharedEngine(model, { host: primary, clock: systemClock }),
         getState: (model) => primary.call('model.state', model),
         leaseUnits: (id) => leaseHostedUnits(id, primary, systemClock),
       },
