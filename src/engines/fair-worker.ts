@@ -9,9 +9,9 @@ import { createFairSemaphore, type RefusalReason } from './fair-semaphore.ts';
  */
 export class WorkerBusyError extends Error {
   override readonly name = 'WorkerBusyError';
-  readonly reason: 'full' | 'key-share' | 'wait';
+  readonly reason: RefusalReason;
 
-  constructor(reason: 'full' | 'key-share' | 'wait') {
+  constructor(reason: RefusalReason) {
     super(`the worker thread is busy: ${reason}`);
     this.reason = reason;
   }

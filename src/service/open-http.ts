@@ -1,8 +1,7 @@
 import { listRegions } from '../config/regions.ts';
 import { systemIdGenerator } from '../core/id.ts';
 import type { Meter } from '../core/telemetry.ts';
-import { createHttpServer } from '../http/http-server.ts';
-import type { HttpServer } from '../http/http-server.ts';
+import { createHttpServer, type HttpServer } from '../http/http-server.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { CapabilityModule } from './capability.ts';

@@ -8,9 +8,8 @@ import type { BatchesModule } from './open-batches.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { FilesModule } from './open-files.ts';
 import type { GenerationModule } from './open-generation.ts';
-import { openJobWorker } from './open-job-worker.ts';
-import type { JobWorkerHandle } from './open-job-worker.ts';
-import type { ServiceModule } from './service-module.ts';
+import { openJobWorker, type JobWorkerHandle } from './open-job-worker.ts';
+import type { ServiceModule } from './capability.ts';
 import type { ServiceContext } from './service-context.ts';
 
 interface JobsDeps {

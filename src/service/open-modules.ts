@@ -9,9 +9,8 @@ import { openGeneration } from './open-generation.ts';
 import { openHttp, prepareHttp } from './open-http.ts';
 import { openJobs } from './open-jobs.ts';
 import { openResponses } from './open-responses.ts';
-import { createServiceContext } from './service-context.ts';
-import type { ServiceBase } from './service-context.ts';
-import type { ServiceModule } from './service-module.ts';
+import { createServiceContext, type ServiceBase } from './service-context.ts';
+import type { ServiceModule } from './capability.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
 /** Opens the modules. They are closed in the reverse order: requests first, then jobs, engines, and the store last. */

@@ -1,7 +1,13 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { createProgramEngine, planPreferredServer, planProgram, type ProgramPlan } from '../server-engines.ts';
-import { createServerKey, getContextTokens, getRunnerOptions } from './runner.ts';
-import type { Runner, RunnerDeps, RunningEngine } from './runner.ts';
+import {
+  createServerKey,
+  getContextTokens,
+  getRunnerOptions,
+  type Runner,
+  type RunnerDeps,
+  type RunningEngine,
+} from './runner.ts';
 import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 
 /** Runs the server program that an entry names. */

@@ -2,12 +2,10 @@ import { errorCodec } from '../../core/error-codec.ts';
 import { ServiceError } from '../../core/error.ts';
 import { openSharedEngine } from '../../engines/sharing/shared-engine.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { createRpcPeer } from '../../lib/rpc-peer.ts';
-import type { RpcPeer } from '../../lib/rpc-peer.ts';
+import { createRpcPeer, type RpcPeer } from '../../lib/rpc-peer.ts';
 import type { Capability } from '../capability.ts';
-import { createService } from '../service.ts';
-import type { ListenAddress, Service } from '../service.ts';
-import { leaseHostedUnits } from './lease-hosted-units.ts';
+import { createService, type ListenAddress, type Service } from '../service.ts';
+import { leaseHostedUnits } from './deployment-lease-table.ts';
 import { createSharedQuotaCounters } from './shared-quota-counters.ts';
 import type { PrimaryFunctions, WorkerFunctions, StartWorkerCommand } from './protocol.ts';
 
