@@ -8,7 +8,7 @@ import type { ServerKind } from '../../core/server-kind.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { canAdmit } from '../priority.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
-import { createGrammarCompiler, type GrammarCompiler } from '../grammar-compiler.ts';
+import { createGrammarCompiler } from '../grammar-compiler.ts';
 import { createFairSemaphore } from '../fair-semaphore.ts';
 import {
   createUpstreamClient,
@@ -52,8 +52,6 @@ export interface CompletionEngineOptions {
   readonly timeouts?: Partial<UpstreamTimeouts> | undefined;
   /** Environment variables that name proxies. Absent for servers that Parley itself runs. */
   readonly environment?: ProxyEnvironment | undefined;
-  /** Shared grammar compiler, closed by its creator. Absent: the engine creates its own. */
-  readonly grammars?: GrammarCompiler | undefined;
 }
 
 const DIALECTS: Readonly<Record<CompletionServerKind, CompletionDialect>> = {
@@ -86,7 +84,7 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
   // A separate client: a llama-server has few threads, so few connections may stay open for short calls.
   const metadataClient = createClient();
   const serverTokenizer = dialect.createTokenizer(metadataClient, model);
-  const grammars = options.grammars ?? createGrammarCompiler();
+  const grammars = createGrammarCompiler();
   let slots: number | undefined;
 
   const discover = async (): Promise<ServerState> => {
@@ -206,7 +204,7 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
     async close() {
       generationClient.close();
       metadataClient.close();
-      if (!options.grammars) await grammars.close();
+      await grammars.close();
     },
   };
 }
