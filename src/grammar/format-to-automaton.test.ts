@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { scalePropertyRuns } from '../../test/property-runs.ts';
-import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { createSeededRandom } from '../lib/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import { acceptsText } from './automaton.ts';
 import { formatToAutomaton } from './format-to-automaton.ts';
