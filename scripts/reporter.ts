@@ -18,6 +18,9 @@ export type TestRecord =
   | { readonly type: 'output'; readonly text: string }
   | { readonly type: 'end' };
 
+/** Start of the name of a suite that `file-suites.ts` makes of a test file. The names of its tests leave it out. */
+export const FILE_SUITE_PREFIX = 'file:';
+
 /**
  * A node:test reporter that prints nothing and sends each finished test to the parent process: one closing line for
  * several runs is possible only if no run prints its own.
@@ -48,9 +51,10 @@ export function createEventDecoder(root: string): (event: TestEvent) => TestReco
       case 'test:fail': {
         const { data } = event;
         const path = data.file === undefined ? '' : relative(root, data.file);
+        const suites = names.slice(names[0]?.startsWith(FILE_SUITE_PREFIX) ? 1 : 0, data.nesting);
         const record = {
           type: 'test',
-          name: [...names.slice(0, data.nesting), data.name].join(' > '),
+          name: [...suites, data.name].join(' > '),
           location: `${path}:${data.line ?? 1}`,
           durationMs: data.details.duration_ms,
         } as const;

@@ -48,6 +48,7 @@ async function runFiles(
   { showOutput = printOutput, ...pass }: TestPass,
   onTest: (test: FinishedTest) => void,
 ): Promise<readonly string[]> {
+  const isShared = pass.isolation === 'none';
   const child = spawnGroup(
     process.execPath,
     [
@@ -58,10 +59,12 @@ async function runFiles(
       `--test-timeout=${pass.testTimeoutMs}`,
       '--test-reporter=./scripts/reporter.ts',
       // Property tests are in passes without isolation only; elsewhere every process would load fast-check.
-      ...(pass.isolation === 'none' ? ['--import=./test/property-runs.ts'] : []),
-      ...pass.files,
+      ...(isShared ? ['--import=./test/property-runs.ts', './scripts/file-suites.ts'] : pass.files),
     ],
-    { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: pass.env },
+    {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: { ...pass.env, ...(isShared && { PARLEY_TEST_FILES: JSON.stringify(pass.files) }) },
+    },
   );
 
   let output = '';

@@ -9,8 +9,24 @@ const RUNS_MIN = 4;
  * and all of `fullCount` with PARLEY_PROPERTY_RUNS=full, which `npm test` sets.
  */
 export function scalePropertyRuns(fullCount: number): number {
-  if (process.env.PARLEY_PROPERTY_RUNS === 'full') return fullCount;
-  return Math.min(fullCount, Math.max(RUNS_MIN, Math.ceil(fullCount / 10)));
+  return Math.min(fullCount, Math.max(RUNS_MIN, scaleInputSize(fullCount)));
+}
+
+/**
+ * Returns the size of an input that shows how running time or memory grows: a tenth of `fullSize` in the development
+ * loop, and all of it with PARLEY_PROPERTY_RUNS=full.
+ */
+export function scaleInputSize(fullSize: number): number {
+  return process.env.PARLEY_PROPERTY_RUNS === 'full' ? fullSize : Math.ceil(fullSize / 10);
+}
+
+/**
+ * Returns the positions, of those from 0 to before `count`, at which a test cuts its input or ends a process: a tenth of
+ * them, evenly spread, in the development loop, and all of them with PARLEY_PROPERTY_RUNS=full.
+ */
+export function scalePositions(count: number): readonly number[] {
+  const selectedCount = scalePropertyRuns(count);
+  return Array.from({ length: selectedCount }, (_, at) => Math.floor((at * count) / selectedCount));
 }
 
 fc.configureGlobal({ ...fc.readConfigureGlobal(), numRuns: scalePropertyRuns(100) });

@@ -37,19 +37,19 @@ const RULES: readonly Rule[] = [
 const findings = (rule: Rule, tree: Tree): string[] =>
   [...rule.check(tree)].map(({ path, line, message }) => `${path}:${line} ${message}`);
 
+const REPOSITORY = readTree(fileURLToPath(new URL('..', import.meta.url)));
+
 describe('the tree', () => {
-  const tree = readTree(fileURLToPath(new URL('..', import.meta.url)));
   for (const rule of RULES) {
     test(rule.name, () => {
-      const found = findings(rule, tree);
+      const found = findings(rule, REPOSITORY);
       if (found.length > 0) assert.fail(found.join('\n'));
     });
   }
 });
 
 test('the glossary bans words', () => {
-  const tree = readTree(fileURLToPath(new URL('..', import.meta.url)));
-  const words = readBannedWords(tree).map(({ insteadOf }) => insteadOf);
+  const words = readBannedWords(REPOSITORY).map(({ insteadOf }) => insteadOf);
   for (const word of ['wish', 'told', 'goOn', 'Heard']) assert.ok(words.includes(word), word);
 });
 

@@ -3,7 +3,7 @@ import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import { DISK_READ_BYTES, DISK_WRITE_BYTES } from './limits.ts';
-import { syncFolder } from '../lib/durable-file.ts';
+import { syncToDisk } from '../lib/durable-file.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { BlobMetadata, BlobStore, PutBlobOptions } from './blob-store.ts';
 import {
@@ -71,7 +71,7 @@ export async function openDiskBlobStore({ folder }: { readonly folder: string })
       const path = getBlobPath(name);
       await mapDiskErrors(
         rm(path).then(
-          () => syncFolder(getBlobFolder(name)),
+          () => syncToDisk(getBlobFolder(name)),
           (thrown: unknown) => {
             if (!isMissingFile(thrown)) throw thrown;
           },
@@ -126,10 +126,10 @@ interface PublishPaths {
 /** Moves the temporary file to its final path. If a later step fails, the blob is removed again. */
 async function publish(temporary: string, { folder, blobFolder, path }: PublishPaths): Promise<void> {
   const createdFolder = await mkdir(blobFolder, { recursive: true, mode: FOLDER_MODE });
-  if (createdFolder !== undefined) await syncFolder(folder);
+  if (createdFolder !== undefined) await syncToDisk(folder);
   await rename(temporary, path);
   try {
-    await syncFolder(blobFolder);
+    await syncToDisk(blobFolder);
   } catch (thrown) {
     await rm(path, { force: true });
     throw thrown;

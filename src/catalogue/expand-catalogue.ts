@@ -109,7 +109,7 @@ function toFolder({ task, files, conversion }: FolderRecord): WeightsFolder {
       ...file,
       source: { type: 'packages', parts, sha256: file.sha256 },
     })),
-    ...(conversion === undefined ? {} : { conversion: toConversion(conversion) }),
+    ...omitNullish({ conversion: conversion && toConversion(conversion) }),
   };
 }
 
@@ -164,6 +164,7 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
   const weightsAbilities = rendersPrompts(record)
     ? {}
     : { ...(isKnown ? NO_ABILITIES : {}), ...weights?.record.abilities };
+  const { maxThinkingTokens, languages, cumulative } = record;
   const { thinking, ...abilities } = { ...weightsAbilities, ...record.abilities };
   const isContextGuessed = record.contextTokens === undefined && isRemote(record);
   return {
@@ -172,17 +173,12 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
     runner: resolveRunner(name, record, weights),
     contextTokens: resolveContextTokens(name, record, weights),
     ...(isContextGuessed ? { isContextGuessed } : {}),
-    abilities: {
-      ...abilities,
-      ...(thinking === undefined ? {} : { thinking: thinking === 'none' ? false : thinking }),
-    },
+    abilities: { ...abilities, ...omitNullish({ thinking: thinking === 'none' ? false : thinking }) },
     repeatsCalls: record.repeatsCalls ?? weights?.record.repeatsCalls ?? false,
     interfaces: resolveInterfaces(name, record, weights),
     ...(record.regions ? { regions: record.regions } : {}),
     sampling: { ...weights?.record.sampling, ...record.sampling },
-    ...(record.maxThinkingTokens === undefined ? {} : { maxThinkingTokens: record.maxThinkingTokens }),
-    ...(record.languages === undefined ? {} : { languages: record.languages }),
-    ...(record.cumulative === undefined ? {} : { cumulative: record.cumulative }),
+    ...omitNullish({ maxThinkingTokens, languages, cumulative }),
     created: record.created ?? 0,
   };
 }
@@ -246,9 +242,8 @@ function resolveRunner(name: string, record: ModelRecord, weights: NamedWeights 
 
 const toRemoteOptions = (name: string, record: ModelRecord, family: string): RemoteOptions => ({
   model: record.upstreamModel ?? name,
-  ...(record.server === undefined ? {} : { server: record.server }),
   input: record.input ?? 'chat',
-  ...(record.chatTemplate === undefined ? {} : { chatTemplate: record.chatTemplate }),
+  ...omitNullish({ server: record.server, chatTemplate: record.chatTemplate }),
   forward: record.forward ?? [],
   timeouts: record.timeouts ?? {},
   family,

@@ -10,3 +10,11 @@ export function wholeNumber(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`;
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
+
+export const MAPPING = { error: 'must be a mapping' };
+
+/** Creates the schema of a mapping all of whose settings have defaults. An absent mapping gets these defaults. */
+export function createSection<const Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const schema = z.strictObject(shape, MAPPING);
+  return schema.prefault({} as z.input<typeof schema>);
+}

@@ -49,10 +49,10 @@ export function loadConfig({
     const fromEnv = env[name];
     if (fromEnv !== undefined && fromEnv !== '')
       given.set(path, { value: parseText(fromEnv, type, folder), origin: `env ${name}` });
-    const fromFlag = flag && flags[flag.name];
-    if (flag && typeof fromFlag === 'string') {
-      given.set(path, { value: parseText(fromFlag, type, folder), origin: `flag ${flag.option.split(' ')[0]}` });
-    }
+    const [option = ''] = flag?.option.split(' ') ?? [];
+    const fromFlag = flags[toOptionName(option)];
+    if (typeof fromFlag === 'string')
+      given.set(path, { value: parseText(fromFlag, type, folder), origin: `flag ${option}` });
   }
 
   const givenData = given.get('data')?.value;
@@ -91,6 +91,10 @@ function defaultDataFolder(env: LoadConfigOptions['env']): string {
   if (base !== undefined && isAbsolute(base)) return join(base, 'parley');
   return join(env['HOME'] || homedir(), '.local', 'share', 'parley');
 }
+
+/** Returns the name under which commander passes the option, such as `publicUrl` for `--public-url`. */
+const toOptionName = (option: string): string =>
+  option.slice('--'.length).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** Parses a text as its setting's type. Unparsable text is returned unchanged, and the schema rejects it. */
 function parseText(text: string, type: SettingType, folder: string): unknown {

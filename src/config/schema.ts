@@ -37,13 +37,11 @@ import {
   VOCABULARY_ENTRIES_MAX,
 } from './limits.ts';
 import { REGION_IDS } from '../core/region.ts';
-import { createListSchema, text, wholeNumber } from './fields.ts';
+import { createListSchema, createSection, MAPPING, text, wholeNumber } from './fields.ts';
 import { searchSection } from './search-section.ts';
 
 /** Longest delay of a timer in Node.js, in ms: 24.8 days. */
 const TIMER_MS_MAX = 2_147_483_647;
-
-const MAPPING = { error: 'must be a mapping' };
 
 const flag = z.boolean({ error: 'must be true or false' });
 
@@ -101,12 +99,9 @@ export const ConfigSchema = z.strictObject({
     .partialRecord(oneOf(REGION_IDS), region, { error: 'must be a mapping of region ids' })
     .refine((regions) => Object.keys(regions).length > 0, { error: 'must name at least one region' })
     .default({ 'cn-beijing': { hosts: [], deprecatedHosts: [] } }),
-  cors: z
-    .strictObject(
-      { origins: createListSchema(checkedText(isOrigin, 'must be * or an origin such as https://a.b')).default([]) },
-      MAPPING,
-    )
-    .prefault({}),
+  cors: createSection({
+    origins: createListSchema(checkedText(isOrigin, 'must be * or an origin such as https://a.b')).default([]),
+  }),
   /** The catalogue parses these three sections. */
   models: z.unknown().optional(),
   weights: z.unknown().optional(),
@@ -119,206 +114,136 @@ export const ConfigSchema = z.strictObject({
   enginesFolder: text.optional(),
   /** npm registry of these runtimes. Default: the registry of npm's configuration. */
   npmRegistryUrl: httpUrl.optional(),
-  engine: z
-    .strictObject(
-      {
-        kind: oneOf(['llama', 'scripted']).default('llama'),
-        /** The engine that runs local weights: the embedded engine, or llama.cpp's server if it is installed. */
-        prefer: oneOf(['embedded', 'llama-server']).default('embedded'),
-        /** Path of llama.cpp's server. Default: searched in PATH. */
-        llamaServer: text.optional(),
-        threads: wholeNumber(1, 1024).optional(),
-        /** Answers that are generated concurrently. */
-        sequences: wholeNumber(1, 256).default(4),
-        /** Context length of one sequence. Default: that of the model's entry. */
-        contextTokens: wholeNumber(256, 1_048_576).optional(),
-        gpu: z.union([z.literal(false), z.literal('auto')], { error: 'must be false or auto' }).default(false),
-      },
-      MAPPING,
-    )
-    .prefault({}),
-  limits: z
-    .strictObject(
-      {
-        deadlinePlainMs: wholeNumber(1000, TIMER_MS_MAX).default(DEADLINE_UNSTREAMED_MS),
-        deadlineStreamMs: wholeNumber(1000, TIMER_MS_MAX).default(DEADLINE_STREAM_MS),
-        keepAliveMs: wholeNumber(100, 3_600_000).default(KEEP_ALIVE_MS),
-        queuePlaces: wholeNumber(1, 100_000).default(QUEUE_LENGTH_MAX),
-        queueWaitMs: wholeNumber(0, 3_600_000).default(QUEUE_WAIT_MS_MAX),
-        bodyBytesMax: wholeNumber(1024, 1_073_741_824).default(JSON_BODY_BYTES_MAX),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  engine: createSection({
+    kind: oneOf(['llama', 'scripted']).default('llama'),
+    /** The engine that runs local weights: the embedded engine, or llama.cpp's server if it is installed. */
+    prefer: oneOf(['embedded', 'llama-server']).default('embedded'),
+    /** Path of llama.cpp's server. Default: searched in PATH. */
+    llamaServer: text.optional(),
+    threads: wholeNumber(1, 1024).optional(),
+    /** Answers that are generated concurrently. */
+    sequences: wholeNumber(1, 256).default(4),
+    /** Context length of one sequence. Default: that of the model's entry. */
+    contextTokens: wholeNumber(256, 1_048_576).optional(),
+    gpu: z.union([z.literal(false), z.literal('auto')], { error: 'must be false or auto' }).default(false),
+  }),
+  limits: createSection({
+    deadlinePlainMs: wholeNumber(1000, TIMER_MS_MAX).default(DEADLINE_UNSTREAMED_MS),
+    deadlineStreamMs: wholeNumber(1000, TIMER_MS_MAX).default(DEADLINE_STREAM_MS),
+    keepAliveMs: wholeNumber(100, 3_600_000).default(KEEP_ALIVE_MS),
+    queuePlaces: wholeNumber(1, 100_000).default(QUEUE_LENGTH_MAX),
+    queueWaitMs: wholeNumber(0, 3_600_000).default(QUEUE_WAIT_MS_MAX),
+    bodyBytesMax: wholeNumber(1024, 1_073_741_824).default(JSON_BODY_BYTES_MAX),
+  }),
   /** Reject requests with unknown fields with 400, instead of naming the fields in x-parley-ignored. */
   strict: flag.default(false),
-  log: z
-    .strictObject(
-      {
-        level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-        /** auto: true for a terminal. */
-        pretty: z.union([flag, z.literal('auto')], { error: 'must be true, false or auto' }).default('auto'),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  log: createSection({
+    level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    /** auto: true for a terminal. */
+    pretty: z.union([flag, z.literal('auto')], { error: 'must be true, false or auto' }).default('auto'),
+  }),
   /** Default: `operator-token` in the data folder. */
   operatorTokenFile: text.optional(),
-  store: z
-    .strictObject(
-      {
-        url: checkedText(
-          (value) => /^sqlite:./.test(value),
-          'must be sqlite: and a path; other databases are not supported yet',
-        ).optional(),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  store: createSection({
+    url: checkedText(
+      (value) => /^sqlite:./.test(value),
+      'must be sqlite: and a path; other databases are not supported yet',
+    ).optional(),
+  }),
   /** Files of each workspace in a region. */
-  files: z
-    .strictObject(
-      {
-        fileBytesMax: bytes.default(FILE_BYTES_MAX),
-        totalBytesMax: bytes.default(FILES_BYTES_MAX),
-        countMax: fileCount.default(FILES_COUNT_MAX),
-        /** Seconds that a download URL is valid. */
-        urlSeconds: wholeNumber(1, 7 * 86_400).default(FILE_URL_SECONDS),
-        /** Different limits for single workspaces, by name. */
-        workspaces: z
-          .record(
-            text,
-            z.strictObject(
-              { fileBytesMax: bytes.optional(), totalBytesMax: bytes.optional(), countMax: fileCount.optional() },
-              MAPPING,
-            ),
-            MAPPING,
-          )
-          .default({}),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  files: createSection({
+    fileBytesMax: bytes.default(FILE_BYTES_MAX),
+    totalBytesMax: bytes.default(FILES_BYTES_MAX),
+    countMax: fileCount.default(FILES_COUNT_MAX),
+    /** Seconds that a download URL is valid. */
+    urlSeconds: wholeNumber(1, 7 * 86_400).default(FILE_URL_SECONDS),
+    /** Different limits for single workspaces, by name. */
+    workspaces: z
+      .record(
+        text,
+        z.strictObject(
+          { fileBytesMax: bytes.optional(), totalBytesMax: bytes.optional(), countMax: fileCount.optional() },
+          MAPPING,
+        ),
+        MAPPING,
+      )
+      .default({}),
+  }),
   /** Deployments, which callers create. */
-  deployments: z
-    .strictObject(
-      {
-        /** Maximum units of one deployment; at most 999. */
-        capacityMax: wholeNumber(1, DEPLOYMENT_CAPACITY_MAX).default(DEPLOYMENT_CAPACITY_MAX),
-        /** Ms that running calls may continue after their deployment was scaled or deleted; then they are aborted. */
-        drainMs: wholeNumber(0, DEPLOYMENT_DRAIN_MS_MAX).default(DEPLOYMENT_DRAIN_MS),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  deployments: createSection({
+    /** Maximum units of one deployment; at most 999. */
+    capacityMax: wholeNumber(1, DEPLOYMENT_CAPACITY_MAX).default(DEPLOYMENT_CAPACITY_MAX),
+    /** Ms that running calls may continue after their deployment was scaled or deleted; then they are aborted. */
+    drainMs: wholeNumber(0, DEPLOYMENT_DRAIN_MS_MAX).default(DEPLOYMENT_DRAIN_MS),
+  }),
   /** Storage of file contents. Default: the folder `blobs` in the data folder. */
-  blobs: z
-    .strictObject(
-      {
-        url: checkedText((value) => value.startsWith('s3://'), 'must be s3://BUCKET or s3://BUCKET/PREFIX').optional(),
-      },
-      MAPPING,
-    )
-    .prefault({}),
-  batches: z
-    .strictObject(
-      {
-        /** Lines that one process runs concurrently, all batches together. */
-        concurrency: wholeNumber(1, 1024).default(BATCH_LINE_CONCURRENCY),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  blobs: createSection({
+    url: checkedText((value) => value.startsWith('s3://'), 'must be s3://BUCKET or s3://BUCKET/PREFIX').optional(),
+  }),
+  batches: createSection({
+    /** Lines that one process runs concurrently, all batches together. */
+    concurrency: wholeNumber(1, 1024).default(BATCH_LINE_CONCURRENCY),
+  }),
   /** Vocabularies of expected words for speech recognition. */
-  vocabularies: z
-    .strictObject(
-      {
-        /** Vocabularies of a workspace in a region. */
-        listsMax: wholeNumber(1, 100_000).default(VOCABULARIES_MAX),
-        /** Entries of one vocabulary. */
-        entriesMax: wholeNumber(1, 10_000).default(VOCABULARY_ENTRIES_MAX),
-      },
-      MAPPING,
-    )
-    .prefault({}),
-  speech: z
-    .strictObject(
-      {
-        /** Concurrent realtime recognitions of all processes together. Default: the number of CPU cores. */
-        sessionsMax: wholeNumber(1, 10_000).optional(),
-        /**
-         * Non-public hosts, addresses and networks that audio may be fetched from; notation as in `callbacks.allow`.
-         */
-        allow: createListSchema(text).default([]),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  vocabularies: createSection({
+    /** Vocabularies of a workspace in a region. */
+    listsMax: wholeNumber(1, 100_000).default(VOCABULARIES_MAX),
+    /** Entries of one vocabulary. */
+    entriesMax: wholeNumber(1, 10_000).default(VOCABULARY_ENTRIES_MAX),
+  }),
+  speech: createSection({
+    /** Concurrent realtime recognitions of all processes together. Default: the number of CPU cores. */
+    sessionsMax: wholeNumber(1, 10_000).optional(),
+    /**
+     * Non-public hosts, addresses and networks that audio may be fetched from; notation as in `callbacks.allow`.
+     */
+    allow: createListSchema(text).default([]),
+  }),
   /** Search tools of models. */
-  search: searchSection.prefault({}),
+  search: searchSection,
   /** Budget and number of deep research runs: docs/research.md. */
-  research: z
-    .strictObject(
-      {
-        queries: wholeNumber(1, RESEARCH_QUERIES_MAX).default(RESEARCH_QUERIES_DEFAULT),
-        pages: wholeNumber(1, RESEARCH_PAGES_MAX).default(RESEARCH_PAGES_DEFAULT),
-        /** All model calls of a run, prompts included. */
-        tokens: wholeNumber(1_000, RESEARCH_TOKENS_MAX).default(RESEARCH_TOKENS_DEFAULT),
-        minutes: wholeNumber(1, RESEARCH_MINUTES_MAX).default(RESEARCH_MINUTES_DEFAULT),
-        /** `extractive`: reports consist of sentences of their sources. */
-        writer: oneOf(['model', 'extractive']).default('model'),
-        /** Stream the plan while it is written. */
-        streamPlan: flag.default(false),
-        /** Unfinished runs of a key, and of a workspace in a region. */
-        runsPerKey: wholeNumber(1, 10_000).default(RESEARCH_RUNS_PER_KEY_DEFAULT),
-        runsPerWorkspace: wholeNumber(1, 10_000).default(RESEARCH_RUNS_PER_WORKSPACE_DEFAULT),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  research: createSection({
+    queries: wholeNumber(1, RESEARCH_QUERIES_MAX).default(RESEARCH_QUERIES_DEFAULT),
+    pages: wholeNumber(1, RESEARCH_PAGES_MAX).default(RESEARCH_PAGES_DEFAULT),
+    /** All model calls of a run, prompts included. */
+    tokens: wholeNumber(1_000, RESEARCH_TOKENS_MAX).default(RESEARCH_TOKENS_DEFAULT),
+    minutes: wholeNumber(1, RESEARCH_MINUTES_MAX).default(RESEARCH_MINUTES_DEFAULT),
+    /** `extractive`: reports consist of sentences of their sources. */
+    writer: oneOf(['model', 'extractive']).default('model'),
+    /** Stream the plan while it is written. */
+    streamPlan: flag.default(false),
+    /** Unfinished runs of a key, and of a workspace in a region. */
+    runsPerKey: wholeNumber(1, 10_000).default(RESEARCH_RUNS_PER_KEY_DEFAULT),
+    runsPerWorkspace: wholeNumber(1, 10_000).default(RESEARCH_RUNS_PER_WORKSPACE_DEFAULT),
+  }),
   /** Execution of programs that models write: docs/code-interpreter.md. */
-  codeInterpreter: z
-    .strictObject(
-      {
-        /** Required isolation. If it does not work on this machine, no program is run. */
-        level: oneOf(['strict', 'basic', 'off']).default('strict'),
-        driver: oneOf(['auto', 'bubblewrap', 'namespaces', 'docker', 'podman']).default('auto'),
-        /** Local container image with Node 24 or newer, for docker and podman. */
-        image: text.default('node:24-slim'),
-        memoryMb: wholeNumber(CODE_MEMORY_MB_MIN, CODE_MEMORY_MB_MAX).default(CODE_MEMORY_MB_DEFAULT),
-        seconds: wholeNumber(1, CODE_SECONDS_MAX).default(CODE_SECONDS_DEFAULT),
-        /** Containers of each process of the service. */
-        containersMax: wholeNumber(1, CODE_CONTAINERS_CONFIGURABLE_MAX).default(CODE_CONTAINERS_DEFAULT),
-        /** Idle processes kept in reserve. Default: one, if the machine has 4 GiB of memory. */
-        warm: wholeNumber(0, CODE_CONTAINERS_CONFIGURABLE_MAX).optional(),
-        /** Folder of Pyodide wheels that programs may import. */
-        wheelsFolder: text.optional(),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  codeInterpreter: createSection({
+    /** Required isolation. If it does not work on this machine, no program is run. */
+    level: oneOf(['strict', 'basic', 'off']).default('strict'),
+    driver: oneOf(['auto', 'bubblewrap', 'namespaces', 'docker', 'podman']).default('auto'),
+    /** Local container image with Node 24 or newer, for docker and podman. */
+    image: text.default('node:24-slim'),
+    memoryMb: wholeNumber(CODE_MEMORY_MB_MIN, CODE_MEMORY_MB_MAX).default(CODE_MEMORY_MB_DEFAULT),
+    seconds: wholeNumber(1, CODE_SECONDS_MAX).default(CODE_SECONDS_DEFAULT),
+    /** Containers of each process of the service. */
+    containersMax: wholeNumber(1, CODE_CONTAINERS_CONFIGURABLE_MAX).default(CODE_CONTAINERS_DEFAULT),
+    /** Idle processes kept in reserve. Default: one, if the machine has 4 GiB of memory. */
+    warm: wholeNumber(0, CODE_CONTAINERS_CONFIGURABLE_MAX).optional(),
+    /** Folder of Pyodide wheels that programs may import. */
+    wheelsFolder: text.optional(),
+  }),
   /** Callbacks to URLs that callers set. */
-  callbacks: z
-    .strictObject(
-      {
-        /** Non-public hosts, addresses and networks that may be called, e.g. `10.0.0.0/8`, `*.corp.example`. */
-        allow: createListSchema(text).default([]),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  callbacks: createSection({
+    /** Non-public hosts, addresses and networks that may be called, e.g. `10.0.0.0/8`, `*.corp.example`. */
+    allow: createListSchema(text).default([]),
+  }),
   /** Days that data is kept. Default: until it is deleted. */
-  retention: z
-    .strictObject(
-      {
-        /** After the last change of the conversation or its items. */
-        conversationsDays: wholeNumber(1, 36_500).optional(),
-        /** After the creation of the response. */
-        responsesDays: wholeNumber(1, 36_500).optional(),
-      },
-      MAPPING,
-    )
-    .prefault({}),
+  retention: createSection({
+    /** After the last change of the conversation or its items. */
+    conversationsDays: wholeNumber(1, 36_500).optional(),
+    /** After the creation of the response. */
+    responsesDays: wholeNumber(1, 36_500).optional(),
+  }),
   /** Time zone of times that some APIs return as text. */
   timezone: checkedText(isTimezone, 'must be a time zone such as UTC or Asia/Shanghai').default('UTC'),
   /** Ms that running requests may continue when the service stops. */

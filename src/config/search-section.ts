@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PAGE_BYTES_MAX, PAGE_TEXT_CHARS_MAX } from '../core/limits.ts';
-import { createListSchema, text, wholeNumber } from './fields.ts';
+import { createListSchema, createSection, text, wholeNumber } from './fields.ts';
 
 const texts = createListSchema(text);
 
@@ -74,26 +74,18 @@ const provider = z.discriminatedUnion(
 );
 
 /** Search tools of models: providers, and limits of reading pages. */
-export const searchSection = z.strictObject(
-  {
-    /** In the order of preference for searches that need one provider. */
-    providers: z
-      .array(provider, { error: 'must be a list' })
-      .max(32, { error: 'must not be more than 32' })
-      .default([{ type: 'index' }]),
-    pages: z
-      .strictObject(
-        {
-          bytesMax: wholeNumber(1_024, 64 * 1024 * 1024).default(PAGE_BYTES_MAX),
-          charsMax: wholeNumber(500, 200_000).default(PAGE_TEXT_CHARS_MAX),
-          /** Non-public hosts, addresses and networks whose pages may be read; notation as in `callbacks.allow`. */
-          allow: texts.default([]),
-        },
-        { error: 'must be a mapping' },
-      )
-      .prefault({}),
-    /** Contact for the operators of visited sites, sent in the User-Agent: a URL or an e-mail address. */
-    contact: text.regex(/^[\x21-\x7e]{1,200}$/, { error: 'must be an address without spaces' }).optional(),
-  },
-  { error: 'must be a mapping' },
-);
+export const searchSection = createSection({
+  /** In the order of preference for searches that need one provider. */
+  providers: z
+    .array(provider, { error: 'must be a list' })
+    .max(32, { error: 'must not be more than 32' })
+    .default([{ type: 'index' }]),
+  pages: createSection({
+    bytesMax: wholeNumber(1_024, 64 * 1024 * 1024).default(PAGE_BYTES_MAX),
+    charsMax: wholeNumber(500, 200_000).default(PAGE_TEXT_CHARS_MAX),
+    /** Non-public hosts, addresses and networks whose pages may be read; notation as in `callbacks.allow`. */
+    allow: texts.default([]),
+  }),
+  /** Contact for the operators of visited sites, sent in the User-Agent: a URL or an e-mail address. */
+  contact: text.regex(/^[\x21-\x7e]{1,200}$/, { error: 'must be an address without spaces' }).optional(),
+});

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startChild } from './child-run.ts';
-import type { ChildExit, ProcessLaunch, SupervisorLog } from './child-run.ts';
+import { startChild, type ChildExit, type ProcessLaunch, type SupervisorLog } from './child-run.ts';
 
 const TIMES = { startMsMax: 60_000, progressMs: 60_000 };
 

@@ -38,7 +38,7 @@ export async function createEngineProcess<Model>(
   const main = fileURLToPath(new URL(`./process${siblingModuleUrl.endsWith('.ts') ? '.ts' : '.js'}`, siblingModuleUrl));
   const options = JSON.stringify(createOptions(location, address));
   let heartbeatClient: ReturnType<typeof connect> | undefined;
-  const supervisor = createSupervisor<EngineEndpoint<Model>>(
+  return createSupervisor<EngineEndpoint<Model>>(
     {
       name,
       launch: () => ({
@@ -56,22 +56,9 @@ export async function createEngineProcess<Model>(
         heartbeatClient?.close();
         heartbeatClient = undefined;
       },
+      onStopped: location.remove,
     },
     log,
     times,
   );
-  return {
-    waitUntilReady: (signal) => supervisor.waitUntilReady(signal),
-    confirmExit: (up) => supervisor.confirmExit(up),
-    get state() {
-      return supervisor.state;
-    },
-    get pid() {
-      return supervisor.pid;
-    },
-    async stop() {
-      await supervisor.stop();
-      location.remove();
-    },
-  };
 }

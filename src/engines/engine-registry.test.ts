@@ -72,7 +72,10 @@ describe('createEngineRegistry', () => {
     await use('a');
     await use('c');
     assert.deepEqual(closed, ['b']);
-    assert.deepEqual(registry.keys().toSorted(), ['a', 'c']);
+    assert.deepEqual(
+      ['a', 'b', 'c'].filter((key) => registry.getState(key) !== undefined),
+      ['a', 'c'],
+    );
   });
 
   it('closes no leased engine until every lease is released', async () => {

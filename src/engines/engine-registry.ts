@@ -25,8 +25,6 @@ export interface EngineRegistry<Engine extends ManagedEngine> {
    * @param create Rejects with a ServiceError if the engine is not available now (weights missing or downloading).
    */
   lease(key: string, create: () => Promise<Engine>): Promise<EngineLease<Engine>>;
-  /** Keys of all engines, including those that are being created. */
-  keys(): readonly string[];
   /** Returns the engine of the key if it is open. */
   find(key: string): Engine | undefined;
   /** Returns the state of an engine without creating it; `starting` while it is being created. */
@@ -114,7 +112,6 @@ export function createEngineRegistry<Engine extends ManagedEngine>({
         throw error;
       }
     },
-    keys: () => [...entries.keys()],
     find: (key) => entries.get(key)?.created,
     getState(key) {
       const entry = entries.get(key);

@@ -1,7 +1,7 @@
 import { createQueueFullError } from '../core/generation-errors.ts';
 import { ServiceError } from '../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
-import { createLinkedAbort } from '../lib/linked-abort.ts';
+import { createTimedAbort } from '../lib/linked-abort.ts';
 import { createQueuedSemaphore, type PermitRequest, type PermitWaiter } from '../lib/queued-semaphore.ts';
 import { getAbortError } from './get-abort-error.ts';
 import { getWaitMsMax } from './priority.ts';
@@ -18,7 +18,10 @@ export interface FairSemaphore {
    * @throws ServiceError `overloaded` if too many requests wait or the wait is too long; `rate-limited` if the key has
    *   used its share of the queue; the signal's reason.
    */
-  acquire(count: number, caller: { readonly owner: EngineOwner; readonly signal: AbortSignal }): Promise<() => void>;
+  acquire(
+    count: number,
+    caller: { readonly owner: EngineOwner; readonly signal: AbortSignal | undefined },
+  ): Promise<() => void>;
   /** Tests `canAcquire` again. Call this when its result may have changed without a release. */
   recheck(): void;
 }
@@ -33,7 +36,12 @@ export interface FairSemaphoreOptions {
   readonly queueLengthMax: number;
   /** Longest wait of a live request, in ms. */
   readonly queueWaitMsMax: number;
+  /** Creates the error of a request that is not served. Default: a ServiceError as above. */
+  readonly createRefusal?: (reason: RefusalReason) => Error;
 }
+
+/** The queue is full, the key has its share of the queue, or the request has waited too long. */
+export type RefusalReason = 'full' | 'key-share' | 'wait';
 
 interface OwnedRequest extends PermitRequest {
   readonly owner: EngineOwner;
@@ -43,15 +51,16 @@ export function createFairSemaphore({
   canAcquire,
   queueLengthMax,
   queueWaitMsMax,
+  createRefusal = (reason) => REFUSALS[reason](),
 }: FairSemaphoreOptions): FairSemaphore {
   const queue = createFairQueue<PermitWaiter<OwnedRequest>>({ lengthMax: queueLengthMax });
   const semaphore = createQueuedSemaphore<OwnedRequest>({
     canAcquire: (request, taken) => canAcquire({ ...request, taken }),
-    toAbortError: getAbortError,
+    toAbortError: (signal) => (signal.reason === WAITED_TOO_LONG ? createRefusal('wait') : getAbortError(signal)),
     queue: {
       add(waiter) {
         const result = queue.add(waiter.request.owner, waiter);
-        if (result !== 'added') throw REFUSALS[result]();
+        if (result !== 'added') throw createRefusal(result);
       },
       peek: queue.peek,
       take: queue.take,
@@ -60,30 +69,21 @@ export function createFairSemaphore({
   });
   return {
     async acquire(count, { owner, signal }) {
-      const wait = createLinkedAbort(signal);
-      const timer = setTimeout(() => wait.abort(createTimeoutError()), getWaitMsMax(owner, queueWaitMsMax));
-      try {
-        return await semaphore.acquire({ count, owner }, wait.signal);
-      } finally {
-        clearTimeout(timer);
-        wait.unlink();
-      }
+      const wait = createTimedAbort(signal, getWaitMsMax(owner, queueWaitMsMax), () => WAITED_TOO_LONG);
+      return await semaphore.acquire({ count, owner }, wait.signal).finally(wait.unlink);
     },
     recheck: semaphore.recheck,
   };
 }
 
-const createBusyError = (message: string, kind: 'overloaded' | 'rate-limited' = 'overloaded'): ServiceError =>
-  new ServiceError(kind, message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+/** Reason of an abort after the longest wait. */
+const WAITED_TOO_LONG = Symbol('waited too long');
 
-const createTimeoutError = (): ServiceError =>
-  createBusyError('The model is busy: no slot became free in time. Please try again later.');
+const createBusyError = (kind: 'overloaded' | 'rate-limited', message: string): ServiceError =>
+  new ServiceError(kind, `${message} Please try again later.`, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 
-const REFUSALS = {
+const REFUSALS: Readonly<Record<RefusalReason, () => ServiceError>> = {
   full: () => createQueueFullError(RETRY_AFTER_SECONDS),
-  'key-share': () =>
-    createBusyError(
-      'Too many requests of this API key are waiting for the model. Please try again later.',
-      'rate-limited',
-    ),
+  'key-share': () => createBusyError('rate-limited', 'Too many requests of this API key are waiting for the model.'),
+  wait: () => createBusyError('overloaded', 'The model is busy: no slot became free in time.'),
 };

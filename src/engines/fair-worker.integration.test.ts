@@ -5,8 +5,13 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WorkerLimitError } from '../lib/bounded-worker.ts';
-import { createFairWorker, WorkerBusyError } from './fair-worker.ts';
-import type { Caller, FairWorker, FairWorkerOptions } from './fair-worker.ts';
+import {
+  createFairWorker,
+  WorkerBusyError,
+  type Caller,
+  type FairWorker,
+  type FairWorkerOptions,
+} from './fair-worker.ts';
 
 const of = (key: string, signal?: AbortSignal): Caller => ({ owner: { workspace: 'w', key }, signal });
 

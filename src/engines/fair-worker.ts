@@ -1,17 +1,17 @@
 import { createBoundedWorker, type BoundedWorkerOptions } from '../lib/bounded-worker.ts';
+import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { getAbortError } from './get-abort-error.ts';
-import { getWaitMsMax } from './priority.ts';
 import type { EngineOwner } from './engine.ts';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairSemaphore, type RefusalReason } from './fair-semaphore.ts';
 
 /**
  * Thrown for a message that was not started: the queue is full, the key has its share of it, or the wait was too long.
  */
 export class WorkerBusyError extends Error {
   override readonly name = 'WorkerBusyError';
-  readonly reason: 'full' | 'key-share' | 'wait';
+  readonly reason: RefusalReason;
 
-  constructor(reason: 'full' | 'key-share' | 'wait') {
+  constructor(reason: RefusalReason) {
     super(`the worker thread is busy: ${reason}`);
     this.reason = reason;
   }
@@ -38,70 +38,31 @@ export interface FairWorker<Message, Result> {
   close(): Promise<void>;
 }
 
-interface QueuedMessage<Message, Result> {
-  readonly message: Message;
-  readonly onStart: () => void;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 export function createFairWorker<Message, Result>({
   queueLengthMax,
   queueWaitMsMax,
   ...bounds
 }: FairWorkerOptions): FairWorker<Message, Result> {
   const worker = createBoundedWorker<Message, Result>(bounds);
-  const queue = createFairQueue<QueuedMessage<Message, Result>>({ lengthMax: queueLengthMax });
-  let isBusy = false;
+  const semaphore = createFairSemaphore({
+    canAcquire: ({ taken }) => taken === 0,
+    queueLengthMax,
+    queueWaitMsMax,
+    createRefusal: (reason) => new WorkerBusyError(reason),
+  });
   let isClosed = false;
-
-  const startNext = (): void => {
-    const first = isBusy ? undefined : queue.peek();
-    if (!first) return;
-    queue.take();
-    isBusy = true;
-    first.onStart();
-    void worker
-      .run(first.message)
-      .then(first.resolve, first.reject)
-      .finally(() => {
-        isBusy = false;
-        startNext();
-      });
-  };
-
   return {
-    run: (message, { owner, signal }) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(getAbortError(signal));
-        const onAbort = (): void => signal && queued.reject(getAbortError(signal));
-        const timer = setTimeout(() => queued.reject(new WorkerBusyError('wait')), getWaitMsMax(owner, queueWaitMsMax));
-        const cleanUp = (): void => {
-          queue.remove(queued);
-          clearTimeout(timer);
-          signal?.removeEventListener('abort', onAbort);
-        };
-        const queued: QueuedMessage<Message, Result> = {
-          message,
-          onStart: () => clearTimeout(timer),
-          resolve(result) {
-            cleanUp();
-            resolve(result);
-          },
-          // Also called while the thread works on the message: the work continues, and its result is discarded.
-          reject(error) {
-            cleanUp();
-            reject(error);
-          },
-        };
-        signal?.addEventListener('abort', onAbort, { once: true });
-        const result = isClosed ? 'full' : queue.add(owner, queued);
-        if (result === 'added') startNext();
-        else queued.reject(new WorkerBusyError(result));
-      }),
+    async run(message, { owner, signal = new AbortController().signal }) {
+      const release = await semaphore.acquire(1, { owner, signal });
+      if (isClosed) {
+        release();
+        throw new WorkerBusyError('full');
+      }
+      // After an abort, the thread finishes the message, and its result is discarded.
+      return await raceWithAbort(worker.run(message).finally(release), signal, getAbortError);
+    },
     async close() {
       isClosed = true;
-      for (let queued = queue.peek(); queued; queued = queue.peek()) queued.reject(new WorkerBusyError('full'));
       await worker.close();
     },
   };

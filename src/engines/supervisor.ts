@@ -1,3 +1,4 @@
+import type { ServiceError } from '../core/error.ts';
 import { createEngineUnavailableError } from '../core/generation-errors.ts';
 import type { ChildProcess } from 'node:child_process';
 import { startChild, type ChildExit, type ProcessLaunch, type SupervisorLog } from './child-run.ts';
@@ -11,7 +12,9 @@ import {
   NO_EXITS,
   type RestartHistory,
 } from './restart-history.ts';
-import { createWaiterList, type WaiterList } from './waiter-list.ts';
+import { createTimedAbort } from '../lib/linked-abort.ts';
+import { raceWithAbort } from '../lib/race-with-abort.ts';
+import { getAbortError } from './get-abort-error.ts';
 
 /** Description of a child process that the supervisor starts, monitors and restarts. */
 export interface ChildSpec<Ready> {
@@ -23,6 +26,12 @@ export interface ChildSpec<Ready> {
   readonly heartbeat?: (ready: Ready) => Promise<void>;
   /** Frees the resources of a child that was ready and has ended. */
   readonly onGone?: (ready: Ready) => void;
+  /** Whether a child whose call failed still responds. Default: its exit is awaited. */
+  readonly isAlive?: (ready: Ready) => Promise<boolean>;
+  /** Returns the process id to report. Default: that of the child. */
+  readonly getPid?: () => number | undefined;
+  /** Frees what all starts share; called at the end of `stop`. */
+  readonly onStopped?: () => void;
   /** Returns fields for the log line "engine process ready". */
   readonly getLogFields?: (ready: Ready) => Readonly<Record<string, unknown>>;
 }
@@ -95,7 +104,8 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
   private readonly spec: ChildSpec<Ready>;
   private readonly log: SupervisorLog;
   private readonly times: SupervisorTimes;
-  private readonly waiters: WaiterList<Ready>;
+  /** Settled when a child is ready, or when waiting is useless; then replaced. */
+  private nextReady = createQuietResolvers<Ready>();
   private launching: Promise<void> | undefined;
   private child: ChildProcess | undefined;
   private current: Ready | undefined;
@@ -109,10 +119,6 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     this.spec = spec;
     this.log = log;
     this.times = times;
-    this.waiters = createWaiterList<Ready>({
-      waitMsMax: times.waitMsMax,
-      createTimeoutError: () => createEngineUnavailableError(5),
-    });
   }
 
   get state(): Supervisor<Ready>['state'] {
@@ -122,19 +128,22 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
   }
 
   get pid(): number | undefined {
-    return this.child?.pid;
+    return this.spec.getPid ? this.spec.getPid() : this.child?.pid;
   }
 
   async waitUntilReady(signal?: AbortSignal): Promise<Ready> {
     if (this.current !== undefined) return this.current;
-    if (this.isStopping || isFailing(this.history)) throw createEngineUnavailableError(5);
+    if (this.isStopping || isFailing(this.history)) throw createUnavailableError();
     if (!this.restartTimer) this.start();
-    return await this.waiters.wait(signal);
+    const wait = createTimedAbort(signal, this.times.waitMsMax, createUnavailableError);
+    return await raceWithAbort(this.nextReady.promise, wait.signal, getAbortError).finally(wait.unlink);
   }
 
   async confirmExit(ready: Ready): Promise<boolean> {
     const { child } = this;
     if (this.current !== ready || !child) return true;
+    if (await this.spec.isAlive?.(ready)) return false;
+    if (this.child !== child) return true;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, EXIT_NOTICED_MS_MAX);
       child.once('exit', () => {
@@ -150,9 +159,15 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     clearTimeout(this.restartTimer);
     this.restartTimer = undefined;
     this.stopHeartbeat();
-    this.waiters.rejectAll();
+    this.rejectWaiters();
     await this.launching;
     if (this.child) await endChild(this.child, this.times.stopMsMax);
+    this.spec.onStopped?.();
+  }
+
+  private rejectWaiters(): void {
+    this.nextReady.reject(createUnavailableError());
+    this.nextReady = createQuietResolvers();
   }
 
   private start(): void {
@@ -206,7 +221,8 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
           child.kill('SIGKILL');
         },
       });
-    this.waiters.resolveAll(ready);
+    this.nextReady.resolve(ready);
+    this.nextReady = createQuietResolvers();
   }
 
   private handleExit(launch: ProcessLaunch<Ready>, exit: ChildExit, lastLines: readonly string[]): void {
@@ -226,9 +242,18 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     this.history = addExit(this.history, { wasReady });
     const stderr = lastLines.join('\n');
     this.log.warn('engine process ended', { engine: this.spec.name, ...exit, wasReady, stderr });
-    if (isFailing(this.history)) this.waiters.rejectAll();
+    if (isFailing(this.history)) this.rejectWaiters();
     this.restartTimer = setTimeout(() => this.start(), getBackoffMs(this.history, this.times));
   }
+}
+
+const createUnavailableError = (): ServiceError => createEngineUnavailableError(5);
+
+/** Creates a promise that may be rejected while nobody waits for it. */
+function createQuietResolvers<T>(): PromiseWithResolvers<T> {
+  const resolvers = Promise.withResolvers<T>();
+  resolvers.promise.catch(() => undefined);
+  return resolvers;
 }
 
 /** Asks a child to end, and kills it after a time limit. Resolves after its exit. */

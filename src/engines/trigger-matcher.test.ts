@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scaleInputSize } from '../../test/property-runs.ts';
 import type { GenerationPhase } from '../core/prompt.ts';
 import { createTriggerMatcher } from './trigger-matcher.ts';
 
@@ -62,7 +63,7 @@ describe('createTriggerMatcher', () => {
     );
     // Measures this thread only: load of other programs on the machine does not count.
     const before = process.threadCpuUsage();
-    for (let i = 0; i < 1_000; i++) triggers.find(0, 'word '.repeat(100), ' and "words"');
+    for (let i = 0; i < scaleInputSize(1_000); i++) triggers.find(0, 'word '.repeat(100), ' and "words"');
     assert.ok(process.threadCpuUsage(before).user < 5_000_000);
     assert.deepEqual(triggers.find(0, '{"name": ', '"tool_499", '), { end: 10, phase: 500 });
   });

@@ -65,8 +65,11 @@ describe('createChatTemplate', () => {
   });
 
   it('stops a template that exceeds the step limit', () => {
-    const source = '{% for i in range(90000) %}{% for j in range(90000) %}{% set x = j %}{% endfor %}{% endfor %}';
-    assert.throws(() => template(source).render({}), { kind: 'invalid-request' });
+    // Each element of a list is a step. Iterations of a loop would take ten times as long.
+    const repeat = (count: number) =>
+      template(`{% for i in range(${count}) %}{% set x = [${'1,'.repeat(999)}1] %}{% endfor %}`);
+    assert.deepEqual(repeat(900).render({}), []);
+    assert.throws(() => repeat(1_000).render({}), { kind: 'invalid-request', message: /more than 1000000 steps/ });
   });
 
   it('stops a template that exceeds the memory limits', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scalePositions } from '../../test/property-runs.ts';
 import type { Tool } from '../core/message.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { ResultBlock } from '../core/result.ts';
@@ -87,7 +88,7 @@ describe('an answer that passes all stages', () => {
       { type: 'tool-call', text: '{"city": "Zürich 👍 </think>"}' },
     ]);
     const { length } = new TextEncoder().encode(text);
-    for (let at = 1; at < length; at++)
+    for (const at of scalePositions(length).slice(1))
       assert.deepEqual(await answer(cutBytes(text, [at]), request), whole, `at ${at}`);
   });
 });

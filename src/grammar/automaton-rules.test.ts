@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { scalePropertyRuns } from '../../test/property-runs.ts';
 import { parseTestGbnf } from './__fixtures__/test-gbnf-parser.ts';
-import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { createSeededRandom } from '../lib/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import { automatonToRules, type AutomatonRuleOptions } from './automaton-rules.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { createSeededRandom } from '../lib/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import {
   acceptsText,

@@ -1,14 +1,13 @@
 import { SCHEMA_DEPTH_MAX } from './limits.ts';
-import { type Automaton, AutomatonLimitError, uniteAutomata } from './automaton.ts';
-import type { AutomatonRuleOptions } from './automaton-rules.ts';
+import { AutomatonLimitError, uniteAutomata, type Automaton } from './automaton.ts';
+import { automatonToRules, type AutomatonRuleOptions } from './automaton-rules.ts';
 import { createContainerRule } from './container-rules.ts';
 import { formatLiteral } from './gbnf.ts';
 import type { ValueConstraint, CompileContext } from './value-constraint.ts';
 import type { RuleAlternative, RuleRef } from './rule-body.ts';
 import type { GrammarBuilder } from './grammar-builder.ts';
-import { type ValueShape, createValueShape } from './value-shape.ts';
+import { createValueShape, type ValueShape } from './value-shape.ts';
 import { createTextChoice } from './text-choice.ts';
-import { createTextRules } from './text-rules.ts';
 import { createOverlapFinder } from './overlap-finder.ts';
 import type { WorkBudget } from './work-budget.ts';
 
@@ -110,4 +109,21 @@ function uniteAll(automata: readonly Automaton[], work: WorkBudget): readonly Au
     if (error instanceof AutomatonLimitError) return automata;
     throw error;
   }
+}
+
+/** Creates the function that returns the rule of an automaton; equal automata share a rule. */
+function createTextRules(
+  builder: GrammarBuilder,
+): (automaton: Automaton, encode: AutomatonRuleOptions['encode']) => RuleRef {
+  const keys = new Map<Automaton, string>();
+  const ruleByKey = new Map<string, RuleRef>();
+  return (automaton, encode) => {
+    const key = keys.get(automaton) ?? JSON.stringify(automaton);
+    keys.set(automaton, key);
+    const ref =
+      ruleByKey.get(encode + key) ??
+      builder.addGbnfRules(automatonToRules(automaton, { name: builder.createRuleName(), encode }));
+    ruleByKey.set(encode + key, ref);
+    return ref;
+  };
 }

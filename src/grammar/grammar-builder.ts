@@ -1,9 +1,8 @@
 import { GRAMMAR_CHARS_MAX, GRAMMAR_RULES_MAX } from './limits.ts';
 import type { GbnfRule } from './automaton-rules.ts';
 import { checkParseCount } from './check-parse-count.ts';
-import { removeDeadEnds } from './remove-dead-ends.ts';
 import { printRules } from './print-rules.ts';
-import type { RuleBody, RuleEntry, RuleRef } from './rule-body.ts';
+import { findRuleUsers, type RuleBody, type RuleEntry, type RuleRef, type RuleAlternative } from './rule-body.ts';
 import { GrammarBuilderError } from './grammar-builder-error.ts';
 
 /** Collects the rules of a grammar. Equal rules are shared, so that an engine's parses of equal text merge again. */
@@ -82,3 +81,27 @@ export function createGrammarBuilder(): GrammarBuilder {
 
 const createLengthError = (): GrammarBuilderError =>
   new GrammarBuilderError(`more than ${GRAMMAR_CHARS_MAX} characters of grammar`);
+
+/** Removes alternatives that can never be completed. Returns undefined for a rule that has no other alternatives. */
+function removeDeadEnds(entries: readonly RuleEntry[]): (RuleBody | undefined)[] {
+  const usersByRule = findRuleUsers(entries.map(({ body }) => body));
+  const isLive = entries.map(({ gbnfRules }) => gbnfRules !== undefined);
+  const canFinish = (alternative: RuleAlternative): boolean =>
+    alternative.every((atom) => typeof atom === 'string' || isLive[atom.rule] === true);
+  const queue = entries.map((_, rule) => rule);
+  for (let rule = queue.pop(); rule !== undefined; rule = queue.pop()) {
+    const isFinished = isLive[rule] === true && entries[rule]?.gbnfRules === undefined;
+    if (isFinished || (!isLive[rule] && !entries[rule]?.body.alternatives.some(canFinish))) continue;
+    isLive[rule] = true;
+    for (const user of usersByRule[rule] ?? []) if (!isLive[user]) queue.push(user);
+  }
+  return entries.map(({ body }, rule) => {
+    if (!isLive[rule]) return undefined;
+    const kept = body.alternatives
+      .map((alternative, at) => ({ alternative, at }))
+      .filter((each) => canFinish(each.alternative));
+    const newIndexes = new Map(kept.map(({ at }, newIndex) => [at, newIndex]));
+    const overlaps = body.overlaps?.map((group) => group.flatMap((at) => newIndexes.get(at) ?? []));
+    return { alternatives: kept.map(({ alternative }) => alternative), ...(overlaps && { overlaps }) };
+  });
+}

@@ -3,61 +3,12 @@ import { describeValue, type SchemaDocument, type SchemaObject } from './schema-
 import { isRecord } from '../lib/is-record.ts';
 
 /** The type of a JSON value; `fraction` is a number that is not an integer. */
-export type ValueKind = 'null' | 'boolean' | 'integer' | 'fraction' | 'string' | 'array' | 'object';
+export type ValueKind = (typeof VALUE_KINDS)[number];
 
-export const VALUE_KINDS: readonly ValueKind[] = [
-  'null',
-  'boolean',
-  'integer',
-  'fraction',
-  'string',
-  'array',
-  'object',
-];
+export const VALUE_KINDS = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'] as const;
 
 /** The keywords of a schema with validated types. Uses maps for names, because callers choose the names. */
-export interface SchemaKeywords {
-  readonly path: string;
-  readonly kinds: ReadonlySet<ValueKind> | undefined;
-  /** Allowed values: one list for `enum`, one for `const`. */
-  readonly values: readonly (readonly unknown[])[];
-  readonly minimum: number | undefined;
-  readonly exclusiveMinimum: number | undefined;
-  readonly maximum: number | undefined;
-  readonly exclusiveMaximum: number | undefined;
-  readonly multipleOf: number | undefined;
-  readonly minLength: number | undefined;
-  readonly maxLength: number | undefined;
-  readonly pattern: string | undefined;
-  readonly format: string | undefined;
-  readonly prefixItems: readonly JsonSchema[] | undefined;
-  readonly items: JsonSchema | undefined;
-  readonly minItems: number | undefined;
-  readonly maxItems: number | undefined;
-  readonly uniqueItems: true | undefined;
-  readonly contains: JsonSchema | undefined;
-  readonly minContains: number | undefined;
-  readonly maxContains: number | undefined;
-  readonly properties: ReadonlyMap<string, JsonSchema> | undefined;
-  readonly patternProperties: ReadonlyMap<string, JsonSchema> | undefined;
-  readonly additionalProperties: JsonSchema | undefined;
-  readonly propertyNames: JsonSchema | undefined;
-  readonly required: readonly string[] | undefined;
-  readonly minProperties: number | undefined;
-  readonly maxProperties: number | undefined;
-  readonly dependentRequired: ReadonlyMap<string, readonly string[]> | undefined;
-  readonly dependentSchemas: ReadonlyMap<string, JsonSchema> | undefined;
-  readonly allOf: readonly JsonSchema[] | undefined;
-  readonly anyOf: readonly JsonSchema[] | undefined;
-  readonly oneOf: readonly JsonSchema[] | undefined;
-  readonly not: JsonSchema | undefined;
-  /** `if`, `then` and `else`. They are renamed because an object with a `then` could be mistaken for a promise. */
-  readonly condition: JsonSchema | undefined;
-  readonly whenTrue: JsonSchema | undefined;
-  readonly whenFalse: JsonSchema | undefined;
-  /** The schema that `$ref` resolves to. */
-  readonly target: JsonSchema | undefined;
-}
+export type SchemaKeywords = Readonly<ReturnType<typeof parseKeywords>>;
 
 const KINDS_BY_TYPE: ReadonlyMap<unknown, readonly ValueKind[]> = new Map([
   ['null', ['null']],
@@ -73,7 +24,7 @@ const KINDS_BY_TYPE: ReadonlyMap<unknown, readonly ValueKind[]> = new Map([
 const UNSUPPORTED_KEYWORDS = ['$dynamicRef', '$recursiveRef', 'unevaluatedItems', 'unevaluatedProperties'];
 
 /** Parses a schema's keywords. @throws GrammarError for a keyword with a value of the wrong type or without support. */
-export function parseKeywords(schema: SchemaObject, document: SchemaDocument): SchemaKeywords {
+export function parseKeywords(schema: SchemaObject, document: SchemaDocument) {
   const path = document.getPath(schema);
   const throwInvalid = (keyword: string, rule: string): never => {
     throw document.createError(path, `${keyword} ${rule}, got ${describeValue(read(keyword))}`);
@@ -143,6 +94,7 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument): S
     kinds: parseKinds(read('type'), readFlag('nullable'), () =>
       throwInvalid('type', 'must be a type of JSON Schema or a list of them'),
     ),
+    /** Allowed values: one list for `enum`, one for `const`. */
     values: parseValueLists(schema, throwInvalid),
     minimum: isOpenBelow ? undefined : readNumber('minimum'),
     exclusiveMinimum: isOpenBelow ? readNumber('minimum') : readBound('exclusiveMinimum'),
@@ -184,9 +136,11 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument): S
     anyOf: readSchemaList('anyOf'),
     oneOf: readSchemaList('oneOf'),
     not: readSchema('not'),
+    /** `if`, `then` and `else`. They are renamed because an object with a `then` could be mistaken for a promise. */
     condition: readSchema('if'),
     whenTrue: readSchema('then'),
     whenFalse: readSchema('else'),
+    /** The schema that `$ref` resolves to. */
     target: reference === undefined ? undefined : document.resolve(reference, schema),
   };
 }

@@ -25,19 +25,15 @@ export function createLanguageCache(): LanguageCache {
   const properties = new LRUCache<string, CharacterSet>({
     max: CHARACTER_SET_CACHE_ENTRIES_MAX,
     maxSize: CHARACTER_SET_CACHE_RANGES_MAX,
+    sizeCalculation: (set) => Math.max(1, set.length),
+    memoMethod: findCharactersWithProperty,
   });
   const automata = new LRUCache<string, { readonly automaton: Automaton; readonly steps: number }>({
     max: AUTOMATON_CACHE_ENTRIES_MAX,
     maxSize: AUTOMATON_CACHE_RANGES_MAX,
   });
   return {
-    getPropertySet(property) {
-      const cached = properties.get(property);
-      if (cached) return cached;
-      const set = findCharactersWithProperty(property);
-      properties.set(property, set, { size: Math.max(1, set.length) });
-      return set;
-    },
+    getPropertySet: (property) => properties.memo(property),
     getAutomaton(key, work, make) {
       const cached = automata.get(key);
       if (cached) {

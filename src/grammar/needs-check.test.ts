@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { JsonSchema } from '../core/grammar.ts';
-import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { createSeededRandom } from '../lib/seeded-random.ts';
 import { needsCheck } from './needs-check.ts';
 import { numberRangeToAutomaton } from './number-range.ts';
 

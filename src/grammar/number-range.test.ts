@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { scalePropertyRuns } from '../../test/property-runs.ts';
-import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { createSeededRandom } from '../lib/seeded-random.ts';
 import { walkAutomaton } from './__fixtures__/walk-automaton.ts';
 import { acceptsText, AutomatonLimitError, isEmpty } from './automaton.ts';
 import { numberRangeToAutomaton, type NumberRange } from './number-range.ts';

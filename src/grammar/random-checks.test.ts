@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { scalePropertyRuns } from '../../test/property-runs.ts';
 import type { JsonSchema } from '../core/grammar.ts';
-import { createSeededRandom } from './__fixtures__/seeded-random.ts';
+import { createSeededRandom } from '../lib/seeded-random.ts';
 import { createReferenceValidator } from './__fixtures__/reference-validator.ts';
 import { createSchemaCheck } from './schema-check.ts';
 

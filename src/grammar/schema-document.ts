@@ -9,7 +9,6 @@ export type SchemaObject = Readonly<Record<string, unknown>>;
 
 /** A schema with an index of its subschemas: the path of each, and the targets of references. */
 export interface SchemaDocument {
-  readonly root: JsonSchema;
   /** Returns the path of a subschema, for example `#/properties/a`. Subschemas are identified by object identity. */
   getPath(schema: SchemaObject): string;
   /** Resolves a reference. @throws GrammarError for a reference that is remote or has no target. */
@@ -131,7 +130,7 @@ export function createSchemaDocument(root: JsonSchema, field: string): SchemaDoc
   if (isDeeperThan(root, JSON_DEPTH_MAX))
     throw createError('#', `The schema is more than ${JSON_DEPTH_MAX} levels deep`);
   if (isRecord(root)) indexSchemas(root, '#', undefined);
-  return { root, getPath: (schema) => locations.get(schema)?.path ?? '#', resolve, createError: createError };
+  return { getPath: (schema) => locations.get(schema)?.path ?? '#', resolve, createError: createError };
 }
 
 /** Formats a caller's value for an error message, truncated when it is long. */

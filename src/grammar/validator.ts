@@ -1,12 +1,14 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { SCHEMA_CHECK_STEPS_MAX, SCHEMA_DEPTH_MAX } from './limits.ts';
-import type { CheckContext } from './check-context.ts';
+import {
+  checkArray,
+  checkNumber,
+  checkObject,
+  checkString,
+  createJsonKey,
+  type CheckContext,
+} from './check-keywords.ts';
 import { CheckLimitError, createDepthError } from './check-limit-error.ts';
-import { checkArray } from './check-array.ts';
-import { checkNumber } from './check-number.ts';
-import { checkObject } from './check-object.ts';
-import { checkString } from './check-string.ts';
-import { createJsonKey } from './json-key.ts';
 import type { SchemaKeywords, ValueKind } from './keywords.ts';
 import type { LanguageFactory } from './language-factory.ts';
 import type { SchemaObject } from './schema-document.ts';

@@ -65,35 +65,28 @@ function findKinds(parts: readonly SchemaKeywords[]): ReadonlySet<ValueKind> {
 }
 
 function constrainsKind(kind: ValueKind, part: SchemaKeywords): boolean {
-  switch (kind) {
-    case 'null':
-    case 'boolean':
-      return false;
-    case 'integer':
-    case 'fraction':
-      return NUMBER_KEYWORDS.some((name) => part[name] !== undefined);
-    case 'string': {
-      const isKnownFormat = part.format !== undefined && hasFormat(part.format);
-      return isKnownFormat || STRING_KEYWORDS.some((name) => part[name] !== undefined);
-    }
-    case 'array':
-      return ARRAY_KEYWORDS.some((name) => part[name] !== undefined);
-    case 'object':
-      return OBJECT_KEYWORDS.some((name) => part[name] !== undefined);
-  }
+  // An unknown format constrains nothing.
+  if (kind === 'string' && part.format !== undefined && hasFormat(part.format)) return true;
+  return KEYWORDS_BY_KIND[kind].some((name) => part[name] !== undefined);
 }
 
 const NUMBER_KEYWORDS = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum', 'multipleOf'] as const;
-const STRING_KEYWORDS = ['minLength', 'maxLength', 'pattern'] as const;
-const ARRAY_KEYWORDS = ['prefixItems', 'items', 'minItems', 'maxItems', 'uniqueItems', 'contains'] as const;
-const OBJECT_KEYWORDS = [
-  'properties',
-  'patternProperties',
-  'additionalProperties',
-  'propertyNames',
-  'required',
-  'minProperties',
-  'maxProperties',
-  'dependentRequired',
-  'dependentSchemas',
-] as const;
+const KEYWORDS_BY_KIND: Readonly<Record<ValueKind, readonly (keyof SchemaKeywords)[]>> = {
+  null: [],
+  boolean: [],
+  integer: NUMBER_KEYWORDS,
+  fraction: NUMBER_KEYWORDS,
+  string: ['minLength', 'maxLength', 'pattern'],
+  array: ['prefixItems', 'items', 'minItems', 'maxItems', 'uniqueItems', 'contains'],
+  object: [
+    'properties',
+    'patternProperties',
+    'additionalProperties',
+    'propertyNames',
+    'required',
+    'minProperties',
+    'maxProperties',
+    'dependentRequired',
+    'dependentSchemas',
+  ],
+};

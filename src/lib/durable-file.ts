@@ -15,7 +15,7 @@ export async function replaceFile(path: string, text: string, { mode }: { mode: 
     await rm(temporary, { force: true });
     throw error;
   }
-  await syncFolder(dirname(path));
+  await syncToDisk(dirname(path));
 }
 
 /** Creates a file atomically. @returns false when it exists already; of several concurrent calls one returns true. */
@@ -29,7 +29,7 @@ export async function createFile(path: string, text: string, { mode }: { mode: n
   } finally {
     await rm(temporary, { force: true });
   }
-  await syncFolder(dirname(path));
+  await syncToDisk(dirname(path));
   return true;
 }
 
@@ -49,12 +49,12 @@ async function writeTemporaryFile(path: string, text: string, mode: number): Pro
   return temporary;
 }
 
-/** Flushes a folder to the disk, which makes new names in it durable. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
+/** Flushes a file, or the names in a folder, to the disk, so that they survive a power failure. */
+export async function syncToDisk(path: string): Promise<void> {
+  const handle = await open(path, 'r');
   try {
-    await folder.sync();
+    await handle.sync();
   } finally {
-    await folder.close();
+    await handle.close();
   }
 }

@@ -6,15 +6,40 @@ export interface LinkedAbort {
   unlink(): void;
 }
 
-/** Links a new signal to `parent`. Far cheaper than `AbortSignal.any`, which is too expensive for every request. */
-export function createLinkedAbort(parent: AbortSignal): LinkedAbort {
+/** Links a new signal to `parents`. Far cheaper than `AbortSignal.any`, which is too expensive for every request. */
+export function createLinkedAbort(...parents: readonly AbortSignal[]): LinkedAbort {
   const controller = new AbortController();
-  const onParent = (): void => controller.abort(parent.reason);
-  parent.addEventListener('abort', onParent, { once: true });
-  if (parent.aborted) onParent();
+  const unlinkers = parents.map((parent) => {
+    const onParent = (): void => controller.abort(parent.reason);
+    parent.addEventListener('abort', onParent, { once: true });
+    if (parent.aborted) onParent();
+    return () => parent.removeEventListener('abort', onParent);
+  });
   return {
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
-    unlink: () => parent.removeEventListener('abort', onParent),
+    unlink() {
+      for (const unlinkParent of unlinkers) unlinkParent();
+    },
+  };
+}
+
+/**
+ * Links a new signal to `parent` that also aborts after `ms`, with the reason of `createReason`. `unlink` also stops the
+ * timer.
+ */
+export function createTimedAbort(
+  parent: AbortSignal | undefined,
+  ms: number,
+  createReason: () => unknown,
+): LinkedAbort {
+  const linked = createLinkedAbort(...(parent ? [parent] : []));
+  const timer = setTimeout(() => linked.abort(createReason()), ms);
+  return {
+    ...linked,
+    unlink() {
+      clearTimeout(timer);
+      linked.unlink();
+    },
   };
 }

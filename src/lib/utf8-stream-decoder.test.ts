@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { unicodeCharacter } from '../../test/unicode-character.ts';
 import { createUtf8StreamDecoder } from './utf8-stream-decoder.ts';
 
 const cut = (bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] => {
@@ -25,7 +26,7 @@ test('decodes the same text for any division of the bytes into chunks', () => {
 
 test('never returns a part of a character', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.array(fc.nat({ max: 3 })), (text, sizes) => {
+    fc.property(fc.string({ unit: unicodeCharacter }), fc.array(fc.nat({ max: 3 })), (text, sizes) => {
       const splitter = createUtf8StreamDecoder();
       const pieces = cut(new TextEncoder().encode(text), sizes).map((piece) => splitter.push(piece));
       for (const piece of pieces) assert.ok(piece.isWellFormed());

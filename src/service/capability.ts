@@ -14,9 +14,12 @@ import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
 import type { Store } from '../store/store.ts';
 import type { SearchProvider } from '../tools/search/search-provider.ts';
 import type { ModelEngines } from './model-engines.ts';
-import type { FilesModule } from './open-files.ts';
+import type { BlobStore } from '../blobs/blob-store.ts';
+import type { Files } from '../resources/files/file.ts';
+import type { SignedLinks } from '../resources/files/signed-links.ts';
 import type { ToolReport } from './readiness.ts';
-import type { ServiceModule } from './service-module.ts';
+import type { JobHandlers } from '../jobs/handler.ts';
+import type { Endpoint } from '../protocols/endpoint.ts';
 
 /**
  * An optional part of the service: one folder below `src/capabilities`, and one line in `src/capabilities.ts`. Nothing
@@ -72,7 +75,14 @@ export interface CapabilityContext {
   readonly jobNotifier: JobNotifier;
   /** True in the one process that does the periodic cleanup for all. */
   readonly runsCleanup: boolean;
-  readonly files: Pick<FilesModule, 'files' | 'blobs' | 'createLinksBelow' | 'fileBytesMax'>;
+  readonly files: {
+    readonly files: Files;
+    readonly blobs: BlobStore;
+    /** Creates signed links whose URL path begins with `path`; `seconds` is their validity. */
+    readonly createLinksBelow: (path: string, seconds: number) => SignedLinks;
+    /** Largest file that any workspace may upload, in bytes. */
+    readonly fileBytesMax: number;
+  };
   /** The current catalogue; its entries change while the service runs. */
   readonly catalogue: Pick<Catalogue, 'find' | 'list' | 'resolve'>;
   readonly engines: Pick<ModelEngines, 'getState'>;
@@ -92,4 +102,11 @@ export interface CapabilityModule extends ServiceModule {
   /** Serve models that share the path of native text generation. */
   readonly generationHandlers?: GenerationHandlers;
   readonly createSockets?: (deps: { readonly meter: Meter }) => readonly SocketEndpoint[];
+}
+
+/** A part of the service: what it adds to the HTTP server and to the job worker, and how it is closed. */
+export interface ServiceModule {
+  readonly endpoints?: readonly Endpoint[];
+  readonly jobs?: JobHandlers;
+  close?(): Promise<void>;
 }

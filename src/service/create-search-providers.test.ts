@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { describe, it } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
 import type { Search, SearchQuery } from '../core/server-tools.ts';

@@ -9,8 +9,8 @@ export interface ModelState {
 
 /** The process of the same service that hosts the engines: the primary. */
 export interface EngineHost {
-  /** @param parse Parses the ready message of the engine process. @throws ServiceError as `engineFor`. */
-  open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<SupervisedProcess<Ready>>;
+  /** Leases the process of the model's engine; `Ready` is its ready value. @throws ServiceError as `engineFor`. */
+  open<Ready>(model: string): Promise<SupervisedProcess<Ready>>;
   getState(model: string): Promise<ModelState>;
   /** Leases the units that serve a deployment; undefined when it has none. */
   leaseUnits(id: string): Promise<LeasedUnits | undefined>;

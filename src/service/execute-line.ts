@@ -7,7 +7,7 @@ import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { checkRegion } from '../http/authenticate.ts';
 import type { ExecuteLine, LineResponse, LineRequest } from '../jobs/kinds/batch/execute-line.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createLinkedAbort } from '../lib/linked-abort.ts';
+import { createTimedAbort } from '../lib/linked-abort.ts';
 import { encodeCodeAndMessage, encodeErrorBody, getStatus as statusOf } from '../protocols/compatible/errors.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import type { Keys } from '../resources/keys/key.ts';
@@ -56,11 +56,9 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
     const requestId = ids.createRequestId();
     const startedAt = clock.monotonic();
     const logFields: Record<string, string | number | boolean | undefined> = {};
-    const abort = createLinkedAbort(line.signal);
     // The limit is generous: live requests go first, and they can preempt this one several times.
     const { deadlineStreamMs } = limits;
-    const onDeadline = (): void => abort.abort(createDeadlineError(deadlineStreamMs));
-    const deadline = setTimeout(onDeadline, deadlineStreamMs);
+    const abort = createTimedAbort(line.signal, deadlineStreamMs, () => createDeadlineError(deadlineStreamMs));
     const context: RequestContext = {
       requestId,
       owner: line.owner,
@@ -127,7 +125,6 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
       };
       return { status, requestId, ...errorAnswer, retryAfterSeconds };
     } finally {
-      clearTimeout(deadline);
       abort.unlink();
     }
   };

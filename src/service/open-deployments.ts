@@ -1,46 +1,25 @@
 import { ServiceError } from '../core/error.ts';
 import { getEffectiveInterfaces, type Catalogue, type ModelEntry, type ModelInterface } from '../catalogue/model.ts';
-import type { Config } from '../config/config.ts';
 import type { DeploymentRecord } from '../core/deployment.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Log } from '../core/telemetry.ts';
 import type { JobHandler } from '../jobs/handler.ts';
 import { createDeploymentHandler } from '../jobs/kinds/deployment-handler.ts';
-import type { Clock } from '../lib/clock.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
 import { createDeploymentEndpoints } from '../protocols/native/deployments/endpoints.ts';
 import { createDeploymentNotifier } from '../resources/deployments/deployment-notifier.ts';
 import { createDeploymentTransactions } from '../resources/deployments/deployment-transaction.ts';
-import type { DeploymentNotifier, Deployments, DeploymentLifecycle } from '../resources/deployments/deployment.ts';
+import type { DeploymentLifecycle } from '../resources/deployments/deployment.ts';
 import type { DeploymentDirectory } from '../resources/deployments/directory.ts';
 import { restartDeployments } from '../resources/deployments/restart.ts';
 import { createDeployments } from '../resources/deployments/service.ts';
 import { createDeploymentLifecycle } from '../resources/deployments/lifecycle.ts';
-import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
-import type { Store } from '../store/store.ts';
 import type { DeploymentEngines } from './deployments/deployment-engines.ts';
-import type { ServiceModule } from './service-module.ts';
+import type { ServiceContext } from './service-context.ts';
 
-export interface OpenDeploymentsDeps {
-  readonly config: Config;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
+interface OpenDeploymentsDeps {
   /** The current catalogue; its entries change while the service runs. */
   readonly catalogue: Pick<Catalogue, 'find' | 'list'>;
   readonly directory: Pick<DeploymentDirectory, 'refresh'>;
-  readonly jobNotifier: Pick<JobNotifier, 'notify'>;
-}
-
-export interface DeploymentsModule extends ServiceModule {
-  readonly deployments: Deployments;
-  readonly notifier: Pick<DeploymentNotifier, 'subscribe'>;
-  /** Stores how many units of a deployment serve after the number changed without a request. */
-  recordServingStatus(id: string, deployed: Pick<DeploymentEngines, 'getServingStatus'>): void;
-  /** Creates the handler of deployment jobs, for the process that hosts the engines. */
-  createJobHandler(deps: DeploymentJobHandlerDeps): JobHandler;
-  /** Resets the serving state of all deployments in the process that hosts the engines: earlier engines ended with theirs. */
-  resetAfterRestart(): Promise<void>;
 }
 
 interface DeploymentJobHandlerDeps {
@@ -50,8 +29,10 @@ interface DeploymentJobHandlerDeps {
 }
 
 /** Opens everything for deployments: the operations of their owners, the job handler, and the endpoints. */
-export function openDeployments(deps: OpenDeploymentsDeps): DeploymentsModule {
-  const { config, store, clock, log, catalogue, directory, jobNotifier } = deps;
+export function openDeployments(
+  { config, store, clock, log, jobNotifier }: ServiceContext,
+  { catalogue, directory }: OpenDeploymentsDeps,
+) {
   const notifier = createDeploymentNotifier();
   const applyChange = createDeploymentTransactions({ store, clock, log, notifier, directory });
   const deployments = createDeployments({
@@ -84,13 +65,13 @@ export function openDeployments(deps: OpenDeploymentsDeps): DeploymentsModule {
   const time = createZonedTime(config.timezone);
   const steps = createDeploymentLifecycle({ store, transact: applyChange });
   return {
-    deployments,
-    notifier,
-    recordServingStatus: (id, deployed) =>
+    /** Stores how many units of a deployment serve after the number changed without a request. */
+    recordServingStatus: (id: string, deployed: Pick<DeploymentEngines, 'getServingStatus'>) =>
       void recordServingStatus(id, { steps, deployed }).catch((error: unknown) =>
         log.warn('recording the serving status of a deployment failed', { id, error }),
       ),
-    createJobHandler: ({ deployed, prepare }) =>
+    /** Creates the handler of deployment jobs, for the process that hosts the engines. */
+    createJobHandler: ({ deployed, prepare }: DeploymentJobHandlerDeps): JobHandler =>
       createDeploymentHandler({
         lifecycle: steps,
         notifier,
@@ -104,6 +85,7 @@ export function openDeployments(deps: OpenDeploymentsDeps): DeploymentsModule {
           retire: (id) => deployed.retire(id),
         },
       }),
+    /** Resets the serving state of all deployments in the process that hosts the engines: earlier engines ended with theirs. */
     resetAfterRestart: () => restartDeployments({ transact: applyChange, clock }),
     endpoints: createDeploymentEndpoints({
       deployments,

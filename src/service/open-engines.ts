@@ -12,7 +12,7 @@ import type { ServiceContext } from './service-context.ts';
 
 /** Opens the catalogue, everything that runs its models, and the deployments. */
 export async function openEngines(context: ServiceContext) {
-  const { config, overrides, environment, clock, log, store, jobNotifier, openModule } = context;
+  const { config, overrides, environment, clock, log, store, openModule } = context;
   const directory = await openModule('deployment directory', () => createDeploymentDirectory({ store, log }));
   await directory.refresh();
   const catalogue = createReplaceableCatalogue(await openCatalogue(config), directory);
@@ -21,7 +21,7 @@ export async function openEngines(context: ServiceContext) {
   const runtimes = openRuntimes(config, environment, log);
   const engineDeps = { catalogue, weights, runtimes, environment, log, clock, ...omitNullish({ host, reclaimUnused }) };
   const engineSettings = await resolveEngineSettings(config, engineDeps);
-  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobNotifier });
+  const deployments = openDeployments(context, { catalogue, directory });
   const engines = await openModule(
     'engines',
     () => overrides.engines ?? createModelEngines({ ...engineDeps, ...engineSettings }),

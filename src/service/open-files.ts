@@ -1,59 +1,32 @@
-import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config/config.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Log } from '../core/telemetry.ts';
-import type { Clock } from '../lib/clock.ts';
-import { createFile } from '../lib/durable-file.ts';
 import { createCompatibleFilesEndpoints } from '../protocols/compatible/files/endpoints.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
 import { createNativeFilesEndpoints } from '../protocols/native/files/endpoints.ts';
-import type { FileLimits, Files } from '../resources/files/file.ts';
+import type { FileLimits } from '../resources/files/file.ts';
 import { createSignedLinks, DOWNLOADS_PATH, type SignedLinks } from '../resources/files/signed-links.ts';
 import { createFiles } from '../resources/files/service.ts';
 import { startFileGarbageCollection } from '../resources/files/garbage-collection.ts';
-import type { JobNotifier } from '../resources/jobs/job-notifier.ts';
 import { createExtractionWaiter } from '../resources/texts/extraction-waiter.ts';
-import { createTexts, type Texts } from '../resources/texts/service.ts';
-import type { Store } from '../store/store.ts';
-import type { ServiceModule } from './service-module.ts';
+import { createTexts } from '../resources/texts/service.ts';
+import type { ServiceContext } from './service-context.ts';
+import { readOrCreateSecret } from './read-or-create-secret.ts';
 
-export interface OpenFilesDeps {
-  readonly config: Config;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly jobNotifier: JobNotifier;
-  /** Returns the URL at which a region's own listener is reached; used when `publicUrl` is not configured. */
-  readonly getListenUrl: (region: RegionId) => string;
-  /** True in the one process that does the periodic cleanup for all. */
-  readonly runsCleanup: boolean;
-}
-
-export interface FilesModule extends ServiceModule {
-  readonly files: Files;
-  readonly texts: Texts;
-  readonly blobs: BlobStore;
-  /** Reports that the extraction of a file's text has ended, for which an upload may wait. */
-  readonly reportExtractionEnd: (fileId: string) => void;
-  readonly getLimits: (workspace: string) => FileLimits;
-  /** Creates signed links whose URL path begins with `path`; `seconds` is their validity. */
-  readonly createLinksBelow: (path: string, seconds: number) => SignedLinks;
-  /** Largest file that any workspace may upload, in bytes. */
-  readonly fileBytesMax: number;
-  close(): Promise<void>;
-}
-
-/** Opens everything for files: the blob store, the secret of signed links, the endpoints, and the periodic cleanup. */
-export async function openFiles(deps: OpenFilesDeps): Promise<FilesModule> {
-  const { config, environment, store, clock, log, jobNotifier, getListenUrl, runsCleanup } = deps;
+/**
+ * Opens everything for files: the blob store, the secret of signed links, the endpoints, and the periodic cleanup.
+ * @param getListenUrl Returns the URL at which a region's own listener is reached; used when `publicUrl` is not
+ *   configured.
+ */
+export async function openFiles(
+  { config, environment, store, clock, log, jobNotifier, runsCleanup }: ServiceContext,
+  getListenUrl: (region: RegionId) => string,
+) {
   const { url } = config.blobs;
-  // Nothing that can fail follows the first part that must be closed.
-  const secret = await readDownloadSecret(join(config.data, 'download-secret'));
+  // Nothing that can fail follows the first part that must be closed. Deleting the secret invalidates all issued links.
+  const secret = await readOrCreateSecret(join(config.data, 'download-secret'));
   const blobs: BlobStore = await openBlobStore({ url, folder: join(config.data, 'blobs'), environment });
   const getLimits = (workspace: string): FileLimits => getFileLimits(config, workspace);
   const extractionWaiter = createExtractionWaiter();
@@ -69,6 +42,7 @@ export async function openFiles(deps: OpenFilesDeps): Promise<FilesModule> {
   const texts = createTexts({ store, blobs });
   const cleanup = runsCleanup ? startFileGarbageCollection({ store, blobs, clock, log }) : undefined;
   const getBaseUrl = (region: RegionId): string => config.publicUrl ?? getListenUrl(region);
+  /** Creates signed links whose URL path begins with `path`; `seconds` is their validity. */
   const createLinksBelow = (path: string, seconds: number): SignedLinks =>
     createSignedLinks({ secret, getBaseUrl, lifetimeSeconds: seconds, path, clock });
   const links = createLinksBelow(DOWNLOADS_PATH, config.files.urlSeconds);
@@ -81,6 +55,7 @@ export async function openFiles(deps: OpenFilesDeps): Promise<FilesModule> {
     reportExtractionEnd: extractionWaiter.reportEnd,
     getLimits,
     createLinksBelow,
+    /** Largest file that any workspace may upload, in bytes. */
     fileBytesMax: largestLimits.fileBytesMax,
     endpoints: [
       ...createNativeFilesEndpoints({ files, links, texts, time, uploadBytesMax: largestLimits.totalBytesMax }),
@@ -118,8 +93,4 @@ function getLargestLimits(config: Config): Pick<FileLimits, 'fileBytesMax' | 'to
   };
 }
 
-/** Reads the secret of download links; creates it at the first start. Deleting the file invalidates all issued links. */
-async function readDownloadSecret(file: string): Promise<string> {
-  await createFile(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
-  return (await readFile(file, 'utf8')).trim();
-}
+export type FilesModule = Awaited<ReturnType<typeof openFiles>>;

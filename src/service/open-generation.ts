@@ -1,13 +1,11 @@
 import { getFamily } from '../catalogue/families/families.ts';
-import { getFamilyName } from '../catalogue/model.ts';
-import type { ResolvedModel } from '../catalogue/model.ts';
+import { getFamilyName, type ResolvedModel } from '../catalogue/model.ts';
 import { systemIdGenerator } from '../core/id.ts';
 import { createDocumentExtractor } from '../documents/document-extractor.ts';
 import { unlimitedAdmission } from '../generation/admission.ts';
 import { createAnswerChecker } from '../generation/answer-checker.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
-import { createDeploymentAdmission } from '../generation/deployment-admission.ts';
-import type { DeploymentAdmissionDeps } from '../generation/deployment-admission.ts';
+import { createDeploymentAdmission, type DeploymentAdmissionDeps } from '../generation/deployment-admission.ts';
 import { createEmbedder } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';

@@ -1,8 +1,7 @@
 import { listRegions } from '../config/regions.ts';
 import { systemIdGenerator } from '../core/id.ts';
 import type { Meter } from '../core/telemetry.ts';
-import { createHttpServer } from '../http/http-server.ts';
-import type { HttpServer } from '../http/http-server.ts';
+import { createHttpServer, type HttpServer } from '../http/http-server.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { CapabilityModule } from './capability.ts';
@@ -11,7 +10,7 @@ import { buildHttpAddresses } from './http-addresses.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { GenerationModule } from './open-generation.ts';
 import type { JobWorkerHandle } from './open-job-worker.ts';
-import { readOperatorToken } from './operator-token.ts';
+import { readOrCreateSecret } from './read-or-create-secret.ts';
 import { checkReadiness } from './readiness.ts';
 import type { ServiceContext } from './service-context.ts';
 
@@ -45,7 +44,8 @@ export async function prepareHttp(
   directory.onRemoved(ownMeter.removeDeployment);
   const meter: Meter = { ...ownMeter, renderMetrics: overrides.exposeAllMetrics ?? ownMeter.renderMetrics };
   const sockets = capabilities.flatMap(({ createSockets }) => createSockets?.({ meter }) ?? []);
-  const operatorToken = await readOperatorToken(config.operatorTokenFile);
+  // Gives other machines access to /ready and /metrics.
+  const operatorToken = await readOrCreateSecret(config.operatorTokenFile);
   const addresses = buildHttpAddresses(config, { isShared: overrides.isPortShared ?? false });
 
   return { endpoints, readinessDeps, ownMeter, meter, sockets, operatorToken, addresses };

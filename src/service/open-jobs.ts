@@ -4,14 +4,12 @@ import { createExtractHandler } from '../jobs/kinds/extract-handler.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { startEventCleanup } from '../resources/responses/event-cleanup.ts';
 import { startRetention } from '../resources/retention/retention.ts';
-import { openBatchJobs } from './open-batch-jobs.ts';
 import type { BatchesModule } from './open-batches.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { FilesModule } from './open-files.ts';
 import type { GenerationModule } from './open-generation.ts';
-import { openJobWorker } from './open-job-worker.ts';
-import type { JobWorkerHandle } from './open-job-worker.ts';
-import type { ServiceModule } from './service-module.ts';
+import { openJobWorker, type JobWorkerHandle } from './open-job-worker.ts';
+import type { ServiceModule } from './capability.ts';
 import type { ServiceContext } from './service-context.ts';
 
 interface JobsDeps {
@@ -27,32 +25,13 @@ interface JobsDeps {
 
 /** Opens the periodic cleanup and the job worker of this process; the worker does not start yet. */
 export async function openJobs(context: ServiceContext, deps: JobsDeps): Promise<JobWorkerHandle> {
-  const { config, overrides, store, keys, jobNotifier, clock, log, runsCleanup, openModule } = context;
+  const { config, overrides, store, jobNotifier, clock, log, runsCleanup, openModule } = context;
   const { endpoints, meter, engines, extract, batches, modules } = deps;
   const { blobs, reportExtractionEnd } = deps.files;
   // Every process that listens also runs jobs. The primary runs only deployment jobs, because it hosts the engines.
-  const { work } = batches;
-  const batchJobs = await openBatchJobs({
-    config,
-    work,
-    blobs,
-    endpoints,
-    keys,
-    catalogue: engines.catalogue,
-    clock,
-    log,
-    meter,
-  });
   const otherHandlers = {
-    ...batchJobs,
-    extract: createExtractHandler({
-      store,
-      blobs,
-      extract,
-      ids: systemIdGenerator,
-      clock,
-      onEnd: reportExtractionEnd,
-    }),
+    ...(await batches.createJobHandlers({ endpoints, catalogue: engines.catalogue, meter })),
+    extract: createExtractHandler({ store, blobs, extract, ids: systemIdGenerator, clock, onEnd: reportExtractionEnd }),
     ...Object.assign({}, ...modules.map(({ jobs }) => jobs)),
   };
   const { engineHost: host } = overrides;

@@ -9,32 +9,17 @@ import { openGeneration } from './open-generation.ts';
 import { openHttp, prepareHttp } from './open-http.ts';
 import { openJobs } from './open-jobs.ts';
 import { openResponses } from './open-responses.ts';
-import { createServiceContext } from './service-context.ts';
-import type { ServiceBase } from './service-context.ts';
-import type { ServiceModule } from './service-module.ts';
+import { createServiceContext, type ServiceBase } from './service-context.ts';
+import type { ServiceModule } from './capability.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
 /** Opens the modules. They are closed in the reverse order: requests first, then jobs, engines, and the store last. */
 export async function openModules(config: Config, overrides: Partial<ServiceOverrides>, base: ServiceBase) {
   const context = await createServiceContext(config, overrides, base);
-  const { environment, clock, log, store, jobNotifier, runsCleanup, openModule } = context;
+  const { openModule } = context;
   const listenUrls = new Map<RegionId, string>();
-  const files = await openModule('files', () =>
-    openFiles({
-      config,
-      environment,
-      store,
-      clock,
-      log,
-      jobNotifier,
-      getListenUrl: (region) => listenUrls.get(region) ?? '',
-      runsCleanup,
-    }),
-  );
-  const { blobs, getLimits } = files;
-  const batches = await openModule('batches', () =>
-    openBatches({ config, store, blobs, getLimits, notifier: jobNotifier, clock, log, runsCleanup }),
-  );
+  const files = await openModule('files', () => openFiles(context, (region) => listenUrls.get(region) ?? ''));
+  const batches = await openModule('batches', () => openBatches(context, files));
   const enginesModule = await openEngines(context);
   const { catalogue, engines } = enginesModule;
   const generation = await openGeneration(context, {

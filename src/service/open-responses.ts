@@ -10,7 +10,7 @@ import { createRunNotifier } from '../resources/responses/run-notifier.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { GenerationModule } from './open-generation.ts';
-import type { ServiceModule } from './service-module.ts';
+import type { ServiceModule } from './capability.ts';
 import type { ServiceContext } from './service-context.ts';
 
 /** Opens conversations and responses, with the job that runs responses in the background. */

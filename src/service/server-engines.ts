@@ -4,7 +4,7 @@ import { ServiceError } from '../core/error.ts';
 import type { ServerKind } from '../core/server-kind.ts';
 import type { Log } from '../core/telemetry.ts';
 import { createCommandEngine } from '../engines/command/command-engine.ts';
-import { createCommandServer, type CommandServer, type RunningProgram } from '../engines/command/command-server.ts';
+import { createCommandServer, type RunningProgram } from '../engines/command/command-server.ts';
 import { buildCommandLine, type CommandPreset, type ProgramSettings } from '../engines/command/command-line.ts';
 import { createCompletionEngine, type CompletionServerKind } from '../engines/completion/completion-engine.ts';
 import type { TextEngine } from '../engines/engine.ts';
@@ -172,7 +172,7 @@ export async function createProgramEngine(
     extraArguments: plan.args,
     environment: plan.environment,
   };
-  const start = (): CommandServer =>
+  const start = (): SupervisedProcess<RunningProgram> =>
     createCommandServer(
       {
         name: entry.name,

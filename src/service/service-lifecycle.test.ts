@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { createLifecycle } from '../lib/lifecycle.ts';
-import type { Lifecycle } from '../lib/lifecycle.ts';
+import { createLifecycle, type Lifecycle } from '../lib/lifecycle.ts';
 import type { Capability } from './capability.ts';
-import { createService } from './service.ts';
+import { createService, type Service } from './service.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
-import type { Service } from './service.ts';
 
 /** The modules in the order in which they open. They close in the reverse order. */
 const MODULES = [

@@ -1,4 +1,4 @@
-import { readModelsSection } from '../config/config-file.ts';
+import { readModelsSection, type ModelsSection } from '../config/config-file.ts';
 import type { Config } from '../config/config.ts';
 import { createListenerConfigs } from '../config/regions.ts';
 import type { RegionId } from '../core/region.ts';
@@ -6,16 +6,36 @@ import { createLifecycle, openAllOrNone } from '../lib/lifecycle.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import type { ReportProgress } from '../weights/progress-meter.ts';
-import { listReachableRegions, toReachableUrl } from './http-addresses.ts';
-import type { ReachableRegion } from './http-addresses.ts';
+import { listReachableRegions, toReachableUrl, type ReachableRegion } from './http-addresses.ts';
 import { toListenError } from './listen-error.ts';
 import { openModules } from './open-modules.ts';
-import type { ProcessSharing } from './process-sharing.ts';
-import { DEFAULT_MODEL, buildServiceReport } from './readiness.ts';
-import type { ServiceReport } from './readiness.ts';
-import { createServiceLog } from './service-context.ts';
-import type { ServiceBase } from './service-context.ts';
+import { DEFAULT_MODEL, buildServiceReport, type ServiceReport } from './readiness.ts';
+import { createServiceLog, type ServiceBase } from './service-context.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
+import type { Log } from '../core/telemetry.ts';
+import type { Quotas } from '../generation/quotas.ts';
+import type { MeterSnapshot } from '../telemetry/meter.ts';
+import type { UnitsLease } from './deployments/local-deployment-engines.ts';
+import type { ModelState } from './engine-host.ts';
+import type { EngineSharing } from './model-engines.ts';
+
+interface ProcessSharing extends EngineSharing {
+  readonly log: Log;
+  /** Quotas of deployments. */
+  readonly quotas: Quotas;
+  /** Writes complete log lines of another process to this process's log. */
+  writeLogLines(lines: string): void;
+  getModelState(model: string): Promise<ModelState>;
+  readMeter(): Promise<MeterSnapshot>;
+  /** Leases the units that serve a deployment, for another process; undefined when it has none. */
+  leaseDeploymentUnits(id: string): UnitsLease | undefined;
+  /** Drops cached units of a deployment after the process that hosts them has replaced or removed them. */
+  invalidateDeployment(id: string): void;
+  /** Resets deployments and starts the job worker, in the process that hosts the engines, before requests are served. */
+  startJobs(): Promise<void>;
+  /** Replaces the operator's catalogue entries. @throws ServiceError; the current entries then stay. */
+  replaceModels(section: ModelsSection): Promise<void>;
+}
 
 export interface ListenAddress {
   /** The region of the listener itself, which a request gets unless its host name selects another. */

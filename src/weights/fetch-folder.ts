@@ -1,10 +1,11 @@
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncToDisk } from '../lib/durable-file.ts';
 import { ServiceError } from '../core/error.ts';
 import type { FolderFile, PackagesSource, Weights, WeightsConversion, WeightsFolder } from '../core/weights.ts';
 import { runConversion } from './conversion/run-conversion.ts';
 import { fetchSource, type FetchSourceDeps } from './fetch-source.ts';
-import { checkDiskSpace, statIfExists, syncToDisk } from './file-system.ts';
+import { checkDiskSpace, statIfExists } from './file-system.ts';
 import { hashFile } from './hash-file.ts';
 import { createProgressMeter } from './progress-meter.ts';
 import { getWeightsFiles } from './weights-files.ts';

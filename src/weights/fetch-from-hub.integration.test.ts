@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Weights, WeightsSource } from '../core/weights.ts';
-import type { FakeHub, HubBehavior } from './__fixtures__/fake-hub.ts';
-import { hashBytes, startFakeHub } from './__fixtures__/fake-hub.ts';
+import { hashBytes, startFakeHub, type FakeHub, type HubBehavior } from './__fixtures__/fake-hub.ts';
 import { createTemporaryFolder } from './__fixtures__/temporary-folder.ts';
-import type { TestWeightsStore } from './__fixtures__/test-weights-store.ts';
-import { createTestWeightsStore } from './__fixtures__/test-weights-store.ts';
+import { createTestWeightsStore, type TestWeightsStore } from './__fixtures__/test-weights-store.ts';
 import type { PullProgress } from './progress-meter.ts';
 import type { PullLimits } from './pull-limits.ts';
 

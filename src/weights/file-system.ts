@@ -1,39 +1,27 @@
 import type { Stats } from 'node:fs';
-import { open, readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { readdir, readFile, stat, statfs } from 'node:fs/promises';
 import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { formatBytes } from './format-bytes.ts';
 import { getErrorCode } from '../lib/error-code.ts';
 
-/** Returns the metadata of a file or folder, or undefined when it does not exist. */
-export async function statIfExists(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (thrown) {
-    if (getErrorCode(thrown) === 'ENOENT' || getErrorCode(thrown) === 'ENOTDIR') return undefined;
+/** Returns the result of a call to the file system, or undefined when the call fails with one of the codes. */
+const toUndefined = <T>(result: Promise<T>, ...codes: readonly string[]): Promise<T | undefined> =>
+  result.catch((thrown: unknown) => {
+    if (codes.includes(getErrorCode(thrown) ?? '')) return undefined;
     throw thrown;
-  }
-}
+  });
+
+/** Returns the metadata of a file or folder, or undefined when it does not exist. */
+export const statIfExists = (path: string): Promise<Stats | undefined> => toUndefined(stat(path), 'ENOENT', 'ENOTDIR');
 
 /** Returns the names in a folder; an empty list when the folder does not exist. */
-export async function listFolder(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (thrown) {
-    if (getErrorCode(thrown) === 'ENOENT') return [];
-    throw thrown;
-  }
-}
+export const listFolder = async (folder: string): Promise<readonly string[]> =>
+  (await toUndefined(readdir(folder), 'ENOENT')) ?? [];
 
 /** Returns the text of a file, or undefined when the file does not exist. */
-export async function readTextIfExists(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (thrown) {
-    if (getErrorCode(thrown) === 'ENOENT') return undefined;
-    throw thrown;
-  }
-}
+export const readTextIfExists = (path: string): Promise<string | undefined> =>
+  toUndefined(readFile(path, 'utf8'), 'ENOENT');
 
 /** Returns the JSON value of a file, or undefined when the file does not exist or its value is not valid. */
 export async function readJsonIfValid<Schema extends z.ZodType>(
@@ -49,24 +37,8 @@ export async function readJsonIfValid<Schema extends z.ZodType>(
 }
 
 /** Returns the text of a configuration file that may be missing or belong to another user; empty then. */
-export async function readTextIfReadable(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (thrown) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR'].includes(getErrorCode(thrown) ?? '')) return '';
-    throw thrown;
-  }
-}
-
-/** Flushes a file, or the entries of a folder, to disk, so that they survive a power failure. */
-export async function syncToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
+export const readTextIfReadable = async (file: string): Promise<string> =>
+  (await toUndefined(readFile(file, 'utf8'), 'ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR')) ?? '';
 
 /**
  * Rejects a download that would fill the disk, before its first byte.

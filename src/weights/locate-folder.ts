@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FolderFile, Weights, WeightsFolder } from '../core/weights.ts';
 import { findMissingFiles } from './fetch-folder.ts';
-import type { WeightsFileRecord } from './weights-file-record.ts';
-import { readWeightsFileRecord } from './weights-file-record.ts';
+import { readWeightsFileRecord, type WeightsFileRecord } from './weights-file-record.ts';
 import { statIfExists } from './file-system.ts';
-import type { LocateDeps } from './locate-weights.ts';
-import { saveRecord } from './locate-weights.ts';
+import { saveRecord, type LocateDeps } from './locate-weights.ts';
 import { describeFolder, getWeightsFiles } from './weights-files.ts';
 
 /** Returns all files of a weights folder: the downloaded and the converted ones. */

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Weights, WeightsSource } from '../core/weights.ts';
 import { hashBytes } from './__fixtures__/fake-hub.ts';
 import { createTemporaryFolder } from './__fixtures__/temporary-folder.ts';
-import type { LocateDeps } from './locate-weights.ts';
+import { locateWeights, type LocateDeps } from './locate-weights.ts';
 import { readWeightsFileRecord } from './weights-file-record.ts';
-import { locateWeights } from './locate-weights.ts';
 
 const CONTENT = Buffer.from('GGUF and so on');
 const PACKAGES: WeightsSource = {

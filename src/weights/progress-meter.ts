@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
 
 /** Progress of a download or conversion. */
 export interface PullProgress {
@@ -56,9 +57,7 @@ export function createProgressMeter({ weights, source, parts, clock, report }: P
         weights,
         source,
         doneBytes,
-        ...(totalBytes === undefined ? {} : { totalBytes }),
-        ...(donePart === undefined ? {} : { donePart }),
-        ...(parts === undefined ? {} : { parts }),
+        ...omitNullish({ totalBytes, donePart, parts }),
         ratePerSecond: rate,
         ...(totalBytes !== undefined && rate > 0 ? { secondsLeft: Math.max(0, totalBytes - doneBytes) / rate } : {}),
       });

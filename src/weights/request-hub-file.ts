@@ -1,4 +1,5 @@
 import { ServiceError } from '../core/error.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
 import { HUB_REDIRECTS_MAX } from './limits.ts';
 import type { Fetch } from './pull-limits.ts';
 
@@ -46,9 +47,7 @@ export async function requestHubFile(
       const etag = response.headers.get('etag');
       return {
         response,
-        ...(sha256 ? { sha256 } : {}),
-        ...(sizeBytes ? { sizeBytes } : {}),
-        ...(etag && !etag.startsWith('W/') ? { etag } : {}),
+        ...omitNullish({ sha256, sizeBytes, etag: etag?.startsWith('W/') ? undefined : etag || undefined }),
       };
     }
     await response.body?.cancel();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Weights } from '../core/weights.ts';
 import { listFolder, statIfExists } from './file-system.ts';
 import { tryPullLock, type PullLockOptions } from './pull-lock.ts';
-import { parseWeightsFileName } from './weights-files.ts';
+import { isFinishedKind, parseWeightsFileName } from './weights-files.ts';
 
 /** A file or folder in the models folder that no weights need. */
 export interface StrayFile {
@@ -25,15 +25,13 @@ export async function findStrayFiles(
     const parsedName = parseWeightsFileName(name);
     if (!parsedName || parsedName.kind === 'lock') continue;
     const { id, kind } = parsedName;
-    const isNeeded = keptIds.has(id) && FINISHED_KINDS.includes(kind);
+    const isNeeded = keptIds.has(id) && isFinishedKind(kind);
     if (isNeeded || (await isLocked(getLockOptions(id)))) continue;
     const path = join(folder, name);
     stray.push({ path, sizeBytes: await measureBytes(path), reason: keptIds.has(id) ? 'unfinished' : 'unnamed' });
   }
   return stray;
 }
-
-const FINISHED_KINDS: readonly string[] = ['file', 'record', 'folder', 'folderRecord'];
 
 async function isLocked(lock: PullLockOptions): Promise<boolean> {
   const mine = await tryPullLock(lock);

@@ -31,3 +31,8 @@ export const writeWeightsFileRecord = (path: string, record: WeightsFileRecord):
 /** Tells whether size and modification time match the record; the content then counts as unchanged. */
 export const isUnchanged = (record: WeightsFileRecord, stats: Stats): boolean =>
   stats.size === record.sizeBytes && stats.mtimeMs === record.mtimeMs;
+
+/** A complete, verified download that is not yet at its final path. */
+export interface VerifiedDownload extends Pick<WeightsFileRecord, 'sizeBytes' | 'sha256' | 'verified' | 'source'> {
+  readonly path: string;
+}

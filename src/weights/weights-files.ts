@@ -1,88 +1,48 @@
 import { basename, join } from 'node:path';
 import type { Weights, WeightsFolder, WeightsSource } from '../core/weights.ts';
 
-/** Paths in the models folder that belong to one set of weights. */
-export interface WeightsFiles {
-  readonly file: string;
-  readonly record: string;
-  readonly lock: string;
-  readonly hubPartial: string;
-  readonly hubState: string;
-  readonly packagesPartial: string;
-  readonly packagesParts: string;
-  /** Folder of weights that consist of several files. */
-  readonly folder: string;
-  readonly folderRecord: string;
-  readonly folderWork: string;
-}
+/** Suffixes of finished weights, a file or a folder of several files, and of their records. */
+const FINISHED_SUFFIXES = { file: '.gguf', record: '.gguf.json', folder: '.onnx', folderRecord: '.onnx.json' } as const;
 
-const SUFFIXES: Record<keyof WeightsFiles, string> = {
-  file: '.gguf',
-  record: '.gguf.json',
-  lock: '.lock',
+/** Suffixes of what an unfinished download may leave. */
+const UNFINISHED_SUFFIXES = {
   hubPartial: '.hub.partial',
   hubState: '.hub.partial.json',
   packagesPartial: '.packages.partial',
   packagesParts: '.parts',
-  folder: '.onnx',
-  folderRecord: '.onnx.json',
   folderWork: '.work',
-};
+} as const;
 
-export function getWeightsFiles(folder: string, id: string): WeightsFiles {
-  const toPath = (kind: keyof WeightsFiles): string => join(folder, `${id}${SUFFIXES[kind]}`);
-  return {
-    file: toPath('file'),
-    record: toPath('record'),
-    lock: toPath('lock'),
-    hubPartial: toPath('hubPartial'),
-    hubState: toPath('hubState'),
-    packagesPartial: toPath('packagesPartial'),
-    packagesParts: toPath('packagesParts'),
-    folder: toPath('folder'),
-    folderRecord: toPath('folderRecord'),
-    folderWork: toPath('folderWork'),
-  };
-}
+const SUFFIXES = { ...FINISHED_SUFFIXES, ...UNFINISHED_SUFFIXES, lock: '.lock' } as const;
+
+type WeightsFileKind = keyof typeof SUFFIXES;
+
+/** Paths in the models folder that belong to one set of weights. */
+export type WeightsFiles = Readonly<Record<WeightsFileKind, string>>;
+
+const listKinds = <Suffixes extends object>(suffixes: Suffixes) => Object.keys(suffixes) as (keyof Suffixes)[];
+
+export const getWeightsFiles = (folder: string, id: string): WeightsFiles =>
+  Object.fromEntries(
+    Object.entries(SUFFIXES).map(([kind, suffix]) => [kind, join(folder, `${id}${suffix}`)]),
+  ) as WeightsFiles;
 
 /** Returns the paths that an unfinished download may leave. */
-export const listUnfinishedFiles = (files: WeightsFiles): readonly string[] => [
-  files.hubPartial,
-  files.hubState,
-  files.packagesPartial,
-  files.packagesParts,
-  files.folderWork,
-];
+export const listUnfinishedFiles = (files: WeightsFiles): readonly string[] =>
+  listKinds(UNFINISHED_SUFFIXES).map((kind) => files[kind]);
 
 /** Returns the paths of finished weights, a file or a folder, and of their records. */
-export const listFinishedFiles = (files: WeightsFiles): readonly string[] => [
-  files.file,
-  files.record,
-  files.folder,
-  files.folderRecord,
-];
+export const listFinishedFiles = (files: WeightsFiles): readonly string[] =>
+  listKinds(FINISHED_SUFFIXES).map((kind) => files[kind]);
+
+/** Whether files of the kind belong to finished weights. */
+export const isFinishedKind = (kind: WeightsFileKind): boolean => kind in FINISHED_SUFFIXES;
 
 /** Parses a name in the models folder into the weights' id and the kind of file; undefined for other names. */
-export function parseWeightsFileName(name: string): { id: string; kind: keyof WeightsFiles } | undefined {
-  for (const kind of KINDS) {
-    const suffix = SUFFIXES[kind];
-    if (name.length > suffix.length && name.endsWith(suffix)) return { id: name.slice(0, -suffix.length), kind };
-  }
-  return undefined;
+export function parseWeightsFileName(name: string): { id: string; kind: WeightsFileKind } | undefined {
+  const kind = listKinds(SUFFIXES).find((each) => name.length > SUFFIXES[each].length && name.endsWith(SUFFIXES[each]));
+  return kind && { id: name.slice(0, -SUFFIXES[kind].length), kind };
 }
-
-const KINDS: readonly (keyof WeightsFiles)[] = [
-  'record',
-  'file',
-  'lock',
-  'hubState',
-  'hubPartial',
-  'packagesPartial',
-  'packagesParts',
-  'folderRecord',
-  'folder',
-  'folderWork',
-];
 
 /** Returns the file names under which these weights may be stored: Parley's, and those of their sources. */
 export function listKnownFileNames({ id, sources }: Weights): readonly string[] {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { FolderFile, Weights } from '../core/weights.ts';
 import { createFakePython } from './__fixtures__/fake-python.ts';
 import { hashBytes } from './__fixtures__/fake-hub.ts';

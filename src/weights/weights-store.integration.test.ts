@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Weights } from '../core/weights.ts';
-import type { FakeHub } from './__fixtures__/fake-hub.ts';
-import { hashBytes, startFakeHub } from './__fixtures__/fake-hub.ts';
-import type { FakePython } from './__fixtures__/fake-python.ts';
-import { createFakePython } from './__fixtures__/fake-python.ts';
+import { hashBytes, startFakeHub, type FakeHub } from './__fixtures__/fake-hub.ts';
+import { createFakePython, type FakePython } from './__fixtures__/fake-python.ts';
 import { createTemporaryFolder } from './__fixtures__/temporary-folder.ts';
-import type { TestWeightsStore } from './__fixtures__/test-weights-store.ts';
-import { createTestWeightsStore } from './__fixtures__/test-weights-store.ts';
+import { createTestWeightsStore, type TestWeightsStore } from './__fixtures__/test-weights-store.ts';
 
 const PACKAGE_CONTENT = 'GGUF from packages';
 const WEIGHTS: Weights = {

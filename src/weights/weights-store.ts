@@ -1,12 +1,17 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncToDisk } from '../lib/durable-file.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Weights, WeightsFolder } from '../core/weights.ts';
 import { fetchFolder } from './fetch-folder.ts';
-import type { VerifiedDownload } from './verified-download.ts';
-import { readWeightsFileRecord, writeWeightsFileRecord, type WeightsFileRecord } from './weights-file-record.ts';
-import { listFolder, statIfExists, syncToDisk } from './file-system.ts';
+import {
+  readWeightsFileRecord,
+  writeWeightsFileRecord,
+  type VerifiedDownload,
+  type WeightsFileRecord,
+} from './weights-file-record.ts';
+import { listFolder, statIfExists } from './file-system.ts';
 import { fetchSource, sortSources, type WeightsSourceOptions } from './fetch-source.ts';
 import { locateFolder } from './locate-folder.ts';
 import { locateWeights } from './locate-weights.ts';

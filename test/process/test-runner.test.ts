@@ -83,6 +83,35 @@ for (const isolation of ['none', 'process'] as const) {
   });
 }
 
+test('runs a hook that stands outside of every suite for the tests of its file only', async () => {
+  const { outcomes, faults } = await runSource(
+    `import { beforeEach, after } from 'node:test';
+    let runs = 0;
+    beforeEach(() => void (runs += 1));
+    after(() => { if (runs !== 2) throw new Error('ran ' + runs + ' times'); });
+    test('first', () => {});
+    describe('suite', () => test('second', () => {}));`,
+    { isolation: 'none', copies: 3 },
+  );
+  assert.deepEqual(
+    outcomes.toSorted(),
+    ['passed first', 'passed suite > second'].flatMap((outcome) => [outcome, outcome, outcome]),
+  );
+  assert.deepEqual(faults, []);
+});
+
+test('reports a file of a shared pass that cannot be loaded, and runs the others', async () => {
+  const { tests } = await runSource(
+    `if (import.meta.filename.endsWith('made-up1.test.ts')) throw new Error('broken module');
+    test('good', () => {});`,
+    { isolation: 'none', copies: 3 },
+  );
+  assert.deepEqual(tests.map(({ outcome }) => outcome).toSorted(), ['failed', 'passed', 'passed']);
+  const failed = tests.find(({ outcome }) => outcome === 'failed');
+  assert.match(failed?.name ?? '', /made-up1\.test\.ts$/);
+  assert.match(failed?.detail ?? '', /broken module/);
+});
+
 test('kills a process left running, and reports a fault', async () => {
   const { faults } = await runSource(`
     import { spawn } from 'node:child_process';

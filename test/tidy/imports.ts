@@ -89,6 +89,7 @@ const SHARED_TEST_HELPERS: ReadonlySet<string> = new Set([
   'test/until.ts',
   'test/measure-cpu-ms.ts',
   'test/property-runs.ts',
+  'test/unicode-character.ts',
 ]);
 
 const mayImportHelper = (path: string, target: string): boolean =>
@@ -210,7 +211,16 @@ function getPackage(specifier: string): string {
 const STATEMENT = /^(?:import|export)\s+(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
 const EXPRESSION = /\bimport\('([^']+)'\)/g;
 
-export function* findImports(tree: Tree): Generator<Import> {
+/** Imports of each tree: several rules read them. */
+const importsByTree = new WeakMap<Tree, readonly Import[]>();
+
+export function findImports(tree: Tree): readonly Import[] {
+  const imports = importsByTree.get(tree) ?? [...listImports(tree)];
+  importsByTree.set(tree, imports);
+  return imports;
+}
+
+function* listImports(tree: Tree): Generator<Import> {
   for (const { path, lines } of tree.values()) {
     if (!isCode(path)) continue;
     const text = lines.join('\n');

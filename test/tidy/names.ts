@@ -31,10 +31,17 @@ export const bannedWords: Rule = {
       if (found) yield { path, line: 1, message: `the path has the word ${found.insteadOf}; say ${found.term}` };
     }
     const kept = readKeptNames(tree);
+    // Most names occur in many files.
+    const [foundByName, foundByTypeName] = [
+      new Map<string, BannedWord | undefined>(),
+      new Map<string, BannedWord | undefined>(),
+    ];
     for (const { path, line, name, isType } of findIdentifiers(tree)) {
-      if (kept.some(({ word, prefix }) => word === name && path.startsWith(prefix))) continue;
-      const found = findBanned(name, isType);
-      if (found) yield { path, line, message: `${name} has the word ${found.insteadOf}; say ${found.term}` };
+      const known = isType ? foundByTypeName : foundByName;
+      if (!known.has(name)) known.set(name, findBanned(name, isType));
+      const found = known.get(name);
+      if (!found || kept.some(({ word, prefix }) => word === name && path.startsWith(prefix))) continue;
+      yield { path, line, message: `${name} has the word ${found.insteadOf}; say ${found.term}` };
     }
   },
 };
@@ -142,7 +149,7 @@ function* codeTokens(text: string): Generator<string> {
   TOKEN.lastIndex = 0;
   for (let match = TOKEN.exec(text); match; match = TOKEN.exec(text)) {
     const [token] = match;
-    for (const _ of token === '\n' ? [] : token.matchAll(/\n/g)) yield '\n';
+    if (token.length > 1 && token.includes('\n')) for (const _ of token.matchAll(/\n/g)) yield '\n';
     const endsExpression = token === '}' && templates.at(-1) === depth;
     if (token === '`' || endsExpression) {
       if (endsExpression) templates.pop();

@@ -4,7 +4,8 @@ import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineCapabilities, EngineRequest, TextEngine } from '../engine.ts';
 import { createCommandEngine } from './command-engine.ts';
-import type { CommandServer, RunningProgram } from './command-server.ts';
+import type { SupervisedProcess } from '../supervisor.ts';
+import type { RunningProgram } from './command-server.ts';
 
 const CAPABILITIES: EngineCapabilities = {
   input: 'chat',
@@ -45,7 +46,7 @@ const createTestEngine = (plans: readonly ProgramBehavior[]) => {
   const closed: string[] = [];
   const made: string[] = [];
   const ups = plans.map((_, index): RunningProgram => ({ url: `http://127.0.0.1:${index}`, apiKey: `key ${index}` }));
-  const server: CommandServer = {
+  const server: SupervisedProcess<RunningProgram> = {
     async waitUntilReady(signal) {
       signal?.throwIfAborted();
       const up = ups[number];
@@ -61,7 +62,6 @@ const createTestEngine = (plans: readonly ProgramBehavior[]) => {
     get state() {
       return isStopped ? 'failing' : isUp ? 'ready' : 'stopped';
     },
-    pid: undefined,
     async stop() {
       isStopped = true;
     },

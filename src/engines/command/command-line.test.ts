@@ -25,7 +25,7 @@ describe('buildCommandLine', () => {
   });
 
   it("adds options of llama-server, and the operator's arguments last", () => {
-    const wanted = { gpu: false, metrics: true, purpose: 'embeddings', extraArguments: ['--threads', '7'] } as const;
+    const wanted = { gpu: false, purpose: 'embeddings', extraArguments: ['--threads', '7'] } as const;
     const { args, command } = buildCommandLine(
       'llama-server',
       { ...SETTINGS, ...wanted, program: '/opt/llama-server' },
@@ -33,8 +33,8 @@ describe('buildCommandLine', () => {
     );
     assert.equal(command, '/opt/llama-server');
     assert.equal(
-      args.slice(-8).join(' '),
-      '--n-gpu-layers 0 --jinja --no-webui --metrics --embeddings --threads 7'.split(' ').slice(-8).join(' '),
+      args.slice(-7).join(' '),
+      '--n-gpu-layers 0 --jinja --no-webui --embeddings --threads 7'.split(' ').slice(-7).join(' '),
     );
     assert.ok(
       buildCommandLine('llama-server', { ...SETTINGS, purpose: 'reranking' }, PARAMETERS).args.includes('--reranking'),
@@ -56,14 +56,10 @@ describe('buildCommandLine', () => {
   });
 
   it('passes the key of SGLang in a file', () => {
-    const line = buildCommandLine(
-      'sglang',
-      { ...SETTINGS, model: 'org/model', metrics: true, purpose: 'embeddings' },
-      PARAMETERS,
-    );
+    const line = buildCommandLine('sglang', { ...SETTINGS, model: 'org/model', purpose: 'embeddings' }, PARAMETERS);
     assert.equal(
       [line.command, ...line.args].join(' '),
-      'python3 -m sglang.launch_server --config /run/one/sglang.yaml --model-path org/model --served-model-name svc-tiny --host 127.0.0.1 --port 4711 --context-length 4096 --max-running-requests 4 --enable-cache-report --enable-metrics --is-embedding',
+      'python3 -m sglang.launch_server --config /run/one/sglang.yaml --model-path org/model --served-model-name svc-tiny --host 127.0.0.1 --port 4711 --context-length 4096 --max-running-requests 4 --enable-cache-report --is-embedding',
     );
     assert.deepEqual(line.files, { 'sglang.yaml': '{"api-key":"secret-key"}\n' });
   });

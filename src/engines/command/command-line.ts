@@ -18,8 +18,6 @@ export interface ProgramSettings {
   readonly gpu: 'auto' | false;
   /** Embedding and ranking models need an extra argument. vLLM detects the purpose from the model. */
   readonly purpose?: 'text' | 'embeddings' | 'reranking';
-  /** Enables the program's own Prometheus metrics. vLLM always has them. */
-  readonly metrics?: boolean;
   /** The operator's arguments, after Parley's: where a program uses the last of two, the operator's win. */
   readonly extraArguments?: readonly string[];
   /** The operator's environment variables for this program. */
@@ -89,7 +87,6 @@ function buildLlamaServerLine(settings: ProgramSettings, { host, port, apiKey }:
       settings.gpu === false ? ['--n-gpu-layers', '0'] : [],
       '--jinja',
       '--no-webui',
-      settings.metrics ? ['--metrics'] : [],
       purpose === 'embeddings' ? ['--embeddings'] : [],
       purpose === 'reranking' ? ['--reranking'] : [],
       settings.extraArguments ?? [],
@@ -125,7 +122,6 @@ function buildSglangLine(settings: ProgramSettings, { host, port, apiKey, folder
       ['--context-length', `${settings.contextTokens}`, '--max-running-requests', `${settings.sequences}`],
       // Reports cached tokens in the usage.
       '--enable-cache-report',
-      settings.metrics ? ['--enable-metrics'] : [],
       (settings.purpose ?? 'text') === 'text' ? [] : ['--is-embedding'],
       settings.extraArguments ?? [],
     ].flat(),

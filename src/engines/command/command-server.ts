@@ -22,10 +22,6 @@ export interface CommandServerOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Parent of the private folders of the starts; created with mode 0700. */
   readonly runFolder: string;
-  /** Default: Parley's. */
-  readonly workingFolder?: string;
-  /** Path that returns 200 when the program accepts calls. Default: /health, which llama-server, vLLM and SGLang have. */
-  readonly healthPath?: string;
   readonly times?: Partial<CommandTimings>;
 }
 
@@ -42,28 +38,6 @@ export interface RunningProgram {
   readonly url: string;
   /** Key of this start only. */
   readonly apiKey: string;
-}
-
-/**
- * A server program that Parley starts, monitors and restarts. When Parley ends, in whatever way, the program ends too,
- * with all processes of its process group. Needs process groups, which Windows does not have.
- */
-export interface CommandServer {
-  /**
-   * Returns the address of the running program; starts the program if needed.
-   * @throws ServiceError `overloaded` when the program does not become ready in time, or keeps failing.
-   */
-  waitUntilReady(signal?: AbortSignal): Promise<RunningProgram>;
-  /**
-   * Reports that a call to this program failed. Resolves at once if the program responds, else when its exit is known here,
-   * so that the next `waitUntilReady` returns another program.
-   * @returns true if the program has exited.
-   */
-  confirmExit(up: RunningProgram): Promise<boolean>;
-  readonly state: Supervisor<unknown>['state'];
-  /** Process id of the program while it runs. */
-  readonly pid: number | undefined;
-  stop(): Promise<void>;
 }
 
 /**
@@ -93,11 +67,22 @@ const GROUP_EXIT_WAIT_MS_MAX = 3_000;
 
 const HOST = '127.0.0.1';
 
-export function createCommandServer(options: CommandServerOptions, { log }: { log: SupervisorLog }): CommandServer {
-  const { healthPath = '/health' } = options;
+/** Path that returns 200 when the program accepts calls: llama-server, vLLM and SGLang have it. */
+const HEALTH_PATH = '/health';
+
+const isHealthy = ({ url, apiKey }: RunningProgram, msMax: number): Promise<boolean> =>
+  checkHealth(`${url}${HEALTH_PATH}`, apiKey, msMax);
+
+/**
+ * Creates a server program that Parley starts, monitors and restarts. When Parley ends, in whatever way, the program ends
+ * too, with all processes of its process group. Needs process groups, which Windows does not have.
+ */
+export function createCommandServer(
+  options: CommandServerOptions,
+  { log }: { log: SupervisorLog },
+): Supervisor<RunningProgram> {
   const timings = { ...DEFAULT_TIMINGS, ...options.times };
   const allTimings = { stopMsMax: timings.graceMs + GUARD_EXIT_MS_MAX, ...timings };
-  const exitedPrograms = new WeakSet<RunningProgram>();
   /** Process group of the running program, or of the last one. */
   let group: number | undefined;
   let isRunning = false;
@@ -117,7 +102,6 @@ export function createCommandServer(options: CommandServerOptions, { log }: { lo
         environment,
         folder: parameters.folder,
         graceMs: allTimings.graceMs,
-        ...(options.workingFolder === undefined ? {} : { workingFolder: options.workingFolder }),
       };
       return {
         command: process.execPath,
@@ -129,7 +113,7 @@ export function createCommandServer(options: CommandServerOptions, { log }: { lo
           isRunning = true;
           return { url: `http://${parameters.host}:${parameters.port}`, apiKey: parameters.apiKey };
         },
-        waitUntilServing: (up, signal) => waitUntilHealthy(`${up.url}${healthPath}`, up.apiKey, signal),
+        waitUntilServing: (up, signal) => waitUntilHealthy(`${up.url}${HEALTH_PATH}`, up.apiKey, signal),
         onExit({ signal }) {
           // A guard that was killed could not stop its program.
           if (isRunning && group !== undefined && signal !== null) signalProcessGroup(group, 'SIGKILL');
@@ -144,37 +128,20 @@ export function createCommandServer(options: CommandServerOptions, { log }: { lo
     }
   };
 
-  const supervisor = createSupervisor<RunningProgram>(
+  return createSupervisor<RunningProgram>(
     {
       name: options.name,
       launch,
-      heartbeat: async ({ url, apiKey }) => {
-        if (!(await checkHealth(`${url}${healthPath}`, apiKey, allTimings.heartbeatMsMax)))
-          throw new Error('not healthy');
+      heartbeat: async (up) => {
+        if (!(await isHealthy(up, allTimings.heartbeatMsMax))) throw new Error('not healthy');
       },
-      onGone: (up) => void exitedPrograms.add(up),
+      isAlive: (up) => isHealthy(up, ALIVE_CHECK_MS_MAX),
+      getPid: () => (isRunning ? group : undefined),
       getLogFields: ({ url }) => ({ program: group, url }),
     },
     log,
     allTimings,
   );
-
-  return {
-    waitUntilReady: (signal) => supervisor.waitUntilReady(signal),
-    async confirmExit(up) {
-      // The port of an exited program may belong to another program by now.
-      if (!exitedPrograms.has(up) && (await checkHealth(`${up.url}${healthPath}`, up.apiKey, ALIVE_CHECK_MS_MAX)))
-        return false;
-      return await supervisor.confirmExit(up);
-    },
-    get state() {
-      return supervisor.state;
-    },
-    get pid() {
-      return isRunning ? group : undefined;
-    },
-    stop: () => supervisor.stop(),
-  };
 }
 
 /** Main file of the guard: .ts from sources, .js from dist. */

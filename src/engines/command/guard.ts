@@ -13,7 +13,6 @@ export interface GuardRequest {
   readonly args: readonly string[];
   /** Complete environment of the program: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly workingFolder?: string;
   /** Private folder of this start; removed at its end. */
   readonly folder: string;
   /** Milliseconds from SIGTERM to SIGKILL. */
@@ -44,13 +43,11 @@ const startProgram = (line: string): void => {
     env: guardRequest.environment,
     stdio: ['ignore', 2, 2],
     detached: true,
-    ...(guardRequest.workingFolder === undefined ? {} : { cwd: guardRequest.workingFolder }),
   });
   program = child;
   child.on('error', (error) => {
     if (child.pid !== undefined) return;
-    const where = guardRequest.workingFolder === undefined ? '' : ` in ${guardRequest.workingFolder}`;
-    process.stderr.write(`${guardRequest.command} did not start${where}: ${error.message}\n`);
+    process.stderr.write(`${guardRequest.command} did not start: ${error.message}\n`);
     cleanUpAndExit(127);
   });
   child.on('exit', (code, signal) => {

@@ -11,10 +11,10 @@ import {
   startFakeLlamaServer,
   writeStream,
   ACCEPTED_EVENT,
+  type FakeLlamaHandler,
+  type FakeLlamaServer,
 } from './__fixtures__/fake-llama-server.ts';
-import type { FakeLlamaHandler, FakeLlamaServer } from './__fixtures__/fake-llama-server.ts';
-import { createCompletionEngine } from './completion-engine.ts';
-import type { CompletionEngineOptions } from './completion-engine.ts';
+import { createCompletionEngine, type CompletionEngineOptions } from './completion-engine.ts';
 
 const KEY = 'sk-secret';
 const closing: (() => Promise<void>)[] = [];

@@ -8,7 +8,7 @@ import type { ServerKind } from '../../core/server-kind.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { canAdmit } from '../priority.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
-import { createGrammarCompiler, type GrammarCompiler } from '../grammar-compiler.ts';
+import { createGrammarCompiler } from '../grammar-compiler.ts';
 import { createFairSemaphore } from '../fair-semaphore.ts';
 import {
   createUpstreamClient,
@@ -20,7 +20,6 @@ import { readErrorResponse } from '../remote/read-error-response.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { startCall, type RunningCall } from './start-call.ts';
-import { checkPromptLength, checkRequest } from './check-request.ts';
 import { createChoiceRun, type ChoiceRun } from './choice-run.ts';
 import { compilePhaseGrammars } from './compile-phase-grammars.ts';
 import type { CompletionDialect, CompletionServerMetadata } from './completion-dialect.ts';
@@ -29,6 +28,9 @@ import { createPromptTokenizer, type PromptTokenizer } from './prompt-tokenizer.
 import { SGLANG_DIALECT } from './sglang-dialect.ts';
 import { mergeGenerators } from './merge-generators.ts';
 import { VLLM_DIALECT } from './vllm-dialect.ts';
+import { findRequestProblem, type VocabularyBounds } from '../find-request-problem.ts';
+import { ServiceError } from '../../core/error.ts';
+import { createPromptTooLongError } from '../../core/generation-errors.ts';
 
 /** Kinds of servers that can continue token ids. */
 export type CompletionServerKind = Extract<ServerKind, 'llama-server' | 'vllm' | 'sglang'>;
@@ -50,8 +52,6 @@ export interface CompletionEngineOptions {
   readonly timeouts?: Partial<UpstreamTimeouts> | undefined;
   /** Environment variables that name proxies. Absent for servers that Parley itself runs. */
   readonly environment?: ProxyEnvironment | undefined;
-  /** Shared grammar compiler, closed by its creator. Absent: the engine creates its own. */
-  readonly grammars?: GrammarCompiler | undefined;
 }
 
 const DIALECTS: Readonly<Record<CompletionServerKind, CompletionDialect>> = {
@@ -84,7 +84,7 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
   // A separate client: a llama-server has few threads, so few connections may stay open for short calls.
   const metadataClient = createClient();
   const serverTokenizer = dialect.createTokenizer(metadataClient, model);
-  const grammars = options.grammars ?? createGrammarCompiler();
+  const grammars = createGrammarCompiler();
   let slots: number | undefined;
 
   const discover = async (): Promise<ServerState> => {
@@ -204,7 +204,7 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
     async close() {
       generationClient.close();
       metadataClient.close();
-      if (!options.grammars) await grammars.close();
+      await grammars.close();
     },
   };
 }
@@ -253,3 +253,28 @@ async function findSingleTokens(
   }
   return found;
 }
+
+/** Limits of the model and its server. */
+interface RequestBounds extends VocabularyBounds {
+  readonly grammar: boolean;
+}
+
+/** @throws ServiceError for values that the server would refuse late or not at all. */
+function checkRequest(request: EngineRequest, { choicesMax, vocabularySize, grammar }: RequestBounds): void {
+  const { choices, sampling, stop, phases } = request;
+  const biasedTokens = [...(sampling.logitBias?.keys() ?? [])];
+  const problem = findRequestProblem({ choices, biasedTokens, stop }, { choicesMax, vocabularySize });
+  if (problem) throw createInvalidError(problem.message, problem.param);
+  if (!grammar && phases.some((phase) => phase.grammar))
+    throw new ServiceError('unsupported', 'The model of this request runs on a server without support for grammars.');
+}
+
+/** @throws ServiceError when the prompt is empty or fills the context. */
+function checkPromptLength(promptTokens: number, contextTokens: number): void {
+  if (promptTokens === 0) throw createInvalidError('the prompt is empty', undefined);
+  if (promptTokens < contextTokens) return;
+  throw createPromptTooLongError(promptTokens, contextTokens);
+}
+
+const createInvalidError = (message: string, param: string | undefined): ServiceError =>
+  new ServiceError('invalid-request', message, { param });

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startFakeLlamaServer } from './__fixtures__/fake-llama-server.ts';
-import type { FakeLlamaBody, FakeLlamaHandler } from './__fixtures__/fake-llama-server.ts';
-import { createCompletionEngine } from './completion-engine.ts';
-import type { CompletionServerKind } from './completion-engine.ts';
+import { startFakeLlamaServer, type FakeLlamaBody, type FakeLlamaHandler } from './__fixtures__/fake-llama-server.ts';
+import { createCompletionEngine, type CompletionServerKind } from './completion-engine.ts';
 
 const SPECIAL = ['<|im_start|>', '<repo_name>'];
 

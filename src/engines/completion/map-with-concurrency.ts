@@ -4,14 +4,11 @@ export async function mapWithConcurrency<Item, Result>(
   concurrencyMax: number,
   mapItem: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
-  const results = new Map<number, Result>();
+  const results: Result[] = [];
   const remaining = items.entries();
   const runWorker = async (): Promise<void> => {
-    for (const [at, item] of remaining) results.set(at, await mapItem(item));
+    for (const [at, item] of remaining) results[at] = await mapItem(item);
   };
   await Promise.all(Array.from({ length: Math.min(concurrencyMax, items.length) }, runWorker));
-  return items.flatMap((_, at) => {
-    const result = results.get(at);
-    return result === undefined ? [] : [result];
-  });
+  return results;
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -10,8 +9,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
-import { createLlamaClient } from './client.ts';
-import type { LlamaClient } from './client.ts';
+import { createLlamaClient, type LlamaClient } from './client.ts';
 import type { OutputLine } from './protocol.ts';
 
 const REQUEST: EngineRequest = {

@@ -45,6 +45,15 @@ export function createNativeGrammars(
   const cache = new LRUCache<string, NativeGrammar>({
     max: GRAMMAR_CACHE_ENTRIES_MAX,
     maxSize: GRAMMAR_CACHE_CHARS_MAX,
+    sizeCalculation: (_grammar, gbnf) => gbnf.length,
+    memoMethod(gbnf) {
+      const parsed = new AddonGrammar(gbnf, { addonExports: exports, rootRuleName: 'root' });
+      const firstState = new AddonGrammarEvaluationState(model, parsed);
+      return {
+        newState: () => new AddonGrammarEvaluationState(firstState),
+        releaseState: () => countRelease(gbnf),
+      };
+    },
   });
   let releasedStates = 0;
   let releasedChars = 0;
@@ -58,20 +67,7 @@ export function createNativeGrammars(
     collect();
   };
 
-  return {
-    get(gbnf) {
-      const cached = cache.get(gbnf);
-      if (cached) return cached;
-      const parsed = new AddonGrammar(gbnf, { addonExports: exports, rootRuleName: 'root' });
-      const firstState = new AddonGrammarEvaluationState(model, parsed);
-      const grammar: NativeGrammar = {
-        newState: () => new AddonGrammarEvaluationState(firstState),
-        releaseState: () => countRelease(gbnf),
-      };
-      cache.set(gbnf, grammar, { size: gbnf.length });
-      return grammar;
-    },
-  };
+  return { get: (gbnf) => cache.memo(gbnf) };
 }
 
 /** Returns V8's garbage collector. It exists only in contexts that are created while the V8 flag is set. */

@@ -5,7 +5,7 @@ import type { CompileGrammars } from '../grammar-compiler.ts';
 import { getWaitMsMax } from '../priority.ts';
 import { createAdmissionPolicy, type AdmissionPolicy } from './admission-policy.ts';
 import { applyToken, createJobChoice, type ChoiceDeps } from './choice-steps.ts';
-import { createDecodeItem, markEvaluated, orderSteps } from './decode-batch.ts';
+import { createDecodeItem, markEvaluated, orderSteps, planTick, type EvaluationStep } from './tick-plan.ts';
 import { createExplicitCache, type ExplicitCache } from './explicit-cache.ts';
 import { createGrammarGuard, type GrammarGuard } from './grammar-guard.ts';
 import {
@@ -27,7 +27,6 @@ import { sampleToken } from './sampling.ts';
 import { createSequenceAssigner } from './sequence-assigner.ts';
 import { createSlotPool, type Slot, type SlotPool } from './slot-pool.ts';
 import { describeQueueRefusal } from './task-queue.ts';
-import { planTick, type EvaluationStep } from './tick-plan.ts';
 
 export interface RunHandle {
   cancel(): void;

@@ -3,6 +3,7 @@ import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL } from './limits.ts';
 import { countTokensToNextMark } from './explicit-cache.ts';
 import type { JobChoice } from './job.ts';
 import { SEEDED_SLICE_TOKENS } from './slot-pool.ts';
+import type { DecodeItem } from './native-model.ts';
 
 /** The number of a choice's pending tokens to evaluate next. */
 export interface EvaluationStep {
@@ -72,3 +73,23 @@ const rotate = (choices: readonly JobChoice[], steps: number): readonly JobChoic
   const start = steps % Math.max(1, choices.length);
   return [...choices.slice(start), ...choices.slice(0, start)];
 };
+
+/**
+ * Selects the steps of choices that still run, in ascending order of their sequences: the library evaluates adjacent
+ * sequences in this order in one pass over the weights; other orders take more.
+ */
+export const orderSteps = (steps: readonly EvaluationStep[]): readonly EvaluationStep[] =>
+  steps.filter(({ choice }) => !choice.isFinished).toSorted((a, b) => a.choice.slot.sequence - b.choice.slot.sequence);
+
+/** Creates the library's item for one step. Only the last pending token of a choice needs logits. */
+export const createDecodeItem = ({ choice: { slot, pending }, tokens }: EvaluationStep): DecodeItem => ({
+  sequence: slot.sequence,
+  position: slot.tokens.length,
+  tokens: pending.slice(0, tokens),
+  wantsLogits: tokens === pending.length,
+});
+
+/** Records that the library has evaluated the first pending tokens of a choice. */
+export function markEvaluated({ slot, pending }: Pick<JobChoice, 'slot' | 'pending'>, tokens: number): void {
+  for (const token of pending.splice(0, tokens)) slot.tokens.push(token);
+}

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
 import { POOL_PROBE_IDLE_MS, POOL_PROBE_MS_MAX, POOL_PROBE_SUSPECT_MS, POOL_PROBE_CONCURRENCY } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createLinkedAbort } from '../../lib/linked-abort.ts';
+import { createTimedAbort } from '../../lib/linked-abort.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import type { PoolMember } from './pool-member.ts';
@@ -74,15 +74,8 @@ async function withProbeTimeout(
   call: (signal: AbortSignal) => Promise<void> | undefined,
   stop: AbortSignal,
 ): Promise<void> {
-  const { signal, abort, unlink } = createLinkedAbort(stop);
-  const timer = setTimeout(() => abort(PROBE_TIMEOUT), POOL_PROBE_MS_MAX);
-  timer.unref();
-  try {
-    await raceWithAbort(call(signal), signal, getAbortError);
-  } finally {
-    clearTimeout(timer);
-    unlink();
-  }
+  const { signal, unlink } = createTimedAbort(stop, POOL_PROBE_MS_MAX, () => PROBE_TIMEOUT);
+  await raceWithAbort(call(signal), signal, getAbortError).finally(unlink);
 }
 
 const PROBE_TIMEOUT = new ServiceError('timeout', 'The upstream did not answer its probe in time.');

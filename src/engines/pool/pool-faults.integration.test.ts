@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
-import { systemClock } from '../../lib/clock.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { TextEngine } from '../engine.ts';
 import { createUpstreamEngine } from '../upstream/upstream-engine.ts';
 import { createTestRequest } from './__fixtures__/fake-engine.ts';
@@ -17,10 +16,10 @@ import {
   respondWithJson,
   AMBIGUOUS_FAULTS,
   FULL_TEXT,
+  type FakeUpstreamServer,
+  type FakeResponder,
 } from './__fixtures__/fake-upstream-server.ts';
-import type { FakeUpstreamServer, FakeResponder } from './__fixtures__/fake-upstream-server.ts';
-import { createPool } from './pool.ts';
-import type { Pool } from './pool.ts';
+import { createPool, type Pool } from './pool.ts';
 
 const KEY = 'sk-upstream-0123456789';
 const REQUESTS = 200;

@@ -34,7 +34,7 @@ export interface WorkOptions {
   /** Caller of the request, where known. */
   readonly owner?: EngineOwner | undefined;
   /** The work is a health probe: no request can have caused its failure. */
-  readonly isProbe?: true;
+  readonly isProbe?: boolean;
 }
 
 /** Work at a member. It is outstanding until the first of the last three calls; later calls do nothing. */
@@ -62,46 +62,34 @@ export interface PoolMemberDeps {
 
 export function createPoolMember(deps: PoolMemberDeps): PoolMember {
   const { address, engine, breaker, clock, onToken = () => undefined, onWorkFinished = () => undefined } = deps;
-  let outstanding = 0;
-  let outstandingLive = 0;
-  let outstandingBackground = 0;
-  let lastFinishedAt = clock.monotonic();
   const callerFailures = createCallerFailureTracker({ clock });
 
-  return {
+  const member = {
     host: getHost(address),
     engine,
     breaker,
     seed: hashAddress(address),
-    get outstanding() {
-      return outstanding;
-    },
-    get outstandingLive() {
-      return outstandingLive;
-    },
-    get outstandingBackground() {
-      return outstandingBackground;
-    },
-    get lastFinishedAt() {
-      return lastFinishedAt;
-    },
-    isExcludedFor: (owner) => callerFailures.isExcluded(getCallerKey(owner)),
-    startWork({ owner, isProbe = false } = {}) {
+    outstanding: 0,
+    outstandingLive: 0,
+    outstandingBackground: 0,
+    lastFinishedAt: clock.monotonic(),
+    isExcludedFor: (owner: EngineOwner | undefined) => callerFailures.isExcluded(getCallerKey(owner)),
+    startWork({ owner, isProbe = false }: WorkOptions = {}): MemberWork {
       const attempt = breaker.startAttempt();
       const caller = getCallerKey(owner);
       const isInBackground = owner !== undefined && isBackground(owner);
       const isLive = owner !== undefined && !isInBackground;
       let isFinished = false;
-      outstanding++;
-      if (isLive) outstandingLive++;
-      if (isInBackground) outstandingBackground++;
+      member.outstanding++;
+      if (isLive) member.outstandingLive++;
+      if (isInBackground) member.outstandingBackground++;
       const finishOnce = (report: () => void): void => {
         if (isFinished) return;
         isFinished = true;
-        outstanding--;
-        if (isLive) outstandingLive--;
-        if (isInBackground) outstandingBackground--;
-        lastFinishedAt = clock.monotonic();
+        member.outstanding--;
+        if (isLive) member.outstandingLive--;
+        if (isInBackground) member.outstandingBackground--;
+        member.lastFinishedAt = clock.monotonic();
         report();
         onWorkFinished();
       };
@@ -137,6 +125,7 @@ export function createPoolMember(deps: PoolMemberDeps): PoolMember {
       };
     },
   };
+  return member;
 }
 
 /** Returns true for a failure that the request may have caused: the server itself seems to work. */

@@ -153,11 +153,11 @@ function createSharedEngines(
 ): Pick<TextEngine, 'embeddings' | 'ranking'> {
   const embeddings: EmbeddingEngine = {
     getDimensions: () =>
-      createRequestFailover().run({ call: (work) => getEmbeddings(work).getDimensions(), isLightweight: true }),
+      createRequestFailover().run({ call: (work) => getPart(work, 'embeddings').getDimensions(), isLightweight: true }),
     embed: (request, signal) =>
       limiter.run(request.owner, signal, () =>
         createRequestFailover({ signal, owner: request.owner }).run({
-          call: (work) => getEmbeddings(work).embed(request, signal),
+          call: (work) => getPart(work, 'embeddings').embed(request, signal),
         }),
       ),
   };
@@ -165,7 +165,7 @@ function createSharedEngines(
     rank: (request, signal) =>
       limiter.run(request.owner, signal, () =>
         createRequestFailover({ signal, owner: request.owner }).run({
-          call: (work) => getRanking(work).rank(request, signal),
+          call: (work) => getPart(work, 'ranking').rank(request, signal),
         }),
       ),
   };
@@ -175,14 +175,10 @@ function createSharedEngines(
   };
 }
 
-function getEmbeddings({ engine: { embeddings } }: MemberWork): EmbeddingEngine {
-  assert(embeddings, 'every member of this pool has embeddings');
-  return embeddings;
-}
-
-function getRanking({ engine: { ranking } }: MemberWork): RankingEngine {
-  assert(ranking, 'every member of this pool has ranking');
-  return ranking;
+function getPart<Name extends 'embeddings' | 'ranking'>({ engine }: MemberWork, name: Name) {
+  const part = engine[name];
+  assert(part, `every member of this pool has ${name}`);
+  return part;
 }
 
 /** A busy address works. One whose backoff has passed may work: state `failing` would keep the testing request away. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
-import { readBodyText } from './read-body-text.ts';
+import { parseCallBody } from './read-body-text.ts';
 import type { UpstreamCall, UpstreamClient } from './upstream-client.ts';
 import { readEventStream } from './read-event-stream.ts';
 import type { ResponseParser } from './response-parser.ts';
@@ -27,24 +27,19 @@ const parseMediaType = ({ headers }: IncomingMessage): string =>
 
 /** Reads an unstreamed response and returns its events. */
 async function readWholeResponse<Event>(
-  { response, timer, mapError }: UpstreamCall,
+  call: UpstreamCall,
   parser: ResponseParser<Event>,
   { errors }: Pick<UpstreamClient, 'errors'>,
 ): Promise<Event[]> {
   const events: Event[] = [];
-  try {
-    const text = await readBodyText(response, UPSTREAM_BODY_CHARS_MAX);
+  return await parseCallBody(call, async (text) => {
     if (text === undefined) throw errors.createFailure(`sent more than ${UPSTREAM_BODY_CHARS_MAX} characters`);
     if (text.trim() === '') throw errors.createFailure('answered 200 with an empty body');
-    timer.stop();
+    call.timer.stop();
     parser.push(text, (event) => events.push(event));
     parser.end((event) => events.push(event));
     return [...events, ...((await parser.readTrailingEvents?.()) ?? [])];
-  } catch (thrown) {
-    throw mapError(thrown);
-  } finally {
-    timer.stop();
-  }
+  });
 }
 
 async function* yieldOnce<T>(batch: T): AsyncGenerator<T, void> {

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, request as httpRequest } from 'node:http';
-import type { IncomingHttpHeaders, Server } from 'node:http';
+import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { after, before, beforeEach, test } from 'node:test';
 import { requestUpstreamJson } from './request-json.ts';
-import { createUpstreamClient } from './upstream-client.ts';
-import type { UpstreamClient, UpstreamClientOptions } from './upstream-client.ts';
+import { createUpstreamClient, type UpstreamClient, type UpstreamClientOptions } from './upstream-client.ts';
 
 interface ReceivedCall {
   readonly what: string;

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server, ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { createUpstreamClient } from './upstream-client.ts';
-import type { UpstreamClient } from './upstream-client.ts';
+import { createUpstreamClient, type UpstreamClient } from './upstream-client.ts';
 import { readEventStream } from './read-event-stream.ts';
 import type { ResponseParser } from './response-parser.ts';
 import { createStepTimer } from './step-timer.ts';

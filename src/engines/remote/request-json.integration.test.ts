@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server, ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { requestUpstreamJson } from './request-json.ts';
-import { createUpstreamClient } from './upstream-client.ts';
-import type { UpstreamClient } from './upstream-client.ts';
+import { createUpstreamClient, type UpstreamClient } from './upstream-client.ts';
 
 let server: Server;
 let client: UpstreamClient;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
-import { readBodyText } from './read-body-text.ts';
+import { parseCallBody } from './read-body-text.ts';
 import type { UpstreamCallOptions, UpstreamClient } from './upstream-client.ts';
 import { findUpstreamError } from './upstream-error-details.ts';
 import { tryParseJson } from './try-parse-json.ts';
@@ -28,20 +28,15 @@ export async function requestUpstreamJson(
   const call =
     body === undefined ? await client.get(path, options) : await client.post(path, JSON.stringify(body), options);
   if (call.response.statusCode !== 200) throw await readErrorResponse(call, errors);
-  const { response, timer, mapError } = call;
-  try {
-    const text = await readBodyText(response, charactersMax);
+  const parse = (text: string | undefined): unknown => {
     if (text === undefined) throw errors.createFailure(`sent more than ${charactersMax} characters`);
     const value = tryParseJson(text);
     if (value === undefined) throw errors.createFailure('answered 200 with a body that is not JSON');
     const error = findUpstreamError(value);
     if (error) throw errors.createFromStatus(error.status, error);
     return value;
-  } catch (thrown) {
-    throw mapError(thrown);
-  } finally {
-    timer.stop();
-  }
+  };
+  return await parseCallBody(call, parse, charactersMax);
 }
 
 /** As `requestUpstreamJson`, but validates the value. */

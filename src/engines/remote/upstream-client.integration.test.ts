@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, test } from 'node:test';
 import { inspect } from 'node:util';
 import { requestUpstreamJson } from './request-json.ts';
-import { createUpstreamClient } from './upstream-client.ts';
-import type { UpstreamClient } from './upstream-client.ts';
+import { createUpstreamClient, type UpstreamClient } from './upstream-client.ts';
 
 let reply: (request: string) => string;
 let sockets: Socket[] = [];

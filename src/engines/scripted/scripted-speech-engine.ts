@@ -50,9 +50,10 @@ export function createScriptedSpeechEngine({ delayMs = 0 }: { readonly delayMs?:
     async detectVoice(samples) {
       const probabilities: number[] = [];
       for (let at = 0; at < samples.length; at += VOICE_FRAME_SAMPLES) {
-        const loud = samples
-          .subarray(at, at + VOICE_FRAME_SAMPLES)
-          .filter((each) => Math.abs(each) > SILENCE_LEVEL).length;
+        const end = Math.min(at + VOICE_FRAME_SAMPLES, samples.length);
+        let loud = 0;
+        for (let position = at; position < end; position += 1)
+          if (Math.abs(samples[position] ?? 0) > SILENCE_LEVEL) loud += 1;
         probabilities.push(loud / VOICE_FRAME_SAMPLES);
       }
       return { probabilities, state: new Float32Array(0) };
@@ -64,12 +65,15 @@ export function createScriptedSpeechEngine({ delayMs = 0 }: { readonly delayMs?:
 function recognizeWords({ samples, hotwords }: RecognitionRequest): readonly RecognizedWord[] {
   const words: RecognizedWord[] = [];
   let start = 0;
+  let level = sampleToLevel(samples[0]);
   for (let at = 1; at <= samples.length; at += 1) {
-    const level = sampleToLevel(samples[start]);
-    if (at < samples.length && sampleToLevel(samples[at]) === level) continue;
+    if (at < samples.length && samples[at] === samples[at - 1]) continue;
+    const nextLevel = sampleToLevel(samples[at]);
+    if (at < samples.length && nextLevel === level) continue;
     if (level > SILENCE_LEVEL * 100)
       words.push({ ...levelToWord(level, hotwords), beginMs: samplesToMs(start), endMs: samplesToMs(at) });
     start = at;
+    level = nextLevel;
   }
   return words;
 }

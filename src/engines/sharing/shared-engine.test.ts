@@ -12,8 +12,6 @@ interface Ready {
   readonly pid: number;
 }
 
-const parse = (value: unknown): Ready => value as Ready;
-
 /** Creates a supervised process that the test can restart or fail. */
 function createChild() {
   let pid = 1;
@@ -72,7 +70,7 @@ function createTestHost(open: (model: string) => Promise<SupervisedLease>) {
     leaseTable,
     calls,
     pass: (ms: number): void => void (now += ms),
-    open: (model = 'some') => openSharedEngine({ host: client, model, parse, clock }),
+    open: (model = 'some') => openSharedEngine<Ready>(model, { host: client, clock }),
   };
 }
 

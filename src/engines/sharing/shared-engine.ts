@@ -4,10 +4,8 @@ import { getAbortError } from '../get-abort-error.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
 import type { LeaseReference, EngineHostFunctions, ReadyChild } from './protocol.ts';
 
-interface LeasedEngineDeps<Ready> {
+interface LeasedEngineDeps {
   readonly host: Pick<RpcPeer<EngineHostFunctions>, 'call'>;
-  /** Parses the ready value of a running process. */
-  readonly parse: (value: unknown) => Ready;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
@@ -15,13 +13,10 @@ interface LeasedEngineDeps<Ready> {
  * Leases the engine process of a model from the host; the lease ends with `stop`.
  * @throws ServiceError if it is not available now because weights are missing or downloading.
  */
-export async function openSharedEngine<Ready>({
-  model,
-  ...deps
-}: LeasedEngineDeps<Ready> & {
-  /** Name in the catalogue, which the host shares. */
-  readonly model: string;
-}): Promise<SupervisedProcess<Ready>> {
+export async function openSharedEngine<Ready>(
+  model: string,
+  deps: LeasedEngineDeps,
+): Promise<SupervisedProcess<Ready>> {
   return createLeasedEngine(await deps.host.call('engine.open', model), deps);
 }
 
@@ -31,7 +26,7 @@ export async function openSharedEngine<Ready>({
  */
 export function createLeasedEngine<Ready>(
   { lease }: LeaseReference,
-  { host, parse, clock }: LeasedEngineDeps<Ready>,
+  { host, clock }: LeasedEngineDeps,
 ): SupervisedProcess<Ready> {
   let current: { readonly generation: number; readonly ready: Ready } | undefined;
   let isFailing = false;
@@ -39,7 +34,8 @@ export function createLeasedEngine<Ready>(
 
   /** Returns the same object for the same process, whoever requested it. */
   const remember = ({ generation, value }: ReadyChild): Ready => {
-    if (current?.generation !== generation) current = { generation, ready: parse(value) };
+    // The host is a process of the same version, so its values need no validation.
+    if (current?.generation !== generation) current = { generation, ready: value as Ready };
     return current.ready;
   };
 

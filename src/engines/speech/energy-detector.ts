@@ -1,6 +1,5 @@
-import { VOICE_FRAME_SAMPLES } from '../speech-engine.ts';
+import { VOICE_FRAME_SAMPLES, type VoiceBlock, type VoiceState } from '../speech-engine.ts';
 import { computeRmsLevel } from './find-loud-frames.ts';
-import type { VoiceDetector } from './voice-detector.ts';
 
 /** Quietest level that is distinguished, in dB. This and the following values are Parley's. */
 const SILENCE_DB = -60;
@@ -30,3 +29,9 @@ export const energyDetector: VoiceDetector = {
     return { probabilities, state: Float32Array.of(noiseFloorDb) };
   },
 };
+
+/** Detects speech frame by frame. The returned state continues the detection with the next block. */
+export interface VoiceDetector {
+  /** @param samples Complete frames. @throws the signal's reason between two frames. */
+  detect(samples: Float32Array, state: VoiceState | undefined, signal: AbortSignal): Promise<VoiceBlock>;
+}

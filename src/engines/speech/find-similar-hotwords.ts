@@ -1,6 +1,6 @@
 import type { Hotword } from '../../core/speech.ts';
 import { SOUND_DISTANCE_MAX, SOUND_DISTANCE_PER_WEIGHT, SIMILAR_HOTWORDS_MAX } from './hotword-bias-constants.ts';
-import { startsInUnspacedScript } from './unspaced-scripts.ts';
+import { startsInUnspacedScript } from './split-words.ts';
 import { textToSounds } from './text-to-sounds.ts';
 
 /** Costs of an edit between sound sequences. Inserting or removing a consonant costs 1, a vowel `VOWEL_COST`. */

@@ -1,5 +1,5 @@
 import type { Hotword } from '../../core/speech.ts';
-import { startsInUnspacedScript } from './unspaced-scripts.ts';
+import { startsInUnspacedScript } from './split-words.ts';
 
 /** Node in the trie of hotword tokens. */
 export interface HotwordTrieNode {

@@ -9,7 +9,7 @@ import { MEL_SAMPLES_MAX } from './log-mel-transform.ts';
 import { computeRmsLevel } from './find-loud-frames.ts';
 import { selectHotwords, buildPromptTokens } from './build-prompt-tokens.ts';
 import { logSumExp } from './scores.ts';
-import { createSeededRandom } from './seeded-random.ts';
+import { createSeededRandom } from '../../lib/seeded-random.ts';
 import type { WhisperModel } from './whisper-model.ts';
 import { computeWordTimes } from './compute-word-times.ts';
 

@@ -1,7 +1,7 @@
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import { VOICE_FRAME_SAMPLES } from '../speech-engine.ts';
 import { getFloatOutput, type OnnxRuntime } from './onnx-runtime.ts';
-import type { VoiceDetector } from './voice-detector.ts';
+import type { VoiceDetector } from './energy-detector.ts';
 
 /** State of the model (two rows of 128), and samples before each frame that are part of its input. */
 const MEMORY_FLOATS = 256;

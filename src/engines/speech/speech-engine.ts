@@ -1,11 +1,12 @@
 import type { SpeechEngine } from '../speech-engine.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
-import { createRestartableClient } from './restartable-client.ts';
+import { createSpeechClient } from './speech-client.ts';
+import { createRestartableClient } from '../restartable-client.ts';
 import type { SpeechEndpoint } from './protocol.ts';
 
 /** Creates the engine that sends calls to a Whisper process. Closing the engine stops the process. */
 export function createSpeechEngine({ process }: { readonly process: SupervisedProcess<SpeechEndpoint> }): SpeechEngine {
-  const restartable = createRestartableClient(process);
+  const restartable = createRestartableClient({ process, connect: createSpeechClient });
   return {
     get state() {
       return restartable.state;

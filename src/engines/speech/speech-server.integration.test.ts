@@ -9,8 +9,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { EngineOwner } from '../engine.ts';
 import type { Recognition, RecognitionRequest } from '../speech-engine.ts';
 import { energyDetector } from './energy-detector.ts';
-import { createSpeechClient } from './speech-client.ts';
-import type { SpeechClient } from './speech-client.ts';
+import { createSpeechClient, type SpeechClient } from './speech-client.ts';
 import { createSpeechServer } from './speech-server.ts';
 
 const QUEUE_LENGTH = 4;

@@ -10,7 +10,7 @@ import { createFairSemaphore } from '../fair-semaphore.ts';
 import { parseEmbeddingCall, parseRecognitionCall, parseVoiceCall } from './parse-call.ts';
 import type { CallErrorBody, VoiceResponse } from './protocol.ts';
 import type { Recognizer } from './recognizer.ts';
-import type { VoiceDetector } from './voice-detector.ts';
+import type { VoiceDetector } from './energy-detector.ts';
 
 export interface SpeechServerDeps {
   readonly recognizer?: Recognizer;

@@ -1,5 +1,3 @@
-import { endsInUnspacedScript, startsInUnspacedScript } from './unspaced-scripts.ts';
-
 /** A word, and its tokens: from `from` to before `to`. */
 export interface TokenizedWord {
   readonly text: string;
@@ -74,3 +72,14 @@ function groupIntoCharacters(
   }
   return units;
 }
+
+/** Scripts that write no spaces between words. */
+const UNSPACED_SCRIPTS =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Myanmar}\p{Script=Khmer}]/u;
+
+/** Returns whether a text starts in a script without spaces. */
+export const startsInUnspacedScript = (text: string): boolean => UNSPACED_SCRIPTS.test(Array.from(text)[0] ?? '');
+
+/** Returns whether a text ends in a script without spaces, ignoring punctuation at its end. */
+const endsInUnspacedScript = (text: string): boolean =>
+  UNSPACED_SCRIPTS.test(Array.from(text.replace(/\p{P}+$/u, '')).at(-1) ?? '');

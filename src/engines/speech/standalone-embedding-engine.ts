@@ -1,10 +1,12 @@
 import type { EmbeddingEngine } from '../engine.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
-import { createRestartableClient, type RestartableClient } from './restartable-client.ts';
+import { createSpeechClient, type SpeechClient } from './speech-client.ts';
+import { createRestartableClient, type RestartableClient } from '../restartable-client.ts';
 import type { EmbeddingEndpoint } from './protocol.ts';
 
 /** An engine that computes embeddings only. */
-export interface StandaloneEmbeddingEngine extends EmbeddingEngine, Pick<RestartableClient, 'state' | 'close'> {}
+export interface StandaloneEmbeddingEngine
+  extends EmbeddingEngine, Pick<RestartableClient<SpeechClient>, 'state' | 'close'> {}
 
 /** Creates the engine that sends calls to an embedding process. Closing the engine stops the process. */
 export function createStandaloneEmbeddingEngine({
@@ -12,7 +14,7 @@ export function createStandaloneEmbeddingEngine({
 }: {
   readonly process: SupervisedProcess<EmbeddingEndpoint>;
 }): StandaloneEmbeddingEngine {
-  const restartable = createRestartableClient(process);
+  const restartable = createRestartableClient({ process, connect: createSpeechClient });
   return {
     get state() {
       return restartable.state;

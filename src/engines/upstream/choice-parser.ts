@@ -1,11 +1,10 @@
 import { createContinuedChoiceError, createFinishReasonError } from '../remote/stream-errors.ts';
-import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
+import type { EngineEvent, TokenLogprob, AlternativeToken, FinishReason } from '../../core/event.ts';
 import { createToolCallAssembler } from './tool-call-assembler.ts';
-import type { WireChoice, WireDelta, WireToolCall } from './chunk.ts';
+import type { WireChoice, WireDelta, WireToolCall, WireAlternative, WireLogprob } from './chunk.ts';
 import type { UpstreamErrorFactory } from '../remote/upstream-error-factory.ts';
-import { parseFinishReason } from './finish-reason.ts';
-import { decodeLogprobs } from './logprobs.ts';
 import { createSurrogatePairJoiner } from './surrogate-pair-joiner.ts';
+import { LOGPROB_MIN } from '../../core/limits.ts';
 
 export interface ChoiceParserDeps {
   readonly choice: number;
@@ -94,4 +93,41 @@ const getToolCallDeltas = ({ tool_calls: calls, function_call: call }: WireDelta
 function getLogprobs({ logprobs }: WireChoice, top: number | undefined) {
   if (top === undefined || !logprobs?.content || logprobs.content.length === 0) return undefined;
   return decodeLogprobs(logprobs.content, top);
+}
+
+const encoder = new TextEncoder();
+
+/** @param top Requested number of alternatives; some servers send more. */
+const decodeLogprobs = (tokens: readonly WireLogprob[], top: number): TokenLogprob[] =>
+  tokens.map((token) => ({
+    ...decodeAlternative(token),
+    top: (token.top_logprobs ?? []).slice(0, top).map(decodeAlternative),
+  }));
+
+/** A missing `bytes` field means the UTF-8 bytes of the text; −9999 and similar values stand for minus infinity. */
+const decodeAlternative = ({ token, bytes, logprob }: WireAlternative): AlternativeToken => ({
+  token: token.toWellFormed(),
+  bytes: bytes ?? [...encoder.encode(token)],
+  logprob: logprob === null || logprob === undefined || logprob < LOGPROB_MIN ? undefined : logprob,
+});
+
+/** Finish reasons of the format and their known variants. */
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['content_filter', 'stop'],
+  ['eos_token', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['length', 'length'],
+  ['model_length', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+]);
+
+/**
+ * Returns undefined for any other reason (`abort`, `error`): an unknown end is not a regular end.
+ * @param hasCalls A choice with tool calls ended for them, and one without did not, whatever the server reports.
+ */
+function parseFinishReason(wireReason: string, hasCalls: boolean): FinishReason | undefined {
+  const reason = REASONS.get(wireReason);
+  return reason === undefined || reason === 'length' ? reason : hasCalls ? 'tool-calls' : 'stop';
 }

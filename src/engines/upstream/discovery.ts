@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Abilities } from '../../core/abilities.ts';
 import { ServiceError } from '../../core/error.ts';
-import { UPSTREAM_QUERY_MS, UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
+import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { ServerAddress } from '../remote/server-address.ts';
-import { readBodyText } from '../remote/read-body-text.ts';
+import { parseCallBody } from '../remote/read-body-text.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import { tryParseJson } from '../remote/try-parse-json.ts';
 import { readErrorResponse } from '../remote/read-error-response.ts';
@@ -190,15 +190,7 @@ function addQueryPath(pathname: string, { kind, message, retryAfterSeconds, caus
 
 async function fetchJson(client: UpstreamClient, path: string): Promise<unknown> {
   const call = await client.get(path, { responseMs: UPSTREAM_QUERY_MS });
-  const { response, timer, mapError } = call;
-  const status = response.statusCode ?? 0;
+  const status = call.response.statusCode ?? 0;
   if (status === 429 || (status >= 500 && status !== 501)) throw await readErrorResponse(call, client.errors);
-  try {
-    const text = await readBodyText(response, UPSTREAM_BODY_CHARS_MAX);
-    return status === 200 && text !== undefined ? tryParseJson(text) : undefined;
-  } catch (thrown) {
-    throw mapError(thrown);
-  } finally {
-    timer.stop();
-  }
+  return await parseCallBody(call, (text) => (status === 200 && text !== undefined ? tryParseJson(text) : undefined));
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startFakeServer } from './__fixtures__/fake-server.ts';
-import type { FakeReply } from './__fixtures__/fake-server.ts';
+import { startFakeServer, type FakeReply } from './__fixtures__/fake-server.ts';
 
 const never = new AbortController().signal;
 const empty: FakeReply = (_, response) => response.end();

@@ -1,5 +1,5 @@
-import { UPSTREAM_QUERY_MS, UPSTREAM_BODY_CHARS_MAX } from '../limits.ts';
-import { readBodyText } from '../remote/read-body-text.ts';
+import { UPSTREAM_QUERY_MS } from '../limits.ts';
+import { parseCallBody } from '../remote/read-body-text.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import { readErrorResponse } from '../remote/read-error-response.ts';
 import type { ServerProfile } from './server-profiles.ts';
@@ -16,16 +16,9 @@ export async function probeUpstream(
   signal: AbortSignal,
 ): Promise<void> {
   const call = await client.get(healthPath ?? 'models', { signal, responseMs: UPSTREAM_QUERY_MS });
-  const { response, timer, mapError } = call;
-  const status = response.statusCode ?? 0;
+  const status = call.response.statusCode ?? 0;
   const hasNoModelList = healthPath === undefined && (status === 404 || status === 405 || status === 501);
   if (status !== 200 && !hasNoModelList) throw await readErrorResponse(call, client.errors);
-  try {
-    // Read the body, so that the connection can be reused.
-    await readBodyText(response, UPSTREAM_BODY_CHARS_MAX);
-  } catch (thrown) {
-    throw mapError(thrown);
-  } finally {
-    timer.stop();
-  }
+  // Read the body, so that the connection can be reused.
+  await parseCallBody(call, () => undefined);
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EmbeddingEngine, Embeddings } from '../engine.ts';
 import { REQUEST } from './__fixtures__/test-request.ts';
-import { startFakeServer } from './__fixtures__/fake-server.ts';
-import type { FakeReply } from './__fixtures__/fake-server.ts';
+import { startFakeServer, type FakeReply } from './__fixtures__/fake-server.ts';
 
 const { id, owner } = REQUEST;
 

@@ -1,12 +1,11 @@
 import { createPromptInputError } from '../engine-input.ts';
 import type { Abilities } from '../../core/abilities.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { Message } from '../../core/message.ts';
-import type { OutputFormat, Sampling, ThinkingOptions } from '../../core/request.ts';
+import type { Message, Tool } from '../../core/message.ts';
+import type { OutputFormat, Sampling, ThinkingOptions, ToolUseOptions } from '../../core/request.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineInput, EngineRequest } from '../engine.ts';
 import { encodeMessages } from './request-messages.ts';
-import { encodeTools } from './request-tools.ts';
 import type { ServerProfile } from './server-profiles.ts';
 
 export interface RequestBodyOptions {
@@ -148,3 +147,36 @@ function encodeResponseFormat(format: OutputFormat, { jsonObjectFormat }: Server
   if (format.type === 'json-object') return jsonObjectFormat;
   return { type: 'json_schema', json_schema: { name: format.name, schema: format.schema, strict: true } };
 }
+
+/** Encodes the request fields for tools. */
+function encodeTools(
+  { tools, choice, isParallel }: ToolUseOptions,
+  { canForceTool }: Pick<ServerProfile, 'canForceTool'>,
+): object {
+  const offeredTools =
+    typeof choice === 'object' && !canForceTool ? tools.filter(({ name }) => name === choice.name) : tools;
+  return {
+    tools: offeredTools.map(encodeTool),
+    ...encodeToolChoice(offeredTools === tools ? choice : 'required'),
+    // Servers have different defaults.
+    parallel_tool_calls: isParallel,
+  };
+}
+
+/** Omits `auto`, the default of every server when there are tools. */
+function encodeToolChoice(choice: ToolUseOptions['choice']): object {
+  if (choice === 'auto') return {};
+  return {
+    tool_choice: typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } },
+  };
+}
+
+const encodeTool = ({ name, description, parameters }: Tool): object => ({
+  type: 'function',
+  function: {
+    name,
+    ...(description === '' ? {} : { description }),
+    // Templates read `properties` even if the server treats it as optional.
+    parameters: parameters ?? { type: 'object', properties: {} },
+  },
+});

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -12,8 +10,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
 import { REQUEST } from './__fixtures__/test-request.ts';
-import { createUpstreamEngine } from './upstream-engine.ts';
-import type { UpstreamEngineOptions } from './upstream-engine.ts';
+import { createUpstreamEngine, type UpstreamEngineOptions } from './upstream-engine.ts';
 
 const KEY = 'sk-upstream-0123456789';
 

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import type { Usage } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
 import { REQUEST } from './__fixtures__/test-request.ts';
-import { replyWithStream, startFakeServer } from './__fixtures__/fake-server.ts';
-import type { FakeReply } from './__fixtures__/fake-server.ts';
+import { replyWithStream, startFakeServer, type FakeReply } from './__fixtures__/fake-server.ts';
 import type { UpstreamEngineOptions } from './upstream-engine.ts';
 
 const createTextChunk = (content: string, index = 0): object => ({ choices: [{ index, delta: { content } }] });

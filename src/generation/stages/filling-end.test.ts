@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scaleInputSize } from '../../../test/property-runs.ts';
 import type { EngineEvent, FinishReason } from '../../core/event.ts';
 import { createFillingEndStage } from './filling-end.ts';
 import { createBlockEndDetector } from './block-end.ts';
@@ -89,8 +90,8 @@ describe('createFillingEndStage', () => {
       for (const begin of begins) {
         const pieces = (count: number) => [begin, ...Array.from({ length: count }, () => blank), 'y', '\n', 'z'];
         for (const make of [pieces, (count: number) => [pieces(count).join('')]]) {
-          const small = measureMs(make(1 << 9), SUFFIX);
-          const large = measureMs(make(1 << 13), SUFFIX);
+          const small = measureMs(make(scaleInputSize(1 << 9)), SUFFIX);
+          const large = measureMs(make(scaleInputSize(1 << 13)), SUFFIX);
           // The text grows by a factor of 16; quadratic time would grow by 256.
           assert.ok(large < Math.max(small, 5) * 64, `${JSON.stringify(begin + blank)}: ${small} ms and ${large} ms`);
         }

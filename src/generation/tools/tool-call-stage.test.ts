@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { scaleInputSize, scalePositions } from '../../../test/property-runs.ts';
 import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { cutText, runToolCallStage, readCalls } from './__fixtures__/read-calls.ts';
 import { readWithPatterns } from './__fixtures__/read-with-patterns.ts';
@@ -226,7 +227,7 @@ describe('createToolCallStage for an answer that ends early', () => {
     for (const format of FORMATS) {
       const text = `So:\n${written(format, ['get_weather', 'f'])}`;
       const whole = readCalls([text], { format });
-      for (let at = 0; at <= text.length; at++) {
+      for (const at of [...scalePositions(text.length), text.length]) {
         const { content, calls } = readCalls([text.slice(0, at)], { format, reason: 'length' });
         // The calls are those of the whole answer; the last one may be incomplete.
         for (const [i, call] of calls.entries()) {
@@ -398,12 +399,12 @@ describe('the running time of createToolCallStage', () => {
     };
     const hard = ['{', '\n{', '`', '```', ' ', '\n', '<tool_call>', '[', '{"name": "', '```json\n[ {"id": "', '\n{ \n'];
     for (const text of hard) {
-      const small = measureMs([...times(1 << 11, text)]);
-      const large = measureMs([...times(1 << 15, text)]);
+      const small = measureMs([...times(scaleInputSize(1 << 11), text)]);
+      const large = measureMs([...times(scaleInputSize(1 << 15), text)]);
       // The text grows by a factor of 16; quadratic time would grow by 256.
       assert.ok(large < Math.max(small, 10) * 64, `${JSON.stringify(text)}: ${small} ms and ${large} ms`);
     }
-    for (const text of ['{', '\n{', '`']) assert.ok(measureMs([times(1 << 18, text)]) < 2_000);
+    for (const text of ['{', '\n{', '`']) assert.ok(measureMs([times(scaleInputSize(1 << 18), text)]) < 2_000);
   });
 
   it('does not grow with the number of tools', () => {

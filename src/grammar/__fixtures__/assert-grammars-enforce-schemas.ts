@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../core/grammar.ts';
 import { createSchemaCheck } from '../schema-check.ts';
 import { compileGrammar } from '../compile-grammar.ts';
 import { parseTestGbnf } from './test-gbnf-parser.ts';
-import { createSeededRandom } from './seeded-random.ts';
+import { createSeededRandom } from '../../lib/seeded-random.ts';
 import { createReferenceValidator } from './reference-validator.ts';
 /** Maximum number of parallel parses that an engine can follow at every token without being slow. */
 /** The size of a grammar that an engine can follow at every token without being slow. */

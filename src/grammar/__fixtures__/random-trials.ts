@@ -6,7 +6,7 @@ import { GrammarError } from '../grammar-error.ts';
 import { type GbnfGrammar, parseTestGbnf } from './test-gbnf-parser.ts';
 import { mutateValue } from './mutate-value.ts';
 import { createRandomSchema } from './random-schema.ts';
-import { createSeededRandom } from './seeded-random.ts';
+import { createSeededRandom } from '../../lib/seeded-random.ts';
 import { createReferenceValidator } from './reference-validator.ts';
 
 const WALKS = 3;

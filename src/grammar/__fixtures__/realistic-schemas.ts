@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/grammar.ts';
-import { createSeededRandom } from './seeded-random.ts';
+import { createSeededRandom } from '../../lib/seeded-random.ts';
 
 /** A schema as callers send it, with a prompt for a model. */
 export interface SchemaCase {

@@ -22,7 +22,7 @@ export interface SharedUnits {
 }
 
 /** Connects to a process that another process of the service supervises. */
-export type ProcessConnector = <Ready>(parse: (value: unknown) => Ready) => SupervisedProcess<Ready>;
+export type ProcessConnector = <Ready>() => SupervisedProcess<Ready>;
 
 export interface ConnectUnitsDeps {
   /** Settings that all server programs share. */
@@ -44,12 +44,12 @@ export async function connectUnits(
     case 'llama': {
       const [connectProcess] = processes;
       if (!connectProcess) throw new ServiceError('internal', `The units of ${name} have no engine process.`);
-      return createLlamaEngine({ process: connectProcess(parseLlamaUp), sequences: units });
+      return createLlamaEngine({ process: connectProcess<LlamaEndpoint>(), sequences: units });
     }
     case 'programs': {
       const programDeps = { ...deps, ...deps.llama, onToken: () => undefined };
       const members = processes.map(async (connectProcess, index) => {
-        const openServer = async (): Promise<SupervisedProcess<RunningProgram>> => connectProcess(parseProgramUp);
+        const openServer = async (): Promise<SupervisedProcess<RunningProgram>> => connectProcess();
         const { engine } = await createProgramEngine(entry, connection.plan, { ...programDeps, openServer });
         return { address: `${name}-${index + 1}`, engine };
       });
@@ -64,7 +64,3 @@ export async function connectUnits(
     }
   }
 }
-
-/** The host is a process of the same version, so its messages need no validation. */
-const parseLlamaUp = (value: unknown): LlamaEndpoint => value as LlamaEndpoint;
-const parseProgramUp = (value: unknown): RunningProgram => value as RunningProgram;

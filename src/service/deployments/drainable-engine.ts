@@ -66,18 +66,12 @@ export function createDrainableEngine({ engine, name, drainMs, close }: Drainabl
 function createAbortableEngine(engine: TextEngine, abortSignal: AbortSignal): TextEngine {
   const start = async (request: EngineRequest, signal: AbortSignal): Promise<EngineRun> => {
     abortSignal.throwIfAborted();
-    const run = createLinkedAbort(signal);
-    const onAbort = (): void => run.abort(abortSignal.reason);
-    abortSignal.addEventListener('abort', onAbort, { once: true });
-    const unlink = (): void => {
-      abortSignal.removeEventListener('abort', onAbort);
-      run.unlink();
-    };
+    const run = createLinkedAbort(signal, abortSignal);
     try {
       const started = await engine.start(request, run.signal);
-      return { ...started, batches: relayBatches(started.batches, { abortSignal: abortSignal, onFinished: unlink }) };
+      return { ...started, batches: relayBatches(started.batches, { abortSignal, onFinished: run.unlink }) };
     } catch (error) {
-      unlink();
+      run.unlink();
       throw error;
     }
   };

@@ -1,6 +1,6 @@
 import type { ResolvedDeployment, ResolvedModel } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { EmbeddingEngine, RankingEngine, TextEngine } from '../../engines/engine.ts';
+import type { TextEngine } from '../../engines/engine.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import type { ModelEngines } from '../model-engines.ts';
 import type { DeploymentEngines } from './deployment-engines.ts';
@@ -12,45 +12,37 @@ export function createEngineRouter(
   engines: EngineRouter,
   deploymentEngines: Pick<DeploymentEngines, 'engineFor'>,
 ): EngineRouter {
-  const toBaseModel = ({ requestedName }: ResolvedModel, { base }: ResolvedDeployment): ResolvedModel => ({
-    requestedName,
-    entry: base,
-  });
-  const usesBaseEngine = ({ record }: ResolvedDeployment): boolean => record.plan === 'ptu';
-
   const leasePart = async <Part>(
     { record }: ResolvedDeployment,
     pick: (engine: TextEngine) => Part | undefined,
     limitation: string,
-  ): Promise<{ readonly engine: Part; release(): void }> => {
-    const { engine, release }: EngineLease = await deploymentEngines.engineFor(record);
+  ): Promise<EngineLease<Part>> => {
+    const { engine, release } = await deploymentEngines.engineFor(record);
     const part = pick(engine);
     if (part !== undefined) return { engine: part, release };
     release();
     throw new ServiceError('unsupported', `The engine of deployment ${record.name} ${limitation}.`, { param: 'model' });
   };
 
+  const createRoute =
+    <Part>(
+      leaseBase: (model: ResolvedModel) => Promise<EngineLease<Part>>,
+      leaseOwn: (deployment: ResolvedDeployment) => Promise<EngineLease<Part>>,
+    ) =>
+    async (model: ResolvedModel): Promise<EngineLease<Part>> => {
+      const { requestedName, deployment } = model;
+      if (!deployment) return await leaseBase(model);
+      if (deployment.record.plan === 'ptu') return await leaseBase({ requestedName, entry: deployment.base });
+      return await leaseOwn(deployment);
+    };
+
   return {
-    async engineFor(model) {
-      const { deployment } = model;
-      if (!deployment) return await engines.engineFor(model);
-      return usesBaseEngine(deployment)
-        ? await engines.engineFor(toBaseModel(model, deployment))
-        : await deploymentEngines.engineFor(deployment.record);
-    },
-    async embeddingsFor(model) {
-      const { deployment } = model;
-      if (!deployment) return await engines.embeddingsFor(model);
-      if (usesBaseEngine(deployment)) return await engines.embeddingsFor(toBaseModel(model, deployment));
-      const pick = ({ embeddings }: TextEngine): EmbeddingEngine | undefined => embeddings;
-      return await leasePart(deployment, pick, 'does not produce embeddings');
-    },
-    async rankingFor(model) {
-      const { deployment } = model;
-      if (!deployment) return await engines.rankingFor(model);
-      if (usesBaseEngine(deployment)) return await engines.rankingFor(toBaseModel(model, deployment));
-      const pick = ({ ranking }: TextEngine): RankingEngine | undefined => ranking;
-      return await leasePart(deployment, pick, 'does not rank documents');
-    },
+    engineFor: createRoute(engines.engineFor, ({ record }) => deploymentEngines.engineFor(record)),
+    embeddingsFor: createRoute(engines.embeddingsFor, (deployment) =>
+      leasePart(deployment, ({ embeddings }) => embeddings, 'does not produce embeddings'),
+    ),
+    rankingFor: createRoute(engines.rankingFor, (deployment) =>
+      leasePart(deployment, ({ ranking }) => ranking, 'does not rank documents'),
+    ),
   };
 }

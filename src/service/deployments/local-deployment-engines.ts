@@ -94,10 +94,7 @@ export function createLocalDeploymentEngines(deps: LocalDeploymentEnginesDeps): 
       const { reconciliation } = deployment;
       if (reconciliation?.generation === generation) return await reconciliation.result;
       reconciliation?.abort(new ServiceError('cancelled', 'A newer deployment generation supersedes this one.'));
-      const controller = createLinkedAbort(signal);
-      const onClose = (): void => controller.abort(new ServiceError('cancelled', SHUTTING_DOWN_MESSAGE));
-      closing.signal.addEventListener('abort', onClose, { once: true });
-      if (closing.signal.aborted) onClose();
+      const controller = createLinkedAbort(signal, closing.signal);
       const result = Promise.resolve(reconciliation?.result.catch(() => undefined))
         .then(() => {
           controller.signal.throwIfAborted();
@@ -109,7 +106,6 @@ export function createLocalDeploymentEngines(deps: LocalDeploymentEnginesDeps): 
         })
         .finally(() => {
           if (deployment.reconciliation?.result === result) delete deployment.reconciliation;
-          closing.signal.removeEventListener('abort', onClose);
           controller.unlink();
         });
       deployment.reconciliation = { generation, abort: controller.abort, result };
@@ -127,7 +123,7 @@ export function createLocalDeploymentEngines(deps: LocalDeploymentEnginesDeps): 
     },
     async close() {
       stopMonitoring();
-      closing.abort();
+      closing.abort(new ServiceError('cancelled', SHUTTING_DOWN_MESSAGE));
       await Promise.allSettled([...deployments.values()].flatMap(({ reconciliation }) => reconciliation?.result ?? []));
       // The HTTP server has already waited for running calls, or aborted them.
       for (const [id, deployment] of deployments) replace(deployment, id, undefined);

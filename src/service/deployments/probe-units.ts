@@ -3,7 +3,7 @@ import { DEPLOYMENT_PROBE_MS_MAX, DEPLOYMENT_START_MS_MAX } from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import { NO_STOP } from '../../core/request.ts';
 import type { EngineInput, TextEngine } from '../../engines/engine.ts';
-import { createLinkedAbort } from '../../lib/linked-abort.ts';
+import { createTimedAbort } from '../../lib/linked-abort.ts';
 
 /** Result of one probe: undefined when the unit generated its token, else the error. */
 export type ProbeResult = ServiceError | undefined;
@@ -40,10 +40,9 @@ async function waitForStart(engine: TextEngine, signal: AbortSignal): Promise<vo
 }
 
 async function probe(engine: TextEngine, key: string, signal: AbortSignal): Promise<void> {
-  const limited = createLinkedAbort(signal);
-  const onTimeout = (): void =>
-    limited.abort(new ServiceError('timeout', 'The unit generated no token within the time limit.'));
-  const timer = setTimeout(onTimeout, DEPLOYMENT_PROBE_MS_MAX);
+  const createTimeoutError = (): ServiceError =>
+    new ServiceError('timeout', 'The unit generated no token within the time limit.');
+  const limited = createTimedAbort(signal, DEPLOYMENT_PROBE_MS_MAX, createTimeoutError);
   try {
     const { batches } = await engine.start(
       {
@@ -63,7 +62,6 @@ async function probe(engine: TextEngine, key: string, signal: AbortSignal): Prom
     for await (const batch of batches) isComplete ||= batch.some(({ type }) => type === 'end');
     if (!isComplete) throw new ServiceError('engine-failed', 'The answer of the unit ended without an end event.');
   } finally {
-    clearTimeout(timer);
     limited.unlink();
   }
 }

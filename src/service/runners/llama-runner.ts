@@ -3,7 +3,7 @@ import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
 import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
 import type { LlamaEndpoint } from '../../engines/llama/protocol.ts';
 import { getContextTokens, getRunnerOptions, type Runner, type RunnerDeps } from './runner.ts';
-import { createRunningTextEngine, recordModelInfo } from './running-text-engine.ts';
+import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 
 /** Runs local weights in the embedded llama.cpp. Entries with the same weights and context share one engine. */
 export function createLlamaRunner(deps: RunnerDeps): Runner {
@@ -22,7 +22,7 @@ export function createLlamaRunner(deps: RunnerDeps): Runner {
     getKey,
     lease: (entry) =>
       textEngines.lease(getKey(entry), async () => {
-        const process = await (host ? host.open(entry.name, parseEndpoint) : startProcess(entry));
+        const process = await (host ? host.open<LlamaEndpoint>(entry.name) : startProcess(entry));
         const onToken = deps.createTokenRecorder(getKey(entry));
         const engine = createLlamaEngine({ process, sequences: llama.sequences, onToken });
         recordModelInfo(entry, engine, deps);
@@ -31,6 +31,3 @@ export function createLlamaRunner(deps: RunnerDeps): Runner {
     getState: (entry) => models.describe(entry, { engineState: textEngines.getState(getKey(entry)) }),
   };
 }
-
-/** The host is a process of the same version, so its messages need no validation. */
-const parseEndpoint = (value: unknown): LlamaEndpoint => value as LlamaEndpoint;

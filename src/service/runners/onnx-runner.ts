@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { EngineRegistry, ManagedEngine } from '../../engines/engine-registry.ts';
+import type { EngineRegistry } from '../../engines/engine-registry.ts';
 import type { SpeechEndpoint, EmbeddingEndpoint } from '../../engines/speech/protocol.ts';
 import { createSpeechEngine } from '../../engines/speech/speech-engine.ts';
 import { createSpeechProcess, createEmbeddingProcess } from '../../engines/speech/speech-process.ts';
@@ -9,6 +9,7 @@ import { createStandaloneEmbeddingEngine } from '../../engines/speech/standalone
 import type { SupervisedProcess } from '../../engines/supervisor.ts';
 import type { RuntimeStore } from '../../weights/runtime/runtime-store.ts';
 import { getRunnerOptions, type Runner, type RunnerDeps, type RunningEngine } from './runner.ts';
+import { createRunningEngine } from './running-engine.ts';
 
 /** Voice detector among the files of speech weights. Without it, sound louder than the background counts as voice. */
 const VOICE_FILE = 'silero-vad.onnx';
@@ -43,17 +44,17 @@ export function createOnnxRunner(deps: OnnxRunnerDeps): Runner {
   };
 
   const openSpeech = async (entry: ModelEntry): Promise<RunningEngine> => {
-    const process = await (host ? host.open(entry.name, parseSpeechEndpoint) : startSpeechProcess(entry));
+    const process = await (host ? host.open<SpeechEndpoint>(entry.name) : startSpeechProcess(entry));
     const speech = createSpeechEngine({ process });
-    return createRunningEngine(process, speech, { speech });
+    return createRunningEngine(speech, shareProcess(process, { speech }));
   };
 
   const openEmbeddings = async (entry: ModelEntry): Promise<RunningEngine> => {
     const process = await (host
-      ? host.open(entry.name, parseEmbeddingEndpoint)
+      ? host.open<EmbeddingEndpoint>(entry.name)
       : createEmbeddingProcess(await createProcessOptions(entry), log));
     const embeddings = createStandaloneEmbeddingEngine({ process });
-    return createRunningEngine(process, embeddings, { embeddings });
+    return createRunningEngine(embeddings, shareProcess(process, { embeddings }));
   };
 
   return {
@@ -78,20 +79,8 @@ const describeMissingRuntime = ({ runtime }: Pick<RuntimeStore, 'runtime'>): str
     ? 'the speech engine is not installed; run: parley engines add speech'
     : 'the speech engine does not support this platform';
 
-const createRunningEngine = (
-  supervised: SupervisedProcess<unknown>,
-  engine: ManagedEngine,
-  parts: ReturnType<RunningEngine['getParts']>,
-): RunningEngine => ({
+const shareProcess = (supervised: SupervisedProcess<unknown>, parts: ReturnType<RunningEngine['getParts']>) => ({
   getParts: () => parts,
-  waitUntilReady: (signal) => supervised.waitUntilReady(signal),
+  waitUntilReady: (signal: AbortSignal) => supervised.waitUntilReady(signal),
   supervised,
-  get state() {
-    return engine.state;
-  },
-  close: () => engine.close(),
 });
-
-/** The host is a process of the same version, so its messages need no validation. */
-const parseSpeechEndpoint = (value: unknown): SpeechEndpoint => value as SpeechEndpoint;
-const parseEmbeddingEndpoint = (value: unknown): EmbeddingEndpoint => value as EmbeddingEndpoint;

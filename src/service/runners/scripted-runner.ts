@@ -2,7 +2,7 @@ import { parsePromptScript } from '../../engines/scripted/parse-prompt-script.ts
 import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts';
 import { createScriptedSpeechEngine } from '../../engines/scripted/scripted-speech-engine.ts';
 import { getContextTokens, type Runner, type RunnerDeps } from './runner.ts';
-import { createRunningTextEngine } from './running-text-engine.ts';
+import { createRunningTextEngine } from './running-engine.ts';
 
 /** Runs every entry of this machine in one scripted engine, whose answers the requests describe. */
 export function createScriptedRunner(deps: RunnerDeps): Runner {

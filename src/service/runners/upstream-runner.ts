@@ -4,7 +4,7 @@ import type { Pool } from '../../engines/pool/pool.ts';
 import type { ModelState } from '../engine-host.ts';
 import { createServerPool } from '../server-engines.ts';
 import { createServerKey, getRunnerOptions, type Runner, type RunnerDeps, type RunningEngine } from './runner.ts';
-import { createRunningTextEngine, recordModelInfo } from './running-text-engine.ts';
+import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 
 /** The pool of an entry's servers. */
 export interface RunningPool extends RunningEngine {

@@ -1,15 +1,12 @@
 import type { Config } from '../../config/config.ts';
-import { readModelsSection } from '../../config/config-file.ts';
-import type { ModelsSection } from '../../config/config-file.ts';
+import { readModelsSection, type ModelsSection } from '../../config/config-file.ts';
 import { createLeaseTable } from '../../engines/sharing/lease-table.ts';
 import type { Meter } from '../../core/telemetry.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createMeterSum } from '../../telemetry/meter-sum.ts';
 import type { Capability } from '../capability.ts';
-import { createService } from '../service.ts';
-import type { Service } from '../service.ts';
-import { createWorkerPool } from './worker-pool.ts';
-import type { WorkerHandle } from './worker-pool.ts';
+import { createService, type Service } from '../service.ts';
+import { createWorkerPool, type WorkerHandle } from './worker-pool.ts';
 import { createDeploymentLeaseTable } from './deployment-lease-table.ts';
 import { findSharedPorts } from './shared-ports.ts';
 

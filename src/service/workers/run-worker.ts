@@ -2,12 +2,10 @@ import { errorCodec } from '../../core/error-codec.ts';
 import { ServiceError } from '../../core/error.ts';
 import { openSharedEngine } from '../../engines/sharing/shared-engine.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { createRpcPeer } from '../../lib/rpc-peer.ts';
-import type { RpcPeer } from '../../lib/rpc-peer.ts';
+import { createRpcPeer, type RpcPeer } from '../../lib/rpc-peer.ts';
 import type { Capability } from '../capability.ts';
-import { createService } from '../service.ts';
-import type { ListenAddress, Service } from '../service.ts';
-import { leaseHostedUnits } from './lease-hosted-units.ts';
+import { createService, type ListenAddress, type Service } from '../service.ts';
+import { leaseHostedUnits } from './deployment-lease-table.ts';
 import { createSharedQuotaCounters } from './shared-quota-counters.ts';
 import type { PrimaryFunctions, WorkerFunctions, StartWorkerCommand } from './protocol.ts';
 
@@ -49,7 +47,7 @@ export function runWorker(capabilities: readonly Capability[]): void {
       worker,
       isPortShared,
       engineHost: {
-        open: (model, parse) => openSharedEngine({ host: primary, model, parse, clock: systemClock }),
+        open: (model) => openSharedEngine(model, { host: primary, clock: systemClock }),
         getState: (model) => primary.call('model.state', model),
         leaseUnits: (id) => leaseHostedUnits(id, primary, systemClock),
       },

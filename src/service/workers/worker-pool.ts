@@ -1,5 +1,4 @@
-import cluster from 'node:cluster';
-import type { Worker } from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -7,8 +6,7 @@ import { errorCodec } from '../../core/error-codec.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createRpcPeer } from '../../lib/rpc-peer.ts';
-import type { RpcHandlers, RpcPeer } from '../../lib/rpc-peer.ts';
+import { createRpcPeer, type RpcHandlers, type RpcPeer } from '../../lib/rpc-peer.ts';
 import type { MeterSnapshot } from '../../telemetry/meter.ts';
 import type { ListenAddress } from '../service.ts';
 import type { PrimaryFunctions, WorkerFunctions, StartWorkerCommand } from './protocol.ts';

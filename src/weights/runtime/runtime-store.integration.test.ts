@@ -2,16 +2,14 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { publishPackage, startFakeRegistry } from '../__fixtures__/fake-registry.ts';
 import { createTemporaryFolder } from '../__fixtures__/temporary-folder.ts';
 import { tryPullLock } from '../pull-lock.ts';
 import { PULL_LIMITS } from '../pull-limits.ts';
-import type { RuntimeStoreOptions } from './runtime-store.ts';
-import { createRuntimeStore } from './runtime-store.ts';
+import { createRuntimeStore, type RuntimeStoreOptions } from './runtime-store.ts';
 import type { EngineRuntime } from './speech-runtime.ts';
 
 const FILES = [

@@ -1,9 +1,10 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncToDisk } from '../../lib/durable-file.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { checkDiskSpace, listFolder, statIfExists, syncToDisk, readTextIfExists } from '../file-system.ts';
+import { checkDiskSpace, listFolder, statIfExists, readTextIfExists } from '../file-system.ts';
 import { createProgressMeter, type ReportProgress } from '../progress-meter.ts';
 import { acquirePullLock, tryPullLock } from '../pull-lock.ts';
 import { PULL_LIMITS, type Fetch, type PullLimits } from '../pull-limits.ts';

@@ -1,4 +1,4 @@
-import { createSeededRandom } from '../../../src/grammar/__fixtures__/seeded-random.ts';
+import { createSeededRandom } from '../../../src/lib/seeded-random.ts';
 import { encodeGguf } from './gguf.ts';
 import type { GgufTensor } from './gguf.ts';
 

@@ -1,4 +1,4 @@
-import { createSeededRandom } from '../../../engines/speech/seeded-random.ts';
+import { createSeededRandom } from '../../../lib/seeded-random.ts';
 
 const ONSETS = ['b', 'br', 'd', 'f', 'g', 'h', 'k', 'kr', 'l', 'm', 'n', 'p', 'r', 's', 'st', 't', 'tr', 'v', 'w', 'z'];
 const VOWELS = ['a', 'e', 'i', 'o', 'u', 'ai', 'ou', 'ee'];

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { createResampler } from '../audio/resampler.ts';
 import { SPEECH_SAMPLE_RATE } from '../../../core/speech.ts';
-import { createSeededRandom } from '../../../engines/speech/seeded-random.ts';
+import { createSeededRandom } from '../../../lib/seeded-random.ts';
 
 /** Voice and noise of a synthetic utterance. */
 export interface UtteranceStyle {

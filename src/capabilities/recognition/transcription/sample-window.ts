@@ -34,7 +34,8 @@ export function createSampleWindow(start = 0): SampleWindow {
       return out;
     },
     discardBefore(before) {
-      blocks = blocks.filter((block) => block.start + block.samples.length > before);
+      const kept = blocks.findIndex((block) => block.start + block.samples.length > before);
+      if (kept !== 0) blocks = kept < 0 ? [] : blocks.slice(kept);
     },
     get end() {
       return end;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { unicodeCharacter } from '../../../../test/unicode-character.ts';
 import { scalePropertyRuns } from '../../../../test/property-runs.ts';
 import { createReplaceableCatalogue, createCatalogue } from '../../../catalogue/catalogue.ts';
 import type { ReplaceableCatalogue } from '../../../catalogue/catalogue.ts';
@@ -108,7 +109,7 @@ describe('vocabularies', () => {
   it('stores all entries of an update or none', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
-      fc.string({ unit: 'binary', maxLength: 20 }),
+      fc.string({ unit: unicodeCharacter, maxLength: 20 }),
       fc.constantFrom('a b c d e f g', 'a b c d e f g h', '', ' ', '漢'.repeat(15), '漢'.repeat(16), '\0', '"\\\ud800'),
     );
     const entry = fc.record(

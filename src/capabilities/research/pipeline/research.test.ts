@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { scalePositions } from '../../../../test/property-runs.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { ResearchEvent } from '../research.ts';
 import { checkReport } from './__fixtures__/check-report.ts';
@@ -401,7 +402,7 @@ describe('resumed run', () => {
     const whole = await createTestResearch(options).run(LIGHTHOUSE_MESSAGES);
     assert.ok(whole.length > 10);
     assert.deepEqual(await createTestResearch(options).run(LIGHTHOUSE_MESSAGES, { stepsMax: 5 }), whole.slice(0, 5));
-    for (let cut = 1; cut < whole.length; cut++) {
+    for (const cut of scalePositions(whole.length).slice(1)) {
       const past = whole.slice(0, cut);
       const research = createTestResearch(options);
       const rest = await research.run(LIGHTHOUSE_MESSAGES, { past });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { unicodeCharacter } from '../../../../test/unicode-character.ts';
 
 /** Parts of generated texts: words of several scripts, marks, spaces, code and placeholders. */
 const PIECES: readonly string[] = [
@@ -51,7 +52,7 @@ const PIECES: readonly string[] = [
 ];
 
 export const mixedText = fc
-  .array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PIECES) }, { weight: 1, arbitrary: fc.string({ unit: 'binary' }) }), {
+  .array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PIECES) }, { weight: 1, arbitrary: fc.string({ unit: unicodeCharacter }) }), {
     maxLength: 24,
   })
   .map((pieces) => pieces.join(''));

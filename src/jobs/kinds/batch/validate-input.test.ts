@@ -1,27 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { BatchLineResult } from '../../../core/batch.ts';
-import { validateInput } from './validate-input.ts';
-
-const createLine = (custom_id: string, url = '/v1/completions', model = 'm'): string =>
-  `${JSON.stringify({ custom_id, method: 'POST', url, body: { model } })}\n`;
-
-async function validateText(text: string, endpoint = '/v1/completions') {
-  async function* input(): AsyncGenerator<Uint8Array> {
-    yield new TextEncoder().encode(text);
-  }
-  const results: BatchLineResult[] = [];
-  const errors = { add: async (result: BatchLineResult) => void results.push(result), flush: async () => undefined };
-  const { signal } = new AbortController();
-  const options = {
-    endpoint,
-    isModel: (name: string) => name === 'm',
-    ids: { createRequestId: () => 'RID' },
-    errors,
-    signal,
-  };
-  return { validation: await validateInput(input(), options), errors: results };
-}
+import { createLine, validateText } from './__fixtures__/validate-text.ts';
 
 describe('validateInput', () => {
   it('accepts an input with a valid line and stores errors for the others', async () => {
@@ -62,15 +41,6 @@ describe('validateInput', () => {
         problems: [{ code: 'empty_file', message: 'The input file has no lines.' }],
       });
     });
-
-  it('accepts up to 50,000 lines', async () => {
-    const text = Array.from({ length: 50_000 }, (_, at) => createLine(String(at))).join('');
-    assert.deepEqual((await validateText(text)).validation, { type: 'valid', model: 'm', total: 50_000 });
-    assert.deepEqual((await validateText(`${text}{`)).validation, {
-      type: 'invalid',
-      problems: [{ code: 'too_many_lines', message: 'The input file has more than 50000 lines.' }],
-    });
-  });
 
   it('requires the test model and at most 100 lines in a dry run', async () => {
     const line = (at: number): string => createLine(String(at), '/v1/chat/ds-test', 'batch-test-model');

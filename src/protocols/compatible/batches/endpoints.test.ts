@@ -25,6 +25,8 @@ const NOW = Date.parse('2026-07-01T12:00:00.123Z');
 const SECOND = 1_782_907_200;
 const LIMITS = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 100 };
 
+let limits = LIMITS;
+
 let nowMs = NOW;
 let folder: string;
 let store: Store;
@@ -36,6 +38,7 @@ let close: () => Promise<void>;
 
 beforeEach(async () => {
   nowMs = NOW;
+  limits = LIMITS;
   folder = await mkdtemp(join(tmpdir(), 'parley-batch-endpoints-'));
   store = await openTestStore();
   blobs = await openDiskBlobStore({ folder });
@@ -52,7 +55,7 @@ beforeEach(async () => {
     ids,
     log,
     notifier,
-    getLimits: () => LIMITS,
+    getLimits: () => limits,
     startInterval: () => () => undefined,
   };
   const files = createFiles(deps);
@@ -324,10 +327,11 @@ describe('creating a batch', () => {
   });
 
   test('refuses a batch if the file quota is exhausted', async () => {
-    for (let at = 0; at < 33; at += 1) await create();
+    limits = { ...LIMITS, countMax: 10 };
+    for (let at = 0; at < 3; at += 1) await create();
     const { status, code, type, message } = await callRefused('create', { body: createBody(await upload()) });
     assert.deepEqual([status, code, type], [400, 'insufficient_quota', 'insufficient_quota']);
-    assert.match(message, /^Out of number, 100 of 100 files/);
+    assert.match(message, /^Out of number, 10 of 10 files/);
   });
 });
 

@@ -38,6 +38,7 @@ export const createTestWavFile = (samples: Uint8Array, options: TestWavOptions =
 /** Encodes samples from −1 to 1 as 16-bit little-endian integers. */
 export function encodePcm16(samples: Float32Array): Buffer {
   const bytes = Buffer.alloc(samples.length * 2);
-  for (const [at, sample] of samples.entries()) bytes.writeInt16LE(Math.round(sample * 32_767), at * 2);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  samples.forEach((sample, at) => view.setInt16(at * 2, Math.round(sample * 32_767), true));
   return bytes;
 }

@@ -1,22 +1,29 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
+import type { ManagedEngine } from '../../engines/engine-registry.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import type { SupervisedProcess } from '../../engines/supervisor.ts';
 import { detectModelInfo } from '../../generation/check-abilities.ts';
 import type { RunnerDeps, RunningEngine } from './runner.ts';
 
-/** Wraps a text engine. @param supervised The process of the engine, if it has one that can be shared. */
-export const createRunningTextEngine = (
-  engine: TextEngine,
-  supervised?: SupervisedProcess<unknown>,
+/** Joins an engine with the parts that it offers and the process that runs it. */
+export const createRunningEngine = (
+  engine: ManagedEngine,
+  parts: Pick<RunningEngine, 'getParts' | 'waitUntilReady' | 'supervised'>,
 ): RunningEngine => ({
-  getParts: () => ({ text: engine, embeddings: engine.embeddings, ranking: engine.ranking }),
-  waitUntilReady: () => engine.loadModel(),
-  supervised,
+  ...parts,
   get state() {
     return engine.state;
   },
   close: () => engine.close(),
 });
+
+/** Wraps a text engine. @param supervised The process of the engine, if it has one that can be shared. */
+export const createRunningTextEngine = (engine: TextEngine, supervised?: SupervisedProcess<unknown>): RunningEngine =>
+  createRunningEngine(engine, {
+    getParts: () => ({ text: engine, embeddings: engine.embeddings, ranking: engine.ranking }),
+    waitUntilReady: () => engine.loadModel(),
+    supervised,
+  });
 
 /** Adds what the engine reports about its model to the catalogue; an engine without such a report is no failure. */
 export function recordModelInfo(

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createDecodeItem, markEvaluated, orderSteps } from './decode-batch.ts';
+import { createDecodeItem, markEvaluated, orderSteps, type EvaluationStep } from './tick-plan.ts';
 import type { JobChoice } from './job.ts';
-import type { EvaluationStep } from './tick-plan.ts';
 
 /** A step with only the members that a batch reads. */
 const createStep = (sequence: number, tokens: number, choice: Partial<JobChoice> = {}): EvaluationStep => ({
