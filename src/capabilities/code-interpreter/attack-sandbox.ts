@@ -32,6 +32,8 @@ interface AttackOptions {
   readonly signal: AbortSignal;
   /** Limit for all attacks of one process. Default: ATTACK_MS_MAX. */
   readonly msMax?: number;
+  /** Limit for the end of a killed process. Default: TERMINATION_MS_MAX. */
+  readonly terminationMsMax?: number;
 }
 
 /** Variables that systems and images set by themselves. */
@@ -44,7 +46,7 @@ const COMMON_VARIABLES = new Set(['PATH', 'HOME', 'HOSTNAME', 'LANG', 'TERM', 'P
  */
 export async function attackSandbox(
   sandbox: Sandbox,
-  { memoryMb, signal, msMax = ATTACK_MS_MAX }: AttackOptions,
+  { memoryMb, signal, msMax = ATTACK_MS_MAX, terminationMsMax = TERMINATION_MS_MAX }: AttackOptions,
 ): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-attack-'));
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
@@ -70,7 +72,7 @@ export async function attackSandbox(
     };
     const outcomes = await Promise.all(
       ATTACKS[sandbox.level].map((attacks) =>
-        runAttackProcess(sandbox, { ...command, attacks }, { folder, signal, msMax }),
+        runAttackProcess(sandbox, { ...command, attacks }, { folder, signal, msMax, terminationMsMax }),
       ),
     );
     const { breach } = outcomes.find((each) => each.breach !== undefined) ?? {};
@@ -94,7 +96,7 @@ interface AttackOutcome {
 async function runAttackProcess(
   sandbox: Sandbox,
   command: Omit<AttackCommand, 'forbiddenFolders' | 'processGroup'>,
-  { folder, signal, msMax }: Required<Omit<AttackOptions, 'memoryMb'>> & { readonly folder: string },
+  { folder, signal, msMax, terminationMsMax }: Required<Omit<AttackOptions, 'memoryMb'>> & { readonly folder: string },
 ): Promise<AttackOutcome> {
   const launch = sandbox.launch({ name: 'attack', usesPermissions: sandbox.level === 'basic' });
   const child = spawn(launch.command, launch.args, { env: { ...launch.env }, cwd: '/', detached: true });
@@ -111,7 +113,7 @@ async function runAttackProcess(
     terminationTimer ??= setTimeout(() => {
       survivedKill = true;
       ended.resolve();
-    }, TERMINATION_MS_MAX);
+    }, terminationMsMax);
     if (launch.killCommand)
       spawn(launch.killCommand.command, launch.killCommand.args, { env: { ...launch.env }, stdio: 'ignore' }).on(
         'error',
