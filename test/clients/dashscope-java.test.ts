@@ -1,7 +1,7 @@
-import { createJavaProgram } from './java.ts';
+import { createJavaCases } from './java.ts';
 import { describeProgramCases } from './program-cases.ts';
 
-describeProgramCases('the dashscope client for Java', createJavaProgram('NativeCases.java'), {
+describeProgramCases('the dashscope client for Java', createJavaCases('NativeCases.java'), {
   models: ['svc-plus'],
   parleys: { '': { withRankingModel: true }, SCRIPTED_: { engine: 'scripted' } },
   cases: [

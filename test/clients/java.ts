@@ -1,5 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Program } from './program-cases.ts';
 
@@ -9,18 +11,31 @@ const JARS = fileURLToPath(new URL('../../.cache/java/', import.meta.url));
 /** The first version that runs a source file directly and knows the language features of the test programs. */
 const JAVA_MIN = 11;
 
-/**
- * Creates the command that runs a source file of ./java, or of another folder by its URL, with the jars of
- * jars.sha256. Uses PARLEY_JAVA, else the system's Java.
- */
-export function createJavaProgram(file: string | URL): Program {
+/** Creates the command that runs a source file with the jars of jars.sha256. Uses PARLEY_JAVA, else the system's Java. */
+export function createJavaProgram(source: string, classPath = `${JARS}*`): Program {
   const command = process.env.PARLEY_JAVA ?? 'java';
-  const source = fileURLToPath(typeof file === 'string' ? new URL(`java/${file}`, import.meta.url) : file);
   // The programs run for seconds: the optimizing compiler and a parallel garbage collector would cost more than they save.
   const startOptions = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
   // The logger of the SDK would write to the output that is parsed.
-  const args = [...startOptions, '-Dorg.slf4j.simpleLogger.defaultLogLevel=off', '-cp', `${JARS}*`, source];
+  const args = [...startOptions, '-Dorg.slf4j.simpleLogger.defaultLogLevel=off', '-cp', classPath, source];
   return { command, args, skipReason: getJdkSkipReason(command) ?? getJarsSkipReason() };
+}
+
+/**
+ * Creates the command that runs a test program of ./java, or of another folder by its URL. A source file can use only
+ * compiled classes, so this compiles java/parley/CaseRunner.java; the classes are deleted when this process exits.
+ */
+export function createJavaCases(file: string | URL): Program {
+  const classes = mkdtempSync(join(tmpdir(), 'parley-java-'));
+  process.once('exit', () => rmSync(classes, { recursive: true }));
+  const source = fileURLToPath(typeof file === 'string' ? new URL(`java/${file}`, import.meta.url) : file);
+  const program = createJavaProgram(source, `${JARS}*${delimiter}${classes}`);
+  if (program.skipReason !== undefined) return program;
+  const runner = fileURLToPath(new URL('java/parley/CaseRunner.java', import.meta.url));
+  // The jars are on the class path of the compiler's own process, because only the launcher expands `*`.
+  const compiler = ['-cp', `${JARS}*`, '-m', 'jdk.compiler/com.sun.tools.javac.Main', '-proc:none'];
+  execFileSync(program.command, [...compiler, '-d', classes, runner]);
+  return program;
 }
 
 function getJdkSkipReason(command: string): string | undefined {

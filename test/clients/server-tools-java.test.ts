@@ -1,8 +1,8 @@
-import { createJavaProgram } from './java.ts';
+import { createJavaCases } from './java.ts';
 import { describeProgramCases } from './program-cases.ts';
 import { startServerToolsParley } from './server-tools-parley.ts';
 
-describeProgramCases('server tools with the dashscope client for Java', createJavaProgram('ServerToolsCases.java'), {
+describeProgramCases('server tools with the dashscope client for Java', createJavaCases('ServerToolsCases.java'), {
   models: [],
   parleys: { '': startServerToolsParley },
   cases: [

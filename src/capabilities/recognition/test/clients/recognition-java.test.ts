@@ -1,9 +1,9 @@
-import { createJavaProgram } from '../../../../../test/clients/java.ts';
+import { createJavaCases } from '../../../../../test/clients/java.ts';
 import { describeProgramCases } from '../../../../../test/clients/program-cases.ts';
 
 describeProgramCases(
   'realtime recognition with the dashscope client for Java',
-  createJavaProgram(new URL('java/RecognitionCases.java', import.meta.url)),
+  createJavaCases(new URL('java/RecognitionCases.java', import.meta.url)),
   {
     models: [],
     parleys: { '': { engine: 'scripted' } },

@@ -1,9 +1,9 @@
-import { createJavaProgram } from '../../../../../test/clients/java.ts';
+import { createJavaCases } from '../../../../../test/clients/java.ts';
 import { describeProgramCases } from '../../../../../test/clients/program-cases.ts';
 
 describeProgramCases(
   'transcription with the dashscope client for Java',
-  createJavaProgram(new URL('java/TranscriptionCases.java', import.meta.url)),
+  createJavaCases(new URL('java/TranscriptionCases.java', import.meta.url)),
   {
     models: [],
     parleys: { '': { engine: 'scripted', config: 'speech: {allow: [127.0.0.1]}\n' } },

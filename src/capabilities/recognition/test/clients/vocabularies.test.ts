@@ -1,4 +1,4 @@
-import { createJavaProgram } from '../../../../../test/clients/java.ts';
+import { createJavaCases } from '../../../../../test/clients/java.ts';
 import { describeProgramCases } from '../../../../../test/clients/program-cases.ts';
 import { describePythonCases, type PythonCases } from '../../../../../test/clients/python-cases.ts';
 
@@ -25,7 +25,7 @@ describePythonCases('vocabularies with the dashscope client for Python, 2.x with
 
 describeProgramCases(
   'vocabularies with the dashscope client for Java',
-  createJavaProgram(new URL('java/VocabularyCases.java', import.meta.url)),
+  createJavaCases(new URL('java/VocabularyCases.java', import.meta.url)),
   {
     ...SCRIPTED,
     cases: [
