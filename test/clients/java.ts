@@ -14,7 +14,7 @@ const JARS = `${ROOT}.cache/java/`;
 const CLASSES = `${ROOT}.cache/java-classes/`;
 
 /** The sources of all test programs. They are compiled together, so the names of their classes are distinct. */
-const SOURCES = '{test/clients,src/capabilities/*/test/clients}/java/*.java';
+const SOURCES = '{test/clients,src/capabilities/*/test/clients}/java/**/*.java';
 
 /** The first version that runs a source file directly and knows the language features of the test programs. */
 const JAVA_MIN = 11;
