@@ -72,6 +72,10 @@ export function createBenchClient(
   };
 }
 
+/** Creates a client of the chat interface of a service. */
+export const createChatClient = ({ url, key }: { readonly url: string; readonly key: string }): BenchClient =>
+  createBenchClient(`${url}/v1/chat/completions`, key);
+
 /** Matches a piece of a stream that holds text. */
 const CONTENT_PATTERN = /"content":\s*"[^"]/;
 

@@ -56,7 +56,7 @@ const OWN_BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   'llama-server': {
     needsWeights: true,
     longTask: 'builds llama.cpp once, 10 minutes',
-    run: () => measureBesideLlamaServer(modelFile, modelsFolder, logProgress),
+    run: () => toResult(measureBesideLlamaServer(modelFile, modelsFolder, logProgress)),
   },
 };
 
