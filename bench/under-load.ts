@@ -1,3 +1,4 @@
+import type { BenchmarkResult } from './benchmark.ts';
 import { withTemporaryFolder } from './bench-service.ts';
 import { startChild } from './child.ts';
 import { createBenchClient, getFirstTokenMs, runConcurrently } from './load.ts';
@@ -21,13 +22,10 @@ const SHORT_ANSWER_TOKENS = 16;
 const MIB = 2 ** 20;
 
 /** Measures the lost throughput when many streams run at once, and whether the service's memory stays constant. */
-export const measureUnderLoad = (logProgress: (text: string) => void): ReturnType<typeof measureInFolder> =>
+export const measureUnderLoad = (logProgress: (text: string) => void): Promise<BenchmarkResult> =>
   withTemporaryFolder((folder) => measureInFolder(folder, logProgress));
 
-async function measureInFolder(
-  folder: string,
-  logProgress: (text: string) => void,
-): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }> {
+async function measureInFolder(folder: string, logProgress: (text: string) => void): Promise<BenchmarkResult> {
   const upstream = await startChild('./peers/upstream.ts');
   try {
     const address = `http://127.0.0.1:${await upstream.request<number>('port')}/v1`;

@@ -14,6 +14,7 @@ import { getSpeechSkipReason, getRuntimeFolder, getSpeechWeightsFolder } from '.
 import { SCORE_COLUMNS, formatScoreCells, findHardNames } from './hotword-scores.ts';
 import type { RecognitionSample } from './hotword-scores.ts';
 import { createInventedNames } from './invented-names.ts';
+import type { BenchmarkResult } from '../../../../bench/benchmark.ts';
 import { withTemporaryFolder } from '../../../../bench/bench-service.ts';
 import { createCachingSpeechEngine, transcribeGreedily } from './speech-engines.ts';
 import { JUDGING_HALF, TUNING_HALF } from './speech-utterances.ts';
@@ -56,9 +57,7 @@ const RECOGNITION_REQUEST = {
  * Measures what a vocabulary of 40 rare names changes for 100 synthetic utterances, through the whole engine but with
  * each speech encoded once. Measures the same for one long file, and the cost of the engine against the bare weights.
  */
-export async function measureSpeech(
-  logProgress: (text: string) => void,
-): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }> {
+export async function measureSpeech(logProgress: (text: string) => void): Promise<BenchmarkResult> {
   const skipReason = getSpeechSkipReason('svc-asr') || getSynthesizerSkipReason();
   if (skipReason !== false) {
     logProgress(`skipped speech: ${skipReason}`);
