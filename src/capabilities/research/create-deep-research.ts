@@ -6,7 +6,7 @@ import { createResearchHandler } from './jobs/research-handler.ts';
 import { createResearch } from './pipeline/research.ts';
 import { createResearchGenerationHandler } from './protocol/endpoint.ts';
 import type { ResearchPipeline } from './research.ts';
-import { createResearchLifecycle } from './runs/create-research-lifecycle.ts';
+import { createResearchLifecycle } from './runs/research-lifecycle.ts';
 import { startResearchCleanup } from './runs/research-cleanup.ts';
 import { createResearchRuns } from './runs/service.ts';
 
