@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -6,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AttackCommand, AttackReport, AttackName } from './child/attack-messages.ts';
+import { spawnInSandbox } from './sandboxed-process.ts';
 import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
 import { PROCESS_OVERHEAD_MB, PROCESSES_MAX } from './sandboxes/sandbox.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
@@ -99,7 +99,7 @@ async function runAttackProcess(
   { folder, signal, msMax, terminationMsMax }: Required<Omit<AttackOptions, 'memoryMb'>> & { readonly folder: string },
 ): Promise<AttackOutcome> {
   const launch = sandbox.launch({ name: 'attack', usesPermissions: sandbox.level === 'basic' });
-  const child = spawn(launch.command, launch.args, { env: { ...launch.env }, cwd: '/', detached: true });
+  const { child, kill: killAll } = spawnInSandbox(launch);
   const started = new Set<AttackName>();
   const results = new Map<AttackName, string | undefined>();
   let stderr = '';
@@ -114,17 +114,7 @@ async function runAttackProcess(
       survivedKill = true;
       ended.resolve();
     }, terminationMsMax);
-    if (launch.killCommand)
-      spawn(launch.killCommand.command, launch.killCommand.args, { env: { ...launch.env }, stdio: 'ignore' }).on(
-        'error',
-        () => undefined,
-      );
-    if (child.pid === undefined) return;
-    try {
-      process.kill(-child.pid, 'SIGKILL');
-    } catch {
-      child.kill('SIGKILL');
-    }
+    killAll();
   };
   let isTimedOut = false;
   const timer = setTimeout(() => {
@@ -133,7 +123,6 @@ async function runAttackProcess(
   }, msMax);
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
-  child.stdin.on('error', () => undefined);
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-1_000)));
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     line += text;
