@@ -1,15 +1,17 @@
 import { getWeightsSkipReason } from '../test/models-folder.ts';
 import {
-  createBenchClient,
+  createChatClient,
   getFirstTokenMs,
   runConcurrently,
   createPacedScriptRequest,
   createScriptRequest,
 } from './load.ts';
 import type { BenchClient } from './load.ts';
-import { runAlternately, computeQuantile, computeRatio } from './pairs.ts';
+import { computeQuantile } from './pairs.ts';
+import { measureRow } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
-import { withParley } from './with-parley.ts';
+import { createEngineEnv, requestService, withParley } from './bench-service.ts';
+import type { BenchService } from './bench-service.ts';
 
 /** Concurrent live requests: as many as the service runs of one batch at a time, so that both sides wait equally. */
 const CONCURRENCY = 8;
@@ -70,12 +72,7 @@ const TINY_MODEL = 'svc-tiny';
 /** Runs the embedded engine with fewer sequences than a batch has concurrent requests. */
 const createEmbeddedLoad = (modelsFolder: string): BatchLoad => ({
   name: `${TINY_MODEL}, 4 sequences`,
-  env: {
-    PARLEY_MODELS: modelsFolder,
-    PARLEY_ENGINE_SEQUENCES: '4',
-    PARLEY_ENGINE_CONTEXT_TOKENS: '1024',
-    PARLEY_ENGINE_THREADS: '1',
-  },
+  env: { ...createEngineEnv(modelsFolder, { sequences: 4, contextTokens: 1024 }), PARLEY_LOG_LEVEL: 'info' },
   model: TINY_MODEL,
   createRequest: (at) => ({
     max_tokens: 32,
@@ -110,9 +107,9 @@ async function measureLoads(loads: readonly BatchLoad[], logProgress: (text: str
 
 async function measureLoad(load: BatchLoad, logProgress: (text: string) => void): Promise<ResultRow[]> {
   const { name, requests, liveCalls, rounds, goals } = load;
-  return await withParley(load.env, async ({ url, key }) => {
-    const chat = createBenchClient(`${url}/v1/chat/completions`, key);
-    const batchClient = createBatchClient(url, key);
+  return await withParley(load.env, async (service) => {
+    const chat = createChatClient(service);
+    const batchClient = createBatchClient(service);
     const createInput = (count: number): string =>
       Array.from({ length: count }, (_, at) => {
         const body = { model: load.model, ...load.createRequest(at) };
@@ -156,29 +153,24 @@ async function measureLoad(load: BatchLoad, logProgress: (text: string) => void)
 
     await runLive();
     await runAsBatch();
-    logProgress(`tokens of a batch: ${name}`);
-    const tokens = await runAlternately(rounds, runAsBatch, runLive, logProgress);
-    logProgress(`first token beside a batch: ${name}`);
-    const first = await runAlternately(rounds, measureFirstTokenBesideBatch, measureFirstToken, logProgress);
-    chat.close();
-    return [
-      {
-        measurement: `a batch of ${requests} chats, ${name}`,
-        unit: 'tok/s',
-        ...tokens,
-        peer: `the same live, ${CONCURRENCY} at a time`,
-        ratio: computeRatio(tokens),
-        goal: goals.tokens,
-      },
-      {
-        measurement: `first token while a batch runs, p50, ${name}`,
-        unit: 'ms',
-        ...first,
-        peer: 'idle',
-        ratio: computeRatio(first),
-        goal: goals.firstToken,
-      },
+    const tokens = {
+      measurement: `a batch of ${requests} chats, ${name}`,
+      unit: 'tok/s',
+      peer: `the same live, ${CONCURRENCY} at a time`,
+      goal: goals.tokens,
+    };
+    const firstToken = {
+      measurement: `first token while a batch runs, p50, ${name}`,
+      unit: 'ms',
+      peer: 'idle',
+      goal: goals.firstToken,
+    };
+    const rows = [
+      await measureRow({ ...tokens, rounds, logProgress }, runAsBatch, runLive),
+      await measureRow({ ...firstToken, rounds, logProgress }, measureFirstTokenBesideBatch, measureFirstToken),
     ];
+    chat.close();
+    return rows;
   });
 }
 
@@ -204,16 +196,9 @@ interface Batch {
 }
 
 /** Client of the HTTP interfaces for files and batches. */
-function createBatchClient(url: string, key: string) {
-  const headers = { authorization: `Bearer ${key}` };
-  const send = async (path: string, init: RequestInit = {}): Promise<Response> => {
-    const response = await fetch(`${url}/compatible-mode/v1/${path}`, {
-      ...init,
-      headers: { ...headers, ...init.headers },
-    });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-    return response;
-  };
+function createBatchClient(service: BenchService) {
+  const send = (path: string, init?: Parameters<typeof requestService>[2]): Promise<Response> =>
+    requestService(service, `/compatible-mode/v1/${path}`, init);
   const find = async (id: string): Promise<Batch> => (await (await send(`batches/${id}`)).json()) as Batch;
   return {
     async upload(text: string): Promise<string> {
@@ -225,8 +210,7 @@ function createBatchClient(url: string, key: string) {
     },
     async create(input: string): Promise<string> {
       const body = { input_file_id: input, endpoint: '/v1/chat/completions', completion_window: '24h' };
-      const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-      return ((await (await send('batches', init)).json()) as Batch).id;
+      return ((await (await send('batches', { json: body })).json()) as Batch).id;
     },
     find,
     cancel: (id: string) => send(`batches/${id}/cancel`, { method: 'POST' }),

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ITEM_PAGE_DEFAULT } from '../src/core/limits.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { createConversations } from '../src/resources/conversations/service.ts';
 import { createSqliteDialect } from '../src/store/dialects/sqlite.ts';
 import { openStore } from '../src/store/store.ts';
-import { runAlternately, computeRatio } from './pairs.ts';
+import { withTemporaryFolder } from './bench-service.ts';
+import { measureRow } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
 
 const MANY = 100_000;
@@ -17,8 +16,10 @@ const PAGES = 200;
 const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
 
 /** Compares the first and the last page of a long conversation with those of a short one. */
-export async function measureConversationPages(logProgress: (text: string) => void): Promise<ResultRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
+export const measureConversationPages = (logProgress: (text: string) => void): Promise<ResultRow[]> =>
+  withTemporaryFolder((folder) => measureInFolder(folder, logProgress));
+
+async function measureInFolder(folder: string, logProgress: (text: string) => void): Promise<ResultRow[]> {
   const store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
   const conversations = createConversations({ store, clock: systemClock });
   const createItemId = (name: string, at: number): string => `msg_${name}_${String(at).padStart(6, '0')}`;
@@ -54,27 +55,18 @@ export async function measureConversationPages(logProgress: (text: string) => vo
   try {
     const longConversation = await createConversation('many', MANY);
     const shortConversation = await createConversation('few', FEW);
-    const row = async (
-      measurement: string,
-      afterMany: string | undefined,
-      afterFew: string | undefined,
-    ): Promise<ResultRow> => {
-      logProgress(measurement);
-      const pairs = await runAlternately(
-        ROUNDS,
+    const row = (measurement: string, afterMany?: string, afterFew?: string): Promise<ResultRow> =>
+      measureRow(
+        { measurement, unit: 'µs', peer: `of ${FEW} items`, goal: '≤ 1.3', rounds: ROUNDS, logProgress },
         measurePages(longConversation, afterMany),
         measurePages(shortConversation, afterFew),
-        logProgress,
       );
-      return { measurement, unit: 'µs', ...pairs, peer: `of ${FEW} items`, ratio: computeRatio(pairs), goal: '≤ 1.3' };
-    };
     const findCursor = (name: string, count: number): string => createItemId(name, count - ITEM_PAGE_DEFAULT - 1);
     return [
-      await row(`first page of ${MANY} items`, undefined, undefined),
+      await row(`first page of ${MANY} items`),
       await row(`last page of ${MANY} items`, findCursor('many', MANY), findCursor('few', FEW)),
     ];
   } finally {
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 }

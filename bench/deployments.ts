@@ -1,10 +1,12 @@
 import { getWeightsSkipReason } from '../test/models-folder.ts';
-import { createBenchClient, getFirstTokenMs, createPacedScriptRequest } from './load.ts';
+import { createChatClient, getFirstTokenMs, createPacedScriptRequest } from './load.ts';
 import type { BenchClient } from './load.ts';
-import { runAlternately, computeQuantile, computeRatio } from './pairs.ts';
+import { computeQuantile } from './pairs.ts';
+import { measureRow } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
 import { waitUntil } from './wait-until.ts';
-import { withParley } from './with-parley.ts';
+import { requestService, withParley } from './bench-service.ts';
+import type { BenchService } from './bench-service.ts';
 
 /** Concurrent callers of the saturated deployment, which has one unit. */
 const CALLERS = 8;
@@ -72,9 +74,9 @@ export async function measureEngineDeployments(
 
 async function measureLoad(load: DeploymentLoad, logProgress: (text: string) => void): Promise<ResultRow[]> {
   const { name, calls, rounds, goal } = load;
-  return await withParley(load.env, async ({ url, key }) => {
-    const chat = createBenchClient(`${url}/v1/chat/completions`, key);
-    const deploymentClient = createDeploymentClient(url, key);
+  return await withParley(load.env, async (service) => {
+    const chat = createChatClient(service);
+    const deploymentClient = createDeploymentClient(service);
     const [busy, other] = await Promise.all([
       deploymentClient.create(load.model, 'busy'),
       deploymentClient.create(load.model, 'other'),
@@ -95,19 +97,14 @@ async function measureLoad(load: DeploymentLoad, logProgress: (text: string) => 
     };
 
     await measureFirstToken();
-    logProgress(`first token beside a saturated deployment: ${name}`);
-    const first = await runAlternately(rounds, measureFirstTokenBesideBusy, measureFirstToken, logProgress);
+    const measurement = `first token of a deployment while ${CALLERS} callers wait for another one, p50, ${name}`;
+    const row = await measureRow(
+      { measurement, unit: 'ms', peer: 'idle', goal, rounds, logProgress },
+      measureFirstTokenBesideBusy,
+      measureFirstToken,
+    );
     chat.close();
-    return [
-      {
-        measurement: `first token of a deployment while ${CALLERS} callers wait for another one, p50, ${name}`,
-        unit: 'ms',
-        ...first,
-        peer: 'idle',
-        ratio: computeRatio(first),
-        goal,
-      },
-    ];
+    return [row];
   });
 }
 
@@ -133,18 +130,16 @@ function saturate(chat: BenchClient, createBody: (at: number) => object) {
 }
 
 /** Client of the HTTP interface for deployments. */
-function createDeploymentClient(url: string, key: string) {
-  const send = async (path: string, init: RequestInit = {}) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const response = await fetch(`${url}/api/v1/deployments${path}`, { ...init, headers });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+function createDeploymentClient(service: BenchService) {
+  const send = async (path: string, json?: object) => {
+    const response = await requestService(service, `/api/v1/deployments${path}`, json && { json });
     return ((await response.json()) as { output: { deployed_model: string; status: string } }).output;
   };
   return {
     /** Creates a deployment and waits until it is ready. Returns the name of the deployed model. */
     async create(model: string, suffix: string): Promise<string> {
       const body = { model_name: model, plan: 'mu', capacity: 1, suffix };
-      const { deployed_model: name } = await send('', { method: 'POST', body: JSON.stringify(body) });
+      const { deployed_model: name } = await send('', body);
       const isRunning = async (): Promise<boolean> => (await send(`/${name}`)).status === 'RUNNING';
       if (!(await waitUntil(isRunning, READY_MS_MAX)))
         throw new Error(`${name} is not running after ${READY_MS_MAX} ms`);

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createEngineEnv, withParley } from './bench-service.ts';
+import type { BenchService } from './bench-service.ts';
 import { startChild } from './child.ts';
-import { createBenchClient, computeTokensPerSecond } from './load.ts';
-import { runAlternately, computeRatio } from './pairs.ts';
+import { createChatClient, computeTokensPerSecond } from './load.ts';
+import { measureRow } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
 
 const TOKENS = 48;
@@ -27,30 +26,27 @@ const NUMBERS = {
 };
 
 /** Compares the embedded engine behind the HTTP interface with its library driven directly. */
-export async function measureEngine(
+export const measureEngine = (
   modelFile: string,
   modelsFolder: string,
   logProgress: (text: string) => void,
+): Promise<ResultRow[]> =>
+  withParley(createEngineEnv(modelsFolder, { sequences: SEQUENCES, contextTokens: 2048 }), (service) =>
+    compareWithLibrary(service, modelFile, logProgress),
+  );
+
+async function compareWithLibrary(
+  service: BenchService,
+  modelFile: string,
+  logProgress: (text: string) => void,
 ): Promise<ResultRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const threads = '1';
-  const service = await startChild('./peers/parley-server.ts', {
-    PARLEY_DATA: folder,
-    PARLEY_PORT: '0',
-    PARLEY_MODELS: modelsFolder,
-    PARLEY_ENGINE_SEQUENCES: String(SEQUENCES),
-    PARLEY_ENGINE_CONTEXT_TOKENS: '2048',
-    PARLEY_ENGINE_THREADS: threads,
-    PARLEY_LOG_LEVEL: 'warn',
-  });
   const library = await startChild('./peers/library.ts', {
     BENCH_MODEL: modelFile,
     BENCH_SEQUENCES: String(SEQUENCES),
-    BENCH_THREADS: threads,
+    BENCH_THREADS: '1',
   });
   try {
-    const { url, key } = await service.request<{ url: string; key: string }>('address');
-    const client = createBenchClient(`${url}/v1/chat/completions`, key);
+    const client = createChatClient(service);
     const runThroughApi =
       (streams: number, variant: Variant = {}) =>
       async (): Promise<number> => {
@@ -77,9 +73,8 @@ export async function measureEngine(
       measurePeer: () => Promise<number>,
       goal: string,
     ): Promise<void> => {
-      logProgress(measurement);
-      const pairs = await runAlternately(ROUNDS, measureParley, measurePeer, logProgress);
-      rows.push({ measurement, unit: 'tok/s', ...pairs, peer, ratio: computeRatio(pairs), goal });
+      const row = { measurement, unit: 'tok/s', peer, goal, rounds: ROUNDS, logProgress };
+      rows.push(await measureRow(row, measureParley, measurePeer));
     };
     await runThroughApi(1)();
     await runDirectly(1, 'lock-step')();
@@ -124,28 +119,22 @@ export async function measureEngine(
       runThroughApi(4),
       'reported',
     );
-    const measureBesideSeeded = async (): Promise<number> => {
-      const seeded = runThroughApi(1, { seed: 7 })();
+    const measureBeside = (variant: Variant) => async (): Promise<number> => {
+      const other = runThroughApi(1, variant)();
       const rate = await runThroughApi(3)();
-      await seeded;
+      await other;
       return rate;
     };
     await compare(
       '3 streams beside a seeded one',
       '3 beside an unseeded one',
-      measureBesideSeeded,
-      async () => {
-        const other = runThroughApi(1)();
-        const rate = await runThroughApi(3)();
-        await other;
-        return rate;
-      },
+      measureBeside({ seed: 7 }),
+      measureBeside({}),
       'reported',
     );
     client.close();
     return rows;
   } finally {
-    await Promise.all([service.stop(), library.stop()]);
-    rmSync(folder, { recursive: true, force: true });
+    await library.stop();
   }
 }

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import type { BlobStore } from '../src/blobs/blob-store.ts';
@@ -8,8 +6,10 @@ import { systemClock } from '../src/lib/clock.ts';
 import { createFiles } from '../src/resources/files/service.ts';
 import { createSqliteDialect } from '../src/store/dialects/sqlite.ts';
 import { openStore } from '../src/store/store.ts';
+import { withParley, withTemporaryFolder } from './bench-service.ts';
+import type { BenchService } from './bench-service.ts';
 import { startChild } from './child.ts';
-import { runAlternately, computeRatio } from './pairs.ts';
+import { measureRow } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
 
 const MIB = 1024 * 1024;
@@ -25,16 +25,21 @@ const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as 
 
 /** Compares file transfers with a plain stream to disk and back, and a page of many files with one of few. */
 export async function measureFiles(logProgress: (text: string) => void): Promise<ResultRow[]> {
-  return [...(await measureTransfers(logProgress)), ...(await measurePages(logProgress))];
+  return [
+    ...(await withTemporaryFolder((folder) =>
+      withParley({ PARLEY_ENGINE_KIND: 'scripted' }, (service) => measureTransfers(service, folder, logProgress)),
+    )),
+    ...(await withTemporaryFolder((folder) => measurePages(folder, logProgress))),
+  ];
 }
 
-async function measureTransfers(logProgress: (text: string) => void): Promise<ResultRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_ENGINE_KIND: 'scripted', PARLEY_LOG_LEVEL: 'info' };
-  const service = await startChild('./peers/parley-server.ts', env);
+async function measureTransfers(
+  { url, key }: BenchService,
+  folder: string,
+  logProgress: (text: string) => void,
+): Promise<ResultRow[]> {
   const plain = await startChild('./peers/plain-files.ts', { BENCH_FILES: folder });
   try {
-    const { url, key } = await service.request<{ url: string; key: string }>('address');
     const peer = `http://127.0.0.1:${await plain.request<number>('port')}/`;
     const authorization = `Bearer ${key}`;
     const head = '--b\r\ncontent-disposition: form-data; name="files"; filename="x.bin"\r\n\r\n';
@@ -60,22 +65,16 @@ async function measureTransfers(logProgress: (text: string) => void): Promise<Re
         return (SIZE_MIB * 1000) / (performance.now() - startedAt);
       };
 
-    const row = async (
+    const row = (
       measurement: string,
       measureParley: () => Promise<number>,
       measurePeer: () => Promise<number>,
-    ): Promise<ResultRow> => {
-      logProgress(measurement);
-      const pairs = await runAlternately(ROUNDS, measureParley, measurePeer, logProgress);
-      return {
-        measurement,
-        unit: 'MiB/s',
-        ...pairs,
-        peer: 'a plain stream',
-        ratio: computeRatio(pairs),
-        goal: '≥ 0.8',
-      };
-    };
+    ): Promise<ResultRow> =>
+      measureRow(
+        { measurement, unit: 'MiB/s', peer: 'a plain stream', goal: '≥ 0.8', rounds: ROUNDS, logProgress },
+        measureParley,
+        measurePeer,
+      );
     return [
       await row(`upload of ${SIZE_MIB} MiB, with md5 and durable`, uploadToParley, uploadToPeer),
       await row(
@@ -85,9 +84,7 @@ async function measureTransfers(logProgress: (text: string) => void): Promise<Re
       ),
     ];
   } finally {
-    await service.stop();
     await plain.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -115,8 +112,7 @@ async function call(method: string, url: string, headers: Readonly<Record<string
   return { size };
 }
 
-async function measurePages(logProgress: (text: string) => void): Promise<ResultRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
+async function measurePages(folder: string, logProgress: (text: string) => void): Promise<ResultRow[]> {
   const store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
   const limits = { fileBytesMax: 1, totalBytesMax: 1, countMax: 1 };
   const fileService = createFiles({
@@ -167,16 +163,12 @@ async function measurePages(logProgress: (text: string) => void): Promise<Result
   try {
     const largeOwner = await createFileRecords('many', MANY);
     const smallOwner = await createFileRecords('few', FEW);
-    const row = async (measurement: string, skip: number, goal: string): Promise<ResultRow> => {
-      logProgress(measurement);
-      const pairs = await runAlternately(
-        ROUNDS,
+    const row = (measurement: string, skip: number, goal: string): Promise<ResultRow> =>
+      measureRow(
+        { measurement, unit: 'µs', peer: `of ${FEW} files`, goal, rounds: ROUNDS, logProgress },
         measureList(largeOwner, skip),
         measureList(smallOwner, Math.min(skip, FEW - PAGE_SIZE)),
-        logProgress,
       );
-      return { measurement, unit: 'µs', ...pairs, peer: `of ${FEW} files`, ratio: computeRatio(pairs), goal };
-    };
     return [
       await row(`first page of ${MANY} files`, 0, '≤ 1.3'),
       await row(`page 100 of ${MANY} files, by number`, 990, '–'),
@@ -184,7 +176,6 @@ async function measurePages(logProgress: (text: string) => void): Promise<Result
   } finally {
     await fileService.close();
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

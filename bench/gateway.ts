@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { withParley } from './bench-service.ts';
+import type { BenchService } from './bench-service.ts';
 import { startChild } from './child.ts';
 import type { BenchChild } from './child.ts';
-import { createBenchClient, runConcurrently } from './load.ts';
+import { createBenchClient, createChatClient, runConcurrently } from './load.ts';
 import type { BenchClient } from './load.ts';
-import { runAlternately, computeQuantile, computeRatio } from './pairs.ts';
+import { runAlternately, computeQuantile } from './pairs.ts';
 import type { Pairs } from './pairs.ts';
 import type { ResultRow } from './result-table.ts';
 
@@ -25,16 +24,15 @@ interface GatewaySide {
 }
 
 /** Measures what the service adds to a bare server: CPU per streamed token, latency of a plain request. */
-export async function measureGateway(logProgress: (text: string) => void): Promise<ResultRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_ENGINE_KIND: 'scripted', PARLEY_LOG_LEVEL: 'info' };
-  const service = await startChild('./peers/parley-server.ts', env);
+export const measureGateway = (logProgress: (text: string) => void): Promise<ResultRow[]> =>
+  withParley({ PARLEY_ENGINE_KIND: 'scripted' }, (service) => compareWithBareServer(service, logProgress));
+
+async function compareWithBareServer(service: BenchService, logProgress: (text: string) => void): Promise<ResultRow[]> {
   const bare = await startChild('./peers/bare-server.ts');
   try {
-    const { url, key } = await service.request<{ url: string; key: string }>('address');
-    const parley: GatewaySide = { child: service, client: createBenchClient(`${url}/v1/chat/completions`, key) };
+    const parley: GatewaySide = { child: service.child, client: createChatClient(service) };
     const port = await bare.request<number>('port');
-    const peer: GatewaySide = { child: bare, client: createBenchClient(`http://127.0.0.1:${port}/`, key) };
+    const peer: GatewaySide = { child: bare, client: createBenchClient(`http://127.0.0.1:${port}/`, service.key) };
     // The peer writes the same bytes as Parley, one frame at a time.
     const streamedText = (await parley.client.call(STREAMED)).text;
     const plainText = (await parley.client.call(PLAIN)).text;
@@ -77,7 +75,6 @@ export async function measureGateway(logProgress: (text: string) => void): Promi
       unit,
       ...pairs,
       peer: 'bare node:http',
-      ratio: computeRatio(pairs),
       goal,
     });
     return [
@@ -86,7 +83,6 @@ export async function measureGateway(logProgress: (text: string) => void): Promi
       row('plain request, p99', 'µs', p99, '≤ 2'),
     ];
   } finally {
-    await Promise.all([service.stop(), bare.stop()]);
-    rmSync(folder, { recursive: true, force: true });
+    await bare.stop();
   }
 }

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startChild } from './child.ts';
-import { createBenchClient, getFirstTokenMs, computeTokensPerSecond } from './load.ts';
+import { createEngineEnv, withParley, withTemporaryFolder } from './bench-service.ts';
+import { createBenchClient, createChatClient, getFirstTokenMs, computeTokensPerSecond } from './load.ts';
 import type { BenchClient } from './load.ts';
-import { runInterleaved, median, computeRatio } from './pairs.ts';
+import { runInterleaved, median } from './pairs.ts';
 import { readProcessTreeUsage } from './process-tree.ts';
 import { findFreePort, startProgram } from './program.ts';
 import { setUpLlamaServer } from './setup/llama-server.ts';
@@ -56,84 +54,61 @@ export async function measureBesideLlamaServer(
   modelFile: string,
   modelsFolder: string,
   logProgress: (text: string) => void,
-): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }> {
+): Promise<ResultRow[]> {
   const command = await setUpLlamaServer(logProgress);
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const port = await findFreePort();
-  const address = `http://127.0.0.1:${port}`;
-  const sizes = [
-    '--parallel',
-    SEQUENCES,
-    '--ctx-size',
-    SEQUENCES * CONTEXT_TOKENS,
-    '--threads',
-    1,
-    '--threads-batch',
-    1,
-  ];
-  const peer = await startProgram({
-    command,
-    args: ['--model', modelFile, '--host', '127.0.0.1', '--port', String(port), ...sizes.map(String)],
-    healthUrl: `${address}/health`,
-    logFile: join(folder, 'llama-server.log'),
-  });
-  try {
-    const service = await startChild('./peers/parley-server.ts', {
-      PARLEY_DATA: join(folder, 'data'),
-      PARLEY_PORT: '0',
-      PARLEY_MODELS: modelsFolder,
-      PARLEY_ENGINE_SEQUENCES: String(SEQUENCES),
-      PARLEY_ENGINE_CONTEXT_TOKENS: String(CONTEXT_TOKENS),
-      PARLEY_ENGINE_THREADS: '1',
-      PARLEY_LOG_LEVEL: 'warn',
+  return await withTemporaryFolder(async (folder) => {
+    const port = await findFreePort();
+    const address = `http://127.0.0.1:${port}`;
+    const sizes = { parallel: SEQUENCES, 'ctx-size': SEQUENCES * CONTEXT_TOKENS, threads: 1, 'threads-batch': 1 };
+    const options = { model: modelFile, host: '127.0.0.1', port, ...sizes };
+    const peer = await startProgram({
+      command,
+      args: Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]),
+      healthUrl: `${address}/health`,
+      logFile: join(folder, 'llama-server.log'),
     });
+    const env = createEngineEnv(modelsFolder, { sequences: SEQUENCES, contextTokens: CONTEXT_TOKENS });
     try {
-      const { url, key } = await service.request<{ url: string; key: string }>('address');
-      const parley = createSide(createBenchClient(`${url}/v1/chat/completions`, key), service.pid);
-      const llamaServer = createSide(createBenchClient(`${address}/v1/chat/completions`, 'none'), peer.pid);
-      for (const { client } of [parley, llamaServer]) await client.call(createRequest('Say hello.', TOKENS));
-      const [a = [], b = []] = await runInterleaved(
-        ROUNDS,
-        [parley, llamaServer].map((side) => () => measureSide(side)),
-        logProgress,
-      );
-      const row = (
-        measurement: string,
-        unit: string,
-        goal: string,
-        select: (figures: LlamaServerFigures) => number,
-      ): ResultRow => {
-        const pairs = { a: a.map(select), b: b.map(select) };
-        return { measurement, unit, ...pairs, peer: 'llama-server', ratio: computeRatio(pairs), goal };
-      };
-      const rows = [
-        row('1 stream', 'tok/s', '≥ 1.0', (figures) => figures.singleStreamRate),
-        row(`${SEQUENCES} streams`, 'tok/s', '≥ 0.9', (figures) => figures.allStreamsRate),
-        row('first token of a new 500-token prompt', 'ms', 'reported', (figures) => figures.newPromptMs),
-        row(
-          'first token of a prompt whose first 500 tokens are cached',
-          'ms',
-          '≤ 1.1',
-          (figures) => figures.sharedPromptMs,
-        ),
-        row(
-          `first token of ${SHARED_CONCURRENCY} such prompts at once`,
-          'ms',
-          'reported',
-          (figures) => figures.concurrentSharedPromptMs,
-        ),
-        row('RSS', 'MiB', 'reported', (figures) => figures.rssMib),
-      ];
-      parley.client.close();
-      llamaServer.client.close();
-      return { rows, remarks: [] };
+      return await withParley(env, async (service) => {
+        const parley = createSide(createChatClient(service), service.child.pid);
+        const llamaServer = createSide(createBenchClient(`${address}/v1/chat/completions`, 'none'), peer.pid);
+        for (const { client } of [parley, llamaServer]) await client.call(createRequest('Say hello.', TOKENS));
+        const [a = [], b = []] = await runInterleaved(
+          ROUNDS,
+          [parley, llamaServer].map((side) => () => measureSide(side)),
+          logProgress,
+        );
+        const row = (
+          measurement: string,
+          unit: string,
+          goal: string,
+          select: (figures: LlamaServerFigures) => number,
+        ): ResultRow => ({ measurement, unit, a: a.map(select), b: b.map(select), peer: 'llama-server', goal });
+        parley.client.close();
+        llamaServer.client.close();
+        return [
+          row('1 stream', 'tok/s', '≥ 1.0', (figures) => figures.singleStreamRate),
+          row(`${SEQUENCES} streams`, 'tok/s', '≥ 0.9', (figures) => figures.allStreamsRate),
+          row('first token of a new 500-token prompt', 'ms', 'reported', (figures) => figures.newPromptMs),
+          row(
+            'first token of a prompt whose first 500 tokens are cached',
+            'ms',
+            '≤ 1.1',
+            (figures) => figures.sharedPromptMs,
+          ),
+          row(
+            `first token of ${SHARED_CONCURRENCY} such prompts at once`,
+            'ms',
+            'reported',
+            (figures) => figures.concurrentSharedPromptMs,
+          ),
+          row('RSS', 'MiB', 'reported', (figures) => figures.rssMib),
+        ];
+      });
     } finally {
-      await service.stop();
+      await peer.stop();
     }
-  } finally {
-    await peer.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 function createSide(client: BenchClient, pid: number): EngineSide {

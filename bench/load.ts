@@ -72,28 +72,30 @@ export function createBenchClient(
   };
 }
 
+/** Creates a client of the chat interface of a service. */
+export const createChatClient = ({ url, key }: { readonly url: string; readonly key: string }): BenchClient =>
+  createBenchClient(`${url}/v1/chat/completions`, key);
+
 /** Matches a piece of a stream that holds text. */
 const CONTENT_PATTERN = /"content":\s*"[^"]/;
 
 /** Runs `count` calls, `concurrency` at a time, and returns their results. */
-export async function runConcurrently<T>(count: number, concurrency: number, work: () => Promise<T>): Promise<T[]> {
-  const results: T[] = [];
+export function runConcurrently<T>(count: number, concurrency: number, work: () => Promise<T>): Promise<T[]> {
   let left = count;
-  await Promise.all(
-    Array.from({ length: concurrency }, async () => {
-      while (left-- > 0) results.push(await work());
-    }),
-  );
-  return results;
+  return runWhile(() => left-- > 0, concurrency, work);
 }
 
 /** Starts calls for `ms` milliseconds, `concurrency` at a time, and waits for the last of them. */
-export async function runForDuration<T>(ms: number, concurrency: number, work: () => Promise<T>): Promise<T[]> {
+export function runForDuration<T>(ms: number, concurrency: number, work: () => Promise<T>): Promise<T[]> {
   const endsAt = performance.now() + ms;
+  return runWhile(() => performance.now() < endsAt, concurrency, work);
+}
+
+async function runWhile<T>(mayStart: () => boolean, concurrency: number, work: () => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   await Promise.all(
     Array.from({ length: concurrency }, async () => {
-      while (performance.now() < endsAt) results.push(await work());
+      while (mayStart()) results.push(await work());
     }),
   );
   return results;

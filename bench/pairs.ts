@@ -4,13 +4,6 @@ export interface Pairs {
   readonly b: readonly number[];
 }
 
-export interface Ratio {
-  readonly computeMedian: number;
-  /** Lower end of the 95 % interval of the median, by resampling the pairs. */
-  readonly low: number;
-  readonly high: number;
-}
-
 /** Runs A B, B A, A B, …; both sides return the same kind of figure. */
 export async function runAlternately(
   rounds: number,
@@ -50,15 +43,11 @@ export function computeQuantile(values: readonly number[], q: number): number {
   return low + (high - low) * (at - Math.floor(at));
 }
 
-/** Returns the median of A/B, pair by pair, with its interval. */
-export function computeRatio({ a, b }: Pairs): Ratio {
+/** Returns the median of A/B, pair by pair, with its 95 % interval, by resampling the pairs. */
+export function computeRatio({ a, b }: Pairs): readonly [median: number, low: number, high: number] {
   const ratios = a.map((value, i) => value / (b[i] ?? NaN));
   const resampled = Array.from({ length: 2000 }, () =>
     median(ratios.map(() => ratios[Math.floor(Math.random() * ratios.length)] ?? NaN)),
   );
-  return {
-    computeMedian: median(ratios),
-    low: computeQuantile(resampled, 0.025),
-    high: computeQuantile(resampled, 0.975),
-  };
+  return [median(ratios), computeQuantile(resampled, 0.025), computeQuantile(resampled, 0.975)];
 }

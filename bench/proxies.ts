@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { withTemporaryFolder } from './bench-service.ts';
 import { startChild } from './child.ts';
 import { runForDuration, getFirstTokenMs } from './load.ts';
-import { runInterleaved, computeQuantile, computeRatio } from './pairs.ts';
+import { runInterleaved, computeQuantile } from './pairs.ts';
 import { readProcessTreeUsage } from './process-tree.ts';
 import { startBareProxy, startLitellm, startParley, startPortkey } from './proxy.ts';
 import type { Proxy } from './proxy.ts';
@@ -36,7 +34,14 @@ interface ProxyFigures {
 /** Compares four proxies in front of the same upstream, with 16 concurrent requests: CPU per request, and latency. */
 export async function measureProxies(logProgress: (text: string) => void): Promise<ResultRow[]> {
   const programs = { litellm: await setUpLitellm(logProgress), portkey: await setUpPortkey(logProgress) };
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
+  return await withTemporaryFolder((folder) => compareProxies(folder, programs, logProgress));
+}
+
+async function compareProxies(
+  folder: string,
+  programs: { readonly litellm: string; readonly portkey: string },
+  logProgress: (text: string) => void,
+): Promise<ResultRow[]> {
   const upstream = await startChild('./peers/upstream.ts');
   const started: Proxy[] = [];
   try {
@@ -69,7 +74,6 @@ export async function measureProxies(logProgress: (text: string) => void): Promi
     return peers.flatMap((peer, i) => createRows(a, others[i] ?? [], peer));
   } finally {
     await Promise.all([...started.map((proxy) => proxy.stop()), upstream.stop()]);
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -125,10 +129,7 @@ function createRows(
     unit: string,
     goal: string,
     select: (figures: ProxyFigures) => number,
-  ): ResultRow => {
-    const pairs = { a: parley.map(select), b: peer.map(select) };
-    return { measurement, unit, ...pairs, peer: proxy.name, ratio: computeRatio(pairs), goal };
-  };
+  ): ResultRow => ({ measurement, unit, a: parley.map(select), b: peer.map(select), peer: proxy.name, goal });
   const latencies = (measurement: string, select: (figures: ProxyFigures) => readonly number[]): ResultRow[] =>
     [50, 95, 99].map((percent) =>
       row(`${measurement}, p${percent}`, 'ms', times, (figures) => computeQuantile(select(figures), percent / 100)),

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startParleyService } from './bench-service.ts';
 import { startChild } from './child.ts';
-import { createBenchClient } from './load.ts';
+import { createBenchClient, createChatClient } from './load.ts';
 import type { BenchResponse, BenchClient } from './load.ts';
 import { findFreePort, startProgram } from './program.ts';
 import type { ProgramOptions } from './program.ts';
@@ -35,15 +36,9 @@ export async function startParley({ folder, upstream }: ProxySetup): Promise<Pro
   const config = join(folder, 'parley.json');
   // The file is YAML, and JSON is valid YAML.
   writeFileSync(config, JSON.stringify({ models: { [MODEL]: { url: upstream } } }));
-  const child = await startChild('./peers/parley-server.ts', {
-    PARLEY_DATA: join(folder, 'data'),
-    PARLEY_CONFIG: config,
-    PARLEY_PORT: '0',
-    PARLEY_LOG_LEVEL: 'info',
-  });
-  const { url, key } = await child.request<{ url: string; key: string }>('address');
-  const client = createBenchClient(`${url}/v1/chat/completions`, key);
-  return { name: 'Parley', pid: child.pid, call: createCall(client), stop: () => child.stop() };
+  const service = await startParleyService({ PARLEY_DATA: join(folder, 'data'), PARLEY_CONFIG: config });
+  const { pid, stop } = service.child;
+  return { name: 'Parley', pid, call: createCall(createChatClient(service)), stop };
 }
 
 export async function startBareProxy({ upstream }: ProxySetup): Promise<Proxy> {

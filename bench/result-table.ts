@@ -1,5 +1,5 @@
-import { median } from './pairs.ts';
-import type { Pairs, Ratio } from './pairs.ts';
+import { computeRatio, median, runAlternately } from './pairs.ts';
+import type { Pairs } from './pairs.ts';
 
 /** Results of Parley (a) and of the program that it is compared with (b). */
 export interface ResultRow extends Pairs {
@@ -7,22 +7,32 @@ export interface ResultRow extends Pairs {
   readonly unit: string;
   /** Name of the compared program. */
   readonly peer: string;
-  /** Result of Parley divided by the peer's. */
-  readonly ratio: Ratio;
-  /** Required ratio, or `reported` if there is no requirement. */
+  /** Required ratio of Parley's result to the peer's, or `reported` if there is no requirement. */
   readonly goal: string;
+}
+
+interface Comparison extends Omit<ResultRow, 'a' | 'b'> {
+  readonly rounds: number;
+  readonly logProgress: (text: string) => void;
+}
+
+/** Runs both sides alternately and returns their row. */
+export async function measureRow(
+  { rounds, logProgress, ...row }: Comparison,
+  measureParley: () => Promise<number>,
+  measurePeer: () => Promise<number>,
+): Promise<ResultRow> {
+  logProgress(row.measurement);
+  return { ...row, ...(await runAlternately(rounds, measureParley, measurePeer, logProgress)) };
 }
 
 /** Formats the rows as a Markdown table that can be committed as it is. */
 export function formatTable(rows: readonly ResultRow[]): string {
-  const cells = rows.map(({ measurement, unit, a, b, peer, ratio, goal }) => [
-    measurement,
-    `${formatNumber(median(a))} ${unit}`,
-    peer,
-    `${formatNumber(median(b))} ${unit}`,
-    `${ratio.computeMedian.toFixed(2)} (${ratio.low.toFixed(2)} to ${ratio.high.toFixed(2)})`,
-    goal,
-  ]);
+  const cells = rows.map(({ measurement, unit, a, b, peer, goal }) => {
+    const [ratio, low, high] = computeRatio({ a, b }).map((value) => value.toFixed(2));
+    const [parleyResult, peerResult] = [a, b].map((values) => `${formatNumber(median(values))} ${unit}`);
+    return [measurement, parleyResult, peer, peerResult, `${ratio} (${low} to ${high})`, goal];
+  });
   const lines = [
     ['measurement', 'Parley', 'peer', 'peer result', 'median ratio (95 %)', 'goal'],
     ['---', '---', '---', '---', '---', '---'],

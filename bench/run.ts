@@ -4,7 +4,6 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { getModelsFolder } from '../test/models-folder.ts';
-import { toResult } from './benchmark.ts';
 import type { Benchmark, BenchmarkDeps } from './benchmark.ts';
 import { measureBatches, measureEngineBatches } from './batches.ts';
 import { measureConversationPages } from './conversations.ts';
@@ -26,32 +25,31 @@ const modelsFolder = getModelsFolder();
 const modelFile = join(modelsFolder, 'qwen2.5-coder-0.5b-instruct-q4_k_m.gguf');
 
 const OWN_BENCHMARKS: Readonly<Record<string, Benchmark>> = {
-  gateway: { needsWeights: false, run: () => toResult(measureGateway(logProgress)) },
-  conversations: { needsWeights: false, run: () => toResult(measureConversationPages(logProgress)) },
-  files: { needsWeights: false, run: () => toResult(measureFiles(logProgress)) },
-  batches: { needsWeights: false, run: () => toResult(measureBatches(logProgress)) },
-  'batches-engine': { needsWeights: true, run: () => toResult(measureEngineBatches(modelsFolder, logProgress)) },
-  deployments: { needsWeights: false, run: () => toResult(measureDeployments(logProgress)) },
+  gateway: { run: () => measureGateway(logProgress) },
+  conversations: { run: () => measureConversationPages(logProgress) },
+  files: { run: () => measureFiles(logProgress) },
+  batches: { run: () => measureBatches(logProgress) },
+  'batches-engine': { needsWeights: true, run: () => measureEngineBatches(modelsFolder, logProgress) },
+  deployments: { run: () => measureDeployments(logProgress) },
   'deployments-engine': {
     needsWeights: true,
-    run: () => toResult(measureEngineDeployments(modelsFolder, logProgress)),
+    run: () => measureEngineDeployments(modelsFolder, logProgress),
   },
-  load: { needsWeights: false, run: () => measureUnderLoad(logProgress) },
-  engine: { needsWeights: true, run: () => toResult(measureEngine(modelFile, modelsFolder, logProgress)) },
-  turns: { needsWeights: true, run: () => toResult(measureTurns(modelsFolder, logProgress)) },
+  load: { run: () => measureUnderLoad(logProgress) },
+  engine: { needsWeights: true, run: () => measureEngine(modelFile, modelsFolder, logProgress) },
+  turns: { needsWeights: true, run: () => measureTurns(modelsFolder, logProgress) },
   schemas: {
     needsWeights: true,
-    run: async () => ({ rows: [], remarks: [await measureSchemaAnswers(modelsFolder, logProgress)] }),
+    run: () => measureSchemaAnswers(modelsFolder, logProgress),
   },
   translation: {
     needsWeights: true,
     longTask: 'translates 900 sentences, 30 minutes or more',
-    run: async () => ({ rows: [], remarks: [await measureTranslation(modelsFolder, logProgress)] }),
+    run: () => measureTranslation(modelsFolder, logProgress),
   },
   proxies: {
-    needsWeights: false,
     longTask: 'installs LiteLLM and Portkey once, 3 minutes',
-    run: () => toResult(measureProxies(logProgress)),
+    run: () => measureProxies(logProgress),
   },
   'llama-server': {
     needsWeights: true,
@@ -85,9 +83,12 @@ for (const [name, benchmark] of Object.entries(BENCHMARKS)) {
     logProgress(`skipped ${name}: missing ${modelFile}; download it with: parley models pull svc-plus`);
     continue;
   }
-  const { rows: moreRows, remarks: moreRemarks } = await benchmark.run();
-  rows.push(...moreRows);
-  remarks.push(...moreRemarks);
+  const result = await benchmark.run();
+  if (typeof result === 'string') remarks.push(result);
+  else if ('remarks' in result) {
+    rows.push(...result.rows);
+    remarks.push(...result.remarks);
+  } else rows.push(...result);
 }
 if (requestedNames.length === 0) {
   const skipped = Object.entries(BENCHMARKS).filter(([, { longTask }]) => longTask !== undefined);

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInstruction } from '../src/generation/translation/create-instruction.ts';
 import { findLanguage } from '../src/generation/translation/languages.ts';
 import type { Language } from '../src/generation/translation/languages.ts';
 import { findWordingRanges } from '../src/generation/translation/terms.ts';
 import type { Term } from '../src/generation/translation/terms.ts';
-import { startChild } from './child.ts';
+import { createEngineEnv, requestService, withParley } from './bench-service.ts';
+import type { BenchService } from './bench-service.ts';
 import { BENCH_LANGUAGES, BENCH_SENTENCES } from './translation-sentences.ts';
 
 const SEQUENCES = 4;
@@ -36,28 +34,12 @@ interface TermCount {
   verifiedSeconds: number;
 }
 
-interface TranslationService {
-  readonly url: string;
-  readonly key: string;
-}
-
 /**
  * Counts how many of 120 terms show their wording, with and without verification: 60 sentences in three languages.
  * PARLEY_BENCH_SENTENCES limits the number of sentences.
  */
-export async function measureTranslation(modelsFolder: string, logProgress: (text: string) => void): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const child = await startChild('./peers/parley-server.ts', {
-    PARLEY_DATA: folder,
-    PARLEY_PORT: '0',
-    PARLEY_MODELS: modelsFolder,
-    PARLEY_ENGINE_SEQUENCES: String(SEQUENCES),
-    PARLEY_ENGINE_CONTEXT_TOKENS: '2048',
-    PARLEY_ENGINE_THREADS: '1',
-    PARLEY_LOG_LEVEL: 'warn',
-  });
-  try {
-    const service = await child.request<TranslationService>('address');
+export const measureTranslation = (modelsFolder: string, logProgress: (text: string) => void): Promise<string> =>
+  withParley(createEngineEnv(modelsFolder, { sequences: SEQUENCES, contextTokens: 2048 }), async (service) => {
     const queue = createTasks(Number(process.env['PARLEY_BENCH_SENTENCES'] ?? BENCH_SENTENCES.length));
     const counts = new Map<string, TermCount>();
     const worker = async (): Promise<void> => {
@@ -68,11 +50,7 @@ export async function measureTranslation(modelsFolder: string, logProgress: (tex
     };
     await Promise.all(Array.from({ length: SEQUENCES }, worker));
     return formatCounts(counts);
-  } finally {
-    await child.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+  });
 
 function createTasks(sentences: number): TranslationTask[] {
   const all = BENCH_SENTENCES.flatMap(([, one, other]) => [one, other]);
@@ -108,7 +86,7 @@ function getCount(counts: Map<string, TermCount>, { set, language }: Translation
 }
 
 async function measureTask(
-  service: TranslationService,
+  service: BenchService,
   { sentence, language, set, terms }: TranslationTask,
   count: TermCount,
 ): Promise<void> {
@@ -145,16 +123,8 @@ async function measureTask(
   count.reportedMissing += found - shown;
 }
 
-async function complete(
-  { url, key }: TranslationService,
-  body: object,
-): Promise<{ text: string; terms: string | null }> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ max_tokens: 100, ...body }),
-  });
-  if (response.status !== 200) throw new Error(`the service answered ${response.status}: ${await response.text()}`);
+async function complete(service: BenchService, body: object): Promise<{ text: string; terms: string | null }> {
+  const response = await requestService(service, '/v1/chat/completions', { json: { max_tokens: 100, ...body } });
   const { choices } = (await response.json()) as { choices: readonly { message: { content: string } }[] };
   return { text: choices[0]?.message.content ?? '', terms: response.headers.get('x-parley-terms') };
 }

@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startChild } from './child.ts';
-import { computeRatio } from './pairs.ts';
+import { createEngineEnv, requestService, withParley } from './bench-service.ts';
+import type { BenchService } from './bench-service.ts';
 import type { ResultRow } from './result-table.ts';
 
 const ROUNDS = 3;
@@ -14,25 +11,9 @@ const createQuestion = (round: number, turn: number): string =>
   `Entry ${100 + turn} of log ${10 + round}: the keeper walks up the stairs, lights the lamp, writes down the wind and the weather, ` +
   'looks at the ships that pass by, and waits for the morning. What will he do next, and why? Answer in one sentence.';
 
-interface TurnsService {
-  readonly url: string;
-  readonly key: string;
-}
-
 /** Compares the time to the first word of turn 20 with that of turn 2 in one conversation, for equally long input. */
-export async function measureTurns(modelsFolder: string, logProgress: (text: string) => void): Promise<ResultRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const child = await startChild('./peers/parley-server.ts', {
-    PARLEY_DATA: folder,
-    PARLEY_PORT: '0',
-    PARLEY_MODELS: modelsFolder,
-    PARLEY_ENGINE_SEQUENCES: '2',
-    PARLEY_ENGINE_CONTEXT_TOKENS: '4096',
-    PARLEY_ENGINE_THREADS: '1',
-    PARLEY_LOG_LEVEL: 'warn',
-  });
-  try {
-    const service = await child.request<TurnsService>('address');
+export const measureTurns = (modelsFolder: string, logProgress: (text: string) => void): Promise<ResultRow[]> =>
+  withParley(createEngineEnv(modelsFolder, { sequences: 2, contextTokens: 4096 }), async (service) => {
     const a: number[] = [];
     const b: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
@@ -41,37 +22,25 @@ export async function measureTurns(modelsFolder: string, logProgress: (text: str
       a.push(times.at(-1) ?? NaN);
       b.push(times[1] ?? NaN);
     }
-    return [
-      {
-        measurement: `first word of turn ${TURNS}`,
-        unit: 'ms',
-        a,
-        b,
-        peer: 'turn 2',
-        ratio: computeRatio({ a, b }),
-        goal: '≤ 1.5',
-      },
-    ];
-  } finally {
-    await child.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+    return [{ measurement: `first word of turn ${TURNS}`, unit: 'ms', a, b, peer: 'turn 2', goal: '≤ 1.5' }];
+  });
 
 /** Runs a new conversation and returns the milliseconds to the first word, turn by turn. */
-async function measureConversation(service: TurnsService, round: number): Promise<readonly number[]> {
-  const created: unknown = await (await post(service, 'conversations', {})).json();
+async function measureConversation(service: BenchService, round: number): Promise<readonly number[]> {
+  const created: unknown = await (await requestService(service, '/v1/conversations', { json: {} })).json();
   const { id: conversation } = Object(created);
   const times: number[] = [];
   for (let turn = 1; turn <= TURNS; turn++) {
     const startedAt = performance.now();
-    const response = await post(service, 'responses', {
-      model: 'svc-plus',
-      conversation,
-      input: createQuestion(round, turn),
-      stream: true,
-      temperature: 0,
-      max_output_tokens: ANSWER_TOKENS,
+    const response = await requestService(service, '/v1/responses', {
+      json: {
+        model: 'svc-plus',
+        conversation,
+        input: createQuestion(round, turn),
+        stream: true,
+        temperature: 0,
+        max_output_tokens: ANSWER_TOKENS,
+      },
     });
     let text = '';
     let firstAt: number | undefined;
@@ -84,14 +53,4 @@ async function measureConversation(service: TurnsService, round: number): Promis
     times.push(firstAt - startedAt);
   }
   return times;
-}
-
-async function post({ url, key }: TurnsService, path: string, body: object): Promise<Response> {
-  const response = await fetch(`${url}/v1/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return response;
 }

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import type { BenchmarkResult } from './benchmark.ts';
+import { withTemporaryFolder } from './bench-service.ts';
 import { startChild } from './child.ts';
 import { createBenchClient, getFirstTokenMs, runConcurrently } from './load.ts';
-import { runAlternately, computeRatio } from './pairs.ts';
 import { readProcessTreeUsage } from './process-tree.ts';
 import { createCall, startParley } from './proxy.ts';
 import type { Proxy } from './proxy.ts';
+import { measureRow } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
 
 const ROUNDS = 5;
@@ -23,10 +22,10 @@ const SHORT_ANSWER_TOKENS = 16;
 const MIB = 2 ** 20;
 
 /** Measures the lost throughput when many streams run at once, and whether the service's memory stays constant. */
-export async function measureUnderLoad(
-  logProgress: (text: string) => void,
-): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
+export const measureUnderLoad = (logProgress: (text: string) => void): Promise<BenchmarkResult> =>
+  withTemporaryFolder((folder) => measureInFolder(folder, logProgress));
+
+async function measureInFolder(folder: string, logProgress: (text: string) => void): Promise<BenchmarkResult> {
   const upstream = await startChild('./peers/upstream.ts');
   try {
     const address = `http://127.0.0.1:${await upstream.request<number>('port')}/v1`;
@@ -46,23 +45,19 @@ export async function measureUnderLoad(
         const completed = outcomes.filter(Boolean).length * TOKENS;
         return (completed / (performance.now() - startedAt)) * 1000;
       };
-      logProgress(`${STREAMS} streams at once`);
-      const directCall = createCall(direct);
-      const pairs = await runAlternately(
-        ROUNDS,
+      const row = await measureRow(
+        {
+          measurement: `completed tokens, ${STREAMS} streams of ${1000 / PACE_MS} tokens a second`,
+          unit: '/s',
+          peer: 'the upstream itself',
+          goal: '> 0.97',
+          rounds: ROUNDS,
+          logProgress,
+        },
         measureRate(parley.call, counts),
-        measureRate(directCall, { ran: 0, failed: 0 }),
-        logProgress,
+        measureRate(createCall(direct), { ran: 0, failed: 0 }),
       );
       direct.close();
-      const row: ResultRow = {
-        measurement: `completed tokens, ${STREAMS} streams of ${1000 / PACE_MS} tokens a second`,
-        unit: '/s',
-        ...pairs,
-        peer: 'the upstream itself',
-        ratio: computeRatio(pairs),
-        goal: '> 0.97',
-      };
       return {
         rows: [row, memory],
         remarks: [`${counts.ran} streams through Parley, ${counts.failed} failed`],
@@ -72,7 +67,6 @@ export async function measureUnderLoad(
     }
   } finally {
     await upstream.stop();
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -91,13 +85,12 @@ async function measureMemory({ call, pid }: Proxy, logProgress: (text: string) =
     return readProcessTreeUsage(pid).rssBytes / MIB;
   };
   const early = await runCalls(EARLY_CALLS);
-  const pairs = { a: [await runCalls(ALL_CALLS - EARLY_CALLS)], b: [early] };
   return {
     measurement: `RSS of the service after ${ALL_CALLS} calls`,
     unit: 'MiB',
-    ...pairs,
+    a: [await runCalls(ALL_CALLS - EARLY_CALLS)],
+    b: [early],
     peer: `after ${EARLY_CALLS} calls`,
-    ratio: computeRatio(pairs),
     goal: '≤ 1.1',
   };
 }

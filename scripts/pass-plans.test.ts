@@ -9,6 +9,16 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Tests that need a server of another project, which docs/servers.md starts by hand. */
 const BY_HAND = /^test\/servers\//;
 
+test('each long file belongs to its pass', () => {
+  for (const { globs, longFiles = [] } of SLOW_PASSES) {
+    const files = globSync([...globs], { cwd: ROOT });
+    assert.deepEqual(
+      longFiles.filter((file) => !files.includes(file)),
+      [],
+    );
+  }
+});
+
 test('every test file belongs to exactly one pass, except those that need a server started by hand', () => {
   const passes = [UNIT_PASS, INTEGRATION_PASS, ...SLOW_PASSES].flatMap(({ name, globs }) =>
     [...new Set(globSync([...globs], { cwd: ROOT }))].map((file) => ({ file, name })),

@@ -7,6 +7,8 @@ import type { TestPass } from './test-pass.ts';
  */
 export interface PassPlan extends Omit<TestPass, 'files' | 'env'> {
   readonly globs: readonly string[];
+  /** Files that take longest, which start first, so that no process is busy with one of them after all others. */
+  readonly longFiles?: readonly string[];
   /** Whether weights are downloaded before the pass. */
   readonly needsWeights: boolean;
   /** Whether each test is printed when it finishes; otherwise only those that do not pass. */
@@ -57,6 +59,16 @@ export const SLOW_PASSES: readonly PassPlan[] = [
   {
     name: 'process',
     globs: getTestGlobs('process', 'crash'),
+    longFiles: [
+      'src/capabilities/code-interpreter/test/process/code-attacks.test.ts',
+      'src/capabilities/code-interpreter/test/process/code-interpreter.test.ts',
+      'test/process/package.test.ts',
+      'test/process/npm-scripts.test.ts',
+      'test/crash/server-deployments.test.ts',
+      'src/capabilities/search-index/test/process/search-recall.test.ts',
+      'test/crash/batches.test.ts',
+      'src/capabilities/research/test/process/research.test.ts',
+    ],
     isolation: 'process',
     concurrency: TEST_CONCURRENCY,
     // Covers the waits of these tests in sequence: a start, a lease, a termination.
@@ -66,19 +78,16 @@ export const SLOW_PASSES: readonly PassPlan[] = [
     showsEach: true,
   },
   {
-    // One at a time, because the time limits of these tests hold only while no other engine runs.
-    name: 'engine',
-    globs: ['test/model/engine-*.test.ts'],
-    isolation: 'process',
-    concurrency: 1,
-    testTimeoutMs: 180_000,
-    passTimeoutMs: 3_600_000,
-    needsWeights: true,
-    showsEach: true,
-  },
-  {
     name: 'model',
-    globs: getTestGlobs('model').map((glob) => glob.replace('*.test.ts', '!(engine-*).test.ts')),
+    globs: getTestGlobs('model'),
+    longFiles: [
+      'src/capabilities/search-index/test/model/search-service.test.ts',
+      'test/model/engine-llama.test.ts',
+      'test/model/deployments.test.ts',
+      'test/model/engine-remote.test.ts',
+      'test/model/explicit-cache.test.ts',
+      'src/capabilities/recognition/test/model/speech-service.test.ts',
+    ],
     isolation: 'process',
     concurrency: TEST_CONCURRENCY,
     testTimeoutMs: 180_000,

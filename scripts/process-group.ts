@@ -20,13 +20,14 @@ const EXIT_MS_MAX = 5_000;
 const POLL_MS = 50;
 
 /**
- * Waits until a group is empty after its leader has exited, and kills what is left after EXIT_MS_MAX.
+ * Waits until a group is empty after its leader has exited, and kills what is left after `exitMsMax`.
+ * @param exitMsMax Default: EXIT_MS_MAX.
  * @returns the command lines of processes that were killed.
  */
-export async function finishGroup(leader: ChildProcess): Promise<readonly string[]> {
+export async function finishGroup(leader: ChildProcess, exitMsMax = EXIT_MS_MAX): Promise<readonly string[]> {
   const { pid } = leader;
   if (pid === undefined) return [];
-  const deadline = performance.now() + EXIT_MS_MAX;
+  const deadline = performance.now() + exitMsMax;
   let left = listGroupMembers(pid);
   while (left.length > 0 && performance.now() < deadline) {
     await delay(POLL_MS);

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { TestRecord } from './reporter.ts';
 import { finishGroup, signalGroup, spawnGroup } from './process-group.ts';
 
 export interface TestPass {
   readonly name: string;
+  /** Started in this order if each file has a process. */
   readonly files: readonly string[];
   /** `none`: one process runs many files; fast, for tests that start nothing. `process`: one process per file. */
   readonly isolation: 'none' | 'process';
@@ -15,11 +17,15 @@ export interface TestPass {
   /** Time limit of the whole pass in ms. Beyond, every process of the pass is killed. */
   readonly passTimeoutMs: number;
   readonly env: NodeJS.ProcessEnv;
+  /** Time in ms that processes may take to exit after their tests. Default: many times what they need. */
+  readonly exitMsMax?: number | undefined;
   /** Receives the output of the tests when something failed. Default: prints it. */
   readonly showOutput?: (output: string) => void;
 }
 
 export type FinishedTest = Extract<TestRecord, { type: 'test' }>;
+
+const FILES_RUNNER = fileURLToPath(new URL('run-test-files.ts', import.meta.url));
 
 /** Characters of output that are kept to be shown with a failure. */
 const OUTPUT_CHARS_MAX = 64 * 1024;
@@ -51,16 +57,7 @@ async function runFiles(
   const isShared = pass.isolation === 'none';
   const child = spawnGroup(
     process.execPath,
-    [
-      '--disable-warning=ExperimentalWarning',
-      '--test',
-      `--test-isolation=${pass.isolation}`,
-      `--test-concurrency=${pass.concurrency}`,
-      `--test-timeout=${pass.testTimeoutMs}`,
-      '--test-reporter=./scripts/reporter.ts',
-      // Property tests are in passes without isolation only; elsewhere every process would load fast-check.
-      ...(isShared ? ['--import=./test/property-runs.ts', './scripts/file-suites.ts'] : pass.files),
-    ],
+    ['--disable-warning=ExperimentalWarning', ...createRunnerArguments(pass)],
     {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...pass.env, ...(isShared && { PARLEY_TEST_FILES: JSON.stringify(pass.files) }) },
@@ -97,7 +94,7 @@ async function runFiles(
   clearTimeout(timer);
   // A pass that was killed may still be exiting: only one that finished by itself can leave a process behind.
   const isTimedOut = faults.length > 0;
-  const leftProcesses = await finishGroup(child);
+  const leftProcesses = await finishGroup(child, pass.exitMsMax);
   // The last output is still in the pipe; a process that left the group may hold the streams open longer.
   await Promise.race([closed, delay(STREAMS_CLOSE_MS_MAX, undefined, { ref: false })]);
   if (faults.length === 0 && (!hasEndRecord || (code !== 0 && failed === 0))) {
@@ -106,6 +103,25 @@ async function runFiles(
   if (!isTimedOut) faults.push(...leftProcesses.map((command) => `left running: ${command}`));
   if ((failed > 0 || faults.length > 0) && output.trim() !== '') showOutput(output.trimEnd());
   return faults;
+}
+
+function createRunnerArguments({
+  isolation,
+  concurrency,
+  testTimeoutMs,
+  files,
+}: Pick<TestPass, 'isolation' | 'concurrency' | 'testTimeoutMs' | 'files'>): readonly string[] {
+  if (isolation === 'process') return [FILES_RUNNER, String(testTimeoutMs), String(concurrency), ...files];
+  return [
+    '--test',
+    '--test-isolation=none',
+    `--test-concurrency=${concurrency}`,
+    `--test-timeout=${testTimeoutMs}`,
+    '--test-reporter=./scripts/reporter.ts',
+    // Property tests are in passes without isolation only; elsewhere every process would load fast-check.
+    '--import=./test/property-runs.ts',
+    './scripts/file-suites.ts',
+  ];
 }
 
 function printOutput(output: string): void {

@@ -1,5 +1,5 @@
 // `npm test` runs every test, as CI does. `--check` runs the checks and the unit tests only, and properties a tenth as
-// often. `--full-runs` runs all properties, and makes the process pass try more random grammars and kills. `--golden`
+// often. `--full-runs` runs all properties, and sets PARLEY_TEST_FULL, with which slow tests repeat more. `--golden`
 // rewrites the golden files. Other arguments select test files: those whose path contains one of them.
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -44,10 +44,12 @@ async function runChecks(): Promise<void> {
   );
 }
 
-async function runPass({ globs, needsWeights, showsEach, ...pass }: PassPlan): Promise<void> {
+async function runPass({ globs, longFiles = [], needsWeights, showsEach, ...pass }: PassPlan): Promise<void> {
   const files = [...new Set(globSync([...globs], { exclude: ['**/node_modules/**'] }))]
     .filter((file) => pathParts.length === 0 || pathParts.some((part) => file.includes(part)))
-    .toSorted();
+    .toSorted()
+    // Array.sort is stable: files of equal position stay in the order of their names.
+    .toSorted((a, b) => getPosition(longFiles, a) - getPosition(longFiles, b));
   if (files.length === 0) return;
   if (needsWeights && !summary.hasStep('weights')) {
     const startedAt = performance.now();
@@ -58,6 +60,11 @@ async function runPass({ globs, needsWeights, showsEach, ...pass }: PassPlan): P
   const whole = { ...pass, files, env: createTestEnvironment() };
   const runFiles = pass.isolation === 'none' ? runTestPass : runTestPassWithRetry;
   finish(await runFiles(whole, (test) => summary.addTest(test)));
+}
+
+/** Returns the index of a file in a list, and the length of the list for other files. */
+function getPosition(list: readonly string[], file: string): number {
+  return list.includes(file) ? list.indexOf(file) : list.length;
 }
 
 /**

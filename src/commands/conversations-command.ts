@@ -1,26 +1,18 @@
 import { Command } from 'commander';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
-import type {
-  ConversationsOperator,
-  ConversationEntry,
-  ConversationSelection,
-} from '../resources/conversations/operator.ts';
+import type { ConversationEntry, ConversationSelection } from '../resources/conversations/operator.ts';
 import { parseRegion } from '../resources/keys/rules.ts';
+import type { ConversationsHandle } from '../service/open-components.ts';
 import { formatJsonLine } from './format-json-line.ts';
 import { withResource } from './with-resource.ts';
-
-export interface ConversationsCommandContext {
-  readonly conversations: ConversationsOperator;
-  close(): Promise<void>;
-}
 
 export interface ConversationsCommandDeps {
   /**
    * Opens the conversations in the configured database. A server may be using the same database.
    * @param flags Options of the command and its parent commands, by name.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<ConversationsCommandContext>;
+  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<ConversationsHandle>;
   /** `write` calls `done` when the stream accepts more data. */
   readonly stdout: { write(text: string, done: (error?: Error | null) => void): unknown };
   /** Receives warnings. Standard output contains results only. */

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { JOB_KINDS, JOB_STATES, type JobKind, type JobRecord, type JobState } from '../core/job.ts';
 import { JOB_RETENTION_MS } from '../core/limits.ts';
 import { JOB_LIST_DEFAULT, JOB_LIST_MAX } from './limits.ts';
-import type { JobQueue } from '../jobs/queue.ts';
+import type { JobQueueHandle } from '../service/open-components.ts';
 import { formatJsonLine } from './format-json-line.ts';
 import { encodeJob, JOB_COLUMNS, createJobDetails, createJobRow } from './describe-job.ts';
 import { formatTable } from './format-table.ts';
@@ -11,17 +11,12 @@ import { runUntilInterrupted } from './run-until-interrupted.ts';
 import { createLineDiff, createTerminalRedraw, tryWrite, type TerminalStream } from './terminal-stream.ts';
 import { withResource } from './with-resource.ts';
 
-export interface JobsCommandContext {
-  readonly jobs: JobQueue;
-  close(): Promise<void>;
-}
-
 export interface JobsCommandDeps {
   /**
    * Opens the jobs in the configured database. A server may be using the same database.
    * @param flags Options of the command and its parent commands, by name.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<JobsCommandContext>;
+  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<JobQueueHandle>;
   readonly stdout: TerminalStream;
   /** Pauses between two polls of `--watch`. Settles soon after the signal aborts. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;

@@ -3,24 +3,18 @@ import { ServiceError } from '../core/error.ts';
 import type { KeyRecord } from '../core/key.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Keys, NewKey } from '../resources/keys/key.ts';
+import type { NewKey } from '../resources/keys/key.ts';
 import { parseExpiry, parseRegion, PRIMARY_WORKSPACE, getKeyState } from '../resources/keys/rules.ts';
+import type { KeysHandle } from '../service/open-components.ts';
 import { formatJsonLine } from './format-json-line.ts';
 import { withResource } from './with-resource.ts';
-
-export interface KeysCommandContext {
-  readonly keys: Keys;
-  /** The configured regions, in order. If there is only one, it is the default of `--region`. */
-  readonly regions: readonly RegionId[];
-  close(): Promise<void>;
-}
 
 export interface KeysCommandDeps {
   /**
    * Opens the keys in the configured database. A server may be using the same database.
    * @param flags Options of the command and its parent commands, by name.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<KeysCommandContext>;
+  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<KeysHandle>;
   readonly clock: Clock;
   readonly stdout: { write(text: string): unknown };
   /** Receives warnings. Standard output contains results only. */

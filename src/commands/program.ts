@@ -59,7 +59,7 @@ export function createProgram(
 
   const commandDeps = { load, env, stdin, stdout, stderr, capabilities };
   const commands = [
-    createServeCommand({ load, env, capabilities, stdout, stderr }),
+    createServeCommand({ load, env, capabilities, stdout }),
     createKeysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
     createConversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
     createJobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),

@@ -21,7 +21,6 @@ export interface ServeCommandDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly capabilities: readonly Capability[];
   readonly stdout: ProgressStream;
-  readonly stderr: ProgressStream;
 }
 
 /** Polling interval of the configuration file in ms: the delay until added models are available. */

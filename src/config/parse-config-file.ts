@@ -4,9 +4,10 @@ import { dirname, join, resolve } from 'node:path';
 import { parseDocument } from 'yaml';
 import { ServiceError } from '../core/error.ts';
 import { SETTINGS } from './settings.ts';
-import { getIn, setIn, type ConfigTree } from './tree.ts';
+import { setIn, type ConfigTree } from './tree.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { getErrorCode } from '../lib/error-code.ts';
+import { getValueAt } from '../lib/get-value-at.ts';
 
 /** Reads a text file. @returns undefined when the file does not exist. */
 export type ReadTextFile = (path: string) => string | undefined;
@@ -41,7 +42,7 @@ export function parseConfigFile(path: string, text: string): ConfigTree {
   const settings = omitEmpty(tree);
   for (const { path: dotted, type } of SETTINGS) {
     const names = dotted.split('.');
-    const value = getIn(settings, names);
+    const value = getValueAt(settings, names);
     if (type === 'path' && typeof value === 'string') setIn(settings, names, resolveFrom(dirname(path), value));
     if (type === 'paths' && Array.isArray(value)) {
       const items: readonly unknown[] = value;

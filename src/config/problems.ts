@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { findNearMatches } from './near-matches.ts';
 import { redact } from './redact.ts';
-import { getIn, type ConfigTree } from './tree.ts';
+import type { ConfigTree } from './tree.ts';
+import { getValueAt } from '../lib/get-value-at.ts';
 
 /** A problem with one setting. */
 export interface ConfigProblem {
@@ -24,7 +25,7 @@ export function createConfigError(
 ): ServiceError {
   const lines = problems.map(({ path, rule, showsValue }) => {
     const dotted = path.join('.');
-    const value = showsValue ? `, got ${formatValue(getIn(tree, path), String(path.at(-1)))}` : '';
+    const value = showsValue ? `, got ${formatValue(getValueAt(tree, path), String(path.at(-1)))}` : '';
     return `${dotted} ${rule}${value} (${getOrigin(dotted)})`;
   });
   const heading = lines.length === 1 ? 'The configuration is invalid:' : 'The configuration has several problems:';

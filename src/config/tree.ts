@@ -9,15 +9,6 @@ export type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: DeepReadonly<T[Name]> }
     : T;
 
-export function getIn(tree: unknown, path: readonly PropertyKey[]): unknown {
-  let value = tree;
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = Reflect.get(value, name);
-  }
-  return value;
-}
-
 /**
  * Sets a value and creates missing mappings. Does nothing if the path leads through another type; the schema reports
  * it.

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { IGNORED_NAMES_MAX } from './limits.ts';
+import { getValueAt } from '../lib/get-value-at.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 /**
@@ -206,15 +207,6 @@ function formatPath(path: readonly PropertyKey[], { anyIndex = false } = {}): st
     else formatted += `${formatted === '' ? '' : '.'}${truncateText(String(key))}`;
   }
   return formatted;
-}
-
-function getValueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let current = value;
-  for (const key of path) {
-    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
-    current = Reflect.get(current, key);
-  }
-  return current;
 }
 
 /** Fields that contain the caller's text: error messages describe their values and never repeat them. */

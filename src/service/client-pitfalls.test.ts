@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { loadConfig } from '../config/load-config.ts';
+import { before, describe, test } from 'node:test';
 import { ERROR_KINDS } from '../core/error.ts';
-import { createService, type Service } from './service.ts';
+import { registerTestService } from './__fixtures__/register-test-service.ts';
 import { isRecord } from '../lib/is-record.ts';
 
 // Tests of the pitfalls that break real clients (docs/wire/clients.md#client-pitfalls), row by row, on the bytes of the complete
@@ -80,38 +76,20 @@ const getToolCalls = (text: string): readonly ToolCallPiece[] =>
   getChoices(text).flatMap(({ delta, message }) => (delta ?? message)?.tool_calls ?? []);
 
 describe('client pitfalls', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-choke-'));
-  let service: Service | undefined;
-  let url = '';
+  const { getUrl, getSecret } = registerTestService({ env: { PARLEY_ENGINE_SEQUENCES: '8' } });
   let key = '';
-
   before(async () => {
-    const quiet = () => undefined;
-    const env = {
-      PARLEY_DATA: folder,
-      PARLEY_PORT: '0',
-      PARLEY_ENGINE_KIND: 'scripted',
-      PARLEY_ENGINE_SEQUENCES: '8',
-      PARLEY_HUB_URL: 'off',
-    };
-    service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
-    const [address] = await service.listen();
-    url = address?.url ?? '';
-    key = (await service.getFirstKey())?.secret ?? '';
-  });
-  after(async () => {
-    await service?.close();
-    rmSync(folder, { recursive: true });
+    key = await getSecret();
   });
 
   const post = (path: string, body: unknown, headers: Headers = {}, signal?: AbortSignal) =>
-    fetch(url + path, {
+    fetch(getUrl() + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
       ...(signal ? { signal } : {}),
     });
-  const get = (path: string) => fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
+  const get = (path: string) => fetch(getUrl() + path, { headers: { authorization: `Bearer ${key}` } });
 
   const chat = (steps: readonly unknown[], fields: Fields = {}) =>
     post(CHAT, { model: 'svc-plus', messages: user(script(...steps)), ...fields });
@@ -429,7 +407,7 @@ describe('client pitfalls', () => {
       await readText(post(NATIVE, { model: 'svc-plus', input: { prompt: 'Hi' } }, { authorization }));
     }
     const withKey = async (headers: Headers) => {
-      const answer = await fetch(`${url}/apps/anthropic/v1/messages`, { method: 'POST', headers, body: '{}' });
+      const answer = await fetch(`${getUrl()}/apps/anthropic/v1/messages`, { method: 'POST', headers, body: '{}' });
       await answer.body?.cancel();
       return answer.status;
     };

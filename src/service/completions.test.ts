@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { loadConfig } from '../config/load-config.ts';
-import { createService, type Service } from './service.ts';
+import { describe, test } from 'node:test';
+import { registerTestService } from './__fixtures__/register-test-service.ts';
 
 const PATH = '/compatible-mode/v1/completions';
 
@@ -21,28 +17,14 @@ interface Body {
 const createScript = (...steps: readonly unknown[]): string => `script:${JSON.stringify(steps)}`;
 
 describe('completions endpoint of the complete service', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-completions-'));
-  let service: Service | undefined;
-  const urls = new Map<string, string>();
-  let key = '';
-
-  before(async () => {
-    const quiet = () => undefined;
-    writeFileSync(join(folder, 'parley.yaml'), 'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}}\n');
-    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
-    service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
-    for (const { url, region } of await service.listen()) urls.set(region, url);
-    key = (await service.getFirstKey())?.secret ?? '';
-  });
-  after(async () => {
-    await service?.close();
-    rmSync(folder, { recursive: true });
+  const { getUrl, getSecret } = registerTestService({
+    config: 'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}}\n',
   });
 
-  const post = (fields: Fields, path = PATH) =>
-    fetch((urls.get('cn-beijing') ?? '') + path, {
+  const post = async (fields: Fields, path = PATH) =>
+    await fetch(getUrl() + path, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${await getSecret()}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'svc-coder-turbo', ...fields }),
     });
   const postForBody = async (fields: Fields) => {
@@ -74,11 +56,9 @@ describe('completions endpoint of the complete service', () => {
 
   test('refuses a region that does not offer it, and names one that does', async () => {
     const region = 'ap-southeast-1';
-    const draft = { region, workspace: 'primary', name: 'abroad', expiresAt: undefined } as const;
-    const { secret } = (await service?.keys.create(draft)) ?? assert.fail();
-    const response = await fetch((urls.get(region) ?? assert.fail()) + PATH, {
+    const response = await fetch(getUrl(region) + PATH, {
       method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${await getSecret({ region })}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'svc-coder-turbo', prompt: createScript('a') }),
     });
     const { error } = (await response.json()) as Body;

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { loadConfig } from '../config/load-config.ts';
+import { describe, test } from 'node:test';
 import type { RegionId } from '../core/region.ts';
 import { until } from '../../test/until.ts';
-import { createService, type Service } from './service.ts';
+import { registerTestService } from './__fixtures__/register-test-service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -14,29 +10,16 @@ const TIMEOUT = { timeoutMs: 20_000 };
 const PATH = '/api/v1/deployments';
 
 describe('deployment endpoints of the complete service', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-deployments-'));
-  let service: Service | undefined;
-  const urls = new Map<string, string>();
+  const { getService, getUrl } = registerTestService({
+    config: 'regions: {cn-beijing: {port: 0}, us-east-1: {port: 0}}\ndeployments: {capacityMax: 9}\n',
+  });
   const keys = new Map<string, { readonly secret: string; readonly id: string }>();
-
-  before(async () => {
-    const quiet = () => undefined;
-    const regions = 'regions: {cn-beijing: {port: 0}, us-east-1: {port: 0}}\n';
-    writeFileSync(join(folder, 'parley.yaml'), `${regions}deployments: {capacityMax: 9}\n`);
-    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
-    service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
-    for (const { url, region } of await service.listen()) urls.set(region, url);
-  });
-  after(async () => {
-    await service?.close();
-    rmSync(folder, { recursive: true });
-  });
 
   const getKey = async (region: RegionId, workspace: string) => {
     const existing = keys.get(`${region} ${workspace}`);
     if (existing) return existing;
-    const created = await service?.keys.create({ region, workspace, name: '', expiresAt: undefined });
-    const key = { secret: created?.secret ?? '', id: created?.record.id ?? '' };
+    const { secret, record } = await getService().keys.create({ region, workspace, name: '', expiresAt: undefined });
+    const key = { secret, id: record.id };
     keys.set(`${region} ${workspace}`, key);
     return key;
   };
@@ -44,7 +27,7 @@ describe('deployment endpoints of the complete service', () => {
     (region: RegionId = 'cn-beijing', workspace = 'primary') =>
     async (method: string, path = '', body?: Fields) => {
       const { secret } = await getKey(region, workspace);
-      const response = await fetch(`${urls.get(region)}${PATH}${path}`, {
+      const response = await fetch(`${getUrl(region)}${PATH}${path}`, {
         method,
         headers: { authorization: `Bearer ${secret}`, ...(body ? { 'content-type': 'application/json' } : {}) },
         ...(body ? { body: JSON.stringify(body) } : {}),
@@ -174,7 +157,7 @@ describe('deployment endpoints of the complete service', () => {
     await call('POST', '', { model_name: 'svc-plus', capacity: 1, suffix: 'stream' });
     const { secret } = await getKey('cn-beijing', 'primary');
     const controller = new AbortController();
-    const response = await fetch(`${urls.get('cn-beijing')}${PATH}/svc-plus-stream/stream`, {
+    const response = await fetch(`${getUrl()}${PATH}/svc-plus-stream/stream`, {
       headers: { authorization: `Bearer ${secret}`, accept: 'text/event-stream' },
       signal: controller.signal,
     });

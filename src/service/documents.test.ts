@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { loadConfig } from '../config/load-config.ts';
 import { createFakeEngines } from './__fixtures__/fake-engines.ts';
-import { createService, type Service } from './service.ts';
+import { registerTestService } from './__fixtures__/register-test-service.ts';
 
 // Tests of documents over HTTP: real processes extract the text, and a fake engine records its prompts.
 
@@ -23,42 +21,18 @@ const fixture = (name: string): Uint8Array =>
 const words = (count: number): string => Array.from({ length: count }, (_, index) => `word${index}`).join(' ');
 
 describe('documents in the complete service', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-documents-'));
   const { engines, prompts } = createFakeEngines({ contextTokens: 400 });
-  let service: Service | undefined;
-  let url = '';
-  const keys = new Map<string, string>();
-
-  before(async () => {
-    writeFileSync(join(folder, 'parley.yaml'), 'regions: {cn-beijing: {port: 0}}\n');
-    const quiet = () => undefined;
-    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
-    service = await createService(loadConfig({ env }).config, {
-      log: { info: quiet, warn: quiet, error: quiet },
-      engines,
-    });
-    for (const address of await service.listen()) url = address.url;
-  });
-  after(async () => {
-    await service?.close();
-    rmSync(folder, { recursive: true });
-  });
+  const { folder, getUrl, getSecret } = registerTestService({ engines });
   beforeEach(() => {
     prompts.length = 0;
   });
 
-  const getSecret = async (workspace: string): Promise<string> => {
-    const draft = { region: 'cn-beijing', workspace, name: '', expiresAt: undefined } as const;
-    const key = keys.get(workspace) ?? (await service?.keys.create(draft))?.secret ?? assert.fail();
-    keys.set(workspace, key);
-    return key;
-  };
   const call = async (method: string, path: string, body?: FormData | Fields, workspace = 'primary') => {
     const isForm = body instanceof FormData;
-    const response = await fetch(`${url}${path}`, {
+    const response = await fetch(`${getUrl()}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${await getSecret(workspace)}`,
+        authorization: `Bearer ${await getSecret({ workspace })}`,
         ...(isForm ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),

@@ -1,58 +1,34 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { loadConfig } from '../config/load-config.ts';
 import type { RegionId } from '../core/region.ts';
-import { createService, type Service } from './service.ts';
+import { registerTestService } from './__fixtures__/register-test-service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const md5 = (text: string) => createHash('md5').update(text).digest('hex');
 
 describe('file endpoints of the complete service', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-files-'));
-  let service: Service | undefined;
-  const urls = new Map<string, string>();
-  const keys = new Map<string, string>();
   let nowMs = Date.parse('2026-07-01T12:00:00.500Z');
-
-  before(async () => {
-    writeFileSync(
-      join(folder, 'parley.yaml'),
-      [
-        'regions: {cn-beijing: {port: 0}, us-east-1: {port: 0}}',
-        'timezone: Asia/Shanghai',
-        'files: {fileBytesMax: 2000, totalBytesMax: 5000, countMax: 4, urlSeconds: 60, workspaces: {large: {countMax: 5}}}',
-      ].join('\n'),
-    );
-    const quiet = () => undefined;
-    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
-    const clock = { now: () => nowMs, monotonic: () => performance.now() };
-    const log = { info: quiet, warn: quiet, error: quiet };
-    service = await createService(loadConfig({ env }).config, { log, clock });
-    for (const { url, region } of await service.listen()) urls.set(region, url);
+  const { folder, getUrl, getSecret } = registerTestService({
+    config: [
+      'regions: {cn-beijing: {port: 0}, us-east-1: {port: 0}}',
+      'timezone: Asia/Shanghai',
+      'files: {fileBytesMax: 2000, totalBytesMax: 5000, countMax: 4, urlSeconds: 60, workspaces: {large: {countMax: 5}}}',
+    ].join('\n'),
+    clock: { now: () => nowMs, monotonic: () => performance.now() },
   });
-  after(async () => {
-    await service?.close();
-    rmSync(folder, { recursive: true });
-  });
+  const scopes = new Map<string, TenantScope>();
 
   interface TenantScope {
     readonly workspace: string;
     readonly region?: RegionId;
   }
-  const getSecret = async ({ workspace, region = 'cn-beijing' }: TenantScope): Promise<string> => {
-    const scopeKey = `${workspace} ${region}`;
-    const key =
-      keys.get(scopeKey) ?? (await service?.keys.create({ region, workspace, name: '', expiresAt: undefined }))?.secret;
-    keys.set(scopeKey, key ?? assert.fail());
-    return key ?? assert.fail();
-  };
   const call = async (place: TenantScope, method: string, path: string, form?: FormData) => {
-    const response = await fetch(`${urls.get(place.region ?? 'cn-beijing')}${path}`, {
+    scopes.set(`${place.workspace} ${place.region ?? 'cn-beijing'}`, place);
+    const response = await fetch(`${getUrl(place.region)}${path}`, {
       method,
       headers: { authorization: `Bearer ${await getSecret(place)}` },
       ...(form ? { body: form } : {}),
@@ -425,9 +401,8 @@ describe('file endpoints of the complete service', () => {
     const blobs = join(folder, 'blobs');
     const stored = readdirSync(blobs, { recursive: true, encoding: 'utf8' }).filter((path) => path.includes('upload_'));
     let files = 0;
-    for (const place of keys.keys()) {
-      const [workspace = '', region] = place.split(' ');
-      const { body } = await call({ workspace, region: region as RegionId }, 'GET', '/api/v1/files');
+    for (const place of scopes.values()) {
+      const { body } = await call(place, 'GET', '/api/v1/files');
       files += (body['data'] as { total: number }).total;
     }
     assert.deepEqual([stored.length, stored.filter((path) => path.startsWith('incoming'))], [files, []]);

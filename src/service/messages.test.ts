@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { loadConfig } from '../config/load-config.ts';
+import { before, describe, test } from 'node:test';
 import { ERROR_KINDS } from '../core/error.ts';
-import { createService, type Service } from './service.ts';
+import { registerTestService } from './__fixtures__/register-test-service.ts';
 
 // Tests of the messages interface over HTTP, with its client pitfalls (docs/wire/clients.md#client-pitfalls).
 
@@ -50,33 +46,15 @@ const GREETING = { role: 'user', content: 'Hi there' };
 const THOUGHT = { type: 'thinking', thinking: 'It is a greeting.', signature: 's' };
 
 describe('the messages interface', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-messages-'));
-  let service: Service | undefined;
-  let url = '';
+  const env = { PARLEY_ENGINE_SEQUENCES: '8', PARLEY_ENGINE_CONTEXT_TOKENS: '500' };
+  const { getUrl, getSecret } = registerTestService({ env });
   let key = '';
-
   before(async () => {
-    const quiet = () => undefined;
-    const env = {
-      PARLEY_DATA: folder,
-      PARLEY_PORT: '0',
-      PARLEY_ENGINE_KIND: 'scripted',
-      PARLEY_ENGINE_SEQUENCES: '8',
-      PARLEY_ENGINE_CONTEXT_TOKENS: '500',
-      PARLEY_HUB_URL: 'off',
-    };
-    service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
-    const [address] = await service.listen();
-    url = address?.url ?? '';
-    key = (await service.getFirstKey())?.secret ?? '';
-  });
-  after(async () => {
-    await service?.close();
-    rmSync(folder, { recursive: true });
+    key = await getSecret();
   });
 
   const call = (method: string, path: string, body?: unknown, headers: Headers = { 'x-api-key': key }) =>
-    fetch(url + path, {
+    fetch(getUrl() + path, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

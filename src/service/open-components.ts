@@ -51,6 +51,7 @@ export const openDatabase = (config: Config): Promise<Store> =>
 
 export interface KeysHandle {
   readonly keys: Keys;
+  /** The configured regions, in order. */
   readonly regions: readonly RegionId[];
   close(): Promise<void>;
 }

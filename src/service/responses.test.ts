@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import { loadConfig } from '../config/load-config.ts';
+import { before, beforeEach, describe, test } from 'node:test';
 import type { RegionId } from '../core/region.ts';
 import { createSseParser } from '../lib/sse.ts';
 import { createFakeEngines } from './__fixtures__/fake-engines.ts';
-import { createService, type Service } from './service.ts';
+import { registerTestService } from './__fixtures__/register-test-service.ts';
 
 // Tests of the responses interface over HTTP, with a fake engine.
 
@@ -45,44 +41,29 @@ const user = (content: string): Fields => ({ role: 'user', content });
 const words = (count: number, word: string): string => Array.from({ length: count }, () => word).join(' ');
 
 describe('responses endpoints of the complete service', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-responses-'));
   const { engines, prompts, enqueue } = createFakeEngines({ contextTokens: CONTEXT_TOKENS });
-  const urls = new Map<string, string>();
-  let service: Service | undefined;
+  const { getUrl, getSecret } = registerTestService({
+    config:
+      'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}, us-east-1: {port: 0}}\n' +
+      "models: {only: {url: 'http://127.0.0.1:9/v1', interfaces: [responses]}}\n",
+    engines,
+  });
   let key = '';
 
   before(async () => {
-    const quiet = () => undefined;
-    writeFileSync(
-      join(folder, 'parley.yaml'),
-      'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}, us-east-1: {port: 0}}\n' +
-        "models: {only: {url: 'http://127.0.0.1:9/v1', interfaces: [responses]}}\n",
-    );
-    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
-    const log = { info: quiet, warn: quiet, error: quiet };
-    service = await createService(loadConfig({ env }).config, { log, engines });
-    for (const { url, region } of await service.listen()) urls.set(region, url);
-    key = await createSecret('cn-beijing', 'primary');
-  });
-  after(async () => {
-    await service?.close();
-    rmSync(folder, { recursive: true });
+    key = await getSecret();
   });
   beforeEach(() => {
     prompts.length = 0;
   });
 
-  const createSecret = async (region: RegionId, workspace: string): Promise<string> => {
-    const newKey = await service?.keys.create({ region, workspace, name: '', expiresAt: undefined });
-    return newKey?.secret ?? assert.fail();
-  };
   const fetchPath = (
     method: string,
     path: string,
     body?: unknown,
     { secret = key, region = 'cn-beijing', signal }: { secret?: string; region?: RegionId; signal?: AbortSignal } = {},
   ): Promise<Response> =>
-    fetch(`${urls.get(region)}${path}`, {
+    fetch(`${getUrl(region)}${path}`, {
       method,
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -408,7 +389,7 @@ describe('responses endpoints of the complete service', () => {
       'POST',
       MODERN,
       { model: 'svc-plus', input },
-      { secret: await createSecret('cn-beijing', 'team-7') },
+      { secret: await getSecret({ workspace: 'team-7' }) },
     );
     assert.deepEqual([foreign.status, foreign.body.error?.param], [400, 'input[1].id']);
   });
@@ -417,8 +398,8 @@ describe('responses endpoints of the complete service', () => {
     const { id } = await createResponse({ input: 'Hi' });
     const ownConversation = await createConversation();
     const others = [
-      { secret: await createSecret('cn-beijing', 'team-7') },
-      { secret: await createSecret('ap-southeast-1', 'primary'), region: 'ap-southeast-1' as const },
+      { secret: await getSecret({ workspace: 'team-7' }) },
+      { secret: await getSecret({ region: 'ap-southeast-1' }), region: 'ap-southeast-1' as const },
     ];
     for (const other of others) {
       for (const [method, path, body] of [
@@ -439,7 +420,7 @@ describe('responses endpoints of the complete service', () => {
       }
     }
     assert.equal((await send('GET', `${MODERN}/${id}`)).status, 200);
-    const usSecret = await createSecret('us-east-1', 'primary');
+    const usSecret = await getSecret({ region: 'us-east-1' });
     const elsewhere = await send(
       'POST',
       MODERN,

@@ -4,6 +4,7 @@ import { findById, findOwned, removeOwned } from './owned-by.ts';
 import { createResponseListing, type ResponseListing } from './response-listing.ts';
 import type { BackgroundRunsTable } from './schema/background.ts';
 import { hasRow, listIds, readCount } from './row-queries.ts';
+import { decodeRow, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 
 export type BackgroundRunState = BackgroundRunsTable['state'];
@@ -149,44 +150,24 @@ export function createBackgroundStore(db: Kysely<Database>): BackgroundStore {
   };
 }
 
-const encode = (record: BackgroundRunRecord): BackgroundRunsTable => ({
-  id: record.id,
-  region: record.region,
-  workspace: record.workspace,
-  key_id: record.keyId,
-  state: record.state,
-  attempt: record.attempt,
-  is_streamed: record.isStreamed ? 1 : 0,
-  last_sequence: record.lastSequence,
-  event_chars: record.eventChars,
-  events_until: record.eventsUntil ?? null,
-  conversation_id: record.conversation ?? null,
-  previous_id: record.previous ?? null,
-  created_at: record.createdAt,
-  ended_at: record.endedAt ?? null,
-  json: record.json ?? null,
-  body: record.body ?? null,
+const encode = ({ isStreamed, conversation, previous, ...record }: BackgroundRunRecord): BackgroundRunsTable => ({
+  ...encodeRow(record),
+  is_streamed: isStreamed ? 1 : 0,
+  conversation_id: conversation ?? null,
+  previous_id: previous ?? null,
 });
 
-const decode = (row: Selectable<BackgroundRunsTable>): BackgroundRunRecord => ({
-  ...decodeSummary(row),
-  json: row.json ?? undefined,
-  body: row.body ?? undefined,
+const decode = ({ json, body, ...summary }: Selectable<BackgroundRunsTable>): BackgroundRunRecord => ({
+  ...decodeSummary(summary),
+  ...decodeRow({ json, body }),
 });
 
-const decodeSummary = (row: Omit<Selectable<BackgroundRunsTable>, 'json' | 'body'>): BackgroundRunSummary => ({
-  id: row.id,
-  region: row.region,
-  workspace: row.workspace,
-  keyId: row.key_id,
-  state: row.state,
-  attempt: row.attempt,
-  isStreamed: row.is_streamed === 1,
-  lastSequence: row.last_sequence,
-  eventChars: row.event_chars,
-  eventsUntil: row.events_until ?? undefined,
-  conversation: row.conversation_id ?? undefined,
-  previous: row.previous_id ?? undefined,
-  createdAt: row.created_at,
-  endedAt: row.ended_at ?? undefined,
+const decodeSummary = ({
+  is_streamed: isStreamed,
+  conversation_id: conversation,
+  previous_id: previous,
+  ...row
+}: Omit<Selectable<BackgroundRunsTable>, 'json' | 'body'>): BackgroundRunSummary => ({
+  ...decodeRow({ ...row, conversation, previous }),
+  isStreamed: isStreamed === 1,
 });

@@ -5,6 +5,7 @@ import type { TenantScope } from './tenant-scope.ts';
 import { findById, findOwned, ownedBy } from './owned-by.ts';
 import type { BatchesTable } from './schema/batches.ts';
 import { hasRow, listIds } from './row-queries.ts';
+import { decodeRow, encodeChanges, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 
 /** Times are UTC milliseconds. */
@@ -168,7 +169,7 @@ export function createBatchStore(db: Kysely<Database>): BatchStore {
     async update(id, changes) {
       const row = await db
         .updateTable('batches')
-        .set(encodeChanges(changes))
+        .set(encodeBatchChanges(changes))
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirstOrThrow();
@@ -191,29 +192,18 @@ const encodeLikePattern = (part: string): string => `%${fold(part).replace(/[\\%
 const fold = (name: string): string => name.normalize('NFC').toLowerCase().replaceAll('\0', '\ufffd');
 
 const encode = ({ name, metadata, ...batch }: NewBatch): BatchesTable => ({
-  id: batch.id,
-  region: batch.region,
-  workspace: batch.workspace,
-  key_id: batch.keyId,
-  endpoint: batch.endpoint,
-  input_file_id: batch.inputFileId,
-  input_blob: batch.inputBlob,
-  completion_window: batch.completionWindow,
-  window_ms: batch.windowMs,
+  ...encodeRow(batch),
   status: 'validating',
   ends_as: null,
   metadata: JSON.stringify([...metadata]),
   name_folded: fold(name),
   model: null,
   errors: null,
-  output_blob: batch.outputBlob,
-  error_blob: batch.errorBlob,
   output_file_id: null,
   error_file_id: null,
   total: 0,
   completed: 0,
   failed: 0,
-  created_at: batch.createdAt,
   in_progress_at: null,
   expires_at: null,
   finalizing_at: null,
@@ -222,51 +212,24 @@ const encode = ({ name, metadata, ...batch }: NewBatch): BatchesTable => ({
   lines_until: null,
 });
 
-/** Undefined values are left out by Kysely. */
-const encodeChanges = ({ errors, counts, ...changes }: BatchChanges): Updateable<BatchesTable> => ({
-  status: changes.status,
-  ends_as: changes.endsAs,
-  model: changes.model,
+const encodeBatchChanges = ({ errors, counts, ...changes }: BatchChanges): Updateable<BatchesTable> => ({
+  ...encodeChanges(changes),
+  ...counts,
   errors: errors && JSON.stringify(errors),
-  output_blob: changes.outputBlob,
-  error_blob: changes.errorBlob,
-  output_file_id: changes.outputFileId,
-  error_file_id: changes.errorFileId,
-  total: counts?.total,
-  completed: counts?.completed,
-  failed: counts?.failed,
-  in_progress_at: changes.inProgressAt,
-  expires_at: changes.expiresAt,
-  finalizing_at: changes.finalizingAt,
-  cancelling_at: changes.cancellingAt,
-  ended_at: changes.endedAt,
-  lines_until: changes.linesUntil,
 });
 
-const decode = (row: Selectable<BatchesTable>): BatchRecord => ({
-  id: row.id,
-  region: row.region,
-  workspace: row.workspace,
-  keyId: row.key_id,
-  endpoint: row.endpoint,
-  inputFileId: row.input_file_id,
-  inputBlob: row.input_blob,
-  completionWindow: row.completion_window,
-  windowMs: row.window_ms,
-  status: row.status,
-  endsAs: row.ends_as ?? undefined,
-  metadata: new Map(JSON.parse(row.metadata) as readonly (readonly [string, string])[]),
-  model: row.model ?? undefined,
-  errors: row.errors === null ? undefined : (JSON.parse(row.errors) as readonly BatchProblem[]),
-  outputBlob: row.output_blob,
-  errorBlob: row.error_blob,
-  outputFileId: row.output_file_id ?? undefined,
-  errorFileId: row.error_file_id ?? undefined,
-  counts: { total: row.total, completed: row.completed, failed: row.failed },
-  createdAt: row.created_at,
-  inProgressAt: row.in_progress_at ?? undefined,
-  expiresAt: row.expires_at ?? undefined,
-  finalizingAt: row.finalizing_at ?? undefined,
-  cancellingAt: row.cancelling_at ?? undefined,
-  endedAt: row.ended_at ?? undefined,
+const decode = ({
+  metadata,
+  errors,
+  total,
+  completed,
+  failed,
+  name_folded: _name,
+  lines_until: _linesUntil,
+  ...row
+}: Selectable<BatchesTable>): BatchRecord => ({
+  ...decodeRow(row),
+  metadata: new Map(JSON.parse(metadata) as readonly (readonly [string, string])[]),
+  errors: errors === null ? undefined : (JSON.parse(errors) as readonly BatchProblem[]),
+  counts: { total, completed, failed },
 });

@@ -10,6 +10,7 @@ import type {
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, ownedBy } from './owned-by.ts';
 import { hasRow, readCount } from './row-queries.ts';
+import { decodeRow, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { DeploymentEventsTable, DeploymentsTable } from './schema/deployments.ts';
 
@@ -150,79 +151,34 @@ export function createDeploymentStore(db: Kysely<Database>): DeploymentStore {
   };
 }
 
-const encode = (record: DeploymentRecord): DeploymentsTable => ({
-  id: record.id,
-  region: record.region,
-  workspace: record.workspace,
-  name: record.name,
-  model_name: record.modelName,
-  base_model: record.baseModel,
-  plan: record.plan,
-  base_capacity: record.baseCapacity,
-  capacity: record.capacity,
-  ready_capacity: record.readyCapacity,
-  ptu: record.ptu ? JSON.stringify(record.ptu) : null,
-  rpm_limit: record.rpmLimit ?? null,
-  tpm_limit: record.tpmLimit ?? null,
-  status: record.status,
-  generation: record.generation,
-  reached: record.appliedGeneration,
-  spec: JSON.stringify(record.spec),
-  creator: record.creator,
-  modifier: record.modifier,
-  created_at: record.createdAt,
-  modified_at: record.modifiedAt,
+const encode = ({ ptu, appliedGeneration, spec, ...record }: DeploymentRecord): DeploymentsTable => ({
+  ...encodeRow(record),
+  ptu: ptu ? JSON.stringify(ptu) : null,
+  reached: appliedGeneration,
+  spec: JSON.stringify(spec),
   events: 0,
 });
 
-const decode = (row: Selectable<DeploymentsTable>): DeploymentRecord => ({
-  id: row.id,
-  region: row.region,
-  workspace: row.workspace,
-  name: row.name,
-  modelName: row.model_name,
-  baseModel: row.base_model,
-  plan: row.plan,
-  baseCapacity: row.base_capacity,
-  capacity: row.capacity,
-  readyCapacity: row.ready_capacity,
-  ptu: row.ptu === null ? undefined : (JSON.parse(row.ptu) as PtuCapacity),
-  rpmLimit: row.rpm_limit ?? undefined,
-  tpmLimit: row.tpm_limit ?? undefined,
-  status: row.status,
-  generation: row.generation,
-  appliedGeneration: row.reached,
-  spec: JSON.parse(row.spec) as DeploymentSpec,
-  creator: row.creator,
-  modifier: row.modifier,
-  createdAt: row.created_at,
-  modifiedAt: row.modified_at,
+const decode = ({ ptu, reached, spec, events: _events, ...row }: Selectable<DeploymentsTable>): DeploymentRecord => ({
+  ...decodeRow(row),
+  ptu: ptu === null ? undefined : (JSON.parse(ptu) as PtuCapacity),
+  appliedGeneration: reached,
+  spec: JSON.parse(spec) as DeploymentSpec,
 });
 
-const encodeEvent = (event: DeploymentEvent): DeploymentEventsTable => ({
-  deployment: event.deployment,
-  number: event.number,
-  at: event.at,
-  move: event.transition,
-  from_status: event.from ?? null,
-  to_status: event.to,
-  reason: event.reason,
-  key_id: event.keyId ?? null,
-  generation: event.generation,
-  capacity: event.capacity,
-  ready_capacity: event.readyCapacity,
+const encodeEvent = ({ transition, from, to, ...event }: DeploymentEvent): DeploymentEventsTable => ({
+  ...encodeRow(event),
+  move: transition,
+  from_status: from ?? null,
+  to_status: to,
 });
 
-const decodeEvent = (row: Selectable<DeploymentEventsTable>): DeploymentEvent => ({
-  deployment: row.deployment,
-  number: row.number,
-  at: row.at,
-  transition: row.move as DeploymentTransition,
-  from: row.from_status ?? undefined,
-  to: row.to_status,
-  reason: row.reason,
-  keyId: row.key_id ?? undefined,
-  generation: row.generation,
-  capacity: row.capacity,
-  readyCapacity: row.ready_capacity,
+const decodeEvent = ({
+  move,
+  from_status: from,
+  to_status: to,
+  ...row
+}: Selectable<DeploymentEventsTable>): DeploymentEvent => ({
+  ...decodeRow({ ...row, from, to }),
+  transition: move as DeploymentTransition,
 });

@@ -1,5 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import { hasRow } from './row-queries.ts';
+import { decodeRow, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { IndexCollectionsTable } from './schema/search-index.ts';
 
@@ -45,18 +46,11 @@ export interface IndexCollectionStore {
 
 export function createIndexCollectionStore(db: Kysely<Database>): IndexCollectionStore {
   return {
-    async insert({ name, sources, domain, workspace, createdAt, refreshedAt }) {
+    async insert({ sources, ...collection }) {
       return hasRow(
         db
           .insertInto('index_collections')
-          .values({
-            name,
-            sources: JSON.stringify(sources),
-            domain: domain ?? null,
-            workspace: workspace ?? null,
-            created_at: createdAt,
-            refreshed_at: refreshedAt ?? null,
-          })
+          .values({ ...encodeRow(collection), sources: JSON.stringify(sources) })
           .onConflict((conflict) => conflict.doNothing())
           .returning('name'),
       );
@@ -112,13 +106,9 @@ export function createIndexCollectionStore(db: Kysely<Database>): IndexCollectio
   };
 }
 
-const decode = (row: Selectable<IndexCollectionsTable>): IndexCollection => ({
-  name: row.name,
-  sources: parseSources(row.sources),
-  domain: row.domain ?? undefined,
-  workspace: row.workspace ?? undefined,
-  createdAt: row.created_at,
-  refreshedAt: row.refreshed_at ?? undefined,
+const decode = ({ sources, ...row }: Selectable<IndexCollectionsTable>): IndexCollection => ({
+  ...decodeRow(row),
+  sources: parseSources(sources),
 });
 
 /** Parses what `insert` and `setSources` wrote. */

@@ -3,6 +3,7 @@ import type { JobKind, JobProgress, JobRecord, JobState } from '../core/job.ts';
 import type { RegionId } from '../core/region.ts';
 import { findById } from './owned-by.ts';
 import { hasRow, listIds } from './row-queries.ts';
+import { decodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { JobsTable } from './schema/jobs.ts';
 
@@ -454,23 +455,25 @@ const encode = (job: NewJob): JobsTable => ({
   ended_at: null,
 });
 
-const decode = (row: Selectable<JobsTable>): JobRecord => ({
-  id: row.id,
-  kind: row.kind as JobKind,
-  subject: row.subject,
-  owner: { region: row.region, workspace: row.workspace, keyId: row.key_id },
-  payload: JSON.parse(row.payload) as JobRecord['payload'],
-  state: row.state,
-  priority: row.priority,
-  attempt: row.attempt,
-  attemptsMax: row.tries,
-  attemptsLeft: row.tries_left,
-  dueAt: row.due_at ?? undefined,
-  leaseOwner: row.lease_owner ?? undefined,
-  isCancelled: row.is_cancelled === 1,
-  progress: row.progress === null ? undefined : (JSON.parse(row.progress) as JobProgress),
-  error: row.error ?? undefined,
-  createdAt: row.created_at,
-  startedAt: row.started_at ?? undefined,
-  endedAt: row.ended_at ?? undefined,
+const decode = ({
+  kind,
+  region,
+  workspace,
+  key_id: keyId,
+  payload,
+  tries: attemptsMax,
+  tries_left: attemptsLeft,
+  is_cancelled: isCancelled,
+  progress,
+  again_at: _againAt,
+  ...row
+}: Selectable<JobsTable>): JobRecord => ({
+  ...decodeRow(row),
+  kind: kind as JobKind,
+  owner: { region, workspace, keyId },
+  payload: JSON.parse(payload) as JobRecord['payload'],
+  attemptsMax,
+  attemptsLeft,
+  isCancelled: isCancelled === 1,
+  progress: progress === null ? undefined : (JSON.parse(progress) as JobProgress),
 });

@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { KeyRecord } from '../core/key.ts';
 import { findById } from './owned-by.ts';
 import { type IdPageQuery, pageById } from './page-by-id.ts';
+import { decodeRow, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { KeysTable } from './schema/keys.ts';
 
@@ -26,7 +27,10 @@ export interface KeyStore {
 export function createKeyStore(db: Kysely<Database>): KeyStore {
   return {
     async insert({ record, hash }) {
-      await db.insertInto('keys').values(encode(record, hash)).execute();
+      await db
+        .insertInto('keys')
+        .values({ ...encodeRow(record), hash })
+        .execute();
     },
     async find(id) {
       const row = await findById(db, 'keys', id);
@@ -50,25 +54,4 @@ export function createKeyStore(db: Kysely<Database>): KeyStore {
   };
 }
 
-const encode = (record: KeyRecord, hash: string): KeysTable => ({
-  id: record.id,
-  hash,
-  hint: record.hint,
-  region: record.region,
-  workspace: record.workspace,
-  name: record.name,
-  created_at: record.createdAt,
-  expires_at: record.expiresAt ?? null,
-  revoked_at: record.revokedAt ?? null,
-});
-
-const decode = (row: Selectable<KeysTable>): KeyRecord => ({
-  id: row.id,
-  region: row.region,
-  workspace: row.workspace,
-  name: row.name,
-  hint: row.hint,
-  createdAt: row.created_at,
-  expiresAt: row.expires_at ?? undefined,
-  revokedAt: row.revoked_at ?? undefined,
-});
+const decode = ({ hash: _hash, ...row }: Selectable<KeysTable>): KeyRecord => decodeRow(row);

@@ -3,6 +3,7 @@ import type { Owner } from '../core/context.ts';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, ownedBy } from './owned-by.ts';
 import { hasRow, listIds, readCount } from './row-queries.ts';
+import { decodeRow, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { ResearchRunsTable } from './schema/research.ts';
 
@@ -113,7 +114,9 @@ export function createResearchStore(db: Kysely<Database>): ResearchStore {
     },
     async find(id) {
       const row = await findById(db, 'research_runs', id);
-      return row && { ...decodeSummary(row), body: row.body };
+      if (!row) return undefined;
+      const { body, ...summary } = row;
+      return { ...decodeSummary(summary), body };
     },
     async findByFingerprint(owner, fingerprint) {
       const row = await db
@@ -212,37 +215,18 @@ export function createResearchStore(db: Kysely<Database>): ResearchStore {
   };
 }
 
-const encode = (record: ResearchRunRecord): ResearchRunsTable => ({
-  id: record.id,
-  region: record.region,
-  workspace: record.workspace,
-  key_id: record.keyId,
-  likeness: record.requestFingerprint,
-  state: record.state,
-  attempt: record.attempt,
-  last_step: record.lastStep,
-  created_at: record.createdAt,
-  started_at: record.startedAt ?? null,
-  read_at: record.readAt,
-  delivered: record.isDelivered ? 1 : 0,
-  ended_at: record.endedAt ?? null,
-  error: record.error ?? null,
-  body: record.body,
+const encode = ({ requestFingerprint, isDelivered, ...record }: ResearchRunRecord): ResearchRunsTable => ({
+  ...encodeRow(record),
+  likeness: requestFingerprint,
+  delivered: isDelivered ? 1 : 0,
 });
 
-const decodeSummary = (row: Omit<Selectable<ResearchRunsTable>, 'body'>): ResearchRunSummary => ({
-  id: row.id,
-  region: row.region,
-  workspace: row.workspace,
-  keyId: row.key_id,
-  requestFingerprint: row.likeness,
-  state: row.state,
-  attempt: row.attempt,
-  lastStep: row.last_step,
-  createdAt: row.created_at,
-  startedAt: row.started_at ?? undefined,
-  readAt: row.read_at,
-  isDelivered: row.delivered === 1,
-  endedAt: row.ended_at ?? undefined,
-  error: row.error ?? undefined,
+const decodeSummary = ({
+  likeness,
+  delivered,
+  ...row
+}: Omit<Selectable<ResearchRunsTable>, 'body'>): ResearchRunSummary => ({
+  ...decodeRow(row),
+  requestFingerprint: likeness,
+  isDelivered: delivered === 1,
 });

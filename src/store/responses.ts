@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findOwned, ownedBy, removeOwned } from './owned-by.ts';
 import { createResponseListing, type ResponseListing } from './response-listing.ts';
+import { decodeRow, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { ResponsesTable } from './schema/responses.ts';
 
@@ -91,29 +92,24 @@ export function createResponseStore(db: Kysely<Database>): ResponseStore {
   };
 }
 
-const encode = (record: ResponseRecord): ResponsesTable => ({
-  id: record.id,
-  region: record.region,
-  workspace: record.workspace,
-  created_at: record.createdAt,
-  conversation_id: record.conversation?.id ?? null,
-  conversation_from: record.conversation?.from ?? null,
-  previous_id: record.previous ?? null,
-  item_count: record.itemCount,
-  item_bytes: record.itemBytes,
-  json: record.json,
+const encode = ({ conversation, previous, ...record }: ResponseRecord): ResponsesTable => ({
+  ...encodeRow(record),
+  conversation_id: conversation?.id ?? null,
+  conversation_from: conversation?.from ?? null,
+  previous_id: previous ?? null,
 });
 
-const decode = (row: Selectable<ResponsesTable>): ResponseRecord => ({ ...decodeSummary(row), json: row.json });
+const decode = ({ json, ...summary }: Selectable<ResponsesTable>): ResponseRecord => ({
+  ...decodeSummary(summary),
+  json,
+});
 
-const decodeSummary = (row: Omit<Selectable<ResponsesTable>, 'json'>): ResponseSummary => ({
-  id: row.id,
-  region: row.region,
-  workspace: row.workspace,
-  createdAt: row.created_at,
-  conversation:
-    row.conversation_id === null ? undefined : { id: row.conversation_id, from: row.conversation_from ?? undefined },
-  previous: row.previous_id ?? undefined,
-  itemCount: row.item_count,
-  itemBytes: row.item_bytes,
+const decodeSummary = ({
+  conversation_id: id,
+  conversation_from: from,
+  previous_id: previous,
+  ...row
+}: Omit<Selectable<ResponsesTable>, 'json'>): ResponseSummary => ({
+  ...decodeRow({ ...row, previous }),
+  conversation: id === null ? undefined : { id, from: from ?? undefined },
 });

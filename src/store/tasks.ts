@@ -2,6 +2,7 @@ import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
 import type { TenantScope } from './tenant-scope.ts';
 import { findById, findOwned, ownedBy } from './owned-by.ts';
 import { hasRow, listIds } from './row-queries.ts';
+import { decodeRow, encodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { TasksTable } from './schema/tasks.ts';
 
@@ -144,34 +145,9 @@ function applyFilter<T>(
   return narrowed;
 }
 
-const encode = (record: TaskRecord): TasksTable => ({
-  id: record.id,
-  region: record.region,
-  workspace: record.workspace,
-  key_id: record.keyId,
-  request_id: record.requestId,
-  model: record.model,
-  service: record.service,
-  status: record.status,
-  submitted_at: record.submittedAt,
-  started_at: record.startedAt ?? null,
-  ended_at: record.endedAt ?? null,
-  error: record.error ?? null,
-  wish: record.requestJson,
-});
+const encode = ({ requestJson, ...record }: TaskRecord): TasksTable => ({ ...encodeRow(record), wish: requestJson });
 
-const decode = (row: Selectable<TasksTable>): TaskRecord => ({
-  id: row.id,
-  region: row.region,
-  workspace: row.workspace,
-  keyId: row.key_id,
-  requestId: row.request_id,
-  model: row.model,
-  service: row.service,
-  status: row.status,
-  submittedAt: row.submitted_at,
-  startedAt: row.started_at ?? undefined,
-  endedAt: row.ended_at ?? undefined,
-  error: row.error ?? undefined,
-  requestJson: row.wish,
+const decode = ({ wish: requestJson, ...row }: Selectable<TasksTable>): TaskRecord => ({
+  ...decodeRow(row),
+  requestJson,
 });

@@ -1,5 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import { hasRow } from './row-queries.ts';
+import { decodeRow } from './row-codec.ts';
 import type { Database } from './schema/database.ts';
 import type { TranscriptionPartsTable } from './schema/tasks.ts';
 
@@ -129,13 +130,8 @@ export function createTranscriptionStore(db: Kysely<Database>): TranscriptionSto
   };
 }
 
-const decode = (row: Selectable<TranscriptionPartsTable>): TranscriptionPartRecord => ({
-  number: row.number,
-  source: row.source,
-  state: row.state,
-  sourceBlob: row.source_blob ?? undefined,
-  sourceBytes: row.source_bytes ?? undefined,
-  metadata: row.facts ?? undefined,
-  code: row.code ?? undefined,
-  message: row.message ?? undefined,
-});
+const decode = ({
+  task_id: _taskId,
+  facts: metadata,
+  ...row
+}: Selectable<TranscriptionPartsTable>): TranscriptionPartRecord => decodeRow({ ...row, metadata });

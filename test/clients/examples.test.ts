@@ -10,7 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { getModelSkipReason } from '../models-folder.ts';
 import { type Parley, startParley } from './harness.ts';
-import { createJavaProgram } from './java.ts';
+import { createJavaSourceProgram } from './java.ts';
 import type { Program } from './program-cases.ts';
 import { findPython } from './python.ts';
 
@@ -23,11 +23,6 @@ function pythonExample(client: string, name: string, ...args: string[]): Program
   return { command: path, args: [pathTo(name), ...args], env, skipReason };
 }
 
-function javaExample(name: string): Program {
-  const { command, args, skipReason } = createJavaProgram(name);
-  return { command, args: [...args.slice(0, -1), pathTo(name)], skipReason };
-}
-
 /** The program that runs each example. */
 const EXAMPLES: Readonly<Record<string, Program>> = {
   'chat.sh': { command: 'sh', args: [pathTo('chat.sh')] },
@@ -36,7 +31,7 @@ const EXAMPLES: Readonly<Record<string, Program>> = {
   'anthropic_messages.py': pythonExample('anthropic', 'anthropic_messages.py'),
   'anthropic-messages.mjs': { command: process.execPath, args: [pathTo('anthropic-messages.mjs')] },
   'dashscope_generation.py': pythonExample('dashscope', 'dashscope_generation.py'),
-  'DashScopeGeneration.java': javaExample('DashScopeGeneration.java'),
+  'DashScopeGeneration.java': createJavaSourceProgram(pathTo('DashScopeGeneration.java')),
 };
 
 const RECOGNITION = 'dashscope_recognition.py';

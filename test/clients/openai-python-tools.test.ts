@@ -3,7 +3,8 @@ import { describePythonCases } from './python-cases.ts';
 describePythonCases('tools and formats with the openai client for Python', {
   client: 'openai',
   script: 'openai_tools_cases.py',
-  models: ['svc-plus'],
+  models: ['svc-tiny'],
+  parleys: { '': { withTinyModel: true } },
   cases: [
     'parses an answer into a pydantic model',
     'parses an answer into a pydantic model at the end of a stream',

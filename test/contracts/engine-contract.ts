@@ -68,8 +68,11 @@ export interface EngineUnderTest {
   close(): Promise<void>;
 }
 
-/** Time in which a cancelled run must release its sequence, in ms: one tick, and time for a busy machine. */
-const RELEASE_MS_MAX = 1_000;
+/**
+ * Time in which a cancelled run must release its sequence, in ms: one tick, on a machine that runs other tests. Much
+ * less than an answer up to the end of the context takes.
+ */
+const RELEASE_MS_MAX = 5_000;
 
 const STORY = 'Tell me a long story about a lighthouse keeper and his cat.';
 

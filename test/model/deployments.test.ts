@@ -94,7 +94,9 @@ describe('a deployment in the embedded engine', { skip: getWeightsSkipReason('sv
   let parley: ParleyProcess;
   let deployments: ReturnType<typeof createDeploymentClient>;
   before(async () => {
-    parley = await startParley({ config: 'deployments: {drainMs: 5000}\n' });
+    parley = await startParley({
+      config: `deployments: { drainMs: 5000 }\nmodels: { svc-plus: { weights: ${TINY} } }\n`,
+    });
     deployments = createDeploymentClient(parley);
   });
   after(() => parley.stop());

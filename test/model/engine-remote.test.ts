@@ -122,11 +122,13 @@ if (skip === false) {
     { ...TOKENS, failureKind: 'engine-failed' },
     createCommandSubject,
   );
-  describeEngineContract(
-    'llama-server with token prompts',
-    TOKENS,
-    createServerSubject((url) => createCompletionEngine({ url, model: TINY, server: 'llama-server' })),
-  );
+  // The engine is the one that the server started by Parley uses, so only a full run has its contract twice.
+  if (process.env['PARLEY_TEST_FULL'] === '1')
+    describeEngineContract(
+      'llama-server with token prompts',
+      TOKENS,
+      createServerSubject((url) => createCompletionEngine({ url, model: TINY, server: 'llama-server' })),
+    );
   describeEngineContract(
     'llama-server with chat messages',
     CHAT,

@@ -12,6 +12,7 @@ after(() => rmSync(folder, { recursive: true }));
 interface Options {
   isolation?: 'none' | 'process';
   passTimeoutMs?: number;
+  exitMsMax?: number;
   /** Number of files with this source. */
   copies?: number;
   runPass?: typeof runTestPass;
@@ -19,7 +20,7 @@ interface Options {
 
 const runSource = async (
   source: string,
-  { isolation = 'process', passTimeoutMs = 60_000, copies = 1, runPass = runTestPass }: Options = {},
+  { isolation = 'process', passTimeoutMs = 60_000, exitMsMax, copies = 1, runPass = runTestPass }: Options = {},
 ) => {
   const files = Array.from({ length: copies }, (_, number) => join(folder, `made-up${number || ''}.test.ts`));
   for (const file of files) writeFileSync(file, `import { test, describe, before } from 'node:test';\n${source}`);
@@ -27,7 +28,17 @@ const runSource = async (
   // If this variable is set, the inner node:test would take itself for a file of the outer one.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const faults = await runPass(
-    { name: 'test', files, isolation, concurrency: 2, testTimeoutMs: 30_000, passTimeoutMs, env, showOutput: () => {} },
+    {
+      name: 'test',
+      files,
+      isolation,
+      concurrency: 2,
+      testTimeoutMs: 30_000,
+      passTimeoutMs,
+      exitMsMax,
+      env,
+      showOutput: () => {},
+    },
     (finished) => tests.push(finished),
   );
   return { outcomes: tests.map(({ outcome, name }) => `${outcome} ${name}`), tests, faults };
@@ -113,10 +124,13 @@ test('reports a file of a shared pass that cannot be loaded, and runs the others
 });
 
 test('kills a process left running, and reports a fault', async () => {
-  const { faults } = await runSource(`
+  const { faults } = await runSource(
+    `
     import { spawn } from 'node:child_process';
     test('starts', () => spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' }).unref());
-  `);
+  `,
+    { exitMsMax: 200 },
+  );
   assert.equal(faults.length, 1);
   assert.match(faults[0] ?? '', /^left running: .*setInterval/);
 });
@@ -189,7 +203,7 @@ test('does not retry many failed files, a file that exits its process, or a proc
     `${flakySource}
     import { spawn } from 'node:child_process';
     test('starts', () => spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' }).unref());`,
-    { runPass: runTestPassWithRetry },
+    { runPass: runTestPassWithRetry, exitMsMax: 200 },
   );
   assert.deepEqual(leftRunning.outcomes, ['passed starts', 'failed chance']);
   assert.match(leftRunning.faults.join(), /^left running: /);

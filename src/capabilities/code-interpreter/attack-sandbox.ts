@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -6,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AttackCommand, AttackReport, AttackName } from './child/attack-messages.ts';
+import { spawnInSandbox } from './sandboxed-process.ts';
 import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
 import { PROCESS_OVERHEAD_MB, PROCESSES_MAX } from './sandboxes/sandbox.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
@@ -32,6 +32,8 @@ interface AttackOptions {
   readonly signal: AbortSignal;
   /** Limit for all attacks of one process. Default: ATTACK_MS_MAX. */
   readonly msMax?: number;
+  /** Limit for the end of a killed process. Default: TERMINATION_MS_MAX. */
+  readonly terminationMsMax?: number;
 }
 
 /** Variables that systems and images set by themselves. */
@@ -44,7 +46,7 @@ const COMMON_VARIABLES = new Set(['PATH', 'HOME', 'HOSTNAME', 'LANG', 'TERM', 'P
  */
 export async function attackSandbox(
   sandbox: Sandbox,
-  { memoryMb, signal, msMax = ATTACK_MS_MAX }: AttackOptions,
+  { memoryMb, signal, msMax = ATTACK_MS_MAX, terminationMsMax = TERMINATION_MS_MAX }: AttackOptions,
 ): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-attack-'));
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
@@ -70,7 +72,7 @@ export async function attackSandbox(
     };
     const outcomes = await Promise.all(
       ATTACKS[sandbox.level].map((attacks) =>
-        runAttackProcess(sandbox, { ...command, attacks }, { folder, signal, msMax }),
+        runAttackProcess(sandbox, { ...command, attacks }, { folder, signal, msMax, terminationMsMax }),
       ),
     );
     const { breach } = outcomes.find((each) => each.breach !== undefined) ?? {};
@@ -94,10 +96,10 @@ interface AttackOutcome {
 async function runAttackProcess(
   sandbox: Sandbox,
   command: Omit<AttackCommand, 'forbiddenFolders' | 'processGroup'>,
-  { folder, signal, msMax }: Required<Omit<AttackOptions, 'memoryMb'>> & { readonly folder: string },
+  { folder, signal, msMax, terminationMsMax }: Required<Omit<AttackOptions, 'memoryMb'>> & { readonly folder: string },
 ): Promise<AttackOutcome> {
   const launch = sandbox.launch({ name: 'attack', usesPermissions: sandbox.level === 'basic' });
-  const child = spawn(launch.command, launch.args, { env: { ...launch.env }, cwd: '/', detached: true });
+  const { child, kill: killAll } = spawnInSandbox(launch);
   const started = new Set<AttackName>();
   const results = new Map<AttackName, string | undefined>();
   let stderr = '';
@@ -111,18 +113,8 @@ async function runAttackProcess(
     terminationTimer ??= setTimeout(() => {
       survivedKill = true;
       ended.resolve();
-    }, TERMINATION_MS_MAX);
-    if (launch.killCommand)
-      spawn(launch.killCommand.command, launch.killCommand.args, { env: { ...launch.env }, stdio: 'ignore' }).on(
-        'error',
-        () => undefined,
-      );
-    if (child.pid === undefined) return;
-    try {
-      process.kill(-child.pid, 'SIGKILL');
-    } catch {
-      child.kill('SIGKILL');
-    }
+    }, terminationMsMax);
+    killAll();
   };
   let isTimedOut = false;
   const timer = setTimeout(() => {
@@ -131,7 +123,6 @@ async function runAttackProcess(
   }, msMax);
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
-  child.stdin.on('error', () => undefined);
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-1_000)));
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     line += text;

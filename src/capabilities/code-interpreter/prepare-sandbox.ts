@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
@@ -40,6 +40,8 @@ export type PreparedSandbox =
       /** True if the verification of some sandbox timed out. */
       readonly isTimeout: boolean;
     };
+
+const require = createRequire(import.meta.url);
 
 /** Memory limit during the attacks: low, so that exhausting it is quick. */
 const ATTACK_MEMORY_MB = 64;
@@ -95,7 +97,7 @@ async function createSandboxWithFiles(
   }: PrepareSandboxOptions & { readonly wheels: string | undefined; readonly cpuSeconds: number },
 ): Promise<Sandbox> {
   const bounds = { memoryMb, cpuSeconds };
-  const pyodideVersion = readVersion(host.pyodideFolder);
+  const { version: pyodideVersion } = require('pyodide/package.json') as { readonly version: string };
   const snapshotFile = await ensureSnapshot({ folder, pyodideVersion, sandbox: make(host, bounds), limits, signal });
   const places = {
     ...host,
@@ -135,18 +137,10 @@ function assertContained({ value, error }: CodeOutput): void {
 
 function findHostPaths(): Omit<HostPaths, 'emptyFolder'> {
   const resolvePath = (path: string): string => realpathSync(fileURLToPath(new URL(path, import.meta.url)));
-  const require = createRequire(import.meta.url);
   return {
     node: realpathSync(process.execPath),
     childFolder: resolvePath('./child'),
     packageFile: resolvePath('../../../package.json'),
     pyodideFolder: dirname(realpathSync(require.resolve('pyodide/package.json'))),
   };
-}
-
-function readVersion(pyodideFolder: string): string {
-  const manifest: unknown = JSON.parse(readFileSync(join(pyodideFolder, 'package.json'), 'utf8'));
-  const version =
-    typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : undefined;
-  return typeof version === 'string' ? version : 'unknown';
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 import type { CodeError, CodeFile, CodeOutput } from '../../core/server-tools.ts';
-import type { InputFile, ProgramLimits, InterpreterReport } from './child/messages.ts';
+import type { InterpreterReport, ProgramLimits, RunProgramCommand } from './child/messages.ts';
 import { createUniqueFileName, getMediaType } from './code-files.ts';
 import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
 import { startSandboxedProcess } from './sandboxed-process.ts';
@@ -18,13 +18,8 @@ export interface ProgramProcess {
    * Runs one program at a time. Resolves also for a failed program; if it exceeded a limit, the process is killed.
    * @throws the signal's reason, after killing the process.
    */
-  run(program: PythonProgram, signal: AbortSignal): Promise<CodeOutput>;
+  run(program: Pick<RunProgramCommand, 'code' | 'files'>, signal: AbortSignal): Promise<CodeOutput>;
   kill(): void;
-}
-
-export interface PythonProgram {
-  readonly code: string;
-  readonly files: readonly InputFile[];
 }
 
 export interface ProgramProcessOptions {
@@ -44,8 +39,7 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
   // Upper bound of a line: base64, and a text with every character escaped.
   const lineBytesMax = Math.ceil((filesBytesMax * 4) / 3) + textCharactersMax * 12 + REPORT_OVERHEAD_BYTES;
   const launch = sandbox.launch({ name: 'main', usesPermissions: true });
-  const child = startSandboxedProcess(launch, { lineBytesMax });
-  const { childFolder: _, ...places } = launch.paths;
+  const child = startSandboxedProcess(launch, lineBytesMax);
   let nonce = createNonce();
 
   const ready = new Promise<void>((resolve, reject) => {
@@ -64,10 +58,11 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
   });
   // Prevents an unhandled rejection: nobody may be waiting for a process of the warm pool.
   ready.catch(() => undefined);
-  const { wheelNames } = options;
-  child.send({ type: 'start', nonce, ...toCommandPaths(places), wheelNames, makesSnapshot: false, limits });
+  const { pyodideFolder, snapshotFile, wheelsFolder } = launch.paths;
+  const places = { pyodideFolder, snapshotFile, wheelsFolder };
+  child.send({ type: 'start', nonce, ...places, wheelNames: options.wheelNames, makesSnapshot: false, limits });
 
-  const run = (program: PythonProgram, signal: AbortSignal): Promise<CodeOutput> =>
+  const run: ProgramProcess['run'] = (program, signal) =>
     new Promise((resolve, reject) => {
       nonce = createNonce();
       const collector = createOutputCollector(limits);
@@ -115,18 +110,6 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
     });
 
   return { ready, termination: child.termination, run, kill: () => child.kill('done') };
-}
-
-function toCommandPaths({
-  pyodideFolder,
-  snapshotFile,
-  wheelsFolder,
-}: Omit<ReturnType<Sandbox['launch']>['paths'], 'childFolder'>) {
-  return {
-    pyodideFolder,
-    ...(snapshotFile !== undefined && { snapshotFile }),
-    ...(wheelsFolder !== undefined && { wheelsFolder }),
-  };
 }
 
 /** Collects the output of a program. Enforces the limits again, because a program may have compromised the process. */

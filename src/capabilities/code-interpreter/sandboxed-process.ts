@@ -28,19 +28,31 @@ export interface ProcessTermination {
   readonly stderr: string;
 }
 
-export interface SandboxedProcessOptions {
-  /** Maximum length of one line. A longer one kills the process. */
-  readonly lineBytesMax: number;
-}
-
 const STDERR_CHARS_MAX = 4_000;
 
-export function startSandboxedProcess(
-  launch: SandboxLaunch,
-  { lineBytesMax }: SandboxedProcessOptions,
-): SandboxedProcess {
+/** Starts the command of a sandbox. `kill` ends the process and all that it started. */
+export function spawnInSandbox({ command, args, env, killCommand }: SandboxLaunch) {
   // In a process group of its own, so that it is killed as one and gets no signals of the service's terminal.
-  const child = spawn(launch.command, launch.args, { env: { ...launch.env }, cwd: '/', detached: true });
+  const child = spawn(command, args, { env, cwd: '/', detached: true });
+  // The process may end during a write; its termination reports the reason.
+  child.stdin.on('error', () => undefined);
+  const kill = (): void => {
+    // A container engine runs the process outside this process group.
+    if (killCommand)
+      spawn(killCommand.command, killCommand.args, { env, stdio: 'ignore' }).on('error', () => undefined);
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      child.kill('SIGKILL');
+    }
+  };
+  return { child, kill };
+}
+
+/** @param lineBytesMax Maximum length of one line. A longer one kills the process. */
+export function startSandboxedProcess(launch: SandboxLaunch, lineBytesMax: number): SandboxedProcess {
+  const { child, kill: killAll } = spawnInSandbox(launch);
   let killReason: KillReason | undefined;
   let stderr = '';
   let listener: (report: InterpreterReport) => void = () => undefined;
@@ -50,17 +62,7 @@ export function startSandboxedProcess(
   const kill = (why: KillReason): void => {
     if (killReason !== undefined || child.exitCode !== null || child.signalCode !== null) return;
     killReason = why;
-    // A container engine runs the process outside this process group.
-    if (launch.killCommand) {
-      const { command, args } = launch.killCommand;
-      spawn(command, args, { env: { ...launch.env }, stdio: 'ignore' }).on('error', () => undefined);
-    }
-    if (child.pid === undefined) return;
-    try {
-      process.kill(-child.pid, 'SIGKILL');
-    } catch {
-      child.kill('SIGKILL');
-    }
+    killAll();
   };
 
   const onLine = (line: string): void => {
@@ -86,8 +88,6 @@ export function startSandboxedProcess(
     } else if (killReason === undefined) pieces.push(rest);
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = (stderr + text).slice(-STDERR_CHARS_MAX)));
-  // The process may end during a write; its termination reports the reason.
-  child.stdin.on('error', () => undefined);
   const termination = new Promise<ProcessTermination>((resolve) => {
     const end = (cause: string): void => resolve({ ...(killReason !== undefined && { killReason }), cause, stderr });
     child.once('error', (error) => end(error.message));

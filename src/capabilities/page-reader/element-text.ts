@@ -40,15 +40,7 @@ export function getElementText(root: PageElement, { charsMax, skip }: ElementTex
   );
 }
 
-interface TextBuilder {
-  enter(element: PageElement): void;
-  addText(text: string): void;
-  leave(element: PageElement): void;
-  isFull(): boolean;
-  build(): string;
-}
-
-function createTextBuilder(charsMax: number): TextBuilder {
+function createTextBuilder(charsMax: number) {
   const pieces: string[] = [];
   let chars = 0;
   /** Line breaks before the next text, and whether a space precedes it. */
@@ -71,7 +63,7 @@ function createTextBuilder(charsMax: number): TextBuilder {
   const breakLines = (lines: number): void => void (pendingBreaks = Math.max(pendingBreaks, lines));
 
   return {
-    enter({ localName }) {
+    enter({ localName }: PageElement): void {
       if (BLOCK_ELEMENTS.has(localName)) breakLines(2);
       else if (LINE_ELEMENTS.has(localName)) breakLines(1);
       if (localName === 'pre') preformattedDepth++;
@@ -82,7 +74,7 @@ function createTextBuilder(charsMax: number): TextBuilder {
         isFirstCell = false;
       }
     },
-    addText(text) {
+    addText(text: string): void {
       if (preformattedDepth > 0) return text === '' ? undefined : write(text);
       const words = text.replaceAll(/\s+/g, ' ');
       if (words.startsWith(' ')) pendingSpace = true;
@@ -93,7 +85,7 @@ function createTextBuilder(charsMax: number): TextBuilder {
       write(trimmed);
       pendingSpace = words.endsWith(' ');
     },
-    leave({ localName }) {
+    leave({ localName }: PageElement): void {
       if (BLOCK_ELEMENTS.has(localName)) breakLines(2);
       else if (LINE_ELEMENTS.has(localName)) breakLines(1);
       if (localName === 'pre') preformattedDepth--;

@@ -4,8 +4,9 @@ import { PAGE_DEPTH_MAX, PAGE_ELEMENTS_MAX } from './limits.ts';
 import { isStackOverflow } from '../../lib/serve-worker.ts';
 import { parsePublicationDate } from '../../tools/parse-publication-date.ts';
 import { getElementText } from './element-text.ts';
-import { parsePage, walkElements } from './page-document.ts';
+import { walkElements } from './page-document.ts';
 import type { PageDocument, PageElement } from './page-document.ts';
+import { parsePage } from './parse-page.ts';
 import { toSingleLine, readPageMetadata } from './page-metadata.ts';
 import { isBoilerplate, removeInvisibleElements } from './remove-invisible-elements.ts';
 

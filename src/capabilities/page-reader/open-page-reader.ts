@@ -1,7 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../core/error.ts';
 import { PAGE_FETCH_MS_MAX } from './limits.ts';
-import type { ReadPage } from '../../core/server-tools.ts';
 import type { DocumentExtractor } from '../../documents/document-extractor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createGuardedFetch } from '../../net/guarded-fetch.ts';
@@ -21,14 +20,8 @@ export interface OpenPageReaderDeps {
   readonly clock: Clock;
 }
 
-export interface PageReaderHandle {
-  readonly readPage: ReadPage;
-  /** Ends the process that parses pages. */
-  close(): Promise<void>;
-}
-
 /** Opens the reading of web pages as configured. */
-export function openPageReader({ config, extract, clock }: OpenPageReaderDeps): PageReaderHandle {
+export function openPageReader({ config, extract, clock }: OpenPageReaderDeps) {
   const { providers, pages, contact } = config.search;
   const { bytesMax, charsMax, allow } = pages;
   const options = { userAgent: createUserAgent(contact), timeouts: { totalMs: PAGE_FETCH_MS_MAX } };
@@ -47,6 +40,7 @@ export function openPageReader({ config, extract, clock }: OpenPageReaderDeps): 
       charsMax,
       ...(extract ? { readPdf: createReadPdf(extract) } : {}),
     }),
+    /** Ends the process that parses pages. */
     close: () => reader.close(),
   };
 }

@@ -1,5 +1,3 @@
-import { parseHTML } from 'linkedom';
-
 /** The DOM members used here; TypeScript's DOM types require the browser library. */
 export interface PageNode {
   readonly nodeType: number;
@@ -26,16 +24,6 @@ export interface PageDocument {
 const [ELEMENT_NODE, TEXT_NODE] = [1, 3];
 
 const isElement = (node: PageNode): node is PageElement => node.nodeType === ELEMENT_NODE;
-
-/** Parses a page. Runs no scripts and fetches nothing. */
-export function parsePage(html: string): PageDocument {
-  // linkedom takes the first element as the root and drops its siblings, so the outer elements are added.
-  const whole = /<html[\s>]/i.test(html)
-    ? html
-    : `<!doctype html><html>${/<(?:head|body)[\s>]/i.test(html) ? html : `<head></head><body>${html}</body>`}</html>`;
-  const { document }: { readonly document: PageDocument } = parseHTML(whole);
-  return document;
-}
 
 /**
  * Yields `root` and every element within it when entering and when leaving, and texts when entering. Does not enter

@@ -1,8 +1,8 @@
 import { createUnsupportedLanguageError } from '../../core/generation-errors.ts';
-import type { Catalogue, ResolvedModel } from '../../catalogue/model.ts';
+import type { Catalogue } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
-import type { SpeechEngine } from '../../engines/speech-engine.ts';
 import { getModelLogFields } from '../../generation/model-log-fields.ts';
+import type { CapabilityContext } from '../../service/capability.ts';
 import type { ScoredSentence } from './audio-transcriptions/encode.ts';
 import type { RecognizeUpload } from './audio-transcriptions/endpoint.ts';
 import type { AudioOpener } from './transcription/audio-opener.ts';
@@ -13,7 +13,7 @@ import { transcribe } from './transcription/transcribe.ts';
 
 export interface RecognizeFileDeps {
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  readonly leaseSpeechEngine: (model: ResolvedModel) => Promise<{ readonly engine: SpeechEngine; release(): void }>;
+  readonly leaseSpeechEngine: CapabilityContext['leaseSpeechEngine'];
   readonly openAudio: AudioOpener;
 }
 

@@ -1,12 +1,12 @@
+import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { ServiceError } from '../../core/error.ts';
 import { DOCUMENT_BYTES_MAX } from '../../core/limits.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
-import { createContentHash } from './content-hash.ts';
 import { getDocumentMetadata } from './document-metadata.ts';
-import type { ExtractText } from './search-index.ts';
+import type { DocumentExtractor } from '../../documents/document-extractor.ts';
 import { describeExcessiveSize } from '../../documents/document.ts';
 
 /** A document of a source. */
@@ -32,7 +32,7 @@ export type ReadEntryResult =
     };
 
 export interface ReadEntryOptions {
-  readonly extract: ExtractText;
+  readonly extract: DocumentExtractor;
   /** Without it, URLs are not read. */
   readonly readPage?: ReadPage | undefined;
   readonly now: () => number;
@@ -44,6 +44,12 @@ export interface ReadEntryOptions {
 const HEAD_BYTES = 16_384;
 
 const CHUNK_BYTES = 64 * 1024;
+
+/** Version of the format of passages and terms. Changing it makes a refresh read all documents again. */
+const INDEX_FORMAT = 'parley-index 1\n';
+
+/** Creates the hash of a document's source content. */
+const createContentHash = (): Hash => createHash('sha256').update(INDEX_FORMAT);
 
 /** @param knownHash Hash from the last read. @throws the signal's reason; ServiceError that ends the whole refresh. */
 export async function readEntry(

@@ -14,14 +14,14 @@ import { PRIMARY_WORKSPACE } from '../../resources/keys/rules.ts';
 import { listEntries } from './list-entries.ts';
 import { splitPassages } from './passages.ts';
 import { type IndexEntry, readEntry, type ReadEntryResult } from './read-entry.ts';
-import { createReferenceUrl } from './reference-url.ts';
-import type { ExtractText, RefreshProblem, RefreshReport, RefreshOptions } from './search-index.ts';
+import type { DocumentExtractor } from '../../documents/document-extractor.ts';
+import type { RefreshProblem, RefreshReport, RefreshOptions } from './search-index.ts';
 import { extractTerms } from './terms.ts';
 
 export interface RefreshDeps {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
-  readonly extract: ExtractText;
+  readonly extract: DocumentExtractor;
   readonly readPage?: ReadPage | undefined;
 }
 
@@ -170,3 +170,7 @@ function passagesWithTerms(text: string, titleTerms: readonly string[]): readonl
   }
   return passages;
 }
+
+/** Creates the URL of a document without one: its collection and its path within it, without any local path. */
+const createReferenceUrl = (collection: string, reference: string): string =>
+  `parley-index:${[collection, ...reference.split('/')].map((part) => encodeURIComponent(part.toWellFormed())).join('/')}`;

@@ -1,4 +1,3 @@
-import type { ExtractionResult } from '../../documents/document.ts';
 import type { IndexCollection, IndexCollectionTotals } from '../../store/index-collections.ts';
 import type { SkippedCounts } from './walk-folder.ts';
 
@@ -10,12 +9,6 @@ export interface EmbeddedTexts {
   readonly model: string;
   readonly vectors: readonly Float32Array[];
 }
-
-/** Extracts text as `documents/extract.ts` does. */
-export type ExtractText = (
-  source: AsyncIterable<Uint8Array>,
-  options: { readonly name: string; readonly sizeBytes: number; readonly signal: AbortSignal },
-) => Promise<ExtractionResult>;
 
 /** Progress of a refresh. */
 export interface RefreshProgress {

@@ -3,7 +3,6 @@ import { FILE_CLEANUP_INTERVAL_MS, FILE_CLEANUP_PAGE_MAX } from '../limits.ts';
 import { BATCH_RESULTS_REMOVED_MAX } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { StartInterval } from '../../lib/start-interval.ts';
 import { startPeriodicTask, type PeriodicTask } from '../../lib/periodic-task.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -11,19 +10,17 @@ export interface BatchCleanupDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
-  readonly startInterval?: StartInterval;
 }
 
 /**
  * Removes stored lines of finished batches whose process ended before it could: at start and periodically, in one
  * process.
  */
-export const startBatchCleanup = ({ log, startInterval, ...deps }: BatchCleanupDeps): PeriodicTask =>
+export const startBatchCleanup = ({ log, ...deps }: BatchCleanupDeps): PeriodicTask =>
   startPeriodicTask({
     intervalMs: FILE_CLEANUP_INTERVAL_MS,
     run: (isClosed) => removeFinishedLines(deps, isClosed),
     onFailure: (error) => log.warn('batch line cleanup failed', { error: String(error) }),
-    startInterval,
   });
 
 /** @returns the number of batches whose lines were removed. */

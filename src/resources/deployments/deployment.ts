@@ -1,12 +1,12 @@
 import type { RegionId } from '../../core/region.ts';
 import type { Owner } from '../../core/context.ts';
+import type { DeploymentListQuery } from '../../store/deployments.ts';
 import type {
   DeploymentEvent,
   DeploymentLimits,
   DeploymentPlan,
   DeploymentRecord,
   DeploymentSpec,
-  DeploymentStatus,
   PtuCapacity,
 } from '../../core/deployment.ts';
 
@@ -35,13 +35,6 @@ export interface DeployableModel {
  */
 export type FindDeployableModel = (name: string, region: RegionId) => DeployableModel | undefined;
 
-export interface DeploymentQuery {
-  readonly status?: DeploymentStatus | undefined;
-  readonly limit: number;
-  /** Number of newest deployments to skip. */
-  readonly skip: number;
-}
-
 /** A deployment in its state after an event. */
 export interface DeploymentChange {
   readonly record: DeploymentRecord;
@@ -64,7 +57,7 @@ export interface Deployments {
   /** Lists the newest first; `total` counts all matching deployments. */
   list(
     owner: Owner,
-    query: DeploymentQuery,
+    query: DeploymentListQuery,
   ): Promise<{ readonly total: number; readonly deployments: readonly DeploymentRecord[] }>;
   /**
    * Changes the requested capacity; the returned record still has the old ready capacity. Of concurrent calls the later

@@ -9,7 +9,7 @@ import {
 import { FILE_RECONCILE_INTERVAL_MS, FILE_ORPHAN_AGE_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
+import { startInterval } from '../../lib/start-interval.ts';
 import type { ExpiredFile } from '../../store/files.ts';
 import type { Store } from '../../store/store.ts';
 import {
@@ -37,12 +37,8 @@ export interface FileGarbageCollector {
 /** Removes what killed processes left behind: at start and periodically, in one process of a service. */
 export function startFileGarbageCollection({
   log,
-  startInterval = startSystemInterval,
   ...deps
-}: FileGarbageDeps & {
-  readonly log: Pick<Log, 'info' | 'warn'>;
-  readonly startInterval?: StartInterval;
-}): FileGarbageCollector {
+}: FileGarbageDeps & { readonly log: Pick<Log, 'info' | 'warn'> }): FileGarbageCollector {
   let isClosed = false;
   let running: Promise<void> = Promise.resolve();
   const enqueue = (work: () => Promise<Readonly<Record<string, number>>>): void => {

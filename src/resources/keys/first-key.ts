@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { RegionId } from '../../core/region.ts';
 import { createFile, replaceFile } from '../../lib/durable-file.ts';
 import type { Keys } from './key.ts';
-import { isSecretFormat, createSecret, type RandomSource } from './secret.ts';
+import { isSecretFormat, createSecret } from './secret.ts';
 import { getErrorCode } from '../../lib/error-code.ts';
 
 export interface FirstKeyDeps {
@@ -11,7 +11,6 @@ export interface FirstKeyDeps {
   /** File that stores the secret with mode 0600. Its folder must exist. */
   readonly keyFile: string;
   readonly region: RegionId;
-  readonly random?: RandomSource;
 }
 
 export interface FirstKey {
@@ -27,16 +26,11 @@ export interface FirstKey {
  * several processes that start together, all use the secret of the one that created the file.
  * @returns undefined if keys exist and the saved one is missing or invalid: the operator manages keys.
  */
-export async function ensureFirstKey({
-  keys,
-  keyFile,
-  region,
-  random = randomBytes,
-}: FirstKeyDeps): Promise<FirstKey | undefined> {
+export async function ensureFirstKey({ keys, keyFile, region }: FirstKeyDeps): Promise<FirstKey | undefined> {
   const saved = await readSaved(keyFile);
   if (saved !== undefined && (await isValid(keys, saved))) return { secret: saved, isNew: false };
   if (await keys.isEmpty()) {
-    const secret = saved ?? (await save(keyFile, createSecret(random)));
+    const secret = saved ?? (await save(keyFile, createSecret(randomBytes)));
     if (await keys.createFirst({ region, secret })) return { secret, isNew: true };
   }
   // A key exists. If another process created it since the check above, the file holds its secret now.

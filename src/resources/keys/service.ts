@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../core/error.ts';
-import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
+import { systemIdGenerator } from '../../core/id.ts';
 import type { KeyRecord } from '../../core/key.ts';
 import { KEY_PAGE_MAX } from '../limits.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -8,22 +8,20 @@ import type { Store } from '../../store/store.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { KeyDraft, Keys, NewKey } from './key.ts';
 import { checkKeyDraft, PRIMARY_WORKSPACE, getKeyState } from './rules.ts';
-import { hashSecret, getSecretHint, createSecret, type RandomSource } from './secret.ts';
+import { hashSecret, getSecretHint, createSecret } from './secret.ts';
 
 export interface KeysDeps {
   readonly store: Store;
   readonly clock: Clock;
-  readonly ids?: IdGenerator;
-  readonly random?: RandomSource;
 }
 
-export function createKeys({ store, clock, ids = systemIdGenerator, random = randomBytes }: KeysDeps): Keys {
+export function createKeys({ store, clock }: KeysDeps): Keys {
   const authenticator = createAuthenticator({ store: store.keys, clock });
 
   const buildKey = (draft: KeyDraft, secret: string): NewKey => ({
     secret,
     record: {
-      id: ids.createSortableId('key_'),
+      id: systemIdGenerator.createSortableId('key_'),
       region: draft.region,
       workspace: draft.workspace,
       name: draft.name,
@@ -43,7 +41,7 @@ export function createKeys({ store, clock, ids = systemIdGenerator, random = ran
 
     async create(draft) {
       checkKeyDraft(draft, clock.now());
-      const key = buildKey(draft, createSecret(random));
+      const key = buildKey(draft, createSecret(randomBytes));
       await store.keys.insert({ record: key.record, hash: hashSecret(key.secret) });
       return key;
     },
@@ -75,7 +73,7 @@ export function createKeys({ store, clock, ids = systemIdGenerator, random = ran
         requireActive(old, now);
         // If another process revoked the key first, this throws and rolls the transaction back.
         if (!(await keys.revoke(id, now))) requireActive({ ...old, revokedAt: now }, now);
-        const next = buildKey(old, createSecret(random));
+        const next = buildKey(old, createSecret(randomBytes));
         await keys.insert({ record: next.record, hash: hashSecret(next.secret) });
         return next;
       });

@@ -1,3 +1,5 @@
+import static parley.CaseRunner.expect;
+
 import com.alibaba.dashscope.aigc.generation.Generation;
 import com.alibaba.dashscope.aigc.generation.GenerationLogprobs;
 import com.alibaba.dashscope.aigc.generation.GenerationOutput;
@@ -35,8 +37,6 @@ import com.google.gson.GsonBuilder;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.reactivex.Flowable;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -48,6 +48,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import parley.CaseRunner;
 
 /**
  * The Java SDK with the native interface; started by dashscope-java.test.ts. Each case runs in order and prints one
@@ -80,12 +81,8 @@ public final class NativeCases {
   private static final Map<String, Object> FORCED_WEATHER =
       Map.of("type", "function", "function", Map.of("name", "get_weather"));
 
-  private interface Case {
-    void run() throws Exception;
-  }
-
   public static void main(String[] args) {
-    Map<String, Case> cases = new LinkedHashMap<>();
+    Map<String, CaseRunner.Case> cases = new LinkedHashMap<>();
     cases.put("gets an answer as a message", NativeCases::message);
     cases.put("gets an answer as text, which is the default", NativeCases::text);
     cases.put("gets an answer through a callback", NativeCases::called);
@@ -117,24 +114,7 @@ public final class NativeCases {
     // Set for the library, because not every class accepts an address.
     Constants.baseHttpApiUrl = address("SCRIPTED_");
     Constants.apiKey = System.getenv("SCRIPTED_KEY");
-    cases.forEach(NativeCases::report);
-    // The threads of the SDK would keep the process alive for a minute.
-    System.exit(0);
-  }
-
-  private static void report(String name, Case each) {
-    String error = null;
-    try {
-      each.run();
-    } catch (Throwable thrown) {
-      StringWriter text = new StringWriter();
-      thrown.printStackTrace(new PrintWriter(text));
-      error = text.toString();
-    }
-    Map<String, String> line = new LinkedHashMap<>();
-    line.put("case", name);
-    line.put("error", error);
-    System.out.println(JSON.toJson(line));
+    CaseRunner.run(cases);
   }
 
   private static void message() throws Exception {
@@ -552,7 +532,7 @@ public final class NativeCases {
     expect(usage.getTotalTokens() == usage.getInputTokens() + usage.getOutputTokens(), usage);
   }
 
-  private static void expectRefusal(int status, String code, String message, Case call) throws Exception {
+  private static void expectRefusal(int status, String code, String message, CaseRunner.Case call) throws Exception {
     try {
       call.run();
     } catch (ApiException refusal) {
@@ -563,10 +543,6 @@ public final class NativeCases {
       return;
     }
     throw new AssertionError("ApiException was not thrown");
-  }
-
-  private static void expect(boolean isTrue, Object... details) {
-    if (!isTrue) throw new AssertionError(Arrays.deepToString(details));
   }
 
   /** Records the calls of a callback. After an error the SDK also calls onComplete. */

@@ -1,3 +1,5 @@
+import static parley.CaseRunner.expect;
+
 import com.alibaba.dashscope.aigc.generation.Generation;
 import com.alibaba.dashscope.aigc.generation.GenerationOutput;
 import com.alibaba.dashscope.aigc.generation.GenerationParam;
@@ -14,18 +16,14 @@ import com.alibaba.dashscope.protocol.Protocol;
 import com.alibaba.dashscope.protocol.StreamingMode;
 import com.alibaba.dashscope.tools.codeinterpretertool.ToolCodeInterpreter;
 import com.alibaba.dashscope.utils.Constants;
-import com.google.gson.Gson;
-import com.google.gson.GsonBuilder;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import parley.CaseRunner;
 
 /**
  * Search and code interpreter with the Java SDK; started by server-tools-java.test.ts. Each case runs in order and prints
@@ -38,14 +36,9 @@ public final class ServerToolsCases {
   private static final String ANSWER = "Ada Lovelace wrote the first program in 1843. Enough said.";
   private static final String PROGRAM =
       "[{\"code_interpreter\": {\"code\": \"print(1 + 1)\"}, \"type\": \"code_interpreter\"}]";
-  private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
-
-  private interface Case {
-    void run() throws Exception;
-  }
 
   public static void main(String[] args) {
-    Map<String, Case> cases = new LinkedHashMap<>();
+    Map<String, CaseRunner.Case> cases = new LinkedHashMap<>();
     cases.put("gets search results with the answer", ServerToolsCases::cited);
     cases.put("gets search results with an answer in text format", ServerToolsCases::text);
     cases.put("streams pieces, with search results in the first and the last event", ServerToolsCases::pieces);
@@ -58,24 +51,7 @@ public final class ServerToolsCases {
     cases.put("with invalid search options gets InvalidParameter with the prescribed text", ServerToolsCases::refused);
     Constants.baseHttpApiUrl = System.getenv("ADDRESS") + "/api/v1";
     Constants.apiKey = System.getenv("KEY");
-    cases.forEach(ServerToolsCases::report);
-    // The threads of the SDK would keep the process alive for a minute.
-    System.exit(0);
-  }
-
-  private static void report(String name, Case each) {
-    String error = null;
-    try {
-      each.run();
-    } catch (Throwable thrown) {
-      StringWriter text = new StringWriter();
-      thrown.printStackTrace(new PrintWriter(text));
-      error = text.toString();
-    }
-    Map<String, String> line = new LinkedHashMap<>();
-    line.put("case", name);
-    line.put("error", error);
-    System.out.println(JSON.toJson(line));
+    CaseRunner.run(cases);
   }
 
   private static void cited() throws Exception {
@@ -246,7 +222,7 @@ public final class ServerToolsCases {
     expect(event.getOutput().getSearchInfo() == null, event);
   }
 
-  private static void expectRefusal(String message, Case call) throws Exception {
+  private static void expectRefusal(String message, CaseRunner.Case call) throws Exception {
     try {
       call.run();
     } catch (ApiException refusal) {
@@ -256,9 +232,5 @@ public final class ServerToolsCases {
       return;
     }
     throw new AssertionError("ApiException was not thrown");
-  }
-
-  private static void expect(boolean isTrue, Object... details) {
-    if (!isTrue) throw new AssertionError(Arrays.deepToString(details));
   }
 }

@@ -19,7 +19,8 @@ QUESTION = {
 PERSON = {
     **QUESTION,
     "messages": [{"role": "user", "content": f"Describe this person as JSON: {PERSON_TEXT}"}],
-    "max_tokens": 120,
+    # Beyond the longest person that the schema allows.
+    "max_tokens": 300,
     "response_format": Person,
 }
 

@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCodeInterpreter } from '../code-interpreter.ts';
-import { runAlternately, computeRatio } from '../../../../bench/pairs.ts';
+import { withTemporaryFolder } from '../../../../bench/bench-service.ts';
+import { measureRow } from '../../../../bench/result-table.ts';
 import type { ResultRow } from '../../../../bench/result-table.ts';
 import { waitUntil } from '../../../../bench/wait-until.ts';
 
@@ -14,8 +12,10 @@ const PEER = fileURLToPath(new URL('./bare-pyodide.ts', import.meta.url));
 const SILENT_LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Measures the time to a sandboxed program's first line, with and without a warm process, against bare Pyodide. */
-export async function measureCodeInterpreter(logProgress: (text: string) => void): Promise<ResultRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
+export const measureCodeInterpreter = (logProgress: (text: string) => void): Promise<ResultRow[]> =>
+  withTemporaryFolder((folder) => measureInFolder(folder, logProgress));
+
+async function measureInFolder(folder: string, logProgress: (text: string) => void): Promise<ResultRow[]> {
   const settings = {
     driver: 'auto',
     image: '',
@@ -32,18 +32,12 @@ export async function measureCodeInterpreter(logProgress: (text: string) => void
       const { effectiveLevel, reason } = await interpreter.verify();
       if (effectiveLevel !== 'strict') throw new Error(reason);
     }
-    const row = async (measurement: string, run: () => Promise<number>): Promise<ResultRow> => {
-      logProgress(measurement);
-      const pairs = await runAlternately(ROUNDS, run, measureBarePyodide, logProgress);
-      return {
-        measurement,
-        unit: 'ms',
-        ...pairs,
-        peer: 'bare Pyodide, a new process',
-        ratio: computeRatio(pairs),
-        goal: 'reported',
-      };
-    };
+    const row = (measurement: string, goal: string, run: () => Promise<number>): Promise<ResultRow> =>
+      measureRow(
+        { measurement, unit: 'ms', peer: 'bare Pyodide, a new process', goal, rounds: ROUNDS, logProgress },
+        run,
+        measureBarePyodide,
+      );
     const signal = new AbortController().signal;
     const measureFirstLine = async (interpreter: typeof cold): Promise<number> => {
       const startedAt = performance.now();
@@ -59,11 +53,12 @@ export async function measureCodeInterpreter(logProgress: (text: string) => void
       await waitUntil(() => Promise.resolve(warm.status().warmProcesses === 1), 60_000);
       return measureFirstLine(warm);
     };
-    const warmRow = await row('first line of a program, warm', measureWarm);
-    return [{ ...warmRow, goal: '< 300 ms' }, await row('first line of a program, cold', () => measureFirstLine(cold))];
+    return [
+      await row('first line of a program, warm', '< 300 ms', measureWarm),
+      await row('first line of a program, cold', 'reported', () => measureFirstLine(cold)),
+    ];
   } finally {
     await Promise.all([cold.close(), warm.close()]);
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

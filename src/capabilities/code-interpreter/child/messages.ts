@@ -7,8 +7,8 @@ export interface StartInterpreterCommand {
   readonly nonce: string;
   readonly pyodideFolder: string;
   /** Snapshot of the interpreter's memory to start from. */
-  readonly snapshotFile?: string;
-  readonly wheelsFolder?: string;
+  readonly snapshotFile?: string | undefined;
+  readonly wheelsFolder?: string | undefined;
   readonly wheelNames: readonly string[];
   /** True to create such a snapshot and exit. */
   readonly makesSnapshot: boolean;

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { AudioSource } from '../audio/audio-decoder.ts';
 import type { Catalogue } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
@@ -6,9 +8,8 @@ import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
 import { UPLOAD_EXTRA_BYTES_MAX } from '../../../protocols/limits.ts';
 import type { Files, ReceivedFile } from '../../../resources/files/file.ts';
 import { createJsonReply } from '../../../protocols/endpoint.ts';
-import type { Endpoint } from '../../../protocols/endpoint.ts';
+import type { BytesReply, Endpoint } from '../../../protocols/endpoint.ts';
 import { getOnlyFile, receiveUpload } from '../../../protocols/fields/receive-upload.ts';
-import { createTextReply } from '../text-reply.ts';
 import { encodeIgnoredHeader } from '../../../protocols/ignored-header.ts';
 import { INTERFACES } from '../../../protocols/interfaces.ts';
 import { parseBody } from '../../../protocols/parse.ts';
@@ -83,5 +84,17 @@ export function createAudioTranscriptionsEndpoint(deps: AudioTranscriptionsDeps)
           : createTextReply(encoded.text.text, { 'content-type': encoded.text.type, ...headers });
       });
     },
+  };
+}
+
+/** Creates a plain text response. */
+function createTextReply(text: string, headers: Readonly<Record<string, string>>): BytesReply {
+  const bytes = Buffer.from(text);
+  return {
+    type: 'bytes',
+    sizeBytes: bytes.length,
+    etag: createHash('sha256').update(bytes).digest('hex'),
+    headers: { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store', ...headers },
+    open: async (range) => Readable.from([bytes.subarray(range?.start ?? 0, (range?.end ?? bytes.length) + 1)]),
   };
 }

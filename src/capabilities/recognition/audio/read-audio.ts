@@ -115,21 +115,14 @@ async function loadDecoder(kind: AudioFileFormat): Promise<FormatDecoder> {
   }
 }
 
-interface ReporterState {
-  readonly codec: string;
-  readonly isTruncated: boolean;
-  readonly damagedPartCount: number;
-  readonly isCoreOnly: boolean;
-  readonly lostSamples: number;
-}
-
-function createReporter(): DecodingReporter & { getState(): ReporterState } {
+/** Creates a reporter that collects what a decoder reports. */
+function createReporter() {
   let codec = '';
   let isTruncated = false;
   let damagedPartCount = 0;
   let lostSamples = 0;
   let isCoreOnly = false;
-  return {
+  const reporter: DecodingReporter = {
     reportTruncated: () => void (isTruncated = true),
     reportCoreOnly: () => void (isCoreOnly = true),
     reportCodec: (name) => void (codec ||= name),
@@ -137,14 +130,9 @@ function createReporter(): DecodingReporter & { getState(): ReporterState } {
       damagedPartCount++;
       lostSamples += samples;
     },
-    getState: () => ({
-      codec,
-      isTruncated,
-      damagedPartCount,
-      isCoreOnly,
-      lostSamples,
-    }),
   };
+  const getState = () => ({ codec, isTruncated, damagedPartCount, isCoreOnly, lostSamples });
+  return { ...reporter, getState };
 }
 
 interface BlockBuffer {

@@ -3,7 +3,6 @@ import { measureSpeech } from './speech.ts';
 
 export const createBenchmarks = ({ logProgress }: BenchmarkDeps): Readonly<Record<string, Benchmark>> => ({
   speech: {
-    needsWeights: false,
     longTask: 'recognizes 100 utterances with seven vocabularies, 8 minutes',
     run: () => measureSpeech(logProgress),
   },

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createAudioDecoder } from '../audio/audio-decoder.ts';
 import { encodePcm16, createTestWavFile } from '../audio/__fixtures__/test-wav-file.ts';
 import { SPEECH_SAMPLE_RATE } from '../../../core/speech.ts';
@@ -17,17 +14,14 @@ import { getSpeechSkipReason, getRuntimeFolder, getSpeechWeightsFolder } from '.
 import { SCORE_COLUMNS, formatScoreCells, findHardNames } from './hotword-scores.ts';
 import type { RecognitionSample } from './hotword-scores.ts';
 import { createInventedNames } from './invented-names.ts';
-import { runAlternately, computeRatio } from '../../../../bench/pairs.ts';
+import type { BenchmarkResult } from '../../../../bench/benchmark.ts';
+import { withTemporaryFolder } from '../../../../bench/bench-service.ts';
 import { createCachingSpeechEngine, transcribeGreedily } from './speech-engines.ts';
 import { JUDGING_HALF, TUNING_HALF } from './speech-utterances.ts';
 import type { UtteranceHalf } from './speech-utterances.ts';
 import { getSynthesizerSkipReason, chooseStyle, synthesizeSpeech } from './synthesizer.ts';
+import { measureRow } from '../../../../bench/result-table.ts';
 import type { ResultRow } from '../../../../bench/result-table.ts';
-
-interface SpeechFolders {
-  readonly runtimeFolder: string;
-  readonly weightsFolder: string;
-}
 
 const WEIGHTS = [1, 2, 3, 4, 5];
 /** The weight that the goals apply to. */
@@ -63,9 +57,7 @@ const RECOGNITION_REQUEST = {
  * Measures what a vocabulary of 40 rare names changes for 100 synthetic utterances, through the whole engine but with
  * each speech encoded once. Measures the same for one long file, and the cost of the engine against the bare weights.
  */
-export async function measureSpeech(
-  logProgress: (text: string) => void,
-): Promise<{ readonly rows: readonly ResultRow[]; readonly remarks: readonly string[] }> {
+export async function measureSpeech(logProgress: (text: string) => void): Promise<BenchmarkResult> {
   const skipReason = getSpeechSkipReason('svc-asr') || getSynthesizerSkipReason();
   if (skipReason !== false) {
     logProgress(`skipped speech: ${skipReason}`);
@@ -82,13 +74,15 @@ export async function measureSpeech(
       ...(await scoreHalf('judging', { engine, utterances: judging, logProgress })),
       ...(await scoreFile(engine, judging.slice(0, JUDGING_HALF.namedSentences.length))),
     ];
-    const row = await measureSpeechSpeed({
-      runtimeFolder: getRuntimeFolder(),
-      weightsFolder,
-      whisper,
-      utterances: judging.slice(JUDGING_HALF.namedSentences.length).slice(0, TIMED_UTTERANCES),
-      logProgress,
-    });
+    const timed = judging.slice(JUDGING_HALF.namedSentences.length).slice(0, TIMED_UTTERANCES);
+    const row = await withTemporaryFolder((runFolder) =>
+      measureSpeechSpeed({
+        folders: { runtimeFolder: getRuntimeFolder(), weightsFolder, runFolder },
+        whisper,
+        utterances: timed,
+        logProgress,
+      }),
+    );
     return { rows: [row], remarks: [formatScoreTable(lines)] };
   } finally {
     await engine.close();
@@ -191,19 +185,18 @@ async function* readBytesFrom(file: Uint8Array, from: number): AsyncGenerator<Ui
 }
 
 async function measureSpeechSpeed({
-  runtimeFolder,
-  weightsFolder,
+  folders,
   whisper,
   utterances,
   logProgress,
-}: SpeechFolders & {
+}: {
+  readonly folders: { readonly runtimeFolder: string; readonly weightsFolder: string; readonly runFolder: string };
   readonly whisper: WhisperModel;
   readonly utterances: readonly Utterance[];
   readonly logProgress: (text: string) => void;
 }): Promise<ResultRow> {
-  const runFolder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
   const process = await createSpeechProcess(
-    { name: 'bench', runtimeFolder, weightsFolder, runFolder, threads: 1, queueLengthMax: 4, queueWaitMsMax: 600_000 },
+    { name: 'bench', ...folders, threads: 1, queueLengthMax: 4, queueWaitMsMax: 600_000 },
     { info: () => undefined, warn: logProgress },
   );
   const engine = createSpeechEngine({ process });
@@ -219,17 +212,20 @@ async function measureSpeechSpeed({
         return ((performance.now() - startedAt) * SPEECH_SAMPLE_RATE) / samples.length;
       };
     };
-    const pairs = await runAlternately(
-      utterances.length,
+    return await measureRow(
+      {
+        measurement: 'a second of speech, clips of 3 to 4 s without names or vocabulary',
+        unit: 'ms',
+        peer: 'the same weights in a bare loop',
+        goal: '≤ 1.1',
+        rounds: utterances.length,
+        logProgress,
+      },
       createSide((samples) => engine.recognize({ ...RECOGNITION_REQUEST, samples, hotwords: [] }, neverAborted)),
       createSide((samples) => transcribeGreedily(whisper, samples)),
-      logProgress,
     );
-    const row = { measurement: 'a second of speech, clips of 3 to 4 s without names or vocabulary', unit: 'ms' };
-    return { ...row, peer: 'the same weights in a bare loop', ...pairs, ratio: computeRatio(pairs), goal: '≤ 1.1' };
   } finally {
     await engine.close();
-    rmSync(runFolder, { recursive: true, force: true });
   }
 }
 

@@ -12,7 +12,7 @@ import { encodeIgnoredHeader } from '../../../protocols/ignored-header.ts';
 import { INTERFACES } from '../../../protocols/interfaces.ts';
 import { parseValue, parseBody } from '../../../protocols/parse.ts';
 import { encodeCustomizationBody, encodeSummary, encodeVocabulary } from './encode.ts';
-import { ACTIONS, CreateBody, CustomizationCall, CUSTOMIZATION_TEXTS, DeleteBody, IGNORED_FIELDS } from './schema.ts';
+import { ACTIONS, CreateBody, CustomizationCall, CUSTOMIZATION_TEXTS, IGNORED_FIELDS } from './schema.ts';
 import { ListBody, PAGE_SIZE_DEFAULT, QueryBody, UpdateBody } from './schema.ts';
 import type { VocabularyAction, VocabularyEntryWire } from './schema.ts';
 
@@ -59,7 +59,7 @@ export function createCustomizationEndpoint({ vocabularies, time, strict = false
       await vocabularies.update(owner, id, vocabulary.map(decodeEntry));
       return {};
     }),
-    delete_vocabulary: createActionHandler(DeleteBody, strict, async ({ vocabulary_id: id }, owner) => {
+    delete_vocabulary: createActionHandler(QueryBody, strict, async ({ vocabulary_id: id }, owner) => {
       await vocabularies.delete(owner, id);
       return {};
     }),

@@ -48,7 +48,6 @@ export const ListBody = createBodySchema({
 });
 export const QueryBody = createBodySchema({ vocabulary_id: id });
 export const UpdateBody = createBodySchema({ vocabulary_id: id, vocabulary: Entries });
-export const DeleteBody = QueryBody;
 
 export const CUSTOMIZATION_TEXTS: RuleTexts = {
   'input.page_index': `Range of page_index should be [0, ${PAGE_NUMBER_MAX}]`,

@@ -1,10 +1,11 @@
-import type { Task, TaskStatus } from '../tasks/task.ts';
+import type { Task } from '../tasks/task.ts';
+import type { StoredTaskStatus } from '../../../store/tasks.ts';
 import { encodeCodeAndMessage } from '../../../protocols/native/errors.ts';
 import type { PageRequest } from '../../../protocols/native/page.ts';
 import type { WireTaskStatus } from './schema.ts';
 
 /** Statuses that clients know. A task id that does not exist has the status UNKNOWN. */
-const TASK_STATUSES: Record<TaskStatus, WireTaskStatus> = {
+const TASK_STATUSES: Record<StoredTaskStatus, WireTaskStatus> = {
   pending: 'PENDING',
   running: 'RUNNING',
   suspended: 'SUSPENDED',

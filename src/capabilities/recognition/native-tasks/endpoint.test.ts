@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../core/error.ts';
-import { emptyTasks } from '../tasks/task.ts';
-import type { Task, TaskFilter, TaskStatus, Tasks } from '../tasks/task.ts';
+import type { StoredTaskStatus } from '../../../store/tasks.ts';
+import type { Task, TaskFilter, Tasks } from '../tasks/task.ts';
 import {
   callEndpoint,
   TEST_CONTEXT,
@@ -45,7 +45,9 @@ const createFakeTasks = (...tasks: readonly Task[]): Tasks & { readonly filters:
 };
 
 test('answers an unknown id with the status UNKNOWN', async () => {
-  const { status, body } = await callEndpoint(createTaskGetEndpoint({ tasks: emptyTasks }), { params: { id: 'nope' } });
+  const { status, body } = await callEndpoint(createTaskGetEndpoint({ tasks: createFakeTasks() }), {
+    params: { id: 'nope' },
+  });
   assert.equal(status, 200);
   assert.equal(
     JSON.stringify(body),
@@ -82,7 +84,7 @@ test('encodes the error of a failed task, and the submission time only of a pend
 });
 
 test('encodes an empty list with all fields', async () => {
-  const { body } = await callEndpoint(createTaskListEndpoint({ tasks: emptyTasks }));
+  const { body } = await callEndpoint(createTaskListEndpoint({ tasks: createFakeTasks() }));
   assert.equal(
     JSON.stringify(body),
     `{"total":0,"data":[],"tasks":[],"total_page":0,"page_no":1,"request_id":"${TEST_REQUEST_ID}","page_size":10}`,
@@ -112,7 +114,7 @@ test('lists tasks with times in milliseconds, and passes on the filters', async 
   ]);
 });
 
-const SPELLINGS: Readonly<Record<TaskStatus, string>> = {
+const SPELLINGS: Readonly<Record<StoredTaskStatus, string>> = {
   pending: 'PENDING',
   running: 'RUNNING',
   suspended: 'SUSPENDED',
@@ -121,7 +123,7 @@ const SPELLINGS: Readonly<Record<TaskStatus, string>> = {
   cancelled: 'CANCELED',
 };
 
-for (const [status, spelling] of Object.entries(SPELLINGS) as [TaskStatus, string][]) {
+for (const [status, spelling] of Object.entries(SPELLINGS) as [StoredTaskStatus, string][]) {
   test(`encodes and decodes the status ${status} as ${spelling}`, async () => {
     const tasks = createFakeTasks({ ...TASK, status });
     const { body } = await callEndpoint(createTaskGetEndpoint({ tasks }), { params: { id: 't1' } });
@@ -140,7 +142,7 @@ test('lists no tasks for the status UNKNOWN', async () => {
 
 for (const query of ['status=DONE', 'start_time=2026-01-01', 'end_time=20261399000000', 'page_size=0']) {
   test(`rejects ${query}`, async () => {
-    const { status, body } = await callEndpoint(createTaskListEndpoint({ tasks: emptyTasks }), { query });
+    const { status, body } = await callEndpoint(createTaskListEndpoint({ tasks: createFakeTasks() }), { query });
     assert.deepEqual([status, (body as { code: string }).code], [400, 'InvalidParameter']);
   });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { TaskFilter, TaskStatus } from '../tasks/task.ts';
+import type { TaskFilter } from '../tasks/task.ts';
+import type { StoredTaskStatus } from '../../../store/tasks.ts';
 import { omitNullish } from '../../../lib/omit-nullish.ts';
 import type { RuleTexts } from '../../../protocols/parse.ts';
 import { PAGE_FIELDS, PAGE_TEXTS } from '../../../protocols/native/page.ts';
@@ -34,7 +35,7 @@ export const TASK_LIST_TEXTS: RuleTexts = {
 };
 
 /** Task status per wire status. No task in a list has the status UNKNOWN. */
-const STATUS_FILTERS: Record<WireTaskStatus, TaskStatus | undefined> = {
+const STATUS_FILTERS: Record<WireTaskStatus, StoredTaskStatus | undefined> = {
   PENDING: 'pending',
   RUNNING: 'running',
   SUSPENDED: 'suspended',

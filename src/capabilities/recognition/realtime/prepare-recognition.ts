@@ -1,25 +1,20 @@
-import type { Catalogue, ResolvedModel } from '../../../catalogue/model.ts';
+import type { Catalogue } from '../../../catalogue/model.ts';
 import type { Owner } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { Hotword } from '../../../core/speech.ts';
 import type { SpeechEngine } from '../../../engines/speech-engine.ts';
+import type { CapabilityContext } from '../../../service/capability.ts';
 import { filterSupportedLanguages } from '../transcription/filter-supported-languages.ts';
-import type { RealtimeAudioStream, OpenAudioStream } from './realtime-audio-stream.ts';
+import type { RealtimeAudioStream, OpenAudioStream } from '../transcription/realtime-audio-stream.ts';
 import type { RunTaskPayload } from './message-schema.ts';
 import { getContextText, decodeRecognitionOptions } from './recognition-options.ts';
 import type { RealtimeRecognitionOptions } from './recognition-options.ts';
 import type { RecognitionLimit } from './recognition-limit.ts';
 
-/** A model's speech engine, until released. */
-export interface SpeechLease {
-  readonly engine: SpeechEngine;
-  release(): void;
-}
-
 export interface RecognitionDeps {
   /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
-  readonly acquireSpeechEngine: (model: ResolvedModel) => Promise<SpeechLease>;
+  readonly acquireSpeechEngine: CapabilityContext['leaseSpeechEngine'];
   /** @throws ServiceError if the vocabulary does not exist or belongs to another model. */
   readonly findHotwords: (owner: Owner, id: string, calledModel: string) => Promise<readonly Hotword[]>;
   readonly openAudio: OpenAudioStream;

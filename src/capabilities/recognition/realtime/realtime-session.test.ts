@@ -9,7 +9,7 @@ import { createScriptedSpeechEngine } from '../../../engines/scripted/scripted-s
 import type { SpeechEngine } from '../../../engines/speech-engine.ts';
 import { openPcmStream } from '../transcription/pcm-stream.ts';
 import { createTestAudio } from '../transcription/__fixtures__/test-audio.ts';
-import type { RealtimeAudioEvent } from './realtime-audio-stream.ts';
+import type { RealtimeAudioEvent } from '../transcription/realtime-audio-stream.ts';
 import type { RealtimeSessionDeps } from './realtime-session.ts';
 import {
   OTHER_TASK,

@@ -14,8 +14,7 @@ import type { RealtimeMessage, RunTaskCommand } from './parse-message.ts';
 import { startRecognitionRecord } from './recognition-record.ts';
 import type { RecognitionRecordDeps, FinishRecognitionRecord } from './recognition-record.ts';
 import { getContextText } from './recognition-options.ts';
-import { createRecognitionTask } from './recognition-task.ts';
-import type { RecognitionTask } from './recognition-task.ts';
+import { RecognitionTask } from './recognition-task.ts';
 
 export interface RealtimeSessionDeps extends RecognitionDeps, RecognitionRecordDeps {
   /** Rejects unknown fields instead of naming them in task-started. */
@@ -199,7 +198,7 @@ function runTask(
   ignored: readonly string[],
 ): void {
   const { deps, peer, context } = session;
-  const task = createRecognitionTask({
+  const task = new RecognitionTask({
     ...resources,
     id: taskId,
     owner: toEngineOwner(context),

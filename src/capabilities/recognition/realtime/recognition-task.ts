@@ -13,7 +13,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { createLiveRecognition } from '../transcription/live-recognition.ts';
 import type { LiveRecognition, LiveTranscript } from '../transcription/live-recognition.ts';
 import type { RecognitionOptions } from '../transcription/transcribe.ts';
-import type { RealtimeAudioStream } from './realtime-audio-stream.ts';
+import type { RealtimeAudioStream } from '../transcription/realtime-audio-stream.ts';
 import { toTaskFailure, encodeHeartbeat, encodeResultGenerated, createSilenceFailure } from './encode-event.ts';
 import type { TaskFailure } from './encode-event.ts';
 import type { RealtimeRecognitionOptions } from './recognition-options.ts';
@@ -43,30 +43,14 @@ export interface RecognitionTaskDeps {
   readonly onEnd: (outcome: RecognitionOutcome) => void;
 }
 
-/** One recognition, from task-started to its end. */
-export interface RecognitionTask {
-  readonly id: string;
-  push(bytes: Uint8Array): void;
-  /** Replaces the context, for the audio from now on. */
-  setContext(context: string): void;
-  /** Marks the end of the audio. */
-  finish(): void;
-  tick(): void;
-  /** Ends the recognition without sending an event. */
-  abort(reason: ServiceError): void;
-  getLogFields(): { readonly audioMs: number; readonly sentences: number };
-}
-
 /** Maximum bytes that wait for the decoder: one message of the maximum size. */
 const WAITING_BYTES_MAX = REALTIME_AUDIO_BYTES_MAX;
 
 /** Reading resumes when the backlog is this much below its limit, in ms, so that it does not toggle at once. */
 const RESUME_MARGIN_MS = 2_000;
 
-export const createRecognitionTask = (deps: RecognitionTaskDeps): RecognitionTask => new RunningRecognition(deps);
-
-class RunningRecognition implements RecognitionTask {
-  readonly id: string;
+/** One recognition, from task-started to its end. */
+export class RecognitionTask {
   private readonly deps: RecognitionTaskDeps;
   private readonly live: LiveRecognition;
   private readonly abortController = new AbortController();
@@ -84,7 +68,6 @@ class RunningRecognition implements RecognitionTask {
   private pendingWrites: Promise<void> = Promise.resolve();
 
   constructor(deps: RecognitionTaskDeps) {
-    this.id = deps.id;
     this.deps = deps;
     const { id, owner, options, hotwords, context } = deps;
     this.request = { id, owner, languages: options.languages, hotwords, includeWords: true, context };
@@ -113,10 +96,12 @@ class RunningRecognition implements RecognitionTask {
     this.updateBackpressure();
   }
 
+  /** Replaces the context, for the audio from now on. */
   setContext(context: string): void {
     this.request.context = context;
   }
 
+  /** Marks the end of the audio. */
   finish(): void {
     this.isFinishing = true;
     this.enqueueWrite(() => this.deps.audio.end());
@@ -136,10 +121,11 @@ class RunningRecognition implements RecognitionTask {
     } else if (dueEvent === 'heartbeat') {
       this.recordTime('lastSentAt');
       const { nextId, recognizedMs } = this.sentences;
-      sendEvent(encodeHeartbeat(this.id, { id: nextId, beginMs: recognizedMs }));
+      sendEvent(encodeHeartbeat(this.deps.id, { id: nextId, beginMs: recognizedMs }));
     }
   }
 
+  /** Ends the recognition without sending an event. */
   abort(reason: ServiceError): void {
     if (!this.isClosed) this.close(reason);
   }
@@ -160,7 +146,7 @@ class RunningRecognition implements RecognitionTask {
     const added = addTranscript(this.sentences, transcript, this.deps.options.formatOptions);
     if (!added) return;
     this.recordTime('lastSentAt');
-    this.deps.sendEvent(encodeResultGenerated(this.id, added.result));
+    this.deps.sendEvent(encodeResultGenerated(this.deps.id, added.result));
     this.sentences = added.progress;
   }
 

@@ -1,12 +1,10 @@
 import type { Owner } from '../../../core/context.ts';
 import type { ServiceError } from '../../../core/error.ts';
-
-/** State of work that continues after its request was answered. An unknown task has no record. */
-export type TaskStatus = 'pending' | 'running' | 'suspended' | 'succeeded' | 'failed' | 'cancelled';
+import type { StoredTaskStatus, TaskRecordFilter } from '../../../store/tasks.ts';
 
 export interface Task {
   readonly id: string;
-  readonly status: TaskStatus;
+  readonly status: StoredTaskStatus;
   /** Id of the request that created the task. */
   readonly requestId: string;
   /** The model name that the client sent. */
@@ -25,16 +23,8 @@ export interface Task {
   readonly usage?: Readonly<Record<string, unknown>>;
 }
 
-export interface TaskFilter {
-  readonly id?: string;
-  readonly status?: TaskStatus;
-  readonly model?: string;
-  readonly keyId?: string;
-  readonly region?: string;
-  /** Submitted at or after, UTC milliseconds. */
-  readonly from?: number;
-  /** Submitted at or before, UTC milliseconds. */
-  readonly to?: number;
+export interface TaskFilter extends TaskRecordFilter {
+  readonly region?: string | undefined;
 }
 
 /** Tasks of one workspace in one region; an id of another workspace or region is not found. */
@@ -49,10 +39,3 @@ export interface Tasks {
   /** Cancels a pending task. @returns false for any other task. */
   cancel(owner: Owner, id: string): Promise<boolean>;
 }
-
-/** Used by a service without any feature that creates tasks. */
-export const emptyTasks: Tasks = {
-  find: async () => undefined,
-  list: async () => ({ total: 0, tasks: [] }),
-  cancel: async () => false,
-};

@@ -2,20 +2,8 @@ import { ServiceError } from '../../../core/error.ts';
 import { createBatchQueue } from '../../../lib/batch-queue.ts';
 import { createResampler } from '../audio/resampler.ts';
 import { SPEECH_SAMPLE_RATE } from '../../../core/speech.ts';
+import type { OpenAudioStream, RealtimeAudioEvent } from './realtime-audio-stream.ts';
 import { createWavHeaderParser } from './wav-header.ts';
-
-type PcmEvent =
-  | { readonly type: 'sound'; readonly samples: Float32Array }
-  | { readonly type: 'end' }
-  | { readonly type: 'failed'; readonly reason: string };
-
-/** Uncompressed audio in pieces, converted to samples for recognition. Cheap enough to need no process. */
-export interface PcmStream {
-  push(bytes: Uint8Array): Promise<void>;
-  end(): Promise<void>;
-  readonly events: AsyncIterable<PcmEvent>;
-  close(): Promise<void>;
-}
 
 interface PcmFormat {
   readonly sampleRate: number;
@@ -25,23 +13,17 @@ interface PcmFormat {
 const SAMPLE_BYTES = 2;
 
 /**
- * Opens a stream of 16-bit little-endian samples: raw, or with a WAV header, whose sample rate then applies.
+ * Opens a stream of 16-bit little-endian samples, cheap enough to need no process: raw, or with a WAV header, whose sample rate then applies.
  *
  * @throws ServiceError `unsupported` for any other format.
  */
-export function openPcmStream({
-  format,
-  sampleRate,
-}: {
-  readonly format: string;
-  readonly sampleRate: number;
-}): PcmStream {
+export const openPcmStream: OpenAudioStream = ({ format, sampleRate }) => {
   if (format !== 'pcm' && format !== 'wav') throw createUnsupportedFormatError(format);
-  const queue = createBatchQueue<PcmEvent>({ waitingMax: Infinity });
+  const queue = createBatchQueue<RealtimeAudioEvent>({ waitingMax: Infinity });
   const headerParser = createWavHeaderParser();
   let converter = format === 'pcm' ? createPcmConverter({ sampleRate, channels: 1 }) : undefined;
 
-  const emit = (event: PcmEvent): void => {
+  const emit = (event: RealtimeAudioEvent): void => {
     if (event.type === 'sound' && event.samples.length === 0) return;
     queue.push(event);
     if (event.type !== 'sound') queue.end();
@@ -76,7 +58,7 @@ export function openPcmStream({
     events: flattenBatches(queue),
     close: async () => queue.end(),
   };
-}
+};
 
 async function* flattenBatches<Item>(batches: AsyncIterable<readonly Item[]>): AsyncGenerator<Item> {
   for await (const batch of batches) yield* batch;

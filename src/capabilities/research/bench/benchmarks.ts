@@ -8,6 +8,6 @@ export const createBenchmarks = ({
   research: {
     needsWeights: true,
     longTask: 'writes three reports twice, 10 minutes or more',
-    run: async () => ({ rows: [], remarks: [await measureResearch(modelsFolder, logProgress)] }),
+    run: () => measureResearch(modelsFolder, logProgress),
   },
 });

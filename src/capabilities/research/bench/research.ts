@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RESEARCH_REPORT_TOKENS } from '../pipeline/limits.ts';
 import type { ReportSize } from '../research.ts';
@@ -11,7 +9,8 @@ import { findPhaseFaults } from '../protocol/__fixtures__/find-phase-faults.ts';
 import { joinAnswer, parseReport } from '../test/clients/research-assertions.ts';
 import { createCorpus } from '../../../../test/corpus.ts';
 import { fillIndex } from '../../../../test/fill-index.ts';
-import { startChild } from '../../../../bench/child.ts';
+import { requestService, startParleyService, withTemporaryFolder } from '../../../../bench/bench-service.ts';
+import type { BenchService } from '../../../../bench/bench-service.ts';
 
 const QUESTIONS: readonly (readonly [question: string, size: ReportSize])[] = [
   ['Plugins, hooks and encapsulation in Fastify', 'detailed'],
@@ -24,11 +23,6 @@ const WRITERS = ['model', 'extractive'] as const;
 /** Limit for one step of the research service, in ms. A step that takes longer hangs. */
 const STEP_TIMEOUT_MS = 40 * 60_000;
 
-interface ResearchService {
-  readonly url: string;
-  readonly key: string;
-}
-
 interface TokenCounts {
   readonly input_tokens: number;
   readonly output_tokens: number;
@@ -39,13 +33,11 @@ interface TokenCounts {
  * Measures time and tokens, once with the model as writer and once with sentences of the sources, and checks every
  * citation against its source. PARLEY_BENCH_QUESTIONS limits the number of questions.
  */
-export async function measureResearch(modelsFolder: string, logProgress: (text: string) => void): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  try {
+export const measureResearch = (modelsFolder: string, logProgress: (text: string) => void): Promise<string> =>
+  withTemporaryFolder(async (folder) => {
     const { documents } = await createCorpus(join(folder, 'packages'));
     const env = {
       PARLEY_DATA: join(folder, 'data'),
-      PARLEY_PORT: '0',
       PARLEY_MODELS: modelsFolder,
       PARLEY_ENGINE_THREADS: '1',
       PARLEY_LOG_LEVEL: 'warn',
@@ -57,9 +49,8 @@ export async function measureResearch(modelsFolder: string, logProgress: (text: 
     const questions = QUESTIONS.slice(0, Number(process.env['PARLEY_BENCH_QUESTIONS'] ?? QUESTIONS.length));
     const lines: string[] = [];
     for (const writer of WRITERS) {
-      const child = await startChild('./peers/parley-server.ts', { ...env, PARLEY_RESEARCH_WRITER: writer });
+      const service = await startParleyService({ ...env, PARLEY_RESEARCH_WRITER: writer });
       try {
-        const service = await child.request<ResearchService>('address');
         for (const [question, size] of questions) {
           logProgress(`${writer}: ${question}`);
           lines.push(
@@ -67,7 +58,7 @@ export async function measureResearch(modelsFolder: string, logProgress: (text: 
           );
         }
       } finally {
-        await child.stop();
+        await service.child.stop();
       }
     }
     return [
@@ -77,16 +68,13 @@ export async function measureResearch(modelsFolder: string, logProgress: (text: 
       '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
       ...lines,
     ].join('\n');
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+  });
 
 const QUERY_NOTE = 'default budgets; model tokens include all calls:';
 
 /** Measures one research and returns the cells of its table row. */
 async function measureReport(
-  service: ResearchService,
+  service: BenchService,
   question: string,
   size: ReportSize,
   read: (source: { readonly url: string }) => Promise<string>,
@@ -123,27 +111,21 @@ async function measureReport(
 
 /** Sends one step and returns all its frames. Logs the phase whenever it changes. */
 async function runStep(
-  { url, key }: ResearchService,
+  service: BenchService,
   messages: readonly object[],
   size: ReportSize,
   logProgress: (text: string) => void,
 ): Promise<readonly SseFrame[]> {
-  const response = await fetch(`${url}/api/v1/services/aigc/text-generation/generation`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-dashscope-sse': 'enable' },
-    body: JSON.stringify({
-      model: 'svc-deep-research',
-      input: { messages },
-      output_format: `model_${size}_report`,
-    }),
+  const { body } = await requestService(service, '/api/v1/services/aigc/text-generation/generation', {
+    json: { model: 'svc-deep-research', input: { messages }, output_format: `model_${size}_report` },
+    headers: { 'x-dashscope-sse': 'enable' },
     signal: AbortSignal.timeout(STEP_TIMEOUT_MS),
   });
-  if (!response.ok || !response.body) throw new Error(`${response.status} ${await response.text()}`);
   const parser = createSseParser({ sizeMax: 1024 * 1024 });
   const text = new TextDecoder();
   const frames: SseFrame[] = [];
   let phase = '';
-  for await (const piece of response.body)
+  for await (const piece of body ?? [])
     for (const frame of parser.push(text.decode(piece, { stream: true }))) {
       frames.push(frame);
       const currentPhase = /"phase":"(\w+)"/.exec(frame.data)?.[1] ?? '';
@@ -153,12 +135,8 @@ async function runStep(
   return frames;
 }
 
-async function countTokens({ url, key }: ResearchService, text: string): Promise<number> {
-  const response = await fetch(`${url}/api/v1/tokenizer`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'svc-plus', input: { prompt: text }, parameters: {} }),
-  });
-  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+async function countTokens(service: BenchService, text: string): Promise<number> {
+  const json = { model: 'svc-plus', input: { prompt: text }, parameters: {} };
+  const response = await requestService(service, '/api/v1/tokenizer', { json });
   return ((await response.json()) as { readonly usage: TokenCounts }).usage.input_tokens;
 }

@@ -1,14 +1,13 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Command } from 'commander';
-import type { RequestContext } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
-import type { ResearchPipeline } from '../research.ts';
 import type { Log } from '../../../core/telemetry.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { StartInterval } from '../../../lib/start-interval.ts';
 import { runUntilInterrupted } from '../../../commands/run-until-interrupted.ts';
 import { tryWrite, type TerminalStream } from '../../../commands/terminal-stream.ts';
-import type { AskUser } from './ask-user.ts';
+import { NOTHING_WRITTEN, type AskUser } from './ask-user.ts';
+import type { ResearchRunner } from './open-research-runner.ts';
 import type { ResearchRecord } from './research-record.ts';
 import { chooseTarget, writeReportFiles, type ReportTarget } from './report-files.ts';
 import { formatReportHtml } from './format-report-html.ts';
@@ -17,14 +16,6 @@ import { getDefaultAnswer, getReportLabels } from './report-labels.ts';
 import { createResearchDisplay, type ResearchDisplay } from './research-display.ts';
 import { runResearch } from './run-research.ts';
 import type { Pause } from './run-steps-with-retries.ts';
-import { NOTHING_WRITTEN } from './ask-user.ts';
-
-export interface ResearchCommandContext {
-  readonly research: ResearchPipeline;
-  /** Creates the context of a run. */
-  createContext(signal: AbortSignal): RequestContext;
-  close(): Promise<void>;
-}
 
 export interface ResearchCommandDeps {
   /**
@@ -32,7 +23,7 @@ export interface ResearchCommandDeps {
    * @param flags Options of the command and its parent commands, by name.
    * @param warn Receives problems that do not stop the run.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>, warn: Log['warn']) => Promise<ResearchCommandContext>;
+  readonly open: (flags: Readonly<Record<string, unknown>>, warn: Log['warn']) => Promise<ResearchRunner>;
   /** Undefined without a terminal. */
   readonly askUser: AskUser | undefined;
   readonly clock: Clock;

@@ -16,7 +16,7 @@ import {
   type ScriptedResearchOptions,
 } from '../runs/__fixtures__/scripted-research.ts';
 import { createResearchRuns } from '../runs/service.ts';
-import { createResearchLifecycle } from '../runs/create-research-lifecycle.ts';
+import { createResearchLifecycle } from '../runs/research-lifecycle.ts';
 import { createRunNotifier } from '../../../resources/responses/run-notifier.ts';
 import type { JobStore } from '../../../store/jobs.ts';
 import {

@@ -19,7 +19,7 @@ import {
 import type { ResearchLifecycle } from './research-lifecycle.ts';
 import { createResearchRuns } from './service.ts';
 import { startResearchCleanup } from './research-cleanup.ts';
-import { createResearchLifecycle } from './create-research-lifecycle.ts';
+import { createResearchLifecycle } from './research-lifecycle.ts';
 
 const START = Date.parse('2026-07-01T12:00:00Z');
 const OWNER: Owner = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' };

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { ServiceError } from '../../../core/error.ts';
-import type { RefreshReport, RefreshOptions, SearchIndexOperator } from '../search-index.ts';
-import type { SearchIndex } from '../search.ts';
+import type { SearchIndexHandle } from '../open-search-index.ts';
+import type { RefreshReport, RefreshOptions } from '../search-index.ts';
 import { formatJsonLine } from '../../../commands/format-json-line.ts';
 import { COLLECTION_COLUMNS, createCollectionRow, describeReport, encodeCollection } from './describe-index.ts';
 import { createIndexSearchCommand } from './index-search-command.ts';
@@ -10,18 +10,12 @@ import { runUntilInterrupted } from '../../../commands/run-until-interrupted.ts'
 import { createTerminalRedraw, type TerminalStream } from '../../../commands/terminal-stream.ts';
 import { withResource } from '../../../commands/with-resource.ts';
 
-export interface IndexCommandContext {
-  readonly operator: SearchIndexOperator;
-  readonly search: SearchIndex;
-  close(): Promise<void>;
-}
-
 export interface IndexCommandDeps {
   /**
    * Opens the local index in the configured database. A server may be using the same database.
    * @param flags Options of the command and its parent commands, by name.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<IndexCommandContext>;
+  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<SearchIndexHandle>;
   readonly stdout: { write(text: string): unknown };
   /** Receives progress (on a terminal) and unreadable documents. Standard output contains results only. */
   readonly stderr: TerminalStream;

@@ -1,7 +1,7 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { BATCH_TEST_ENDPOINT, type BatchOutcome, type BatchResultKind } from '../../../core/batch.ts';
 import { INTERNAL_MESSAGE, ServiceError } from '../../../core/error.ts';
-import { type IdGenerator, systemIdGenerator } from '../../../core/id.ts';
+import { systemIdGenerator } from '../../../core/id.ts';
 import { BATCH_LINE_CONCURRENCY } from '../../../core/limits.ts';
 import { BATCH_JOB_CONCURRENCY, BATCH_WINDOW_POLL_MS } from './limits.ts';
 import type { Owner } from '../../../core/context.ts';
@@ -16,7 +16,6 @@ import { parseLine } from './parse-line.ts';
 import { createDryRun } from './dry-run.ts';
 import { encodeExpired } from './encode-result.ts';
 import type { ExecuteLine } from './execute-line.ts';
-import type { BackoffOptions } from './backoff.ts';
 import { readInput } from './read-input.ts';
 import { createResultBuffer, type ResultBuffer } from './result-buffer.ts';
 import { listUnfinishedLines, runLines } from './run-lines.ts';
@@ -36,8 +35,6 @@ export interface BatchHandlerDeps {
   readonly log: Pick<Log, 'info' | 'error'>;
   /** Lines that run concurrently, of all batches of this process. */
   readonly concurrency?: number;
-  readonly ids?: IdGenerator;
-  readonly backoff?: Omit<BackoffOptions, 'clock'>;
 }
 
 /** Abort reason at the end of the completion window. */
@@ -45,18 +42,9 @@ const WINDOW_EXPIRED = Symbol('completion window expired');
 
 /** Processes a batch from its input file to its result files; `BatchLifecycle` stores each step. */
 export function createBatchHandler(deps: BatchHandlerDeps): JobHandler {
-  const {
-    lifecycle,
-    blobs,
-    executeLine,
-    isModel,
-    clock,
-    log,
-    concurrency = BATCH_LINE_CONCURRENCY,
-    ids = systemIdGenerator,
-  } = deps;
+  const { lifecycle, blobs, executeLine, isModel, clock, log, concurrency = BATCH_LINE_CONCURRENCY } = deps;
   const semaphore = createSemaphore({ permits: concurrency });
-  const dryRun = createDryRun({ ids, clock });
+  const dryRun = createDryRun({ ids: systemIdGenerator, clock });
 
   const createResults = (batch: BatchRecord, { report }: JobContext, step: string): ResultBuffer =>
     createResultBuffer(async (results) => {
@@ -72,7 +60,7 @@ export function createBatchHandler(deps: BatchHandlerDeps): JobHandler {
     const { endpoint } = batch;
     const owner = getOwner(batch);
     const isKnown = (name: string): boolean => isModel(name, owner);
-    const options = { endpoint, isModel: isKnown, ids, errors, signal: run.signal };
+    const options = { endpoint, isModel: isKnown, ids: systemIdGenerator, errors, signal: run.signal };
     const validation = await validateInput(readInput(blobs, batch.inputBlob), options);
     await errors.flush();
     if (validation.type === 'invalid') return await lifecycle.fail(batch.id, validation.problems);
@@ -104,8 +92,7 @@ export function createBatchHandler(deps: BatchHandlerDeps): JobHandler {
         semaphore,
         linesInMemoryMax: concurrency,
         clock,
-        createRequestId: () => ids.createRequestId(),
-        backoff: deps.backoff,
+        createRequestId: () => systemIdGenerator.createRequestId(),
         signal: window.signal,
       });
       return 'completed';
@@ -119,7 +106,7 @@ export function createBatchHandler(deps: BatchHandlerDeps): JobHandler {
       run.signal.throwIfAborted();
       const parsed = parseLine(input, { endpoint });
       const customId = parsed.type === 'valid' ? parsed.batchLine.customId : parsed.customId;
-      await results.add(encodeExpired({ line: input.line, customId, id: ids.createRequestId() }));
+      await results.add(encodeExpired({ line: input.line, customId, id: systemIdGenerator.createRequestId() }));
     }
     await results.flush();
     return 'expired';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { splitIntoBatches } from '../../fields/__fixtures__/split-into-batches.ts';
 import { scalePropertyRuns } from '../../../../test/property-runs.ts';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { collectResult } from '../../../generation/collect-result.ts';
@@ -81,17 +82,6 @@ const streams = fc.tuple(fc.nat(3), fc.array(fc.nat(3), { maxLength: 60 })).chai
     return merged;
   }),
 );
-
-function splitIntoBatches(events: readonly GenerationEvent[], sizes: readonly number[]): GenerationEvent[][] {
-  const batches: GenerationEvent[][] = [];
-  for (let at = 0, round = 0; at < events.length; round++) {
-    const size = sizes[round % sizes.length] ?? 1;
-    batches.push(events.slice(at, at + size));
-    at += Math.max(size, 1);
-    if (size === 0) batches.push(events.slice(at - 1, at));
-  }
-  return batches;
-}
 
 function encodeAll(batches: readonly (readonly GenerationEvent[])[]): string {
   const encoder = createChatStreamEncoder(head, { includeUsage: true });

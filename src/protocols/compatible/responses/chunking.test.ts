@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { splitIntoBatches } from '../../fields/__fixtures__/split-into-batches.ts';
 import { scalePropertyRuns } from '../../../../test/property-runs.ts';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { createSseParser } from '../../../lib/sse.ts';
@@ -65,17 +66,6 @@ const streams = fc
     { type: 'choice-end', choice: 0, reason },
     { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 5 } },
   ]);
-
-function splitIntoBatches<Event>(events: readonly Event[], sizes: readonly number[]): Event[][] {
-  const batches: Event[][] = [];
-  for (let at = 0, round = 0; at < events.length; round++) {
-    const size = sizes[round % sizes.length] ?? 1;
-    batches.push(events.slice(at, at + size));
-    at += Math.max(size, 1);
-    if (size === 0) batches.push(events.slice(at - 1, at));
-  }
-  return batches;
-}
 
 function encodeAll(batches: readonly (readonly ResponseEvent[])[]): string {
   const encoder = createResponseStreamEncoder(head);

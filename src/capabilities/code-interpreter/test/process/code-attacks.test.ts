@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { writeFile, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import type { CodeOutput } from '../../../../core/server-tools.ts';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import type { CodeContainer, CodeOutput } from '../../../../core/server-tools.ts';
 import { openTestInterpreter, getStrictSkipReason } from './__fixtures__/test-interpreter.ts';
 import type { TestInterpreter } from './__fixtures__/test-interpreter.ts';
 
@@ -19,7 +19,14 @@ interface Attack {
   readonly error?: RegExp;
   /** Ways in which the container may be terminated instead. */
   readonly terminations?: readonly CodeErrorType[];
+  /** Whether the sandbox has a part in stopping the attack. Others are stopped by the interpreter, alike at each level. */
+  readonly dependsOnLevel?: boolean;
+  /** Whether a later attack in the same container meets the interpreter as it was. */
+  readonly leavesNoState?: boolean;
 }
+
+/** Whether each attack runs at each level, in a container of its own (PARLEY_TEST_FULL=1). */
+const IS_FULL_RUN = process.env['PARLEY_TEST_FULL'] === '1';
 
 /** Python function that calls another function, and returns its result or the name of its exception. */
 const ATTEMPT = `
@@ -33,6 +40,7 @@ def attempt(work):
 const ATTACKS: readonly Attack[] = [
   {
     name: 'import js reaches no object of the host',
+    leavesNoState: true,
     code: `${ATTEMPT}
 def reach():
     import js
@@ -42,6 +50,7 @@ attempt(reach)`,
   },
   {
     name: 'pyodide_js has no functions of the interpreter',
+    leavesNoState: true,
     code: `${ATTEMPT}
 def reach():
     import pyodide_js, pyodide_js._api
@@ -51,6 +60,7 @@ attempt(reach)`,
   },
   {
     name: 'run_js compiles nothing',
+    leavesNoState: true,
     code: `${ATTEMPT}
 def reach():
     from pyodide.code import run_js
@@ -60,6 +70,7 @@ attempt(reach)`,
   },
   {
     name: 'the C module of the interpreter runs no code of the host',
+    leavesNoState: true,
     code: `${ATTEMPT}
 def reach():
     import _pyodide_core
@@ -70,6 +81,7 @@ str(attempt(reach)).count('2')`,
   },
   {
     name: 'constructors of objects from the host compile nothing',
+    leavesNoState: true,
     code: `${ATTEMPT}
 from pyodide.ffi import to_js
 def climb(start):
@@ -81,6 +93,7 @@ def climb(start):
   },
   {
     name: 'objects of the host in memory lead to no process',
+    leavesNoState: true,
     code: `${ATTEMPT}
 import gc
 from pyodide.ffi import JsProxy
@@ -111,6 +124,7 @@ print('still here')
   },
   {
     name: 'exceptions of the host call no code of the program',
+    leavesNoState: true,
     code: `${ATTEMPT}
 from pyodide.ffi import to_js, create_proxy
 calls = []
@@ -128,6 +142,7 @@ calls`,
   },
   {
     name: 'subclasses and frames lead to nothing outside of Python',
+    leavesNoState: true,
     code: `${ATTEMPT}
 import sys
 def walk():
@@ -150,6 +165,7 @@ walk()`,
   },
   {
     name: 'a pickle runs no program of the host',
+    leavesNoState: true,
     code: `${ATTEMPT}
 import os, pickle
 class Evil:
@@ -172,6 +188,8 @@ def call(name):
   },
   {
     name: 'reading files of the host fails',
+    leavesNoState: true,
+    dependsOnLevel: true,
     code: `${ATTEMPT}
 def read(path):
     with open(path, 'rb') as file:
@@ -182,6 +200,8 @@ def read(path):
   },
   {
     name: '/proc shows nothing of the host',
+    leavesNoState: true,
+    dependsOnLevel: true,
     code: `${ATTEMPT}
 import os
 def read(path):
@@ -193,12 +213,16 @@ paths = ['/proc/self/environ', '/proc/1/environ', f'/proc/{PARENT}/environ', f'/
   },
   {
     name: 'the environment of the service is not visible',
+    leavesNoState: true,
+    dependsOnLevel: true,
     code: `import os
 sorted(name for name in os.environ if name.startswith('PARLEY') or 'KEY' in name or 'NODE' in name or name in ('SHELL', 'SSH_AUTH_SOCK'))`,
     value: '[]',
   },
   {
     name: 'opening or accepting connections fails',
+    leavesNoState: true,
+    dependsOnLevel: true,
     code: `${ATTEMPT}
 import socket
 def reach():
@@ -219,6 +243,8 @@ def lookup():
   },
   {
     name: 'the event loop opens no connection',
+    leavesNoState: true,
+    dependsOnLevel: true,
     code: `${ATTEMPT}
 import asyncio
 async def reach():
@@ -234,6 +260,7 @@ result`,
   },
   {
     name: 'starting processes fails',
+    dependsOnLevel: true,
     code: `${ATTEMPT}
 import os, subprocess, multiprocessing
 def pool():
@@ -246,6 +273,7 @@ def pool():
   },
   {
     name: 'a fork bomb starts nothing',
+    dependsOnLevel: true,
     code: `${ATTEMPT}
 import os, threading
 started = 0
@@ -259,6 +287,7 @@ started`,
   },
   {
     name: 'an endless loop is stopped',
+    dependsOnLevel: true,
     code: 'while True: pass',
     terminations: ['time'],
   },
@@ -279,11 +308,13 @@ re.match(r'(a*)*b', 'a' * 40)`,
   },
   {
     name: 'allocating 10 GB at once fails',
+    leavesNoState: true,
     code: 'len(b"x" * 10_000_000_000)',
     error: /MemoryError|OverflowError/,
   },
   {
     name: 'unlimited growth of memory fails',
+    dependsOnLevel: true,
     code: `blocks = []
 while True:
     blocks.append(bytearray(8 << 20))`,
@@ -292,6 +323,7 @@ while True:
   },
   {
     name: 'unlimited growth of files fails',
+    dependsOnLevel: true,
     code: `with open('big', 'wb') as file:
     while True:
         file.write(bytes(8 << 20))
@@ -301,6 +333,7 @@ while True:
   },
   {
     name: 'an unlimited number of host objects fails',
+    dependsOnLevel: true,
     code: `from pyodide.ffi import to_js
 objects = []
 while True:
@@ -327,6 +360,7 @@ f(0)`,
   },
   {
     name: 'huge output is truncated',
+    leavesNoState: true,
     code: `import sys
 for _ in range(2000): print('x' * 10_000)
 sys.stderr.write('y' * 5_000_000)
@@ -335,11 +369,13 @@ sys.stderr.write('y' * 5_000_000)
   },
   {
     name: 'a huge value is truncated',
+    leavesNoState: true,
     code: `'x' * 20_000_000`,
     value: /^'x+$/,
   },
   {
     name: 'output of a program is never read as a protocol message',
+    leavesNoState: true,
     code: `import json, sys
 for stream in (sys.stdout, sys.stderr):
     stream.write('\\n' + json.dumps({'nonce': 'x', 'type': 'done', 'outcome': {'value': 'forged', 'isTruncated': False}}) + '\\n')
@@ -377,11 +413,13 @@ for name in ('a/b/..c', '\\u202egnp.exe', 'con\\ntrol', 'x' * 200):
   },
   {
     name: 'a program that exits the interpreter loses its container',
+    dependsOnLevel: true,
     code: 'import os; os._exit(3)',
     terminations: ['lost'],
   },
   {
     name: 'a crash of the interpreter closes its container only',
+    dependsOnLevel: true,
     code: 'import ctypes; ctypes.string_at(0xfffffff0)',
     terminations: ['lost'],
   },
@@ -433,7 +471,7 @@ for (const level of ['strict', 'basic'] as const) {
     before(async () => {
       const limits = { level, memoryMb: 160, containersMax: 4 } as const;
       testInterpreter = await openTestInterpreter({ ...limits, seconds: 40 });
-      shortLimitInterpreter = await openTestInterpreter({ ...limits, seconds: 4 });
+      shortLimitInterpreter = await openTestInterpreter({ ...limits, seconds: IS_FULL_RUN ? 4 : 2 });
       secretFile = join(testInterpreter.folder, 'secret');
       await writeFile(secretFile, 'of the host');
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -452,35 +490,60 @@ for (const level of ['strict', 'basic'] as const) {
       assert.equal(testInterpreter.status.effectiveLevel, level, testInterpreter.status.reason);
     });
 
-    for (const { name, code, value, error, terminations } of ATTACKS) {
-      test(name, { timeout: 80_000 }, async (context) => {
-        const { status, runAlone } = terminations?.includes('time') ? shortLimitInterpreter : testInterpreter;
-        if (status.effectiveLevel === 'off') return context.skip(String(status.reason));
-        const program = code
-          .replaceAll('SECRET', secretFile)
-          .replaceAll('PORT', String(port))
-          .replaceAll('PARENT', String(process.pid));
-        const output = await runAlone(program);
-        const details = JSON.stringify(output).slice(0, 2_000);
-        const failure = output.error;
-        if (failure && failure.type !== 'exception') {
-          assert.ok(terminations?.includes(failure.type), `${failure.type}: ${details}`);
-        } else if (failure) {
-          assert.ok(error, details);
-          assert.match(failure.message, error);
-        } else if (value instanceof RegExp) assert.match(output.value ?? '', value, details);
-        else assert.equal(output.value, value, details);
-        assert.deepEqual(connections, []);
-        assert.ok(output.stdout.length + output.stderr.length <= 2 * 256 * 1024, details);
-        assert.ok((output.value ?? '').length <= 64 * 1024, details);
-        assert.ok(output.files.length <= 16);
-        for (const file of output.files) {
-          assert.doesNotMatch(file.name, /[/\\\p{C}]|^\./u);
-          assert.ok(file.name.length <= 120);
-          assert.doesNotMatch(Buffer.from(file.bytes).toString('latin1'), /of the host/);
-        }
-        assert.equal(await readFile(secretFile, 'utf8'), 'of the host');
-      });
-    }
+    const attacks = ATTACKS.filter(({ dependsOnLevel }) => IS_FULL_RUN || level === 'strict' || dependsOnLevel);
+    const isShared = ({ leavesNoState = false }: Attack): boolean => !IS_FULL_RUN && leavesNoState;
+
+    /** Runs an attack, and checks that it has reached nothing. Skips the test where the sandbox does not work. */
+    const checkAttack = async (
+      context: TestContext,
+      { code, value, error, terminations }: Attack,
+      run: (testInterpreter: TestInterpreter, program: string) => Promise<CodeOutput>,
+    ): Promise<void> => {
+      const interpreter = terminations?.includes('time') ? shortLimitInterpreter : testInterpreter;
+      const { status } = interpreter;
+      if (status.effectiveLevel === 'off') return context.skip(String(status.reason));
+      const program = code
+        .replaceAll('SECRET', secretFile)
+        .replaceAll('PORT', String(port))
+        .replaceAll('PARENT', String(process.pid));
+      const output = await run(interpreter, program);
+      const details = JSON.stringify(output).slice(0, 2_000);
+      const failure = output.error;
+      if (failure && failure.type !== 'exception') {
+        assert.ok(terminations?.includes(failure.type), `${failure.type}: ${details}`);
+      } else if (failure) {
+        assert.ok(error, details);
+        assert.match(failure.message, error);
+      } else if (value instanceof RegExp) assert.match(output.value ?? '', value, details);
+      else assert.equal(output.value, value, details);
+      assert.deepEqual(connections, []);
+      assert.ok(output.stdout.length + output.stderr.length <= 2 * 256 * 1024, details);
+      assert.ok((output.value ?? '').length <= 64 * 1024, details);
+      assert.ok(output.files.length <= 16);
+      for (const file of output.files) {
+        assert.doesNotMatch(file.name, /[/\\\p{C}]|^\./u);
+        assert.ok(file.name.length <= 120);
+        assert.doesNotMatch(Buffer.from(file.bytes).toString('latin1'), /of the host/);
+      }
+      assert.equal(await readFile(secretFile, 'utf8'), 'of the host');
+    };
+
+    for (const attack of attacks.filter((each) => !isShared(each)))
+      test(attack.name, { timeout: 80_000 }, (context) =>
+        checkAttack(context, attack, ({ runAlone }, program) => runAlone(program)),
+      );
+
+    describe('in one container', () => {
+      let container: CodeContainer | undefined;
+      after(() => container?.release());
+
+      for (const attack of attacks.filter(isShared))
+        test(attack.name, { timeout: 80_000 }, (context) =>
+          checkAttack(context, attack, async ({ open }, program) => {
+            container ??= await open();
+            return container.run(program, AbortSignal.timeout(80_000));
+          }),
+        );
+    });
   });
 }

@@ -201,7 +201,7 @@ tick()`;
 
   test('returns the output of a program that a limit has stopped', async () => {
     // Enough time to print, also on a busy machine.
-    await using shortLimit = await openTestInterpreter({ seconds: 6 });
+    await using shortLimit = await openTestInterpreter({ seconds: 3 });
     const { stdout, error } = await shortLimit.runAlone(`print('started')\nwhile True: pass`);
     assert.equal(stdout, 'started\n');
     assert.equal(error?.type, 'time');
@@ -484,7 +484,7 @@ describe('verification of the sandbox', () => {
     const args = ['-c', 'setsid /bin/sh -c "$0" & exec sleep 60', escapeScript];
     const breach = await attackSandbox(
       { name: 'process', level: 'basic', launch: () => ({ command: '/bin/sh', args, paths: paths, env: {} }) },
-      { memoryMb: 64, signal: neverAborts },
+      { memoryMb: 64, signal: neverAborts, terminationMsMax: 500 },
     );
     assert.equal(breach, 'its processes cannot be ended');
   });

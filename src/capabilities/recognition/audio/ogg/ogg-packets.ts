@@ -1,5 +1,6 @@
 import { AUDIO_PACKET_BYTES_MAX } from '../limits.ts';
 import type { ByteInput } from '../byte-input.ts';
+import type { DecodingReporter } from '../format-decoder.ts';
 import { createDamagedError, createPacketSizeError } from '../audio-decoding-error.ts';
 
 /** A packet of an Ogg stream (RFC 3533). */
@@ -14,11 +15,7 @@ export interface OggPacket {
   readonly isLast: boolean;
 }
 
-export interface OggReporter {
-  reportTruncated(): void;
-  /** Packets are missing. */
-  reportLoss(samples: number): void;
-}
+export type OggReporter = Pick<DecodingReporter, 'reportTruncated' | 'reportLoss'>;
 
 const PAGE_HEADER_BYTES = 27;
 const FLAG_CONTINUED = 1;

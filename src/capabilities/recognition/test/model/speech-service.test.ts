@@ -37,11 +37,11 @@ const CONCURRENT_REQUESTS = 4;
 
 describe(
   'a service with two workers',
-  { skip: getWeightsSkipReason('svc-plus') || getSpeechSkipReason('svc-asr') || getSpeechSkipReason('svc-embed') },
+  { skip: getWeightsSkipReason('svc-tiny') || getSpeechSkipReason('svc-asr') || getSpeechSkipReason('svc-embed') },
   () => {
     let parley: ParleyProcess;
     before(async () => {
-      parley = await startParley({ env: { PARLEY_WORKERS: '2' } });
+      parley = await startParley({ withTinyModel: true, env: { PARLEY_WORKERS: '2' } });
     });
     after(() => parley?.stop());
 

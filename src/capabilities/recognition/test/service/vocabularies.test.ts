@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { loadConfig } from '../../../../config/load-config.ts';
+import { describe, test } from 'node:test';
 import type { RegionId } from '../../../../core/region.ts';
 import { recognition } from '../../recognition-capability.ts';
-import { createService } from '../../../../service/service.ts';
-import type { Service } from '../../../../service/service.ts';
+import { registerTestService } from '../../../../service/__fixtures__/register-test-service.ts';
 
 const PATH = '/api/v1/services/audio/asr/customization';
 const ENTRIES = [{ text: 'Okonkwo', weight: 4, lang: 'en' }];
@@ -35,49 +32,26 @@ interface Answer {
 }
 
 describe('vocabulary endpoint of the complete service', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-vocabularies-'));
-  const file = join(folder, 'parley.yaml');
-  const configure = (models: string) =>
-    writeFileSync(
-      file,
-      [
-        'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}, us-east-1: {port: 0}}',
-        'timezone: Asia/Shanghai',
-        'vocabularies: {listsMax: 5, entriesMax: 3}',
-        models,
-      ].join('\n'),
-    );
-  let service: Service | undefined;
-  const urls = new Map<string, string>();
-  const keys = new Map<string, string>();
-
-  before(async () => {
+  const createConfig = (models: string): string =>
+    [
+      'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}, us-east-1: {port: 0}}',
+      'timezone: Asia/Shanghai',
+      'vocabularies: {listsMax: 5, entriesMax: 3}',
+      models,
+    ].join('\n');
+  const { folder, getService, getUrl, getSecret } = registerTestService({
     // Local engines are scripted. The file model has an engine, the realtime model has none.
-    configure('models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}');
-    const quiet = () => undefined;
-    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
-    const clock = { now: () => Date.parse('2026-07-01T12:00:00.500Z'), monotonic: () => performance.now() };
-    service = await createService(loadConfig({ env }).config, {
-      capabilities: [recognition],
-      log: { info: quiet, warn: quiet, error: quiet },
-      clock,
-    });
-    for (const { url, region } of await service.listen()) urls.set(region, url);
+    config: createConfig(
+      'models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}',
+    ),
+    capabilities: [recognition],
+    clock: { now: () => Date.parse('2026-07-01T12:00:00.500Z'), monotonic: () => performance.now() },
   });
-  after(async () => {
-    await service?.close();
-    rmSync(folder, { recursive: true });
-  });
+  const file = join(folder, 'parley.yaml');
+  const configure = (models: string) => writeFileSync(file, createConfig(models));
 
-  const getSecret = async ({ region, workspace = 'primary' }: TenantScope): Promise<string> => {
-    const scopeKey = `${workspace} ${region}`;
-    const secret =
-      keys.get(scopeKey) ?? (await service?.keys.create({ region, workspace, name: '', expiresAt: undefined }))?.secret;
-    keys.set(scopeKey, secret ?? assert.fail());
-    return secret ?? assert.fail();
-  };
   const call = async (place: TenantScope, input: object): Promise<Answer> => {
-    const response = await fetch(`${urls.get(place.region)}${PATH}`, {
+    const response = await fetch(`${getUrl(place.region)}${PATH}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${await getSecret(place)}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'speech-biasing', input, parameters: {} }),
@@ -166,19 +140,19 @@ describe('vocabulary endpoint of the complete service', () => {
     configure(
       'models: {svc-asr: {none: it was taken away, interfaces: [speech]}, svc-asr-realtime: {none: not there}}',
     );
-    await service?.reloadModels(file);
+    await getService().reloadModels(file);
     assert.deepEqual(await statuses(), { [recorded]: 'UNDEPLOYED', [live]: 'UNDEPLOYED' });
     // The request must not fail when the model no longer has speech recognition.
     configure('models: {svc-asr: {weights: default, interfaces: [chat]}, svc-asr-realtime: {none: not there}}');
-    await service?.reloadModels(file);
+    await getService().reloadModels(file);
     assert.deepEqual(await statuses(), { [recorded]: 'UNDEPLOYED', [live]: 'UNDEPLOYED' });
     configure('models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}');
-    await service?.reloadModels(file);
+    await getService().reloadModels(file);
     assert.deepEqual(await statuses(), { [recorded]: 'OK', [live]: 'UNDEPLOYED' });
   });
 
   test('reports the interface as on', async () => {
-    const { interfaces } = (await service?.buildReport()) ?? assert.fail();
+    const { interfaces } = await getService().buildReport();
     assert.equal(interfaces.find(({ name }) => name === 'Custom vocabulary')?.state, 'on');
   });
 });

@@ -6,7 +6,7 @@ import { systemClock } from '../../../../lib/clock.ts';
 import { createJobNotifier } from '../../../../resources/jobs/job-notifier.ts';
 import { createScriptedResearch, REQUEST } from '../../runs/__fixtures__/scripted-research.ts';
 import { openJobWorker } from '../../../../service/open-job-worker.ts';
-import { openResearch } from '../../open-research.ts';
+import { openResearch } from '../../create-deep-research.ts';
 import { createSqliteDialect } from '../../../../store/dialects/sqlite.ts';
 import { openStore } from '../../../../store/store.ts';
 
@@ -36,16 +36,7 @@ const research = createScriptedResearch({
   },
 });
 const { config } = loadConfig({ env: { PARLEY_DATA: '/nowhere' }, readFile: () => undefined });
-const module = openResearch({
-  config,
-  store,
-  research,
-  jobNotifier,
-  ids: systemIdGenerator,
-  clock: systemClock,
-  log,
-  runsCleanup: true,
-});
+const module = openResearch({ config, store, jobNotifier, clock: systemClock, log, runsCleanup: true }, research);
 const jobs = openJobWorker({
   jobs: store.jobs,
   handlers: module.jobs,

@@ -7,18 +7,21 @@ import { type CorpusParley, startCorpusParley } from '../clients/corpus-parley.t
 import { joinAnswer, assertClarifyingQuestion, assertSupportedReport } from '../clients/research-assertions.ts';
 
 /** Questions that the corpus answers, and the requested kind of report. */
-const QUESTIONS = [
+const ALL_QUESTIONS = [
   ['Plugins and encapsulation in Fastify', 'model_detailed_report'],
-  ['Hooks and the request lifecycle in Fastify', 'model_detailed_report'],
   ['Validation and serialization with JSON schema in Fastify', 'model_summary_report'],
+  ['Parsing command line options with commander', 'model_summary_report'],
+  ['Hooks and the request lifecycle in Fastify', 'model_detailed_report'],
   ['Logging with pino and its transports', 'model_summary_report'],
   ['Routing of HTTP requests with find-my-way', 'model_summary_report'],
   ['Child loggers and log levels in pino', 'model_summary_report'],
   ['Content type parsers and request bodies in Fastify', 'model_summary_report'],
   ['Error handling in Fastify', 'model_summary_report'],
   ['TypeScript types in Fastify', 'model_summary_report'],
-  ['Parsing command line options with commander', 'model_summary_report'],
 ] as const;
+
+/** All questions in a full run (PARLEY_TEST_FULL=1), and one detailed report and two summaries otherwise. */
+const QUESTIONS = process.env['PARLEY_TEST_FULL'] === '1' ? ALL_QUESTIONS : ALL_QUESTIONS.slice(0, 3);
 
 describe('deep research over 200 real documents', () => {
   let parley: CorpusParley;

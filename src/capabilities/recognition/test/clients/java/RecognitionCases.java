@@ -1,11 +1,11 @@
+import static parley.CaseRunner.expect;
+
 import com.alibaba.dashscope.audio.asr.recognition.Recognition;
 import com.alibaba.dashscope.audio.asr.recognition.RecognitionParam;
 import com.alibaba.dashscope.audio.asr.recognition.RecognitionResult;
 import com.alibaba.dashscope.common.ResultCallback;
 import com.alibaba.dashscope.exception.ApiException;
 import com.alibaba.dashscope.utils.Constants;
-import com.google.gson.Gson;
-import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -13,8 +13,6 @@ import com.google.gson.JsonParser;
 import io.reactivex.Flowable;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -25,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import parley.CaseRunner;
 
 /**
  * Realtime recognition of the Java SDK; started by recognition-java.test.ts. Each case runs in order and prints one
@@ -39,14 +38,9 @@ public final class RecognitionCases {
   private static final int FRAME_BYTES = 3_200;
   private static final int[][] SPOKEN = {{500, 0}, {1000, 20}, {300, 60}, {1500, 0}, {700, 21}, {1500, 0}, {600, 41}};
   private static final List<String> EXPECTED_TEXTS = List.of("w20 w60.", "w21", "W41");
-  private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
-
-  private interface Case {
-    void run() throws Exception;
-  }
 
   public static void main(String[] args) {
-    Map<String, Case> cases = new LinkedHashMap<>();
+    Map<String, CaseRunner.Case> cases = new LinkedHashMap<>();
     cases.put("recognizes a file", RecognitionCases::wholeFile);
     cases.put("recognizes while it sends, with a callback", RecognitionCases::called);
     cases.put("recognizes while it sends, as a stream", RecognitionCases::streamed);
@@ -56,24 +50,7 @@ public final class RecognitionCases {
     cases.put("with a bad parameter gets InvalidParameter, which names it", RecognitionCases::badParameter);
     Constants.baseWebsocketApiUrl = System.getenv("ADDRESS").replace("http", "ws") + "/api-ws/v1/inference/";
     Constants.apiKey = System.getenv("KEY");
-    cases.forEach(RecognitionCases::report);
-    // The threads of the SDK would keep the process alive for a minute.
-    System.exit(0);
-  }
-
-  private static void report(String name, Case each) {
-    String error = null;
-    try {
-      each.run();
-    } catch (Throwable thrown) {
-      StringWriter text = new StringWriter();
-      thrown.printStackTrace(new PrintWriter(text));
-      error = text.toString();
-    }
-    Map<String, String> line = new LinkedHashMap<>();
-    line.put("case", name);
-    line.put("error", error);
-    System.out.println(JSON.toJson(line));
+    CaseRunner.run(cases);
   }
 
   private static void wholeFile() throws Exception {
@@ -197,10 +174,6 @@ public final class RecognitionCases {
     for (int at = 0; at < data.length; at += FRAME_BYTES)
       frames.add(ByteBuffer.wrap(Arrays.copyOfRange(data, at, Math.min(data.length, at + FRAME_BYTES))));
     return frames;
-  }
-
-  private static void expect(boolean isTrue, Object... details) {
-    if (!isTrue) throw new AssertionError(JSON.toJson(details));
   }
 
   private static final class CallbackRecorder extends ResultCallback<RecognitionResult> {

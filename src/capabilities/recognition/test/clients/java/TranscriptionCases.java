@@ -1,3 +1,5 @@
+import static parley.CaseRunner.expect;
+
 import com.alibaba.dashscope.audio.asr.transcription.Transcription;
 import com.alibaba.dashscope.audio.asr.transcription.TranscriptionParam;
 import com.alibaba.dashscope.audio.asr.transcription.TranscriptionQueryParam;
@@ -6,15 +8,11 @@ import com.alibaba.dashscope.audio.asr.transcription.TranscriptionTaskResult;
 import com.alibaba.dashscope.common.TaskStatus;
 import com.alibaba.dashscope.exception.ApiException;
 import com.alibaba.dashscope.utils.Constants;
-import com.google.gson.Gson;
-import com.google.gson.GsonBuilder;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.sun.net.httpserver.HttpServer;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URL;
@@ -25,6 +23,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import parley.CaseRunner;
 
 /**
  * Recognition of files by the Java SDK; started by transcription-java.test.ts. Each case runs in order and prints one
@@ -37,15 +36,10 @@ public final class TranscriptionCases {
   private static final String MODEL = "paraformer-v2";
   private static final int RATE = 16_000;
   private static final int[][] SPOKEN = {{500, 0}, {1000, 20}, {300, 60}, {1500, 0}, {700, 21}};
-  private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
   private static String site;
 
-  private interface Case {
-    void run() throws Exception;
-  }
-
   public static void main(String[] args) throws Exception {
-    Map<String, Case> cases = new LinkedHashMap<>();
+    Map<String, CaseRunner.Case> cases = new LinkedHashMap<>();
     cases.put("recognizes files, and fails only those that cannot be read", TranscriptionCases::files);
     cases.put("may send channels, a word filter and ignored parameters", TranscriptionCases::parameters);
     cases.put("fails when no file can be read", TranscriptionCases::nothing);
@@ -62,24 +56,7 @@ public final class TranscriptionCases {
     });
     server.start();
     site = "http://127.0.0.1:" + server.getAddress().getPort();
-    cases.forEach(TranscriptionCases::report);
-    // The threads of the SDK would keep the process alive for a minute.
-    System.exit(0);
-  }
-
-  private static void report(String name, Case each) {
-    String error = null;
-    try {
-      each.run();
-    } catch (Throwable thrown) {
-      StringWriter text = new StringWriter();
-      thrown.printStackTrace(new PrintWriter(text));
-      error = text.toString();
-    }
-    Map<String, String> line = new LinkedHashMap<>();
-    line.put("case", name);
-    line.put("error", error);
-    System.out.println(JSON.toJson(line));
+    CaseRunner.run(cases);
   }
 
   private static void files() throws Exception {
@@ -158,9 +135,5 @@ public final class TranscriptionCases {
     file.putShort((short) 1).putShort((short) 1).putInt(RATE).putInt(RATE * 2).putShort((short) 2).putShort((short) 16);
     file.put("data".getBytes(StandardCharsets.US_ASCII)).putInt(data.size()).put(data.toByteArray());
     return file.array();
-  }
-
-  private static void expect(boolean condition, Object... details) {
-    if (!condition) throw new AssertionError(Arrays.toString(details));
   }
 }

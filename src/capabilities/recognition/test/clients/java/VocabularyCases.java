@@ -1,19 +1,18 @@
+import static parley.CaseRunner.expect;
+
 import com.alibaba.dashscope.audio.asr.vocabulary.Vocabulary;
 import com.alibaba.dashscope.audio.asr.vocabulary.VocabularyService;
 import com.alibaba.dashscope.exception.ApiException;
 import com.alibaba.dashscope.utils.Constants;
-import com.google.gson.Gson;
-import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonParser;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import parley.CaseRunner;
 
 /**
  * VocabularyService of the Java SDK; started by vocabularies.test.ts. Each case runs in order and prints one JSON line,
@@ -22,40 +21,18 @@ import java.util.stream.Collectors;
  * <p>Environment: ADDRESS and KEY of a listening Parley.
  */
 public final class VocabularyCases {
-  private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
   private static final JsonArray WORDS =
       parseWords("[{\"text\": \"Okonkwo\", \"weight\": 4, \"lang\": \"en\"}, {\"text\": \"\u5317\u4eac\", \"weight\": 5}]");
   private static final JsonArray OTHERS = parseWords("[{\"text\": \"Ng\u0169g\u0129\", \"weight\": 1}]");
 
-  private interface Case {
-    void run() throws Exception;
-  }
-
   public static void main(String[] args) {
-    Map<String, Case> cases = new LinkedHashMap<>();
+    Map<String, CaseRunner.Case> cases = new LinkedHashMap<>();
     cases.put("creates, lists, queries, updates and deletes a vocabulary", VocabularyCases::wholeLife);
     cases.put("lists its vocabularies in pages, newest first, and by prefix", VocabularyCases::pages);
     cases.put("gets errors for unknown vocabularies and invalid entries", VocabularyCases::refusals);
 
     Constants.baseHttpApiUrl = System.getenv("ADDRESS") + "/api/v1";
-    cases.forEach(VocabularyCases::report);
-    // The threads of the SDK would keep the process alive for a minute.
-    System.exit(0);
-  }
-
-  private static void report(String name, Case each) {
-    String error = null;
-    try {
-      each.run();
-    } catch (Throwable thrown) {
-      StringWriter text = new StringWriter();
-      thrown.printStackTrace(new PrintWriter(text));
-      error = text.toString();
-    }
-    Map<String, String> line = new LinkedHashMap<>();
-    line.put("case", name);
-    line.put("error", error);
-    System.out.println(JSON.toJson(line));
+    CaseRunner.run(cases);
   }
 
   private static void wholeLife() throws Exception {
@@ -117,7 +94,7 @@ public final class VocabularyCases {
     return Arrays.stream(list).map(Vocabulary::getVocabularyId).collect(Collectors.toList());
   }
 
-  private static void expectRefusal(String code, String message, Case call) throws Exception {
+  private static void expectRefusal(String code, String message, CaseRunner.Case call) throws Exception {
     try {
       call.run();
     } catch (ApiException refusal) {
@@ -127,9 +104,5 @@ public final class VocabularyCases {
       return;
     }
     throw new AssertionError("ApiException was not thrown");
-  }
-
-  private static void expect(boolean isTrue, Object... details) {
-    if (!isTrue) throw new AssertionError(Arrays.deepToString(details));
   }
 }
