@@ -4,7 +4,7 @@ import { ServiceError } from '../core/error.ts';
 import { TOOL_NAME_TOKENS_MAX } from './limits.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
-import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
+import type { GenerationRequest } from '../core/request.ts';
 import type { TextEngine } from '../engines/engine.ts';
 import type { GenerationPlan } from './generation-plan.ts';
 import { addOutputChecks, type CheckAnswer } from './output-checks.ts';

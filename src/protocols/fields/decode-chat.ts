@@ -5,7 +5,6 @@ import {
   type OutputFormat,
   type Sampling,
   type StopConditions,
-  type ToolUseOptions,
 } from '../../core/request.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { WireMessage, WirePart } from './message-schema.ts';

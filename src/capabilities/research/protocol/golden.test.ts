@@ -47,7 +47,7 @@ for (const { name, getPath, events } of readGoldenCases()) {
     });
     assert.equal(
       encoder.fail(new ServiceError('timeout', 'It took\nlong.')),
-      `id:${frames + 1}\nevent:error\n:HTTP_STATUS/500\ndata:{"code":"RequestTimeOut","message":"Request timed out, please try again later. It took\\nlong.","request_id":"${requestId}"}\n\n`,
+      `id:${frames + 1}\nevent:error\n:HTTP_STATUS/504\ndata:{"code":"RequestTimeOut","message":"Request timed out, please try again later. It took\\nlong.","request_id":"${requestId}"}\n\n`,
     );
   });
 }

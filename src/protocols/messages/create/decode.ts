@@ -1,5 +1,5 @@
 import type { Message, ContentPart, Tool, ToolCall } from '../../../core/message.ts';
-import { NO_STOP, type GenerationRequest, type OutputFormat, type ToolUseOptions } from '../../../core/request.ts';
+import { NO_STOP, type GenerationRequest, type OutputFormat } from '../../../core/request.ts';
 import { omitNullish } from '../../../lib/omit-nullish.ts';
 import { isPastResult, isPastUse, decodePastCall, renderPastResult } from './past-blocks.ts';
 import { isEmptySystemTurn, findPrefillTurns } from './prefill.ts';
