@@ -172,19 +172,18 @@ describe('batch execution in the complete service', () => {
     assert.equal(lineLogs[0]?.['workspace'], 'good');
   });
 
-  test('searches the web for a line like for a live request', async () => {
+  test('handles a search in a line like in a live request', async () => {
     const searching = { enable_search: true, search_options: { forced_search: true } };
     const batch = await waitForEnd(
       'search',
       await create('search', [line('a', 'Who wrote it?', searching), line('b', 'Who wrote it?')]),
     );
     assert.deepEqual(batch.request_counts, counts(2, 2));
-    const texts = (await readLines('search', batch.output_file_id)).map(({ response }) =>
-      JSON.stringify(response?.body),
-    );
-    // The index is empty. The model gets told so, and the scripted engine repeats its prompt.
-    assert.match(texts[0] ?? '', /You said: A web search for what follows found nothing/);
-    assert.match(texts[1] ?? '', /You said: Who wrote it\?/);
+    // There is nothing to search: the line names the search, and the scripted engine repeats its prompt.
+    const [searched, plain] = (await readLines('search', batch.output_file_id)).map(({ response }) => response);
+    assert.deepEqual(searched?.headers, { 'x-parley-ignored': 'enable_search' });
+    assert.equal(plain?.headers, undefined);
+    for (const answer of [searched, plain]) assert.match(JSON.stringify(answer?.body), /You said: Who wrote it\?/);
   });
 
   test('writes invalid lines to the error file in input order, and runs the others', async () => {

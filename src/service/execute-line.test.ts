@@ -151,7 +151,7 @@ describe('createExecuteLine', () => {
   it('applies the deadline of live requests', async () => {
     const { execute, lineRequest } = createTestExecutor(() => new Promise(() => undefined), { deadlineMs: 20 });
     const { status, error } = await execute(lineRequest);
-    assert.deepEqual([status, error?.code], [500, 'request_timeout']);
+    assert.deepEqual([status, error?.code], [504, 'request_timeout']);
   });
 
   it('rejects when its batch is cancelled, whether or not the endpoint honors the abort', async () => {

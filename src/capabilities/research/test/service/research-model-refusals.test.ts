@@ -152,8 +152,9 @@ describe('deep research model on other paths', { skip: getCapabilitySkipReason('
   test('cannot be deployed', async () => {
     for (const name of [MODEL, 'svc-deep-research']) {
       const { status, body } = await post('/api/v1/deployments', { model_name: name, capacity: 1, suffix: 'own' });
-      assert.equal(status, 404);
-      assert.partialDeepStrictEqual(body, { code: 'NotFound', message: `Model: ${name} not found!` });
+      assert.equal(status, 400);
+      assert.partialDeepStrictEqual(body, { code: 'UnsupportedOperation' });
+      assert.match(JSON.stringify(body), /Model svc-deep-research cannot be deployed: it serves native, research only/);
     }
   });
 
