@@ -46,8 +46,19 @@ export const addTokenCounts = (
   completionTokens: first.completionTokens + second.completionTokens,
 });
 
+/** The next tokens of the prompt, before any text of the choice. Only for a request with `promptLogprobs`. */
+export interface PromptEvent {
+  readonly type: 'prompt';
+  readonly choice: number;
+  /** Text that the tokens stand for, special tokens included. */
+  readonly text: string;
+  /** One entry per token. The first token of a prompt has no log probability. */
+  readonly logprobs: readonly TokenLogprob[];
+}
+
 /** Output of an engine. Flat, so that an engine need not know where a block starts. */
 export type EngineEvent =
+  | PromptEvent
   | {
       readonly type: 'text';
       readonly choice: number;
@@ -77,6 +88,9 @@ export type EngineEvent =
   /** The last event, sent once, after every choice has ended. */
   | { readonly type: 'end'; readonly usage: Usage };
 
+/** Event of a choice's answer. */
+export type ChoiceEvent = Exclude<EngineEvent, { type: 'prompt' | 'end' }>;
+
 export type Block =
   | { readonly type: 'text' }
   | { readonly type: 'reasoning' }
@@ -88,6 +102,7 @@ export type Block =
  */
 export type GenerationEvent =
   | { readonly type: 'start'; readonly inputTokens: number; readonly cachedTokens: number }
+  | PromptEvent
   | { readonly type: 'block-start'; readonly choice: number; readonly index: number; readonly block: Block }
   | {
       readonly type: 'block-delta';

@@ -1,6 +1,9 @@
 /** Index of a token's logits in the last batch. */
 export type LogitsIndex = number & { readonly __logitPlace: never };
 
+/** Indexes of the logits that one item of a batch requests. */
+export type LogitsIndexes = ArrayLike<LogitsIndex>;
+
 export interface BindingSampler {
   applyConfig(config: Record<string, unknown>): void;
   dispose(): void;

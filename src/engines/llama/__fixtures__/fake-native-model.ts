@@ -126,11 +126,12 @@ export function createFakeNativeModel({
         const sequence = getCells(item.sequence);
         assert.equal(item.position, sequence.length, `sequence ${item.sequence} is not continued where it ends`);
         assert.ok(item.tokens.length > 0, 'an empty item');
+        const first = sequence.length;
         sequence.push(...item.tokens);
         assert.ok(sequence.length <= contextTokens, 'more cells than the context has');
-        if (!item.wantsLogits) return undefined;
-        logitsContexts.push([...sequence]);
-        return (logitsContexts.length - 1) as LogitsIndex;
+        return Array.from(item.tokens.keys())
+          .slice({ none: Infinity, last: -1, all: 0 }[item.logits])
+          .map((at) => (logitsContexts.push(sequence.slice(0, first + at + 1)) - 1) as LogitsIndex);
       });
     },
     createSampler(options: SamplerOptions) {
@@ -153,7 +154,8 @@ export function createFakeNativeModel({
         },
       };
     },
-    async topLogprobs(_place, { top, token }) {
+    async topLogprobs(logitsIndex, { top, token }) {
+      assert.ok(logitsContexts[logitsIndex], 'logits were read after the next decode');
       return { token: -0.5, top: [token, 65, 66, 67, 68].slice(0, top).map((id, i) => ({ token: id, logprob: -0.5 - i })) };
     },
     /** A grammar of the fake model is the one text that it allows. */
