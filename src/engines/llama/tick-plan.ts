@@ -40,7 +40,6 @@ export function planTick(
   const order = orderPrompts(prompts, tick);
   const [first] = order;
   if (first?.job.isSeeded) {
-    // Also limits a prompt whose log probabilities are requested: both slices have the same size.
     separate.push({ choice: first, tokens: Math.min(SEEDED_SLICE_TOKENS, first.pending.length) });
   } else if (first) {
     let remainingTokens = sliceTokens(batched.length);

@@ -36,6 +36,8 @@ export interface FakeNativeModel extends NativeModel {
   /** All decodes so far. */
   readonly decodes: (readonly DecodeItem[])[];
   readonly copies: { readonly from: number; readonly to: number }[];
+  /** Log probabilities that were read: the tokens before a token, and the token. */
+  readonly readings: { readonly context: readonly number[]; readonly token: number }[];
   /** Number of samplers that were created and not disposed. */
   readonly activeSamplers: number;
   cells(sequence: number): readonly number[];
@@ -62,6 +64,7 @@ export function createFakeNativeModel({
   const cells: number[][] = Array.from({ length: sequences }, () => []);
   const decodes: (readonly DecodeItem[])[] = [];
   const copies: { from: number; to: number }[] = [];
+  const readings: { context: readonly number[]; token: number }[] = [];
   const logitsContexts: (readonly number[])[] = [];
   let samplersAlive = 0;
 
@@ -83,6 +86,7 @@ export function createFakeNativeModel({
   return {
     decodes,
     copies,
+    readings,
     get activeSamplers() {
       return samplersAlive;
     },
@@ -155,7 +159,9 @@ export function createFakeNativeModel({
       };
     },
     async topLogprobs(logitsIndex, { top, token }) {
-      assert.ok(logitsContexts[logitsIndex], 'logits were read after the next decode');
+      const context = logitsContexts[logitsIndex];
+      assert.ok(context, 'logits were read after the next decode');
+      readings.push({ context, token });
       return { token: -0.5, top: [token, 65, 66, 67, 68].slice(0, top).map((id, i) => ({ token: id, logprob: -0.5 - i })) };
     },
     /** A grammar of the fake model is the one text that it allows. */
