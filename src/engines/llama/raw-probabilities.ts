@@ -54,8 +54,8 @@ const RELATIVE_SHARE_MIN = 1e-8;
  * 13 ms.
  */
 export function createRawProbabilities({ binding, createSampler, vocabularySize }: RawProbabilitiesDeps) {
-  const candidateSamplers = [...CANDIDATE_COUNTS.filter((count) => count < vocabularySize), vocabularySize].map((topK) =>
-    createSampler({ temperature: 1, topK, seed: 1 }),
+  const candidateSamplers = [...CANDIDATE_COUNTS.filter((count) => count < vocabularySize), vocabularySize].map(
+    (topK) => createSampler({ temperature: 1, topK, seed: 1 }),
   );
   const vocabularyConfig = { temperature: 1, minP: RELATIVE_SHARE_MIN };
   const vocabularySampler = createSampler({ ...vocabularyConfig, seed: 1 });
