@@ -16,7 +16,7 @@ export interface SampledToken<L> {
   readonly bytes: Uint8Array;
   /** The model's own end-of-generation token. */
   readonly isEndToken: boolean;
-  /** Those of an end token are output if it ends the answer. */
+  /** Log probabilities; those of an end token are output if it ends the answer. */
   readonly logprobs?: L;
 }
 

@@ -23,7 +23,7 @@ import type { NativeModel } from './native-model.ts';
 import { createPrefillPace } from './prefill-pace.ts';
 import type { PrefixStore } from './prefix-store.ts';
 import type { GenerateCall, SchedulerHealth, EngineRefusal } from './protocol.ts';
-import { reportPromptTokens } from './prompt-report.ts';
+import { reportPromptTokens } from './report-prompt-tokens.ts';
 import type { LogitsIndex, LogitsIndexes } from './raw-probabilities.ts';
 import { sampleToken } from './sampling.ts';
 import { createSequenceAssigner } from './sequence-assigner.ts';

@@ -54,9 +54,8 @@ export function createCompletionsEndpoint({ generate, catalogue, clock, strict =
 }
 
 /** Lists known fields that have no effect, or only part of it. */
-const listIgnoredCompletionFields = (wire: CompletionWire): readonly string[] => [
-  ...(setsTemperatureAndTopP(wire) ? ['top_p'] : []),
-];
+const listIgnoredCompletionFields = (wire: CompletionWire): readonly string[] =>
+  setsTemperatureAndTopP(wire) ? ['top_p'] : [];
 
 /** Renames `messages` to `prompt` in errors of generation: this interface has no messages. */
 function mapErrorParam(thrown: unknown): ServiceError {
