@@ -98,7 +98,8 @@ export type Block =
 
 /**
  * Input of the protocol encoders. `start` is the first event and `end` the last, each once. `prompt` events of a choice
- * precede its blocks. Blocks of a choice do not overlap; their indexes count from 0 without gaps. Every choice ends before `end`.
+ * precede its blocks. Blocks of a choice do not overlap; their indexes count from 0 without gaps. Every choice ends
+ * before `end`.
  */
 export type GenerationEvent =
   | { readonly type: 'start'; readonly inputTokens: number; readonly cachedTokens: number }
