@@ -101,11 +101,14 @@ test('rejects names of properties that every object has', () => {
   }
 });
 
-test('rejects a model on an interface that it does not support', () => {
+test('rejects a model on an interface that it does not support, and names the models that do', () => {
   assert.throws(() => resolve('svc-embed'), {
     kind: 'model-not-supported',
     message:
-      'Unsupported model svc-embed for OpenAI compatibility mode. Requested interface: chat; supported: embeddings.',
+      'Unsupported model svc-embed for OpenAI compatibility mode. Requested interface: chat; supported: embeddings. Models with the requested interface: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny.',
+  });
+  assert.throws(() => resolve('svc-plus', 'completions'), {
+    message: /Requested interface: completions; .* Models with the requested interface: svc-coder-turbo\.$/,
   });
   assert.throws(() => resolve('qwen-deep-research', 'chat'), { kind: 'model-not-supported' });
 });

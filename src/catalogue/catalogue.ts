@@ -108,15 +108,16 @@ function addResolve(models: ModelCatalogue, deployments?: DeploymentLookup): Cat
     ...models,
     resolve(name, { interface: wanted, owner, exceptInterfaces = [] }) {
       const found = find(name, owner);
-      if (!found) {
+      const listAvailable = (): readonly ModelEntry[] => {
         const served = list(owner).filter((one) => servesInterface(one, wanted) && isOffered(one, owner.region));
         // Translation models answer chat completions but are no chat models.
         const unnamed = wanted === 'chat' ? [...exceptInterfaces, 'translation'] : exceptInterfaces;
-        const named = served.filter(({ interfaces }) => !interfaces.some((each) => unnamed.includes(each)));
-        throw createUnknownModelError(name, named);
-      }
+        return served.filter(({ interfaces }) => !interfaces.some((each) => unnamed.includes(each)));
+      };
+      if (!found) throw createUnknownModelError(name, listAvailable());
       const { entry, deployment } = found;
-      if (!servesInterface(entry, wanted)) throw createUnsupportedModelError(name, entry, wanted);
+      if (!servesInterface(entry, wanted))
+        throw createUnsupportedModelError(name, { entry, wanted, available: listAvailable() });
       if (!isOffered(entry, owner.region)) throw createNotOfferedError(name, entry, owner.region);
       if (deployment) assertServing(deployment.record);
       return found;
@@ -132,20 +133,24 @@ const isOffered = (entry: ModelEntry, region: RegionId): boolean => !entry.regio
 
 /** The first sentence is prescribed; log filters of clients match it (docs/wire/openai-compatible.md#errors). */
 function createUnknownModelError(name: string, available: readonly ModelEntry[]): ServiceError {
-  const names = available.map((entry) => entry.name);
-  const shown = names.slice(0, MODELS_NAMED_MAX).join(', ');
-  const more = names.length > MODELS_NAMED_MAX ? ` and ${names.length - MODELS_NAMED_MAX} more` : '';
-  const [first] = names;
+  const [first] = available;
   // The line is shown for names that mean the same in YAML and in an alias pattern.
   const alias =
     first !== undefined && /^[\w.:/@+-]{1,128}$/.test(name)
-      ? ` To serve this name, the operator adds to parley.yaml: aliases: {"${name}": ${first}}`
+      ? ` To serve this name, the operator adds to parley.yaml: aliases: {"${name}": ${first.name}}`
       : '';
   return new ServiceError(
     'model-not-found',
-    `The model \`${truncateName(name)}\` does not exist or you do not have access to it. Available models: ${shown || 'none'}${more}.${alias}`,
+    `The model \`${truncateName(name)}\` does not exist or you do not have access to it. Available models: ${formatNames(available)}.${alias}`,
     { param: 'model' },
   );
+}
+
+function formatNames(entries: readonly ModelEntry[]): string {
+  const names = entries.map((entry) => entry.name);
+  const shown = names.slice(0, MODELS_NAMED_MAX).join(', ');
+  const more = names.length > MODELS_NAMED_MAX ? ` and ${names.length - MODELS_NAMED_MAX} more` : '';
+  return `${shown || 'none'}${more}`;
 }
 
 /** Names of the interfaces in error messages; the first text is prescribed (docs/wire/openai-compatible.md#errors). */
@@ -162,10 +167,18 @@ const INTERFACE_NAMES: Record<ModelInterface, string> = {
   rerank: 'reranking',
 };
 
-const createUnsupportedModelError = (name: string, entry: ModelEntry, wanted: ModelInterface): ServiceError =>
+/** @param options `available`: models that have the requested interface. */
+const createUnsupportedModelError = (
+  name: string,
+  {
+    entry,
+    wanted,
+    available,
+  }: { readonly entry: ModelEntry; readonly wanted: ModelInterface; readonly available: readonly ModelEntry[] },
+): ServiceError =>
   new ServiceError(
     'model-not-supported',
-    `Unsupported model ${truncateName(name)} for ${INTERFACE_NAMES[wanted]}. Requested interface: ${wanted}; supported: ${entry.interfaces.join(', ')}.`,
+    `Unsupported model ${truncateName(name)} for ${INTERFACE_NAMES[wanted]}. Requested interface: ${wanted}; supported: ${entry.interfaces.join(', ')}. Models with the requested interface: ${formatNames(available)}.`,
     { param: 'model' },
   );
 

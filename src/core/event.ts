@@ -46,8 +46,19 @@ export const addTokenCounts = (
   completionTokens: first.completionTokens + second.completionTokens,
 });
 
+/** The next tokens of the prompt, before any text of the choice. Only for a request with `promptLogprobs`. */
+export interface PromptEvent {
+  readonly type: 'prompt';
+  readonly choice: number;
+  /** Text that the tokens stand for, special tokens included. */
+  readonly text: string;
+  /** One entry per token. The first token of a prompt has no log probability. */
+  readonly logprobs: readonly TokenLogprob[];
+}
+
 /** Output of an engine. Flat, so that an engine need not know where a block starts. */
 export type EngineEvent =
+  | PromptEvent
   | {
       readonly type: 'text';
       readonly choice: number;
@@ -77,17 +88,22 @@ export type EngineEvent =
   /** The last event, sent once, after every choice has ended. */
   | { readonly type: 'end'; readonly usage: Usage };
 
+/** Event of a choice's answer. */
+export type ChoiceEvent = Exclude<EngineEvent, { type: 'prompt' | 'end' }>;
+
 export type Block =
   | { readonly type: 'text' }
   | { readonly type: 'reasoning' }
   | { readonly type: 'tool-call'; readonly id: string; readonly name: string };
 
 /**
- * Input of the protocol encoders. `start` is the first event and `end` the last, each once. Blocks of a choice do not
- * overlap; their indexes count from 0 without gaps. Every choice ends before `end`.
+ * Input of the protocol encoders. `start` is the first event and `end` the last, each once. `prompt` events of a choice
+ * precede its blocks. Blocks of a choice do not overlap; their indexes count from 0 without gaps. Every choice ends
+ * before `end`.
  */
 export type GenerationEvent =
   | { readonly type: 'start'; readonly inputTokens: number; readonly cachedTokens: number }
+  | PromptEvent
   | { readonly type: 'block-start'; readonly choice: number; readonly index: number; readonly block: Block }
   | {
       readonly type: 'block-delta';

@@ -27,6 +27,12 @@ export const JSON_DEPTH_MAX = 64;
 /** Log probabilities below this value are sent as null (docs/wire/choices.md#generation). */
 export const LOGPROB_MIN = -100;
 
+/**
+ * Smallest log probability of a prompt token, sent in place of any smaller one, as OpenAI and vLLM do: programs sum up
+ * these numbers, so that none may be missing.
+ */
+export const PROMPT_LOGPROB_MIN = -9_999;
+
 /** Ms without an event after which a stream sends a keep-alive. Below the default read timeout of nginx, 60 s. */
 export const KEEP_ALIVE_MS = 10_000;
 

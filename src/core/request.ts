@@ -71,7 +71,7 @@ export interface GenerationRequest {
   readonly stop: StopConditions;
   /** Number of independent answers. */
   readonly choices: number;
-  /** Limits the tokens of the answer, excluding thinking. */
+  /** Limits the tokens of the answer, excluding thinking. 0: only the prompt is evaluated. */
   readonly maxTokens?: number;
   /** Limits the tokens of thinking and answer together. */
   readonly maxTotalTokens?: number;
@@ -86,6 +86,8 @@ export interface GenerationRequest {
   readonly outputFormat?: OutputFormat;
   /** Requests log probabilities for each token of the answer, with `top` alternatives (0 to 5). */
   readonly logprobs?: { readonly top: number };
+  /** Requests the prompt's tokens as events of each choice, with the same for each token. */
+  readonly promptLogprobs?: { readonly top: number };
   /** Fields unknown to Parley, as the caller wrote them. An upstream server may support them. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
 }

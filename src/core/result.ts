@@ -15,6 +15,8 @@ export interface ServerCallBlock {
 }
 
 export interface ChoiceResult {
+  /** The prompt and its tokens, if requested. */
+  readonly prompt?: { readonly text: string; readonly logprobs: readonly TokenLogprob[] };
   readonly blocks: readonly ResultBlock[];
   readonly reason: FinishReason;
   readonly stop?: string;

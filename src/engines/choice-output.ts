@@ -16,6 +16,7 @@ export interface SampledToken<L> {
   readonly bytes: Uint8Array;
   /** The model's own end-of-generation token. */
   readonly isEndToken: boolean;
+  /** Log probabilities; those of an end token are output if it ends the answer. */
   readonly logprobs?: L;
 }
 
@@ -114,7 +115,7 @@ class PhasedOutput<L> implements ChoiceOutput<L> {
   }
 
   push(token: SampledToken<L>): PushResult {
-    if (token.isEndToken) return this.endAtEndToken();
+    if (token.isEndToken) return this.endAtEndToken(token);
     this.countTokens(token.count ?? 1);
     const stops = this.kind === 'answer' ? this.options.stop.tokens : [];
     if (stops.length === 0 && this.heldTokens.length === 0) return this.applyMatch(addToken(this.text, token));
@@ -199,9 +200,10 @@ class PhasedOutput<L> implements ChoiceOutput<L> {
     return isLimitReached ? createEnd('length') : this.endPhase(cutAtOutput(this.text), 'length');
   }
 
-  private endAtEndToken(): PushResult {
+  private endAtEndToken({ id, logprobs }: SampledToken<L>): PushResult {
     const match = this.flush({ isTruncated: false });
     if (match) return this.endAtMatch(match);
+    if (logprobs !== undefined) this.emit(id, '', [logprobs]);
     return this.kind === 'answer'
       ? createEnd('stop')
       : this.endPhase({ keepTokens: this.phasePushes, keepText: '' }, 'stop');

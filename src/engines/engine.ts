@@ -14,8 +14,13 @@ import type { OutputFormat, Sampling, StopConditions, ThinkingOptions, ToolUseOp
 export interface EngineCapabilities {
   /** `prompt`: Parley renders the chat template and parses the output. `chat`: the engine does both. */
   readonly input: 'prompt' | 'chat';
-  /** `free`: only for tokens that were sampled without a grammar. */
-  readonly logprobs: boolean | 'free';
+  /**
+   * `free`: only for tokens that were sampled without a grammar. `greedy`: only for those of them that were sampled with
+   * temperature 0, without penalties and without `logitBias`.
+   */
+  readonly logprobs: boolean | 'free' | 'greedy';
+  /** Whether the engine returns log probabilities of the prompt's tokens. */
+  readonly promptLogprobs: boolean;
   readonly grammar: boolean;
   readonly phases: boolean;
   /** Whether the engine honors `PromptSegment.cacheMark`. */
@@ -87,11 +92,16 @@ export interface EngineRequest {
   readonly stop: StopConditions;
   /** Number of independent answers. Choice i uses seed + i. All choices start together or none does. */
   readonly choices: number;
-  /** Token limit of all phases except thoughts. Absent: the rest of the context. */
+  /** Token limit of all phases except thoughts. Absent: the rest of the context. 0: only the prompt is evaluated. */
   readonly maxTokens?: number;
   /** Token limit of all phases together. */
   readonly maxTotalTokens?: number;
   readonly logprobs?: { readonly top: number };
+  /**
+   * Requests `prompt` events. The log probabilities of such a request then include its end token, as an event without
+   * text, so that each sampled token has an entry.
+   */
+  readonly promptLogprobs?: { readonly top: number };
   /** Phases of the answer; empty means a single answer phase without constraints. */
   readonly phases: readonly GenerationPhase[];
   /** Special tokens whose text is output when the model generates them. Other special tokens produce no text. */

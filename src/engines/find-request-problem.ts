@@ -28,8 +28,10 @@ export function findRequestProblem(
   return undefined;
 }
 
-/** Describes the first of the tokens that the model does not have. */
+/** Describes the first token of a prompt that the model does not have. */
 export function findTokenProblem(tokens: readonly number[], vocabularySize: number): string | undefined {
   const invalid = tokens.find((token) => !Number.isInteger(token) || token < 0 || token >= vocabularySize);
-  return invalid === undefined ? undefined : `token ids must be from 0 to ${vocabularySize - 1}, got ${invalid}`;
+  return invalid === undefined
+    ? undefined
+    : `prompt must have token ids from 0 to ${vocabularySize - 1}, got ${invalid}`;
 }

@@ -39,6 +39,14 @@ export function checkAbilities(request: GenerationRequest, model: ResolvedModel,
     throw new ServiceError('unsupported', `Model ${requestedName} does not return log probabilities.`, {
       param: 'logprobs',
     });
+  if (request.logprobs && request.maxTokens !== 0 && engine.capabilities.logprobs === 'greedy')
+    checkIsGreedy(request, model);
+  if (request.promptLogprobs && engine.capabilities.input === 'prompt' && !engine.capabilities.promptLogprobs)
+    throw new ServiceError(
+      'unsupported',
+      `Model ${requestedName} does not return log probabilities of the prompt: ${describeServer(entry)} does not report them. Send the request without echo or without logprobs.`,
+      { param: 'echo' },
+    );
   const imageIndex = request.messages.findIndex((message) => message.content.some((part) => part.type !== 'text'));
   if (imageIndex >= 0 && lacks(entry.abilities.vision))
     throw new ServiceError(
@@ -50,14 +58,34 @@ export function checkAbilities(request: GenerationRequest, model: ResolvedModel,
     );
 }
 
+/** @throws ServiceError `unsupported` for sampling that changes the log probabilities which the server reports. */
+function checkIsGreedy(request: GenerationRequest, { requestedName, entry }: ResolvedModel): void {
+  const { temperature, repetitionPenalty, presencePenalty, frequencyPenalty, logitBias }: Sampling = {
+    ...entry.sampling,
+    ...request.sampling,
+  };
+  const hasPenalty = (repetitionPenalty ?? 1) !== 1 || Boolean(presencePenalty) || Boolean(frequencyPenalty);
+  if (temperature === 0 && !hasPenalty && !logitBias?.size && !usesGrammar(request)) return;
+  throw new ServiceError(
+    'unsupported',
+    `Model ${requestedName} returns log probabilities only with temperature 0, without penalties, logit_bias, an output format or a required tool call: ${describeServer(entry)} reports those after sampling options.`,
+    { param: 'logprobs' },
+  );
+}
+
+const describeServer = ({ runner }: ModelEntry): string =>
+  runner.type === 'upstream' || runner.type === 'program'
+    ? `its server${runner.remote.server ? ` (${runner.remote.server})` : ''}`
+    : 'its engine';
+
 /** Whether the engine returns log probabilities only for freely sampled tokens and this request uses a grammar. */
 export const lacksLogprobs = (
-  { logprobs, outputFormat, toolUse }: GenerationRequest,
+  request: GenerationRequest,
   { logprobs: supported }: TextEngine['capabilities'],
-): boolean =>
-  logprobs !== undefined &&
-  supported === 'free' &&
-  (outputFormat !== undefined || (toolUse?.choice ?? 'auto') !== 'auto');
+): boolean => request.logprobs !== undefined && supported === 'free' && usesGrammar(request);
+
+const usesGrammar = ({ outputFormat, toolUse }: GenerationRequest): boolean =>
+  outputFormat !== undefined || (toolUse?.choice ?? 'auto') !== 'auto';
 
 /** Returns the request fields that the model or the engine ignores, by the names that API callers know. */
 export function findIgnoredFields(

@@ -27,6 +27,7 @@ interface OpenBlock {
 }
 
 interface OpenChoice {
+  prompt: { readonly pieces: string[]; readonly logprobs: TokenLogprob[] } | undefined;
   readonly blocks: OpenBlock[];
   end: { readonly reason: FinishReason; readonly stop?: string } | undefined;
 }
@@ -40,7 +41,7 @@ export function createResultBuilder(): { push(event: GenerationEvent): void; res
   const getChoice = (index: number): OpenChoice => {
     const existing = choices.get(index);
     if (existing) return existing;
-    const choice: OpenChoice = { blocks: [], end: undefined };
+    const choice: OpenChoice = { prompt: undefined, blocks: [], end: undefined };
     choices.set(index, choice);
     return choice;
   };
@@ -51,6 +52,13 @@ export function createResultBuilder(): { push(event: GenerationEvent): void; res
         case 'start':
           inputTokens = event.inputTokens;
           return;
+        case 'prompt': {
+          const choice = getChoice(event.choice);
+          choice.prompt ??= { pieces: [], logprobs: [] };
+          choice.prompt.pieces.push(event.text);
+          for (const each of event.logprobs) choice.prompt.logprobs.push(each);
+          return;
+        }
         case 'block-start':
           getChoice(event.choice).blocks.push({ block: event.block, pieces: [], logprobs: [], citations: [] });
           return;
@@ -88,9 +96,10 @@ export function createResultBuilder(): { push(event: GenerationEvent): void; res
   };
 }
 
-function buildChoiceResult({ blocks, end }: OpenChoice): ChoiceResult {
+function buildChoiceResult({ prompt, blocks, end }: OpenChoice): ChoiceResult {
   assert(end, 'every choice ends before the stream does');
   return {
+    ...(prompt ? { prompt: { text: prompt.pieces.join(''), logprobs: prompt.logprobs } } : {}),
     blocks: blocks.map(buildResultBlock),
     reason: end.reason,
     ...(end.stop === undefined ? {} : { stop: end.stop }),

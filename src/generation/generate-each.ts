@@ -49,6 +49,7 @@ const runSequentially = (
         case 'end':
           usage = usage ? addUsage(usage, event.usage) : event.usage;
           return requestIndex === rest.length ? [{ type: 'end', usage }] : [];
+        case 'prompt':
         case 'block-start':
         case 'block-delta':
         case 'block-end':

@@ -187,6 +187,55 @@ describe('createGenerate', () => {
     }
   });
 
+  describe('log probabilities of the prompt', () => {
+    const scores = { logprobs: { top: 1 }, promptLogprobs: { top: 1 } };
+
+    it('come before the blocks of their choice, with nothing after them for maxTokens 0', async () => {
+      const generation = createTestGeneration(scripted(tokens('a', 'b')));
+      const { batches } = await generation.generate({ ...scores, choices: 2, maxTokens: 0 });
+      const events = (await Array.fromAsync(batches)).flat();
+      assert.deepEqual(
+        events.map((event) => ('choice' in event ? [event.type, event.choice] : [event.type])),
+        [['start'], ['prompt', 0], ['prompt', 1], ['choice-end', 0], ['choice-end', 1], ['end']],
+      );
+    });
+
+    it('are refused for a server that reports none, and the error names the server', async () => {
+      const engine: TextEngine = { ...scripted(), capabilities: { ...scripted().capabilities, promptLogprobs: false } };
+      const remote = { model: 'x', input: 'prompt', forward: [], timeouts: {}, family: 'template' } as const;
+      const runner = { type: 'upstream', addresses: [], remote: { ...remote, server: 'llama-server' } } as const;
+      await assert.rejects(createTestGeneration(engine, { entry: { ...ENTRY, runner } }).generate(scores), {
+        kind: 'unsupported',
+        param: 'echo',
+        message:
+          'Model m does not return log probabilities of the prompt: its server (llama-server) does not report them. Send the request without echo or without logprobs.',
+      });
+    });
+
+    it('need no temperature 0 where a server reports those of its answers only then', async () => {
+      const createGreedyGeneration = () => {
+        const engine = scripted(tokens('a'));
+        return createTestGeneration({ ...engine, capabilities: { ...engine.capabilities, logprobs: 'greedy' } });
+      };
+      for (const fields of [
+        { ...scores, maxTokens: 0 },
+        { ...scores, sampling: { temperature: 0 } },
+      ])
+        await Array.fromAsync((await createGreedyGeneration().generate(fields)).batches);
+      for (const sampling of [
+        {},
+        { temperature: 1 },
+        { temperature: 0, presencePenalty: 1 },
+        { temperature: 0, logitBias: new Map([[1, 1]]) },
+      ])
+        await assert.rejects(createGreedyGeneration().generate({ ...scores, sampling }), {
+          kind: 'unsupported',
+          param: 'logprobs',
+          message: /only with temperature 0/,
+        });
+    });
+  });
+
   it('sends images to a server whose vision ability is unknown and rejects them for a model known to lack it', async () => {
     const messages: Message[] = [{ role: 'user', content: [{ type: 'image', url: 'http://h/i.png' }] }];
     const base = createEventEngine({ type: 'choice-end', choice: 0, reason: 'stop' });

@@ -233,5 +233,6 @@ function toEngineRequest(
     ...(request.maxTokens === undefined ? {} : { maxTokens: request.maxTokens }),
     ...(request.maxTotalTokens === undefined ? {} : { maxTotalTokens: request.maxTotalTokens }),
     ...(request.logprobs && !lacksLogprobs(request, engine.capabilities) ? { logprobs: request.logprobs } : {}),
+    ...(request.promptLogprobs ? { promptLogprobs: request.promptLogprobs } : {}),
   };
 }

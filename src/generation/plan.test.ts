@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ModelEntry } from '../catalogue/model.ts';
-import type { EngineEvent, FinishReason } from '../core/event.ts';
+import type { ChoiceEvent, FinishReason } from '../core/event.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationRequest, ToolUseOptions } from '../core/request.ts';
 import type { EngineCapabilities, LoadedModel, TextEngine } from '../engines/engine.ts';
@@ -11,8 +11,6 @@ import { planRequest } from './plan.ts';
 import type { GenerationPlan } from './generation-plan.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
 import type { Stages } from './run-events.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /** A template with the thinking switch of one model family, the reasoning field of another, and marks for tools. */
 const NATIVE_TEMPLATE = [

@@ -1,14 +1,12 @@
 import type { RequestContext } from '../core/context.ts';
 import type { ServiceError } from '../core/error.ts';
-import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
+import type { ChoiceEvent, EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
 import { createCancelledError, createEngineFailedError } from '../core/generation-errors.ts';
 import type { EngineRun } from '../engines/engine.ts';
 import { createBlockStage } from './stages/block-stage.ts';
 import type { Stage } from './stages/stage.ts';
 import type { HoldBatch } from './stages/check-result.ts';
 import { createUsageCount, type UsageCount } from './usage-count.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /** An engine event that contains generated tokens. */
 export type OutputEvent = Extract<EngineEvent, { type: 'text' | 'reasoning' }>;
@@ -188,6 +186,7 @@ async function readBatch(run: RunState): Promise<readonly GenerationEvent[] | un
 function handleEvent(run: RunState, event: EngineEvent): void {
   if (run.usage) throw createBrokenStreamError('an event follows the end event');
   if (event.type === 'end') return endAnswer(run, event.usage);
+  if (event.type === 'prompt') return run.emit(event);
   if (event.type === 'text' || event.type === 'reasoning') {
     run.usageCount.addOutput(event.type, event.tokens);
     run.options.onOutput?.(event);

@@ -8,7 +8,12 @@ type Fields = Readonly<Record<string, unknown>>;
 
 interface Body {
   readonly id: string;
-  readonly choices: readonly { readonly text: string; readonly index: number; readonly finish_reason: string | null }[];
+  readonly choices: readonly {
+    readonly text: string;
+    readonly index: number;
+    readonly finish_reason: string | null;
+    readonly logprobs: { readonly tokens: readonly string[] } | null;
+  }[];
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number };
   readonly error?: { readonly message: string; readonly param: string | null; readonly code: string };
   readonly request_id?: string;
@@ -127,8 +132,70 @@ describe('completions endpoint of the complete service', () => {
       max_tokens: 100_000,
     });
     assert.equal(headers.get('x-parley-ignored'), 'max_tokens(clamped),top_p,unknown_field');
-    const echoed = await postForBody({ prompt: createScript('a'), echo: true, logprobs: 0 });
-    assert.equal(echoed.headers.get('x-parley-ignored'), 'logprobs(prompt)');
+  });
+
+  test('returns log probabilities of an echoed prompt and of each generated token, the end token included', async () => {
+    const prompt = createScript('b c', 'd');
+    const { headers, body } = await postForBody({ prompt, echo: true, logprobs: 1, max_tokens: 2 });
+    assert.equal(headers.get('x-parley-ignored'), null);
+    const [choice] = body.choices;
+    assert.equal(choice?.text, `${prompt}b cd`);
+    const [word, rest] = prompt.split(' ').map((piece, at) => (at === 0 ? piece : ` ${piece}`));
+    assert.deepEqual(choice.logprobs, {
+      tokens: [word, rest, 'b c', 'd'],
+      token_logprobs: [null, -0.25, -0.25, -0.25],
+      top_logprobs: [null, { [rest ?? '']: -0.25 }, { 'b c': -0.25 }, { d: -0.25 }],
+      text_offset: [0, word?.length, prompt.length, prompt.length + 3],
+    });
+    const ended = await postForBody({ prompt, echo: true, logprobs: 0 });
+    assert.deepEqual(ended.body.choices[0]?.logprobs?.tokens.slice(2), ['b c', 'd', '<|endoftext|>']);
+    const unechoed = await postForBody({ prompt, logprobs: 0 });
+    assert.deepEqual(unechoed.body.choices[0]?.logprobs?.tokens, ['b c', 'd']);
+  });
+
+  test('scores several prompts of token ids, and generates nothing with max_tokens 0', async () => {
+    const fields = { prompt: [[11, 12, 13], [14]], echo: true, logprobs: 1 };
+    const { body } = await postForBody({ ...fields, max_tokens: 0 });
+    assert.deepEqual(
+      body.choices.map(({ text, index, finish_reason, logprobs }) => [text, index, finish_reason, logprobs]),
+      [
+        [
+          '<11><12><13>',
+          0,
+          'length',
+          {
+            tokens: ['<11>', '<12>', '<13>'],
+            token_logprobs: [null, -0.25, -0.25],
+            top_logprobs: [null, { '<12>': -0.25 }, { '<13>': -0.25 }],
+            text_offset: [0, 4, 8],
+          },
+        ],
+        ['<14>', 1, 'length', { tokens: ['<14>'], token_logprobs: [null], top_logprobs: [null], text_offset: [0] }],
+      ],
+    );
+    assert.deepEqual([body.usage.prompt_tokens, body.usage.completion_tokens], [4, 0]);
+    const one = await postForBody({ ...fields, max_tokens: 1 });
+    assert.deepEqual(
+      one.body.choices.map(({ logprobs }) => logprobs?.tokens.length),
+      [4, 2],
+    );
+  });
+
+  test('echoes a prompt alone with max_tokens 0, and requires echo for it', async () => {
+    const { body, texts } = await postForBody({ prompt: 'a b', echo: true, max_tokens: 0, n: 2 });
+    assert.deepEqual(texts, ['a b', 'a b']);
+    assert.equal(body.choices[0]?.logprobs, null);
+    assert.deepEqual([body.usage.prompt_tokens, body.usage.completion_tokens], [2, 0]);
+    const message = await expectRefusal({ prompt: 'a b', max_tokens: 0 }, 'max_tokens');
+    assert.match(message, /^Range of max_tokens should be \[1, \d+\] \(max_tokens: 0\)$/);
+  });
+
+  test('refuses token ids that the model does not have, with their range', async () => {
+    const fields = { echo: true, logprobs: 1, max_tokens: 0 };
+    const message = await expectRefusal({ prompt: [1, 65_536], ...fields }, 'prompt');
+    assert.equal(message, 'prompt must have token ids from 0 to 65535, got 65536');
+    await expectRefusal({ prompt: [[1], [70_000]], ...fields }, 'prompt');
+    assert.match(await expectRefusal({ prompt: [1], echo: true }, 'echo'), /^echo requires a text prompt, or logprobs/);
   });
 
   test('refuses prompts that it cannot complete, naming the field', async () => {
@@ -142,5 +209,6 @@ describe('completions endpoint of the complete service', () => {
     const { status, body } = await postForBody({ model: 'svc-plus', prompt: 'a' });
     assert.equal(status, 404);
     assert.equal(body.error?.code, 'model_not_supported');
+    assert.match(body.error.message, /Models with the requested interface: svc-coder-turbo\.$/);
   });
 });

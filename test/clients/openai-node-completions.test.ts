@@ -75,7 +75,7 @@ describe('text completion with the openai client for Node', () => {
     assert.deepEqual(texts, ['a', 'a', 'b', 'b']);
   });
 
-  test('gets its prompt echoed, and log probabilities with offsets after the prompt', async () => {
+  test('gets its prompt echoed, and log probabilities of prompt, answer and end token', async () => {
     const prompt = encodeScript('é', '!');
     const { choices } = await client.completions.create({ model: MODEL, prompt, echo: true, logprobs: 2 });
     const [choice] = choices;
@@ -86,10 +86,28 @@ describe('text completion with the openai client for Node', () => {
       top_logprobs: top,
       text_offset: offsets,
     } = choice.logprobs ?? assert.fail();
-    assert.deepEqual(tokens, ['é', '!']);
-    assert.deepEqual(offsets, [prompt.length, prompt.length + 1]);
-    assert.ok(values?.every((value) => value <= 0));
-    assert.deepEqual(Object.keys(top?.[0] ?? {}), ['é']);
+    assert.deepEqual(tokens, [prompt, 'é', '!', '<|endoftext|>']);
+    assert.deepEqual(offsets, [0, prompt.length, prompt.length + 1, prompt.length + 2]);
+    assert.deepEqual(values, [null, -0.25, -0.25, -0.25]);
+    assert.deepEqual([top?.[0], Object.keys(top?.[1] ?? {})], [null, ['é']]);
+  });
+
+  test('gets log probabilities of token ids alone', async () => {
+    const { choices, usage } = await client.completions.create({
+      model: MODEL,
+      prompt: [[1, 2], [3]],
+      max_tokens: 0,
+      echo: true,
+      logprobs: 0,
+    });
+    assert.deepEqual(
+      choices.map(({ text, finish_reason, logprobs }) => [text, finish_reason, logprobs?.token_logprobs]),
+      [
+        ['<1><2>', 'length', [null, -0.25]],
+        ['<3>', 'length', [null]],
+      ],
+    );
+    assert.equal(usage?.completion_tokens, 0);
   });
 
   test('may send its prompt as token ids', async () => {

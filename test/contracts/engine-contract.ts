@@ -20,6 +20,7 @@ import { until } from '../until.ts';
 export interface EngineFeatures {
   readonly input: EngineCapabilities['input'];
   readonly logprobs: boolean;
+  readonly promptLogprobs: boolean;
   readonly grammar: boolean;
   readonly phases: boolean;
   /** Returns the tokens of an input, and the number of prompt tokens before the run starts. */
@@ -37,6 +38,7 @@ export interface EngineFeatures {
 export const EMBEDDED_FEATURES: EngineFeatures = {
   input: 'prompt',
   logprobs: true,
+  promptLogprobs: true,
   grammar: true,
   phases: true,
   tokens: true,
@@ -123,6 +125,9 @@ export async function runToEnd(engine: TextEngine, request: EngineRequest): Prom
   return { engineRun: engineRun, events, text: joinText(events) };
 }
 
+const listPromptLogprobs = (events: readonly EngineEvent[], choice = 0): readonly TokenLogprob[] =>
+  events.flatMap((event) => (event.type === 'prompt' && event.choice === choice ? event.logprobs : []));
+
 const getEndEvent = (events: readonly EngineEvent[]) => {
   const last = events.at(-1);
   assert.ok(last?.type === 'end', 'the last event is the end');
@@ -167,12 +172,13 @@ export function describeEngineContract(
 
     it('has the declared capabilities', async () => {
       await engine.loadModel();
-      const { input, logprobs, grammar, phases } = engine.capabilities;
+      const { input, logprobs, promptLogprobs, grammar, phases } = engine.capabilities;
       assert.deepEqual(
-        { input, logprobs: logprobs !== false, grammar, phases },
+        { input, logprobs: logprobs !== false, promptLogprobs, grammar, phases },
         {
           input: features.input,
           logprobs: features.logprobs,
+          promptLogprobs: features.promptLogprobs,
           grammar: features.grammar,
           phases: features.phases,
         },
@@ -323,6 +329,96 @@ export function describeEngineContract(
         assert.ok(events.some((event) => event.type === 'text' && event.phase === 0));
       },
     );
+
+    itIf(
+      features.promptLogprobs,
+      'returns a log probability of each prompt token but the first, before the text of each choice',
+      async () => {
+        const choices = Math.min(2, engine.capabilities.choicesMax);
+        const request = createRequest(STORY, {
+          choices,
+          maxTokens: 3,
+          logprobs: { top: 2 },
+          promptLogprobs: { top: 2 },
+        });
+        const { engineRun, events } = await runToEnd(engine, request);
+        for (let choice = 0; choice < choices; choice++) {
+          const types = events.flatMap((event) =>
+            event.type !== 'end' && event.choice === choice ? [event.type] : [],
+          );
+          assert.equal(types[0], 'prompt');
+          assert.ok(types.lastIndexOf('prompt') < types.indexOf('text'));
+          const [first, ...others] = listPromptLogprobs(events, choice);
+          assert.equal(1 + others.length, engineRun.promptTokens);
+          assert.deepEqual([first?.logprob, first?.top], [undefined, []]);
+          for (const { logprob, top } of others) {
+            assert.ok(logprob !== undefined && logprob <= 0 && Number.isFinite(logprob));
+            assert.equal(top.length, 2);
+          }
+          const logprobs = events.flatMap((event) =>
+            event.type === 'text' && event.choice === choice ? (event.logprobs ?? []) : [],
+          );
+          assert.equal(logprobs.length, 3);
+        }
+        const { text } = await runToEnd(engine, createRequest(STORY, { maxTokens: 3 }));
+        assert.equal(joinText(events), text);
+      },
+    );
+
+    itIf(
+      features.promptLogprobs,
+      'returns the text of token ids, and the same log probabilities when the prompt may be cached',
+      async () => {
+        const tokens = (await engine.tokenize(createRequest(STORY).input)).map(({ id }) => id);
+        const request = createRequest(STORY, {
+          input: { type: 'tokens', tokens },
+          maxTokens: 1,
+          promptLogprobs: { top: 1 },
+        });
+        const { events } = await runToEnd(engine, request);
+        const text = events.map((event) => (event.type === 'prompt' ? event.text : '')).join('');
+        assert.equal(listPromptLogprobs(events).length, tokens.length);
+        assert.equal(
+          listPromptLogprobs(events)
+            .map(({ token }) => token)
+            .join(''),
+          text,
+        );
+        const again = await runToEnd(engine, request);
+        for (const [at, { logprob = 0 }] of listPromptLogprobs(again.events).entries())
+          assert.ok(Math.abs(logprob - (listPromptLogprobs(events)[at]?.logprob ?? 0)) < 0.05, `token ${at}`);
+      },
+    );
+
+    itIf(features.input === 'prompt', 'evaluates only the prompt with maxTokens 0', async () => {
+      const request = createRequest(STORY, { maxTokens: 0 });
+      const { engineRun, events, text } = await runToEnd(engine, request);
+      assert.equal(text, '');
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        ['choice-end', 'end'],
+      );
+      assert.deepEqual(events[0], { type: 'choice-end', choice: 0, reason: 'length' });
+      const { usage } = getEndEvent(events);
+      assert.deepEqual([usage.promptTokens, usage.completionTokens], [engineRun.promptTokens, 0]);
+      if (!features.promptLogprobs) return;
+      const withLogprobs = { ...request, logprobs: { top: 1 }, promptLogprobs: { top: 1 } };
+      const scored = await runToEnd(engine, withLogprobs);
+      assert.equal(listPromptLogprobs(scored.events).length, engineRun.promptTokens);
+      assert.deepEqual([scored.text, scored.events.at(-2)], ['', events[0]]);
+      await waitUntilFree();
+    });
+
+    itIf(features.input === 'prompt', 'refuses a token id outside the vocabulary, and names the range', async () => {
+      const { vocabularySize } = await engine.loadModel();
+      const input: EngineInput = { type: 'tokens', tokens: [1, vocabularySize] };
+      await assert.rejects(engine.start(createRequest(STORY, { input }), new AbortController().signal), (error) => {
+        assert.ok(error instanceof ServiceError);
+        assert.deepEqual([error.kind, error.param], ['invalid-request', 'prompt']);
+        assert.match(error.message, new RegExp(`from 0 to ${vocabularySize - 1}, got ${vocabularySize}`));
+        return true;
+      });
+    });
 
     it('returns several choices, each with one end, and counts the prompt once', async () => {
       const choices = Math.min(3, engine.capabilities.choicesMax);

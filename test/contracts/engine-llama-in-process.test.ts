@@ -56,7 +56,15 @@ describeEngineContract('llama engine in this process', EMBEDDED_FEATURES, async 
   const client = createLlamaClient({ socket, token: 'secret' });
   const engine: TextEngine = {
     state: 'ready',
-    capabilities: { input: 'prompt', logprobs: true, grammar: true, phases: true, cache: false, choicesMax: SEQUENCES },
+    capabilities: {
+      input: 'prompt',
+      logprobs: true,
+      promptLogprobs: true,
+      grammar: true,
+      phases: true,
+      cache: false,
+      choicesMax: SEQUENCES,
+    },
     start: (request, signal) => client.generate(request, signal),
     loadModel: async () => model.loaded,
     countTokens: (input) => client.countTokens(toTokenInput(input)),

@@ -14,6 +14,7 @@ const COMPLETION_FEATURES: EngineFeatures = { ...EMBEDDED_FEATURES, embeddings: 
 const CHAT_FEATURES: EngineFeatures = {
   ...COMPLETION_FEATURES,
   input: 'chat',
+  promptLogprobs: false,
   grammar: false,
   phases: false,
   tokens: false,
@@ -47,7 +48,7 @@ describeEngineContract(
 
 describeEngineContract(
   'SGLang completions',
-  { ...COMPLETION_FEATURES, logprobs: false },
+  COMPLETION_FEATURES,
   createSubject(
     (url) =>
       createCompletionEngine({

@@ -87,7 +87,15 @@ test('llama-server found on PATH serves an engine that survives a killed program
     server,
     createEngineAt: (url, apiKey) =>
       createUpstreamEngine({ url: `${url}/v1`, model: 'tiny', apiKey, contextTokens: CONTEXT_TOKENS }),
-    capabilities: { input: 'chat', logprobs: true, grammar: false, phases: false, cache: false, choicesMax: 4 },
+    capabilities: {
+      input: 'chat',
+      logprobs: true,
+      promptLogprobs: false,
+      grammar: false,
+      phases: false,
+      cache: false,
+      choicesMax: 4,
+    },
   });
   try {
     assert.notEqual(await generateText(engine, 8), '');

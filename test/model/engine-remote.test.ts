@@ -27,7 +27,12 @@ const SLOTS = 2;
 const CONTEXT_TOKENS = 2_048;
 /** Longest wait for a health probe on a busy machine, in ms. */
 const PROBE_MS_MAX = 60_000;
-const TOKENS: EngineFeatures = { ...EMBEDDED_FEATURES, embeddings: false, failureKind: 'upstream-failed' };
+const TOKENS: EngineFeatures = {
+  ...EMBEDDED_FEATURES,
+  promptLogprobs: false,
+  embeddings: false,
+  failureKind: 'upstream-failed',
+};
 const CHAT: EngineFeatures = {
   ...TOKENS,
   input: 'chat',

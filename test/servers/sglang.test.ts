@@ -16,15 +16,13 @@ const CHATML =
 
 const TOKENS: EngineFeatures = {
   ...EMBEDDED_FEATURES,
-  logprobs: false,
-  grammar: true,
   embeddings: false,
   failureKind: 'upstream-failed',
 };
 const CHAT: EngineFeatures = {
   ...TOKENS,
   input: 'chat',
-  logprobs: true,
+  promptLogprobs: false,
   grammar: false,
   phases: false,
   tokens: false,

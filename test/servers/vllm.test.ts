@@ -15,6 +15,7 @@ const TOKENS: EngineFeatures = { ...EMBEDDED_FEATURES, embeddings: false, failur
 const CHAT: EngineFeatures = {
   ...TOKENS,
   input: 'chat',
+  promptLogprobs: false,
   grammar: false,
   phases: false,
   tokens: false,

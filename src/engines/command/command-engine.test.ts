@@ -10,6 +10,7 @@ import type { RunningProgram } from './command-server.ts';
 const CAPABILITIES: EngineCapabilities = {
   input: 'chat',
   logprobs: false,
+  promptLogprobs: false,
   grammar: false,
   phases: false,
   cache: false,

@@ -85,6 +85,7 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
   };
 
   const countTokensLeft = ({ kind, until }: GenerationPhase): number => {
+    if (request.maxTokens === 0) return 0;
     const totalLeft = (request.maxTotalTokens ?? Infinity) - output.totalTokens;
     const answerLeft =
       kind === 'thought' ? Infinity : (request.maxTokens ?? Infinity) - output.totalTokens + output.thoughtTokens;
@@ -101,6 +102,7 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
       sampling: getSampling(),
       ...(gbnf === undefined ? {} : { gbnf }),
       ...(request.logprobs && phase.kind === 'answer' ? { logprobs: request.logprobs } : {}),
+      ...(request.promptLogprobs && callCount === 0 ? { promptLogprobs: request.promptLogprobs } : {}),
       endTokens: deps.endTokens,
       markers: deps.markers,
     };
@@ -111,6 +113,12 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
   };
 
   const handleEvent = (event: CompletionEvent): PushResult => {
+    if (event.type === 'prompt') {
+      const text = event.logprobs.map(({ token }) => token).join('');
+      pendingEvents.push({ type: 'prompt', choice: index, text, logprobs: event.logprobs });
+      return CONTINUE;
+    }
+    if (request.maxTokens === 0) return event.type === 'ended' ? { type: 'finished', reason: 'length' } : CONTINUE;
     if (event.type === 'tokens') {
       receivedTokens.push(event);
       receivedTokenCount += event.count;
@@ -124,7 +132,8 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
     }
     // Parley's own limits are checked with each token, so `length` means that the context is full.
     if (event.reason === 'length') return output.finishAtContextLimit();
-    return output.push({ id: -1, bytes: NO_BYTES, isEndToken: true });
+    const endLogprobs = request.promptLogprobs && event.endLogprob ? { logprobs: [event.endLogprob] } : {};
+    return output.push({ id: -1, bytes: NO_BYTES, isEndToken: true, ...endLogprobs });
   };
 
   /** Reads a call up to the end of its phase, or to its own end if that is near, so that the connection can be reused. */

@@ -21,18 +21,28 @@ export interface TokensEvent {
 
 /** Event of one call. */
 export type CompletionEvent =
+  /** All tokens of the prompt, if their log probabilities are requested; the first event then. */
+  | { readonly type: 'prompt'; readonly logprobs: readonly TokenLogprob[] }
   | TokensEvent
   /** `end`: the model's end token or a requested one. `length`: the requested number of tokens, or the end of the context. */
-  | { readonly type: 'ended'; readonly reason: 'end' | 'length'; readonly cachedTokens?: number };
+  | {
+      readonly type: 'ended';
+      readonly reason: 'end' | 'length';
+      readonly cachedTokens?: number;
+      /** Log probability of the end token, if reported. */
+      readonly endLogprob?: TokenLogprob;
+    };
 
 /** Request for one phase of one choice. */
 export interface PhaseCall {
   readonly prompt: readonly number[];
-  /** At least 1. */
+  /** 0: only the prompt is evaluated; a token that the server generates nevertheless is discarded. */
   readonly tokensMax: number;
   readonly sampling: Sampling;
   readonly gbnf?: string;
   readonly logprobs?: { readonly top: number };
+  /** Only for dialects with the capability of this name. */
+  readonly promptLogprobs?: { readonly top: number };
   /** Token ids that end the answer like the model's end token. */
   readonly endTokens: readonly number[];
   /** Special tokens that are reported as text. */
@@ -76,7 +86,7 @@ export interface CompletionDiscoveryDeps {
 
 /** Request and response formats of one kind of server. */
 export interface CompletionDialect {
-  readonly capabilities: Pick<EngineCapabilities, 'logprobs' | 'grammar' | 'ignoredSampling'>;
+  readonly capabilities: Pick<EngineCapabilities, 'logprobs' | 'promptLogprobs' | 'grammar' | 'ignoredSampling'>;
   /** Path of the route that generates, as for `ServerAddress.resolveUrl`. */
   readonly path: string;
   /** The server reports the acceptance of a call, which it may refuse until then. Otherwise the response head does so. */

@@ -149,7 +149,7 @@ describe('completion engine', () => {
       [{ choices: 3 }, 'n'],
       [{ sampling: { logitBias: new Map([[260, 1]]) } }, 'logit_bias'],
       [{ stop: { strings: [], tokens: [[1, 999]] } }, 'stop'],
-      [{ input: { type: 'tokens', tokens: [260] } }, undefined],
+      [{ input: { type: 'tokens', tokens: [260] } }, 'prompt'],
       [{ input: { type: 'tokens', tokens: [] } }, undefined],
       [{ input: { type: 'tokens', tokens: Array.from({ length: 100 }, () => 1) } }, 'messages'],
       [{ phases: [{ kind: 'answer', grammar: bad }] }, 'tools[2].function.parameters'],

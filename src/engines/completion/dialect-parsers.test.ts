@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parseTestResponse, TEST_CALL, encodeStream } from './__fixtures__/parse-test-response.ts';
+import type { TokenLogprob } from '../../core/event.ts';
 import type { CompletionDialect } from './completion-dialect.ts';
 import { SGLANG_DIALECT } from './sglang-dialect.ts';
 import { VLLM_DIALECT } from './vllm-dialect.ts';
@@ -124,6 +125,92 @@ describe('recorded responses', () => {
       [[7042, 30], ' end.'],
       { type: 'ended', reason: 'end', cachedTokens: 8 },
     ]);
+  });
+});
+
+describe('log probabilities of the prompt', () => {
+  const call = { prompt: [1, 2, 3], logprobs: { top: 1 }, promptLogprobs: { top: 1 } };
+  const PROMPT = [
+    ['<s>', undefined, []],
+    [' a', -250, [[' b', -1]]],
+    [' c', -9_999, []],
+  ];
+  const list = (entries: readonly TokenLogprob[]) =>
+    entries.map(({ token, logprob, top }) => [token, logprob, top.map((one) => [one.token, one.logprob])]);
+
+  it('come first from vllm, and do not belong to the answer', async () => {
+    assert.partialDeepStrictEqual(VLLM_DIALECT.encodeBody({ ...TEST_CALL, ...call }, 'm'), { echo: true, logprobs: 1 });
+    const logprobs = {
+      tokens: ['<s>', ' a', ' c', ' d', '<e>'],
+      token_logprobs: [null, -250, -9_999, -0.5, -0.25],
+      top_logprobs: [null, { ' b': -1, ' a': -250 }, {}, { ' d': -0.5 }, { '<e>': -0.25 }],
+    };
+    const body = encodeStream(chunk([20, 99], ' d', { logprobs, finish_reason: 'stop' }), '[DONE]');
+    const { events } = await parseTestResponse(VLLM_DIALECT, body, { call });
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['prompt', 'tokens', 'ended'],
+    );
+    const [prompt, tokens, end] = events;
+    assert.ok(prompt?.type === 'prompt' && tokens?.type === 'tokens' && end?.type === 'ended');
+    assert.deepEqual(list(prompt.logprobs), PROMPT);
+    assert.deepEqual(list(tokens.logprobs), [[' d', -0.5, [[' d', -0.5]]]]);
+    assert.equal(end.endLogprob?.logprob, -0.25);
+  });
+
+  it('come first from sglang, and do not belong to the answer', async () => {
+    assert.partialDeepStrictEqual(SGLANG_DIALECT.encodeBody({ ...TEST_CALL, ...call }, 'm'), {
+      return_logprob: true,
+      logprob_start_len: 0,
+      top_logprobs_num: 1,
+      return_text_in_logprobs: true,
+    });
+    const createPiece = (ids: readonly number[], text: string, reason: object | null) => ({
+      text,
+      output_ids: ids,
+      meta_info: {
+        completion_tokens: ids.length,
+        finish_reason: reason,
+        input_token_logprobs: [
+          [null, 1, '<s>'],
+          [-250, 2, ' a'],
+          [null, 3, ' c'],
+        ],
+        input_top_logprobs: [null, [[-1, 5, ' b']], []],
+        output_token_logprobs: [
+          [-0.5, 20, ' d'],
+          [-0.25, 99, '<e>'],
+        ].slice(0, ids.length),
+        output_top_logprobs: [[[-0.5, 20, ' d']], [[-0.25, 99, '<e>']]].slice(0, ids.length),
+      },
+    });
+    const body = encodeStream(
+      createPiece([20], ' d', null),
+      createPiece([20, 99], ' d', { type: 'stop', matched: 99 }),
+      '[DONE]',
+    );
+    const { events } = await parseTestResponse(SGLANG_DIALECT, body, { call });
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['prompt', 'tokens', 'ended'],
+    );
+    const [prompt, tokens, end] = events;
+    assert.ok(prompt?.type === 'prompt' && tokens?.type === 'tokens' && end?.type === 'ended');
+    assert.deepEqual(list(prompt.logprobs), PROMPT);
+    assert.deepEqual(list(tokens.logprobs), [[' d', -0.5, [[' d', -0.5]]]]);
+    assert.equal(end.endLogprob?.logprob, -0.25);
+  });
+
+  it('fail the request if the server reports those of other tokens only', async () => {
+    const logprobs = { tokens: [' d'], token_logprobs: [-0.5] };
+    for (const [dialect, body] of [
+      [VLLM_DIALECT, encodeStream(chunk([20], ' d', { logprobs, finish_reason: 'length' }), '[DONE]')],
+      [SGLANG_DIALECT, SGLANG_ANSWER],
+    ] as const) {
+      const { failure } = await parseTestResponse(dialect, body, { call });
+      assert.equal(failure?.kind, 'upstream-failed');
+      assert.match(String(failure.cause), /log probabilities of \d tokens for a prompt of 3 tokens/);
+    }
   });
 });
 

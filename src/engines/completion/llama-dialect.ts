@@ -18,10 +18,10 @@ const FINAL_EVENT_FIELDS = [
 
 /**
  * llama-server with its own `/completion` route (tools/server/README.md of llama.cpp, and a server of 2026 as tested). Its
- * log probabilities are those before sampling, also with a grammar.
+ * log probabilities are those before sampling, also with a grammar; it reports none for the prompt.
  */
 export const LLAMA_DIALECT: CompletionDialect = {
-  capabilities: { logprobs: true, grammar: true },
+  capabilities: { logprobs: true, promptLogprobs: false, grammar: true },
   path: '/completion',
   reportsAcceptance: true,
   createTokenizer: createLlamaTokenizer,

@@ -4,6 +4,9 @@ import fc from 'fast-check';
 import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { parseTestResponse, encodeStream } from './__fixtures__/parse-test-response.ts';
 import { LLAMA_DIALECT } from './llama-dialect.ts';
+import type { CompletionEvent } from './completion-dialect.ts';
+
+const getReason = (event: CompletionEvent): string | undefined => (event.type === 'ended' ? event.reason : undefined);
 
 const token = (id: number, content: string, predicted: number, more: object = {}): object => ({
   index: 0,
@@ -106,7 +109,7 @@ describe('llama-server response parser', () => {
       encodeStream(token(1, '', 1), token(5, 'Yes', 2), token(2, '', 3), last('eos', 3)),
     );
     assert.deepEqual(
-      events.map((one) => (one.type === 'tokens' ? [one.lastId, one.count, one.text] : one.reason)),
+      events.map((one) => (one.type === 'tokens' ? [one.lastId, one.count, one.text] : getReason(one))),
       [[1, 1, ''], [5, 1, 'Yes'], 'end'],
     );
   });
@@ -126,7 +129,7 @@ describe('llama-server response parser', () => {
     );
     assert.equal(failure, undefined);
     assert.deepEqual(
-      events.map((one) => (one.type === 'tokens' ? one.text : one.reason)),
+      events.map((one) => (one.type === 'tokens' ? one.text : getReason(one))),
       ['Yes', 'end'],
     );
   });
@@ -134,7 +137,7 @@ describe('llama-server response parser', () => {
   it('counts the tokens of a character that a limit or the end cut', async () => {
     const cut = await parseTestResponse(LLAMA_DIALECT, encodeStream(token(5, 'a', 1), last('limit', 3)));
     assert.deepEqual(
-      cut.events.map((one) => (one.type === 'tokens' ? [one.count, one.text, one.ids?.length] : one.reason)),
+      cut.events.map((one) => (one.type === 'tokens' ? [one.count, one.text, one.ids?.length] : getReason(one))),
       [[1, 'a', 1], [2, '', undefined], 'length'],
     );
     const ended = await parseTestResponse(LLAMA_DIALECT, encodeStream(token(5, 'a', 1), last('eos', 3)));

@@ -73,7 +73,7 @@ export function createPromptTokenizer(server: ServerTokenizer, metadata: Complet
     const { vocabularySize } = metadata.model;
     const problem = findTokenProblem(tokens, vocabularySize);
     if (problem === undefined) return tokens;
-    throw new ServiceError('invalid-request', problem);
+    throw new ServiceError('invalid-request', problem, { param: 'prompt' });
   };
 
   const tokenize = async (

@@ -1,5 +1,6 @@
 import { createUnfinishedAnswerError } from '../remote/stream-errors.ts';
 import { z } from 'zod';
+import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
 import { ServiceError } from '../../core/error.ts';
 import { TOKEN_ID_MAX } from '../../core/limits.ts';
 import { UPSTREAM_QUERY_MS } from '../limits.ts';
@@ -8,11 +9,18 @@ import { requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import type { ResponseParser } from '../remote/response-parser.ts';
 import type { CompletionParserDeps, CompletionDialect, CompletionEvent, PhaseCall } from './completion-dialect.ts';
+import { checkPromptLogprobs } from './check-prompt-logprobs.ts';
 import { createTokenTextAligner } from './token-text-aligner.ts';
 import { createSingleTextTokenizer } from './single-text-tokenizer.ts';
 import { inferServerMetadata } from './infer-server-metadata.ts';
 import { parseEvent } from './parse-event.ts';
 import { encodeSampling, encodeSpecialTokenFields } from './sampling-fields.ts';
+
+/** Log probability, token id, and the token's text if `return_text_in_logprobs` is set. */
+const WireLogprob = z.tuple([z.number().nullable(), z.int(), z.string().nullish()]);
+
+/** A list is null for the first token of the prompt. */
+const TopLogprobs = z.array(z.array(WireLogprob).nullable()).nullish();
 
 const Event = z.object({
   text: z.string(),
@@ -20,6 +28,10 @@ const Event = z.object({
   meta_info: z.object({
     completion_tokens: z.int().min(0),
     cached_tokens: z.int().min(0).nullish(),
+    input_token_logprobs: z.array(WireLogprob).nullish(),
+    input_top_logprobs: TopLogprobs,
+    output_token_logprobs: z.array(WireLogprob).nullish(),
+    output_top_logprobs: TopLogprobs,
     finish_reason: z
       .object({
         type: z.string(),
@@ -43,17 +55,27 @@ const Models = z.object({ data: z.array(z.object({ max_model_len: z.int().min(1)
  * SGLang's documentation (sampling_params.md) and sources (srt/managers/tokenizer_manager.py) and a server
  * of v0.5.23 as tested.
  *
- * By default its log probabilities are those after applying the temperature, so Parley does not offer them. Grammars:
- * `ebnf` accepts GBNF; the default backend xgrammar interprets Parley's grammars correctly in tests.
+ * By default the log probabilities of generated tokens are those after applying temperature, penalties and grammar
+ * (srt/layers/sampler.py); for the temperature 0, the server computes with 1. Those of the prompt are always the model's own.
+ * Grammars: `ebnf` accepts GBNF; the default backend xgrammar interprets Parley's grammars correctly in tests.
  */
 export const SGLANG_DIALECT: CompletionDialect = {
-  capabilities: { logprobs: false, grammar: true },
+  capabilities: { logprobs: 'greedy', promptLogprobs: true, grammar: true },
   path: '/generate',
   reportsAcceptance: false,
   createTokenizer: createSingleTextTokenizer,
-  encodeBody: ({ prompt, tokensMax, sampling, gbnf, endTokens, markers }) => ({
+  encodeBody: ({ prompt, tokensMax, sampling, gbnf, logprobs, promptLogprobs, endTokens, markers }) => ({
     input_ids: prompt,
     stream: true,
+    ...(logprobs || promptLogprobs
+      ? {
+          return_logprob: true,
+          return_text_in_logprobs: true,
+          top_logprobs_num: (logprobs ?? promptLogprobs)?.top,
+          // −1: only generated tokens.
+          logprob_start_len: promptLogprobs ? 0 : -1,
+        }
+      : {}),
     sampling_params: {
       max_new_tokens: tokensMax,
       ...encodeSampling(sampling, { seed: 'sampling_seed' }),
@@ -96,23 +118,47 @@ async function probeVocabularySize(client: UpstreamClient): Promise<number | und
   return reportedMax === undefined ? undefined : Number(reportedMax) + 1;
 }
 
+const encoder = new TextEncoder();
+
+const decodeLogprob = ([logprob, , text]: z.output<typeof WireLogprob>): AlternativeToken => ({
+  token: text ?? '',
+  bytes: [...encoder.encode(text ?? '')],
+  logprob: logprob ?? undefined,
+});
+
+const decodeLogprobs = (
+  tokens: readonly z.output<typeof WireLogprob>[] | null | undefined,
+  top: z.output<typeof TopLogprobs>,
+): TokenLogprob[] =>
+  (tokens ?? []).map((token, at) => ({ ...decodeLogprob(token), top: (top?.[at] ?? []).map(decodeLogprob) }));
+
 /** Versions differ in whether events hold only new ids or all so far; the total count shows how many are new. */
 function createSglangResponseParser(
-  _call: PhaseCall,
+  { prompt, tokensMax, logprobs, promptLogprobs }: PhaseCall,
   { errors, metadata }: CompletionParserDeps,
 ): ResponseParser<CompletionEvent> {
   const aligner = createTokenTextAligner();
   let seenTokens = 0;
   let fullText = '';
   let isFinished = false;
+  let isPromptReported = promptLogprobs === undefined;
   return {
     push(json, emit) {
       const { output_ids: ids, meta_info: meta, ...event } = parseEvent(json, { schema: Event, errors });
       if (isFinished) throw errors.createFailure('continued after its end');
-      const count = meta.completion_tokens - seenTokens;
+      if (!isPromptReported) {
+        const entries = decodeLogprobs(meta.input_token_logprobs, meta.input_top_logprobs);
+        emit({ type: 'prompt', logprobs: checkPromptLogprobs(entries, { promptTokens: prompt.length, errors }) });
+        isPromptReported = true;
+      }
+      const count = tokensMax === 0 ? 0 : meta.completion_tokens - seenTokens;
       if (!ids || ids.length < count) throw errors.createFailure('reports no token ids');
       seenTokens = meta.completion_tokens;
       const newIds = count > 0 ? ids.slice(-count) : [];
+      const newLogprobs =
+        logprobs && count > 0
+          ? decodeLogprobs(meta.output_token_logprobs?.slice(-count), meta.output_top_logprobs?.slice(-count))
+          : [];
       const newText = metadata.sendsDeltas ? event.text : event.text.slice(fullText.length);
       if (!metadata.sendsDeltas) {
         if (!event.text.startsWith(fullText)) throw errors.createFailure('changed text that it had already sent');
@@ -121,7 +167,8 @@ function createSglangResponseParser(
       const reason = meta.finish_reason;
       // The token that ended the answer is among the ids, but not in the text.
       const endsWithMatch = reason?.type === 'stop' && newIds.at(-1) === reason.matched;
-      aligner.push({ ids: endsWithMatch ? newIds.slice(0, -1) : newIds, text: newText, logprobs: [] }, emit);
+      const textIds = endsWithMatch ? newIds.slice(0, -1) : newIds;
+      aligner.push({ ids: textIds, text: newText, logprobs: newLogprobs.slice(0, textIds.length) }, emit);
       if (!reason) return;
       if (reason.type !== 'stop' && reason.type !== 'length') {
         const { message, status_code: status } = reason;
@@ -130,7 +177,8 @@ function createSglangResponseParser(
       aligner.end(emit);
       isFinished = true;
       const endReason = reason.type === 'stop' ? 'end' : 'length';
-      emit({ type: 'ended', reason: endReason, ...omitNullish({ cachedTokens: meta.cached_tokens }) });
+      const endLogprob = promptLogprobs && newLogprobs[textIds.length];
+      emit({ type: 'ended', reason: endReason, ...omitNullish({ cachedTokens: meta.cached_tokens, endLogprob }) });
     },
     isComplete: () => isFinished,
     end() {

@@ -17,6 +17,7 @@ import type {
   CompletionEvent,
   PhaseCall,
 } from './completion-dialect.ts';
+import { checkPromptLogprobs } from './check-prompt-logprobs.ts';
 import { createTokenTextAligner } from './token-text-aligner.ts';
 import { createSingleTextTokenizer } from './single-text-tokenizer.ts';
 import { inferServerMetadata } from './infer-server-metadata.ts';
@@ -58,14 +59,15 @@ const TokenizerConfig = z.object({
  * vLLM's sources (entrypoints/openai/completion, entrypoints/serve/tokenize) and a server of v0.32 as tested.
  *
  * Grammars: `structured_outputs.grammar` accepts GBNF; the default backend xgrammar interprets Parley's grammars correctly
- * in tests. Log probabilities are those before sampling, also with a grammar.
+ * in tests. Log probabilities are those before sampling, also with a grammar. `echo` adds those of the prompt to the first
+ * chunk; with `return_token_ids`, the chunk has neither text nor ids of the prompt.
  */
 export const VLLM_DIALECT: CompletionDialect = {
-  capabilities: { logprobs: true, grammar: true },
+  capabilities: { logprobs: true, promptLogprobs: true, grammar: true },
   path: '/v1/completions',
   reportsAcceptance: false,
   createTokenizer: createSingleTextTokenizer,
-  encodeBody: ({ prompt, tokensMax, sampling, gbnf, logprobs, endTokens, markers }, model) => ({
+  encodeBody: ({ prompt, tokensMax, sampling, gbnf, logprobs, promptLogprobs, endTokens, markers }, model) => ({
     model,
     prompt,
     max_tokens: tokensMax,
@@ -76,7 +78,9 @@ export const VLLM_DIALECT: CompletionDialect = {
     ...encodeSpecialTokenFields(markers),
     ...(endTokens.length > 0 ? { stop_token_ids: endTokens } : {}),
     ...(gbnf === undefined ? {} : { structured_outputs: { grammar: gbnf } }),
-    ...(logprobs ? { logprobs: logprobs.top } : {}),
+    ...omitNullish({ logprobs: (logprobs ?? promptLogprobs)?.top }),
+    // Without `echo`, the server refuses 0 for max_tokens.
+    ...(promptLogprobs || tokensMax === 0 ? { echo: true } : {}),
   }),
   createParser: createVllmResponseParser,
   async discover(deps) {
@@ -86,11 +90,13 @@ export const VLLM_DIALECT: CompletionDialect = {
 };
 
 function createVllmResponseParser(
-  { logprobs }: PhaseCall,
+  { prompt, logprobs, promptLogprobs }: PhaseCall,
   { errors }: CompletionParserDeps,
 ): ResponseParser<CompletionEvent> {
   const aligner = createTokenTextAligner();
   let reason: 'end' | 'length' | undefined;
+  let endLogprob: TokenLogprob | undefined;
+  let isPromptReported = promptLogprobs === undefined;
   let cachedTokens: number | undefined;
   return {
     push(json, emit) {
@@ -106,7 +112,17 @@ function createVllmResponseParser(
       const isEnd = choice.finish_reason === 'stop';
       // The token that ended the answer is among the ids, but not in the text.
       const ids = isEnd ? (choice.token_ids ?? []).slice(0, -1) : (choice.token_ids ?? []);
-      const tokenLogprobs = logprobs && choice.logprobs ? decodeLogprobs(choice.logprobs, logprobs.top) : [];
+      const promptTokens = isPromptReported ? 0 : prompt.length;
+      const top = (logprobs ?? promptLogprobs)?.top;
+      const entries =
+        top !== undefined && choice.logprobs ? decodeLogprobs(choice.logprobs, { top, promptTokens }) : [];
+      const tokenLogprobs = entries.slice(promptTokens);
+      if (!isPromptReported) {
+        const promptEntries = entries.slice(0, promptTokens);
+        emit({ type: 'prompt', logprobs: checkPromptLogprobs(promptEntries, { promptTokens, errors }) });
+        isPromptReported = true;
+      }
+      if (isEnd && promptLogprobs) endLogprob = tokenLogprobs[ids.length];
       aligner.push({ ids, text: choice.text, logprobs: tokenLogprobs.slice(0, ids.length) }, emit);
       if (!choice.finish_reason) return;
       if (!isEnd && choice.finish_reason !== 'length') throw createFinishReasonError(errors, choice.finish_reason);
@@ -116,7 +132,7 @@ function createVllmResponseParser(
     isComplete: () => reason !== undefined,
     end(emit) {
       if (reason === undefined) throw createUnfinishedAnswerError(errors);
-      emit({ type: 'ended', reason, ...omitNullish({ cachedTokens }) });
+      emit({ type: 'ended', reason, ...omitNullish({ cachedTokens, endLogprob }) });
     },
   };
 }
@@ -124,20 +140,27 @@ function createVllmResponseParser(
 const encoder = new TextEncoder();
 
 /** The bytes of a part of a character are not reported: its text is U+FFFD. */
-const createAlternative = (token: string, logprob: number | null | undefined): AlternativeToken => ({
+const createAlternative = (token: string, logprob: number | null | undefined, min: number): AlternativeToken => ({
   token,
   bytes: [...encoder.encode(token)],
-  logprob: logprob === null || logprob === undefined || logprob < LOGPROB_MIN ? undefined : logprob,
+  logprob: logprob === null || logprob === undefined || logprob < min ? undefined : logprob,
 });
 
-const decodeLogprobs = (wire: z.output<typeof Logprobs>, top: number): TokenLogprob[] =>
-  wire.tokens.map((token, at) => ({
-    ...createAlternative(token, wire.token_logprobs[at]),
-    top: Object.entries(wire.top_logprobs?.[at] ?? {})
-      .map(([text, logprob]) => createAlternative(text, logprob))
-      .toSorted((a, b) => (b.logprob ?? -Infinity) - (a.logprob ?? -Infinity))
-      .slice(0, top),
-  }));
+/** @param options `promptTokens`: number of entries that belong to the prompt and keep small values. */
+const decodeLogprobs = (
+  wire: z.output<typeof Logprobs>,
+  { top, promptTokens }: { readonly top: number; readonly promptTokens: number },
+): TokenLogprob[] =>
+  wire.tokens.map((token, at) => {
+    const min = at < promptTokens ? -Infinity : LOGPROB_MIN;
+    return {
+      ...createAlternative(token, wire.token_logprobs[at], min),
+      top: Object.entries(wire.top_logprobs?.[at] ?? {})
+        .map(([text, logprob]) => createAlternative(text, logprob, min))
+        .toSorted((a, b) => (b.logprob ?? -Infinity) - (a.logprob ?? -Infinity))
+        .slice(0, top),
+    };
+  });
 
 async function fetchModelInfo({
   client,

@@ -74,10 +74,11 @@ const isLive = ({ call }: GenerationJob): boolean => !isBackground(call.owner);
 
 /**
  * Whether a job can be preempted and resumed by evaluating its tokens again. Seeded jobs cannot, because their slices
- * would differ. Jobs with explicit caching or several choices are excluded, because preempting them costs too much.
+ * would differ. Jobs that report their prompt cannot, because they would report it again. Jobs with explicit caching or
+ * several choices are excluded, because preempting them costs too much.
  */
 const isPreemptible = (job: GenerationJob): boolean =>
-  job.call.choices === 1 && !job.isSeeded && !job.cacheRequest && !job.isCancelled;
+  job.call.choices === 1 && !job.isSeeded && !job.call.promptLogprobs && !job.cacheRequest && !job.isCancelled;
 
 const isWaitingToResume = (job: GenerationJob): boolean => job.isPreempted && !job.isPaused && !job.isCancelled;
 

@@ -88,7 +88,7 @@ function startNextPhase(
   if (context.length >= model.loaded.contextTokens) finishChoice(choice, { reason: 'length' });
 }
 
-function finishChoice(choice: JobChoice, { reason, stop }: Omit<ChoiceEnd, 'type'>): void {
+export function finishChoice(choice: JobChoice, { reason, stop }: Omit<ChoiceEnd, 'type'>): void {
   choice.isFinished = true;
   choice.pending = [];
   choice.job.lines.push({

@@ -145,6 +145,8 @@ async function* toEvents(
 
 function toEvent(line: OutputLine): EngineEvent {
   switch (line.type) {
+    case 'prompt':
+      return { type: 'prompt', choice: line.choice, text: line.text, logprobs: line.logprobs.map(toPromptLogprob) };
     case 'token':
       return {
         type: 'text',
@@ -193,6 +195,13 @@ const toAlternative = ({ bytes, logprob }: LineAlternative) => ({
 
 const toLogprob = (token: LineLogprob): TokenLogprob => ({
   ...toAlternative(token),
+  top: token.top.map(toAlternative),
+});
+
+/** Small log probabilities are kept: programs sum up those of a prompt. */
+const toPromptLogprob = (token: LineLogprob): TokenLogprob => ({
+  ...toAlternative(token),
+  logprob: token.logprob ?? undefined,
   top: token.top.map(toAlternative),
 });
 

@@ -1,4 +1,5 @@
 import { formatPromptTooLong } from '../../core/generation-errors.ts';
+import { createUtf8StreamDecoder } from '../../lib/utf8-stream-decoder.ts';
 import { findRequestProblem } from '../find-request-problem.ts';
 import type { ChoiceOutput } from '../choice-output.ts';
 import { createTriggerMatcher, type TriggerMatcher } from '../trigger-matcher.ts';
@@ -35,6 +36,8 @@ export interface GenerationJob {
   /** Control tokens that are output as text. */
   readonly markerTokens: ReadonlySet<number>;
   readonly isSeeded: boolean;
+  /** Joins characters of the prompt that are split across tokens; only for a job that reports its prompt. */
+  readonly promptDecoder: ReturnType<typeof createUtf8StreamDecoder>;
   cachedTokens: number;
   /** Sequences of the job; empty while it is queued or preempted. */
   readonly slots: Slot[];
@@ -115,7 +118,8 @@ export async function createGenerationJob(
   } catch (error) {
     if (error instanceof TooManyTokensError)
       return createTooLongRefusal(`more than ${error.tokens}`, { tokens: error.tokens + 1, contextTokens });
-    return refuse('invalid', error instanceof RangeError ? error.message : 'the prompt cannot be tokenized');
+    const message = error instanceof RangeError ? error.message : 'the prompt cannot be tokenized';
+    return refuse('invalid', message, call.input.type === 'tokens' ? 'prompt' : undefined);
   }
   const { tokens: prompt, marks } = marked;
   if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
@@ -140,6 +144,7 @@ export async function createGenerationJob(
     endTokens: new Set((call.stop.special ?? []).flatMap((text) => findSingleToken(model, text))),
     markerTokens: new Set((call.markers ?? []).flatMap((text) => findSingleToken(model, text))),
     isSeeded: call.sampling.seed !== undefined,
+    promptDecoder: createUtf8StreamDecoder(),
     cachedTokens: 0,
     slots: [],
     choices: [],
@@ -154,6 +159,10 @@ export async function createGenerationJob(
     waitTimer: undefined,
   };
 }
+
+/** Whether the job evaluates its prompt and reports the log probabilities of its tokens. */
+export const isReadingPrompt = ({ call, isPromptEvaluated }: GenerationJob): boolean =>
+  call.promptLogprobs !== undefined && !isPromptEvaluated;
 
 export const isRefusal = (result: GenerationJob | EngineRefusal): result is EngineRefusal => 'kind' in result;
 

@@ -15,6 +15,13 @@ export const BACKGROUND_SLICE_INTERVAL = 8;
 /** Every n-th prefill slice of the embedded engine processes a live prompt, even while reserved prompts wait. */
 export const LIVE_SLICE_INTERVAL = 4;
 
+/**
+ * Tokens that the embedded engine evaluates at a time in a prompt whose log probabilities are requested. Bounds the memory
+ * for their logits (5 MB at 152,000 vocabulary entries) and the time of reading them (13 ms a token there), during which
+ * other requests wait. A seeded request keeps its own slices, which have twice the size.
+ */
+export const PROMPT_LOGPROBS_SLICE_TOKENS = 8;
+
 /** Tokens of a query and one document together, in reranking. They are evaluated in one batch. Beyond: 400. */
 export const RERANK_TOKENS_MAX = 2_048;
 

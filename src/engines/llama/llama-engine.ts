@@ -28,6 +28,7 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
     capabilities: {
       input: 'prompt',
       logprobs: true,
+      promptLogprobs: true,
       grammar: true,
       phases: true,
       cache: true,

@@ -9,6 +9,7 @@ import {
   createRawProbabilities,
   type BindingSampler,
   type LogitsIndex,
+  type LogitsIndexes,
   type RawLogprobs,
   type SamplingBinding,
 } from './raw-probabilities.ts';
@@ -37,10 +38,10 @@ export interface NativeModel {
   isEnd(token: number): boolean;
   isControl(token: number): boolean;
   /**
-   * Evaluates all items in one batch. For an item with `wantsLogits`, the result contains the index of its last token's
-   * logits, which is valid until the next decode.
+   * Evaluates all items in one batch. Returns, for each item, the indexes of the logits that it requests, in the order of
+   * its tokens. They are valid until the next decode.
    */
-  decode(items: readonly DecodeItem[]): Promise<readonly (LogitsIndex | undefined)[]>;
+  decode(items: readonly DecodeItem[]): Promise<readonly LogitsIndexes[]>;
   createSampler(options: SamplerOptions): NativeSampler;
   /** Returns the model's own log probabilities, before any sampling option. */
   topLogprobs(logitsIndex: LogitsIndex, request: { top: number; token: number }): Promise<RawLogprobs>;
@@ -66,7 +67,8 @@ export interface DecodeItem {
   /** Position of the first token in its sequence. */
   readonly position: number;
   readonly tokens: readonly number[];
-  readonly wantsLogits: boolean;
+  /** Tokens whose logits are computed. `all` takes memory for the whole vocabulary per token. */
+  readonly logits: 'none' | 'last' | 'all';
 }
 
 export interface SamplerOptions {
@@ -233,16 +235,15 @@ function createNativeModel({
     isControl: (token) => (vocabulary.getTokenAttributes(token) & TOKEN_ATTRIBUTE_CONTROL) !== 0,
     async decode(items) {
       binding.initBatch(items.reduce((sum, item) => sum + item.tokens.length, 0));
-      const logitsIndexes = items.map((item) => {
-        const logits = item.wantsLogits ? [item.tokens.length - 1] : [];
-        const indexes = binding.addToBatch(
-          item.sequence,
-          item.position,
-          Uint32Array.from(item.tokens),
-          Uint32Array.from(logits),
-        );
-        return indexes[0] as LogitsIndex | undefined;
-      });
+      const logitsIndexes = items.map(
+        (item) =>
+          binding.addToBatch(
+            item.sequence,
+            item.position,
+            Uint32Array.from(item.tokens),
+            selectLogits(item),
+          ) as ArrayLike<number> as LogitsIndexes,
+      );
       await binding.decodeBatch();
       return logitsIndexes;
     },
@@ -296,6 +297,18 @@ function createNativeModel({
       await llama.dispose();
     },
   };
+}
+
+/** Returns the indexes of the item's tokens whose logits are requested. */
+function selectLogits({ tokens, logits }: DecodeItem): Uint32Array {
+  switch (logits) {
+    case 'none':
+      return new Uint32Array();
+    case 'last':
+      return Uint32Array.of(tokens.length - 1);
+    case 'all':
+      return Uint32Array.from(tokens.keys());
+  }
 }
 
 function samplerConfig(options: SamplerOptions, grammarState: unknown): Record<string, unknown> {

@@ -23,10 +23,10 @@ export function parseGenerateCall(body: unknown): GenerateCall {
   for (const [at, each] of parseArray(stop['special'] ?? [], 'stop.special').entries())
     checkString(each, `stop.special[${at}]`);
   checkWholeNumber(call['choices'], 'choices', 1);
-  if (call['maxTokens'] !== undefined) checkWholeNumber(call['maxTokens'], 'maxTokens', 1);
+  if (call['maxTokens'] !== undefined) checkWholeNumber(call['maxTokens'], 'maxTokens', 0);
   if (call['maxTotalTokens'] !== undefined) checkWholeNumber(call['maxTotalTokens'], 'maxTotalTokens', 1);
-  if (call['logprobs'] !== undefined)
-    checkWholeNumber(parseObject(call['logprobs'], 'logprobs')['top'], 'logprobs.top', 0);
+  for (const name of ['logprobs', 'promptLogprobs'])
+    if (call[name] !== undefined) checkWholeNumber(parseObject(call[name], name)['top'], `${name}.top`, 0);
   for (const [at, each] of parseArray(call['markers'] ?? [], 'markers').entries()) checkString(each, `markers[${at}]`);
   checkPhases(parseArray(call['phases'], 'phases'));
   return body as GenerateCall;

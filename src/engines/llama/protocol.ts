@@ -47,6 +47,14 @@ export type OutputLine =
       readonly cachedTokens: number;
       readonly maxTokens: number;
     }
+  /** Only if requested, before the first token: the next tokens of the prompt. */
+  | {
+      readonly type: 'prompt';
+      readonly choice: number;
+      readonly text: string;
+      /** One entry per token. The first token of the prompt has no log probability: null. */
+      readonly logprobs: readonly LineLogprob[];
+    }
   | {
       readonly type: 'token';
       readonly choice: number;

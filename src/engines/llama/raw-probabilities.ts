@@ -1,6 +1,9 @@
 /** Index of a token's logits in the last batch. */
 export type LogitsIndex = number & { readonly __logitPlace: never };
 
+/** Indexes of the logits that one item of a batch requests. */
+export type LogitsIndexes = ArrayLike<LogitsIndex>;
+
 export interface BindingSampler {
   applyConfig(config: Record<string, unknown>): void;
   dispose(): void;
@@ -33,8 +36,11 @@ interface RawProbabilitiesDeps {
   readonly vocabularySize: number;
 }
 
-/** Number of candidates read at first; a sampled token rarely ranks lower. */
-const CANDIDATE_COUNT = 64;
+/**
+ * Numbers of candidates that are read until the token is among them, and then the whole vocabulary. A sampled token rarely
+ * ranks below the first, a token of a prompt rarely below the second.
+ */
+const CANDIDATE_COUNTS = [64, 2_048];
 
 /** Tokens below this share of the best token are ignored: in single precision, their sum changes nothing. */
 const RELATIVE_SHARE_MIN = 1e-8;
@@ -48,7 +54,9 @@ const RELATIVE_SHARE_MIN = 1e-8;
  * 13 ms.
  */
 export function createRawProbabilities({ binding, createSampler, vocabularySize }: RawProbabilitiesDeps) {
-  const candidateSampler = createSampler({ temperature: 1, topK: CANDIDATE_COUNT, seed: 1 });
+  const candidateSamplers = [...CANDIDATE_COUNTS.filter((count) => count < vocabularySize), vocabularySize].map(
+    (topK) => createSampler({ temperature: 1, topK, seed: 1 }),
+  );
   const vocabularyConfig = { temperature: 1, minP: RELATIVE_SHARE_MIN };
   const vocabularySampler = createSampler({ ...vocabularyConfig, seed: 1 });
   const greedySampler = createSampler({});
@@ -77,11 +85,10 @@ export function createRawProbabilities({ binding, createSampler, vocabularySize 
 
   return serialize(
     async (logitsIndex: LogitsIndex, { top, token }: { top: number; token: number }): Promise<RawLogprobs> => {
-      let logarithms = await readCandidates(logitsIndex, candidateSampler);
-      if (!logarithms.has(token)) {
-        const fullSampler = createSampler({ temperature: 1, topK: vocabularySize, seed: 1 });
-        logarithms = await readCandidates(logitsIndex, fullSampler);
-        fullSampler.dispose();
+      let logarithms = new Map<number, number>();
+      for (const sampler of candidateSamplers) {
+        logarithms = await readCandidates(logitsIndex, sampler);
+        if (logarithms.has(token)) break;
       }
       const shift = await computeShift(logitsIndex, logarithms);
       const logarithm = logarithms.get(token);

@@ -37,8 +37,11 @@ export async function sampleToken(
   const { call, gbnfByPhase, endTokens, markerTokens } = choice.job;
   const sampled = choice.sampler.sample(logitsIndex);
   const id = await (gbnfByPhase.has(choice.output.phase) ? guard.watch(sampled, choice) : sampled);
-  if (id === undefined || model.isEnd(id) || endTokens.has(id))
-    return { id: id ?? -1, bytes: NO_BYTES, isEndToken: true };
+  if (id === undefined || model.isEnd(id) || endTokens.has(id)) {
+    const end = { id: id ?? -1, bytes: NO_BYTES, isEndToken: true };
+    if (id === undefined || !call.logprobs || !call.promptLogprobs) return end;
+    return { ...end, logprobs: await readLogprobs(model, logitsIndex, { token: id, top: call.logprobs.top }) };
+  }
   // Control tokens are structure, not text, unless the model family lists them as markers.
   const bytes = model.isControl(id) && !markerTokens.has(id) ? NO_BYTES : model.tokenBytes(id);
   if (!call.logprobs || choice.output.kind !== 'answer') return { id, bytes, isEndToken: false };
@@ -52,7 +55,8 @@ export async function sampleToken(
 
 const NO_BYTES = new Uint8Array();
 
-async function readLogprobs(
+/** Reads the log probability of a token, and the most likely tokens at its position. */
+export async function readLogprobs(
   model: NativeModel,
   logitsIndex: LogitsIndex,
   request: { token: number; top: number },

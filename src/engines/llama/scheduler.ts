@@ -4,12 +4,13 @@ import { createFairQueue, type FairQueue } from '../fair-queue.ts';
 import type { CompileGrammars } from '../grammar-compiler.ts';
 import { getWaitMsMax } from '../priority.ts';
 import { createAdmissionPolicy, type AdmissionPolicy } from './admission-policy.ts';
-import { applyToken, createJobChoice, type ChoiceDeps } from './choice-steps.ts';
+import { applyToken, createJobChoice, finishChoice, type ChoiceDeps } from './choice-steps.ts';
 import { createDecodeItem, markEvaluated, orderSteps, planTick, type EvaluationStep } from './tick-plan.ts';
 import { createExplicitCache, type ExplicitCache } from './explicit-cache.ts';
 import { createGrammarGuard, type GrammarGuard } from './grammar-guard.ts';
 import {
   createGenerationJob,
+  isReadingPrompt,
   isRefusal,
   RETRY_AFTER_SECONDS,
   type GenerationListener,
@@ -22,7 +23,8 @@ import type { NativeModel } from './native-model.ts';
 import { createPrefillPace } from './prefill-pace.ts';
 import type { PrefixStore } from './prefix-store.ts';
 import type { GenerateCall, SchedulerHealth, EngineRefusal } from './protocol.ts';
-import type { LogitsIndex } from './raw-probabilities.ts';
+import { reportPromptTokens } from './report-prompt-tokens.ts';
+import type { LogitsIndex, LogitsIndexes } from './raw-probabilities.ts';
 import { sampleToken } from './sampling.ts';
 import { createSequenceAssigner } from './sequence-assigner.ts';
 import { createSlotPool, type Slot, type SlotPool } from './slot-pool.ts';
@@ -317,7 +319,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     if (steps.length === 0) return;
     const items = steps.map(createDecodeItem);
     const startedAt = this.options.clock.monotonic();
-    let logitsIndexes: readonly (LogitsIndex | undefined)[];
+    let logitsIndexes: readonly LogitsIndexes[];
     try {
       logitsIndexes = await this.model.decode(items);
     } catch (error) {
@@ -333,13 +335,23 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     // Everything below is in this function, because each further asynchronous one would cost a promise per token.
     const samplings: Sampling[] = [];
     for (const [at, { choice, tokens }] of steps.entries()) {
+      const position = choice.slot.tokens.length;
       markEvaluated(choice, tokens);
+      const stepLogits = logitsIndexes[at] ?? [];
+      if (isReadingPrompt(choice.job)) {
+        const report = { position, logitsIndexes: stepLogits };
+        if (!(await this.runOrFail(choice.job, () => reportPromptTokens(this.model, choice.job, report)))) continue;
+      }
       if (choice.job.cacheRequest && !choice.job.isCancelled)
         await this.explicitCache.saveReachedMarks(choice.job, choice.slot);
-      const logitsIndex = logitsIndexes[at];
-      if (logitsIndex === undefined || choice.job.isCancelled) continue;
+      const logitsIndex = stepLogits[stepLogits.length - 1];
+      if (logitsIndex === undefined || choice.pending.length > 0 || choice.job.isCancelled) continue;
       const isFirst = !choice.job.isPromptEvaluated;
       if (isFirst && !(await this.runOrFail(choice.job, () => this.finishPrompt(choice)))) continue;
+      if (choice.job.call.maxTokens === 0) {
+        for (const each of choice.job.choices) finishChoice(each, { reason: 'length' });
+        continue;
+      }
       for (const sampledChoice of isFirst ? choice.job.choices : [choice])
         samplings.push({ choice: sampledChoice, logitsIndex });
     }

@@ -23,9 +23,11 @@ export function createSequenceAssigner({
   return async function assign(job, context = job.prompt) {
     const { call, isSeeded } = job;
     const { workspace } = call.owner;
-    const plan = slots.planReuse(context, { workspace, isSeeded });
+    // Tokens whose log probabilities are requested must be evaluated.
+    const isReusing = !call.promptLogprobs;
+    const plan = slots.planReuse(isReusing ? context : [], { workspace, isSeeded });
     assert(plan, 'a sequence was free');
-    const cached = explicit.find(job);
+    const cached = isReusing ? explicit.find(job) : undefined;
     const hit = cached && cached.tokens > plan.reusedTokens ? cached : undefined;
     const slot = hit ? slots.findFree() : plan.slot;
     assert(slot, 'a sequence was free');

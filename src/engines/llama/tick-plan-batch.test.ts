@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDecodeItem, markEvaluated, orderSteps, type EvaluationStep } from './tick-plan.ts';
-import type { JobChoice } from './job.ts';
+import type { GenerationJob, JobChoice } from './job.ts';
 
 /** A step with only the members that a batch reads. */
 const createStep = (sequence: number, tokens: number, choice: Partial<JobChoice> = {}): EvaluationStep => ({
-  choice: { slot: { sequence, tokens: [1, 2] }, pending: [3, 4, 5], isFinished: false, ...choice } as JobChoice,
+  choice: {
+    slot: { sequence, tokens: [1, 2] },
+    pending: [3, 4, 5],
+    isFinished: false,
+    job: { call: {} },
+    ...choice,
+  } as JobChoice,
   tokens,
 });
 
@@ -20,8 +26,16 @@ describe('a decode batch', () => {
 
   it('continues each sequence, and wants logits after the last pending token only', () => {
     const item = { sequence: 1, position: 2 };
-    assert.deepEqual(createDecodeItem(createStep(1, 2)), { ...item, tokens: [3, 4], wantsLogits: false });
-    assert.deepEqual(createDecodeItem(createStep(1, 3)), { ...item, tokens: [3, 4, 5], wantsLogits: true });
+    assert.deepEqual(createDecodeItem(createStep(1, 2)), { ...item, tokens: [3, 4], logits: 'none' });
+    assert.deepEqual(createDecodeItem(createStep(1, 3)), { ...item, tokens: [3, 4, 5], logits: 'last' });
+  });
+
+  it('wants all logits of a prompt whose log probabilities are requested', () => {
+    const call = { promptLogprobs: { top: 0 } };
+    const createPromptStep = (isPromptEvaluated: boolean) =>
+      createStep(1, 2, { job: { call, isPromptEvaluated } as unknown as GenerationJob });
+    assert.equal(createDecodeItem(createPromptStep(false)).logits, 'all');
+    assert.equal(createDecodeItem(createPromptStep(true)).logits, 'none');
   });
 
   it('moves evaluated tokens from the choice to its sequence', () => {

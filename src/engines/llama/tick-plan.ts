@@ -1,7 +1,7 @@
 import type { Priority } from '../../core/context.ts';
-import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL } from './limits.ts';
+import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL, PROMPT_LOGPROBS_SLICE_TOKENS } from './limits.ts';
 import { countTokensToNextMark } from './explicit-cache.ts';
-import type { JobChoice } from './job.ts';
+import { isReadingPrompt, type JobChoice } from './job.ts';
 import { SEEDED_SLICE_TOKENS } from './slot-pool.ts';
 import type { DecodeItem } from './native-model.ts';
 
@@ -44,7 +44,9 @@ export function planTick(
   } else if (first) {
     let remainingTokens = sliceTokens(batched.length);
     for (const choice of order.filter(({ job }) => !job.isSeeded)) {
-      const tokens = Math.min(remainingTokens, choice.pending.length, countTokensToNextMark(choice.job, choice.slot));
+      const tokensMax = isReadingPrompt(choice.job) ? PROMPT_LOGPROBS_SLICE_TOKENS : Infinity;
+      const tokensToMark = countTokensToNextMark(choice.job, choice.slot);
+      const tokens = Math.min(remainingTokens, tokensMax, choice.pending.length, tokensToMark);
       if (tokens > 0) batched.push({ choice, tokens });
       remainingTokens -= tokens;
     }
@@ -81,12 +83,15 @@ const rotate = (choices: readonly JobChoice[], steps: number): readonly JobChoic
 export const orderSteps = (steps: readonly EvaluationStep[]): readonly EvaluationStep[] =>
   steps.filter(({ choice }) => !choice.isFinished).toSorted((a, b) => a.choice.slot.sequence - b.choice.slot.sequence);
 
-/** Creates the library's item for one step. Only the last pending token of a choice needs logits. */
-export const createDecodeItem = ({ choice: { slot, pending }, tokens }: EvaluationStep): DecodeItem => ({
+/**
+ * Creates the library's item for one step. Only the last pending token of a choice needs logits, and every token of a
+ * prompt whose log probabilities are requested.
+ */
+export const createDecodeItem = ({ choice: { slot, pending, job }, tokens }: EvaluationStep): DecodeItem => ({
   sequence: slot.sequence,
   position: slot.tokens.length,
   tokens: pending.slice(0, tokens),
-  wantsLogits: tokens === pending.length,
+  logits: isReadingPrompt(job) ? 'all' : tokens === pending.length ? 'last' : 'none',
 });
 
 /** Records that the library has evaluated the first pending tokens of a choice. */

@@ -7,6 +7,7 @@ import { intersectCapabilities, mergeModels } from './intersect-capabilities.ts'
 const STRONG: EngineCapabilities = {
   input: 'prompt',
   logprobs: true,
+  promptLogprobs: true,
   grammar: true,
   phases: true,
   cache: true,

@@ -17,6 +17,7 @@ function intersectTwo(one: EngineCapabilities, other: EngineCapabilities): Engin
   return {
     input: one.input,
     logprobs: pickWeaker(LOGPROBS_ORDER, one.logprobs, other.logprobs),
+    promptLogprobs: one.promptLogprobs && other.promptLogprobs,
     grammar: one.grammar && other.grammar,
     phases: one.phases && other.phases,
     cache: one.cache && other.cache,
@@ -28,7 +29,7 @@ function intersectTwo(one: EngineCapabilities, other: EngineCapabilities): Engin
 }
 
 /** Orders of values, weakest first; `EngineCapabilities` and `Abilities` define them. */
-const LOGPROBS_ORDER: readonly Capability<'logprobs'>[] = [false, 'free', true];
+const LOGPROBS_ORDER: readonly Capability<'logprobs'>[] = [false, 'greedy', 'free', true];
 const THINKING_ORDER: readonly Capability<'thinking'>[] = [undefined, 'switch', 'budget'];
 const ABILITY_THINKING_ORDER: readonly Abilities['thinking'][] = [false, 'prompted', 'native'];
 

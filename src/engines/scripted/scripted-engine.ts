@@ -4,8 +4,9 @@ import { createLinkedAbort } from '../../lib/linked-abort.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { ServiceError, type ErrorKind } from '../../core/error.ts';
 import { getMessageText } from '../../core/message.ts';
-import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
+import type { EngineEvent, PromptEvent, TokenLogprob } from '../../core/event.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../limits.ts';
+import { findTokenProblem } from '../find-request-problem.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { createChoiceOutput, type ChoiceOutput, type SampledToken } from '../choice-output.ts';
 import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
@@ -77,6 +78,7 @@ export function createScriptedEngine({
     capabilities: {
       input: 'prompt',
       logprobs: true,
+      promptLogprobs: true,
       grammar: false,
       phases: true,
       cache: false,
@@ -85,6 +87,8 @@ export function createScriptedEngine({
     async start(request, signal) {
       if (signal.aborted) throw getAbortError(signal);
       const promptTokens = countTokens(request.input);
+      const problem = request.input.type === 'tokens' && findTokenProblem(request.input.tokens, model.vocabularySize);
+      if (problem) throw new ServiceError('invalid-request', problem, { param: 'prompt' });
       if (promptTokens >= contextTokens) throw createPromptTooLongError(promptTokens, contextTokens);
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
@@ -190,7 +194,9 @@ async function playScript(
    * of the piece, which belongs to the next phase.
    */
   const pushOne = (choice: ScriptedChoice, token: string | Uint8Array | undefined): Uint8Array | undefined => {
-    const result = choice.output.push(token === undefined ? END_TOKEN : createSampledToken(token, request.logprobs));
+    const result = choice.output.push(
+      token === undefined ? createEndToken(request) : createSampledToken(token, request.logprobs),
+    );
     switch (result.type) {
       case 'more':
         return undefined;
@@ -206,7 +212,11 @@ async function playScript(
     }
   };
 
-  for (const step of steps) {
+  if (request.promptLogprobs) {
+    const prompt = createPrompt(request.input, request.promptLogprobs.top);
+    for (const { choice } of choices) void push({ type: 'prompt', choice, ...prompt });
+  }
+  for (const step of request.maxTokens === 0 ? [] : steps) {
     const paused = sequence.waitWhilePreempted(signal);
     if (paused) await paused;
     if (signal.aborted) throw getAbortError(signal);
@@ -240,7 +250,10 @@ async function playScript(
     }
   }
   if (signal.aborted) throw getAbortError(signal);
-  for (const choice of choices) while (!choice.isFinished) await pushPiece(choice, undefined);
+  for (const choice of choices) {
+    if (request.maxTokens === 0) await push({ type: 'choice-end', choice: choice.choice, reason: 'length' });
+    else while (!choice.isFinished) await pushPiece(choice, undefined);
+  }
   const sumChoices = (count: (choice: ScriptedChoice) => number): number =>
     choices.reduce((sum, choice) => sum + count(choice), 0);
   const reasoningTokens = sumChoices(({ output }) => output.thoughtTokens);
@@ -255,7 +268,12 @@ async function playScript(
   });
 }
 
-const END_TOKEN: SampledToken<TokenLogprob> = { id: -1, bytes: new Uint8Array(), isEndToken: true };
+const createEndToken = ({ logprobs, promptLogprobs }: EngineRequest): SampledToken<TokenLogprob> => ({
+  id: -1,
+  bytes: new Uint8Array(),
+  isEndToken: true,
+  ...(logprobs && promptLogprobs ? { logprobs: createLogprob('<|endoftext|>', logprobs.top) } : {}),
+});
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -304,6 +322,15 @@ function splitTokens(input: EngineInput): readonly TokenText[] {
   if (input.type === 'messages') return input.messages.map((message, id) => ({ id, text: getMessageText(message) }));
   const text = input.segments.map((segment) => segment.text).join('');
   return (text.match(/\s*\S+/g) ?? [text]).map((word) => ({ id: getWordId(word), text: word }));
+}
+
+/** Creates the tokens of a prompt. Token ids have no text in this engine, so a text is made of each. */
+function createPrompt(input: EngineInput, top: number): Pick<PromptEvent, 'text' | 'logprobs'> {
+  const logprobs = splitTokens(input).map(({ id, text }, at): TokenLogprob => {
+    const token = createLogprob(text === '' ? `<${id}>` : text, top);
+    return at > 0 ? token : { ...token, logprob: undefined, top: [] };
+  });
+  return { text: logprobs.map(({ token }) => token).join(''), logprobs };
 }
 
 function createLogprob(token: string, top: number): TokenLogprob {

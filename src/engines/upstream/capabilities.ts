@@ -50,6 +50,7 @@ export function getUpstreamCapabilities(
   return {
     input: 'chat',
     logprobs: true,
+    promptLogprobs: false,
     grammar: false,
     phases: false,
     cache: false,

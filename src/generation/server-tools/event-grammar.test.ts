@@ -25,6 +25,9 @@ function checkGrammar(events: readonly GenerationEvent[], choices: number): void
     const { choice } = event;
     assert.ok(!isEnded[choice], 'no event follows the end of a choice');
     switch (event.type) {
+      case 'prompt':
+        assert.equal(next[choice], 0, 'the prompt precedes all blocks');
+        break;
       case 'block-start':
       case 'server-call':
         assert.equal(open[choice], undefined, 'blocks do not overlap');

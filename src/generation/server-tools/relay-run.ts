@@ -82,6 +82,9 @@ export async function* relayRun(
         case 'start':
           if (!answer.hasStarted()) yield answer.prependStart([], event.inputTokens);
           break;
+        case 'prompt':
+          output.push(event);
+          break;
         case 'block-start':
           openBlock = event.block;
           if (openBlock.type === 'tool-call' && code?.name === openBlock.name)

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { EngineEvent, GenerationEvent } from '../../core/event.ts';
+import type { ChoiceEvent, GenerationEvent } from '../../core/event.ts';
 import { createBlockStage } from './block-stage.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const bracket = (events: readonly ChoiceEvent[], choice = 0): GenerationEvent[] => {
   const out: GenerationEvent[] = [];

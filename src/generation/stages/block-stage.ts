@@ -1,9 +1,7 @@
 import type { ServiceError } from '../../core/error.ts';
-import type { Block, EngineEvent, GenerationEvent, TokenLogprob } from '../../core/event.ts';
+import type { Block, ChoiceEvent, GenerationEvent, TokenLogprob } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
 import { createEngineFailedError } from '../../core/generation-errors.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /** Groups the flat engine events of one choice into blocks, so that encoders need not do it. */
 export function createBlockStage(choice: number): Stage<ChoiceEvent, GenerationEvent> {

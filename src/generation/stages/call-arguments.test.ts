@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
-import type { EngineEvent, FinishReason } from '../../core/event.ts';
+import type { ChoiceEvent, FinishReason } from '../../core/event.ts';
 import { createCallArgumentsStage, type CallArgumentsOptions } from './call-arguments.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const call = (index: number, name: string): ChoiceEvent => ({
   type: 'tool-call',

@@ -1,10 +1,8 @@
 import { ServiceError } from '../../core/error.ts';
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
 import { handleCheckResult, type CheckResult, type HoldBatch } from './check-result.ts';
 import { isRecord } from '../../lib/is-record.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 export interface CallArgumentsOptions {
   /** Whether arguments of this tool are emitted in one piece when they are complete. */

@@ -1,7 +1,5 @@
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /** Removes tool calls from an answer that must not have any. */
 export function createCallRemovalStage(): Stage<ChoiceEvent, ChoiceEvent> {

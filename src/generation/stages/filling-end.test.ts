@@ -2,12 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { scaleInputSize } from '../../../test/property-runs.ts';
-import type { EngineEvent, FinishReason } from '../../core/event.ts';
+import type { ChoiceEvent, FinishReason } from '../../core/event.ts';
 import { createFillingEndStage } from './filling-end.ts';
 import { createBlockEndDetector } from './block-end.ts';
 import { createBeginningPattern, FENCE_PATTERN, matchLinePattern, type EndDetector } from './line-pattern.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const SUFFIX = '\n    return total_of(rows)\n\nprint(total)\n';
 

@@ -1,10 +1,9 @@
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import { createTextBuffer } from './text-buffer.ts';
 import type { EndDetector } from './line-pattern.ts';
 import { createTextWindow } from './text-window.ts';
 import type { Stage } from './stage.ts';
 
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 type Emit = (event: ChoiceEvent) => void;
 
 /**

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import { createFormatCheckStage, type FormatCheckOptions } from './format-check.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const text = (value: string): ChoiceEvent => ({ type: 'text', choice: 0, text: value, tokens: 1, phase: 0 });
 

@@ -1,9 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
 import { handleCheckResult, type CheckResult, type HoldBatch } from './check-result.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 export interface FormatCheckOptions {
   /** Whether the text of the current event was generated without a grammar. */

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import { createMarkRemovalStage } from './mark-removal.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const MARKS = ['<think>', '</think>'];
 const end: ChoiceEvent = { type: 'choice-end', choice: 0, reason: 'stop' };

@@ -1,8 +1,6 @@
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
 import { createTextBuffer } from './text-buffer.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
  * Removes marks from an answer's text, also those that are split over several events. A model whose thought was closed

@@ -1,7 +1,5 @@
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /** Tracks the phase of the current text for later stages: stages in between may not pass every event on. */
 export interface PhaseTracker {

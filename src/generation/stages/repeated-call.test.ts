@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import { createRepeatedCallStage } from './repeated-call.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const text = (value: string): Extract<ChoiceEvent, { type: 'text' }> => ({
   type: 'text',

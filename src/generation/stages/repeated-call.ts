@@ -1,7 +1,5 @@
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
  * Holds back an answer's first call while it may become one whose result is known. When it does, the stage drops the

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import { createRequiredCallStage } from './required-call.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const TEXT: ChoiceEvent = { type: 'text', choice: 0, text: 'Hello', tokens: 1, phase: 0 };
 const CALL: ChoiceEvent = { type: 'tool-call', choice: 0, index: 0, id: 'c', name: 'f' };

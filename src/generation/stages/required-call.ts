@@ -1,8 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
  * Rejects an answer without the required call: some servers accept `tool_choice` and answer with text anyway. An answer

@@ -1,7 +1,6 @@
-import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
+import type { ChoiceEvent, TokenLogprob } from '../../core/event.ts';
 import { assert } from '../../lib/assert.ts';
 
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 type TextEvent = Extract<ChoiceEvent, { type: 'text' }>;
 type Emit = (event: ChoiceEvent) => void;
 

@@ -1,8 +1,6 @@
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { GenerationPhase } from '../../core/prompt.ts';
 import type { Stage } from './stage.ts';
-
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
  * Converts text of a thought phase to reasoning events. Blanks at the end, which only separate the thought from its

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../core/event.ts';
+import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from '../stages/stage.ts';
 import { createCallBodyParser } from './call-body-parser.ts';
 import { createCallMatcher, type CallMatcher, type TokenMatch } from './call-matcher.ts';
@@ -15,7 +15,6 @@ import { TOOL_FORMATS, type ToolFormatName } from './tool-formats.ts';
 import { createTextBuffer, type TextBuffer } from '../stages/text-buffer.ts';
 import { createToolNames } from './tool-names.ts';
 
-type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 type Emit = (event: ChoiceEvent) => void;
 
 export interface ToolCallStageOptions {

@@ -31,11 +31,14 @@ export const MESSAGE_TEXTS: RuleTexts = {
   'messages[].content[].cache_control.ttl': CACHE_CONTROL,
 };
 
+export const formatMaxTokensRange = ({ contextTokens }: Pick<ModelEntry, 'contextTokens'>): string =>
+  `Range of max_tokens should be [1, ${contextTokens}]`;
+
 /** Returns the error texts of the parameters, with the limits of a model. */
 export function createParameterTexts({ contextTokens, maxThinkingTokens }: ModelEntry): RuleTexts {
   const thinkingMax = maxThinkingTokens ?? contextTokens;
   const stop = `stop must be a string, or an array of at most ${STOP_SEQUENCES_MAX} strings or token ids, not both`;
-  const maxTokens = `Range of max_tokens should be [1, ${contextTokens}]`;
+  const maxTokens = formatMaxTokensRange({ contextTokens });
   return {
     max_tokens: maxTokens,
     max_completion_tokens: maxTokens.replace('max_tokens', 'max_completion_tokens'),

@@ -107,14 +107,21 @@ export async function startFakeInferenceServer(): Promise<FakeInferenceServer> {
       return writeAnswer(response, {
         offset: countAnswerTokens(prompt),
         grammar,
-        tokensMax: Number(body['max_tokens']),
-        createEvent: (token, _, end) => ({
+        // As vLLM does, it generates one token even for 0 and echoes the prompt alone then.
+        tokensMax: Math.max(1, Number(body['max_tokens'])),
+        createEvent: (token, count, end) => ({
           choices: [
             {
               index: 0,
-              text: end === 'stop' ? '' : decode([token]),
+              text: end === 'stop' || body['max_tokens'] === 0 ? '' : decode([token]),
               token_ids: [token],
-              logprobs: topCount === undefined ? null : createCompletionLogprobs(token, topCount),
+              logprobs:
+                topCount === undefined
+                  ? null
+                  : createCompletionLogprobs(topCount, {
+                      prompt: body['echo'] === true && count === 1 ? prompt : [],
+                      tokens: body['max_tokens'] === 0 ? [] : [token],
+                    }),
               finish_reason: end ?? null,
               stop_reason: null,
             },
@@ -131,17 +138,23 @@ export async function startFakeInferenceServer(): Promise<FakeInferenceServer> {
       };
       let text = '';
       const ids: number[] = [];
+      const topCount = body['return_logprob'] === true ? Number(body['top_logprobs_num']) : undefined;
       return writeAnswer(response, {
         offset: countAnswerTokens(prompt),
         grammar,
-        tokensMax,
-        createEvent: (token, count, end) => {
-          if (end !== 'stop') text += decode([token]);
-          ids.push(token);
+        tokensMax: Math.max(1, tokensMax),
+        createEvent: (token, index, end) => {
+          const count = Math.min(index, tokensMax);
+          if (end !== 'stop' && count > 0) text += decode([token]);
+          if (count > 0) ids.push(token);
           const reasons = { length: { type: 'length', length: tokensMax }, stop: { type: 'stop', matched: token } };
           const reason = end ? reasons[end] : null;
           const counts = { prompt_tokens: prompt.length, completion_tokens: count, cached_tokens: 0 };
-          return { text, output_ids: ids, meta_info: { id: 'x', finish_reason: reason, ...counts } };
+          const logprobs =
+            topCount === undefined
+              ? {}
+              : createGenerateLogprobs(topCount, { prompt: body['logprob_start_len'] === 0 ? prompt : [], ids });
+          return { text, output_ids: ids, meta_info: { id: 'x', finish_reason: reason, ...counts, ...logprobs } };
         },
         lastFrames: ['[DONE]'],
       });
@@ -194,11 +207,34 @@ function findBiasError({ sampling_params: params }: Body): string | undefined {
   return unknownId && `logit_bias must has keys in [0, ${last}], got ${unknownId}.`;
 }
 
-const createCompletionLogprobs = (token: number, top: number) => ({
-  tokens: [decode([token])],
-  token_logprobs: [-0.5],
-  top_logprobs: [Object.fromEntries(['x', 'y', 'z', decode([token])].slice(-top).map((text, at) => [text, -1 - at]))],
+/** Log probabilities as in `/v1/completions`. The first token of a prompt has none. */
+const createCompletionLogprobs = (
+  top: number,
+  { prompt, tokens }: { readonly prompt: readonly number[]; readonly tokens: readonly number[] },
+) => ({
+  tokens: [...prompt, ...tokens].map((token) => decode([token])),
+  token_logprobs: [...prompt.map((_, at) => (at === 0 ? null : -1.5)), ...tokens.map(() => -0.5)],
+  top_logprobs: [...prompt, ...tokens].map((token, at) =>
+    prompt.length > 0 && at === 0
+      ? null
+      : Object.fromEntries(['x', 'y', 'z', decode([token])].slice(-top).map((text, rank) => [text, -1 - rank])),
+  ),
 });
+
+/** Log probabilities as in `/generate`: of the whole prompt, and of all tokens so far. */
+const createGenerateLogprobs = (
+  top: number,
+  { prompt, ids }: { readonly prompt: readonly number[]; readonly ids: readonly number[] },
+) => {
+  const createEntry = (token: number, logprob: number | null) => [logprob, token, decode([token])];
+  const createTop = (token: number) => ids.concat(token, 65, 66).slice(-top).map((each, rank) => createEntry(each, -1 - rank));
+  return {
+    input_token_logprobs: prompt.map((token, at) => createEntry(token, at === 0 ? null : -1.5)),
+    input_top_logprobs: prompt.map((token, at) => (at === 0 ? null : createTop(token))),
+    output_token_logprobs: ids.map((token) => createEntry(token, -0.5)),
+    output_top_logprobs: ids.map(createTop),
+  };
+};
 
 /** Chats report their stop string and the index of each choice. */
 function createChatAnswer(body: Body): FakeAnswer {

@@ -36,6 +36,8 @@ export interface FakeNativeModel extends NativeModel {
   /** All decodes so far. */
   readonly decodes: (readonly DecodeItem[])[];
   readonly copies: { readonly from: number; readonly to: number }[];
+  /** Log probabilities that were read: the tokens before a token, and the token. */
+  readonly readings: { readonly context: readonly number[]; readonly token: number }[];
   /** Number of samplers that were created and not disposed. */
   readonly activeSamplers: number;
   cells(sequence: number): readonly number[];
@@ -62,6 +64,7 @@ export function createFakeNativeModel({
   const cells: number[][] = Array.from({ length: sequences }, () => []);
   const decodes: (readonly DecodeItem[])[] = [];
   const copies: { from: number; to: number }[] = [];
+  const readings: { context: readonly number[]; token: number }[] = [];
   const logitsContexts: (readonly number[])[] = [];
   let samplersAlive = 0;
 
@@ -83,6 +86,7 @@ export function createFakeNativeModel({
   return {
     decodes,
     copies,
+    readings,
     get activeSamplers() {
       return samplersAlive;
     },
@@ -126,11 +130,12 @@ export function createFakeNativeModel({
         const sequence = getCells(item.sequence);
         assert.equal(item.position, sequence.length, `sequence ${item.sequence} is not continued where it ends`);
         assert.ok(item.tokens.length > 0, 'an empty item');
+        const first = sequence.length;
         sequence.push(...item.tokens);
         assert.ok(sequence.length <= contextTokens, 'more cells than the context has');
-        if (!item.wantsLogits) return undefined;
-        logitsContexts.push([...sequence]);
-        return (logitsContexts.length - 1) as LogitsIndex;
+        return Array.from(item.tokens.keys())
+          .slice({ none: Infinity, last: -1, all: 0 }[item.logits])
+          .map((at) => (logitsContexts.push(sequence.slice(0, first + at + 1)) - 1) as LogitsIndex);
       });
     },
     createSampler(options: SamplerOptions) {
@@ -153,7 +158,10 @@ export function createFakeNativeModel({
         },
       };
     },
-    async topLogprobs(_place, { top, token }) {
+    async topLogprobs(logitsIndex, { top, token }) {
+      const context = logitsContexts[logitsIndex];
+      assert.ok(context, 'logits were read after the next decode');
+      readings.push({ context, token });
       return { token: -0.5, top: [token, 65, 66, 67, 68].slice(0, top).map((id, i) => ({ token: id, logprob: -0.5 - i })) };
     },
     /** A grammar of the fake model is the one text that it allows. */

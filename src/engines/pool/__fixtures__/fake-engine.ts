@@ -60,7 +60,7 @@ export function createFakeEngine({ outcome, onStart, onEvent, onFinish }: FakeEn
 
   return {
     state: 'ready',
-    capabilities: { input: 'chat', logprobs: true, grammar: false, phases: false, cache: false, choicesMax: 4 },
+    capabilities: { input: 'chat', logprobs: true, promptLogprobs: false, grammar: false, phases: false, cache: false, choicesMax: 4 },
     async start(request, signal) {
       onStart?.(request);
       const currentOutcome = outcome(request);

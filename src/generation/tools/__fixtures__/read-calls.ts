@@ -1,7 +1,6 @@
-import type { EngineEvent } from '../../../core/event.ts';
+import type { ChoiceEvent } from '../../../core/event.ts';
 import { createToolCallStage, type ToolCallStageOptions } from '../tool-call-stage.ts';
 
-export type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 export type ToolCallChoiceEnd = Extract<ChoiceEvent, { type: 'choice-end' }>;
 
 /** The parsed answer. */

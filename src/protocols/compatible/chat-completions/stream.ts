@@ -35,6 +35,7 @@ export function createChatStreamEncoder(
   const encodeEvent = (event: GenerationEvent): string => {
     switch (event.type) {
       case 'start':
+      case 'prompt':
       case 'block-end':
       case 'server-call':
       case 'server-result':

@@ -8,7 +8,7 @@ import { ENTRY } from './__fixtures__/entry.ts';
 
 const parseAndDecode = (body: object) => {
   const { wire } = parseBody(CompletionBody, { model: 'm', ...body }, { texts: createCompletionTexts(ENTRY) });
-  checkCompletionRules(wire);
+  checkCompletionRules(wire, ENTRY);
   return decodeCompletion(wire);
 };
 const assertRefused = (body: object, param: string, message: RegExp) =>

@@ -21,6 +21,7 @@ export function decodeCompletion(wire: CompletionWire): readonly [GenerationRequ
     choices: wire.n ?? 1,
     ...omitNullish({ maxTokens: wire.max_tokens }),
     ...(typeof wire.logprobs === 'number' ? { logprobs: { top: wire.logprobs } } : {}),
+    ...(wire.echo === true && typeof wire.logprobs === 'number' ? { promptLogprobs: { top: wire.logprobs } } : {}),
   };
   const [first, ...others] = listPrompts(wire.prompt).map(({ prompt, field }) => ({
     ...shared,

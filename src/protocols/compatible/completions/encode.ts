@@ -1,7 +1,7 @@
 import type { GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import { formatCompletionId, type CompletionHead } from './head.ts';
-import { createLegacyLogprobsEncoder } from './logprobs.ts';
+import { createLegacyLogprobsEncoder, joinLegacyLogprobs } from './logprobs.ts';
 import { encodeUsage } from './usage.ts';
 
 /** Encodes the text completion object, keys in the documented order (docs/wire/openai-compatible.md#completions). */
@@ -11,13 +11,17 @@ export function encodeCompletion(head: CompletionHead, { choices, usage }: Gener
     object: 'text_completion',
     created: head.created,
     model: head.model,
-    choices: choices.map(({ blocks, reason }, index) => {
+    choices: choices.map(({ prompt, blocks, reason }, index) => {
       const echo = head.getEcho(index);
+      const logprobs = createLegacyLogprobsEncoder(echo);
       return {
-        text: echo + blocks.map(({ text }) => text).join(''),
+        text: (echo ?? prompt?.text ?? '') + blocks.map(({ text }) => text).join(''),
         index,
         finish_reason: FINISH_REASONS[reason],
-        logprobs: createLegacyLogprobsEncoder(echo)(blocks.flatMap(({ logprobs }) => logprobs)),
+        logprobs: joinLegacyLogprobs(
+          prompt ? logprobs.encodePrompt(prompt.logprobs) : null,
+          logprobs.encodeText(blocks.flatMap((block) => block.logprobs)),
+        ),
       };
     }),
     system_fingerprint: null,

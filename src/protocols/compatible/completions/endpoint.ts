@@ -37,7 +37,7 @@ export function createCompletionsEndpoint({ generate, catalogue, clock, strict =
       const { resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'completions' }, context);
       const { entry } = resolved;
       const { wire, unknown } = parseBody(CompletionBody, body, { texts: createCompletionTexts(entry), strict });
-      checkCompletionRules(wire);
+      checkCompletionRules(wire, entry);
 
       const head = createCompletionHead(wire, { requestId: context.requestId, created: toUnixSeconds(clock.now()) });
       const { batches, ignored } = await generateEach(generateCompletion, decodeCompletion(wire), resolved, context);
@@ -54,11 +54,8 @@ export function createCompletionsEndpoint({ generate, catalogue, clock, strict =
 }
 
 /** Lists known fields that have no effect, or only part of it. */
-const listIgnoredCompletionFields = (wire: CompletionWire): readonly string[] => [
-  ...(setsTemperatureAndTopP(wire) ? ['top_p'] : []),
-  // Log probabilities of the generated tokens are returned; those of the echoed prompt are not.
-  ...(wire.echo === true && typeof wire.logprobs === 'number' ? ['logprobs(prompt)'] : []),
-];
+const listIgnoredCompletionFields = (wire: CompletionWire): readonly string[] =>
+  setsTemperatureAndTopP(wire) ? ['top_p'] : [];
 
 /** Renames `messages` to `prompt` in errors of generation: this interface has no messages. */
 function mapErrorParam(thrown: unknown): ServiceError {

@@ -9,8 +9,11 @@ export interface CompletionHead {
   readonly created: number;
   /** Model name in the request. */
   readonly model: string;
-  /** Returns the text that precedes a choice: its prompt if the request sets `echo`, otherwise ''. */
-  readonly getEcho: (choice: number) => string;
+  /**
+   * Returns the text that precedes a choice: its prompt if the request sets `echo`, otherwise ''. Undefined for a prompt
+   * of token ids, whose text comes with the events.
+   */
+  readonly getEcho: (choice: number) => string | undefined;
 }
 
 export const formatCompletionId = ({ requestId }: Pick<CompletionHead, 'requestId'>): string => `cmpl-${requestId}`;
@@ -19,7 +22,10 @@ export function createCompletionHead(
   { model, prompt, echo, n }: CompletionWire,
   { requestId, created }: Pick<CompletionHead, 'requestId' | 'created'>,
 ): CompletionHead {
-  const echoes =
-    echo === true ? listPrompts(prompt).map(({ prompt: text }) => (typeof text === 'string' ? text : '')) : [];
-  return { requestId, created, model, getEcho: (choice) => echoes[Math.floor(choice / (n ?? 1))] ?? '' };
+  const prompts = listPrompts(prompt);
+  const getEcho = (choice: number): string | undefined => {
+    const text = echo === true ? prompts[Math.floor(choice / (n ?? 1))]?.prompt : '';
+    return typeof text === 'string' ? text : undefined;
+  };
+  return { requestId, created, model, getEcho };
 }

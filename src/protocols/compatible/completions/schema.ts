@@ -31,7 +31,8 @@ export const CompletionBody = z.object({
   prompt: Prompt,
   suffix: z.string().nullish(),
   enable_search: PARAMETERS.enable_search,
-  max_tokens: PARAMETERS.max_tokens,
+  /** 0, with `echo`: only the prompt. */
+  max_tokens: z.int().min(0).nullish(),
   temperature: PARAMETERS.temperature,
   top_p: PARAMETERS.top_p,
   top_k: PARAMETERS.top_k,

@@ -1,11 +1,11 @@
-import type { GenerationEvent } from '../../../core/event.ts';
+import type { GenerationEvent, PromptEvent } from '../../../core/event.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { createDoneStreamEncoder } from '../done-stream-encoder.ts';
 import { formatCompletionId } from './head.ts';
 import type { CompletionHead } from './head.ts';
 import { createLegacyLogprobsEncoder } from './logprobs.ts';
-import type { EncodeLegacyLogprobs } from './logprobs.ts';
+import type { LegacyLogprobsEncoder } from './logprobs.ts';
 import { encodeUsage } from './usage.ts';
 
 export interface CompletionStreamOptions {
@@ -23,7 +23,7 @@ export function createCompletionStreamEncoder(
 ): StreamEncoder<GenerationEvent> {
   const start = `data: {"id":"${formatCompletionId(head)}","object":"text_completion","created":${head.created},"model":${JSON.stringify(head.model)},"system_fingerprint":null,"choices":[`;
   const end = '],"usage":null}\n\n';
-  const choices: (EncodeLegacyLogprobs | undefined)[] = [];
+  const choices: (LegacyLogprobsEncoder | undefined)[] = [];
 
   const chunk = (choice: number, text: string, { reason = 'null', logprobs = 'null' } = {}): string =>
     `${start}{"text":${JSON.stringify(text)},"index":${choice},"finish_reason":${reason},"logprobs":${logprobs}}${end}`;
@@ -31,9 +31,19 @@ export function createCompletionStreamEncoder(
   /** Starts a choice at its first event and returns the chunk with its echo. */
   const open = (choice: number): string => {
     if (choices[choice]) return '';
-    const echo = head.getEcho(choice);
+    const echo = head.getEcho(choice) ?? '';
     choices[choice] = createLegacyLogprobsEncoder(echo);
     return echo === '' ? '' : chunk(choice, echo);
+  };
+
+  /** The first chunk of a text prompt has all of its text, the chunks of token ids have the text of their tokens. */
+  const encodePrompt = ({ choice, text, logprobs: tokens }: PromptEvent): string => {
+    const echo = head.getEcho(choice);
+    const isFirst = !choices[choice];
+    const encoder = (choices[choice] ??= createLegacyLogprobsEncoder(echo));
+    return chunk(choice, echo === undefined ? text : isFirst ? echo : '', {
+      logprobs: JSON.stringify(encoder.encodePrompt(tokens)),
+    });
   };
 
   const encodeEvent = (event: GenerationEvent): string => {
@@ -43,11 +53,13 @@ export function createCompletionStreamEncoder(
       case 'server-call':
       case 'server-result':
         return '';
+      case 'prompt':
+        return encodePrompt(event);
       case 'block-start':
         return open(event.choice);
       case 'block-delta': {
         const { choice, text, logprobs: tokens } = event;
-        const encodedLogprobs = choices[choice]?.(tokens);
+        const encodedLogprobs = choices[choice]?.encodeText(tokens);
         if (encodedLogprobs) return chunk(choice, text, { logprobs: JSON.stringify(encodedLogprobs) });
         return text === '' ? '' : chunk(choice, text);
       }

@@ -145,6 +145,8 @@ export function createResponseStreamEncoder(
     switch (event.type) {
       case 'start':
         return start();
+      case 'prompt':
+        return '';
       case 'block-start':
         pendingBlock = event.block;
         return event.block.type === 'tool-call' ? openItem(event.block) : '';

@@ -114,6 +114,8 @@ export function createMessageStreamEncoder(head: MessageHead): StreamEncoder<Gen
 
   const encodeEvent = (event: GenerationEvent): string => {
     switch (event.type) {
+      case 'prompt':
+        return '';
       case 'start':
         return encodeFrame('message_start', {
           message: {

@@ -91,6 +91,7 @@ export function createGenerationStreamEncoder(format: AnswerFormat, requestId: s
       case 'start':
         prompt = { promptTokens: event.inputTokens, cachedTokens: event.cachedTokens };
         return '';
+      case 'prompt':
       case 'block-end':
         return '';
       case 'server-call': {
