@@ -25,7 +25,7 @@ const HEAD = `# Limits
 
 Written from the code by \`npm run limits\`; a test fails when the page is out of date. Each section is one \`limits.ts\` file.
 A limit's name contains its unit: \`MS\` is milliseconds, \`BYTES\` bytes, \`CHARS\` UTF-16 code units. A number such as 400 is the
-HTTP status of the refusal. Operators change limits only where the configuration has a setting for them (\`parley config show\`).
+HTTP status of the refusal. Operators change limits only where the configuration has a setting for them (\`parley config\`).
 `;
 
 /** Returns the text of the page of a folder in the tree at `root`. Imports every limits.ts to get its values. */

@@ -38,9 +38,12 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
 /** Converts events to records. node:test reports a skip as a pass and a suite as a test; both are told apart here. */
 export function createEventDecoder(root: string): (event: TestEvent) => TestRecord | undefined {
   const names: string[] = [];
+  /** Tests reported since the suite of a file has started. */
+  let reportedInFile = 0;
   return (event) => {
     switch (event.type) {
       case 'test:start':
+        if (event.data.nesting === 0) reportedInFile = 0;
         names.length = event.data.nesting;
         names[event.data.nesting] = event.data.name;
         return undefined;
@@ -59,18 +62,27 @@ export function createEventDecoder(root: string): (event: TestEvent) => TestReco
           durationMs: data.details.duration_ms,
         } as const;
         if (event.type === 'test:fail') {
+          reportedInFile++;
           // A parent test that failed only because of its subtests: the subtests have been reported already.
           if (getFailureType(event.data.details.error) === 'subtestsFailed') return undefined;
           return { ...record, outcome: 'failed', detail: formatError(event.data.details.error) };
         }
         if (data.skip !== undefined && data.skip !== false) {
+          reportedInFile++;
           return { ...record, outcome: 'skipped', detail: typeof data.skip === 'string' ? data.skip : '' };
         }
-        if (data.details.type === 'suite') return undefined;
+        if (data.details.type === 'suite') {
+          const isEmptyFile = data.name.startsWith(FILE_SUITE_PREFIX) && reportedInFile === 0;
+          const name = data.name.slice(FILE_SUITE_PREFIX.length);
+          return isEmptyFile
+            ? { ...record, name, location: `${name}:1`, outcome: 'failed', detail: NO_TEST }
+            : undefined;
+        }
         // If each file has a process, a file without any test is reported as one test of the file's name.
         if (data.nesting === 0 && data.file !== undefined && resolve(root, data.name) === data.file) {
-          return { ...record, outcome: 'failed', detail: 'The file contains no test.' };
+          return { ...record, outcome: 'failed', detail: NO_TEST };
         }
+        reportedInFile++;
         return { ...record, outcome: 'passed', detail: '' };
       }
       default:
@@ -78,6 +90,8 @@ export function createEventDecoder(root: string): (event: TestEvent) => TestReco
     }
   };
 }
+
+const NO_TEST = 'The file contains no test.';
 
 function getFailureType(error: Error): unknown {
   return 'failureType' in error ? error.failureType : undefined;

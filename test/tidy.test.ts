@@ -8,7 +8,7 @@ import { links, outsideDocuments } from './tidy/links.ts';
 import { bannedWords, descriptiveNames, readBannedWords, uniqueTypeNames } from './tidy/names.ts';
 import { securityTests } from './tidy/security.ts';
 import { makeTree, readTree, type Rule, type Tree } from './tidy/tree.ts';
-import { unitTests } from './tidy/unit-tests.ts';
+import { focusedTests, unitTests } from './tidy/unit-tests.ts';
 import { commentStarts, wordingRules } from './tidy/wording.ts';
 
 const RULES: readonly Rule[] = [
@@ -32,6 +32,7 @@ const RULES: readonly Rule[] = [
   commentStarts,
   guidedTour,
   unitTests,
+  focusedTests,
 ];
 
 const findings = (rule: Rule, tree: Tree): string[] =>
@@ -57,6 +58,8 @@ describe('the rules of the tree', () => {
   // Words that a rule searches for are concatenated here, or the rule would find them in this file.
   const cases: readonly { file: string; text: string; found: readonly string[]; besides?: Record<string, string> }[] = [
     { file: 'src/core/a.ts', text: `import { a } from '../lib/a.ts';`, found: [] },
+    { file: 'src/lib/a.test.ts', text: `test('a', { only${''}: true }, run);`, found: ['src/lib/a.test.ts:1 runs only this test; remove `only`'] },
+    { file: 'src/lib/a.test.ts', text: `test.${'only'}('a', run);`, found: ['src/lib/a.test.ts:1 runs only this test; remove `only`'] },
     {
       file: 'src/lib/a.ts',
       text: `import { b } from './b.ts';\nexport const parseA = b;`,
@@ -118,7 +121,7 @@ describe('the rules of the tree', () => {
       file: 'src/generation/a.ts',
       text: `import type { Config } from '../config/config.ts';`,
       found: [
-        'src/generation/a.ts:1 config is seen by service, commands, capabilities, cli only, not by generation (../config/config.ts)',
+        'src/generation/a.ts:1 config is seen by service, commands, capabilities only, not by generation (../config/config.ts)',
       ],
     },
     { file: 'src/service.ts', text: `import type { Config } from './config/config.ts';`, found: [] },

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { getCapabilitySkipReason } from '../capabilities.ts';
 import { getModelSkipReason } from '../models-folder.ts';
 import { type Parley, startParley } from './harness.ts';
 import { createJavaSourceProgram } from './java.ts';
@@ -69,7 +70,7 @@ describe('the examples', { skip: getModelSkipReason('svc-plus') }, () => {
 test(
   `the example ${RECOGNITION} prints each sentence of a WAV file`,
   {
-    skip: pythonExample('dashscope', RECOGNITION).skipReason ?? false,
+    skip: pythonExample('dashscope', RECOGNITION).skipReason ?? getCapabilitySkipReason('recognition'),
   },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'parley-example-'));

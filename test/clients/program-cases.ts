@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { getCapabilitySkipReason } from '../capabilities.ts';
 import { getModelSkipReason, type TestModel } from '../models-folder.ts';
 import { type Parley, type ParleyOptions, startParley } from './harness.ts';
 import { assertPublishedShapes, publishedShapesSkipReason } from './published-shapes.ts';
@@ -13,6 +14,8 @@ export interface ProgramCases {
   /** Names of the cases in the order in which the program runs them. */
   readonly cases: readonly string[];
   readonly models: readonly TestModel[];
+  /** Names of capabilities that the cases use; without one of them, they are skipped. Default: none. */
+  readonly capabilities?: readonly string[];
   /**
    * The Parleys that the program calls, by the prefix of the environment variables ADDRESS and KEY that describe each.
    * A function starts a Parley with other settings. Default: one without a prefix.
@@ -44,9 +47,12 @@ export interface Program {
 export function describeProgramCases(
   title: string,
   program: Program,
-  { cases, models, parleys = { '': {} }, expectedShapes, checksAfterwards = {} }: ProgramCases,
+  { cases, models, capabilities = [], parleys = { '': {} }, expectedShapes, checksAfterwards = {} }: ProgramCases,
 ): void {
-  const skip = program.skipReason ?? (models.map(getModelSkipReason).find((reason) => reason !== false) || false);
+  const skip =
+    program.skipReason ??
+    (getCapabilitySkipReason(...capabilities) ||
+      (models.map(getModelSkipReason).find((reason) => reason !== false) ?? false));
 
   describe(title, { skip }, () => {
     const results = new Map(cases.map((name) => [name, Promise.withResolvers<string | null>()]));

@@ -1,9 +1,10 @@
 import { createJavaProgram } from './java.ts';
 import { describeProgramCases } from './program-cases.ts';
-import { startServerToolsParley } from './server-tools-parley.ts';
+import { SERVER_TOOL_CAPABILITIES, startServerToolsParley } from './server-tools-parley.ts';
 
 describeProgramCases('server tools with the dashscope client for Java', createJavaProgram('ServerToolsCases.java'), {
   models: [],
+  capabilities: SERVER_TOOL_CAPABILITIES,
   parleys: { '': startServerToolsParley },
   cases: [
     'gets search results with the answer',

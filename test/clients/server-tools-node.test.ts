@@ -4,14 +4,17 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { until } from '../until.ts';
 import { REQUEST_MS_MAX } from './harness.ts';
-import { type ServerToolsParley, startServerToolsParley } from './server-tools-parley.ts';
+import { getCapabilitySkipReason } from '../capabilities.ts';
+import { SERVER_TOOL_CAPABILITIES, type ServerToolsParley, startServerToolsParley } from './server-tools-parley.ts';
 
 const MODEL = 'svc-plus';
 const SENTENCE = 'Ada Lovelace wrote the first program in 1843.';
 const ANSWER = `${SENTENCE} Enough said.`;
 const QUESTION = 'Who wrote the first program?';
 
-describe('server tools with the clients for Node', () => {
+const skip = getCapabilitySkipReason(...SERVER_TOOL_CAPABILITIES);
+
+describe('server tools with the clients for Node', { skip }, () => {
   let parley: ServerToolsParley;
   let openai: OpenAI;
   let anthropic: Anthropic;

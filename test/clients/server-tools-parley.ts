@@ -31,6 +31,9 @@ const PAGES: Readonly<Record<string, string>> = {
   '/lighthouses': createPage('Lighthouses', 'A lighthouse of stone stands before the harbour of Brenwick since 1874.'),
 };
 
+/** Names of the capabilities whose tools this Parley runs. */
+export const SERVER_TOOL_CAPABILITIES = ['search index', 'page reader', 'code interpreter'] as const;
+
 export interface ServerToolsParley extends Parley {
   /** The page that a search for the first program finds. */
   readonly ada: { readonly url: string; readonly title: string; readonly passage: string };

@@ -1,11 +1,12 @@
 import { describePythonCases, type PythonCases } from './python-cases.ts';
-import { startServerToolsParley } from './server-tools-parley.ts';
+import { SERVER_TOOL_CAPABILITIES, startServerToolsParley } from './server-tools-parley.ts';
 
 /** Cases for all versions of the dashscope client, which calls the native API. */
 const NATIVE: PythonCases = {
   client: 'dashscope',
   script: 'dashscope_server_tools_cases.py',
   models: [],
+  capabilities: SERVER_TOOL_CAPABILITIES,
   parleys: { '': startServerToolsParley },
   cases: [
     'gets search results with the answer, and the number of searches',
@@ -29,6 +30,7 @@ describePythonCases('server tools with the openai client for Python', {
   client: 'openai',
   script: 'openai_server_tools_cases.py',
   models: [],
+  capabilities: SERVER_TOOL_CAPABILITIES,
   parleys: { '': startServerToolsParley },
   cases: [
     'chat completions contain text only, streamed or not',
@@ -41,6 +43,7 @@ describePythonCases('server tools with the anthropic client for Python', {
   client: 'anthropic',
   script: 'anthropic_server_tools_cases.py',
   models: [],
+  capabilities: SERVER_TOOL_CAPABILITIES,
   parleys: { '': startServerToolsParley },
   cases: [
     'messages have blocks and citations, and the stream helper of the client returns the same',

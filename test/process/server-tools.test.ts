@@ -9,10 +9,13 @@ import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { getCapabilitySkipReason } from '../capabilities.ts';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { encodeToolCall, encodeScript } from '../clients/engine-script.ts';
 import { until } from '../until.ts';
+
+const skip = getCapabilitySkipReason('search index', 'page reader', 'code interpreter');
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
@@ -197,7 +200,7 @@ const waitForInterpreter = (parley: Parley) =>
   });
 
 for (const workers of [1, 2])
-  describe(`server tools of a service with ${workers === 1 ? 'one process' : 'two workers'}`, () => {
+  describe(`server tools of a service with ${workers === 1 ? 'one process' : 'two workers'}`, { skip }, () => {
     let web: FakeWeb;
     let parley: ParleyProcess;
     let offReason: string | undefined;
@@ -305,7 +308,7 @@ async function startEndlessProgram(
   return processes;
 }
 
-describe('service with a running program', () => {
+describe('service with a running program', { skip }, () => {
   test('leaves no process of the program when it is stopped', SETUP_OPTIONS, (context) =>
     assertNoProcessLeft('SIGTERM', context),
   );

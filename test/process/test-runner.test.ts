@@ -208,3 +208,20 @@ test('does not retry many failed files, a file that exits its process, or a proc
   assert.deepEqual(leftRunning.outcomes, ['passed starts', 'failed chance']);
   assert.match(leftRunning.faults.join(), /^left running: /);
 });
+
+for (const isolation of ['none', 'process'] as const)
+  test(`reports a file without any test, with isolation ${isolation}`, async () => {
+    const { tests } = await runSource('for (const name of []) test(name, () => {});', { isolation });
+    assert.deepEqual(
+      tests.map(({ outcome, detail }) => [outcome, detail]),
+      [['failed', 'The file contains no test.']],
+    );
+    assert.match(tests[0]?.location ?? '', /made-up\.test\.ts/);
+  });
+
+test('keeps the failure of a test whose namesake passes in the second run', async () => {
+  const source = `for (const n of [2, 1]) test('same', () => { if (n === 1) throw new Error('always'); });`;
+  const { outcomes, tests } = await runSource(source, { runPass: runTestPassWithRetry });
+  assert.deepEqual(outcomes, ['passed same', 'failed same']);
+  assert.match(tests[1]?.detail ?? '', /always/);
+});

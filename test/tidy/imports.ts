@@ -21,7 +21,7 @@ const RANKS: readonly (readonly string[])[] = [
 const SEES_ONLY: Readonly<Record<string, readonly string[]>> = { http: ['protocols', 'core', 'lib'] };
 
 /** Modules that fewer see than their rank allows: a module declares its options, and service.ts passes them. */
-const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service', 'commands', 'capabilities', 'cli'] };
+const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service', 'commands', 'capabilities'] };
 
 /** The only folders that import a package. A new package needs a decision record and a line here. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {

@@ -35,3 +35,17 @@ const isUnitTest = (path: string): boolean =>
   !path.endsWith('.integration.test.ts') &&
   !path.startsWith('src/service/') &&
   !isCapabilityTest(path);
+
+/** Marks a test to be run without all others, which then pass unseen. */
+const FOCUS = /\b(?:test|it|describe|suite)\.only\(|\bonly: true\b/;
+
+export const focusedTests: Rule = {
+  name: 'no test is run without the others',
+  *check(tree) {
+    for (const [path, { lines }] of tree) {
+      if (!path.endsWith('.test.ts')) continue;
+      const line = lines.findIndex((text) => FOCUS.test(text)) + 1;
+      if (line > 0) yield { path, line, message: 'runs only this test; remove `only`' };
+    }
+  },
+};
