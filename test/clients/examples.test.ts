@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,16 +24,40 @@ function pythonExample(client: string, name: string, ...args: string[]): Program
   return { command: path, args: [pathTo(name), ...args], env, skipReason };
 }
 
+const nodeExample = (name: string): Program => ({ command: process.execPath, args: [pathTo(name)] });
+
+/** The program that `.ci/run` builds from the Go example, beside copies of the files from which it was built. */
+function goExample(name: string): Program {
+  const folder = fileURLToPath(new URL('../../.cache/go-example/', import.meta.url));
+  const isCurrent = ['main.go', 'go.mod', 'go.sum'].every(
+    (file) =>
+      existsSync(join(folder, file)) && readFileSync(join(folder, file)).equals(readFileSync(join(pathTo(name), file))),
+  );
+  const skipReason = isCurrent ? undefined : 'no current .cache/go-example/chat (.ci/run builds it)';
+  return { command: join(folder, 'chat'), args: [], skipReason };
+}
+
+function llamaIndexExample(name: string): Program {
+  const { path, env, skipReason } = findPython('llama-index-llms-openai-like', 'llama-index');
+  return { command: path, args: [pathTo(name)], env, skipReason };
+}
+
 /** The program that runs each example. */
 const EXAMPLES: Readonly<Record<string, Program>> = {
   'chat.sh': { command: 'sh', args: [pathTo('chat.sh')] },
   'openai_chat.py': pythonExample('openai', 'openai_chat.py'),
-  'openai-responses.mjs': { command: process.execPath, args: [pathTo('openai-responses.mjs')] },
+  'openai-responses.mjs': nodeExample('openai-responses.mjs'),
   'anthropic_messages.py': pythonExample('anthropic', 'anthropic_messages.py'),
-  'anthropic-messages.mjs': { command: process.execPath, args: [pathTo('anthropic-messages.mjs')] },
+  'anthropic-messages.mjs': nodeExample('anthropic-messages.mjs'),
   'dashscope_generation.py': pythonExample('dashscope', 'dashscope_generation.py'),
   'DashScopeGeneration.java': createJavaSourceProgram(pathTo('DashScopeGeneration.java')),
+  'ai-sdk-chat.mjs': nodeExample('ai-sdk-chat.mjs'),
+  'langchain_chat.py': pythonExample('langchain-openai', 'langchain_chat.py'),
+  'llama_index_chat.py': llamaIndexExample('llama_index_chat.py'),
+  go: goExample('go'),
 };
+
+const COMPLETION = 'editor-completion.sh';
 
 const RECOGNITION = 'dashscope_recognition.py';
 
@@ -63,8 +87,20 @@ describe('the examples', { skip: getModelSkipReason('svc-plus') }, () => {
 
   test('each have a test', () => {
     const files = readdirSync(FOLDER).filter((name) => name !== 'README.md');
-    assert.deepEqual(files.toSorted(), [...Object.keys(EXAMPLES), RECOGNITION].toSorted());
+    assert.deepEqual(files.toSorted(), [...Object.keys(EXAMPLES), COMPLETION, RECOGNITION].toSorted());
   });
+});
+
+test(`the example ${COMPLETION} prints a completion`, async () => {
+  const parley = await startParley({ engine: 'scripted' });
+  try {
+    const program = { command: 'sh', args: [pathTo(COMPLETION)] };
+    const completion: { object: string; choices: { text: string }[] } = JSON.parse(await run(program, parley));
+    assert.equal(completion.object, 'text_completion');
+    assert.match(completion.choices[0]?.text ?? '', /def add/);
+  } finally {
+    await parley.stop();
+  }
 });
 
 test(
