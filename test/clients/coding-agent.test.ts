@@ -56,7 +56,7 @@ describe('the coding agent Claude Code', { skip: skipReason ?? false }, () => {
       env: {
         PATH: process.env.PATH,
         HOME: home,
-        ANTHROPIC_BASE_URL: `${parley.address}/apps/anthropic`,
+        ANTHROPIC_BASE_URL: parley.address,
         ANTHROPIC_AUTH_TOKEN: parley.key,
         ANTHROPIC_MODEL: 'svc-plus',
         ANTHROPIC_SMALL_FAST_MODEL: 'svc-turbo',
@@ -78,7 +78,7 @@ describe('the coding agent Claude Code', { skip: skipReason ?? false }, () => {
     assert.ok(usage.input_tokens > 1000 && usage.output_tokens > 0);
   });
 
-  test('runs its tools and continues after their results', async () => {
+  test('runs its tools and continues after their results, with the longer base URL', async () => {
     await writeFile(join(work, 'next.txt'), encodeScript('Both are ', 'done.'));
     const command = 'echo made > made.txt; cat next.txt';
     const prompt = encodeScript(encodeToolCall('Bash', { command, description: 'Make a file' }));
@@ -88,7 +88,7 @@ describe('the coding agent Claude Code', { skip: skipReason ?? false }, () => {
       stop_reason: reason,
     } = await runAgent(prompt, {
       args: ['--allowedTools', 'Bash'],
-      env: { MAX_THINKING_TOKENS: '0' },
+      env: { MAX_THINKING_TOKENS: '0', ANTHROPIC_BASE_URL: `${parley.address}/apps/anthropic` },
     });
     assert.deepEqual([result, turns, reason], ['Both are done.', 2, 'end_turn']);
     assert.equal(await readFile(join(work, 'made.txt'), 'utf8'), 'made\n');

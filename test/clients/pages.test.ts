@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { parse as parseYaml } from 'yaml';
 import { type Parley, startParley } from './harness.ts';
+import { findPageClient } from './page-clients.ts';
 import { findPython } from './python.ts';
 
 const FOLDER = new URL('../../docs/clients/', import.meta.url);
@@ -48,7 +49,7 @@ describe('the pages of the clients', () => {
   const authorization = () => ({ authorization: `Bearer ${parley.key}` });
 
   test('are all in the index', () => {
-    const linked = [...readPage(INDEX).matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => name);
+    const linked = [...readPage(INDEX).matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => name ?? '');
     assert.deepEqual(linked.toSorted(), PAGES.toSorted());
   });
 
@@ -96,6 +97,16 @@ describe('the pages of the clients', () => {
       ['json', 'yaml', 'toml'].some((language) => readBlocks(readPage(name), language).length > 0),
     );
     assert.deepEqual(pages.toSorted(), Object.keys(SETTINGS_FILES).toSorted());
+  });
+
+  const { url: schemas, skipReason: schemasSkipReason } = findPageClient('@continuedev/config-yaml', 'dist/index.js');
+  test("have settings of Continue that match Continue's own schema", { skip: schemasSkipReason ?? false }, async () => {
+    const { configYamlSchema } = await import(schemas.href);
+    const [settings = ''] = readBlocks(readPage('continue.md'), 'yaml');
+    const { success, data, error } = configYamlSchema.safeParse(parseYaml(settings));
+    assert.ok(success, String(error));
+    // The schema drops keys that it does not know.
+    assert.deepEqual(data, parseYaml(settings));
   });
 
   test('set one model and provider of opencode that its settings define', () => {
