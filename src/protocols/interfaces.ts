@@ -155,6 +155,13 @@ export const INTERFACES = {
     routes: [post('/compatible-mode/v1/audio/transcriptions')],
     requiredModelInterface: 'speech',
   },
+  compatibleSpeechTranslation: {
+    name: 'Speech translation (compatible)',
+    family: 'compatible',
+    regions: BEIJING_SINGAPORE,
+    routes: [post('/compatible-mode/v1/audio/translations')],
+    requiredModelInterface: 'speech',
+  },
   realtime: {
     name: 'Realtime recognition',
     family: 'native',
