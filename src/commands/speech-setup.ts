@@ -9,7 +9,7 @@ export interface SpeechSetupOptions {
   readonly weights: Pick<WeightsStore, 'locate' | 'pull'>;
 }
 
-/** What speech and embeddings lack on this machine. */
+/** The parts of speech and embeddings that are not on this machine. */
 export interface MissingSpeechParts {
   /** Bytes of the engine's archives; 0 if it is installed. */
   readonly engineBytes: number;

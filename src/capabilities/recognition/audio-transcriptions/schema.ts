@@ -3,7 +3,7 @@ import { TRANSCRIPTION_PROMPT_CHARS_MAX } from '../limits.ts';
 import { failFastArray } from '../../../protocols/fail-fast-array.ts';
 import type { RuleTexts } from '../../../protocols/parse.ts';
 
-export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
+const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 /** Formats that a stream supports; its events are the same for each (docs/wire/openai-compatible.md#audio-transcriptions). */
