@@ -134,7 +134,9 @@ describe('a transcription stream of a service whose recognizer the test controls
     const { promise: stopped, resolve: stop } = Promise.withResolvers<unknown>();
     recognize = async function* (_request, { signal }) {
       yield [HELLO];
-      await new Promise((_, reject) => void signal.addEventListener('abort', () => reject(signal.reason)));
+      await new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
       yield [END];
     };
     const inner = recognize;
