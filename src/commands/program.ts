@@ -22,6 +22,7 @@ import { createModelsCommand } from './models-command.ts';
 import { readPackageVersion } from './read-package-version.ts';
 import { createServeCommand } from './serve-command.ts';
 import { isServerRunning } from './server-registration.ts';
+import { createSpeechSetup } from './speech-setup.ts';
 
 interface ProcessLike {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -59,7 +60,19 @@ export function createProgram(
 
   const commandDeps = { load, env, stdin, stdout, stderr, capabilities };
   const commands = [
-    createServeCommand({ load, env, capabilities, stdout }),
+    createServeCommand({
+      load,
+      env,
+      capabilities,
+      stdin,
+      stdout,
+      openSpeechSetup: async (config) =>
+        createSpeechSetup({
+          catalogue: await openCatalogue(config),
+          runtimes: openRuntimes(config, env),
+          weights: openWeights(config, env),
+        }),
+    }),
     createKeysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
     createConversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
     createJobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),

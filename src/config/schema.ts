@@ -93,6 +93,8 @@ export const ConfigSchema = z.strictObject({
   port: wholeNumber(0, 65_535).default(8000),
   /** Processes that serve requests. They share the port and the engines. */
   workers: wholeNumber(1, 256).default(1),
+  /** Optional parts that `serve` installs at its start without asking. */
+  with: createListSchema(oneOf(['speech'])).default([]),
   /** Base URL at which clients reach the service, for URLs in responses. */
   publicUrl: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
   regions: z

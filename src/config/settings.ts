@@ -39,6 +39,11 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
     flag: { option: '--workers <number>', description: 'processes that serve requests' },
   },
   {
+    path: 'with',
+    type: 'list',
+    flag: { option: '--with <parts>', description: 'parts to install at the start: speech' },
+  },
+  {
     path: 'publicUrl',
     type: 'text',
     flag: { option: '--public-url <url>', description: 'base URL at which clients reach the service' },

@@ -26,6 +26,14 @@ export const createQueueFullError = (retryAfterSeconds: number): ServiceError =>
 export const createUnsupportedLanguageError = (language: string, param?: string): ServiceError =>
   new ServiceError('invalid-request', `The model does not support the language '${language}'.`, { param });
 
+/** Creates the error of a recognition model that cannot translate speech to English. */
+export const createNoTranslationError = (): ServiceError =>
+  new ServiceError(
+    'invalid-request',
+    'The model cannot translate speech. Use audio/transcriptions, or a multilingual Whisper model.',
+    { param: 'model' },
+  );
+
 export const createCancelledError = (): ServiceError => new ServiceError('cancelled', 'The request was cancelled.');
 
 /** Creates the error of a prompt that leaves no token of the context for the answer. */

@@ -7,7 +7,11 @@ export interface SpeechModel {
   readonly languages: readonly string[];
   /** Longest audio of one call, in samples. */
   readonly samplesMax: number;
+  /** Whether the model can translate speech to English. */
+  readonly translates: boolean;
 }
+
+export type SpeechTask = 'transcribe' | 'translate';
 
 export interface RecognitionRequest {
   /** Request id, for the logs of both processes. */
@@ -17,6 +21,8 @@ export interface RecognitionRequest {
   readonly samples: Float32Array;
   /** Candidate languages, ISO 639-1. Empty: every language of the model. Exactly one: no detection takes place. */
   readonly languages: readonly string[];
+  /** `translate`: the text is an English translation of what was spoken. Default: `transcribe`. */
+  readonly task?: SpeechTask;
   /** Earlier transcript, or the topic, as prompt text for the model. Too long a text is cut at its beginning. */
   readonly context?: string;
   readonly hotwords: readonly Hotword[];
@@ -27,7 +33,7 @@ export interface RecognitionRequest {
 export interface Recognition {
   /** Recognized text without surrounding whitespace; empty if nobody spoke. */
   readonly text: string;
-  /** ISO 639-1 code. */
+  /** Language of the text, ISO 639-1: the spoken language, or `en` for a translation. */
   readonly language: string;
   /** Recognized words; their times are relative to the first sample. */
   readonly words: readonly RecognizedWord[];
@@ -64,7 +70,7 @@ export interface SpeechEngine {
   /**
    * Transcribes one segment. An abort stops it between two tokens.
    * @throws ServiceError `overloaded` or `rate-limited` if the queue is full; `invalid-request` for a language that the
-   *   model does not support.
+   *   model does not support, and for a translation by a model that does not translate.
    */
   recognize(request: RecognitionRequest, signal: AbortSignal): Promise<Recognition>;
   /**

@@ -66,6 +66,18 @@ test('an interface with an endpoint but no model is off with the reason', () => 
   assert.equal(states.find(({ name }) => name === 'Embeddings')?.state, 'on');
 });
 
+test('an interface that answers without a model is on, with a note', () => {
+  const served = [{ method: 'POST', path: '/api/v1/services/audio/asr/customization' }] as const;
+  const find = (reason: string | undefined) =>
+    listInterfaceStates(served, { regions: REGION_IDS, findMissingModelReason: () => reason }).find(
+      ({ name }) => name === 'Custom vocabulary',
+    );
+  const without = find('the speech engine is not installed');
+  assert.deepEqual([without?.state, without?.note], ['on', 'the speech engine is not installed']);
+  const withModel = find(undefined);
+  assert.deepEqual([withModel?.state, withModel?.note], ['on', undefined]);
+});
+
 test('an interface that responds with empty lists or errors is off, with the reason', () => {
   const served = [{ method: 'GET', path: '/api/v1/fine-tunes' }] as const;
   const states = listInterfaceStates(served, { regions: REGION_IDS });

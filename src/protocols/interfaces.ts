@@ -25,6 +25,8 @@ export interface PublishedInterface {
   readonly selectedByModelInterface?: ModelInterface;
   /** The interface is useless without a model that offers this model interface. */
   readonly requiredModelInterface?: ModelInterface;
+  /** The interface answers without a model that offers this model interface, but is of no use then. */
+  readonly usefulWithModelInterface?: ModelInterface;
   /** The interface answers from what a search finds. */
   readonly needsSearch?: true;
   /** Why the interface is off although its paths return empty lists or errors. */
@@ -139,7 +141,7 @@ export const INTERFACES = {
     family: 'native',
     regions: BEIJING_SINGAPORE,
     routes: [post('/api/v1/services/audio/asr/customization')],
-    requiredModelInterface: 'speech',
+    usefulWithModelInterface: 'speech',
   },
   transcription: {
     name: 'Speech recognition',
@@ -153,6 +155,13 @@ export const INTERFACES = {
     family: 'compatible',
     regions: BEIJING_SINGAPORE,
     routes: [post('/compatible-mode/v1/audio/transcriptions')],
+    requiredModelInterface: 'speech',
+  },
+  compatibleSpeechTranslation: {
+    name: 'Speech translation (compatible)',
+    family: 'compatible',
+    regions: BEIJING_SINGAPORE,
+    routes: [post('/compatible-mode/v1/audio/translations')],
     requiredModelInterface: 'speech',
   },
   realtime: {
@@ -380,7 +389,8 @@ export function listInterfaceStates(
     }
     const reason = published.requiredModelInterface && findMissingModelReason(published.requiredModelInterface);
     if (reason !== undefined) return { ...shared, state: 'off', reason };
-    const note = published.needsSearch ? searchNote : undefined;
+    const { usefulWithModelInterface: useful } = published;
+    const note = published.needsSearch ? searchNote : useful && findMissingModelReason(useful);
     return { ...shared, state: 'on', ...(note === undefined ? {} : { note }) };
   });
 }

@@ -7,6 +7,8 @@ import { createTranscriptionHandler } from './jobs/transcription-handler.ts';
 import { createAudioSources } from './jobs/audio-sources.ts';
 import { createGuardedFetch } from '../../net/guarded-fetch.ts';
 import { createAudioTranscriptionsEndpoint } from './audio-transcriptions/endpoint.ts';
+import { createAudioTranslationsEndpoint } from './audio-translations/endpoint.ts';
+import type { AudioTranscriptionsDeps } from './audio-transcriptions/endpoint.ts';
 import { createTaskCancelEndpoint, createTaskGetEndpoint, createTaskListEndpoint } from './native-tasks/endpoint.ts';
 import { encodeTranscriptionTask } from './native-transcription/encode.ts';
 import { createTranscriptionEndpoints, TRANSCRIPTS_PATH } from './native-transcription/endpoints.ts';
@@ -24,8 +26,8 @@ interface TranscriptionDeps {
 }
 
 /**
- * Opens the transcription of files: tasks with their job handler and results, and the endpoint `audio/transcriptions`,
- * which returns the text in its response.
+ * Opens the transcription of files: tasks with their job handler and results, and the endpoints `audio/transcriptions`
+ * and `audio/translations`, which return the text in their response.
  */
 export function openTranscriptions(context: CapabilityContext, { openAudio, findHotwords }: TranscriptionDeps) {
   const { config, store, clock, log, jobNotifier, runsCleanup, catalogue, leaseSpeechEngine } = context;
@@ -68,6 +70,18 @@ export function openTranscriptions(context: CapabilityContext, { openAudio, find
     if (!entry) throw createModelGoneError('unsupported', model);
     return entry;
   };
+  const uploadDeps: AudioTranscriptionsDeps = {
+    files,
+    openSource: ({ blob, sizeBytes }) => ({
+      sizeBytes,
+      read: (from) => blobs.read(blob, { start: from, end: sizeBytes - 1 }),
+    }),
+    recognize: createRecognizeFile({ catalogue: getCatalogue, leaseSpeechEngine, openAudio }),
+    catalogue: getCatalogue,
+    findHotwords,
+    fileBytesMax,
+    strict,
+  };
   const cleanup = runsCleanup ? startTaskCleanup({ store, blobs, clock, log }) : undefined;
   return {
     jobs: {
@@ -81,17 +95,8 @@ export function openTranscriptions(context: CapabilityContext, { openAudio, find
     },
     endpoints: [
       ...createTranscriptionEndpoints({ transcriptions, store, links, catalogue: getCatalogue, findHotwords, strict }),
-      createAudioTranscriptionsEndpoint({
-        files,
-        openSource: ({ blob, sizeBytes }) => ({
-          sizeBytes,
-          read: (from) => blobs.read(blob, { start: from, end: sizeBytes - 1 }),
-        }),
-        recognize: createRecognizeFile({ catalogue: getCatalogue, leaseSpeechEngine, openAudio }),
-        catalogue: getCatalogue,
-        fileBytesMax,
-        strict,
-      }),
+      createAudioTranscriptionsEndpoint(uploadDeps),
+      createAudioTranslationsEndpoint(uploadDeps),
       createTaskGetEndpoint({ tasks }),
       // The API allows reading a task by POST too (docs/wire/dashscope-native.md#tasks).
       createTaskGetEndpoint({ tasks }, 'POST'),

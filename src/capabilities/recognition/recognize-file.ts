@@ -1,9 +1,8 @@
-import { createUnsupportedLanguageError } from '../../core/generation-errors.ts';
+import { createNoTranslationError, createUnsupportedLanguageError } from '../../core/generation-errors.ts';
 import type { Catalogue } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
 import { getModelLogFields } from '../../generation/model-log-fields.ts';
 import type { CapabilityContext } from '../../service/capability.ts';
-import type { ScoredSentence } from './audio-transcriptions/encode.ts';
 import type { RecognizeUpload } from './audio-transcriptions/endpoint.ts';
 import type { AudioOpener } from './transcription/audio-opener.ts';
 import { UnreadableAudioError } from './transcription/audio-opener.ts';
@@ -17,14 +16,16 @@ export interface RecognizeFileDeps {
   readonly openAudio: AudioOpener;
 }
 
-/** Creates the function that transcribes one audio file while the caller waits for the response. */
+/** Creates the function that transcribes or translates one audio file while the caller waits for the response. */
 export function createRecognizeFile({ catalogue, leaseSpeechEngine, openAudio }: RecognizeFileDeps): RecognizeUpload {
-  return async ({ model, source, language, prompt }, { requestId, owner, priority, signal, log }) => {
+  return async function* ({ model, source, task, language, prompt, hotwords }, context) {
+    const { requestId, owner, priority, signal, log } = context;
     const resolved = catalogue().resolve(model, { interface: 'speech', owner });
     log.add(getModelLogFields(resolved));
     const { engine, release } = await leaseSpeechEngine(resolved);
     try {
-      const { languages } = await engine.loadModel();
+      const { languages, translates } = await engine.loadModel();
+      if (task === 'translate' && !translates) throw createNoTranslationError();
       const requestedLanguages = filterSupportedLanguages(language === undefined ? [] : [language], languages);
       if (language !== undefined && requestedLanguages.length === 0) {
         throw createUnsupportedLanguageError(language, 'language');
@@ -34,18 +35,21 @@ export function createRecognizeFile({ catalogue, leaseSpeechEngine, openAudio }:
         id: requestId,
         owner: { workspace: owner.workspace, key: owner.keyId, ...(priority ? { priority } : {}) },
         languages: requestedLanguages,
-        hotwords: [],
+        task,
+        hotwords,
         includeWords: true,
         ...(prompt ? { context: prompt } : {}),
       };
-      const sentences: ScoredSentence[] = [];
+      let count = 0;
       for await (const window of transcribe(audio.blocks, request, engine, signal)) {
         const { logProbability, noSpeech } = window;
-        for (const sentence of formatSentences(window, {})) sentences.push({ ...sentence, logProbability, noSpeech });
+        const sentences = formatSentences(window, {}).map((sentence) => ({ ...sentence, logProbability, noSpeech }));
+        count += sentences.length;
+        yield [{ type: 'sentences', sentences }];
       }
-      const metadata = audio.getMetadata();
-      log.add({ audioMs: metadata.durationMs, sentences: sentences.length });
-      return { sentences, audioMetadata: metadata };
+      const audioMetadata = audio.getMetadata();
+      log.add({ audioMs: audioMetadata.durationMs, sentences: count });
+      yield [{ type: 'end', audioMetadata }];
     } catch (thrown) {
       if (!(thrown instanceof UnreadableAudioError)) throw thrown;
       throw new ServiceError('invalid-request', thrown.message, { param: 'file', cause: thrown });

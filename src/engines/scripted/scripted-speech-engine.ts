@@ -1,5 +1,5 @@
 import { createUnsupportedLanguageError } from '../../core/generation-errors.ts';
-import { SPEECH_SAMPLE_RATE, type RecognizedWord, type Hotword } from '../../core/speech.ts';
+import { SPEECH_SAMPLE_RATE, type RecognizedWord } from '../../core/speech.ts';
 import { VOICE_FRAME_SAMPLES, type RecognitionRequest, type SpeechEngine } from '../speech-engine.ts';
 
 /** Quieter samples count as silence. */
@@ -21,13 +21,18 @@ const SEGMENT_SECONDS_MAX = 30;
 
 /**
  * Creates a speech engine that recognizes levels: samples of 0.22 are the word `w22`. Words from 0.4 on start with a
- * capital letter, words from 0.5 on end their sentence, and 0.3 is the heaviest hotword, if there is one.
+ * capital letter, words from 0.5 on end their sentence, and 0.3 is the heaviest hotword, if there is one. Translated
+ * words begin with `t`.
  * @param delayMs Duration of a call.
  */
 export function createScriptedSpeechEngine({ delayMs = 0 }: { readonly delayMs?: number } = {}): SpeechEngine {
   return {
     state: 'ready',
-    loadModel: async () => ({ languages: LANGUAGES, samplesMax: SEGMENT_SECONDS_MAX * SPEECH_SAMPLE_RATE }),
+    loadModel: async () => ({
+      languages: LANGUAGES,
+      samplesMax: SEGMENT_SECONDS_MAX * SPEECH_SAMPLE_RATE,
+      translates: true,
+    }),
     async recognize(request, signal) {
       const unknown = request.languages.find((each) => !LANGUAGES.includes(each));
       if (unknown) throw createUnsupportedLanguageError(unknown);
@@ -39,7 +44,7 @@ export function createScriptedSpeechEngine({ delayMs = 0 }: { readonly delayMs?:
           .map(({ text, punctuation }) => text + punctuation)
           .join('')
           .trim(),
-        language: request.languages[0] ?? 'en',
+        language: request.task === 'translate' ? 'en' : (request.languages[0] ?? 'en'),
         words: request.includeWords ? words : [],
         noSpeech: words.length > 0 ? 0 : 1,
         logProbability: words.length > 0 ? -0.1 : -2,
@@ -62,7 +67,7 @@ export function createScriptedSpeechEngine({ delayMs = 0 }: { readonly delayMs?:
   };
 }
 
-function recognizeWords({ samples, hotwords }: RecognitionRequest): readonly RecognizedWord[] {
+function recognizeWords({ samples, hotwords, task = 'transcribe' }: RecognitionRequest): readonly RecognizedWord[] {
   const words: RecognizedWord[] = [];
   let start = 0;
   let level = sampleToLevel(samples[0]);
@@ -71,17 +76,22 @@ function recognizeWords({ samples, hotwords }: RecognitionRequest): readonly Rec
     const nextLevel = sampleToLevel(samples[at]);
     if (at < samples.length && nextLevel === level) continue;
     if (level > SILENCE_LEVEL * 100)
-      words.push({ ...levelToWord(level, hotwords), beginMs: samplesToMs(start), endMs: samplesToMs(at) });
+      words.push({ ...levelToWord(level, { hotwords, task }), beginMs: samplesToMs(start), endMs: samplesToMs(at) });
     start = at;
     level = nextLevel;
   }
   return words;
 }
 
-function levelToWord(level: number, hotwords: readonly Hotword[]): Pick<RecognizedWord, 'text' | 'punctuation'> {
+function levelToWord(
+  level: number,
+  { hotwords, task }: Pick<RecognitionRequest, 'hotwords' | 'task'>,
+): Pick<RecognizedWord, 'text' | 'punctuation'> {
   const heaviest = hotwords.toSorted((a, b) => b.weight - a.weight)[0];
+  const letter = task === 'translate' ? 't' : 'w';
   const isCapital = level >= CAPITAL_LEVEL && level < SENTENCE_END_LEVEL;
-  const text = level === HOTWORD_LEVEL && heaviest ? heaviest.text : `${isCapital ? 'W' : 'w'}${level}`;
+  const text =
+    level === HOTWORD_LEVEL && heaviest ? heaviest.text : `${isCapital ? letter.toUpperCase() : letter}${level}`;
   return level >= SENTENCE_END_LEVEL ? { text, punctuation: '. ' } : { text: `${text} `, punctuation: '' };
 }
 

@@ -17,6 +17,8 @@ export function parseRecognitionCall(
   checkString(call['id'], 'id');
   checkOwner(call);
   for (const [at, each] of parseArray(call['languages'], 'languages').entries()) checkString(each, `languages[${at}]`);
+  if (call['task'] !== undefined && call['task'] !== 'transcribe' && call['task'] !== 'translate')
+    throw new RangeError('task must be transcribe or translate');
   if (call['context'] !== undefined) checkString(call['context'], 'context');
   for (const [at, each] of parseArray(call['hotwords'], 'hotwords').entries()) parseHotword(each, `hotwords[${at}]`);
   if (typeof call['includeWords'] !== 'boolean') throw new RangeError('includeWords must be true or false');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -61,6 +61,25 @@ describe('Recognizer', () => {
     );
     assert.deepEqual(plain.words, []);
     assert.ok(plain.logProbability <= 0 && plain.logProbability > -0.1);
+  });
+
+  it('translates to English with the translation token', async () => {
+    const { text, language } = await recognize({ task: 'translate', languages: ['de'] });
+    assert.deepEqual([text, language], ['Translated: loud.', 'en']);
+    assert.deepEqual((await recognize({ task: 'transcribe', languages: ['de'] })).language, 'de');
+    assert.equal(recognizer.model.translates, true);
+  });
+
+  it('refuses a translation by a model without the translation token', async () => {
+    const { runtimeFolder, weightsFolder } = writeFakeRuntime(join(folder, 'no-translation'));
+    const file = join(weightsFolder, 'tokenizer.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('<|translate|>', '<|other|>'));
+    const whisper = await openWhisperModel(loadOnnxRuntime(runtimeFolder), { weightsFolder, threads: 1 });
+    const { model, recognize: run } = createRecognizer(whisper);
+    assert.equal(model.translates, false);
+    const request = { id: 'r', owner: { workspace: 'w', key: 'k' }, samples: createTone(0.5), languages: [] };
+    const translation = { ...request, hotwords: [], includeWords: false, task: 'translate' } as const;
+    await assert.rejects(run(translation, never), { kind: 'invalid-request', param: 'model' });
   });
 
   it('rolls back a hotword that only seemed to start', async () => {

@@ -1,4 +1,4 @@
-import { createUnsupportedLanguageError } from '../../core/generation-errors.ts';
+import { createNoTranslationError, createUnsupportedLanguageError } from '../../core/generation-errors.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { Recognition, RecognitionRequest, SpeechModel } from '../speech-engine.ts';
 import { decodeWithFallback } from './decode-with-fallback.ts';
@@ -16,7 +16,7 @@ import { computeWordTimes } from './compute-word-times.ts';
 /** Recognizes speech with a loaded model. Callers must not run two calls at once. */
 export interface Recognizer {
   readonly model: SpeechModel;
-  /** @throws ServiceError `invalid-request` for a language that the model does not support; the signal's reason. */
+  /** @throws ServiceError `invalid-request` for what the model does not support: a language, translation; the signal's reason. */
   recognize(request: RecognitionRequest, signal: AbortSignal): Promise<Recognition>;
 }
 
@@ -40,11 +40,22 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
   };
 
   return {
-    model: { languages: [...tokens.languages.keys()], samplesMax: MEL_SAMPLES_MAX },
-    async recognize({ samples, languages, context, hotwords: requestedHotwords, includeWords }, signal) {
+    model: {
+      languages: [...tokens.languages.keys()],
+      samplesMax: MEL_SAMPLES_MAX,
+      translates: tokens.translate !== undefined,
+    },
+    async recognize(request, signal) {
+      const { samples, languages, task = 'transcribe', context, hotwords: requestedHotwords, includeWords } = request;
       for (const language of languages) getLanguageToken(language);
+      const taskToken = tokens[task];
+      if (taskToken === undefined) throw createNoTranslationError();
+      const getTextLanguage = (spoken: string): string => (task === 'translate' ? 'en' : spoken);
       signal.throwIfAborted();
-      if (isSilent(samples)) return createSilentRecognition(languages[0] ?? tokens.languages.keys().next().value ?? '');
+      if (isSilent(samples)) {
+        const spoken = languages[0] ?? tokens.languages.keys().next().value ?? '';
+        return createSilentRecognition(getTextLanguage(spoken));
+      }
       const speech = await whisper.encode(samples);
       signal.throwIfAborted();
       const { scores } = await speech.createSession().step([tokens.startOfTranscript]);
@@ -53,7 +64,7 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
         return scores[getLanguageToken(each)] ?? -Infinity;
       });
 
-      const hotwords = selectHotwords(requestedHotwords, language);
+      const hotwords = selectHotwords(requestedHotwords, getTextLanguage(language));
       const random = createSeededRandom(SEED);
       let generated = 0;
       const candidate = await decodeWithFallback(
@@ -68,7 +79,7 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
                 ...(prompt.length > 0 ? [tokens.startOfPrevious, ...prompt] : []),
                 tokens.startOfTranscript,
                 getLanguageToken(language),
-                tokens.transcribe,
+                taskToken,
                 tokens.noTimestamps,
               ],
               bias:
@@ -89,7 +100,7 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
       );
       return {
         text: candidate.text,
-        language,
+        language: getTextLanguage(language),
         words: includeWords && candidate.text !== '' ? computeWordTimes(candidate.decoded, tokens, samples) : [],
         noSpeech,
         logProbability: candidate.decoded.logProbability,

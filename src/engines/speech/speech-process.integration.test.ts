@@ -48,7 +48,11 @@ describe('a speech engine with its process', () => {
 
   it('starts on first use, and returns its languages', async () => {
     assert.equal(engine.state, 'starting');
-    assert.deepEqual(await engine.loadModel(), { languages: ['en', 'de', 'zh'], samplesMax: 480_000 });
+    assert.deepEqual(await engine.loadModel(), {
+      languages: ['en', 'de', 'zh'],
+      samplesMax: 480_000,
+      translates: true,
+    });
     assert.equal(engine.state, 'ready');
   });
 

@@ -48,7 +48,7 @@ describe('the speech server over its socket', () => {
   const server = createServer(
     createSpeechServer({
       recognizer: {
-        model: { languages: ['en'], samplesMax: 100 },
+        model: { languages: ['en'], samplesMax: 100, translates: false },
         recognize: (request, signal) =>
           new Promise((resolve, reject) => {
             startedCalls.push({

@@ -16,6 +16,8 @@ export interface WhisperTokens extends Pick<BytePairTokenizer, 'encode' | 'decod
   readonly startOfTranscript: number;
   readonly startOfPrevious: number;
   readonly transcribe: number;
+  /** Absent if the model was made without it and cannot translate. */
+  readonly translate: number | undefined;
   readonly noTimestamps: number;
   readonly noSpeech: number;
   /** Token ids by ISO 639-1 code; a few languages only have a code of three letters. */
@@ -52,6 +54,7 @@ export function createWhisperTokens(tokenizer: BytePairTokenizer, config: Whispe
     startOfTranscript: findSpecialToken('startoftranscript'),
     startOfPrevious: findSpecialToken('startofprev'),
     transcribe: findSpecialToken('transcribe'),
+    translate: tokenizer.specialTokens.get('<|translate|>'),
     noTimestamps: findSpecialToken('notimestamps'),
     noSpeech: findSpecialToken('nospeech', 'nocaptions'),
     languages,

@@ -17,6 +17,11 @@ export interface ReceivedUpload {
   readonly fields: ReadonlyMap<string, readonly string[]>;
   /** Field names of files that the endpoint does not use; their content was skipped. */
   readonly unknown: readonly string[];
+  /**
+   * Keeps the files after `use` has returned, for a stream that still reads them. Returns the function that discards
+   * them, which must be called once.
+   */
+  readonly retainFiles: () => () => Promise<void>;
 }
 
 export interface ReceiveUploadOptions {
@@ -49,6 +54,17 @@ export async function receiveUpload<T>(
   const uploadedFiles: UploadedFile[] = [];
   const fields = new Map<string, string[]>();
   const unknown: string[] = [];
+  let isRetained = false;
+  // `discard` has no effect on files that `use` has kept.
+  const discard = (): Promise<void> =>
+    files.discard(
+      owner,
+      uploadedFiles.flatMap(({ received }) => received ?? []),
+    );
+  const retainFiles = () => {
+    isRetained = true;
+    return discard;
+  };
   try {
     for await (const part of upload) {
       const isFile = fileFieldNames.includes(part.name);
@@ -63,13 +79,12 @@ export async function receiveUpload<T>(
         });
       } else unknown.push(part.name);
     }
-    return await use({ files: uploadedFiles, fields, unknown });
+    return await use({ files: uploadedFiles, fields, unknown, retainFiles });
+  } catch (thrown) {
+    isRetained = false;
+    throw thrown;
   } finally {
-    // `discard` has no effect on files that `use` has kept.
-    await files.discard(
-      owner,
-      uploadedFiles.flatMap(({ received }) => received ?? []),
-    );
+    if (!isRetained) await discard();
   }
 }
 

@@ -16,6 +16,7 @@ const sentence = (text: string, beginMs: number, language = 'en'): ScoredSentenc
 const TRANSCRIPT: UploadTranscript = {
   sentences: [sentence('Hello.', 40), sentence('A < B & C --> D.', 3_723_004)],
   audioMetadata: { durationMs: 3_726_100 },
+  task: 'transcribe',
   granularities: [],
 };
 
@@ -56,6 +57,11 @@ describe('encoding a transcription', () => {
       encodeText('verbose_json', { ...one, granularities: ['word', 'segment'] }),
       `${head}${words},${segments}${usage}`,
     );
+  });
+
+  it('encodes a translation as English', () => {
+    const none = encodeText('verbose_json', { ...TRANSCRIPT, task: 'translate', sentences: [] });
+    assert.match(none, /^\{"task":"translate","language":"english","duration":3726.1,"text":"","segments":\[\]/);
   });
 
   it('encodes an empty transcription in every format', () => {

@@ -1,5 +1,6 @@
 import { deflateRawSync } from 'node:zlib';
 import type { AudioMetadata, TranscriptSentence } from '../../../core/speech.ts';
+import type { SpeechTask } from '../../../engines/speech-engine.ts';
 import type { ResponseFormat } from './schema.ts';
 
 /** A sentence with the model's confidence for its audio segment. */
@@ -11,6 +12,7 @@ export interface ScoredSentence extends TranscriptSentence {
 export interface UploadTranscript {
   readonly sentences: readonly ScoredSentence[];
   readonly audioMetadata: Pick<AudioMetadata, 'durationMs'>;
+  readonly task: SpeechTask;
   readonly granularities: readonly ('word' | 'segment')[];
 }
 
@@ -27,7 +29,7 @@ export function encodeTranscription(format: ResponseFormat, transcript: UploadTr
   return { text: { type: 'text/vtt; charset=utf-8', text: encodeVtt(sentences) } };
 }
 
-const encodeUsage = ({ audioMetadata }: UploadTranscript): object => ({
+export const encodeUsage = ({ audioMetadata }: Pick<UploadTranscript, 'audioMetadata'>): object => ({
   type: 'duration',
   seconds: Math.ceil(audioMetadata.durationMs / 1_000),
 });
@@ -35,10 +37,10 @@ const encodeUsage = ({ audioMetadata }: UploadTranscript): object => ({
 const toSeconds = (ms: number): number => ms / 1_000;
 
 function encodeVerbose(transcript: UploadTranscript): object {
-  const { sentences, audioMetadata, granularities } = transcript;
+  const { sentences, audioMetadata, granularities, task } = transcript;
   return {
-    task: 'transcribe',
-    language: getLanguageName(sentences[0]?.language),
+    task,
+    language: getLanguageName(task === 'translate' ? 'en' : sentences[0]?.language),
     duration: toSeconds(audioMetadata.durationMs),
     text: joinSentences(sentences),
     ...(granularities.includes('word')
@@ -88,9 +90,13 @@ const getLanguageName = (language: string | undefined): string =>
 /** Languages that are written without spaces between words and sentences. */
 const LANGUAGES_WITHOUT_SPACES: ReadonlySet<string> = new Set(['zh', 'ja', 'yue', 'th', 'lo', 'my', 'km']);
 
+/** Returns the text between a sentence and the next one. */
+export const getSentenceSeparator = ({ language }: Pick<TranscriptSentence, 'language'>): string =>
+  LANGUAGES_WITHOUT_SPACES.has(language) ? '' : ' ';
+
 const joinSentences = (sentences: readonly TranscriptSentence[]): string =>
   sentences
-    .map(({ text, language }) => text + (LANGUAGES_WITHOUT_SPACES.has(language) ? '' : ' '))
+    .map((sentence) => sentence.text + getSentenceSeparator(sentence))
     .join('')
     .trim();
 

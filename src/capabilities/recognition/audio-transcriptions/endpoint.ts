@@ -1,38 +1,42 @@
-import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
 import type { AudioSource } from '../audio/audio-decoder.ts';
 import type { Catalogue } from '../../../catalogue/model.ts';
-import type { RequestContext } from '../../../core/context.ts';
+import type { Owner, RequestContext } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
+import type { Hotword } from '../../../core/speech.ts';
 import { REQUESTED_MODEL_CHARS_MAX } from '../../../core/limits.ts';
 import { UPLOAD_EXTRA_BYTES_MAX } from '../../../protocols/limits.ts';
+import type { SpeechTask } from '../../../engines/speech-engine.ts';
 import type { Files, ReceivedFile } from '../../../resources/files/file.ts';
-import { createJsonReply } from '../../../protocols/endpoint.ts';
-import type { BytesReply, Endpoint } from '../../../protocols/endpoint.ts';
+import { createStreamReply } from '../../../protocols/endpoint.ts';
+import type { Endpoint } from '../../../protocols/endpoint.ts';
 import { getOnlyFile, receiveUpload } from '../../../protocols/fields/receive-upload.ts';
 import { encodeIgnoredHeader } from '../../../protocols/ignored-header.ts';
 import { INTERFACES } from '../../../protocols/interfaces.ts';
 import { parseBody } from '../../../protocols/parse.ts';
-import { encodeTranscription } from './encode.ts';
-import type { UploadTranscript } from './encode.ts';
-import { collectFormFields, TranscriptionForm, transcriptionFormTexts } from './schema.ts';
+import { createTranscriptReply } from './create-transcript-reply.ts';
+import { releaseAtEnd } from './release-at-end.ts';
+import { collectFormFields, STREAM_FORMATS, TranscriptionForm, transcriptionFormTexts } from './schema.ts';
+import { createTranscriptionStreamEncoder } from './stream.ts';
+import type { RecognitionEvent } from './stream.ts';
 
 export interface RecognizeUploadRequest {
   /** Model name in the request. */
   readonly model: string;
   readonly source: AudioSource;
+  readonly task: SpeechTask;
   readonly language: string | undefined;
   readonly prompt: string | undefined;
+  readonly hotwords: readonly Hotword[];
 }
 
 /**
- * Recognizes the speech of an upload while the caller waits.
+ * Recognizes the speech of an upload while the caller waits. Returns batches of events; the last event is the end.
  * @throws ServiceError `invalid-request` with `param` `file` for audio that cannot be decoded.
  */
 export type RecognizeUpload = (
   request: RecognizeUploadRequest,
   context: RequestContext,
-) => Promise<Omit<UploadTranscript, 'granularities'>>;
+) => AsyncIterable<readonly RecognitionEvent[]>;
 
 export interface AudioTranscriptionsDeps {
   readonly files: Files;
@@ -40,16 +44,18 @@ export interface AudioTranscriptionsDeps {
   readonly recognize: RecognizeUpload;
   /** Returns the current catalogue, which changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
+  /** @throws ServiceError if the vocabulary does not exist or belongs to another model. */
+  readonly findHotwords: (owner: Owner, id: string, model: string) => Promise<readonly Hotword[]>;
   readonly fileBytesMax: number;
   readonly strict?: boolean;
 }
 
 /**
  * Creates POST /compatible-mode/v1/audio/transcriptions. The file counts against the workspace's storage quota while it
- * is transcribed, and is deleted afterwards.
+ * is transcribed, and is deleted afterwards. With `stream`, the response is a stream of server-sent events.
  */
 export function createAudioTranscriptionsEndpoint(deps: AudioTranscriptionsDeps): Endpoint {
-  const { files, openSource, recognize, catalogue, fileBytesMax, strict = false } = deps;
+  const { files, openSource, recognize, catalogue, findHotwords, fileBytesMax, strict = false } = deps;
   return {
     operation: 'audio-transcriptions.create',
     method: 'POST',
@@ -74,27 +80,25 @@ export function createAudioTranscriptionsEndpoint(deps: AudioTranscriptionsDeps)
           const param = 'timestamp_granularities';
           throw new ServiceError('invalid-request', `${param} needs response_format verbose_json.`, { param });
         }
-        const transcript = await recognize({ model, source: openSource(file.received), language, prompt }, context);
+        if (wire.stream && !STREAM_FORMATS.includes(format)) {
+          const param = 'response_format';
+          const rule = `${param} must be ${STREAM_FORMATS.join(' or ')} with stream true`;
+          throw new ServiceError('invalid-request', `${rule}. Omit stream for ${format}.`, { param });
+        }
+        const { vocabulary_id: vocabularyId } = wire;
+        const hotwords = vocabularyId ? await findHotwords(context.owner, vocabularyId, model) : [];
+        const source = openSource(file.received);
+        const task = 'transcribe';
+        const events = recognize({ model, source, task, language, prompt, hotwords }, context);
         // `temperature` has no effect: recognition chooses its own sampling when the model is uncertain.
         const ignored = wire.temperature ? ['temperature'] : [];
         const headers = encodeIgnoredHeader([...ignored, ...ignoredFiles, ...unknown]);
-        const encoded = encodeTranscription(format, { ...transcript, granularities });
-        return 'json' in encoded
-          ? createJsonReply(encoded.json, headers)
-          : createTextReply(encoded.text.text, { 'content-type': encoded.text.type, ...headers });
+        if (wire.stream) {
+          const batches = releaseAtEnd(events, received.retainFiles());
+          return createStreamReply(batches, createTranscriptionStreamEncoder(context.requestId), headers);
+        }
+        return await createTranscriptReply(events, { format, task, granularities }, headers);
       });
     },
-  };
-}
-
-/** Creates a plain text response. */
-function createTextReply(text: string, headers: Readonly<Record<string, string>>): BytesReply {
-  const bytes = Buffer.from(text);
-  return {
-    type: 'bytes',
-    sizeBytes: bytes.length,
-    etag: createHash('sha256').update(bytes).digest('hex'),
-    headers: { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store', ...headers },
-    open: async (range) => Readable.from([bytes.subarray(range?.start ?? 0, (range?.end ?? bytes.length) + 1)]),
   };
 }

@@ -6,6 +6,9 @@ import type { RuleTexts } from '../../../protocols/parse.ts';
 const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
+/** Formats that a stream supports; its events are the same for each (docs/wire/openai-compatible.md#audio-transcriptions). */
+export const STREAM_FORMATS: readonly ResponseFormat[] = ['json', 'text'];
+
 /** Form fields. A list field is sent once for each element, optionally with `[]` after its name. */
 export const TranscriptionForm = z.object({
   model: z.string().min(1),
@@ -16,6 +19,8 @@ export const TranscriptionForm = z.object({
   prompt: z.string().max(TRANSCRIPTION_PROMPT_CHARS_MAX).optional(),
   response_format: z.enum(RESPONSE_FORMATS).default('json'),
   temperature: z.coerce.number().min(0).max(1).optional(),
+  stream: z.stringbool().default(false),
+  vocabulary_id: z.string().optional(),
   timestamp_granularities: failFastArray(z.enum(['word', 'segment']), { max: 2 }).optional(),
 });
 export type TranscriptionFormWire = z.output<typeof TranscriptionForm>;
@@ -27,6 +32,7 @@ export const transcriptionFormTexts: RuleTexts = {
   prompt: `prompt must have at most ${TRANSCRIPTION_PROMPT_CHARS_MAX} characters`,
   response_format: `response_format must be one of ${RESPONSE_FORMATS.join(', ')}`,
   temperature: 'temperature must be a number from 0 to 1',
+  stream: 'stream must be true or false',
   timestamp_granularities: GRANULARITIES,
   'timestamp_granularities[]': GRANULARITIES,
 };

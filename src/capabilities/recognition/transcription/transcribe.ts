@@ -9,7 +9,7 @@ import { createSegmentDetector } from './segment-detector.ts';
 
 export type RecognitionOptions = Pick<
   RecognitionRequest,
-  'id' | 'owner' | 'languages' | 'hotwords' | 'includeWords' | 'context'
+  'id' | 'owner' | 'languages' | 'task' | 'hotwords' | 'includeWords' | 'context'
 >;
 
 /** Transcript of one engine call. Times in ms from the start of the audio. */

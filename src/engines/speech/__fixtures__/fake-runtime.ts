@@ -4,7 +4,7 @@ import { createTestTokenizerFile } from './test-tokenizer-file.ts';
 
 /**
  * Writes a fake of the ONNX runtime package, and model files for it: a Whisper model with one layer. Its text depends
- * on the loudness of the audio; at maximum loudness, the process exits.
+ * on the task and the loudness of the audio; at maximum loudness, the process exits.
  *
  * The model nearly recognizes an "L" before the last word. Its past is the list of all tokens so far, so that a session
  * which loses tokens, or mixes them with those of another session, returns nonsense.
@@ -25,6 +25,7 @@ export function writeFakeRuntime(folder: string): { readonly runtimeFolder: stri
 
 /** Source of the fake package. Token ids as in `createTestTokenizerFile`: 256 bytes, then the special tokens. */
 const RUNTIME_SOURCE = `
+const translate = 265;
 const [end, noSpeech, noTimestamps, german] = [256, 263, 264, 259];
 class Tensor {
   constructor(type, data, dims) { Object.assign(this, { type, data, dims }); }
@@ -43,8 +44,9 @@ const decoder = {
     await new Promise((resolve) => setImmediate(resolve));
     const past = inputs['past_key_values.0.decoder.key'];
     const tokens = [...past.data, ...Array.from(inputs.input_ids.data, Number)];
-    const script = inputs['cross.0.key'].data[0] > 0.9 ? ' It is loud.' : ' It is quiet.';
-    const logits = new Float32Array(265).fill(-10);
+    const loudness = inputs['cross.0.key'].data[0] > 0.9 ? 'loud' : 'quiet';
+    const script = tokens.includes(translate) ? ' Translated: ' + loudness + '.' : ' It is ' + loudness + '.';
+    const logits = new Float32Array(266).fill(-10);
     const begin = tokens.indexOf(noTimestamps);
     if (begin < 0) logits[german] = 0;
     else {
@@ -54,7 +56,7 @@ const decoder = {
     }
     const count = inputs.input_ids.data.length;
     return {
-      logits: new Tensor('float32', logits, [1, 1, 265]),
+      logits: new Tensor('float32', logits, [1, 1, 266]),
       alignment: new Tensor('float32', Float32Array.from({ length: count * 1500 }, (_, i) => (Math.floor((i % 1500) / 5) === tokens.length - begin ? 1 : 0)), [1, 1, count, 1500]),
       'present.0.decoder.key': new Tensor('float32', Float32Array.from(tokens), [1, 1, tokens.length, 1]),
     };

@@ -8,7 +8,7 @@ const BYTE_LETTERS: readonly string[] = ((): string[] => {
   );
 })();
 
-export const TEST_SPECIAL_TOKENS = ['endoftext', 'startoftranscript', 'en', 'de', 'zh', 'transcribe', 'startofprev', 'nocaptions', 'notimestamps'];
+export const TEST_SPECIAL_TOKENS = ['endoftext', 'startoftranscript', 'en', 'de', 'zh', 'transcribe', 'startofprev', 'nocaptions', 'notimestamps', 'translate'];
 
 /** Creates a tokenizer file with 256 byte tokens, these merges, and Whisper's special tokens for three languages. */
 export function createTestTokenizerFile(merges: readonly string[] = []): BytePairTokenizerFile {

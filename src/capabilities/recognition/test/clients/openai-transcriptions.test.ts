@@ -64,6 +64,36 @@ describe('transcriptions with the openai client for Node', () => {
     assert.match(await createSubtitles('vtt'), /^WEBVTT\n\n00:00:00\.500 --> 00:00:01\.800\nw20 w60\.\n\n/);
   });
 
+  test('are streamed, with the whole text at the end', async () => {
+    const file = await createUpload();
+    const stream = await client.audio.transcriptions.create({ model: MODEL, file, stream: true });
+    const events: unknown[] = [];
+    for await (const event of stream) events.push(event);
+    assert.deepEqual(events, [
+      { type: 'transcript.text.delta', delta: 'w20 w60.' },
+      { type: 'transcript.text.delta', delta: ' w21' },
+      { type: 'transcript.text.done', text: 'w20 w60. w21', usage: { type: 'duration', seconds: 4 } },
+    ]);
+  });
+
+  test('are refused before the stream with an error class and the field', async () => {
+    const file = await toFile(Buffer.from('no audio'), 'a.wav');
+    const noAudio = client.audio.transcriptions.create({ model: MODEL, file, stream: true });
+    await assert.rejects(noAudio, (error) => error instanceof BadRequestError && error.param === 'file');
+  });
+
+  test('are translated to English', async () => {
+    const { text } = await client.audio.translations.create({ model: MODEL, file: await createUpload() });
+    assert.equal(text, 't20 t60. t21');
+    const request = { model: MODEL, file: await createUpload(), response_format: 'verbose_json' } as const;
+    // The client's first overload hides the type of this format.
+    const verbose = (await client.audio.translations.create(request)) as unknown as OpenAI.Audio.TranslationVerbose;
+    assert.deepEqual(
+      [verbose.language, verbose.duration, verbose.segments?.map(({ text: segment }) => segment)],
+      ['english', 4, ['t20 t60.', 't21']],
+    );
+  });
+
   test('are refused with an error class and the field', async () => {
     const noAudio = client.audio.transcriptions.create({
       model: MODEL,
@@ -84,6 +114,8 @@ describePythonCases('transcriptions with the openai client for Python', {
     'are returned as text',
     'are returned with language, words and segments',
     'are returned as subtitles',
+    'are streamed, with the whole text at the end',
+    'are translated to English',
     'are refused with an error class and the field',
   ],
 });

@@ -14,6 +14,7 @@ import {
 import { findLogLines } from '../../../../../test/log-lines.ts';
 import { until } from '../../../../../test/until.ts';
 
+const MORNING = new URL('../../../../../test/model/__fixtures__/speech/morning.wav', import.meta.url);
 const FOX = new URL('../../../../../test/model/__fixtures__/speech/fox.wav', import.meta.url);
 
 test(
@@ -45,20 +46,24 @@ describe(
     });
     after(() => parley?.stop());
 
-    const transcribe = async (): Promise<string> => {
+    const transcribe = async (path = 'transcriptions', file = FOX): Promise<string> => {
       const form = new FormData();
       form.set('model', 'svc-asr');
-      form.set('file', new File([await readFile(FOX)], 'fox.wav'));
+      form.set('file', new File([await readFile(file)], 'speech.wav'));
       const headers = { authorization: `Bearer ${parley.key}`, connection: 'close' };
-      const answer = await fetch(`${parley.baseUrl}/audio/transcriptions`, { method: 'POST', headers, body: form });
+      const answer = await fetch(`${parley.baseUrl}/audio/${path}`, { method: 'POST', headers, body: form });
       assert.equal(answer.status, 200);
       const body: unknown = await answer.json();
       return typeof body === 'object' && body !== null && 'text' in body ? String(body.text) : '';
     };
 
+    test('translates German speech to English', async () => {
+      assert.match(await transcribe('translations', MORNING), /^Good morning/);
+    });
+
     test('recognizes speech in one engine process for both workers', async () => {
       await until('both workers have answered and logged it', { timeoutMs: 120_000 }, async () => {
-        const texts = await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, transcribe));
+        const texts = await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, () => transcribe()));
         assert.deepEqual(new Set(texts), new Set(['The quick brown fox jumps over the lazy dog.']));
         const answered = findLogLines(parley.output(), 'request').filter(
           ({ operation }) => operation === 'audio-transcriptions.create',

@@ -105,6 +105,7 @@ describe('installing speech recognition in a running service', () => {
       `${OFF_STATE} svc-embed`,
       `${OFF_STATE} svc-embed`,
     ]);
+    assert.equal((await getStates(['Custom vocabulary']))[0], 'on', 'the vocabulary interface answers');
     assert.match(
       await transcribe(),
       /^400 .*svc-asr: the speech engine is not installed; run: parley engines add speech\./,

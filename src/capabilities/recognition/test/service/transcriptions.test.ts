@@ -153,7 +153,7 @@ describe('transcription endpoints of the complete service', () => {
     );
   });
 
-  test('applies a vocabulary, and refuses one of another model', async () => {
+  const createVocabulary = async (): Promise<string> => {
     const { output } = await sendForJson('POST', '/api/v1/services/audio/asr/customization', {
       model: 'speech-biasing',
       input: {
@@ -163,7 +163,11 @@ describe('transcription endpoints of the complete service', () => {
         vocabulary: [{ text: 'Qwen', weight: 4 }],
       },
     });
-    const { vocabulary_id } = output as { vocabulary_id: string };
+    return (output as { vocabulary_id: string }).vocabulary_id;
+  };
+
+  test('applies a vocabulary, and refuses one of another model', async () => {
+    const vocabulary_id = await createVocabulary();
     const task = await transcribe({ file_urls: [`${site}/hello.wav`] }, { vocabulary_id });
     assert.equal(await fetchTranscriptText(task.output.results?.[0]?.transcription_url), 'Qwen w55. w21');
     const other = await send('POST', PATH, {
@@ -211,6 +215,10 @@ describe('transcription endpoints of the complete service', () => {
     return form;
   };
   const TRANSCRIPTIONS = '/v1/audio/transcriptions';
+  const listBlobs = (): readonly string[] =>
+    readdirSync(join(folder, 'blobs'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name);
 
   test('answers directly in the requested format, and stores nothing', async () => {
     const listStored = async () => [
@@ -244,12 +252,114 @@ describe('transcription endpoints of the complete service', () => {
     assert.deepEqual(await listStored(), before);
   });
 
+  test('streams a delta for each sentence and the whole text at the end, and stores nothing', async () => {
+    const storedBlobs = listBlobs();
+    for (const response_format of ['json', 'text']) {
+      const fields = { model: 'svc-asr', stream: 'true', response_format, temperature: '0.5' };
+      const answer = await send('POST', TRANSCRIPTIONS, createForm(HELLO, fields));
+      assert.equal(answer.headers.get('content-type'), 'text/event-stream;charset=UTF-8');
+      assert.equal(answer.headers.get('x-parley-ignored'), 'temperature');
+      assert.equal(
+        await answer.text(),
+        'data: {"type":"transcript.text.delta","delta":"w30 w55."}\n\n' +
+          'data: {"type":"transcript.text.delta","delta":" w21"}\n\n' +
+          'data: {"type":"transcript.text.done","text":"w30 w55. w21","usage":{"type":"duration","seconds":6}}\n\n',
+      );
+    }
+    await until('the uploads are deleted', { timeoutMs: TIMEOUT_MS }, async () => {
+      return listBlobs().length === storedBlobs.length ? true : undefined;
+    });
+    const unstreamed = await sendForJson(
+      'POST',
+      TRANSCRIPTIONS,
+      createForm(HELLO, { model: 'svc-asr', stream: 'False' }),
+    );
+    assert.equal(unstreamed['text'], 'w30 w55. w21');
+  });
+
+  test('applies a vocabulary to an upload, streamed or not, with the errors of the native interface', async () => {
+    const vocabulary_id = await createVocabulary();
+    for (const stream of ['false', 'true']) {
+      const fields = { model: 'paraformer-v2', vocabulary_id, stream };
+      assert.match(
+        await (await send('POST', TRANSCRIPTIONS, createForm(HELLO, fields))).text(),
+        /"text":"Qwen w55\. w21"/,
+      );
+      for (const [change, status, message] of [
+        [{ model: 'paraformer-realtime-v2' }, 400, /vocabulary_id must name a vocabulary of the requested model/],
+        [{ vocabulary_id: 'vocab-a-none' }, 400, /Vocabulary 'vocab-a-none' not found/],
+      ] as const) {
+        const answer = await send('POST', TRANSCRIPTIONS, createForm(HELLO, { ...fields, ...change }));
+        const { error } = (await answer.json()) as { error: { message: string; param: string } };
+        assert.deepEqual([answer.status, error.param], [status, 'vocabulary_id']);
+        assert.match(error.message, message);
+      }
+    }
+    const foreign = await send(
+      'POST',
+      TRANSCRIPTIONS,
+      createForm(HELLO, { model: 'paraformer-v2', vocabulary_id }),
+      'other',
+    );
+    assert.equal(foreign.status, 400, await foreign.text());
+  });
+
+  const TRANSLATIONS = '/v1/audio/translations';
+
+  test('translates an upload in the requested format, and stores nothing', async () => {
+    const storedBlobs = listBlobs();
+    const answer = await send('POST', TRANSLATIONS, createForm(HELLO, { model: 'svc-asr', language: 'de' }));
+    assert.equal(answer.headers.get('x-parley-ignored'), 'language');
+    assert.deepEqual(await answer.json(), { text: 't30 t55. t21', usage: { type: 'duration', seconds: 6 } });
+    const format = async (response_format: string) =>
+      await (await send('POST', TRANSLATIONS, createForm(HELLO, { model: 'svc-asr', response_format }))).text();
+    assert.equal(await format('text'), 't30 t55. t21\n');
+    assert.equal(
+      await format('srt'),
+      '1\n00:00:00,500 --> 00:00:02,800\nt30 t55.\n\n2\n00:00:04,300 --> 00:00:05,300\nt21\n\n',
+    );
+    assert.match(await format('vtt'), /^WEBVTT\n\n00:00:00\.500 --> 00:00:02\.800\nt30 t55\.\n\n/);
+    assert.match(
+      await format('verbose_json'),
+      /^\{"task":"translate","language":"english","duration":5\.3,"text":"t30 t55\. t21","segments":\[\{"id":0,/,
+    );
+    assert.deepEqual(listBlobs(), storedBlobs);
+  });
+
+  test('refuses a translation with an invalid field, naming it', async () => {
+    for (const [fields, status, message] of [
+      [{}, 400, /model/],
+      [{ model: 'nobody' }, 404, /nobody/],
+      [{ model: 'svc-asr', response_format: 'docx' }, 400, /response_format must be one of json, text, srt, vtt/],
+      [{ model: 'svc-asr', temperature: '2' }, 400, /temperature must be a number from 0 to 1/],
+    ] as const) {
+      const answer = await send('POST', TRANSLATIONS, createForm(HELLO, fields));
+      const { error } = (await answer.json()) as { error: { message: string } };
+      assert.equal(answer.status, status);
+      assert.match(error.message, message);
+    }
+    const noAudio = await send('POST', TRANSLATIONS, createForm(Buffer.from('no audio'), { model: 'svc-asr' }));
+    assert.equal(((await noAudio.json()) as { error: { param: string } }).error.param, 'file');
+  });
+
   const invalidRequests: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
     ['a missing model', {}, /model/],
     ['an unknown model', { model: 'nobody' }, /nobody/],
     ['a text model', { model: 'svc-plus' }, /svc-plus/],
     ['an unknown language', { model: 'svc-asr', language: 'xx' }, /xx/],
     ['an unknown format', { model: 'svc-asr', response_format: 'docx' }, /response_format/],
+    [
+      'a stream of subtitles',
+      { model: 'svc-asr', stream: 'true', response_format: 'srt' },
+      /response_format must be json/,
+    ],
+    [
+      'a stream of verbose JSON',
+      { model: 'svc-asr', stream: 'true', response_format: 'verbose_json' },
+      /response_format must be json or text with stream true/,
+    ],
+    ['an unknown stream mode', { model: 'svc-asr', stream: 'maybe' }, /stream must be true or false/],
+    ['an unknown language in a stream', { model: 'svc-asr', stream: 'true', language: 'xx' }, /xx/],
     [
       'word timestamps in a format without them',
       { model: 'svc-asr', 'timestamp_granularities[]': 'word' },
@@ -280,6 +390,13 @@ describe('transcription endpoints of the complete service', () => {
   test('refuses a file that is no audio, naming the field', async () => {
     const answer = await send('POST', TRANSCRIPTIONS, createForm(Buffer.from('no audio at all'), { model: 'svc-asr' }));
     const { error } = (await answer.json()) as { error: { message: string; param: string } };
+    assert.deepEqual([answer.status, error.param], [400, 'file']);
+  });
+
+  test('refuses a stream of a file that is no audio with 400, before the stream starts', async () => {
+    const form = createForm(Buffer.from('no audio at all'), { model: 'svc-asr', stream: 'true' });
+    const answer = await send('POST', TRANSCRIPTIONS, form);
+    const { error } = (await answer.json()) as { error: { param: string } };
     assert.deepEqual([answer.status, error.param], [400, 'file']);
   });
 });

@@ -46,6 +46,21 @@ def subtitles():
     expect(transcribe(response_format="vtt").startswith("WEBVTT\n\n00:00:00.500 --> 00:00:01.800\n"))
 
 
+@case("are streamed, with the whole text at the end")
+def stream():
+    events = list(transcribe(stream=True))
+    expect([event.type for event in events] == ["transcript.text.delta", "transcript.text.delta", "transcript.text.done"], events)
+    expect("".join(event.delta for event in events[:-1]) == events[-1].text == "w20 w60. w21", events)
+
+
+@case("are translated to English")
+def translations():
+    expect(client.audio.translations.create(model=MODEL, file=SPOKEN).text == "t20 t60. t21")
+    verbose = client.audio.translations.create(model=MODEL, file=SPOKEN, response_format="verbose_json")
+    expect((verbose.language, [part.text for part in verbose.segments]) == ("english", ["t20 t60.", "t21"]), verbose)
+    expect(client.audio.translations.create(model=MODEL, file=SPOKEN, response_format="srt").startswith("1\n00:00:00,500 --> 00:00:01,800\nt20 t60.\n"))
+
+
 @case("are refused with an error class and the field")
 def refusals():
     error = expect_error(openai.BadRequestError, lambda: transcribe(file=("a.wav", b"no audio")))
