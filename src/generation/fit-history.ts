@@ -45,8 +45,10 @@ export function createFitHistory({ generate, countPrompt }: FitHistoryDeps): Fit
           throw error;
         const bounds = { from: droppedTurns + 1, to: droppableTurns };
         const fits = getPromptTokensMax(withoutOldestTurns(0), error);
-        const count = async (candidate: number): Promise<number> =>
-          (await countPrompt(withoutOldestTurns(candidate), on, context)).tokens;
+        const count = async (candidate: number): Promise<number | undefined> => {
+          const { tokens, isEstimated } = await countPrompt(withoutOldestTurns(candidate), on, context);
+          return isEstimated ? undefined : tokens;
+        };
         droppedTurns =
           (fits === undefined ? undefined : await findFewestDroppedTurns(bounds, fits, count)) ?? getMiddle(bounds);
       }
@@ -72,29 +74,29 @@ interface Bounds {
 
 /**
  * Searches from the newest turn backwards in doubled steps, then by bisection. So no counted prompt is much longer than
- * the limit, however long the history is. @returns undefined when the engine cannot count.
+ * the limit, however long the history is. @returns undefined when the tokens cannot be counted:
+ * with estimates, every attempt could fail, and drop one turn.
  */
 async function findFewestDroppedTurns(
   { from, to }: Bounds,
   tokensMax: number,
-  count: (dropped: number) => Promise<number>,
+  count: (dropped: number) => Promise<number | undefined>,
 ): Promise<number | undefined> {
   let [low, high] = [from, to];
-  try {
-    for (let step = 1; low < high; step *= 2) {
-      const older = Math.max(from, high - step);
-      if ((await count(older)) <= tokensMax) high = older;
-      else low = older + 1;
-      if (low > from) break;
-    }
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      if ((await count(middle)) <= tokensMax) high = middle;
-      else low = middle + 1;
-    }
-  } catch (error) {
-    if (error instanceof ServiceError && error.kind === 'unsupported') return undefined;
-    throw error;
+  for (let step = 1; low < high; step *= 2) {
+    const older = Math.max(from, high - step);
+    const tokens = await count(older);
+    if (tokens === undefined) return undefined;
+    if (tokens <= tokensMax) high = older;
+    else low = older + 1;
+    if (low > from) break;
+  }
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const tokens = await count(middle);
+    if (tokens === undefined) return undefined;
+    if (tokens <= tokensMax) high = middle;
+    else low = middle + 1;
   }
   return low;
 }

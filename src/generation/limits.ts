@@ -90,3 +90,15 @@ export const CITATION_QUOTE_CHARS_MAX = 300;
  * sentences.
  */
 export const CITED_SENTENCE_CHARS_MAX = 2_000;
+
+/**
+ * Tokens of the summary that replaces a compacted history. Beyond: the summary ends there. Less where the context is
+ * small.
+ */
+export const SUMMARY_TOKENS_MAX = 2_048;
+
+/** Model runs that summarize one history, each with the next part of it. Beyond: the oldest parts are dropped. */
+export const SUMMARY_PARTS_MAX = 16;
+
+/** Estimated tokens of such a part. A model whose context holds less gets the 400 of a too long prompt. */
+export const SUMMARY_PART_TOKENS_MIN = 32;

@@ -326,7 +326,14 @@ test('answers a CORS preflight without a key, only if an origin is allowed', asy
   assert.equal(refused.status, 401);
   assert.equal(refused.headers.get('access-control-allow-origin'), 'https://app.example.com');
   assert.equal(refused.headers.get('vary'), 'Origin');
-  for (const name of ['x-parley-ignored', 'x-parley-dropped-items', 'deprecation', 'link', 'retry-after']) {
+  for (const name of [
+    'x-parley-ignored',
+    'x-parley-dropped-items',
+    'x-parley-estimated',
+    'deprecation',
+    'link',
+    'retry-after',
+  ]) {
     assert.ok(refused.headers.get('access-control-expose-headers')?.split(', ').includes(name), name);
   }
 });

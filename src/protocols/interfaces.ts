@@ -245,6 +245,17 @@ export const INTERFACES = {
       get('/compatible-mode/v1/files/:id/content'),
     ],
   },
+  compatibleUploads: {
+    name: 'Uploads in parts',
+    family: 'compatible',
+    regions: REGION_IDS,
+    routes: [
+      post('/compatible-mode/v1/uploads'),
+      post('/compatible-mode/v1/uploads/:id/parts'),
+      post('/compatible-mode/v1/uploads/:id/complete'),
+      post('/compatible-mode/v1/uploads/:id/cancel'),
+    ],
+  },
   batches: {
     name: 'Batches',
     family: 'compatible',

@@ -4,6 +4,7 @@ import { openBlobStore } from '../blobs/open-blob-store.ts';
 import type { Config } from '../config/config.ts';
 import type { RegionId } from '../core/region.ts';
 import { createCompatibleFilesEndpoints } from '../protocols/compatible/files/endpoints.ts';
+import { createUploadEndpoints } from '../protocols/compatible/uploads/endpoints.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
 import { createNativeFilesEndpoints } from '../protocols/native/files/endpoints.ts';
 import type { FileLimits } from '../resources/files/file.ts';
@@ -66,6 +67,7 @@ export async function openFiles(
         fileBytesMax: largestLimits.fileBytesMax,
         strict: config.strict,
       }),
+      ...createUploadEndpoints({ files, texts, strict: config.strict }),
     ],
     async close() {
       await cleanup?.close();

@@ -19,6 +19,7 @@ import { detectLanguage } from '../generation/translation/detect-language.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createWithDocuments } from '../generation/with-documents.ts';
 import { createEngineRouter } from './deployments/engine-router.ts';
+import { createTokenizerFinder } from './tokenizer-finder.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { FilesModule } from './open-files.ts';
 import { openServerTools } from './open-server-tools.ts';
@@ -64,7 +65,12 @@ export async function openGeneration(
     }),
   );
   const translate = createTranslate({ generate: generateText, catalogue, acquireEngine: engineFor, detectLanguage });
-  const countText = createCountPrompt({ catalogue, acquireEngine: engineFor, getModelStyle: getPromptStyle });
+  const countText = createCountPrompt({
+    catalogue,
+    acquireEngine: engineFor,
+    acquireTokenizer: createTokenizerFinder({ catalogue, engines }),
+    getModelStyle: getPromptStyle,
+  });
   const countPrompt = withDocuments(createCountWithServerTools(countText));
   const serverTools = await openServerTools(context, {
     files,

@@ -50,7 +50,7 @@ export interface RetiredFile extends TenantScope {
 export interface ExpiredFile extends TenantScope {
   readonly blob: string;
   readonly isReserved: boolean;
-  /** ID of the batch whose results it will hold. */
+  /** ID of the batch whose results it will hold, or of the upload that it is a part of. */
   readonly batchId: string | undefined;
 }
 
@@ -82,7 +82,11 @@ export interface FileStore {
   growReservation(blob: string, options: { bytes: number; leaseUntil: number }): Promise<boolean>;
   /** Lists running uploads in the order in which they started; reservations for batch results are left out. */
   listReservations(scope: TenantScope): Promise<readonly { blob: string; bytes: number }[]>;
-  /** Extends the leases; blobs that are not reserved any more are ignored. */
+  /**
+   * Keeps a reservation for a holder until a time: it is no running upload any more. False if it no longer exists.
+   */
+  holdReservation(blob: string, hold: { heldFor: string; until: number }): Promise<boolean>;
+  /** Extends the leases, never shortens them; blobs that are not reserved any more are ignored. */
   renewReservations(blobs: readonly string[], leaseUntil: number): Promise<void>;
   /** Gives a reservation another blob name; false if the reservation no longer exists. */
   renameReservedBlob(blob: string, to: string): Promise<boolean>;
@@ -113,6 +117,7 @@ export function createFileStore(db: Kysely<Database>): FileStore {
     reserve: (reservation) => reserveFile(db, reservation),
     growReservation: (blob, growth) => growReservation(db, blob, growth),
     listReservations: (scope) => listReservations(db, scope),
+    holdReservation: (blob, hold) => holdReservation(db, blob, hold),
     renewReservations: (blobs, leaseUntil) => renewReservations(db, blobs, leaseUntil),
     renameReservedBlob: (blob, to) => renameReservedBlob(db, blob, to),
     activate: (blob, activation) => activateFile(db, blob, activation),
@@ -201,12 +206,28 @@ async function listReservations(
   );
 }
 
+async function holdReservation(
+  db: Kysely<Database>,
+  blob: string,
+  { heldFor, until }: { heldFor: string; until: number },
+): Promise<boolean> {
+  return hasRow(
+    db
+      .updateTable('files')
+      .set({ held_for: heldFor, lease_until: until })
+      .where('blob', '=', blob)
+      .where('state', '=', 'reserved')
+      .returning('blob'),
+  );
+}
+
 async function renewReservations(db: Kysely<Database>, blobs: readonly string[], leaseUntil: number): Promise<void> {
   await db
     .updateTable('files')
     .set({ lease_until: leaseUntil })
     .where('blob', 'in', [...blobs])
     .where('state', '=', 'reserved')
+    .where('lease_until', '<', leaseUntil)
     .execute();
 }
 

@@ -4,7 +4,7 @@ import { hasRow } from './row-queries.ts';
 import type { Database } from './schema/database.ts';
 
 /** Tables whose rows have an ID and belong to a tenant. */
-type OwnedTable = 'background_runs' | 'batches' | 'conversations' | 'responses' | 'tasks' | 'vocabularies';
+type OwnedTable = 'background_runs' | 'batches' | 'conversations' | 'responses' | 'tasks' | 'uploads' | 'vocabularies';
 /** As above, and tables whose rows have an ID only. */
 type IdentifiedTable = OwnedTable | 'deployments' | 'jobs' | 'keys' | 'research_runs';
 

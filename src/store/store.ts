@@ -27,6 +27,7 @@ import type { Database } from './schema/database.ts';
 import { createTaskStore, type TaskStore } from './tasks.ts';
 import { createFileTextStore, type FileTextStore } from './file-texts.ts';
 import { createTranscriptionStore, type TranscriptionStore } from './transcriptions.ts';
+import { createUploadStore, type UploadStore } from './uploads.ts';
 import { createVocabularyStore, type VocabularyStore } from './vocabularies.ts';
 
 /** Runs a query: checks the transaction context before it, and translates database errors after it. */
@@ -53,6 +54,7 @@ export interface Tables {
   readonly tasks: TaskStore;
   readonly texts: FileTextStore;
   readonly transcriptions: TranscriptionStore;
+  readonly uploads: UploadStore;
   readonly vocabularies: VocabularyStore;
 }
 
@@ -126,6 +128,7 @@ function createTables(db: Kysely<Database>, run: RunQuery, { fullText }: StoreDi
     tasks: createTaskStore(db),
     texts: createFileTextStore(db),
     transcriptions: createTranscriptionStore(db),
+    uploads: createUploadStore(db),
     vocabularies: createVocabularyStore(db),
   };
   const wrapped: unknown = Object.fromEntries(

@@ -53,6 +53,36 @@ describe('files with the openai client for Node and with curl', () => {
     assert.deepEqual([deletedCount, (await client.files.list()).data], [5, []]);
   });
 
+  test('uploads a file in parts', async () => {
+    const bytes = Buffer.alloc(1_000_003, 'parley');
+    const { id, status } = await client.uploads.create({
+      bytes: bytes.length,
+      filename: 'ü.jsonl',
+      mime_type: 'application/jsonl',
+      purpose: 'batch',
+    });
+    assert.equal(status, 'pending');
+    const partIds: string[] = [];
+    for (const piece of [bytes.subarray(0, 600_000), bytes.subarray(600_000)]) {
+      const part = await client.uploads.parts.create(id, { data: await toFile(piece, 'piece') });
+      assert.equal(part.upload_id, id);
+      partIds.push(part.id);
+    }
+    const md5 = createHash('md5').update(bytes).digest('hex');
+    const completed = await client.uploads.complete(id, { part_ids: partIds, md5 });
+    const file = completed.file ?? assert.fail();
+    assert.deepEqual(
+      [completed.status, file.filename, file.bytes, file.status],
+      ['completed', 'ü.jsonl', bytes.length, 'processed'],
+    );
+    assert.ok(Buffer.from(await (await client.files.content(file.id)).arrayBuffer()).equals(bytes));
+    await client.files.delete(file.id);
+    await assert.rejects(
+      client.uploads.cancel(id),
+      (error) => error instanceof BadRequestError && error.param === 'upload_id',
+    );
+  });
+
   test('raises BadRequestError for a bad purpose, and names it', async () => {
     const file = await toFile(Buffer.from('x'), 'x');
     await assert.rejects(

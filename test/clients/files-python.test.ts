@@ -11,6 +11,8 @@ describePythonCases('files with the openai client for Python', {
     'uploads megabytes from a stream',
     'goes through all pages, also while deleting',
     'with a bad purpose raises BadRequestError, which names it',
+    'uploads a file in parts with its helper, from memory and from the disk',
+    'cancels an upload in parts, and gets an error that names a wrong digest',
   ],
 });
 

@@ -4,7 +4,14 @@ describePythonCases('the agents SDK of OpenAI for Python', {
   client: 'openai-agents',
   script: 'openai_agents_cases.py',
   models: [],
-  parleys: { '': { engine: 'scripted', env: { PARLEY_ENGINE_CONTEXT_TOKENS: '8192' } } },
+  parleys: {
+    '': {
+      engine: 'scripted',
+      // The SDK's compaction accepts names of OpenAI models only.
+      config: 'aliases: {gpt-summary: svc-plus}\n',
+      env: { PARLEY_ENGINE_CONTEXT_TOKENS: '8192' },
+    },
+  },
   cases: [
     'runs an agent with a tool over three turns, with a session in conversations',
     'runs an agent with a tool over three turns, with a session in conversations, streamed',
@@ -16,6 +23,7 @@ describePythonCases('the agents SDK of OpenAI for Python', {
     'gets the newest items of a session, pops one, and clears it',
     'adds more items to a session than one request may carry',
     'parses an answer into the output type of an agent',
+    'compacts the history of a session, and continues from the summary',
   ],
   expectedShapes: [
     'ResponseResource',
@@ -25,6 +33,7 @@ describePythonCases('the agents SDK of OpenAI for Python', {
     'Conversation',
     'ConversationItemList',
     'ConversationDeletedResource',
+    'CompactResource',
     'Item',
   ],
 });

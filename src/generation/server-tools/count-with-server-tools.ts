@@ -10,6 +10,6 @@ export const createCountWithServerTools =
   async (request, on, context) => {
     if (!request.serverTools) return await countPrompt(request, on, context);
     const tool = request.serverTools.code ? createCodeTool(request.toolUse?.tools ?? []) : undefined;
-    const { tokens, ignored } = await countPrompt(toModelRequest(request, tool), on, context);
-    return { tokens, ignored: [...ignored, ...findIgnoredServerTools(request)] };
+    const { ignored, ...count } = await countPrompt(toModelRequest(request, tool), on, context);
+    return { ...count, ignored: [...ignored, ...findIgnoredServerTools(request)] };
   };

@@ -30,6 +30,8 @@ export interface ReceiveUploadOptions {
   readonly context: Pick<RequestContext, 'owner' | 'signal'>;
   /** Names of the form fields that contain files. */
   readonly fileFieldNames: readonly string[];
+  /** Size limit of each file, besides those of `files`. Beyond: `too-large`. */
+  readonly fileBytesMax?: number;
   /**
    * Called for each form value as it arrives; an error it throws ends the upload before the following files are read.
    */
@@ -49,7 +51,7 @@ export async function receiveUpload<T>(
   options: ReceiveUploadOptions,
   use: (received: ReceivedUpload) => Promise<T>,
 ): Promise<T> {
-  const { files, upload = emptyUpload(), context, fileFieldNames, checkField, isFileFailure } = options;
+  const { files, upload = emptyUpload(), context, fileFieldNames, fileBytesMax, checkField, isFileFailure } = options;
   const { owner, signal } = context;
   const uploadedFiles: UploadedFile[] = [];
   const fields = new Map<string, string[]>();
@@ -75,7 +77,7 @@ export async function receiveUpload<T>(
       } else if (isFile) {
         uploadedFiles.push({
           fileName: part.fileName,
-          ...(await receiveFile(files.receive(owner, part.bytes, { signal }), isFileFailure)),
+          ...(await receiveFile(files.receive(owner, limitBytes(part, fileBytesMax), { signal }), isFileFailure)),
         });
       } else unknown.push(part.name);
     }
@@ -88,10 +90,13 @@ export async function receiveUpload<T>(
   }
 }
 
-/** Returns the only file of an upload. @throws ServiceError `invalid-request` if `file` is absent or repeated. */
-export function getOnlyFile({ files: [file, second] }: ReceivedUpload): { fileName: string; received: ReceivedFile } {
-  if (!file?.received) throw createMissingParameterError('file');
-  if (second) throw new ServiceError('invalid-request', 'file must be one file.', { param: 'file' });
+/** Returns the only file of an upload. @throws ServiceError `invalid-request` if the field of the file is absent or repeated. */
+export function getOnlyFile(
+  { files: [file, second] }: ReceivedUpload,
+  name = 'file',
+): { fileName: string; received: ReceivedFile } {
+  if (!file?.received) throw createMissingParameterError(name);
+  if (second) throw new ServiceError('invalid-request', `${name} must be one file.`, { param: name });
   return file;
 }
 
@@ -111,3 +116,17 @@ const createNotAFileError = (name: string): ServiceError =>
   });
 
 async function* emptyUpload(): AsyncGenerator<never> {}
+
+/** Passes the bytes of a file on. @throws ServiceError `too-large` naming its field beyond the limit. */
+async function* limitBytes(
+  { name, bytes }: Extract<UploadPart, { type: 'file' }>,
+  bytesMax = Infinity,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.byteLength;
+    if (size > bytesMax)
+      throw new ServiceError('too-large', `${name} may have at most ${bytesMax} bytes.`, { param: name });
+    yield chunk;
+  }
+}

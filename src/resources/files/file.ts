@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BlobRange } from '../../blobs/blob-store.ts';
 import type { Owner } from '../../core/context.ts';
+import type { ChunkedUploads } from './chunked-upload.ts';
 import type { FileListQuery, FileRecord } from '../../store/files.ts';
 
 /** Purposes that an upload may have. */
@@ -46,6 +47,8 @@ export type FileQuery = FileListQuery;
  * not at all, and changes are durable when the promise resolves.
  */
 export interface Files {
+  /** Files that arrive in parts. */
+  readonly chunked: ChunkedUploads;
   /**
    * Receives the bytes of one file as a stream. Storage is reserved before bytes are accepted, so that concurrent
    * uploads together never exceed the quota. If it throws, nothing of the file remains.

@@ -6,7 +6,7 @@ import {
   FILE_CLEANUP_INTERVAL_MS,
   FILE_CLEANUP_PAGE_MAX,
 } from '../limits.ts';
-import { FILE_RECONCILE_INTERVAL_MS, FILE_ORPHAN_AGE_MS } from './limits.ts';
+import { FILE_RECONCILE_INTERVAL_MS, FILE_ORPHAN_AGE_MS, UPLOAD_GRACE_MS } from './limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startInterval } from '../../lib/start-interval.ts';
@@ -50,7 +50,11 @@ export function startFileGarbageCollection({
       })
       .catch((error: unknown) => log.warn('file garbage collection failed', { error: String(error) }));
   };
-  const removeExpired = (): void => enqueue(async () => ({ files: await removeExpiredReservations(deps) }));
+  const removeExpired = (): void =>
+    enqueue(async () => ({
+      files: await removeExpiredReservations(deps),
+      uploads: await removeExpiredUploads(deps),
+    }));
   const removeOrphans = (): void => enqueue(() => removeOrphanedBlobs(deps, deps.clock.now() - FILE_ORPHAN_AGE_MS));
   const stops = [
     startInterval(FILE_CLEANUP_INTERVAL_MS, removeExpired),
@@ -90,6 +94,24 @@ export async function removeExpiredReservations({ store, blobs, clock }: FileGar
     removed += done;
     // All entries were renewed or committed meanwhile: continuing at once would find the same entries again.
     if (done === 0) return removed;
+  }
+}
+
+/**
+ * Removes the records of uploads in parts some time after they have expired. The bytes of their parts are reservations
+ * that expire with the upload. @returns their number.
+ */
+export async function removeExpiredUploads({
+  store,
+  clock,
+}: Pick<FileGarbageDeps, 'store' | 'clock'>): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const query = { before: clock.now() - UPLOAD_GRACE_MS, limit: FILE_CLEANUP_PAGE_MAX };
+    const count = await store.transaction(({ uploads }) => uploads.removeExpired(query));
+    removed += count;
+    if (count < FILE_CLEANUP_PAGE_MAX) return removed;
+    await yieldToEventLoop();
   }
 }
 

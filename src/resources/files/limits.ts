@@ -47,3 +47,18 @@ export const FILE_ORPHAN_AGE_MS = 24 * 3_600_000;
  * `error`.
  */
 export const EXTRACT_ATTEMPTS_MAX = 3;
+
+/** Ms until an upload in parts expires (docs/wire/openai-compatible.md#uploads). Beyond: 400, and its parts are removed. */
+export const UPLOAD_LIFETIME_MS = 3_600_000;
+
+/** Ms that an expired upload is still known, so that its completion may end and late requests get its status. */
+export const UPLOAD_GRACE_MS = 3_600_000;
+
+/** Bytes of one part of an upload (docs/wire/openai-compatible.md#uploads). Beyond: 413. */
+export const UPLOAD_PART_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Pending uploads in parts of a workspace in a region; each takes a row for an hour. Beyond: 400. */
+export const UPLOADS_PENDING_MAX = 1_000;
+
+/** Part ids of one completion: more than 8 GB in parts of 1 MB have. Beyond: 400. */
+export const UPLOAD_PARTS_MAX = 10_000;

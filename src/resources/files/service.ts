@@ -5,12 +5,11 @@ import { systemIdGenerator } from '../../core/id.ts';
 import { assert } from '../../lib/assert.ts';
 import type { FileRecord } from '../../store/files.ts';
 import { FILE_LEASE_MS } from '../limits.ts';
-import { EXTRACT_ATTEMPTS_MAX } from './limits.ts';
 import { EXTRACT_PURPOSE, type Files } from './file.ts';
 import { deleteBlobAndRows, withFileTotalLock } from './remove.ts';
-import { createJob } from '../jobs/create-job.ts';
 import type { JobNotifier } from '../jobs/job-notifier.ts';
-import { createReservationLostError } from './reserve-bytes.ts';
+import { activateFile, getSortKey } from './activate-file.ts';
+import { createChunkedUploads } from './chunked-uploads.ts';
 import { cleanDescription, cleanName, getIdPrefix, parseSortKey } from './rules.ts';
 import { createUploads } from './uploads.ts';
 import type { UploadsDeps } from './uploads.ts';
@@ -35,18 +34,23 @@ export function createFiles(deps: FilesDeps): Files {
     return work;
   };
 
+  const startExtraction = async (records: readonly FileRecord[]): Promise<void> => {
+    const withText = records.filter(({ purpose }) => purpose === EXTRACT_PURPOSE);
+    if (withText.length === 0) return;
+    const extracted = deps.waitForTexts?.(withText);
+    deps.notifier?.notify('due');
+    await extracted;
+  };
+
   return {
+    chunked: createChunkedUploads({ ...deps, uploads, track, startExtraction }),
     findAnywhere: async (id) => (await store.files.findInAnyTenant(id)) ?? throwFileNotFound(),
     receive: (owner, source, { signal } = {}) => track(uploads.receive(owner, source, signal)),
     async commit(owner, files) {
       if (files.length === 0) return [];
       const records = await commitFiles(deps, owner, files);
       for (const { received } of files) uploads.keep(received.blob);
-      const withText = records.filter(({ purpose }) => purpose === EXTRACT_PURPOSE);
-      if (withText.length === 0) return records;
-      const extracted = deps.waitForTexts?.(withText);
-      deps.notifier?.notify('due');
-      await extracted;
+      await startExtraction(records);
       return records;
     },
     async discard(owner, files) {
@@ -73,48 +77,28 @@ export function createFiles(deps: FilesDeps): Files {
 
 /** Makes received files visible in one transaction, and adds the jobs that extract their text. */
 function commitFiles(
-  { store, clock, ids = systemIdGenerator }: FilesDeps,
+  deps: FilesDeps,
   owner: Owner,
   uploaded: Parameters<Files['commit']>[1],
 ): ReturnType<Files['commit']> {
+  const { store, ids = systemIdGenerator } = deps;
   const drafts = uploaded.map(({ received, draft: { name, description, purpose } }) => ({
     received,
     metadata: { name: cleanName(name), description: cleanDescription(description), purpose },
   }));
-  return withFileTotalLock(store, owner, async ({ files, fileTotals, jobs, texts }) => {
+  return withFileTotalLock(store, owner, async (tables) => {
     const committed = [];
     const newIds = drafts.map(({ metadata }) => ids.createSortableId(getIdPrefix(metadata.purpose)));
     // Lists show the newest first, so the first file of an upload gets the last key.
     const sortedIds = newIds.toSorted((one, other) => (getSortKey(one) < getSortKey(other) ? 1 : -1));
-    for (const [index, { received, metadata }] of drafts.entries()) {
-      const { blob, sizeBytes, md5 } = received;
+    for (const [index, draft] of drafts.entries()) {
       const id = sortedIds[index];
       assert(id !== undefined, 'each file of an upload has an id');
-      const sortKey = getSortKey(id);
-      const number = await fileTotals.nextNumber();
-      const newFile = { ...metadata, id, sortKey, number, sizeBytes, md5, createdAt: clock.now() };
-      const { record, reservedBytes } =
-        (await files.activate(blob, newFile)) ?? throwError(createReservationLostError());
-      await fileTotals.addUsage(owner, { files: 0, bytes: sizeBytes - reservedBytes });
-      await fileTotals.addToActiveCount(owner, metadata.purpose, 1);
-      if (metadata.purpose === EXTRACT_PURPOSE) {
-        await texts.insert(blob, record.createdAt);
-        const request = {
-          kind: 'extract',
-          subject: id,
-          owner,
-          payload: {},
-          attemptsMax: EXTRACT_ATTEMPTS_MAX,
-        } as const;
-        await jobs.insert(createJob(request, { ids, clock }));
-      }
-      committed.push(record);
+      committed.push(await activateFile(tables, owner, { ...draft, id }, deps));
     }
     return committed;
   });
 }
-
-const getSortKey = (id: string): string => parseSortKey(id) ?? id;
 
 async function deleteFile({ store, blobs, clock, log }: FilesDeps, owner: Owner, id: string): Promise<void> {
   const lease = { leaseUntil: clock.now() + FILE_LEASE_MS, at: clock.now() };
@@ -146,7 +130,3 @@ const fileInUseError = (): ServiceError =>
     'conflict',
     'The file is the input of a batch that has not ended. Cancel the batch or wait until it ends.',
   );
-
-function throwError(error: ServiceError): never {
-  throw error;
-}

@@ -28,6 +28,11 @@ export interface UploadsDeps {
 export interface Uploads {
   /** Stores the bytes of a file within the limits of the tenant. @throws ServiceError; then nothing remains. */
   receive(owner: Owner, source: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<ReceivedFile>;
+  /**
+   * Joins received blobs to a new one, which reserves nothing: its bytes are those of its parts, whose reservations end in
+   * the transaction that commits it. @throws ServiceError; then nothing of the new blob remains.
+   */
+  join(owner: Owner, parts: readonly string[], signal: AbortSignal | undefined): Promise<ReceivedFile>;
   /** Deletes a received file that is not committed. */
   release(owner: Owner, blob: string): Promise<void>;
   /** Keeps a received file, which is committed now. */
@@ -126,8 +131,36 @@ export function createUploads(deps: UploadsDeps): Uploads {
     }
   };
 
+  const join = async (
+    owner: Owner,
+    parts: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<ReceivedFile> => {
+    const blob = ids.createSortableId(FILE_BLOB_PREFIX);
+    const { region, workspace, keyId } = owner;
+    await withFileTotalLock(store, owner, async ({ files, fileTotals }) => {
+      await files.reserve({ blob, region, workspace, keyId, bytes: 0, leaseUntil: leaseUntil(), at: clock.now() });
+      await fileTotals.addUsage(owner, { files: 1, bytes: 0 });
+      await files.renewReservations(parts, leaseUntil());
+    });
+    uncommittedBlobs.add(blob);
+    // The parts may expire while they are read.
+    for (const part of parts) uncommittedBlobs.add(part);
+    try {
+      const stored = await blobs.put(blob, readAll(blobs, parts), { signal });
+      completedBlobs.add(blob);
+      return { blob, ...stored };
+    } catch (thrown) {
+      await release(owner, blob);
+      throw thrown;
+    } finally {
+      for (const part of parts) uncommittedBlobs.delete(part);
+    }
+  };
+
   return {
     receive,
+    join,
     release,
     keep(blob) {
       uncommittedBlobs.delete(blob);
@@ -135,4 +168,9 @@ export function createUploads(deps: UploadsDeps): Uploads {
     },
     stop,
   };
+}
+
+/** Reads blobs one after the other. */
+async function* readAll(blobs: BlobStore, names: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const name of names) yield* (await blobs.read(name)) as AsyncIterable<Uint8Array>;
 }

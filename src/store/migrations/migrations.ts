@@ -11,6 +11,7 @@ import { vocabularies } from './0009-vocabularies.ts';
 import { tasks } from './0010-tasks.ts';
 import { searchIndex } from './0011-search-index.ts';
 import { research } from './0012-research.ts';
+import { uploads } from './0013-uploads.ts';
 
 /**
  * All migrations in order. A released migration never changes: every change is a new migration with the next number.
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   tasks,
   searchIndex,
   research,
+  uploads,
 ];

@@ -18,6 +18,7 @@ import type {
 import type { SequencesTable } from './sequences.ts';
 import type { TasksTable, TranscriptionPartsTable, TranscriptionWindowsTable } from './tasks.ts';
 import type { TextsTable } from './texts.ts';
+import type { UploadPartsTable, UploadsTable } from './uploads.ts';
 import type { VocabulariesTable, VocabularyPlacesTable } from './vocabularies.ts';
 
 export interface Database {
@@ -47,6 +48,8 @@ export interface Database {
   texts: TextsTable;
   transcription_parts: TranscriptionPartsTable;
   transcription_windows: TranscriptionWindowsTable;
+  upload_parts: UploadPartsTable;
+  uploads: UploadsTable;
   vocabularies: VocabulariesTable;
   vocabulary_places: VocabularyPlacesTable;
 }

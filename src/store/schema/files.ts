@@ -14,7 +14,10 @@ export interface FilesTable {
   /** End of the lease of the process that uploads or deletes; null for active files only. */
   lease_until: number | null;
   changed_at: number;
-  /** Added by migration 0005: ID of the batch whose results the file will hold; null for uploads. */
+  /**
+   * Added by migration 0005: ID of the batch whose results the file will hold, or of the upload whose part it is; null for
+   * other uploads.
+   */
   held_for: string | null;
   /** This and all following columns are null until the file is active. */
   id: string | null;

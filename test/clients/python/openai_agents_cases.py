@@ -3,7 +3,16 @@
 import asyncio
 
 import agents
-from agents import Agent, ModelSettings, OpenAIConversationsSession, OpenAIProvider, RunConfig, Runner, SQLiteSession
+from agents import (
+    Agent,
+    ModelSettings,
+    OpenAIConversationsSession,
+    OpenAIProvider,
+    OpenAIResponsesCompactionSession,
+    RunConfig,
+    Runner,
+    SQLiteSession,
+)
 from cases import REQUEST_S_MAX, base_url, case, expect, key, run
 from openai import AsyncOpenAI
 from openai.types.shared import Reasoning
@@ -156,6 +165,36 @@ async def typed(_, config):
     for is_streamed in (False, True):
         result = await ask(agent, encode_script('{"city":', '"Paris"}'), run_config=config, is_streamed=is_streamed)
         expect(result.final_output == City(city="Paris"), result.final_output)
+
+
+@asynchronous("compacts the history of a session, and continues from the summary")
+async def compacted(client, config):
+    for mode in ("input", "previous_response_id"):
+        stored = SQLiteSession(f"compacted-{mode}")
+        session = OpenAIResponsesCompactionSession(
+            session_id="compacted",
+            underlying_session=stored,
+            client=client,
+            model="gpt-summary",
+            compaction_mode=mode,
+            should_trigger_compaction=lambda context: len(context["compaction_candidate_items"]) >= 4,
+        )
+        # Two questions with a call each: the second one leads to four other items, and so to the compaction.
+        for city in ("Paris", "Lyon"):
+            question = encode_script(encode_tool_call("get_weather", city=city))
+            result = await ask(create_agent(), question, session=session, run_config=config)
+            expect(result.final_output == f"It is sunny in {city}.", result.final_output)
+        items = await stored.get_items()
+        kinds = [item.get("role") or item["type"] for item in items]
+        expect(kinds == ["user", "user", "compaction"], mode, items)
+        expect(items[0]["content"][0]["text"] == encode_script(encode_tool_call("get_weather", city="Paris")), items)
+        # The scripted engine echoes a text without a script: what the model read is in its summary.
+        last = encode_script({"when": "Summary of the conversation so far", "say": ["It remembers."]}, "It forgot.")
+        result = await ask(create_agent(), last, session=session, run_config=config)
+        expect(result.final_output == "It remembers.", result.final_output)
+        await session.run_compaction({"force": True, "compaction_mode": "input"})
+        kinds = [item.get("role") or item["type"] for item in await stored.get_items()]
+        expect(kinds == ["user", "user", "user", "compaction"], mode, kinds)
 
 
 if __name__ == "__main__":

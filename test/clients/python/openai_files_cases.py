@@ -1,6 +1,9 @@
 """client.files of the openai client; started by files-python.test.ts."""
 
+import hashlib
 import io
+import pathlib
+import tempfile
 
 from cases import base_url, case, expect, expect_error, key, run
 from openai import BadRequestError, NotFoundError, OpenAI
@@ -42,6 +45,38 @@ def pages(client):
 def bad_purpose(client):
     error = expect_error(BadRequestError, lambda: client.files.create(file=("x", b"x"), purpose="assistants"))
     expect(error.param == "purpose", error)
+
+
+@case("uploads a file in parts with its helper, from memory and from the disk")
+def chunked(client):
+    content = bytes(range(256)) * 4 * 1024 + b"end"
+    digest = hashlib.md5(content).hexdigest()
+    settings = {"mime_type": "text/plain", "purpose": "fine-tune", "part_size": 300_000, "md5": digest}
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "big.bin"
+        path.write_bytes(content)
+        uploads = [
+            client.uploads.upload_file_chunked(file=path, **settings),
+            client.uploads.upload_file_chunked(file=content, filename="big.bin", bytes=len(content), **settings),
+        ]
+    for upload in uploads:
+        expect((upload.status, upload.object, upload.bytes) == ("completed", "upload", len(content)), upload)
+        expect((upload.file.filename, upload.file.bytes) == ("big.bin", len(content)), upload)
+        expect(client.files.content(upload.file.id).read() == content)
+        client.files.delete(upload.file.id)
+
+
+@case("cancels an upload in parts, and gets an error that names a wrong digest")
+def cancelled(client):
+    upload = client.uploads.create(bytes=1, filename="a", mime_type="text/plain", purpose="batch")
+    part = client.uploads.parts.create(upload.id, data=b"x")
+    expect((part.object, part.upload_id) == ("upload.part", upload.id), part)
+    complete = {"part_ids": [part.id], "md5": "0" * 32}
+    error = expect_error(BadRequestError, lambda: client.uploads.complete(upload.id, **complete))
+    expect(error.param == "md5", error)
+    expect(client.uploads.cancel(upload.id).status == "cancelled")
+    expect_error(BadRequestError, lambda: client.uploads.parts.create(upload.id, data=b"x"))
+    expect_error(NotFoundError, lambda: client.uploads.cancel("upload_none"))
 
 
 if __name__ == "__main__":

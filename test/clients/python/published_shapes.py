@@ -229,6 +229,8 @@ def check_exchange(exchange, check):
             check.by(ResponseDeleted, value, where)
         case ["POST", "responses", "input_tokens"]:
             check.by(responses.InputTokenCountResponse, value, where)
+        case ["POST", "responses", "compact"]:
+            check.by(published.CompactResource, value, where)
         case ["GET", "responses", _, "input_items"]:
             check.page(responses.ResponseItemList, value, where)
         case ["POST", "conversations"] | ["GET" | "POST", "conversations", _]:

@@ -52,6 +52,7 @@ function listItemFiles(item: WireItem, field: string): readonly FileReference[] 
     case 'reasoning':
     case 'item_reference':
     case 'server_call':
+    case 'compaction':
     case 'other':
       return [];
   }

@@ -60,6 +60,7 @@ function checkItem(item: WireItem, path: string): void {
     case 'function_call':
     case 'reasoning':
     case 'server_call':
+    case 'compaction':
     case 'other':
   }
 }
@@ -91,7 +92,7 @@ function checkContent(content: WireContent, path: string): void {
 
 /** Creates an item. Own keys are copied, so `__proto__` is handled like any other key. */
 function createItem(sent: Record<string, unknown>, item: WireItem, ids: Pick<IdGenerator, 'createSortableId'>): Item {
-  const type = item.type === 'other' || item.type === 'server_call' ? item.wireType : item.type;
+  const type = 'wireType' in item ? item.wireType : item.type;
   const id = ids.createSortableId(getItemPrefix(type));
   const generated = { type, id, ...encodeStatus(sent, item) };
   const rest = Object.fromEntries(Object.entries(sent).filter(([name]) => !Object.hasOwn(generated, name)));

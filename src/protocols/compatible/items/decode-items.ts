@@ -1,5 +1,6 @@
 import type { Message, ContentPart, ToolCall } from '../../../core/message.ts';
 import { createDocumentParts, parseFileReferences } from '../../../core/document.ts';
+import { toSummaryText } from './compaction-item.ts';
 import { decodeFile } from './file-part.ts';
 import type { WireContent, WireItem, WireItemPart } from './item-schema.ts';
 
@@ -18,7 +19,7 @@ interface MessageGroup {
 /**
  * Converts items to messages, except system and developer messages (see `decodeSystemParts`). A call is added to the
  * assistant message before it, reasoning to the message after it, and results directly follow their calls. A server
- * tool item becomes a call with its result. Omitted are results without a call, reasoning that nothing follows, and
+ * tool item becomes a call with its result, and a compaction item an assistant message with its summary. Omitted are results without a call, reasoning that nothing follows, and
  * items of other types.
  */
 export function decodeItems(items: readonly WireItem[]): readonly Message[] {
@@ -74,6 +75,11 @@ export function decodeItems(items: readonly WireItem[]): readonly Message[] {
         current.results.push({ role: 'tool', toolCallId: id, content: [{ type: 'text', text: item.result }] });
         break;
       }
+      case 'compaction':
+        thoughts = [];
+        current = undefined;
+        startGroup('assistant', [{ type: 'text', text: toSummaryText(toText(item.summary)) }]);
+        break;
       case 'item_reference':
       case 'other':
     }

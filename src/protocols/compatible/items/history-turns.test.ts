@@ -21,6 +21,7 @@ const itemToLetter = (item: WireItem): string => {
     function_call_output: 'r',
     reasoning: 't',
     server_call: 'w',
+    compaction: 'k',
     item_reference: '?',
     other: '?',
   }[item.type];

@@ -9,6 +9,7 @@ const PREFIXES = new Map([
   ['file_search_call', 'fs_'],
   ['code_interpreter_call', 'ci_'],
   ['mcp_call', 'mcp_'],
+  ['compaction', 'cmp_'],
 ]);
 
 export const getItemPrefix = (type: string): string => PREFIXES.get(type) ?? 'item_';

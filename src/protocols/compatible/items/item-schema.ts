@@ -3,6 +3,7 @@ import { PARTS_MAX } from '../../limits.ts';
 import { isDefined } from '../../../lib/omit-nullish.ts';
 import { selectSchema } from '../../select-schema.ts';
 import { failFastArray } from '../../fail-fast-array.ts';
+import { CompactionItem } from './compaction-item.ts';
 import { CodeCallItem, ExtractorCallItem, SearchCallItem } from './server-call-item.ts';
 import { isRecord } from '../../../lib/is-record.ts';
 
@@ -80,6 +81,8 @@ const SCHEMAS = new Map<unknown, z.ZodType<WireItem>>([
   ['web_search_call', z.union([SearchCallItem, OtherItem])],
   ['web_extractor_call', z.union([ExtractorCallItem, OtherItem])],
   ['code_interpreter_call', z.union([CodeCallItem, OtherItem])],
+  ['compaction', z.union([CompactionItem, OtherItem])],
+  ['compaction_summary', z.union([CompactionItem, OtherItem])],
   ['message', MessageItem],
   ['function_call', CallItem],
   ['function_call_output', ResultItem],
@@ -96,6 +99,7 @@ export type WireItem =
   | z.output<typeof SearchCallItem>
   | z.output<typeof ExtractorCallItem>
   | z.output<typeof CodeCallItem>
+  | z.output<typeof CompactionItem>
   | z.output<typeof OtherItem>;
 
 export type WireContent = z.output<typeof Content>;

@@ -92,7 +92,7 @@ const countTokens = (fields: object, olderItems: number): Promise<unknown> =>
       readHistory: async () => ({ history: [message('a', 'user')], olderItems }),
       findItems: async () => new Map(),
     },
-    countPrompt: async () => ({ tokens: 7, ignored: [] }),
+    countPrompt: async () => ({ tokens: 7, isEstimated: false, ignored: [] }),
     ids: createCountingIds(),
   })
     .handle(

@@ -2,6 +2,7 @@ import type { IdGenerator } from '../../../core/id.ts';
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
 import { createJsonReply, type Endpoint } from '../../endpoint.ts';
+import { encodeEstimatedHeader } from '../../estimated-header.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseResponseRequest, type ResponseRequestDeps } from './parse-response-request.ts';
@@ -30,10 +31,15 @@ export function createInputTokensEndpoint({ countPrompt, strict = false, ...deps
       const request = parseResponseRequest(body, { ...deps, strict }, context);
       const before = await deps.responses.readHistory(context.owner, request.turnRequest);
       const { withoutOldestTurns, listIgnored } = await request.prepareTurn(before);
-      const { tokens, ignored: ignoredByModel } = await countPrompt(withoutOldestTurns(0), request.resolved, context);
+      const {
+        tokens,
+        isEstimated,
+        ignored: ignoredByModel,
+      } = await countPrompt(withoutOldestTurns(0), request.resolved, context);
       const headers = {
         ...encodeIgnoredHeader(listIgnored(ignoredByModel)),
         ...encodeDroppedHeader(before.olderItems),
+        ...encodeEstimatedHeader(isEstimated),
       };
       return createJsonReply({ object: 'response.input_tokens', input_tokens: tokens }, headers);
     },

@@ -1,4 +1,3 @@
-import { ServiceError } from '../../../core/error.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
 import type { BackgroundResponses } from '../../../resources/responses/background.ts';
 import { createJsonReply, createStreamReply, type Endpoint } from '../../endpoint.ts';
@@ -67,13 +66,6 @@ export function createStoredResponseEndpoints({
       onDisconnect: 'finish',
       handle: async ({ params: { id = '' } }, { owner }) =>
         createJsonReply(JSON.parse(await background.cancel(owner, id))),
-    },
-    {
-      ...SHARED,
-      operation: 'responses.compact',
-      method: 'POST',
-      path: `${ROOT}/compact`,
-      handle: () => Promise.reject(new ServiceError('not-found', `POST ${ROOT}/compact is not served.`)),
     },
   ];
 }

@@ -1,5 +1,6 @@
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
 import { createJsonReply, type Endpoint } from '../../endpoint.ts';
+import { encodeEstimatedHeader } from '../../estimated-header.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
@@ -29,10 +30,13 @@ export function createCountTokensEndpoint({ countPrompt, catalogue, strict = fal
       const { wire: parsedFields, unknown } = parseBody(CountBody, body, { texts: createMessagesTexts(entry), strict });
       const wire = applyDefaultThinking(parsedFields, entry);
       checkPrompt(wire, entry);
-      const { tokens, ignored } = await countPrompt(decodePrompt(wire), resolved, context);
+      const { tokens, isEstimated, ignored } = await countPrompt(decodePrompt(wire), resolved, context);
       return createJsonReply(
         { input_tokens: tokens },
-        encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]),
+        {
+          ...encodeIgnoredHeader([...listIgnoredMessagesFields(wire, ignored), ...unknown]),
+          ...encodeEstimatedHeader(isEstimated),
+        },
       );
     },
   };
