@@ -58,8 +58,16 @@ describe('the rules of the tree', () => {
   // Words that a rule searches for are concatenated here, or the rule would find them in this file.
   const cases: readonly { file: string; text: string; found: readonly string[]; besides?: Record<string, string> }[] = [
     { file: 'src/core/a.ts', text: `import { a } from '../lib/a.ts';`, found: [] },
-    { file: 'src/lib/a.test.ts', text: `test('a', { only${''}: true }, run);`, found: ['src/lib/a.test.ts:1 runs only this test; remove `only`'] },
-    { file: 'src/lib/a.test.ts', text: `test.${'only'}('a', run);`, found: ['src/lib/a.test.ts:1 runs only this test; remove `only`'] },
+    {
+      file: 'src/lib/a.test.ts',
+      text: `test('a', { only${''}: true }, run);`,
+      found: ['src/lib/a.test.ts:1 runs only this test; remove `only`'],
+    },
+    {
+      file: 'src/lib/a.test.ts',
+      text: `test.${'only'}('a', run);`,
+      found: ['src/lib/a.test.ts:1 runs only this test; remove `only`'],
+    },
     {
       file: 'src/lib/a.ts',
       text: `import { b } from './b.ts';\nexport const parseA = b;`,
