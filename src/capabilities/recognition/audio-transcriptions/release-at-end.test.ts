@@ -25,9 +25,11 @@ describe('releaseAtEnd', () => {
 
   it('releases when the source fails', async () => {
     const failing = async function* (): AsyncGenerator<number> {
+      yield 1;
       throw new Error('broken');
     };
     const { events, getReleases } = open(failing());
+    await events.next();
     await assert.rejects(events.next(), /broken/);
     assert.equal(getReleases(), 1);
   });
