@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { startParley } from '../clients/harness.ts';
-import { getWeightsSkipReason } from '../models-folder.ts';
+import { startParley } from '../../../../../test/clients/harness.ts';
+import { getWeightsSkipReason } from '../../../../../test/models-folder.ts';
 
 /** A port that `fetch` refuses to connect to. */
 const UNREACHABLE_REGISTRY = 'http://127.0.0.1:9';
