@@ -90,7 +90,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
     ],
     isolation: 'process',
     concurrency: TEST_CONCURRENCY,
-    testTimeoutMs: 180_000,
+    testTimeoutMs: 400_000,
     passTimeoutMs: 3_600_000,
     needsWeights: true,
     showsEach: true,
