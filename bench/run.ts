@@ -17,7 +17,7 @@ import { measureSchemaAnswers } from './schemas.ts';
 import { formatTable } from './result-table.ts';
 import type { ResultRow } from './result-table.ts';
 import { measureTranslation } from './translation.ts';
-import { measureTurns } from './turns.ts';
+import { measureLateTurn } from './turns.ts';
 import { measureUnderLoad } from './under-load.ts';
 
 const logProgress = (text: string): void => void process.stderr.write(`  ${text}\n`);
@@ -37,7 +37,7 @@ const OWN_BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   },
   load: { run: () => measureUnderLoad(logProgress) },
   engine: { needsWeights: true, run: () => measureEngine(modelFile, modelsFolder, logProgress) },
-  turns: { needsWeights: true, run: () => measureTurns(modelsFolder, logProgress) },
+  turns: { needsWeights: true, run: () => measureLateTurn(modelsFolder, logProgress) },
   schemas: {
     needsWeights: true,
     run: () => measureSchemaAnswers(modelsFolder, logProgress),

@@ -12,7 +12,7 @@ const createQuestion = (round: number, turn: number): string =>
   'looks at the ships that pass by, and waits for the morning. What will he do next, and why? Answer in one sentence.';
 
 /** Compares the time to the first word of turn 20 with that of turn 2 in one conversation, for equally long input. */
-export const measureTurns = (modelsFolder: string, logProgress: (text: string) => void): Promise<ResultRow[]> =>
+export const measureLateTurn = (modelsFolder: string, logProgress: (text: string) => void): Promise<ResultRow[]> =>
   withParley(createEngineEnv(modelsFolder, { sequences: 2, contextTokens: 4096 }), async (service) => {
     const a: number[] = [];
     const b: number[] = [];

@@ -13,6 +13,9 @@ export const DOCUMENT_READ_MS_MAX = 60_000;
 export const DOCUMENT_HEAP_MB = 512;
 export const DOCUMENT_RESIDENT_BYTES_MAX = 1024 ** 3;
 
+/** Bytes of a plain text that is decoded within the service process. Beyond: in a separate process. */
+export const INLINE_DOCUMENT_BYTES_MAX = 256 * 1024;
+
 /** Pages of a PDF. */
 export const DOCUMENT_PAGES_MAX = 10_000;
 

@@ -4,6 +4,7 @@ import {
   DOCUMENT_ZIP_ENTRIES_MAX,
   DOCUMENT_ZIP_FILE_BYTES_MAX,
 } from './limits.ts';
+import { collectText } from './collect-text.ts';
 import { detectKind } from './detect-kind.ts';
 import type { DocumentKind, ExtractionResult } from './document.ts';
 import { createTextLayout } from './text-layout.ts';
@@ -15,7 +16,7 @@ import { readPdf } from './formats/pdf.ts';
 import { readPlainText } from './formats/plain.ts';
 import { readPptx } from './formats/pptx.ts';
 import { readXlsx } from './formats/xlsx.ts';
-import { createTextSink, type TextSink } from './text-sink.ts';
+import type { TextSink } from './text-sink.ts';
 import { UnreadableDocumentError } from './unreadable-document-error.ts';
 import { openZip, type ZipArchive } from './zip.ts';
 
@@ -23,21 +24,10 @@ import { openZip, type ZipArchive } from './zip.ts';
  * Extracts the text of a document in memory. Runs in a separate process, which limits its time and memory.
  * @throws any error of a library that cannot read the document.
  */
-export async function readDocument(
+export const readDocument = (
   bytes: Uint8Array,
   { name, textBytesMax }: { readonly name: string; readonly textBytesMax: number },
-): Promise<ExtractionResult> {
-  const sink = createTextSink({ bytesMax: textBytesMax });
-  try {
-    const kind = await readByKind(sink, bytes, name);
-    const { text, chars } = sink.finish();
-    if (!hasVisibleText(text)) throw new UnreadableDocumentError('has no text');
-    return { type: 'text', kind, text, chars };
-  } catch (error) {
-    if (error instanceof UnreadableDocumentError) return { type: 'failed', reason: `The file ${error.message}.` };
-    throw error;
-  }
-}
+): Promise<ExtractionResult> => collectText(textBytesMax, (sink) => readByKind(sink, bytes, name));
 
 async function readByKind(sink: TextSink, bytes: Uint8Array, name: string): Promise<DocumentKind> {
   const kind = detectKind(bytes, name);
@@ -93,6 +83,3 @@ function detectArchiveKind(zip: ZipArchive): 'docx' | 'xlsx' | 'pptx' | 'epub' {
   }
   throw new UnreadableDocumentError('has an unsupported office format');
 }
-
-/** Whether any byte is above the space, i.e. neither whitespace nor a line end. */
-const hasVisibleText = (text: Uint8Array): boolean => text.some((byte) => byte > 0x20);

@@ -23,7 +23,7 @@ export interface PromptTokenCount {
 
 /**
  * Counts the tokens of the prompt that a generation of this request would start with: same template, tools and opening.
- * Where the server of a model cannot count, the tokenizer of loaded weights of the same family does, otherwise the
+ * If the server of a model cannot count, the tokenizer of loaded weights of the same family counts; without one, the
  * number is an estimate.
  * @throws ServiceError as a generation does.
  */

@@ -190,6 +190,18 @@ describe('documents in the complete service', () => {
     assert.match(message, /Range of input length should be \[1, 399\] \(the prompt has \d+ tokens, .*long\.txt \d+\)/);
   });
 
+  test('has the text of a small plain file when the upload returns', async () => {
+    for (const name of ['note.txt', 'note.md', 'note.json', 'note']) {
+      const { id } = await upload(name, '{"colour": "teal"}');
+      const { body } = await call('GET', `/compatible-mode/v1/files/${id}`);
+      assert.equal(body['status'], 'processed', name);
+      const input = [{ role: 'user', content: [{ type: 'input_file', file_id: id }] }];
+      const answer = await call('POST', RESPONSES, { model: 'svc-plus', input });
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(prompts.at(-1) ?? '', /teal/);
+    }
+  });
+
   test('tells the model about a deleted file of an earlier turn, and refuses one in the new input', async () => {
     const id = await uploadAndExtract('gone.txt', 'it was here');
     const file = { type: 'input_file', file_id: id };

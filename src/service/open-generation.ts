@@ -2,6 +2,7 @@ import { getFamily } from '../catalogue/families/families.ts';
 import { getFamilyName, type ResolvedModel } from '../catalogue/model.ts';
 import { systemIdGenerator } from '../core/id.ts';
 import { createDocumentExtractor } from '../documents/document-extractor.ts';
+import { createInlineExtractor } from '../documents/inline-extractor.ts';
 import { unlimitedAdmission } from '../generation/admission.ts';
 import { createAnswerChecker } from '../generation/answer-checker.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
@@ -39,7 +40,7 @@ export async function openGeneration(
 ) {
   const { overrides, clock, openModule } = context;
   const { catalogue, engines, deploymentEngines } = enginesModule;
-  const extract = createDocumentExtractor();
+  const extract = createInlineExtractor(createDocumentExtractor());
   const answerCheck = await openModule('answer check', () => createAnswerChecker());
   const quotas = overrides.quotas ?? createQuotas(clock);
   const admission = createDeploymentAdmission({

@@ -60,6 +60,3 @@ export const INDEX_COMMON_TERMS_PASSAGES_MIN = 1_000;
 
 /** Ms to close each part of an index that a command opened. Beyond: the command fails. */
 export const INDEX_CLOSE_MS_MAX = 60_000;
-
-/** Bytes of a plain text document that is decoded within the service process. Beyond: in a separate process. */
-export const QUICK_DOCUMENT_BYTES_MAX = 1024 * 1024;

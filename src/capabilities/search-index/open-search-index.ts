@@ -4,7 +4,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { createDocumentExtractor } from '../../documents/document-extractor.ts';
-import { createInlineExtractor } from './inline-extractor.ts';
+import { createInlineExtractor } from '../../documents/inline-extractor.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createLifecycle, openAllOrNone } from '../../lib/lifecycle.ts';
 import { joinCapabilityTools, openCapabilityTools } from '../../service/open-capabilities.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ReadPage } from '../../../core/server-tools.ts';
 import { createDocumentExtractor } from '../../../documents/document-extractor.ts';
-import { createInlineExtractor } from '../inline-extractor.ts';
+import { createInlineExtractor } from '../../../documents/inline-extractor.ts';
 import { openTestStore } from '../../../store/__fixtures__/open-test-store.ts';
 import type { Store } from '../../../store/store.ts';
 import { createSearchIndexOperator } from '../operator.ts';

@@ -1,6 +1,6 @@
 // Child process of search-index.test.ts: adds a folder to the index and prints the number of added documents.
 import { createDocumentExtractor } from '../../../../documents/document-extractor.ts';
-import { createInlineExtractor } from '../../inline-extractor.ts';
+import { createInlineExtractor } from '../../../../documents/inline-extractor.ts';
 import { systemClock } from '../../../../lib/clock.ts';
 import { createSearchIndexOperator } from '../../operator.ts';
 import { createSqliteDialect } from '../../../../store/dialects/sqlite.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createDocumentExtractor } from '../../../../documents/document-extractor.ts';
-import { createInlineExtractor } from '../../inline-extractor.ts';
+import { createInlineExtractor } from '../../../../documents/inline-extractor.ts';
 import { systemClock } from '../../../../lib/clock.ts';
 import { createSearchIndexOperator } from '../../operator.ts';
 import { createSearchIndex, type SearchIndex } from '../../search.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createInlineExtractor } from './inline-extractor.ts';
+import { INLINE_DOCUMENT_BYTES_MAX } from './limits.ts';
 
 const { signal } = new AbortController();
 
@@ -29,6 +30,9 @@ describe('createInlineExtractor', () => {
     assert.equal(await read('a.md', '# Öl\r\n'), 'markdown: # Öl\n');
     assert.equal(await read('a.TXT', Buffer.from([0xff, 0xfe, 0x41, 0])), 'text: A');
     assert.equal(await read('a.csv', 'a,b'), 'csv: a,b');
+    assert.equal(await read('a.json', '{}'), 'json: {}');
+    assert.equal(await read('a.unknown', 'x'), 'text: x');
+    assert.equal(await read('blank.txt', ' \n'), 'The file has no text.');
     assert.deepEqual(forwarded, []);
   });
 
@@ -40,8 +44,7 @@ describe('createInlineExtractor', () => {
       ['a.org', '<!doctype html><p>x'],
       ['a.txt', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0])],
       ['empty.md', ''],
-      ['large.md', 'x'.repeat(1024 * 1024 + 1)],
-      ['a.unknown', 'x'],
+      ['large.md', 'x'.repeat(INLINE_DOCUMENT_BYTES_MAX + 1)],
     ];
     for (const [name, bytes] of others) {
       assert.equal(await read(name, bytes), 'sent', name);
