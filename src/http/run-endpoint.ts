@@ -68,7 +68,12 @@ export async function runEndpoint(
       const head = (): Readonly<Record<string, string>> => {
         call.markFirstByte();
         // Proxies that buffer responses would delay the stream (docs/wire/clients.md#client-pitfalls).
-        return { ...createResponseHeaders(call, { isComplete: false }), 'x-accel-buffering': 'no', ...reply.headers };
+        return {
+          ...createResponseHeaders(call, { isComplete: false }),
+          'x-accel-buffering': 'no',
+          ...reply.headers,
+          ...reply.getLateHeaders?.(),
+        };
       };
       try {
         const streamError = await pumpStream(createChunkedSink(call.response), reply, {

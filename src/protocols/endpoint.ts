@@ -56,6 +56,8 @@ export type Reply =
       readonly batches: AsyncIterable<readonly unknown[]>;
       readonly encoder: StreamEncoder<unknown>;
       readonly headers?: Readonly<Record<string, string>>;
+      /** Returns further headers when the head is sent, which may be after the first events. */
+      readonly getLateHeaders?: () => Readonly<Record<string, string>>;
     }
   | BytesReply;
 

@@ -4,43 +4,57 @@ import type { ServerCallResult } from '../core/server-tools.ts';
 import { encodeSseComment } from '../lib/sse.ts';
 import type { StreamEncoder } from './stream-encoder.ts';
 
-/** Value of the header and of the comment that report a search without results. */
-const FOUND_NOTHING = 'found-nothing';
+/** Outcome of all searches of an answer, if none of them had results: `failed` if each of them failed. */
+type EmptyOutcome = 'found-nothing' | 'failed';
 
-/** Encodes the `x-parley-search` header of an unstreamed answer: `found-nothing` if all its searches found nothing. */
-export function encodeSearchHeader({ choices }: GenerationResult): Readonly<Record<string, string>> {
-  const results = choices.flatMap(({ blocks }) =>
-    blocks.flatMap((block) => (block.type === 'server-call' ? [block.result] : [])),
+/** Encodes the `x-parley-search` header of an unstreamed answer whose searches had no results. */
+export const encodeSearchHeader = ({ choices }: GenerationResult): Readonly<Record<string, string>> =>
+  toHeader(
+    findEmptyOutcome(
+      choices.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'server-call' ? [block.result] : []))),
+    ),
   );
-  const searches = results.filter(({ type }) => type === 'search');
-  return searches.length > 0 && !searches.some(hasFindings) ? { 'x-parley-search': FOUND_NOTHING } : {};
+
+/** An encoder that reports searches without results, and the header with the same information. */
+export interface SearchReport {
+  readonly encoder: StreamEncoder<GenerationEvent>;
+  /** Returns the header as far as the outcome is known: the head of a stream may precede its searches. */
+  readonly getHeaders: () => Readonly<Record<string, string>>;
 }
 
 /**
- * Adds the same information to a stream whose events do not show searches: an SSE comment before the first text of the
- * answer, when all searches so far found nothing.
+ * Adds the information to a stream whose events do not show searches: an SSE comment before the first text of the
+ * answer, and the header if the head is not sent before.
  */
-export function withSearchComment(encoder: StreamEncoder<GenerationEvent>): StreamEncoder<GenerationEvent> {
-  let searches = 0;
-  let hasFoundAnything = false;
+export function reportSearches(encoder: StreamEncoder<GenerationEvent>): SearchReport {
+  const results: ServerCallResult[] = [];
+  let outcome: EmptyOutcome | undefined;
   let isReported = false;
   return {
-    ...encoder,
-    push(events) {
-      for (const event of events)
-        if (event.type === 'server-result' && event.result.type === 'search') {
-          searches++;
-          hasFoundAnything ||= hasFindings(event.result);
-        }
-      const start = events.findIndex(({ type }) => type === 'block-start');
-      if (isReported || start < 0) return encoder.push(events);
-      isReported = true;
-      if (searches === 0 || hasFoundAnything) return encoder.push(events);
-      const before = encoder.push(events.slice(0, start));
-      return before + encodeSseComment(`parley-search ${FOUND_NOTHING}`) + encoder.push(events.slice(start));
+    getHeaders: () => toHeader(outcome),
+    encoder: {
+      ...encoder,
+      push(events) {
+        for (const event of events) if (event.type === 'server-result') results.push(event.result);
+        const start = events.findIndex(({ type }) => type === 'block-start');
+        if (isReported || start < 0) return encoder.push(events);
+        isReported = true;
+        outcome = findEmptyOutcome(results);
+        if (outcome === undefined) return encoder.push(events);
+        const before = encoder.push(events.slice(0, start));
+        return before + encodeSseComment(`parley-search ${outcome}`) + encoder.push(events.slice(start));
+      },
     },
   };
 }
 
-const hasFindings = (result: ServerCallResult): boolean =>
-  result.type === 'search' && result.sources.length + result.findings.length > 0;
+/** Returns undefined if nothing was searched, or anything was found. */
+function findEmptyOutcome(results: readonly ServerCallResult[]): EmptyOutcome | undefined {
+  const searches = results.filter((result) => result.type === 'search');
+  if (searches.length === 0 || searches.some(({ sources, findings }) => sources.length + findings.length > 0))
+    return undefined;
+  return searches.every(({ failure }) => failure) ? 'failed' : 'found-nothing';
+}
+
+const toHeader = (outcome: EmptyOutcome | undefined): Readonly<Record<string, string>> =>
+  outcome === undefined ? {} : { 'x-parley-search': outcome };

@@ -96,6 +96,7 @@ const DIALECTS = {
 describe('a search that finds something or nothing', () => {
   let web: Server;
   let results: readonly object[] = [];
+  let isFailing = false;
   /** Set: the search service answers when the test says so. */
   let pending: PromiseWithResolvers<void> | undefined;
   let parley: TestService;
@@ -103,7 +104,9 @@ describe('a search that finds something or nothing', () => {
   before(async () => {
     const answer = async (response: ServerResponse): Promise<void> => {
       await pending?.promise;
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ results }));
+      response
+        .writeHead(isFailing ? 500 : 200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ results }));
     };
     web = createServer((_request, response) => void answer(response));
     web.listen(0, '127.0.0.1');
@@ -121,6 +124,7 @@ describe('a search that finds something or nothing', () => {
   });
   beforeEach(() => {
     results = [];
+    isFailing = false;
     pending = undefined;
     parley.fake.prompts.length = 0;
   });
@@ -161,6 +165,16 @@ describe('a search that finds something or nothing', () => {
       assert.ok(comment >= 0 && comment < text.indexOf('In 1986.'), text);
     });
   }
+
+  test('tells a search that failed from one that found nothing', async () => {
+    isFailing = true;
+    const { path, body } = DIALECTS['chat completions'];
+    const response = await parley.post(path, body);
+    assert.equal(response.status, 200, await response.text());
+    assert.equal(response.headers.get('x-parley-search'), 'failed');
+    const text = await (await parley.post(path, { ...body, stream: true })).text();
+    assert.match(text, /^:parley-search failed$/m);
+  });
 
   for (const [name, { path, body }, headers] of [
     ['chat completions', DIALECTS['chat completions'], {}],

@@ -8,7 +8,7 @@ import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel, type ModelEndpointDeps } from '../../resolve-model.ts';
-import { encodeSearchHeader, withSearchComment } from '../../search-outcome.ts';
+import { encodeSearchHeader, reportSearches } from '../../search-outcome.ts';
 import { decodeChatCompletion } from './decode.ts';
 import { pickExtraFields } from './extra-fields.ts';
 import { encodeChatCompletion } from './encode.ts';
@@ -68,7 +68,9 @@ export function createChatCompletionsEndpoint({
       ]);
       if (wire.stream === true) {
         const encoder = createChatStreamEncoder(head, { includeUsage: wire.stream_options?.include_usage === true });
-        return createStreamReply(batches, request.serverTools ? withSearchComment(encoder) : encoder, headers);
+        if (!request.serverTools) return createStreamReply(batches, encoder, headers);
+        const { encoder: reporting, getHeaders } = reportSearches(encoder);
+        return { ...createStreamReply(batches, reporting, headers), getLateHeaders: getHeaders };
       }
       const result = await collectResult(batches);
       return createJsonReply(encodeChatCompletion(head, result), { ...headers, ...encodeSearchHeader(result) });

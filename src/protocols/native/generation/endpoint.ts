@@ -16,7 +16,7 @@ import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
 import { resolveBodyModel } from '../../resolve-model.ts';
 import type { ModelEndpointDeps } from '../../resolve-model.ts';
-import { encodeSearchHeader, withSearchComment } from '../../search-outcome.ts';
+import { encodeSearchHeader, reportSearches } from '../../search-outcome.ts';
 import { coalesceBatches } from './coalesce-batches.ts';
 import { encodeGeneration } from './encode.ts';
 import { listIgnoredGenerationFields } from './ignored-fields.ts';
@@ -90,7 +90,9 @@ function createGenerationEndpoint(
       if (isStreamed) {
         const source = format.isIncremental ? batches : coalesceBatches(batches, { clock });
         const encoder = createGenerationStreamEncoder(format, context.requestId);
-        return createStreamReply(source, request.serverTools ? withSearchComment(encoder) : encoder, headers);
+        if (!request.serverTools) return createStreamReply(source, encoder, headers);
+        const { encoder: reporting, getHeaders } = reportSearches(encoder);
+        return { ...createStreamReply(source, reporting, headers), getLateHeaders: getHeaders };
       }
       const result = await collectResult(batches);
       return createJsonReply(encodeGeneration(result, format, context.requestId), {
