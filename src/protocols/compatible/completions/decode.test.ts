@@ -86,6 +86,7 @@ describe('decoding prompts', () => {
   test('rejects token ids with suffix or echo', () => {
     assertRefused({ prompt: [1], suffix: 'b' }, 'suffix', /requires a text prompt/);
     assertRefused({ prompt: [[1]], echo: true }, 'echo', /requires a text prompt/);
+    assertRefused({ prompt: 'a', suffix: 'b', echo: true, logprobs: 1 }, 'echo', /requires a prompt without suffix/);
   });
 });
 

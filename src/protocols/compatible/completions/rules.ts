@@ -23,6 +23,8 @@ export function checkCompletionRules(wire: CompletionWire, entry: Pick<ModelEntr
   if (bestOf === 1 && (n ?? 1) > 1) throw createFieldError('best_of', 'best_of must not be smaller than n', bestOf);
   const isOfTokens = listPrompts(wire.prompt).some(({ prompt }) => typeof prompt !== 'string');
   if (isOfTokens && wire.suffix) throw createFieldError('suffix', 'suffix requires a text prompt');
+  if (wire.suffix && wire.echo === true && typeof wire.logprobs === 'number')
+    throw createFieldError('echo', 'echo with logprobs requires a prompt without suffix', true);
   // The text of token ids comes with their log probabilities.
   if (isOfTokens && wire.echo === true && typeof wire.logprobs !== 'number')
     throw createFieldError('echo', 'echo requires a text prompt, or logprobs', true);
