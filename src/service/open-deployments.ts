@@ -44,7 +44,9 @@ export function openDeployments(
       if (!entry || (entry.regions && !entry.regions.includes(region))) return undefined;
       if (isDeployable(entry, region)) return { baseModel: entry.name };
       const reason =
-        entry.runner.type === 'none' ? entry.runner.reason : `it serves ${entry.interfaces.join(', ')} only`;
+        entry.runner.type === 'none'
+          ? entry.runner.reason.replace(/\.$/, '')
+          : `it serves ${entry.interfaces.join(', ')} only`;
       throw new ServiceError(
         'unsupported',
         `Model ${entry.name} cannot be deployed: ${reason}. Only text models can.`,
