@@ -148,7 +148,13 @@ describe('the compaction of a history', () => {
     const input = [assistant('Hi'), foreign, { type: 'mcp_list_tools', server_label: 's', tools: [] }];
     const { headers, body } = await compact({ input, prompt_cache_key: 'p' });
     assert.equal(headers.get('x-parley-ignored'), 'input[1],input[2],prompt_cache_key');
-    assert.deepEqual(listKinds(body), ['compaction']);
+    // A client replaces its history by the output, so items that only others can read stay in it.
+    assert.deepEqual(
+      body.output.slice(0, 2).map(({ type }) => type),
+      ['compaction', 'mcp_list_tools'],
+    );
+    assert.equal(body.output[0]?.['encrypted_content'], 'gAAAAAB');
+    assert.equal(body.output.length, 3);
     const next = await post('/v1/responses', { model: 'svc-plus', input: [foreign, user('Hi')] });
     assert.equal(next.status, 200);
     assert.equal(next.headers.get('x-parley-ignored'), 'input[0]');

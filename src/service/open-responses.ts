@@ -39,7 +39,14 @@ export function openResponses(
       .some(({ interfaces, abilities }) => interfaces.includes('responses') && abilities.vision !== false);
   return {
     endpoints: [
-      ...createConversationEndpoints({ conversations, responses, ids: systemIdGenerator, canSee, strict }),
+      ...createConversationEndpoints({
+        conversations,
+        responses,
+        findDocument,
+        ids: systemIdGenerator,
+        canSee,
+        strict,
+      }),
       ...createResponseEndpoints({
         responses,
         background,

@@ -33,6 +33,8 @@ beforeEach(async () => {
     conversations,
     responses: createResponses({ store, clock }),
     ids,
+    findDocument: async (_owner, id) =>
+      id === 'file-new' ? { type: 'waiting' } : { type: 'refused', message: `Invalid file [id:${id}].` },
     canSee: () => false,
   });
 });
@@ -277,4 +279,17 @@ test('names content that no model will read, when items are added and when a con
   assert.equal((await call('create', { body: { items } })).headers?.['x-parley-ignored'], expected);
   const added = await call('items.create', { params: { id: await create() }, body: { items } });
   assert.equal(added.headers?.['x-parley-ignored'], expected);
+});
+
+test('refuses items that name a missing file, and accepts a file that is still parsed', async () => {
+  const withFile = (file_id: string) => [message('Hi'), { role: 'user', content: [{ type: 'input_file', file_id }] }];
+  const id = await create();
+  for (const [operation, params] of [
+    ['create', {}],
+    ['items.create', { id }],
+  ] as const) {
+    const refused = await callRefused(operation, { params, body: { items: withFile('file-gone') } });
+    assert.deepEqual([refused.status, refused.param], [400, 'items[1].content[0].file_id']);
+    await callOk(operation, { params, body: { items: withFile('file-new') } });
+  }
 });

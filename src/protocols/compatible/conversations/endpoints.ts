@@ -1,4 +1,7 @@
+import type { Owner } from '../../../core/context.ts';
+import type { FindDocument } from '../../../core/document.ts';
 import type { IdGenerator } from '../../../core/id.ts';
+import type { Item } from '../../../core/item.ts';
 import { CONVERSATION_ITEMS_MAX } from '../../../core/limits.ts';
 import { isDefined } from '../../../lib/omit-nullish.ts';
 import type { Conversations } from '../../../resources/conversations/conversation.ts';
@@ -10,6 +13,8 @@ import { INTERFACES } from '../../interfaces.ts';
 import { createMissingParameterError, parseBody } from '../../parse.ts';
 import { encodeItem, encodeItemList, decodeItemPageQuery } from '../items/item-list.ts';
 import { createItems } from '../items/create-items.ts';
+import { checkFileReferences } from '../items/check-file-references.ts';
+import { parseStoredItem } from '../items/stored-item.ts';
 import { listIgnoredParts } from '../items/list-ignored-parts.ts';
 import { resolveReferences } from '../items/resolve-references.ts';
 import { decodeMetadata, decodeRequiredMetadata } from '../metadata.ts';
@@ -21,6 +26,7 @@ export interface ConversationsEndpointDeps {
   /** Finds the items that a reference may name. */
   readonly responses: Pick<Responses, 'findItems'>;
   readonly ids: IdGenerator;
+  readonly findDocument: FindDocument;
   /** Returns whether any model that reads conversations can see pictures. */
   readonly canSee: () => boolean;
   readonly strict?: boolean;
@@ -43,6 +49,7 @@ export function createConversationEndpoints(deps: ConversationsEndpointDeps): re
 
 function createConversationRoutes({
   conversations,
+  findDocument,
   ids,
   canSee,
   strict = false,
@@ -56,6 +63,7 @@ function createConversationRoutes({
         const { wire, unknown } = parseBody(CreateBody, body, { strict });
         const rules = { ids, field: 'items', kinds: 'messages', max: CONVERSATION_ITEMS_MAX } as const;
         const items = isDefined(wire.items) ? createItems(wire.items, rules) : [];
+        await checkFiles(items, owner, findDocument);
         const metadata = decodeMetadata(wire.metadata, 'metadata');
         const conversation = await conversations.create(owner, { items, metadata });
         const ignored = listIgnoredParts(items, { field: 'items', canSee: canSee() });
@@ -96,6 +104,7 @@ function createConversationRoutes({
 
 function createItemRoutes({
   conversations,
+  findDocument,
   responses,
   ids,
   canSee,
@@ -116,6 +125,7 @@ function createItemRoutes({
           ids,
           kinds: 'all',
         });
+        await checkFiles(items, owner, findDocument);
         await conversations.addItems(owner, id, items);
         const ignored = listIgnoredParts(items, { field: 'items', canSee: canSee() });
         const headers = encodeIgnoredHeader([...unknown, ...ignored]);
@@ -148,3 +158,10 @@ function createItemRoutes({
     },
   ];
 }
+
+/** @throws ServiceError `invalid-request` naming a file that does not exist. */
+const checkFiles = (items: readonly Item[], owner: Owner, findDocument: FindDocument): Promise<void> =>
+  checkFileReferences(
+    { instructions: '', items: items.map(parseStoredItem), field: 'items' },
+    { owner, findDocument, isForLater: true },
+  );

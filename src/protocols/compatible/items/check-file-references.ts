@@ -14,13 +14,18 @@ interface FileReference {
 
 /**
  * Checks that every file named in the new input exists and is parsed. A file named in an earlier turn may be missing:
- * the model is told so.
+ * the model gets a note.
  *
+ * @param isForLater The items are only stored, so a file may still be parsed.
  * @throws ServiceError `invalid-request` naming the first file that cannot be used, or is still being parsed.
  */
 export async function checkFileReferences(
   content: { readonly instructions: string; readonly items: readonly WireItem[]; readonly field: string },
-  { owner, findDocument }: { readonly owner: Owner; readonly findDocument: FindDocument },
+  {
+    owner,
+    findDocument,
+    isForLater = false,
+  }: { readonly owner: Owner; readonly findDocument: FindDocument; readonly isForLater?: boolean },
 ): Promise<void> {
   const references = [
     ...(parseFileReferences(content.instructions) ?? []).map((id) => ({ id, param: 'instructions' })),
@@ -35,7 +40,7 @@ export async function checkFileReferences(
   for (const { id, param } of references) {
     const found = await findDocument(owner, id);
     if (found.type === 'refused') throw new ServiceError('invalid-request', found.message, { param });
-    if (found.type === 'waiting') {
+    if (found.type === 'waiting' && !isForLater) {
       // Prescribed text (docs/wire/openai-compatible.md#files).
       throw new ServiceError('invalid-request', 'File parsing in progress, please try again later.', { param });
     }

@@ -43,8 +43,9 @@ const CompactBody = z.object({
 });
 
 /**
- * Creates POST /compatible-mode/v1/responses/compact: replaces all items of a history except messages of users, systems
- * and developers by one item with a summary (docs/wire/openai-compatible.md#responses-compact). Nothing is stored.
+ * Creates POST /compatible-mode/v1/responses/compact: replaces the items of a history by one item with a summary
+ * (docs/wire/openai-compatible.md#responses-compact), except messages of users, systems and developers, and items that
+ * no model reads. Nothing is stored.
  */
 export function createCompactEndpoint({ catalogue, strict = false, ...deps }: CompactDeps): Endpoint {
   const { responses, generate, findDocument, ids, clock } = deps;
@@ -101,7 +102,7 @@ export function createCompactEndpoint({ catalogue, strict = false, ...deps }: Co
         ...items.filter((_, index) => isKept(wireItems[index])).map(encodeItem),
         ...(compaction ? [compaction] : []),
       ];
-      const lost = inputItems.flatMap(({ type }, index) => (type === 'other' ? [`input[${index}]`] : []));
+      const unread = inputItems.flatMap(({ type }, index) => (type === 'other' ? [`input[${index}]`] : []));
       return createJsonReply(
         {
           id: ids.createSortableId('resp_'),
@@ -111,7 +112,7 @@ export function createCompactEndpoint({ catalogue, strict = false, ...deps }: Co
           usage: encodeUsage(summary?.usage ?? NO_USAGE),
         },
         {
-          ...encodeIgnoredHeader([...lost, ...unknown]),
+          ...encodeIgnoredHeader([...unread, ...unknown]),
           ...encodeDroppedHeader(
             before.olderItems + countDroppedItems(transcript, wireItems, summary?.droppedEntries ?? 0),
           ),
@@ -121,7 +122,9 @@ export function createCompactEndpoint({ catalogue, strict = false, ...deps }: Co
   };
 }
 
-const isKept = (item: WireItem | undefined): boolean => item?.type === 'message' && item.role !== 'assistant';
+/** Items that no summary contains stay too: a client replaces its whole history by the output. */
+const isKept = (item: WireItem | undefined): boolean =>
+  (item?.type === 'message' && item.role !== 'assistant') || item?.type === 'other';
 
 /** Counts the items that neither the summary nor the output has: user messages stay, also where the summary lacks them. */
 const countDroppedItems = (
