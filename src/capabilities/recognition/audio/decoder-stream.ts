@@ -4,7 +4,7 @@ import { DECODING_LIMITS } from './audio-decoder.ts';
 import { startDecoderProcess } from './start-decoder-process.ts';
 
 /** Decodes audio while it arrives. */
-export interface DecoderStream {
+export interface AudioStream<Event> {
   /** Adds bytes. Resolves when more may be added. The array must not be used afterwards. */
   push(bytes: Uint8Array): Promise<void>;
   /** Declares the end of the input. */
@@ -13,10 +13,12 @@ export interface DecoderStream {
    * Samples in blocks of a tenth of a second, then one final event. Can be read once.
    * @throws Error if the process failed for an unknown reason.
    */
-  readonly events: AsyncIterable<DecodedAudioEvent>;
-  /** Ends the process at once, and resolves when it is gone. Must always be called. */
+  readonly events: AsyncIterable<Event>;
+  /** Stops decoding at once, and resolves when its process is gone. Must always be called. */
   close(): Promise<void>;
 }
+
+export type DecoderStream = AudioStream<DecodedAudioEvent>;
 
 export interface DecoderStreamOptions {
   readonly limits?: Partial<DecodingLimits>;

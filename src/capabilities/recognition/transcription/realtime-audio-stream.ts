@@ -1,3 +1,5 @@
+import type { AudioStream } from '../audio/decoder-stream.ts';
+
 /** Events of decoded audio: any number of `sound`, then one `end` or `failed`. */
 export type RealtimeAudioEvent =
   /** Mono samples at `SPEECH_SAMPLE_RATE`. */
@@ -7,16 +9,7 @@ export type RealtimeAudioEvent =
   | { readonly type: 'failed'; readonly reason: string };
 
 /** Decodes audio that arrives over a connection. */
-export interface RealtimeAudioStream {
-  /** Resolves when more bytes are accepted. The stream owns the bytes then. */
-  push(bytes: Uint8Array): Promise<void>;
-  /** Marks the end of the bytes. */
-  end(): Promise<void>;
-  /** Can be iterated once. */
-  readonly events: AsyncIterable<RealtimeAudioEvent>;
-  /** Stops decoding at once; must always be called. */
-  close(): Promise<void>;
-}
+export type RealtimeAudioStream = AudioStream<RealtimeAudioEvent>;
 
 export interface RealtimeAudioFormat {
   /** In lower case, such as `pcm`. */
