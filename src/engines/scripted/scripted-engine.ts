@@ -6,7 +6,7 @@ import { ServiceError, type ErrorKind } from '../../core/error.ts';
 import { getMessageText } from '../../core/message.ts';
 import type { EngineEvent, PromptEvent, TokenLogprob } from '../../core/event.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../limits.ts';
-import { findTokenProblem } from '../find-request-problem.ts';
+import { findRequestProblem, findTokenProblem, type VocabularyBounds } from '../find-request-problem.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { createChoiceOutput, type ChoiceOutput, type SampledToken } from '../choice-output.ts';
 import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
@@ -87,8 +87,7 @@ export function createScriptedEngine({
     async start(request, signal) {
       if (signal.aborted) throw getAbortError(signal);
       const promptTokens = countTokens(request.input);
-      const problem = request.input.type === 'tokens' && findTokenProblem(request.input.tokens, model.vocabularySize);
-      if (problem) throw new ServiceError('invalid-request', problem, { param: 'prompt' });
+      checkRequest(request, { choicesMax: sequences, vocabularySize: model.vocabularySize });
       if (promptTokens >= contextTokens) throw createPromptTooLongError(promptTokens, contextTokens);
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
@@ -337,4 +336,13 @@ function createLogprob(token: string, top: number): TokenLogprob {
   const bytes = [...encoder.encode(token)];
   const entry = { token, bytes, logprob: -0.25 };
   return { ...entry, top: Array.from({ length: top }, (_, i) => ({ ...entry, logprob: -0.25 - i })) };
+}
+
+/** @throws ServiceError `invalid-request` for a token that the model does not have, or more choices than sequences. */
+function checkRequest({ input, choices, sampling, stop }: EngineRequest, bounds: VocabularyBounds): void {
+  const message = input.type === 'tokens' ? findTokenProblem(input.tokens, bounds.vocabularySize) : undefined;
+  if (message !== undefined) throw new ServiceError('invalid-request', message, { param: 'prompt' });
+  const biasedTokens = [...(sampling.logitBias?.keys() ?? [])];
+  const problem = findRequestProblem({ choices, biasedTokens, stop }, bounds);
+  if (problem) throw new ServiceError('invalid-request', problem.message, { param: problem.param });
 }
