@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { before, describe, test } from 'node:test';
-import { UPLOAD_LIFETIME_MS, UPLOAD_PART_BYTES_MAX } from '../resources/files/limits.ts';
+import { UPLOAD_LIFETIME_MS, UPLOAD_PART_BYTES_MAX, UPLOAD_PARTS_MAX } from '../resources/files/limits.ts';
 import { registerTestService } from './__fixtures__/register-test-service.ts';
 
 // Tests of uploads in parts over HTTP.
@@ -95,6 +95,7 @@ describe('uploads in parts', () => {
       [{ part_ids: [first, first] }, 'part_ids'],
       [{ part_ids: [first, 'part_none'] }, 'part_ids[1]'],
       [{ part_ids: [] }, 'part_ids'],
+      [{ part_ids: Array.from({ length: UPLOAD_PARTS_MAX + 1 }, () => first) }, 'part_ids'],
       [{ part_ids: [first, second], md5: '0'.repeat(32) }, 'md5'],
       [{ part_ids: [first, second], md5: 'x' }, 'md5'],
     ] as const) {

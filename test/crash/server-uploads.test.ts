@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { watch, type FSWatcher } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { createRestartableServer, send } from './restartable-server.ts';
 import type { RestartableServer, RunningServer } from './restartable-server.ts';
 
@@ -16,10 +18,8 @@ describe('uploads in parts to a server that is killed', () => {
     data = await mkdtemp(join(tmpdir(), 'parley-crash-'));
     testServer = createRestartableServer({ data, env: { PARLEY_ENGINE_KIND: 'scripted' } });
   });
-  after(async () => {
-    await testServer?.stop('SIGKILL');
-    await rm(data, { recursive: true });
-  });
+  afterEach(() => testServer.stop('SIGKILL'));
+  after(() => rm(data, { recursive: true }));
 
   const sendPart = async ({ url, key }: RunningServer, id: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> => {
     const body = new FormData();
@@ -50,5 +50,39 @@ describe('uploads in parts to a server that is killed', () => {
     assert.equal(completed.status, 200, JSON.stringify(body));
     const content = await send(server, 'GET', `/v1/files/${body.file.id}/content`);
     assert.ok(Buffer.from(await content.arrayBuffer()).equals(Buffer.concat(pieces)));
+  });
+
+  it('completes one file when it is killed during the completion', async () => {
+    const pieces = Array.from({ length: 4 }, () => randomBytes(5_000_000));
+    let server = await testServer.start();
+    const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const fields = { purpose: 'batch', filename: 'killed', bytes: size, mime_type: 'text/plain' };
+    const { id } = (await (await send(server, 'POST', '/v1/uploads', fields)).json()) as { readonly id: string };
+    const partIds: string[] = [];
+    for (const piece of pieces) partIds.push(await sendPart(server, id, piece));
+    const complete = () => send(server, 'POST', `/v1/uploads/${id}/complete`, { part_ids: partIds });
+    // Killed while the request arrives, while the parts are joined to a new blob, and after the response.
+    for (const waitFor of [
+      async () => undefined,
+      (_: unknown, blobs: FSWatcher) => once(blobs, 'change'),
+      (completion: Promise<unknown>) => completion,
+    ]) {
+      const blobs = watch(join(data, 'blobs'), { recursive: true });
+      const completion = complete().catch(() => undefined);
+      await waitFor(completion, blobs);
+      await testServer.stop('SIGKILL');
+      blobs.close();
+      await completion;
+      server = await testServer.start();
+    }
+    const completed = await complete();
+    const body = (await completed.json()) as { readonly file: { readonly id: string } };
+    assert.equal(completed.status, 200, JSON.stringify(body));
+    const content = await send(server, 'GET', `/v1/files/${body.file.id}/content`);
+    assert.ok(Buffer.from(await content.arrayBuffer()).equals(Buffer.concat(pieces)));
+    const list = (await (await send(server, 'GET', '/v1/files')).json()) as {
+      readonly data: readonly { readonly filename: string }[];
+    };
+    assert.equal(list.data.filter(({ filename }) => filename === 'killed').length, 1);
   });
 });
