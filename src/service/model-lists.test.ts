@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { registerTestService } from './__fixtures__/register-test-service.ts';
+
+// Without weights on this machine, only the model behind a server can be called.
+describe('model lists of a service without weights', () => {
+  const { getUrl, getSecret } = registerTestService({
+    config:
+      'regions: {cn-beijing: {port: 0}}\n' +
+      'extraModelsFolders: []\n' +
+      "models: {lab-chat: {url: 'http://127.0.0.1:9', server: openai, contextTokens: 4096}}\n",
+    env: { PARLEY_ENGINE_KIND: 'llama' },
+  });
+
+  for (const path of ['/v1/models', '/apps/anthropic/v1/models', '/api/v1/models?page_size=100'])
+    test(`${path} omits models that cannot be called`, async () => {
+      const response = await fetch(getUrl() + path, { headers: { authorization: `Bearer ${await getSecret()}` } });
+      const text = await response.text();
+      assert.equal(response.status, 200, text);
+      assert.match(text, /"lab-chat"/);
+      assert.doesNotMatch(text, /"svc-/);
+    });
+});
