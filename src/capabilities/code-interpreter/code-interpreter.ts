@@ -113,7 +113,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
         reason: `programs cannot be contained at level ${level}: ${reason}`,
       };
       const { isTimeout } = prepared;
-      log.warn('code interpreter disabled', { level, reason: reasons.join('; '), willRetry: isTimeout });
+      log.warn('code interpreter disabled', { sandboxLevel: level, reason: reasons.join('; '), willRetry: isTimeout });
       return { isTimeout };
     }
     status = {
@@ -122,7 +122,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       sandbox: sandbox.name,
       ...(reason !== '' && { reason }),
     };
-    log.info('sandbox verification passed', { level, sandbox: sandbox.name });
+    log.info('sandbox verification passed', { sandboxLevel: level, sandbox: sandbox.name });
     if (closing.signal.aborted) return { isTimeout: false };
     const { containersMax } = options;
     containerPool = createContainerPool({ start, containersMax, warm, idleMs: CODE_CONTAINER_IDLE_MS, clock, log });
@@ -133,7 +133,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       attemptPreparation().catch((error: unknown) => {
         const reason = redactPaths(error instanceof Error ? error.message : String(error));
         status = { configuredLevel: level, effectiveLevel: 'off', reason };
-        log.error('code interpreter disabled', { level, error });
+        log.error('code interpreter disabled', { sandboxLevel: level, error });
         return { isTimeout: false };
       }),
     pausesMs: SANDBOX_CHECK_RETRY_MS,
