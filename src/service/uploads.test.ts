@@ -21,7 +21,7 @@ const md5 = (bytes: Uint8Array): string => createHash('md5').update(bytes).diges
 describe('uploads in parts', () => {
   const { getUrl, getSecret } = registerTestService({
     config:
-      'regions: {cn-beijing: {port: 0}}\nfiles: {workspaces: {small: {totalBytesMax: 1000, fileBytesMax: 900}}}\n',
+      'regions: {cn-beijing: {port: 0}, us-east-1: {port: 0}}\nfiles: {workspaces: {small: {totalBytesMax: 1000, fileBytesMax: 900}}}\n',
   });
   let key = '';
   before(async () => {
@@ -148,7 +148,7 @@ describe('uploads in parts', () => {
     assert.equal((await send(`${ROOT}/${next.id}/cancel`, {}, secret)).status, 400);
   });
 
-  test('does not find uploads of another workspace', async () => {
+  test('does not find uploads of another workspace or region', async () => {
     const secret = await getSecret({ workspace: 'other' });
     const { id } = await create(1);
     const part = await addPart(id, Buffer.alloc(1));
@@ -158,6 +158,18 @@ describe('uploads in parts', () => {
       send(`${ROOT}/${id}/cancel`, {}, secret),
     ])
       assert.equal((await attempt).status, 404);
+    const elsewhere = await getSecret({ region: 'us-east-1' });
+    for (const [path, body] of [
+      ['complete', { part_ids: [part] }],
+      ['cancel', {}],
+    ] as const) {
+      const response = await fetch(`${getUrl('us-east-1')}${ROOT}/${id}/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${elsewhere}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      assert.equal(response.status, 404);
+    }
     assert.equal((await complete(id, { part_ids: [part] })).status, 200);
   });
 });
