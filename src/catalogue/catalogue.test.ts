@@ -41,9 +41,9 @@ const ALIASES: readonly [requestedName: string, modelInterface: ModelInterface, 
   ['svc-tiny', 'chat', 'svc-tiny'],
 ];
 
-test('resolves an alias, and keeps the requested name', () => {
+test('resolves an alias, and keeps the requested name', async () => {
   for (const [requestedName, modelInterface, name] of ALIASES) {
-    const resolved = resolve(requestedName, modelInterface);
+    const resolved = await resolve(requestedName, modelInterface);
     assert.equal(resolved.entry.name, name, requestedName);
     assert.equal(resolved.requestedName, requestedName);
     assert.equal(catalogue.find(requestedName)?.name, name);
@@ -64,61 +64,75 @@ test('prefers an exact name to every pattern', () => {
   assert.equal(extended.find('qwen-plus')?.name, 'qwen-plus');
 });
 
-test('rejects an unknown model with the models of that interface and region', () => {
-  assert.throws(() => resolve('nonsense', 'chat', 'cn-hongkong'), {
+test('rejects an unknown model with the models of that interface and region', async () => {
+  await assert.rejects(() => resolve('nonsense', 'chat', 'cn-hongkong'), {
     kind: 'model-not-found',
     param: 'model',
     message:
       'The model `nonsense` does not exist or you do not have access to it. Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny. ' +
       'To serve this name, the operator adds to parley.yaml: aliases: {"nonsense": svc-plus}',
   });
-  assert.throws(() => resolve('gpt-4o'), {
+  await assert.rejects(() => resolve('gpt-4o'), {
     message: /Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny\. .*\{"gpt-4o": svc-plus\}$/,
   });
-  assert.throws(() => resolve('text-embedding-3-small', 'embeddings'), {
+  await assert.rejects(() => resolve('text-embedding-3-small', 'embeddings'), {
     message: /Available models: svc-embed\. .*: svc-embed\}$/,
   });
-  assert.throws(() => resolve('nonsense', 'completions'), { message: /Available models: svc-coder-turbo\. / });
+  await assert.rejects(() => resolve('nonsense', 'completions'), { message: /Available models: svc-coder-turbo\. / });
   for (const name of ['two words', '"}', 'a*', 'n'.repeat(129)])
-    assert.throws(
+    await assert.rejects(
       () => resolve(name),
       (error: Error) => !error.message.includes('aliases:'),
       name,
     );
   const chatting = { interface: 'native', owner: OWNER, exceptInterfaces: ['translation', 'research'] } as const;
-  assert.throws(() => catalogue.resolve('nonsense', chatting), {
+  await assert.rejects(() => catalogue.resolve('nonsense', chatting), {
     message: /Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny\. /,
   });
-  assert.throws(
+  await assert.rejects(
     () => resolve('n'.repeat(5000)),
     (error: Error) => error.message.length < 500,
   );
 });
 
-test('rejects names of properties that every object has', () => {
+test('lists and suggests the models that can be called; an error without any names those that have no weights', async () => {
+  const replaceable = createReplaceableCatalogue(catalogue);
+  replaceable.setCallableCheck(async ({ name }) => name === 'svc-turbo' || name === 'svc-coder-turbo');
+  const names = (await replaceable.listCallable(OWNER)).map(({ name }) => name);
+  assert.deepEqual(names, ['svc-turbo', 'svc-coder-turbo']);
+  const suggest = (wanted: ModelInterface, message: RegExp) =>
+    assert.rejects(replaceable.resolve('gpt-4o', { interface: wanted, owner: OWNER }), { message });
+  await suggest('chat', /Available models: svc-turbo, svc-coder-turbo\. .*: svc-turbo\}$/);
+  await suggest('embeddings', /Available models: none \(not ready: svc-embed\)\. .*: svc-embed\}$/);
+  await assert.rejects(replaceable.resolve('svc-turbo', { interface: 'embeddings', owner: OWNER }), {
+    message: /Models with the requested interface: none \(not ready: svc-embed\)\.$/,
+  });
+});
+
+test('rejects names of properties that every object has', async () => {
   for (const name of ['', 'constructor', '__proto__']) {
-    assert.throws(() => resolve(name), { kind: 'model-not-found' });
+    await assert.rejects(() => resolve(name), { kind: 'model-not-found' });
   }
 });
 
-test('rejects a model on an interface that it does not support, and names the models that do', () => {
-  assert.throws(() => resolve('svc-embed'), {
+test('rejects a model on an interface that it does not support, and names the models that do', async () => {
+  await assert.rejects(() => resolve('svc-embed'), {
     kind: 'model-not-supported',
     message:
       'Unsupported model svc-embed for OpenAI compatibility mode. Requested interface: chat; supported: embeddings. Models with the requested interface: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny.',
   });
-  assert.throws(() => resolve('svc-plus', 'completions'), {
+  await assert.rejects(() => resolve('svc-plus', 'completions'), {
     message: /Requested interface: completions; .* Models with the requested interface: svc-coder-turbo\.$/,
   });
-  assert.throws(() => resolve('qwen-deep-research', 'chat'), { kind: 'model-not-supported' });
+  await assert.rejects(() => resolve('qwen-deep-research', 'chat'), { kind: 'model-not-supported' });
 });
 
-test('rejects a model that the region does not offer, with the regions that do', () => {
-  assert.throws(() => resolve('svc-mt-plus', 'chat', 'eu-central-1'), {
+test('rejects a model that the region does not offer, with the regions that do', async () => {
+  await assert.rejects(() => resolve('svc-mt-plus', 'chat', 'eu-central-1'), {
     kind: 'forbidden',
     message: /not offered in Germany \(Frankfurt\) \(eu-central-1\); .*cn-beijing.*ap-southeast-1.*us-east-1/,
   });
-  assert.throws(() => resolve('svc-deep-research', 'native', 'us-east-1'), { kind: 'forbidden' });
+  await assert.rejects(() => resolve('svc-deep-research', 'native', 'us-east-1'), { kind: 'forbidden' });
 });
 
 test('every shipped model has existing weights, or a reason for having none', () => {
@@ -190,14 +204,18 @@ test('a catalogue can be replaced while it is in use', () => {
   assert.equal(replaceable.list().length, catalogue.list().length);
 });
 
-test('information reported by an engine applies until the catalogue is replaced', () => {
+test('information reported by an engine applies until the catalogue is replaced', async () => {
   const up = parseCatalogueAdditions({ models: { up: { url: 'http://h/v1' } }, aliases: { 'u-*': 'up' } });
   const fresh = () => createCatalogue(expandCatalogue(up));
   const replaceable = createReplaceableCatalogue(fresh());
   replaceable.applyModelInfo('up', { contextTokens: 4000, abilities: { vision: true } });
   replaceable.applyModelInfo('u-1', { contextTokens: 1, abilities: {} });
   const wanted = { interface: 'chat', owner: OWNER } as const;
-  for (const entry of [replaceable.find('u-1'), replaceable.resolve('up', wanted).entry, replaceable.list()[0]]) {
+  for (const entry of [
+    replaceable.find('u-1'),
+    (await replaceable.resolve('up', wanted)).entry,
+    replaceable.list()[0],
+  ]) {
     assert.equal(entry?.contextTokens, 4000);
     assert.deepEqual(entry?.abilities, { vision: true });
   }

@@ -16,10 +16,14 @@ import type {
   ResolvedModel,
 } from './model.ts';
 
+/** Returns whether a model answers when it is called, now or after it has been loaded. */
+type IsCallable = (entry: ModelEntry) => Promise<boolean>;
+
 /** Models without deployments: the same for every tenant. */
 type ModelCatalogue = Pick<Catalogue, 'weights' | 'listWeights'> & {
   find(name: string): ModelEntry | undefined;
   list(): readonly ModelEntry[];
+  readonly isCallable: IsCallable;
 };
 
 /** Creates an immutable catalogue without deployments. Later entries replace earlier ones of the same name. */
@@ -34,6 +38,7 @@ export function createCatalogue({ entries, weights, aliases }: CatalogueParts): 
   return addResolve({
     find,
     list: () => [...byName.values()],
+    isCallable: async ({ runner }) => runner.type !== 'none',
     listWeights: () => [...byId.values()],
     weights(id) {
       const found = byId.get(id);
@@ -51,12 +56,15 @@ export interface ReplaceableCatalogue extends Catalogue {
   replace(next: Catalogue): void;
   /** Completes an entry with reported metadata. @param name Canonical name of the entry; aliases are ignored. */
   applyModelInfo(name: string, info: EngineModelInfo): void;
+  /** Sets the function that knows which models can be called. Until then, every model that names what runs it can. */
+  setCallableCheck(isCallable: IsCallable): void;
 }
 
 export function createReplaceableCatalogue(initial: Catalogue, deployments?: DeploymentLookup): ReplaceableCatalogue {
   let current = initial;
   /** Keyed by the entries of the current catalogue; a new catalogue has other objects. */
   let learned = new WeakMap<ModelEntry, ModelEntry>();
+  let isCallable: IsCallable = async ({ runner }) => runner.type !== 'none';
   const applyLearned = (entry: ModelEntry): ModelEntry => learned.get(entry) ?? entry;
   const models: ModelCatalogue = {
     find(name) {
@@ -64,6 +72,7 @@ export function createReplaceableCatalogue(initial: Catalogue, deployments?: Dep
       return entry && applyLearned(entry);
     },
     list: () => current.list().map(applyLearned),
+    isCallable: (entry) => isCallable(entry),
     weights: (id) => current.weights(id),
     listWeights: () => current.listWeights(),
   };
@@ -76,6 +85,9 @@ export function createReplaceableCatalogue(initial: Catalogue, deployments?: Dep
     applyModelInfo(name, info) {
       const entry = current.find(name);
       if (entry?.name === name) learned.set(entry, applyEngineModelInfo(entry, info));
+    },
+    setCallableCheck(check) {
+      isCallable = check;
     },
   };
 }
@@ -103,27 +115,41 @@ function addResolve(models: ModelCatalogue, deployments?: DeploymentLookup): Cat
       return deployed && record.status !== 'deleting' ? [deploymentToEntry(deployed)] : [];
     }),
   ];
+  const pickCallable = async (entries: readonly ModelEntry[]): Promise<readonly ModelEntry[]> => {
+    // A deployment has no entry of its own, and can be called while it is listed.
+    const results = await Promise.all(
+      entries.map(async (entry) => !models.find(entry.name) || models.isCallable(entry)),
+    );
+    return entries.filter((_, index) => results[index]);
+  };
 
+  const { isCallable: _, ...lookups } = models;
   return {
-    ...models,
-    resolve(name, { interface: wanted, owner, exceptInterfaces = [] }) {
+    ...lookups,
+    async resolve(name, { interface: wanted, owner, exceptInterfaces = [] }) {
       const found = find(name, owner);
-      const listAvailable = (): readonly ModelEntry[] => {
-        const served = list(owner).filter((one) => servesInterface(one, wanted) && isOffered(one, owner.region));
+      const listSuggestions = async (): Promise<Suggestions> => {
         // Translation models answer chat completions but are no chat models.
         const unnamed = wanted === 'chat' ? [...exceptInterfaces, 'translation'] : exceptInterfaces;
-        return served.filter(({ interfaces }) => !interfaces.some((each) => unnamed.includes(each)));
+        const suitable = list(owner).filter(
+          (one) =>
+            servesInterface(one, wanted) &&
+            isOffered(one, owner.region) &&
+            !one.interfaces.some((each) => unnamed.includes(each)),
+        );
+        return { suitable, callable: await pickCallable(suitable) };
       };
-      if (!found) throw createUnknownModelError(name, listAvailable());
+      if (!found) throw createUnknownModelError(name, await listSuggestions());
       const { entry, deployment } = found;
       if (!servesInterface(entry, wanted))
-        throw createUnsupportedModelError(name, { entry, wanted, available: listAvailable() });
+        throw createUnsupportedModelError(name, { entry, wanted, suggestions: await listSuggestions() });
       if (!isOffered(entry, owner.region)) throw createNotOfferedError(name, entry, owner.region);
       if (deployment) assertServing(deployment.record);
       return found;
     },
     find: (name, scope) => find(name, scope)?.entry,
     list,
+    listCallable: (scope) => pickCallable(list(scope)),
   };
 }
 
@@ -131,9 +157,21 @@ const servesInterface = (entry: ModelEntry, wanted: ModelInterface): boolean => 
 
 const isOffered = (entry: ModelEntry, region: RegionId): boolean => !entry.regions || entry.regions.includes(region);
 
+/** Models that an error names: those of the right kind, and those of them that can be called. */
+interface Suggestions {
+  readonly suitable: readonly ModelEntry[];
+  readonly callable: readonly ModelEntry[];
+}
+
+/** Names the models that can be called. If there are none, names those that could be, once they have weights. */
+function formatSuggestions({ suitable, callable }: Suggestions): string {
+  if (callable.length > 0) return formatNames(callable);
+  return suitable.length > 0 ? `none (not ready: ${formatNames(suitable)})` : 'none';
+}
+
 /** The first sentence is prescribed; log filters of clients match it (docs/wire/openai-compatible.md#errors). */
-function createUnknownModelError(name: string, available: readonly ModelEntry[]): ServiceError {
-  const [first] = available;
+function createUnknownModelError(name: string, suggestions: Suggestions): ServiceError {
+  const first = suggestions.callable[0] ?? suggestions.suitable[0];
   // The line is shown for names that mean the same in YAML and in an alias pattern.
   const alias =
     first !== undefined && /^[\w.:/@+-]{1,128}$/.test(name)
@@ -141,7 +179,7 @@ function createUnknownModelError(name: string, available: readonly ModelEntry[])
       : '';
   return new ServiceError(
     'model-not-found',
-    `The model \`${truncateName(name)}\` does not exist or you do not have access to it. Available models: ${formatNames(available)}.${alias}`,
+    `The model \`${truncateName(name)}\` does not exist or you do not have access to it. Available models: ${formatSuggestions(suggestions)}.${alias}`,
     { param: 'model' },
   );
 }
@@ -150,7 +188,7 @@ function formatNames(entries: readonly ModelEntry[]): string {
   const names = entries.map((entry) => entry.name);
   const shown = names.slice(0, MODELS_NAMED_MAX).join(', ');
   const more = names.length > MODELS_NAMED_MAX ? ` and ${names.length - MODELS_NAMED_MAX} more` : '';
-  return `${shown || 'none'}${more}`;
+  return `${shown}${more}`;
 }
 
 /** Names of the interfaces in error messages; the first text is prescribed (docs/wire/openai-compatible.md#errors). */
@@ -167,18 +205,17 @@ const INTERFACE_NAMES: Record<ModelInterface, string> = {
   rerank: 'reranking',
 };
 
-/** @param options `available`: models that have the requested interface. */
 const createUnsupportedModelError = (
   name: string,
   {
     entry,
     wanted,
-    available,
-  }: { readonly entry: ModelEntry; readonly wanted: ModelInterface; readonly available: readonly ModelEntry[] },
+    suggestions,
+  }: { readonly entry: ModelEntry; readonly wanted: ModelInterface; readonly suggestions: Suggestions },
 ): ServiceError =>
   new ServiceError(
     'model-not-supported',
-    `Unsupported model ${truncateName(name)} for ${INTERFACE_NAMES[wanted]}. Requested interface: ${wanted}; supported: ${entry.interfaces.join(', ')}. Models with the requested interface: ${formatNames(available)}.`,
+    `Unsupported model ${truncateName(name)} for ${INTERFACE_NAMES[wanted]}. Requested interface: ${wanted}; supported: ${entry.interfaces.join(', ')}. Models with the requested interface: ${formatSuggestions(suggestions)}.`,
     { param: 'model' },
   );
 

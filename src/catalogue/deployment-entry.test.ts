@@ -29,45 +29,46 @@ function createTestCatalogue(...records: DeploymentRecord[]) {
   return { catalogue, resolve };
 }
 
-test('a deployment is a model with its own name and the properties of its base model', () => {
+test('a deployment is a model with its own name and the properties of its base model', async () => {
   const { resolve } = createTestCatalogue(createRecord());
-  const { requestedName, entry, deployment: found } = resolve('svc-plus-ours');
+  const { requestedName, entry, deployment: found } = await resolve('svc-plus-ours');
   assert.deepEqual(
     [requestedName, entry.name, found?.base.name, found?.record.id],
     ['svc-plus-ours', 'svc-plus-ours', 'svc-plus', 'dep_1'],
   );
-  const { runner, interfaces, sampling } = resolve('svc-plus').entry;
+  const { runner, interfaces, sampling } = (await resolve('svc-plus')).entry;
   assert.deepEqual([entry.runner, entry.interfaces, entry.sampling], [runner, interfaces, sampling]);
-  assert.throws(() => resolve('svc-plus-ours', OWNER, 'embeddings'), { kind: 'model-not-supported' });
+  await assert.rejects(() => resolve('svc-plus-ours', OWNER, 'embeddings'), { kind: 'model-not-supported' });
 });
 
-test('precedes a model and an alias of the same name, for its owner only', () => {
+test('precedes a model and an alias of the same name, for its owner only', async () => {
   const { resolve } = createTestCatalogue(createRecord({ name: 'svc-tiny' }), createRecord({ name: 'qwen-plus' }));
-  for (const name of ['svc-tiny', 'qwen-plus']) assert.equal(resolve(name).deployment?.base.name, 'svc-plus', name);
+  for (const name of ['svc-tiny', 'qwen-plus'])
+    assert.equal((await resolve(name)).deployment?.base.name, 'svc-plus', name);
   for (const other of [
     { ...OWNER, workspace: 'other' },
     { ...OWNER, region: 'us-east-1' },
   ] as const) {
-    assert.equal(resolve('svc-tiny', other).entry.name, 'svc-tiny');
-    assert.equal(resolve('qwen-plus', other).entry.name, 'svc-plus');
-    assert.equal(resolve('qwen-plus', other).deployment, undefined);
+    assert.equal((await resolve('svc-tiny', other)).entry.name, 'svc-tiny');
+    assert.equal((await resolve('qwen-plus', other)).entry.name, 'svc-plus');
+    assert.equal((await resolve('qwen-plus', other)).deployment, undefined);
   }
 });
 
-test('is unknown and not listed for other workspaces and regions', () => {
+test('is unknown and not listed for other workspaces and regions', async () => {
   const { resolve, catalogue } = createTestCatalogue(createRecord());
-  const getErrorMessage = (name: string, owner: CatalogueScope): string => {
+  const getErrorMessage = async (name: string, owner: CatalogueScope): Promise<string> => {
     try {
-      resolve(name, owner);
+      await resolve(name, owner);
     } catch (error) {
       return String(error).replaceAll(name, '…');
     }
     return assert.fail(name);
   };
   const other = { ...OWNER, workspace: 'other' };
-  assert.equal(getErrorMessage('svc-plus-ours', other), getErrorMessage('svc-plus-none', other));
-  assert.doesNotMatch(getErrorMessage('svc-plus-none', other), /ours/);
-  assert.match(getErrorMessage('svc-plus-none', OWNER), /svc-plus-ours/);
+  assert.equal(await getErrorMessage('svc-plus-ours', other), await getErrorMessage('svc-plus-none', other));
+  assert.doesNotMatch(await getErrorMessage('svc-plus-none', other), /ours/);
+  assert.match(await getErrorMessage('svc-plus-none', OWNER), /svc-plus-ours/);
   assert.equal(catalogue.find('svc-plus-ours'), undefined);
   assert.equal(catalogue.find('svc-plus-ours', other), undefined);
   assert.equal(catalogue.find('svc-plus-ours', OWNER)?.name, 'svc-plus-ours');
@@ -85,9 +86,9 @@ for (const [change, message, seconds] of [
   [{ status: 'updating', readyCapacity: 0 }, /its status is UPDATING\. Its capacity is not ready yet/, 5],
   [{ status: 'running', readyCapacity: 0 }, /its status is RUNNING\. Its capacity is not ready yet/, 5],
 ] as const)
-  test(`${change.status}, it rejects calls: ${message.source.slice(0, 60)}`, () => {
+  test(`${change.status}, it rejects calls: ${message.source.slice(0, 60)}`, async () => {
     const { resolve } = createTestCatalogue(createRecord(change));
-    assert.throws(
+    await assert.rejects(
       () => resolve('svc-plus-ours'),
       (error: Error & { kind?: string; retryAfterSeconds?: number }) => {
         assert.deepEqual([error.kind, error.retryAfterSeconds], ['overloaded', seconds]);
@@ -98,44 +99,44 @@ for (const [change, message, seconds] of [
     );
   });
 
-test('keeps serving while its capacity is being changed', () => {
+test('keeps serving while its capacity is being changed', async () => {
   const { resolve } = createTestCatalogue(createRecord({ status: 'updating', capacity: 5, readyCapacity: 1 }));
-  assert.equal(resolve('svc-plus-ours').entry.name, 'svc-plus-ours');
+  assert.equal((await resolve('svc-plus-ours')).entry.name, 'svc-plus-ours');
 });
 
-test('a deployment that is being deleted is not listed, and hides a model of the same name', () => {
+test('a deployment that is being deleted is not listed, and hides a model of the same name', async () => {
   const { catalogue, resolve } = createTestCatalogue(createRecord({ status: 'deleting' }));
   assert.equal(catalogue.list(OWNER).length, catalogue.list().length);
-  assert.throws(() => resolve('svc-plus-ours'), { kind: 'overloaded' });
+  await assert.rejects(() => resolve('svc-plus-ours'), { kind: 'overloaded' });
 });
 
-test('the context limit of a deployment lowers that of its model, and counts as known', () => {
-  const createEntry = (change: Partial<DeploymentRecord>) =>
-    createTestCatalogue(createRecord(change)).resolve('svc-plus-ours').entry;
-  const { contextTokens } = createEntry({});
-  assert.equal(createEntry({ spec: { maxContextLength: 512 } }).contextTokens, 512);
-  assert.equal(createEntry({ spec: { maxContextLength: contextTokens + 1 } }).contextTokens, contextTokens);
+test('the context limit of a deployment lowers that of its model, and counts as known', async () => {
+  const createEntry = async (change: Partial<DeploymentRecord>) =>
+    (await createTestCatalogue(createRecord(change)).resolve('svc-plus-ours')).entry;
+  const { contextTokens } = await createEntry({});
+  assert.equal((await createEntry({ spec: { maxContextLength: 512 } })).contextTokens, 512);
+  assert.equal((await createEntry({ spec: { maxContextLength: contextTokens + 1 } })).contextTokens, contextTokens);
   const guessed = { baseModel: 'unknowing' };
-  assert.equal(createEntry(guessed).isContextGuessed, true);
-  assert.equal(createEntry({ ...guessed, spec: { maxContextLength: 512 } }).isContextGuessed, undefined);
+  assert.equal((await createEntry(guessed)).isContextGuessed, true);
+  assert.equal((await createEntry({ ...guessed, spec: { maxContextLength: 512 } })).isContextGuessed, undefined);
 });
 
-test('thinks by default if the deployment enables it and the model can', () => {
-  const createEntry = (change: Partial<DeploymentRecord>) =>
-    createTestCatalogue(createRecord(change)).resolve('svc-plus-ours').entry;
-  assert.equal(createEntry({}).thinksByDefault, undefined);
-  assert.equal(createEntry({ spec: { enableThinking: false } }).thinksByDefault, undefined);
-  assert.equal(createEntry({ baseModel: 'unknowing', spec: { enableThinking: true } }).thinksByDefault, true);
+test('thinks by default if the deployment enables it and the model can', async () => {
+  const createEntry = async (change: Partial<DeploymentRecord>) =>
+    (await createTestCatalogue(createRecord(change)).resolve('svc-plus-ours')).entry;
+  assert.equal((await createEntry({})).thinksByDefault, undefined);
+  assert.equal((await createEntry({ spec: { enableThinking: false } })).thinksByDefault, undefined);
+  assert.equal((await createEntry({ baseModel: 'unknowing', spec: { enableThinking: true } })).thinksByDefault, true);
   const { catalogue, resolve } = createTestCatalogue(
     createRecord({ baseModel: 'unknowing', spec: { enableThinking: true } }),
   );
   catalogue.applyModelInfo('unknowing', { contextTokens: 4096, abilities: { thinking: false } });
-  assert.equal(resolve('svc-plus-ours').entry.thinksByDefault, undefined);
+  assert.equal((await resolve('svc-plus-ours')).entry.thinksByDefault, undefined);
 });
 
-test('a deployment whose model was removed rejects calls and is not listed', () => {
+test('a deployment whose model was removed rejects calls and is not listed', async () => {
   const { catalogue, resolve } = createTestCatalogue(createRecord({ baseModel: 'gone' }));
-  assert.throws(() => resolve('svc-plus-ours'), {
+  await assert.rejects(() => resolve('svc-plus-ours'), {
     kind: 'overloaded',
     message: /its model gone is no longer available/,
   });

@@ -152,14 +152,14 @@ export interface Catalogue {
    * Resolves a name: first as a deployment of the owner, then as an exact name, then by alias patterns in order.
    * @param wanted `exceptInterfaces`: models with one of these interfaces are not listed in the error for an unknown
    * name.
-   * @throws ServiceError `model-not-found` with the available models; `model-not-supported` if the model does not
+   * @throws ServiceError `model-not-found` with the models that can be called; `model-not-supported` if the model does not
    * support the interface; `forbidden` with the regions that offer the model; `overloaded` for a deployment without
    * ready capacity.
    */
   resolve(
     name: string,
     wanted: { interface: ModelInterface; owner: CatalogueScope; exceptInterfaces?: readonly ModelInterface[] },
-  ): ResolvedModel;
+  ): Promise<ResolvedModel>;
   /**
    * Finds a model as `resolve` does, without checking interface, region or capacity.
    * @param scope Tenant whose deployments count. Absent: none.
@@ -167,6 +167,8 @@ export interface Catalogue {
   find(name: string, scope?: CatalogueScope): ModelEntry | undefined;
   /** Lists the models of the catalogue without aliases, followed by the deployments of the tenant. */
   list(scope?: CatalogueScope): readonly ModelEntry[];
+  /** Lists as `list` does, without models that do not answer when they are called, such as those without weights. */
+  listCallable(scope?: CatalogueScope): Promise<readonly ModelEntry[]>;
   /** Finds weights by id. @throws ServiceError `not-found` with the available ids. */
   weights(id: string): Weights;
   /** Lists all weights, used or not. */

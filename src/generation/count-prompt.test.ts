@@ -38,7 +38,7 @@ async function count(engine: TextEngine, tokenizer?: TextEngine) {
     return { engine: leased, release: () => void leases-- };
   };
   const countPrompt = createCountPrompt({
-    catalogue: { resolve: (name) => ({ requestedName: name, entry: ENTRY }) },
+    catalogue: { resolve: async (name) => ({ requestedName: name, entry: ENTRY }) },
     acquireEngine: async () => lease(engine),
     acquireTokenizer: async () => tokenizer && lease(tokenizer),
     getModelStyle: () => ({}),

@@ -81,7 +81,7 @@ export function createCountPrompt({
   };
 
   return async (request, on, { owner, log }) => {
-    const resolved = resolveTarget(catalogue, request.model, on, owner);
+    const resolved = await resolveTarget(catalogue, request.model, on, owner);
     log.add(getModelLogFields(resolved));
     const { engine, release } = await acquireEngine(resolved);
     try {

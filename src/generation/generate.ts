@@ -57,7 +57,7 @@ export function createGenerate({
   const getRenderer = createPromptRenderer();
 
   return async (request, on, context) => {
-    const resolved = resolveTarget(catalogue, request.model, on, context.owner);
+    const resolved = await resolveTarget(catalogue, request.model, on, context.owner);
     context.log.add(getModelLogFields(resolved));
     const { requestId, owner } = context;
     const runInfo = { requestId, owner, model: resolved.entry.name, choices: request.choices };

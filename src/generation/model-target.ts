@@ -7,9 +7,10 @@ import type { Catalogue, CatalogueScope, ModelInterface, ResolvedModel } from '.
 export type ModelTarget = ResolvedModel | { readonly interface: ModelInterface };
 
 /** Returns the model of a request. @throws ServiceError as the catalogue does, unless the model is resolved already. */
-export const resolveTarget = (
+export const resolveTarget = async (
   catalogue: Pick<Catalogue, 'resolve'>,
   name: string,
   target: ModelTarget,
   owner: CatalogueScope,
-): ResolvedModel => ('entry' in target ? target : catalogue.resolve(name, { interface: target.interface, owner }));
+): Promise<ResolvedModel> =>
+  'entry' in target ? target : await catalogue.resolve(name, { interface: target.interface, owner });

@@ -17,7 +17,7 @@ const context: RequestContext = {
 const createTestRank = (scores: readonly number[]) => {
   const engine: RankingEngine = { rank: async () => ({ scores, tokens: 7 }) };
   return createRanker({
-    catalogue: { resolve: (name) => ({ requestedName: name, entry: ENTRY }) },
+    catalogue: { resolve: async (name) => ({ requestedName: name, entry: ENTRY }) },
     acquireEngine: async () => ({ engine, release: () => undefined }),
     admission: unlimitedAdmission,
     ledger: logOnlyLedger,

@@ -20,7 +20,7 @@ export const createSplitChoices =
   (generate: Generate): Generate =>
   async (request, on, context) => {
     if (request.choices === 1) return await generate(request, on, context);
-    const resolved = resolveTarget(catalogue, request.model, on, context.owner);
+    const resolved = await resolveTarget(catalogue, request.model, on, context.owner);
     const { engine, release } = await acquireEngine(resolved);
     let choicesMax: number;
     try {

@@ -19,7 +19,7 @@ const scripted = createScriptedEngine({ script: () => [] });
 function createTestTokenize(engine = scripted) {
   const state = { leases: 0 };
   const tokenize = createTokenize({
-    catalogue: { resolve: (name) => ({ requestedName: name, entry: ENTRY }) },
+    catalogue: { resolve: async (name) => ({ requestedName: name, entry: ENTRY }) },
     acquireEngine: async () => {
       state.leases++;
       return { engine, release: () => void state.leases-- };

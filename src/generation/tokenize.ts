@@ -35,7 +35,7 @@ export interface TokenizeDeps {
 export function createTokenize({ catalogue, acquireEngine, getModelStyle }: TokenizeDeps): Tokenize {
   const getRenderer = createPromptRenderer();
   return async ({ model: name, input }, on, { owner, log }) => {
-    const model = resolveTarget(catalogue, name, on, owner);
+    const model = await resolveTarget(catalogue, name, on, owner);
     log.add(getModelLogFields(model));
     const { engine, release } = await acquireEngine(model);
     try {

@@ -34,7 +34,7 @@ export async function withEngine<Engine, Result>(
   work: (engine: Engine, owner: EngineOwner) => Promise<WorkOutput<Result>>,
 ): Promise<Result> {
   const { requestId, owner, signal, log } = context;
-  const model = resolveTarget(catalogue, name, on, owner);
+  const model = await resolveTarget(catalogue, name, on, owner);
   log.add(getModelLogFields(model));
   const runInfo = { requestId, owner, model: model.entry.name, choices: 1 };
   const permit = await admission.admit({

@@ -24,7 +24,9 @@ function createReloadedPipeline() {
   const after: ModelEntry = { ...before, sampling: { temperature: 0.9 } };
   let current = before;
   const executed: ModelEntry[] = [];
-  const catalogue = { resolve: (name: string): ResolvedModel => ({ requestedName: name, entry: current }) };
+  const catalogue = {
+    resolve: async (name: string): Promise<ResolvedModel> => ({ requestedName: name, entry: current }),
+  };
   const acquireEngine = (model: ResolvedModel) => {
     executed.push(model.entry);
     return testDeps.acquireEngine(model);
@@ -76,7 +78,7 @@ describe('an endpoint whose catalogue is reloaded between the checks and the run
       findDocument: () => assert.fail('no document is named'),
       strict: false,
     };
-    const request = parseResponseRequest({ model: 'm', input: 'Hi' }, requestDeps, context);
+    const request = await parseResponseRequest({ model: 'm', input: 'Hi' }, requestDeps, context);
     const unused = () => assert.fail('nothing is stored');
     const turn = { history: [], olderItems: 0, complete: unused, abandon: unused };
     await startAnswer({ id: 'resp_1', turn, request }, endpointDeps, context);

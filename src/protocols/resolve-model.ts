@@ -31,13 +31,13 @@ type ModelOnlySchema = z.ZodType<{ readonly model: string }>;
  *
  * @throws ServiceError `invalid-request` for a body without a model; any error of the catalogue.
  */
-export function resolveBodyModel(
+export async function resolveBodyModel(
   schema: ModelOnlySchema,
   body: unknown,
   { catalogue, ...wanted }: ModelLookup,
   { owner, log }: Pick<RequestContext, 'owner' | 'log'>,
-): { readonly model: string; readonly resolved: ResolvedModel } {
+): Promise<{ readonly model: string; readonly resolved: ResolvedModel }> {
   const { model } = parseValue(schema, body);
   log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
-  return { model, resolved: catalogue().resolve(model, { ...wanted, owner }) };
+  return { model, resolved: await catalogue().resolve(model, { ...wanted, owner }) };
 }

@@ -1,4 +1,4 @@
-import type { ModelEntry, ModelInterface } from '../catalogue/model.ts';
+import type { ModelInterface } from '../catalogue/model.ts';
 import { createChatCompletionsEndpoint } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { createCompletionsEndpoint } from '../protocols/compatible/completions/endpoint.ts';
 import { createEmbeddingsEndpoint } from '../protocols/compatible/embeddings/endpoint.ts';
@@ -71,17 +71,11 @@ export function createGenerationEndpoints(
 ): readonly Endpoint[] {
   const { capabilities } = modules;
   const servedInterfaces = listServedInterfaces(capabilities);
-  const { catalogue, engines } = modules.engines;
-  /** Deployments have no entry of their own in the catalogue, and can be called while they are listed. */
-  const isCallable = async (entry: ModelEntry): Promise<boolean> => {
-    const state = catalogue.find(entry.name) ? (await engines.getState(entry)).state : 'ready';
-    return state !== 'missing' && state !== 'off';
-  };
+  const { catalogue } = modules.engines;
   const { generate, translate, countPrompt, tokenize, embed, rank } = modules.generation;
   // The OpenAI-compatible list omits models that only the native interface serves.
   const modelListDeps = {
     catalogue: () => catalogue,
-    isCallable,
     served: servedInterfaces.filter((each) => COMPATIBLE_INTERFACES.has(each)),
   };
   const { strict } = config;
@@ -96,11 +90,11 @@ export function createGenerationEndpoints(
     createMultimodalGenerationEndpoint(generationDeps),
     createMessagesEndpoint(generationDeps),
     createCountTokensEndpoint({ countPrompt, catalogue: () => catalogue, strict }),
-    createMessagesModelListEndpoint({ catalogue: () => catalogue, isCallable }),
+    createMessagesModelListEndpoint({ catalogue: () => catalogue }),
     createMessagesModelGetEndpoint({ catalogue: () => catalogue }),
     createModelListEndpoint(modelListDeps),
     createModelGetEndpoint(modelListDeps),
-    createNativeModelListEndpoint({ catalogue: () => catalogue, isCallable, servedInterfaces }),
+    createNativeModelListEndpoint({ catalogue: () => catalogue, servedInterfaces }),
     createEmbeddingsEndpoint({ embed, catalogue: () => catalogue, strict }),
     createTextEmbeddingEndpoint({ embed, catalogue: () => catalogue, strict }),
     createRerankEndpoint({ rank, strict }),

@@ -20,4 +20,16 @@ describe('model lists of a service without weights', () => {
       assert.match(text, /"lab-chat"/);
       assert.doesNotMatch(text, /"svc-/);
     });
+
+  test('an error for an unknown model suggests a model that can be called', async () => {
+    const response = await fetch(`${getUrl()}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await getSecret()}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    const text = await response.text();
+    assert.equal(response.status, 404, text);
+    assert.match(text, /Available models: lab-chat\. .*gpt-4o.*: lab-chat/);
+    assert.doesNotMatch(text, /svc-/);
+  });
 });

@@ -26,6 +26,10 @@ export async function openEngines(context: ServiceContext) {
     'engines',
     () => overrides.engines ?? createModelEngines({ ...engineDeps, ...engineSettings }),
   );
+  catalogue.setCallableCheck(async (entry) => {
+    const { state } = await engines.getState(entry);
+    return state !== 'missing' && state !== 'off';
+  });
   const deploymentEngines = await openModule('deployment engines', () =>
     openDeploymentEngines({
       ...engineDeps,

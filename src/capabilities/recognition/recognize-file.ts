@@ -20,7 +20,7 @@ export interface RecognizeFileDeps {
 export function createRecognizeFile({ catalogue, leaseSpeechEngine, openAudio }: RecognizeFileDeps): RecognizeUpload {
   return async function* ({ model, source, task, language, prompt, hotwords }, context) {
     const { requestId, owner, priority, signal, log } = context;
-    const resolved = catalogue().resolve(model, { interface: 'speech', owner });
+    const resolved = await catalogue().resolve(model, { interface: 'speech', owner });
     log.add(getModelLogFields(resolved));
     const { engine, release } = await leaseSpeechEngine(resolved);
     try {

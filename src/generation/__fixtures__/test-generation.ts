@@ -22,7 +22,7 @@ export const ENTRY: ModelEntry = {
 };
 
 const createFakeCatalogue = (entry: ModelEntry, record: DeploymentRecord | undefined): Pick<Catalogue, 'resolve'> => ({
-  resolve(name) {
+  async resolve(name) {
     if (name !== 'm') throw new ServiceError('model-not-found', 'no such model');
     if (!record) return { requestedName: name, entry };
     return { requestedName: name, entry: { ...entry, name: record.name }, deployment: { record, base: entry } };

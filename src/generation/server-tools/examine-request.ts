@@ -40,7 +40,7 @@ interface ExamineDeps {
 /** Waits in no queue. */
 export function createExamineRequest({ catalogue, acquireEngine, countPrompt }: ExamineDeps): ExamineRequest {
   return async (request, on, context) => {
-    const resolved = resolveTarget(catalogue, request.model, on, context.owner);
+    const resolved = await resolveTarget(catalogue, request.model, on, context.owner);
     const { engine, release } = await acquireEngine(resolved);
     try {
       const loaded = await engine.loadModel();

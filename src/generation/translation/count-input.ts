@@ -31,7 +31,7 @@ export async function countInput(
   const createLengthError = (tokens: number): ServiceError =>
     createInputLengthError(field, tokens, TRANSLATION_INPUT_TOKENS_MAX);
   if (text === '') throw createLengthError(0);
-  const model = resolveTarget(catalogue, request.model, on, owner);
+  const model = await resolveTarget(catalogue, request.model, on, owner);
   const { engine, release } = await acquireEngine(model);
   try {
     if (engine.capabilities.input === 'chat') return TOKENS_PER_CHARACTER_DEFAULT;

@@ -37,9 +37,9 @@ const ENTRY: ModelEntry = {
 };
 
 export const createTestCatalogue = () => ({
-  list: () => [ENTRY],
+  listCallable: async () => [ENTRY],
   find: (name: string) => (name === ENTRY.name ? ENTRY : undefined),
-  resolve(name: string) {
+  async resolve(name: string) {
     if (name === ENTRY.name) return { requestedName: name, entry: ENTRY };
     throw new ServiceError('model-not-found', `The model \`${name}\` does not exist or you do not have access to it.`);
   },
@@ -91,7 +91,7 @@ export async function startTestHttp(
   const http = createHttpServer({
     endpoints: [
       createChatCompletionsEndpoint({ generate, translate: rejectTranslation, catalogue: createTestCatalogue, clock: systemClock }),
-      createModelListEndpoint({ catalogue: createTestCatalogue, isCallable: async () => true, served: ['chat'] }),
+      createModelListEndpoint({ catalogue: createTestCatalogue, served: ['chat'] }),
       createModelGetEndpoint({ catalogue: createTestCatalogue, served: ['chat'] }),
       ...(overrides.more ?? []),
     ],

@@ -74,7 +74,7 @@ export function createAudioTranscriptionsEndpoint(deps: AudioTranscriptionsDeps)
         });
         const { model, response_format: format, language, prompt, timestamp_granularities: granularities = [] } = wire;
         context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
-        catalogue().resolve(model, { interface: 'speech', owner: context.owner });
+        await catalogue().resolve(model, { interface: 'speech', owner: context.owner });
         const file = getOnlyFile(received);
         if (granularities.length > 0 && format !== 'verbose_json') {
           const param = 'timestamp_granularities';

@@ -31,7 +31,7 @@ export function createAudioTranslationsEndpoint(deps: Omit<AudioTranscriptionsDe
         const { wire, unknown } = parseBody(TranslationForm, form, { texts: translationFormTexts, strict });
         const { model, response_format: format, prompt } = wire;
         context.log.add({ requestedModel: model.slice(0, REQUESTED_MODEL_CHARS_MAX) });
-        catalogue().resolve(model, { interface: 'speech', owner: context.owner });
+        await catalogue().resolve(model, { interface: 'speech', owner: context.owner });
         const source = openSource(getOnlyFile(received).received);
         const task = 'translate';
         const events = recognize({ model, source, task, language: undefined, prompt, hotwords: [] }, context);

@@ -53,7 +53,7 @@ export function createTranscriptionEndpoints(deps: NativeTranscriptionDeps): rea
           throw new ServiceError('forbidden', 'Current user api does not support synchronous calls.');
         }
         const { wire, unknown } = parseBody(TranscriptionBody, body, { texts: TRANSCRIPTION_TEXTS, strict });
-        const { entry } = catalogue().resolve(wire.model, { interface: 'speech', owner });
+        const { entry } = await catalogue().resolve(wire.model, { interface: 'speech', owner });
         const sources = decodeSources(wire.input);
         const { parameters } = wire;
         const specialWords = parameters?.special_word_filter;

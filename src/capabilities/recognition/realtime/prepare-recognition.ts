@@ -38,7 +38,7 @@ export async function prepareRecognition(
   owner: Owner,
   { catalogue, acquireSpeechEngine, findHotwords, openAudio, recognitionLimit }: RecognitionDeps,
 ): Promise<RecognitionResources> {
-  const model = catalogue().resolve(requestedModel, { interface: 'speech', owner });
+  const model = await catalogue().resolve(requestedModel, { interface: 'speech', owner });
   const options = decodeRecognitionOptions(parameters);
   const releases: (() => void)[] = [];
   const release = (): void => {

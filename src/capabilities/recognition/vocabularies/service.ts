@@ -28,17 +28,17 @@ export function createVocabularies(deps: VocabulariesDeps): Vocabularies {
   const findRecord = async (scope: TenantScope, id: string): Promise<VocabularyRecord> =>
     (await store.vocabularies.find(scope, id)) ?? throwVocabularyNotFound(id);
 
-  const checkTarget = (name: string, owner: TenantScope): void => {
+  const checkTarget = async (name: string, owner: TenantScope): Promise<void> => {
     checkTargetModel(name);
     if (!catalogue.find(name)?.interfaces.includes('speech')) throwInvalidTarget(name, catalogue);
-    catalogue.resolve(name, { interface: 'speech', owner });
+    await catalogue.resolve(name, { interface: 'speech', owner });
   };
 
   return {
     async create(owner, { prefix, targetModel, entries }) {
       checkWorkspace(owner);
       const { region, workspace } = owner;
-      checkTarget(targetModel, owner);
+      await checkTarget(targetModel, owner);
       checkPrefix(prefix);
       checkEntries(entries, { targetModel, entriesMax: limits.entriesMax });
       const id = ids.createSortableId(`vocab-${prefix}-`);

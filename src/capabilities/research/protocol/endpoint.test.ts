@@ -90,7 +90,7 @@ function createTestResearch({
         },
       }),
     },
-    catalogue: () => ({ resolve: (requestedName: string) => ({ requestedName, entry }) }),
+    catalogue: () => ({ resolve: async (requestedName: string) => ({ requestedName, entry }) }),
     clock: systemClock,
     strict,
   };
@@ -394,7 +394,7 @@ test("closes the run's stream on disconnect, and cancels a question", async () =
 const DEPS_WITHOUT_RESEARCH = {
   generate: () => Promise.reject(new Error('unexpected chat')),
   translate: () => Promise.reject(new Error('unexpected translation')),
-  catalogue: () => ({ resolve: (requestedName: string) => ({ requestedName, entry: RESEARCH_ENTRY }) }),
+  catalogue: () => ({ resolve: async (requestedName: string) => ({ requestedName, entry: RESEARCH_ENTRY }) }),
   clock: systemClock,
 };
 

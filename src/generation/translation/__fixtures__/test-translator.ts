@@ -59,7 +59,7 @@ export function createTestTranslator(answer: AnswerModelCall) {
   const modelCalls: ModelCall[] = [];
   const engine = createScriptedEngine({ script: () => [], contextTokens: 100_000 });
   const translate = createTranslate({
-    catalogue: { resolve: (model) => ({ requestedName: model, entry: ENTRY }) },
+    catalogue: { resolve: async (model) => ({ requestedName: model, entry: ENTRY }) },
     acquireEngine: () => Promise.resolve({ engine, release: () => undefined }),
     detectLanguage: () => Promise.resolve(getLanguage('French')),
     generate: (request) => {

@@ -44,7 +44,7 @@ export function createChatCompletionsEndpoint({
     regions: INTERFACES.chat.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model, resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'chat' }, context);
+      const { model, resolved } = await resolveBodyModel(ModelOnly, body, { catalogue, interface: 'chat' }, context);
       const { entry } = resolved;
       const head = { requestId: context.requestId, created: toUnixSeconds(clock.now()), model };
       if (isTranslationModel(entry))

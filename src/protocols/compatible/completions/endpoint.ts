@@ -34,7 +34,7 @@ export function createCompletionsEndpoint({ generate, catalogue, clock, strict =
     regions: INTERFACES.completions.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'completions' }, context);
+      const { resolved } = await resolveBodyModel(ModelOnly, body, { catalogue, interface: 'completions' }, context);
       const { entry } = resolved;
       const { wire, unknown } = parseBody(CompletionBody, body, { texts: createCompletionTexts(entry), strict });
       checkCompletionRules(wire, entry);

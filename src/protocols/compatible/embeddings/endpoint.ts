@@ -26,7 +26,7 @@ export function createEmbeddingsEndpoint({ embed, catalogue, strict = false }: E
       const { wire, unknown } = parseBody(EmbeddingsBody, body, { texts: embeddingsTexts, strict });
       const { model, input, dimensions, encoding_format: format } = wire;
       // An unknown model is reported before too many texts, whose limit depends on the model.
-      const resolved = catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
+      const resolved = await catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
       const request = createEmbedRequest({
         model,
         texts: { value: input, at: 'input' },

@@ -1,16 +1,13 @@
-import type { Catalogue, ModelEntry, ModelInterface } from '../../../catalogue/model.ts';
+import type { Catalogue, CatalogueScope, ModelEntry, ModelInterface } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { RegionId } from '../../../core/region.ts';
 import { createJsonReply, type Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { filterCallable, type IsCallable } from '../../fields/filter-callable.ts';
 import { encodeModel } from './encode.ts';
 
 export interface ModelsDeps {
   /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'list' | 'find'>;
-  /** Returns whether a model can be called: its weights are installed or its server is configured. */
-  readonly isCallable: IsCallable;
+  readonly catalogue: () => Pick<Catalogue, 'listCallable' | 'find'>;
   /** Model interfaces for which this service has endpoints. */
   readonly served: readonly ModelInterface[];
 }
@@ -26,23 +23,20 @@ const shared = {
  * Creates GET /compatible-mode/v1/models: lists the models that can be called in this region, and the workspace's
  * deployments, without models that are only declared.
  */
-export function createModelListEndpoint({ catalogue, isCallable, served }: ModelsDeps): Endpoint {
+export function createModelListEndpoint({ catalogue, served }: ModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'models.list',
     path: '/compatible-mode/v1/models',
     async handle(_request, { owner }) {
-      const entries = catalogue()
-        .list(owner)
-        .filter((entry) => isOffered(entry, owner.region) && isServed(entry, served));
-      const callable = await filterCallable(entries, isCallable);
-      return createJsonReply({ object: 'list', data: callable.map((entry) => encodeModel(entry, entry.name)) });
+      const entries = await listModels(catalogue(), owner, served);
+      return createJsonReply({ object: 'list', data: entries.map((entry) => encodeModel(entry, entry.name)) });
     },
   };
 }
 
 /** Creates GET /compatible-mode/v1/models/{id}. An alias is resolved, and its name is returned as the id. */
-export function createModelGetEndpoint({ catalogue, served }: Omit<ModelsDeps, 'isCallable'>): Endpoint {
+export function createModelGetEndpoint({ catalogue, served }: ModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'models.get',
@@ -51,9 +45,7 @@ export function createModelGetEndpoint({ catalogue, served }: Omit<ModelsDeps, '
       const name = params['id'] ?? '';
       const entry = catalogue().find(name, owner);
       if (!entry || !isOffered(entry, owner.region)) {
-        const names = catalogue()
-          .list(owner)
-          .filter((each) => isOffered(each, owner.region) && isServed(each, served));
+        const names = await listModels(catalogue(), owner, served);
         throw new ServiceError(
           'model-not-found',
           `The model \`${name.slice(0, 64)}\` does not exist or you do not have access to it. Available models: ${names.map((each) => each.name).join(', ')}.`,
@@ -71,6 +63,15 @@ export function createModelGetEndpoint({ catalogue, served }: Omit<ModelsDeps, '
       return createJsonReply(encodeModel(entry, name));
     },
   };
+}
+
+async function listModels(
+  catalogue: Pick<Catalogue, 'listCallable'>,
+  owner: CatalogueScope,
+  served: readonly ModelInterface[],
+): Promise<readonly ModelEntry[]> {
+  const entries = await catalogue.listCallable(owner);
+  return entries.filter((entry) => isOffered(entry, owner.region) && isServed(entry, served));
 }
 
 const isOffered = ({ regions }: ModelEntry, region: RegionId): boolean => !regions || regions.includes(region);

@@ -32,7 +32,7 @@ export const createBackgroundRunner =
   ({ strict = false, ...deps }: BackgroundRunnerDeps) =>
   async ({ run, attempt, abort }: BackgroundAttempt, context: RequestContext): Promise<void> => {
     const { id, owner, createdAt } = run;
-    const request = parseResponseRequest(run.body, { ...deps, strict }, context);
+    const request = await parseResponseRequest(run.body, { ...deps, strict }, context);
     const turn = await deps.responses.startTurn(owner, { id, ...request.turnRequest });
     try {
       const answer = await startAnswer({ id, turn, request, createdAt }, deps, context);

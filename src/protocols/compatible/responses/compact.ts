@@ -58,7 +58,7 @@ export function createCompactEndpoint({ catalogue, strict = false, ...deps }: Co
     onDisconnect: 'cancel',
     async handle({ body }, context) {
       const { owner } = context;
-      const { resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'responses' }, context);
+      const { resolved } = await resolveBodyModel(ModelOnly, body, { catalogue, interface: 'responses' }, context);
       const { wire, unknown } = parseBody(CompactBody, body, { strict });
       const instructions = wire.instructions?.toWellFormed() ?? '';
       const given = wire.input ?? [];

@@ -53,7 +53,7 @@ async function createResponse(
   const records: TurnResult[] = [];
   let abandoned = 0;
   const endpoint = createResponseEndpoint({
-    catalogue: () => ({ resolve: (name) => ({ requestedName: name, entry }) }),
+    catalogue: () => ({ resolve: async (name) => ({ requestedName: name, entry }) }),
     findDocument: async () => ({ type: 'refused', message: 'no file is here' }),
     strict,
     responses: {
@@ -86,7 +86,7 @@ async function createResponse(
 /** Counts the tokens of a request after one history item, of which `olderItems` more were not read. */
 const countTokens = (fields: object, olderItems: number): Promise<unknown> =>
   createInputTokensEndpoint({
-    catalogue: () => ({ resolve: (name) => ({ requestedName: name, entry: ENTRY }) }),
+    catalogue: () => ({ resolve: async (name) => ({ requestedName: name, entry: ENTRY }) }),
     findDocument: async () => ({ type: 'refused', message: 'no file is here' }),
     responses: {
       readHistory: async () => ({ history: [message('a', 'user')], olderItems }),

@@ -32,7 +32,7 @@ export function createResponseEndpoint({ strict = false, ...deps }: CreateRespon
     regions: INTERFACES.responses.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const request = parseResponseRequest(body, { ...deps, strict }, context);
+      const request = await parseResponseRequest(body, { ...deps, strict }, context);
       const id = deps.ids.createSortableId('resp_');
       if (request.wire.background === true) {
         return enqueueResponse({ id, request: request, body }, deps, context).catch((error: unknown) => {

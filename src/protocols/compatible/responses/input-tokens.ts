@@ -28,7 +28,7 @@ export function createInputTokensEndpoint({ countPrompt, strict = false, ...deps
     regions: INTERFACES.responses.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const request = parseResponseRequest(body, { ...deps, strict }, context);
+      const request = await parseResponseRequest(body, { ...deps, strict }, context);
       const before = await deps.responses.readHistory(context.owner, request.turnRequest);
       const { withoutOldestTurns, listIgnored } = await request.prepareTurn(before);
       const {

@@ -60,13 +60,13 @@ export interface PreparedTurn extends DecodedTurn {
  * Parses a request for a response.
  * @throws ServiceError of the catalogue; `invalid-request` or `unsupported` naming the field.
  */
-export function parseResponseRequest(
+export async function parseResponseRequest(
   body: unknown,
   { catalogue, responses, ids, findDocument, strict }: ResponseRequestDeps,
   context: RequestContext,
-): ParsedResponseRequest {
+): Promise<ParsedResponseRequest> {
   const { owner } = context;
-  const { resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'responses' }, context);
+  const { resolved } = await resolveBodyModel(ModelOnly, body, { catalogue, interface: 'responses' }, context);
   const { entry } = resolved;
   const { wire: parsedFields, unknown } = parseBody(ResponseBody, body, {
     texts: () => createResponseTexts(entry),

@@ -14,7 +14,7 @@ const ENTRY: ModelEntry = {
 
 /** Resolves every name to one model, except `nix`, which is unknown. */
 export const createFakeEmbeddingCatalogue = (): Pick<Catalogue, 'resolve'> => ({
-  resolve(name) {
+  async resolve(name) {
     if (name === 'nix') throw new ServiceError('model-not-found', 'There is no model nix.', { param: 'model' });
     return { requestedName: name, entry: ENTRY };
   },

@@ -49,7 +49,7 @@ export function createFakeTranslation(entry: Partial<ModelEntry> = {}) {
       return Promise.resolve({ batches, ignored: ['stop'], formatTermScore: () => (isRead || request.options ? '1/2' : undefined) });
     },
     catalogue: () => ({
-      resolve: (requestedName: string, wanted: object) => {
+      resolve: async (requestedName: string, wanted: object) => {
         lastCall.wanted = wanted;
         return { requestedName, entry: { ...ENTRY, ...entry } };
       },

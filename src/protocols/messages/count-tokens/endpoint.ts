@@ -25,7 +25,7 @@ export function createCountTokensEndpoint({ countPrompt, catalogue, strict = fal
     regions: INTERFACES.countTokens.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'messages' }, context);
+      const { resolved } = await resolveBodyModel(ModelOnly, body, { catalogue, interface: 'messages' }, context);
       const { entry } = resolved;
       const { wire: parsedFields, unknown } = parseBody(CountBody, body, { texts: createMessagesTexts(entry), strict });
       const wire = applyDefaultThinking(parsedFields, entry);

@@ -30,7 +30,12 @@ export function createMessagesEndpoint({ generate, catalogue, clock, strict = fa
     regions: INTERFACES.messages.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model, resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'messages' }, context);
+      const { model, resolved } = await resolveBodyModel(
+        ModelOnly,
+        body,
+        { catalogue, interface: 'messages' },
+        context,
+      );
       const { entry } = resolved;
       const { wire: parsedFields, unknown } = parseBody(MessagesBody, body, {
         texts: createMessagesTexts(entry),

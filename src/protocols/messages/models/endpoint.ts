@@ -3,14 +3,11 @@ import { ServiceError } from '../../../core/error.ts';
 import type { RegionId } from '../../../core/region.ts';
 import { createJsonReply, type Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
-import { filterCallable, type IsCallable } from '../../fields/filter-callable.ts';
 import { createFieldError } from '../../parse.ts';
 
 export interface MessagesModelsDeps {
   /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'list' | 'find'>;
-  /** Returns whether a model can be called: its weights are installed or its server is configured. */
-  readonly isCallable: IsCallable;
+  readonly catalogue: () => Pick<Catalogue, 'listCallable' | 'find'>;
 }
 
 /** Default and maximum page size (docs/wire/anthropic-compatible.md#token-counts-and-models). */
@@ -28,16 +25,14 @@ const shared = {
  * Creates GET /apps/anthropic/v1/models: the models of this interface served in this region, and the workspace's
  * deployments (docs/wire/anthropic-compatible.md#token-counts-and-models).
  */
-export function createMessagesModelListEndpoint({ catalogue, isCallable }: MessagesModelsDeps): Endpoint {
+export function createMessagesModelListEndpoint({ catalogue }: MessagesModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'messages.models.list',
     path: '/apps/anthropic/v1/models',
     async handle({ query }, { owner }) {
-      const served = catalogue()
-        .list(owner)
-        .filter((entry) => isServed(entry, owner.region));
-      const all = await filterCallable(served, isCallable);
+      const callable = await catalogue().listCallable(owner);
+      const all = callable.filter((entry) => isServed(entry, owner.region));
       const size = parsePageSize(query.get('limit'));
       // Clients without a page position may send an empty parameter.
       const [before, after] = [query.get('before_id') || null, query.get('after_id') || null];
@@ -56,7 +51,7 @@ export function createMessagesModelListEndpoint({ catalogue, isCallable }: Messa
 }
 
 /** Creates GET /apps/anthropic/v1/models/{id}. An alias also finds a model and is the id in the response. */
-export function createMessagesModelGetEndpoint({ catalogue }: Omit<MessagesModelsDeps, 'isCallable'>): Endpoint {
+export function createMessagesModelGetEndpoint({ catalogue }: MessagesModelsDeps): Endpoint {
   return {
     ...shared,
     operation: 'messages.models.get',

@@ -34,7 +34,7 @@ function createTestGeneration({ entry = TEST_ENTRY, strict = false }: { entry?: 
     },
     translate: () => Promise.reject(new Error('unexpected translation')),
     catalogue: () => ({
-      resolve: (requestedName: string, wanted: object) => {
+      resolve: async (requestedName: string, wanted: object) => {
         lastCall.wanted = wanted;
         return { requestedName, entry };
       },

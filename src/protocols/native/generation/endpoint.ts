@@ -65,7 +65,7 @@ function createGenerationEndpoint(
     async handle({ body, headers: requestHeaders }, context) {
       if (isTaskRequested(requestHeaders)) throw new ServiceError('forbidden', ASYNC_NOT_SUPPORTED);
       const lookup = { catalogue, interface: 'native', exceptInterfaces: OTHER_INTERFACES } as const;
-      const { model, resolved } = resolveBodyModel(ModelOnly, body, lookup, context);
+      const { model, resolved } = await resolveBodyModel(ModelOnly, body, lookup, context);
       const { entry } = resolved;
       const isStreamed = isStreamRequested(requestHeaders);
       if (isTranslationModel(entry) && !isMultimodal)

@@ -23,15 +23,13 @@ const ENTRIES = [
   createEntry('svc-abroad', { regions: ['us-east-1'] }),
   createEntry('svc-speech', { interfaces: ['speech'] }),
   createEntry('other-c'),
-  createEntry('svc-missing'),
 ];
 
 const endpoint = createNativeModelListEndpoint({
   catalogue: () => ({
-    list: () => ENTRIES,
+    listCallable: async () => ENTRIES,
     find: (name) => ENTRIES.find((each) => each.name === (name === 'qwen-max' ? 'svc-a' : name)),
   }),
-  isCallable: async ({ name }) => name !== 'svc-missing',
   servedInterfaces: ['chat'],
 });
 

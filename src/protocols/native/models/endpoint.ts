@@ -7,7 +7,6 @@ import type { Endpoint } from '../../endpoint.ts';
 import { encodeIgnoredHeader } from '../../ignored-header.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody } from '../../parse.ts';
-import { filterCallable, type IsCallable } from '../../fields/filter-callable.ts';
 import { queryToObject } from '../../fields/list-query.ts';
 import { decodePage, PAGE_FIELDS, PAGE_TEXTS, getPageOffset } from '../page.ts';
 import { encodeModels } from './encode.ts';
@@ -15,9 +14,7 @@ import type { ListedModel } from './encode.ts';
 
 export interface NativeModelsDeps {
   /** Returns the current catalogue, which changes while the service runs. */
-  readonly catalogue: () => Pick<Catalogue, 'list' | 'find'>;
-  /** Returns whether a model can be called: its weights are installed or its server is configured. */
-  readonly isCallable: IsCallable;
+  readonly catalogue: () => Pick<Catalogue, 'listCallable' | 'find'>;
   /** Model interfaces that have endpoints in this service. */
   readonly servedInterfaces: readonly ModelInterface[];
 }
@@ -34,7 +31,7 @@ const ModelListQuery = z.object({
  * Creates GET /api/v1/models (docs/wire/dashscope-native.md#models): the models served in this region, and the
  * workspace's deployments. An unknown name yields an empty list.
  */
-export function createNativeModelListEndpoint({ catalogue, isCallable, servedInterfaces }: NativeModelsDeps): Endpoint {
+export function createNativeModelListEndpoint({ catalogue, servedInterfaces }: NativeModelsDeps): Endpoint {
   return {
     operation: 'native-models.list',
     method: 'GET',
@@ -46,7 +43,7 @@ export function createNativeModelListEndpoint({ catalogue, isCallable, servedInt
       const { wire, unknown } = parseBody(ModelListQuery, queryToObject(query), { texts: PAGE_TEXTS });
       const candidates =
         wire.model === undefined
-          ? (await filterCallable(catalogue().list(owner), isCallable)).map((entry) => ({ name: entry.name, entry }))
+          ? (await catalogue().listCallable(owner)).map((entry) => ({ name: entry.name, entry }))
           : findModel(catalogue(), wire.model, owner);
       const namePart = wire.name?.toLowerCase() ?? '';
       const models = candidates.filter(

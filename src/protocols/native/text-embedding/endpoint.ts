@@ -30,7 +30,7 @@ export function createTextEmbeddingEndpoint({ embed, catalogue, strict = false }
       const { wire, unknown } = parseBody(TextEmbeddingBody, body, { texts: TEXT_EMBEDDING_TEXTS, strict });
       const { model, input, parameters } = wire;
       // An unknown model is reported before a number of texts above its limit.
-      const resolved = catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
+      const resolved = await catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
       const request = createEmbedRequest({
         model,
         texts: { value: input.texts, at: 'input.texts' },

@@ -19,7 +19,7 @@ const ENTRY: ModelEntry = {
 function createTestEndpoint() {
   const requests: Parameters<Tokenize>[0][] = [];
   const endpoint = createTokenizerEndpoint({
-    catalogue: () => ({ resolve: (requestedName) => ({ requestedName, entry: ENTRY }) }),
+    catalogue: () => ({ resolve: async (requestedName) => ({ requestedName, entry: ENTRY }) }),
     async tokenize(request) {
       requests.push(request);
       const tokens = [

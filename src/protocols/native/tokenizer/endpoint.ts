@@ -23,7 +23,7 @@ export function createTokenizerEndpoint({ tokenize, catalogue, strict = false }:
     regions: INTERFACES.tokenizer.regions,
     onDisconnect: 'cancel',
     async handle({ body }, context) {
-      const { model, resolved } = resolveBodyModel(ModelOnly, body, { catalogue, interface: 'native' }, context);
+      const { model, resolved } = await resolveBodyModel(ModelOnly, body, { catalogue, interface: 'native' }, context);
       const { entry } = resolved;
       const { wire, unknown } = parseBody(TokenizerBody, body, { texts: createGenerationTexts(entry), strict });
       const request = { model, input: decodeTokenizerInput(wire, entry) };

@@ -66,7 +66,7 @@ export function createTestRealtime(overrides: Partial<RealtimeSessionDeps> & { r
   };
   const deps: RealtimeSessionDeps = {
     catalogue: () => ({
-      resolve(name) {
+      async resolve(name) {
         if (name.includes('realtime')) return { requestedName: name, entry: TEST_ENTRY };
         throw new ServiceError('model-not-found', `The model \`${name}\` does not exist.`, { param: 'model' });
       },

@@ -68,7 +68,7 @@ export async function startFakeResearchParley(): Promise<Parley> {
         runs: { open: async ({ request }) => streamEvents(createReportEvents(request), request) },
       }),
     },
-    catalogue: () => ({ resolve: (requestedName: string) => ({ requestedName, entry }) }),
+    catalogue: () => ({ resolve: async (requestedName: string) => ({ requestedName, entry }) }),
     clock: systemClock,
   });
   const endpoint: Endpoint = {

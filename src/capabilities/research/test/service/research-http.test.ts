@@ -18,7 +18,7 @@ import {
 const PATH = '/api/v1/services/aigc/text-generation/generation';
 
 const entry: ModelEntry = {
-  ...createTestCatalogue().resolve('svc-plus').entry,
+  ...(await createTestCatalogue().resolve('svc-plus')).entry,
   name: 'svc-deep-research',
   interfaces: ['native', 'research'],
 };
@@ -47,7 +47,7 @@ const start = ({ clarify = rejectCall, open = rejectCall }: TestResearchServer, 
             runs: { open },
           }),
         },
-        catalogue: () => ({ resolve: (requestedName: string) => ({ requestedName, entry }) }),
+        catalogue: () => ({ resolve: async (requestedName: string) => ({ requestedName, entry }) }),
         clock: systemClock,
       }),
     ],
