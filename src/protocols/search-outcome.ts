@@ -8,12 +8,12 @@ import type { StreamEncoder } from './stream-encoder.ts';
 type EmptyOutcome = 'found-nothing' | 'failed';
 
 /** Encodes the `x-parley-search` header of an unstreamed answer whose searches had no results. */
-export const encodeSearchHeader = ({ choices }: GenerationResult): Readonly<Record<string, string>> =>
-  toHeader(
-    findEmptyOutcome(
-      choices.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'server-call' ? [block.result] : []))),
-    ),
-  );
+export const encodeSearchHeader = (result: GenerationResult): Readonly<Record<string, string>> =>
+  toHeader(findEmptyOutcome(listServerResults(result)));
+
+/** Lists the results of all server tools of an answer. */
+export const listServerResults = ({ choices }: GenerationResult): readonly ServerCallResult[] =>
+  choices.flatMap(({ blocks }) => blocks.flatMap((block) => (block.type === 'server-call' ? [block.result] : [])));
 
 /** An encoder that reports searches without results, and the header with the same information. */
 export interface SearchReport {
@@ -49,7 +49,7 @@ export function reportSearches(encoder: StreamEncoder<GenerationEvent>): SearchR
 }
 
 /** Returns undefined if nothing was searched, or anything was found. */
-function findEmptyOutcome(results: readonly ServerCallResult[]): EmptyOutcome | undefined {
+export function findEmptyOutcome(results: readonly ServerCallResult[]): EmptyOutcome | undefined {
   const searches = results.filter((result) => result.type === 'search');
   if (searches.length === 0 || searches.some(({ sources, findings }) => sources.length + findings.length > 0))
     return undefined;

@@ -147,11 +147,22 @@ describe('a search that finds something or nothing', () => {
     assert.equal(response.headers.get('x-parley-search'), 'found-nothing');
   });
 
+  test('lists no sources in the messages of chat completions when nothing was found', async () => {
+    const { path, body } = DIALECTS['chat completions'];
+    assert.match(
+      await (await parley.post(path, body)).text(),
+      /"content":"In 1986\.".*"refusal":null,"annotations":\[\]/,
+    );
+    const text = await (await parley.post(path, { ...body, stream: true })).text();
+    assert.equal(text.match(/"role":"assistant","annotations":\[\]/g)?.length, 1, text);
+    assert.equal(text.match(/annotations/g)?.length, 1, text);
+  });
+
   test('sends no such header when something was found', async () => {
     results = [{ url: 'https://example.com/orsay', title: 'Orsay', content: 'The Orsay opened in 1986.' }];
     const { path, body } = DIALECTS['chat completions'];
     const response = await parley.post(path, body);
-    await response.text();
+    assert.doesNotMatch(await response.text(), /annotations/);
     assert.equal(response.headers.get('x-parley-search'), null);
   });
 

@@ -2,12 +2,18 @@ import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import { formatChatId, type ChatHead } from './head.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
+import { findEmptyOutcome, listServerResults } from '../../search-outcome.ts';
 import { encodeUsage } from './usage.ts';
 
-/** Encodes the chat completion object, keys in the documented order (docs/wire/openai-compatible.md#chat-response). */
-export function encodeChatCompletion(head: ChatHead, { choices, usage }: GenerationResult): object {
+/**
+ * Encodes the chat completion object, keys in the documented order (docs/wire/openai-compatible.md#chat-response). After
+ * searches without results the messages have empty `annotations`, the field in which this format lists sources.
+ */
+export function encodeChatCompletion(head: ChatHead, result: GenerationResult): object {
+  const { choices, usage } = result;
+  const annotations = findEmptyOutcome(listServerResults(result)) === undefined ? {} : { annotations: [] };
   return {
-    choices: choices.map(encodeChoice),
+    choices: choices.map((choice, index) => encodeChoice(choice, index, annotations)),
     object: 'chat.completion',
     usage: encodeUsage(usage),
     created: head.created,
@@ -18,7 +24,7 @@ export function encodeChatCompletion(head: ChatHead, { choices, usage }: Generat
   };
 }
 
-function encodeChoice({ blocks, reason }: ChoiceResult, index: number): object {
+function encodeChoice({ blocks, reason }: ChoiceResult, index: number, annotations: object): object {
   const calls = blocks.filter((block) => block.type === 'tool-call');
   const thoughts = blocks.filter((block) => block.type === 'reasoning');
   return {
@@ -27,6 +33,7 @@ function encodeChoice({ blocks, reason }: ChoiceResult, index: number): object {
       content: joinText(blocks.filter((block) => block.type === 'text')),
       reasoning_content: thoughts.length > 0 ? joinText(thoughts) : null,
       refusal: null,
+      ...annotations,
       audio: null,
       function_call: null,
       tool_calls:

@@ -1,4 +1,5 @@
 import type { Block, GenerationEvent } from '../../../core/event.ts';
+import type { ServerCallResult } from '../../../core/server-tools.ts';
 import { assert } from '../../../lib/assert.ts';
 import { escapeLineSeparators } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
@@ -7,6 +8,7 @@ import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import { formatChatId } from './head.ts';
 import type { ChatHead } from './head.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
+import { findEmptyOutcome } from '../../search-outcome.ts';
 import { encodeUsage } from './usage.ts';
 
 export interface ChatStreamOptions {
@@ -17,6 +19,8 @@ export interface ChatStreamOptions {
 /**
  * Creates the encoder of a chat completion stream, one chunk per event with content
  * (docs/wire/openai-compatible.md#chat-stream).
+ *
+ * After searches without results, the first chunk of a choice has empty `annotations`, as the unstreamed response does.
  *
  * For speed, the text around a token is built once per choice: a token costs one `JSON.stringify` and one
  * concatenation. All texts below are parts of `data:
@@ -29,8 +33,13 @@ export function createChatStreamEncoder(
   const tail = `"created":${head.created},"service_tier":null,"system_fingerprint":null,"model":${JSON.stringify(head.model)},"id":"${formatChatId(head)}"}\n\n`;
   const end = `,"object":"chat.completion.chunk","usage":null,${tail}`;
   const choices: (ChoiceStream | undefined)[] = [];
+  const serverResults: ServerCallResult[] = [];
 
-  const getChoice = (index: number): ChoiceStream => (choices[index] ??= createChoiceStream(index, end));
+  const getChoice = (index: number): ChoiceStream =>
+    (choices[index] ??= createChoiceStream(index, {
+      end,
+      hasNoSources: findEmptyOutcome(serverResults) !== undefined,
+    }));
 
   const encodeEvent = (event: GenerationEvent): string => {
     switch (event.type) {
@@ -38,7 +47,9 @@ export function createChatStreamEncoder(
       case 'prompt':
       case 'block-end':
       case 'server-call':
+        return '';
       case 'server-result':
+        serverResults.push(event.result);
         return '';
       case 'block-start':
         return getChoice(event.choice).open(event.block);
@@ -66,7 +77,10 @@ const NO_EXTRAS = '"function_call":null,"refusal":null';
 const START = 'data: {"choices":[{"delta":{"content":';
 
 /** Encodes the chunks of one choice. The first chunk contains the role; tool calls are numbered in order. */
-function createChoiceStream(index: number, end: string): ChoiceStream {
+function createChoiceStream(
+  index: number,
+  { end, hasNoSources }: { readonly end: string; readonly hasNoSources: boolean },
+): ChoiceStream {
   const choiceFields = `"index":${index},"logprobs":`;
   const close = `},${choiceFields}null,"finish_reason":null}]${end}`;
   const afterText = `,"reasoning_content":null,${NO_EXTRAS},"tool_calls":null${close}`;
@@ -75,7 +89,7 @@ function createChoiceStream(index: number, end: string): ChoiceStream {
   const beforeThought = `${START}null,"reasoning_content":`;
   const afterThought = `,${NO_EXTRAS},"tool_calls":null${close}`;
 
-  let role = '"role":"assistant",';
+  let role = hasNoSources ? '"role":"assistant","annotations":[],' : '"role":"assistant",';
   let calls = 0;
   let open: Block['type'] | undefined;
 
