@@ -8,14 +8,12 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { encodeScript, encodeToolCall } from './engine-script.ts';
 import { type Parley, startParley } from './harness.ts';
-import { findPageClient } from './page-clients.ts';
+import { findPageClient, LOOPBACK_ONLY, readPageSettings } from './page-clients.ts';
 
 /** Time limit of one run, in ms. A run takes 9 s of CPU time. Below the limit of a test, so a timeout shows the output. */
 const RUN_MS_MAX = 150_000;
 
 const CONTEXT_TOKENS = '32768';
-
-const PAGE = new URL('../../docs/clients/opencode.md', import.meta.url);
 
 const { url, skipReason } = findPageClient(`opencode-${process.platform}-${process.arch}`, 'bin/opencode');
 
@@ -33,9 +31,7 @@ describe('the coding agent opencode with the settings of its page', { skip: skip
     home = await mkdtemp(join(tmpdir(), 'parley-opencode-'));
     work = join(home, 'work');
     await mkdir(work);
-    const settings = /^```json\n(.*?)^```$/ms.exec(await readFile(PAGE, 'utf8'))?.[1];
-    assert.ok(settings !== undefined);
-    await writeFile(join(work, 'opencode.json'), settings.replaceAll('http://127.0.0.1:8000', parley.address));
+    await writeFile(join(work, 'opencode.json'), readPageSettings('opencode', 'json', parley));
   });
   after(async () => {
     await parley?.stop();
@@ -60,8 +56,7 @@ describe('the coding agent opencode with the settings of its page', { skip: skip
         PARLEY_KEY: parley.key,
         OPENCODE_DISABLE_AUTOUPDATE: '1',
         OPENCODE_DISABLE_MODELS_FETCH: '1',
-        HTTPS_PROXY: 'http://127.0.0.1:9',
-        NO_PROXY: '127.0.0.1',
+        ...LOOPBACK_ONLY,
       },
     });
     child.stdin.end(prompt);
