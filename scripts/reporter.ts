@@ -2,7 +2,7 @@ import { relative, resolve } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** A finished test, a piece of output, or the end of a run; sent by the process of the tests to `test-pass.ts`. */
+/** A finished test, a finished file, a piece of output, or the end of a run; sent by the process of the tests to `test-pass.ts`. */
 export type TestRecord =
   | {
       readonly type: 'test';
@@ -15,6 +15,8 @@ export type TestRecord =
       /** The error of a failed test, or the reason of a skipped one. */
       readonly detail: string;
     }
+  /** `path` is relative to the working directory. Only files with a process of their own are reported. */
+  | { readonly type: 'file'; readonly path: string; readonly durationMs: number }
   | { readonly type: 'output'; readonly text: string }
   | { readonly type: 'end' };
 
@@ -47,6 +49,10 @@ export function createEventDecoder(root: string): (event: TestEvent) => TestReco
         names.length = event.data.nesting;
         names[event.data.nesting] = event.data.name;
         return undefined;
+      case 'test:summary': {
+        const { file, duration_ms: durationMs } = event.data;
+        return file === undefined ? undefined : { type: 'file', path: relative(root, file), durationMs };
+      }
       case 'test:stdout':
       case 'test:stderr':
         return { type: 'output', text: event.data.message };

@@ -54,6 +54,21 @@ test('exits with 1 when no test ran, and when all were skipped', () => {
   assert.equal(run({ tests: [createTestResult('skipped')] }).exitCode, 1);
 });
 
+test('names the slowest files of a pass', () => {
+  const lines: string[] = [];
+  const summary = createSummary({ isStrict: false, print: (line) => void lines.push(line), now: () => 0 });
+  const finish = summary.startPass('model', { files: 12, showsEach: false });
+  for (let number = 1; number <= 12; number++)
+    summary.addFile({ type: 'file', path: `test/${number}.test.ts`, durationMs: number * 1000 });
+  finish([]);
+  const start = lines.indexOf('  slowest files:');
+  assert.deepEqual(
+    [lines[start + 1], lines[start + 10]],
+    ['     12.0 s  test/12.test.ts', '      3.0 s  test/3.test.ts'],
+  );
+  assert.equal(lines.length, start + 11);
+});
+
 test('counts faults besides failed tests', () => {
   const { exitCode, lines } = run({ tests: [createTestResult('passed')], faults: ['left running: sleep 9'] });
   assert.equal(exitCode, 1);

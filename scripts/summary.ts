@@ -1,5 +1,5 @@
 import type { FlakyTest } from './run-with-retry.ts';
-import { type FinishedTest, indent } from './test-pass.ts';
+import { type FinishedFile, type FinishedTest, indent } from './test-pass.ts';
 
 export interface Step {
   readonly outcome: 'passed' | 'failed' | 'skipped';
@@ -15,6 +15,7 @@ export interface Summary {
   /** Starts a pass. Call the returned function at its end with the faults besides failed tests. */
   startPass(name: string, options: { files: number; showsEach: boolean }): (faults: readonly string[]) => void;
   addTest(test: FinishedTest | FlakyTest): void;
+  addFile(file: FinishedFile): void;
   /** Prints the closing block. @returns the exit code. */
   close(): number;
 }
@@ -37,7 +38,7 @@ export function createSummary({
   const failed: string[] = [];
   const flaky: string[] = [];
   let passed = 0;
-  let pass = { name: '', showsEach: false, tests: 0 };
+  let pass: RunningPass = { name: '', showsEach: false, tests: 0, files: [] };
 
   const count = (title: string, { outcome, detail, isRequired }: Step & { isRequired: boolean }): void => {
     if (outcome === 'passed') {
@@ -63,12 +64,15 @@ export function createSummary({
 
     startPass(name, { files, showsEach }) {
       const startedAt = now();
-      const started = { name, showsEach, tests: 0 };
+      const started: RunningPass = { name, showsEach, tests: 0, files: [] };
       pass = started;
       print(`${name} tests, ${files} ${files === 1 ? 'file' : 'files'}`);
       return (faults) => {
         const durationMs = now() - startedAt;
         passes.push({ name, durationMs, tests: started.tests });
+        const slowest = started.files.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_SHOWN);
+        if (slowest.length > 0) print('  slowest files:');
+        for (const file of slowest) print(`${formatSeconds(file.durationMs).padStart(11)}  ${file.path}`);
         for (const fault of faults) {
           count(`${name} tests: ${fault}`, { outcome: 'failed', detail: '', durationMs, isRequired: true });
         }
@@ -90,6 +94,10 @@ export function createSummary({
       count(`${test.name} (${test.location})`, { ...test, isRequired });
     },
 
+    addFile(file) {
+      pass.files.push(file);
+    },
+
     close() {
       if (passed + failed.length === 0) failed.push('no test ran');
       print('');
@@ -104,6 +112,16 @@ export function createSummary({
     },
   };
 }
+
+interface RunningPass {
+  readonly name: string;
+  readonly showsEach: boolean;
+  tests: number;
+  readonly files: FinishedFile[];
+}
+
+/** Files that are named at the end of a pass whose files have a process each: what takes the time of a run. */
+const SLOWEST_SHOWN = 10;
 
 /** Tests slower than this, in ms, are named even where passed tests are not shown: `npm run check` should stay fast. */
 const SLOW_MS = 1_000;

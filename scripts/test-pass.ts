@@ -21,8 +21,11 @@ export interface TestPass {
   readonly exitMsMax?: number | undefined;
   /** Receives the output of the tests when something failed. Default: prints it. */
   readonly showOutput?: (output: string) => void;
+  /** Receives every file that had a process of its own, when it is finished. */
+  readonly onFile?: (file: FinishedFile) => void;
 }
 
+export type FinishedFile = Extract<TestRecord, { type: 'file' }>;
 export type FinishedTest = Extract<TestRecord, { type: 'test' }>;
 
 const FILES_RUNNER = fileURLToPath(new URL('run-test-files.ts', import.meta.url));
@@ -75,6 +78,7 @@ async function runFiles(
   let failed = 0;
   child.on('message', (message) => {
     if (!isTestRecord(message)) return;
+    if (message.type === 'file') return pass.onFile?.(message);
     if (message.type === 'output') return appendOutput(message.text);
     if (message.type === 'end') {
       hasEndRecord = true;

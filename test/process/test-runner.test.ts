@@ -60,6 +60,14 @@ test('reports each test once with its suites, but neither suites nor failed pare
   assert.deepEqual(faults, []);
 });
 
+test('reports the time of each file that has a process', async () => {
+  const paths: string[] = [];
+  const runPass: typeof runTestPass = (pass, onTest) =>
+    runTestPass({ ...pass, onFile: ({ path, durationMs }) => durationMs > 0 && paths.push(path) }, onTest);
+  await runSource(`test('good', () => {});`, { copies: 2, runPass });
+  assert.deepEqual(paths.map((path) => path.replace(/.*\//, '')).toSorted(), ['made-up.test.ts', 'made-up1.test.ts']);
+});
+
 test('reports a failed hook as a failure', async () => {
   const { outcomes } = await runSource(`
     describe('suite', () => { before(() => { throw new Error('hook'); }); test('inner', () => {}); });
