@@ -9,8 +9,10 @@ export type TestRecord =
       readonly outcome: 'passed' | 'failed' | 'skipped';
       /** Names of the enclosing suites and of the test, joined by ` > `. */
       readonly name: string;
-      /** `path:line`, relative to the working directory. */
+      /** `path:line`, relative to the working directory: where the test is declared. */
       readonly location: string;
+      /** The test file that ran it, relative to the working directory: tests may be declared by a shared module. */
+      readonly file: string;
       readonly durationMs: number;
       /** The error of a failed test, or the reason of a skipped one. */
       readonly detail: string;
@@ -65,6 +67,8 @@ export function createEventDecoder(root: string): (event: TestEvent) => TestReco
           type: 'test',
           name: [...suites, data.name].join(' > '),
           location: `${path}:${data.line ?? 1}`,
+          // Newer than the types of Node; absent if all files share a process.
+          file: 'entryFile' in data && typeof data.entryFile === 'string' ? relative(root, data.entryFile) : path,
           durationMs: data.details.duration_ms,
         } as const;
         if (event.type === 'test:fail') {

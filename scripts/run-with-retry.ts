@@ -26,7 +26,7 @@ export async function runTestPassWithRetry(
     if (test.outcome === 'failed') firstFailures.push(test);
     else onTest(test);
   });
-  const retriedFiles = [...new Set(firstFailures.map(getFile))];
+  const retriedFiles = [...new Set(firstFailures.map(({ file }) => file))];
   if (firstFailures.length === 0 || faults.length > 0 || retriedFiles.length > RETRIED_FILES_MAX) {
     firstFailures.forEach(onTest);
     return faults;
@@ -45,7 +45,5 @@ export async function runTestPassWithRetry(
     if (test.outcome === 'failed' && !firstFailures.some((one) => isSameTest(one, test))) onTest(test);
   return retryFaults;
 }
-
-const getFile = ({ location }: FinishedTest): string => location.slice(0, location.lastIndexOf(':'));
 
 const isSameTest = (a: FinishedTest, b: FinishedTest): boolean => a.name === b.name && a.location === b.location;

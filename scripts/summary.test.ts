@@ -9,6 +9,7 @@ const createTestResult = (outcome: FinishedTest['outcome'], place = 'src/a.test.
   outcome,
   name: `a ${outcome} one`,
   location: place,
+  file: 'src/a.test.ts',
   durationMs: 10,
   detail: outcome === 'passed' ? '' : 'because',
 });

@@ -60,6 +60,22 @@ test('reports each test once with its suites, but neither suites nor failed pare
   assert.deepEqual(faults, []);
 });
 
+test('retries the file that ran a test, which a shared module may have declared', async () => {
+  writeFileSync(
+    join(folder, 'shared.ts'),
+    `import { test } from 'node:test';
+import { existsSync, writeFileSync } from 'node:fs';
+const mark = ${JSON.stringify(join(folder, 'shared-mark'))};
+export const declareTest = () => test('flaky', () => { if (!existsSync(mark)) { writeFileSync(mark, ''); throw new Error('first'); } });
+`,
+  );
+  const { outcomes, faults } = await runSource(
+    `import { declareTest } from './shared.ts';\ndescribe('suite', () => { declareTest(); });`,
+    { runPass: runTestPassWithRetry },
+  );
+  assert.deepEqual([outcomes, faults], [['passed suite > flaky'], []]);
+});
+
 test('reports the time of each file that has a process', async () => {
   const paths: string[] = [];
   const runPass: typeof runTestPass = (pass, onTest) =>

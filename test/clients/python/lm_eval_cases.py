@@ -19,8 +19,9 @@ QUESTIONS = [
     ("She opened the door and", ["left the room.", "green ideas"], 0),
 ]
 
-# Equal kernels give equal scores, to the last digits; other processors round differently.
-TOLERANCE = 0.01
+# llama.cpp rounds activations to eight bits, so a score depends on the processor and on how many tokens are computed at once: with
+# other sizes of `--ubatch-size` its own server moves by up to 0.1 for a token. Leaving out or shifting a token moves a score by more.
+TOLERANCE = 0.25
 
 
 class LlamaTokenizer:
