@@ -70,11 +70,11 @@ export const SLOW_PASSES: readonly PassPlan[] = [
       'src/capabilities/research/test/process/research.test.ts',
     ],
     isolation: 'process',
-    concurrency: TEST_CONCURRENCY,
+    concurrency: 3,
     // Covers the waits of these tests in sequence: a start, a lease, a termination.
     testTimeoutMs: 180_000,
     passTimeoutMs: 3_600_000,
-    needsWeights: false,
+    needsWeights: true,
     showsEach: true,
   },
   {

@@ -147,6 +147,9 @@ async function runAttackProcess(
   const fullCommand: AttackCommand = { ...command, processGroup: child.pid ?? 0, forbiddenFolders };
   child.stdin.write(`${JSON.stringify(fullCommand)}\n`);
   await ended.promise;
+  // A process that survived the kill holds the other ends, which would keep this process from ending.
+  for (const stream of child.stdio) stream?.destroy();
+  child.unref();
   clearTimeout(timer);
   clearTimeout(terminationTimer);
   signal.removeEventListener('abort', kill);

@@ -480,8 +480,8 @@ describe('verification of the sandbox', () => {
   test('detects a process that escapes and survives the kill', async () => {
     const paths = { childFolder: '/nowhere', pyodideFolder: '/nowhere' };
     // The escaped process reports the start of the time attack, after which the sandbox is killed.
-    const escapeScript = `echo '{"type":"started","attack":"time"}'; exec sleep 60`;
-    const args = ['-c', 'setsid /bin/sh -c "$0" & exec sleep 60', escapeScript];
+    const escapeScript = `echo '{"type":"started","attack":"time"}'; exec sleep 10`;
+    const args = ['-c', 'setsid /bin/sh -c "$0" & exec sleep 10', escapeScript];
     const breach = await attackSandbox(
       { name: 'process', level: 'basic', launch: () => ({ command: '/bin/sh', args, paths: paths, env: {} }) },
       { memoryMb: 64, signal: neverAborts, terminationMsMax: 500 },
