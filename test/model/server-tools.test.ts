@@ -56,6 +56,12 @@ const calculate = (program: string): Partial<CodeOutput> => {
     : { value: 'None' };
 };
 
+/** All strategies in a full run (PARLEY_TEST_FULL=1); otherwise the cheapest, and the one with every step of the others. */
+const STRATEGIES =
+  process.env['PARLEY_TEST_FULL'] === '1'
+    ? (['turbo', 'max', 'agent', 'agent-max'] as const)
+    : (['turbo', 'agent-max'] as const);
+
 describe('server tools with Qwen2.5-Coder 0.5B', { skip: getWeightsFileSkipReason(SMALL) }, () => {
   let llama: TestLlama;
   let ask: (question: string, tools: ServerToolOptions, more?: Partial<GenerationRequest>) => Promise<GenerationResult>;
@@ -99,7 +105,7 @@ describe('server tools with Qwen2.5-Coder 0.5B', { skip: getWeightsFileSkipReaso
   const getText = ({ choices }: GenerationResult): string =>
     (choices[0]?.blocks ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');
 
-  for (const strategy of ['turbo', 'max', 'agent', 'agent-max'] as const)
+  for (const strategy of STRATEGIES)
     it(`answer from search results when the search is forced (${strategy})`, async () => {
       const searchOptions = { strategy, isForced: true, usesDomainProviders: false, citations: 'number' } as const;
       const result = await ask('How tall is the lighthouse of Brenwick, and how many steps does it have?', {

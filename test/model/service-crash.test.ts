@@ -62,7 +62,7 @@ test(
     try {
       await (await chat(parley, { max_tokens: 1 })).text();
       // A long prompt, so that the engine dies while it evaluates the prompt.
-      const messages = [{ role: 'user', content: 'story '.repeat(1500) }];
+      const messages = [{ role: 'user', content: 'story '.repeat(600) }];
       const before = await waitForEnginePid(parley, 'smollm2');
       const answer = chat(parley, { messages, max_tokens: 2, stream: true });
       // The metric counts a stream from the time the engine accepts it, which is before the first event.

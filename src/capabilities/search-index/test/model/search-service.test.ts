@@ -10,11 +10,9 @@ import { type Parley, startParley } from '../../../../../test/clients/harness.ts
 import { createCorpus } from '../../../../../test/corpus.ts';
 import { getWeightsSkipReason } from '../../../../../test/models-folder.ts';
 
-/** Questions about packages, and the folder of each package's documents. */
-const QUESTIONS: readonly (readonly [question: string, about: RegExp])[] = [
-  ['What is kysely?', /\/kysely\//],
-  ['What is robots-parser for?', /\/robots-parser\//],
-];
+/** A question about a package, and the folder of its documents. */
+const QUESTION = 'What is robots-parser for?';
+const ABOUT = /\/robots-parser\//;
 
 interface SearchAnswer {
   readonly output: {
@@ -57,13 +55,13 @@ describe(
       await rm(folder, { recursive: true });
     });
 
-    const ask = async (question: string): Promise<SearchAnswer> => {
-      const answer = await fetch(`${parley.address}/api/v1/services/aigc/text-generation/generation`, {
+    it('returns indexed documents as its sources, and cites no others', async () => {
+      const response = await fetch(`${parley.address}/api/v1/services/aigc/text-generation/generation`, {
         method: 'POST',
         headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
         body: JSON.stringify({
           model: 'svc-plus',
-          input: { messages: [{ role: 'user', content: question }] },
+          input: { messages: [{ role: 'user', content: QUESTION }] },
           parameters: {
             result_format: 'message',
             temperature: 0,
@@ -73,33 +71,25 @@ describe(
           },
         }),
       });
-      const body: unknown = await answer.json();
-      assert.equal(answer.status, 200, JSON.stringify(body));
-      return body as SearchAnswer;
-    };
-
-    it('returns indexed documents as its sources, and cites no others', async () => {
-      let cited = 0;
-      for (const [question, about] of QUESTIONS) {
-        const { output, usage } = await ask(question);
-        const results = output.search_info.search_results;
-        assert.ok(results.length > 0, question);
-        for (const { url, title } of results) assert.ok(indexed.has(url), `${title} ${url}`);
+      const body: unknown = await response.json();
+      assert.equal(response.status, 200, JSON.stringify(body));
+      const { output, usage } = body as SearchAnswer;
+      const results = output.search_info.search_results;
+      assert.ok(results.length > 0);
+      for (const { url, title } of results) assert.ok(indexed.has(url), `${title} ${url}`);
+      assert.ok(
+        results.some(({ url }) => ABOUT.test(url)),
+        JSON.stringify(results),
+      );
+      const text = output.choices[0]?.message.content ?? '';
+      const marks = [...text.matchAll(/\[(\d+)\]/g)].map(([, number]) => Number(number));
+      assert.ok(marks.length > 0, `the answer cites no source: ${text}`);
+      for (const mark of marks)
         assert.ok(
-          results.some(({ url }) => about.test(url)),
-          `${question} ${JSON.stringify(results)}`,
+          results.some(({ index }) => index === mark),
+          text,
         );
-        const text = output.choices[0]?.message.content ?? '';
-        const marks = [...text.matchAll(/\[(\d+)\]/g)].map(([, number]) => Number(number));
-        for (const mark of marks)
-          assert.ok(
-            results.some(({ index }) => index === mark),
-            text,
-          );
-        cited += marks.length;
-        assert.deepEqual(usage.plugins, { search: { count: 1, strategy: 'turbo' } });
-      }
-      assert.ok(cited > 0, 'no answer cites a source');
+      assert.deepEqual(usage.plugins, { search: { count: 1, strategy: 'turbo' } });
     });
 
     it('cites only pages that the search found', async () => {
@@ -111,7 +101,7 @@ describe(
       const { content } = await client.messages.create({
         model: 'svc-plus',
         max_tokens: 60,
-        messages: [{ role: 'user', content: 'What is kysely?' }],
+        messages: [{ role: 'user', content: QUESTION }],
         tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }],
         tool_choice: { type: 'tool', name: 'web_search' },
       });
