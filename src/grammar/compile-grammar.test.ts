@@ -195,6 +195,12 @@ describe('compileGrammar for a schema', () => {
       no: ['{"a":1}', '{"b":{}}'],
     },
     {
+      name: 'limits integers of the format int32',
+      schema: { type: 'integer', format: 'int32', maximum: 1e12 },
+      yes: ['2147483647', '-2147483648', '0'],
+      no: ['2147483648', '-2147483649', '3000000000000011'],
+    },
+    {
       name: 'ignores what only describes',
       schema: {
         type: 'integer',
@@ -205,7 +211,7 @@ describe('compileGrammar for a schema', () => {
         deprecated: true,
         $comment: 'c',
         'x-own': {},
-        format: 'int32',
+        format: 'int64',
         contentEncoding: 'base64',
       },
       yes: ['1'],

@@ -84,6 +84,11 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument) {
   const isOpenAbove = read('exclusiveMaximum') === true;
   const readBound = (keyword: string): number | undefined =>
     typeof read(keyword) === 'boolean' ? undefined : readNumber(keyword);
+  const format = readString('format');
+  const readMinimum = (): number | undefined => (isOpenBelow ? undefined : readNumber('minimum'));
+  const readMaximum = (): number | undefined => (isOpenAbove ? undefined : readNumber('maximum'));
+  // The one format of numbers whose bounds matter: clients in typed languages fail to parse a larger integer.
+  const isInt32 = format === 'int32';
   const multipleOf = readNumber('multipleOf');
   if (multipleOf !== undefined && multipleOf <= 0) throwInvalid('multipleOf', 'must be above 0');
   const isTuple = Array.isArray(read('items')) && read('prefixItems') === undefined;
@@ -96,15 +101,15 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument) {
     ),
     /** Allowed values: one list for `enum`, one for `const`. */
     values: parseValueLists(schema, throwInvalid),
-    minimum: isOpenBelow ? undefined : readNumber('minimum'),
+    minimum: isInt32 ? Math.max(readMinimum() ?? -Infinity, -(2 ** 31)) : readMinimum(),
     exclusiveMinimum: isOpenBelow ? readNumber('minimum') : readBound('exclusiveMinimum'),
-    maximum: isOpenAbove ? undefined : readNumber('maximum'),
+    maximum: isInt32 ? Math.min(readMaximum() ?? Infinity, 2 ** 31 - 1) : readMaximum(),
     exclusiveMaximum: isOpenAbove ? readNumber('maximum') : readBound('exclusiveMaximum'),
     multipleOf,
     minLength: readCount('minLength'),
     maxLength: readCount('maxLength'),
     pattern: readString('pattern'),
-    format: readString('format'),
+    format,
     prefixItems: tuple?.map((each) => readSchema('items', each ?? 0) ?? true) ?? readSchemaList('prefixItems'),
     items: isTuple ? readSchema('additionalItems') : readSchema('items'),
     minItems: readCount('minItems'),
