@@ -17,7 +17,7 @@ describe('the Vercel AI SDK', { skip: getWeightsSkipReason(MODEL) || getWeightsS
   /** The smallest model, for objects whose schema bounds their length and whose content does not matter. */
   let tinyModel: LanguageModel;
   before(async () => {
-    parley = await startParley();
+    parley = await startParley({ withTinyModel: true });
     const provider = createOpenAICompatible({
       name: 'parley',
       baseURL: parley.baseUrl,

@@ -3,7 +3,7 @@ import { describeProgramCases } from './program-cases.ts';
 
 describeProgramCases('the dashscope client for Java', createJavaProgram('NativeCases.java'), {
   models: ['svc-plus'],
-  parleys: { '': { withRankingModel: true }, SCRIPTED_: { engine: 'scripted' } },
+  parleys: { '': { withRankingModel: true, withTinyModel: true }, SCRIPTED_: { engine: 'scripted' } },
   cases: [
     'gets an answer as a message',
     'gets an answer as text, which is the default',

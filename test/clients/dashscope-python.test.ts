@@ -1,10 +1,12 @@
+import { startParley } from './harness.ts';
+import { shareParley } from './program-cases.ts';
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 
 const PROTOCOL: PythonCases = {
   client: 'dashscope',
   script: 'dashscope_cases.py',
   models: [],
-  parleys: { '': { engine: 'scripted' } },
+  parleys: { '': shareParley(() => startParley({ engine: 'scripted' })) },
   cases: [
     'gets an answer as a message',
     'gets an answer as text, which is the default',

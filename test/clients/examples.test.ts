@@ -75,7 +75,7 @@ async function run({ command, args, env }: Program, { address, key }: Parley): P
 describe('the examples', { skip: getModelSkipReason('svc-plus') }, () => {
   let parley: Parley;
   before(async () => {
-    parley = await startParley();
+    parley = await startParley({ withTinyModel: true });
   });
   after(() => parley.stop());
 

@@ -4,7 +4,7 @@ describePythonCases('LangChain in its responses mode', {
   client: 'langchain-openai',
   script: 'langchain_responses_cases.py',
   models: ['svc-plus'],
-  parleys: { '': { engine: 'scripted' }, REAL_: {} },
+  parleys: { '': { engine: 'scripted' }, REAL_: { withTinyModel: true } },
   cases: [
     'gets an answer, with its id and its usage',
     'adds the chunks of an answer up to the whole answer',

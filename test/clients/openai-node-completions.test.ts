@@ -149,7 +149,7 @@ describe('text completion of a real model', { skip: getWeightsSkipReason('svc-pl
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
-    parley = await startParley();
+    parley = await startParley({ withTinyModel: true });
     client = createClient(parley);
   });
   after(() => parley?.stop());

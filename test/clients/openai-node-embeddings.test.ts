@@ -18,7 +18,7 @@ describe(
     let parley: Parley;
     let client: OpenAI;
     before(async () => {
-      parley = await startParley();
+      parley = await startParley({ withTinyModel: true });
       client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: REQUEST_MS_MAX });
     });
     after(() => parley?.stop());

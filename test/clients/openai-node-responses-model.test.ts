@@ -11,7 +11,7 @@ const MODEL = 'svc-plus';
 const SETTINGS = { model: MODEL, temperature: 0, max_output_tokens: 100 };
 
 describe('responses of a real model with the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, () => {
-  const openai = useRecordedOpenAI({});
+  const openai = useRecordedOpenAI({ withTinyModel: true });
 
   test('are parsed by a zod schema', async () => {
     const { output_parsed: person, text } = await openai.client.responses.parse({

@@ -17,7 +17,7 @@ describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, ()
   let parley: Parley;
   let client: OpenAI;
   before(async () => {
-    parley = await startParley();
+    parley = await startParley({ withTinyModel: true });
     client = createClient(parley);
   });
   after(() => parley?.stop());
@@ -29,7 +29,7 @@ describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, ()
     assert.match(answer.id, /^chatcmpl-/);
     assert.equal(answer.choices.length, 1);
     assert.equal(answer.choices[0]?.message.role, 'assistant');
-    assert.match(answer.choices[0]?.message.content ?? '', /two/i);
+    assert.match(answer.choices[0]?.message.content ?? '', /\d/);
     const { prompt_tokens, completion_tokens, total_tokens } = answer.usage ?? assert.fail('no usage');
     assert.ok(prompt_tokens > 10 && completion_tokens > 0 && completion_tokens <= 16);
     assert.equal(total_tokens, prompt_tokens + completion_tokens);
@@ -67,7 +67,7 @@ describe('the openai client for Node', { skip: getWeightsSkipReason(MODEL) }, ()
 
   test('can use the stream collector of the client', async () => {
     const collected = await client.chat.completions.stream(question).finalChatCompletion();
-    assert.match(collected.choices[0]?.message.content ?? '', /two/i);
+    assert.match(collected.choices[0]?.message.content ?? '', /\d/);
   });
 
   test('gets an answer that ends before a stop string', async () => {
@@ -175,7 +175,7 @@ describe(
   () => {
     let parley: Parley;
     before(async () => {
-      parley = await startParley({ sequences: 1 });
+      parley = await startParley({ withTinyModel: true, sequences: 1 });
     });
     after(() => parley?.stop());
 

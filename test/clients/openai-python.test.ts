@@ -4,7 +4,7 @@ describePythonCases('the openai client for Python', {
   client: 'openai',
   script: 'openai_cases.py',
   models: ['svc-plus', 'svc-tiny'],
-  parleys: { '': {}, ONE_: { sequences: 1 } },
+  parleys: { '': { withTinyModel: true }, ONE_: { withTinyModel: true, sequences: 1 } },
   cases: [
     'gets an answer',
     'gets a stream with the same text, and its usage last',

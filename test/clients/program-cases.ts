@@ -41,6 +41,16 @@ export interface Program {
 }
 
 /**
+ * Makes a function that starts one Parley for all suites of a test file whose cases leave nothing behind that others
+ * would notice. It is stopped at the end of the file.
+ */
+export function shareParley<T extends Parley>(start: () => Promise<T>): () => Promise<T> {
+  let started: Promise<T> | undefined;
+  after(async () => (await started)?.stop());
+  return async () => ({ ...(await (started ??= start())), stop: async () => undefined });
+}
+
+/**
  * Declares one test for each case of a program. The program prints a JSON line `{"case", "error"}` at the end of each
  * case.
  */

@@ -1,5 +1,8 @@
+import { shareParley } from './program-cases.ts';
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 import { SERVER_TOOL_CAPABILITIES, startServerToolsParley } from './server-tools-parley.ts';
+
+const start = shareParley(startServerToolsParley);
 
 /** Cases for all versions of the dashscope client, which calls the native API. */
 const NATIVE: PythonCases = {
@@ -7,7 +10,7 @@ const NATIVE: PythonCases = {
   script: 'dashscope_server_tools_cases.py',
   models: [],
   capabilities: SERVER_TOOL_CAPABILITIES,
-  parleys: { '': startServerToolsParley },
+  parleys: { '': start },
   cases: [
     'gets search results with the answer, and the number of searches',
     'gets search results with an answer in the result format text',
@@ -31,7 +34,7 @@ describePythonCases('server tools with the openai client for Python', {
   script: 'openai_server_tools_cases.py',
   models: [],
   capabilities: SERVER_TOOL_CAPABILITIES,
-  parleys: { '': startServerToolsParley },
+  parleys: { '': start },
   cases: [
     'chat completions contain text only, streamed or not',
     'responses have items and citations, and the stream helper of the client returns the same',
@@ -44,7 +47,7 @@ describePythonCases('server tools with the anthropic client for Python', {
   script: 'anthropic_server_tools_cases.py',
   models: [],
   capabilities: SERVER_TOOL_CAPABILITIES,
-  parleys: { '': startServerToolsParley },
+  parleys: { '': start },
   cases: [
     'messages have blocks and citations, and the stream helper of the client returns the same',
     'messages continue from the returned blocks',

@@ -1,3 +1,5 @@
+import { startParley } from '../../../../../test/clients/harness.ts';
+import { shareParley } from '../../../../../test/clients/program-cases.ts';
 import { describePythonCases, type PythonCases } from '../../../../../test/clients/python-cases.ts';
 
 const config = 'models: {svc-asr: {weights: default, interfaces: [speech]}}\nspeech: {allow: [127.0.0.1]}\n';
@@ -6,7 +8,7 @@ const TRANSCRIPTION: PythonCases = {
   client: 'dashscope',
   script: new URL('python/dashscope_transcription_cases.py', import.meta.url),
   models: [],
-  parleys: { '': { engine: 'scripted', config } },
+  parleys: { '': shareParley(() => startParley({ engine: 'scripted', config })) },
   cases: [
     'recognizes files, and fails only those that cannot be read',
     'gets the times of sentences and words',
