@@ -18,6 +18,9 @@ export interface PassPlan extends Omit<TestPass, 'files' | 'env'> {
 /** Test engines have one thread each. More of them than processors would make tests with time limits fail. */
 const TEST_CONCURRENCY = Math.min(2, availableParallelism());
 
+/** For passes whose tests mostly start programs and wait for them. */
+const PROCESS_CONCURRENCY = TEST_CONCURRENCY + 1;
+
 /** Returns the globs of the test files in folders of `test`, and in those of the capabilities, which have the same names. */
 const getTestGlobs = (...folders: readonly string[]): readonly string[] =>
   folders.flatMap((folder) => [`test/${folder}/**/*.test.ts`, `src/capabilities/*/test/${folder}/**/*.test.ts`]);
@@ -70,7 +73,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
       'src/capabilities/research/test/process/research.test.ts',
     ],
     isolation: 'process',
-    concurrency: 3,
+    concurrency: PROCESS_CONCURRENCY,
     // Covers the waits of these tests in sequence: a start, a lease, a termination.
     testTimeoutMs: 180_000,
     passTimeoutMs: 3_600_000,
@@ -98,8 +101,16 @@ export const SLOW_PASSES: readonly PassPlan[] = [
   {
     name: 'clients',
     globs: getTestGlobs('clients'),
+    longFiles: [
+      'test/clients/openai-node-tools.test.ts',
+      'test/clients/dashscope-python.test.ts',
+      'test/clients/dashscope-python-client.test.ts',
+      'src/capabilities/research/test/clients/research-corpus-python.test.ts',
+      'test/clients/langchain.test.ts',
+      'test/clients/examples.test.ts',
+    ],
     isolation: 'process',
-    concurrency: TEST_CONCURRENCY,
+    concurrency: PROCESS_CONCURRENCY,
     testTimeoutMs: 180_000,
     passTimeoutMs: 3_600_000,
     needsWeights: true,

@@ -432,6 +432,8 @@ async def on():
     while True: pass
 asyncio.ensure_future(on())
 await asyncio.sleep(1)`,
+    // The forged report may arrive before the loop blocks the process; the process is suspended then.
+    value: '1',
     terminations: ['time', 'lost'],
   },
   {
