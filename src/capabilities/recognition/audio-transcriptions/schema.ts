@@ -23,7 +23,6 @@ export const TranscriptionForm = z.object({
   vocabulary_id: z.string().optional(),
   timestamp_granularities: failFastArray(z.enum(['word', 'segment']), { max: 2 }).optional(),
 });
-export type TranscriptionFormWire = z.output<typeof TranscriptionForm>;
 
 const GRANULARITIES = 'timestamp_granularities must be word, segment or both';
 

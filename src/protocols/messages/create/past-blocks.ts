@@ -13,9 +13,6 @@ type PastResultBlock = Extract<
 >;
 type PastUseBlock = Extract<MessagesBlockWire, { readonly type: 'server_tool_use' }>;
 
-/** Blocks of an assistant turn that record server tool calls and their results. */
-export type PastBlock = PastUseBlock | PastResultBlock;
-
 const TOOL_NAMES = {
   web_search_tool_result: 'web_search',
   web_fetch_tool_result: 'web_fetch',

@@ -1,5 +1,5 @@
 import type { Reference } from '../../research.ts';
-import { checkCitation } from '../../../../generation/citations/check-citation.ts';
+import { createPassage } from '../../../../generation/citations/passage.ts';
 import { normalizeSentence } from '../sentence-index.ts';
 import { splitSentences } from '../sentences.ts';
 
@@ -52,7 +52,7 @@ export async function checkReport({ report, references, read }: ReportToCheck): 
         const text = texts.get(mark);
         cited.push(mark);
         if (text === undefined) faults.push(`no reference ${mark}: ${sentence}`);
-        else if (!splitOverlapping(text).some((part) => checkCitation(plain, part).isSupported))
+        else if (!splitOverlapping(text).some((part) => createPassage(part).compareSentence(plain).isSupported))
           faults.push(`not borne out by ${mark}: ${sentence}`);
       }
       const key = normalizeSentence(plain);
