@@ -37,6 +37,7 @@ import {
   VOCABULARY_ENTRIES_MAX,
 } from './limits.ts';
 import { REGION_IDS } from '../core/region.ts';
+import { isNetwork } from '../lib/network-matcher.ts';
 import { createListSchema, createSection, MAPPING, text, wholeNumber } from './fields.ts';
 import { searchSection } from './search-section.ts';
 
@@ -146,6 +147,12 @@ export const ConfigSchema = z.strictObject({
   }),
   /** Default: `operator-token` in the data folder. */
   operatorTokenFile: text.optional(),
+  /** Host names, besides localhost, of requests of this machine that may call /ready and /metrics without the token. */
+  operatorHosts: createListSchema(checkedText(isHostName, 'must be a host name without a port')).default([]),
+  /** Proxies in front of the service: requests from these addresses are never requests of this machine itself. */
+  trustedProxies: createListSchema(
+    checkedText(isNetwork, 'must be an IP address, or a network such as 10.0.0.0/8'),
+  ).default([]),
   store: createSection({
     url: checkedText(
       (value) => /^sqlite:./.test(value),
@@ -269,6 +276,10 @@ function isHostPattern(value: string): boolean {
 function isHttpUrl(value: string): boolean {
   const url = URL.parse(value);
   return url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
+}
+
+function isHostName(value: string): boolean {
+  return /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value);
 }
 
 function isOrigin(value: string): boolean {

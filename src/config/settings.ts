@@ -79,6 +79,8 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'strict', type: 'boolean' },
   { path: 'log.pretty', type: 'boolean' },
   { path: 'operatorTokenFile', type: 'path' },
+  { path: 'operatorHosts', type: 'list' },
+  { path: 'trustedProxies', type: 'list' },
   { path: 'store.url', type: 'text' },
   { path: 'blobs.url', type: 'text' },
   { path: 'files.fileBytesMax', type: 'number' },

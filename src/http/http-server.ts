@@ -16,6 +16,7 @@ import { answerBrokenRequests } from './answer-broken-requests.ts';
 import { createCorsHeaders, type CorsOptions } from './cors.ts';
 import { createActiveList, type ActiveList } from './active-list.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
+import { createOperatorAccess, type OperatorAccessOptions } from './operator-access.ts';
 import { createProbes, type ReadinessProbe } from './probes.ts';
 import { writeError } from './write-response.ts';
 import { createRouter, createRejectingHandler, type RouteHandler } from './router.ts';
@@ -31,8 +32,8 @@ export interface HttpDeps {
   readonly hosts?: readonly HostRule[];
   readonly authenticate: Authenticate;
   readonly probes: ReadinessProbe;
-  /** Grants access to /ready and /metrics from other hosts than the loopback interface. */
-  readonly operatorToken?: string;
+  /** Access to /ready and /metrics. Default: requests of this machine only. */
+  readonly operator?: OperatorAccessOptions;
   readonly cors?: CorsOptions;
   readonly limits?: Partial<HttpLimits>;
   readonly log: Log;
@@ -73,7 +74,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   const limits: HttpLimits = { ...HTTP_LIMITS, ...deps.limits };
   const routes = createRoutes({
     endpoints: deps.endpoints,
-    probes: createProbes({ probes: deps.probes, meter, operatorToken: deps.operatorToken }),
+    probes: createProbes({ probes: deps.probes, meter, authorizeOperator: createOperatorAccess(deps.operator ?? {}) }),
     authenticate: deps.authenticate,
     cors,
     limits,

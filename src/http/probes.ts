@@ -1,8 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../core/error.ts';
 import type { Meter } from '../core/telemetry.ts';
-import { readBearer } from './authenticate.ts';
 import type { TextResponse } from './write-response.ts';
 
 export interface Readiness {
@@ -19,10 +16,8 @@ export interface ReadinessProbe {
 export interface ProbesDeps {
   readonly probes: ReadinessProbe;
   readonly meter: Meter;
-  /**
-   * Grants access to /ready and /metrics from other hosts. Without a token these answer on the loopback interface only.
-   */
-  readonly operatorToken?: string | undefined;
+  /** Refuses requests for /ready and /metrics of anybody but the operator. */
+  readonly authorizeOperator: (request: IncomingMessage) => void;
 }
 
 export interface Probe {
@@ -31,11 +26,8 @@ export interface Probe {
   readonly handle: (request: IncomingMessage) => Promise<TextResponse>;
 }
 
-/**
- * Creates the probes for monitoring. /health is public; /ready and /metrics require the loopback interface or the
- * token.
- */
-export function createProbes({ probes, meter, operatorToken }: ProbesDeps): readonly Probe[] {
+/** Creates the probes for monitoring. /health is public; /ready and /metrics are the operator's. */
+export function createProbes({ probes, meter, authorizeOperator }: ProbesDeps): readonly Probe[] {
   return [
     {
       path: '/health',
@@ -46,7 +38,7 @@ export function createProbes({ probes, meter, operatorToken }: ProbesDeps): read
       path: '/ready',
       operation: 'probe.ready',
       async handle(request) {
-        authorizeOperator(request, operatorToken);
+        authorizeOperator(request);
         const readiness = await probes.checkReadiness();
         return { status: readiness.ready ? 200 : 503, text: JSON.stringify(readiness) };
       },
@@ -55,30 +47,10 @@ export function createProbes({ probes, meter, operatorToken }: ProbesDeps): read
       path: '/metrics',
       operation: 'probe.metrics',
       async handle(request) {
-        authorizeOperator(request, operatorToken);
+        authorizeOperator(request);
         const { contentType, text } = await meter.renderMetrics();
         return { status: 200, text, contentType };
       },
     },
   ];
 }
-
-function authorizeOperator(request: IncomingMessage, token: string | undefined): void {
-  const sent = readBearer(request.headers);
-  if (token !== undefined && sent !== undefined && isEqualSecret(sent, token)) return;
-  if (isLoopback(request)) return;
-  const message =
-    'Requests from other hosts need the operator token: send the header Authorization: Bearer OPERATOR_TOKEN.';
-  throw new ServiceError('unauthenticated', message, { replacesPrescribedText: true });
-}
-
-/** A forwarded request does not count: behind a proxy every request comes from the loopback interface. */
-function isLoopback({ socket, headers }: IncomingMessage): boolean {
-  if (headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined) return false;
-  return /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '');
-}
-
-/** Compares in constant time, also tokens of different lengths. */
-const isEqualSecret = (left: string, right: string): boolean => timingSafeEqual(hash(left), hash(right));
-
-const hash = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -66,6 +66,6 @@ function compileHostPattern(pattern: string): RegExp {
 }
 
 /** Removes the port and a trailing dot, which names the same host. */
-function normalizeHost(host: string | undefined): string {
+export function normalizeHost(host: string | undefined): string {
   return (host ?? '').toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
 }

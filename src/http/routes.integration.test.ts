@@ -6,7 +6,7 @@ import type { TestHttp } from './__fixtures__/test-http.ts';
 
 let server: TestHttp;
 before(async () => {
-  server = await startTestHttp({ operatorToken: 'op' });
+  server = await startTestHttp({ operator: { token: 'op' } });
 });
 after(() => server[Symbol.asyncDispose]());
 

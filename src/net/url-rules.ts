@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import { ServiceError } from '../core/error.ts';
 import { FETCH_URL_CHARS_MAX } from './limits.ts';
-import { createNetworkMatcher, createPublicAddressMatcher, type AddressMatcher } from './address-rules.ts';
+import { createNetworkMatcher, type AddressMatcher } from '../lib/network-matcher.ts';
+import { createPublicAddressMatcher } from './address-rules.ts';
 import { createInvalidUrlError, createHostError } from './fetch-errors.ts';
 
 export interface UrlRules {

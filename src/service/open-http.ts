@@ -11,7 +11,7 @@ import type { EnginesModule } from './open-engines.ts';
 import type { GenerationModule } from './open-generation.ts';
 import type { JobWorkerHandle } from './open-job-worker.ts';
 import { readOrCreateSecret } from './read-or-create-secret.ts';
-import { checkReadiness } from './readiness.ts';
+import { createReadinessCheck } from './readiness.ts';
 import type { ServiceContext } from './service-context.ts';
 
 interface HttpDeps {
@@ -58,6 +58,7 @@ export async function openHttp(
   jobs: Pick<JobWorkerHandle, 'drain'>,
 ): Promise<HttpServer> {
   const { endpoints, readinessDeps, meter, sockets, operatorToken, addresses } = prepared;
+  const check = createReadinessCheck(readinessDeps);
   return lifecycle.open(
     'http',
     () =>
@@ -66,8 +67,8 @@ export async function openHttp(
         sockets,
         ...addresses,
         authenticate: (secret) => keys.authenticate(secret),
-        probes: { checkReadiness: async () => ({ ...(await checkReadiness(readinessDeps)) }) },
-        operatorToken,
+        probes: { checkReadiness: async () => ({ ...(await check()) }) },
+        operator: { token: operatorToken, hosts: config.operatorHosts, trustedProxies: config.trustedProxies },
         cors: config.cors,
         limits: {
           bodyBytesMax: config.limits.bodyBytesMax,

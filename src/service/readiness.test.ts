@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelEntry } from '../catalogue/model.ts';
+import { ServiceError } from '../core/error.ts';
+import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { ModelEngines } from './model-engines.ts';
-import { buildServiceReport } from './readiness.ts';
+import { buildServiceReport, createReadinessCheck, DEFAULT_MODEL } from './readiness.ts';
 
 const createRankingEntry = (runs: ModelEntry['runner']): ModelEntry => ({
   name: 'svc-rerank',
@@ -65,4 +67,45 @@ test('reports an interface without its own path as on when a model has it', asyn
   assert.deepEqual(await getInterfaceState([translationModel], 'Translation'), ['on', undefined]);
   assert.deepEqual(await getInterfaceState([], 'Translation'), ['off', 'no model in the catalogue has this interface']);
   assert.deepEqual(await getInterfaceState([translationModel], 'Deep research'), ['off', 'not served by this version']);
+});
+
+test('shares a running check, and generates at most one token in two seconds', async () => {
+  let now = 0;
+  let probes = 0;
+  let gate = Promise.withResolvers<void>();
+  const scripted = createScriptedEngine({ script: () => [{ type: 'tokens', tokens: ['Hi'] }], contextTokens: 100 });
+  const entry = { ...createRankingEntry({ type: 'weights', weights: 'w', family: 'f' }), name: DEFAULT_MODEL };
+  const check = createReadinessCheck({
+    catalogue: { list: () => [entry], find: () => entry },
+    engines: {
+      ...engines,
+      getState: async () => ({ state: 'ready' }),
+      engineFor: async () => {
+        probes += 1;
+        await gate.promise;
+        return { engine: scripted, release: () => undefined };
+      },
+    },
+    servedRoutes: [],
+    interfaces: ['rerank'],
+    regions: ['cn-beijing'],
+    clock: { now: () => now, monotonic: () => now },
+    getToolReports: async () => [],
+    hasSearchContent: async () => true,
+  });
+  const first = Array.from({ length: 500 }, check);
+  gate.resolve();
+  assert.ok((await Promise.all(first)).every(({ ready }) => ready));
+  now += 2_000;
+  assert.equal((await check()).ready, true);
+  assert.equal(probes, 1);
+  now += 1;
+  gate = Promise.withResolvers<void>();
+  const failing = check();
+  gate.reject(new ServiceError('overloaded', 'the engine is gone'));
+  assert.deepEqual([(await failing).ready, (await failing).reason], [false, 'the engine is gone']);
+  gate = Promise.withResolvers<void>();
+  gate.resolve();
+  assert.equal((await check()).ready, true, 'a failure is not repeated');
+  assert.equal(probes, 3);
 });

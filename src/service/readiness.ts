@@ -42,6 +42,9 @@ export const NOTHING_TO_SEARCH =
 /** Reason for a model none of whose interfaces is served. */
 const UNSERVED_REASON = 'this version serves none of its interfaces';
 
+/** Maximum age of a successful probe of an engine that reports no tokens, in ms. */
+const PROBE_AGE_MS_MAX = 2_000;
+
 interface ReadinessDeps {
   readonly catalogue: Pick<Catalogue, 'list' | 'find'>;
   readonly engines: ModelEngines;
@@ -99,19 +102,36 @@ function explainMissingModel(
   return candidates[0]?.reason ?? 'no model in the catalogue has this interface';
 }
 
-/** Checks that a token can be generated now: either one was generated lately, or this call generates one. */
-export async function checkReadiness(
-  deps: ReadinessDeps,
-): Promise<{ ready: boolean; reason?: string } & ServiceReport> {
-  const entry = deps.catalogue.find(DEFAULT_MODEL);
-  const lastTokenAt = entry && deps.engines.getLastTokenAt(entry);
-  const isFresh = lastTokenAt !== undefined && deps.clock.monotonic() - lastTokenAt <= TOKEN_AGE_MS_MAX;
-  const reason = isFresh ? undefined : await findUnreadyReason(deps, entry);
-  return {
-    ready: reason === undefined,
-    ...(reason === undefined ? {} : { reason }),
-    ...(await buildServiceReport(deps)),
+export type ReadinessReport = { readonly ready: boolean; readonly reason?: string } & ServiceReport;
+
+/**
+ * Creates the check behind /ready: that a token can be generated, because one was generated lately or this check generates
+ * one; and the report. Any number of callers share a running check, and a token that a check generated proves readiness for
+ * `PROBE_AGE_MS_MAX`. A failure is not repeated, so that a start is noticed at once.
+ */
+export function createReadinessCheck(deps: ReadinessDeps): () => Promise<ReadinessReport> {
+  const { catalogue, engines, clock } = deps;
+  let running: Promise<ReadinessReport> | undefined;
+  let probedAt = -Infinity;
+
+  const findReason = async (): Promise<string | undefined> => {
+    const entry = catalogue.find(DEFAULT_MODEL);
+    const lastTokenAt = (entry && engines.getLastTokenAt(entry)) ?? -Infinity;
+    const now = clock.monotonic();
+    if (now - lastTokenAt <= TOKEN_AGE_MS_MAX || now - probedAt <= PROBE_AGE_MS_MAX) return undefined;
+    const reason = await findUnreadyReason(deps, entry);
+    if (reason === undefined) probedAt = clock.monotonic();
+    return reason;
   };
+  const check = async (): Promise<ReadinessReport> => {
+    const reason = await findReason();
+    return {
+      ready: reason === undefined,
+      ...(reason === undefined ? {} : { reason }),
+      ...(await buildServiceReport(deps)),
+    };
+  };
+  return () => (running ??= check().finally(() => (running = undefined)));
 }
 
 async function findUnreadyReason(
