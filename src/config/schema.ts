@@ -236,6 +236,8 @@ export const ConfigSchema = z.strictObject({
     seconds: wholeNumber(1, CODE_SECONDS_MAX).default(CODE_SECONDS_DEFAULT),
     /** Containers of each process of the service. */
     containersMax: wholeNumber(1, CODE_CONTAINERS_CONFIGURABLE_MAX).default(CODE_CONTAINERS_DEFAULT),
+    /** Containers of one workspace in one region. Default: half of containersMax, rounded up. */
+    containersPerWorkspace: wholeNumber(1, CODE_CONTAINERS_CONFIGURABLE_MAX).optional(),
     /** Idle processes kept in reserve. Default: one, if the machine has 4 GiB of memory. */
     warm: wholeNumber(0, CODE_CONTAINERS_CONFIGURABLE_MAX).optional(),
     /** Folder of Pyodide wheels that programs may import. */

@@ -112,6 +112,7 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'codeInterpreter.memoryMb', type: 'number' },
   { path: 'codeInterpreter.seconds', type: 'number' },
   { path: 'codeInterpreter.containersMax', type: 'number' },
+  { path: 'codeInterpreter.containersPerWorkspace', type: 'number' },
   { path: 'codeInterpreter.warm', type: 'number' },
   { path: 'codeInterpreter.wheelsFolder', type: 'path' },
   { path: 'callbacks.allow', type: 'list' },

@@ -1,3 +1,4 @@
+import type { RegionId } from './region.ts';
 /**
  * Tools that Parley runs while the model answers: web search, reading pages, and a code interpreter. A request says
  * which are allowed; the stream reports the calls that really happened.
@@ -219,13 +220,14 @@ export interface CodeContainer {
 
 export interface CodeInterpreter {
   /**
-   * Opens a container of the workspace: the one with `containerId` if it is alive, else a new one.
+   * Opens a container of the workspace in its region: the one with `containerId` if it is alive, else a new one.
    *
-   * @throws ServiceError `unsupported` when the interpreter is off (with the reason), `overloaded` when all containers
-   * are used.
+   * @throws ServiceError `unsupported` when the interpreter is off (with the reason), `overloaded` when all containers, or
+   * those of the workspace's share, are used.
    */
   open(
     request: {
+      readonly region: RegionId;
       readonly workspace: string;
       readonly containerId?: string | undefined;
       /** Copied into the working folder, read-only. */

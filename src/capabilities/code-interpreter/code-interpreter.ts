@@ -8,6 +8,7 @@ import {
   CODE_START_MS_MAX,
   CODE_TEXT_CHARS_MAX,
   SANDBOX_CHECK_RETRY_MS,
+  CODE_CONTAINER_PROTECTED_MS,
 } from './limits.ts';
 import type { CodeInterpreter } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
@@ -34,6 +35,10 @@ export interface CodeInterpreterOptions {
   /** Wall-clock limit of one program. */
   readonly seconds: number;
   readonly containersMax: number;
+  /** Containers of one workspace in one region. Default: half of `containersMax`, rounded up. */
+  readonly containersPerWorkspace?: number | undefined;
+  /** Time for which an unused container is kept from other workspaces. Default: CODE_CONTAINER_PROTECTED_MS. */
+  readonly protectedMs?: number | undefined;
   /** Number of processes kept ready for new containers. Default: 1 on a machine with at least 4 GiB of memory. */
   readonly warm?: number | undefined;
   /** Folder of Pyodide wheels that programs may import. */
@@ -124,8 +129,11 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
     };
     log.info('sandbox verification passed', { sandboxLevel: level, sandbox: sandbox.name });
     if (closing.signal.aborted) return { isTimeout: false };
-    const { containersMax } = options;
-    containerPool = createContainerPool({ start, containersMax, warm, idleMs: CODE_CONTAINER_IDLE_MS, clock, log });
+    const { containersMax, containersPerWorkspace = Math.ceil(containersMax / 2) } = options;
+    const sizes = { containersMax, containersPerTenant: containersPerWorkspace, warm };
+    const { protectedMs = CODE_CONTAINER_PROTECTED_MS } = options;
+    const times = { idleMs: CODE_CONTAINER_IDLE_MS, protectedMs };
+    containerPool = createContainerPool({ start, ...sizes, ...times, clock, log });
     return { value: containerPool };
   };
   const check = createSandboxCheck({
@@ -152,7 +160,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       return getStatus();
     },
     status: getStatus,
-    async open({ workspace, containerId, files }, signal) {
+    async open({ region, workspace, containerId, files }, signal) {
       signal.throwIfAborted();
       const pool = await raceWithAbort(check.get(), signal);
       if (!pool || closing.signal.aborted) {
@@ -162,7 +170,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
         );
       }
       const inputs = await prepareInputFiles(files, signal);
-      return pool.open({ workspace, containerId, inputs }, signal);
+      return pool.open({ tenant: `${region} ${workspace}`, containerId, inputs }, signal);
     },
     async close() {
       closing.abort(new Error('the service is closing'));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
 import { CODE_PROGRAM_BYTES_MAX } from './limits.ts';
 import type { CodeOutput } from '../../core/server-tools.ts';
 import { createContainerPool } from './container-pool.ts';
@@ -38,7 +39,7 @@ function createFakeProcess({ fails = false } = {}): FakeProcess {
   };
 }
 
-function openPool({ containersMax = 2, warm = 0, fails = false } = {}) {
+function openPool({ containersMax = 2, containersPerTenant = 2, warm = 0, fails = false } = {}) {
   const started: FakeProcess[] = [];
   let now = 0;
   let checkIdle: () => void = () => undefined;
@@ -49,8 +50,10 @@ function openPool({ containersMax = 2, warm = 0, fails = false } = {}) {
       return process;
     },
     containersMax,
+    containersPerTenant,
     warm,
     idleMs: 1_000,
+    protectedMs: 100,
     clock: { now: () => now, monotonic: () => now },
     log: SILENT,
     startInterval: (_ms, run) => {
@@ -68,7 +71,7 @@ function openPool({ containersMax = 2, warm = 0, fails = false } = {}) {
 describe('createContainerPool', () => {
   test('closes a container after the idle time, and not before', async () => {
     const { containers, started, at } = openPool();
-    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    const container = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
     at(5_000);
     assert.equal(started[0]?.isKilled(), false, 'it is in use');
     container.release();
@@ -78,26 +81,59 @@ describe('createContainerPool', () => {
     assert.equal(started[0]?.isKilled(), true);
   });
 
-  test('refuses a container when all are in use; replaces released ones, those of the same workspace first', async () => {
+  test('refuses a container when all are in use; replaces released ones, those of the same tenant first', async () => {
     const { containers, started, at } = openPool();
-    const first = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    const first = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
     at(1);
-    const second = await containers.open({ workspace: 'b' }, NEVER_ABORTED);
-    await assert.rejects(containers.open({ workspace: 'b' }, NEVER_ABORTED), { kind: 'overloaded' });
+    const second = await containers.open({ tenant: 'b' }, NEVER_ABORTED);
+    await assert.rejects(containers.open({ tenant: 'b' }, NEVER_ABORTED), { kind: 'overloaded' });
     first.release();
     at(2);
     second.release();
-    await containers.open({ workspace: 'b' }, NEVER_ABORTED);
+    await containers.open({ tenant: 'b' }, NEVER_ABORTED);
     assert.deepEqual(
       started.map((process) => process.isKilled()),
       [false, true, false],
     );
   });
 
+  test('gives a tenant its share at most, and replaces an unused container of its own', async () => {
+    const { containers, started, at } = openPool({ containersMax: 4, containersPerTenant: 2 });
+    const first = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
+    await containers.open({ tenant: 'a' }, NEVER_ABORTED);
+    await assert.rejects(containers.open({ tenant: 'a' }, NEVER_ABORTED), {
+      kind: 'overloaded',
+      message: 'All 2 code interpreter containers of this workspace are in use.',
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
+    await containers.open({ tenant: 'b' }, NEVER_ABORTED);
+    at(1);
+    first.release();
+    await containers.open({ tenant: 'a' }, NEVER_ABORTED);
+    assert.deepEqual(
+      started.map((process) => process.isKilled()),
+      [true, false, false, false],
+    );
+  });
+
+  test('protects an unused container from other tenants for a time, and says when to retry', async () => {
+    const { containers, started, at } = openPool();
+    at(1_000);
+    for (const tenant of ['a', 'b']) (await containers.open({ tenant }, NEVER_ABORTED)).release();
+    at(1_099);
+    await assert.rejects(containers.open({ tenant: 'c' }, NEVER_ABORTED), { kind: 'overloaded', retryAfterSeconds: 1 });
+    at(1_100);
+    await containers.open({ tenant: 'c' }, NEVER_ABORTED);
+    assert.deepEqual(
+      started.map((process) => process.isKilled()),
+      [true, false, false],
+    );
+  });
+
   test('runs programs of a container one after the other, with the input files for the first', async () => {
     const { containers, started } = openPool();
     const container = await containers.open(
-      { workspace: 'a', inputs: async () => [{ name: 'x', bytes: '' }] },
+      { tenant: 'a', inputs: async () => [{ name: 'x', bytes: '' }] },
       NEVER_ABORTED,
     );
     const outputs = await Promise.all([container.run('1', NEVER_ABORTED), container.run('2', NEVER_ABORTED)]);
@@ -112,12 +148,12 @@ describe('createContainerPool', () => {
     const { containers, started } = openPool();
     let reads = 0;
     const inputs = async () => [{ name: `x${++reads}`, bytes: '' }];
-    const first = await containers.open({ workspace: 'a', inputs }, NEVER_ABORTED);
+    const first = await containers.open({ tenant: 'a', inputs }, NEVER_ABORTED);
     for (let times = 0; times < 3; times++) {
-      const idle = await containers.open({ workspace: 'a', containerId: first.id, inputs }, NEVER_ABORTED);
+      const idle = await containers.open({ tenant: 'a', containerId: first.id, inputs }, NEVER_ABORTED);
       idle.release();
     }
-    const last = await containers.open({ workspace: 'a', containerId: first.id }, NEVER_ABORTED);
+    const last = await containers.open({ tenant: 'a', containerId: first.id }, NEVER_ABORTED);
     await last.run('1', NEVER_ABORTED);
     assert.equal(reads, 0);
     await first.run('2', NEVER_ABORTED);
@@ -126,10 +162,10 @@ describe('createContainerPool', () => {
 
   test('rejects an aborted program at once, and still runs no two programs in parallel', async () => {
     const { containers, started } = openPool();
-    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    const container = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
     const file = Promise.withResolvers<readonly []>();
     const slow = await containers.open(
-      { workspace: 'a', containerId: container.id, inputs: () => file.promise },
+      { tenant: 'a', containerId: container.id, inputs: () => file.promise },
       NEVER_ABORTED,
     );
     const first = slow.run('1', NEVER_ABORTED);
@@ -147,18 +183,18 @@ describe('createContainerPool', () => {
 
   test('closes a container that exceeded a limit, and reports it as lost to later programs', async () => {
     const { containers, started } = openPool();
-    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    const container = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
     assert.equal((await container.run('loop', NEVER_ABORTED)).error?.type, 'time');
     assert.equal(started[0]?.isKilled(), true);
     assert.equal((await container.run('1', NEVER_ABORTED)).error?.type, 'lost');
-    const next = await containers.open({ workspace: 'a', containerId: container.id }, NEVER_ABORTED);
+    const next = await containers.open({ tenant: 'a', containerId: container.id }, NEVER_ABORTED);
     assert.notEqual(next.id, container.id);
   });
 
   test('uses a process of the warm pool, and starts another one', async () => {
     const { containers, started } = openPool({ warm: 1 });
     assert.equal(started.length, 1);
-    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    const container = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
     await container.run('1', NEVER_ABORTED);
     assert.deepEqual(started[0]?.receivedPrograms, ['1']);
     assert.equal(started.length, 2);
@@ -167,13 +203,13 @@ describe('createContainerPool', () => {
   test('reports a failed start as overloaded, and frees its place', async () => {
     const { containers } = openPool({ fails: true, containersMax: 1 });
     for (let round = 0; round < 3; round++) {
-      await assert.rejects(containers.open({ workspace: 'a' }, NEVER_ABORTED), { kind: 'overloaded' });
+      await assert.rejects(containers.open({ tenant: 'a' }, NEVER_ABORTED), { kind: 'overloaded' });
     }
   });
 
   test('refuses a program that is too long', async () => {
     const { containers, started } = openPool();
-    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    const container = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
     await assert.rejects(container.run('x'.repeat(CODE_PROGRAM_BYTES_MAX + 1), NEVER_ABORTED), { kind: 'too-large' });
     assert.deepEqual(started[0]?.receivedPrograms, []);
   });
@@ -181,8 +217,8 @@ describe('createContainerPool', () => {
   test('rejects with the reason of an aborted signal', async () => {
     const { containers } = openPool();
     const end = AbortSignal.abort(new Error('gone'));
-    await assert.rejects(containers.open({ workspace: 'a' }, end), { message: 'gone' });
-    const container = await containers.open({ workspace: 'a' }, NEVER_ABORTED);
+    await assert.rejects(containers.open({ tenant: 'a' }, end), { message: 'gone' });
+    const container = await containers.open({ tenant: 'a' }, NEVER_ABORTED);
     await assert.rejects(container.run('1', end), { message: 'gone' });
   });
 });

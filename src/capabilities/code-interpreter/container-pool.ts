@@ -15,7 +15,7 @@ import { createWarmPool } from './warm-pool.ts';
 /** The containers of the code interpreter in this process. */
 export interface ContainerPool {
   /**
-   * Opens the workspace's container with that id if it is running, else a new one.
+   * Opens the tenant's container with that id if it is running, else a new one.
    * @throws ServiceError `overloaded`; the signal's reason.
    */
   open(request: OpenContainerRequest, signal: AbortSignal): Promise<CodeContainer>;
@@ -25,7 +25,8 @@ export interface ContainerPool {
 }
 
 interface OpenContainerRequest {
-  readonly workspace: string;
+  /** Workspace and region. */
+  readonly tenant: string;
   readonly containerId?: string | undefined;
   /** Files to put into the working folder with the first program. */
   readonly inputs?: ReadInputFiles | undefined;
@@ -35,9 +36,12 @@ interface ContainerPoolOptions {
   /** Starts a process for a container. */
   readonly start: () => ProgramProcess;
   readonly containersMax: number;
+  readonly containersPerTenant: number;
   /** Number of processes kept ready, in addition to those of containers. */
   readonly warm: number;
   readonly idleMs: number;
+  /** Time for which another tenant cannot have an unused container closed. */
+  readonly protectedMs: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly startInterval?: StartInterval;
@@ -45,7 +49,7 @@ interface ContainerPoolOptions {
 
 interface PooledContainer {
   readonly id: string;
-  readonly workspace: string;
+  readonly tenant: string;
   readonly process: ProgramProcess;
   /** Number of callers that have opened it and not released it. */
   users: number;
@@ -63,6 +67,9 @@ interface QueuedProgram {
 /** Chosen: ms between checks for idle containers. */
 const IDLE_CHECK_MS = 5_000;
 
+const createFullError = (message: string, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError =>
+  new ServiceError('overloaded', message, { retryAfterSeconds });
+
 const LOST_OUTPUT: CodeOutput = {
   stdout: '',
   stderr: '',
@@ -72,7 +79,8 @@ const LOST_OUTPUT: CodeOutput = {
 };
 
 export function createContainerPool(options: ContainerPoolOptions): ContainerPool {
-  const { start, containersMax, warm, idleMs, clock, log, startInterval = startSystemInterval } = options;
+  const { start, containersMax, containersPerTenant, warm, clock, log } = options;
+  const { idleMs, protectedMs, startInterval = startSystemInterval } = options;
   const containersById = new Map<string, PooledContainer>();
   const warmPool = createWarmPool({ start, size: warm, log });
   let isClosed = false;
@@ -89,28 +97,37 @@ export function createContainerPool(options: ContainerPoolOptions): ContainerPoo
       if (clock.monotonic() - container.lastUsedAt >= idleMs) closeContainer(container);
   });
 
-  /** Closes an unused container if the pool is full: the oldest of this workspace, else the oldest of all. */
-  const evictIdle = (workspace: string): void => {
-    if (containersById.size < containersMax) return;
-    const candidates = listIdle();
-    const victim = candidates.find((container) => container.workspace === workspace) ?? candidates[0];
-    if (!victim) {
-      throw new ServiceError('overloaded', `All ${containersMax} code interpreter containers are in use.`, {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
-    }
-    closeContainer(victim);
+  /**
+   * Reserves a place for a container: closes the unused one of this tenant that was used longest ago, or one of another tenant
+   * whose protection has ended.
+   */
+  const reservePlace = (tenant: string): void => {
+    const own = [...containersById.values()].filter((container) => container.tenant === tenant);
+    const hasShare = own.length < containersPerTenant;
+    if (hasShare && containersById.size < containersMax) return;
+    const idle = listIdle();
+    const ownIdle = idle.find((container) => container.tenant === tenant);
+    if (ownIdle) return closeContainer(ownIdle);
+    if (!hasShare)
+      throw createFullError(`All ${containersPerTenant} code interpreter containers of this workspace are in use.`);
+    const [oldest] = idle;
+    const remainingMs = oldest ? oldest.lastUsedAt + protectedMs - clock.monotonic() : undefined;
+    if (oldest && remainingMs !== undefined && remainingMs <= 0) return closeContainer(oldest);
+    throw createFullError(
+      `All ${containersMax} code interpreter containers are in use.`,
+      remainingMs === undefined ? RETRY_AFTER_SECONDS : Math.ceil(remainingMs / 1000),
+    );
   };
 
-  const startContainer = async (workspace: string, signal: AbortSignal): Promise<PooledContainer> => {
-    evictIdle(workspace);
+  const startContainer = async (tenant: string, signal: AbortSignal): Promise<PooledContainer> => {
+    reservePlace(tenant);
     const process = warmPool.take();
     const id = systemIdGenerator.createSortableId('cntr_');
     const startedAt = clock.monotonic();
     // Counts against `containersMax` while it starts.
     const container: PooledContainer = {
       id,
-      workspace,
+      tenant,
       process,
       users: 1,
       lastUsedAt: startedAt,
@@ -183,14 +200,14 @@ export function createContainerPool(options: ContainerPoolOptions): ContainerPoo
   };
 
   return {
-    async open({ workspace, containerId, inputs }, signal) {
+    async open({ tenant, containerId, inputs }, signal) {
       signal.throwIfAborted();
       if (isClosed) throw new ServiceError('overloaded', 'The service is closing.');
       const existing = containerId === undefined ? undefined : containersById.get(containerId);
-      // Containers of other workspaces are treated as missing.
-      const isOwn = existing !== undefined && existing.workspace === workspace;
+      // Containers of other tenants are treated as missing.
+      const isOwn = existing !== undefined && existing.tenant === tenant;
       if (isOwn) existing.users++;
-      const container = isOwn ? existing : await startContainer(workspace, signal);
+      const container = isOwn ? existing : await startContainer(tenant, signal);
       return createHandle(container, inputs);
     },
     countWarm: () => warmPool.countReady(),

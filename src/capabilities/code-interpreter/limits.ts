@@ -6,6 +6,9 @@
 /** CPU time of a container over its life, as a multiple of the time limit of one program. Beyond: it ends. */
 export const CODE_CPU_FULL_RUNS = 40;
 
+/** Ms for which an unused container is kept from other workspaces that need its place: they get 503. Chosen. */
+export const CODE_CONTAINER_PROTECTED_MS = 60_000;
+
 /** Ms for a container to start; usually half a second, longer with many wheels. Beyond: 503. */
 export const CODE_START_MS_MAX = 60_000;
 

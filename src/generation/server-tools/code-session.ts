@@ -57,7 +57,12 @@ export async function openCodeSession(
     answer.onClose(callerFiles.release);
   }
   const container = await code.open(
-    { workspace: owner.workspace, containerId: options.containerId, files: callerFiles?.files ?? [] },
+    {
+      region: owner.region,
+      workspace: owner.workspace,
+      containerId: options.containerId,
+      files: callerFiles?.files ?? [],
+    },
     signal,
   );
   answer.onClose(() => container.release());

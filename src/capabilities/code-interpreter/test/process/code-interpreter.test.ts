@@ -112,23 +112,26 @@ result + 1`;
     container.release();
   });
 
-  test('finds a container again by its id, in its own workspace only', async () => {
+  test('finds a container again by its id, in its own workspace and region only', async () => {
     const container = await testInterpreter.open('one');
     await container.run('stored = 7', neverAborts);
     container.release();
     const again = await testInterpreter.interpreter.open(
-      { workspace: 'one', containerId: container.id, files: [] },
+      { region: 'cn-beijing', workspace: 'one', containerId: container.id, files: [] },
       neverAborts,
     );
     assert.equal((await again.run('stored', neverAborts)).value, '7');
     again.release();
-    const other = await testInterpreter.interpreter.open(
-      { workspace: 'two', containerId: container.id, files: [] },
-      neverAborts,
-    );
-    assert.notEqual(other.id, container.id);
-    assert.match((await other.run('stored', neverAborts)).error?.message ?? '', /NameError/);
-    other.release();
+    for (const tenant of [
+      { region: 'cn-beijing', workspace: 'two' },
+      { region: 'us-east-1', workspace: 'one' },
+    ] as const) {
+      const request = { ...tenant, containerId: container.id, files: [] };
+      const other = await testInterpreter.interpreter.open(request, neverAborts);
+      assert.notEqual(other.id, container.id);
+      assert.match((await other.run('stored', neverAborts)).error?.message ?? '', /NameError/);
+      other.release();
+    }
   });
 
   test('gives programs read-only access to the files of the caller', async () => {
@@ -212,7 +215,7 @@ tick()`;
     const first = await smallPool.open();
     await assert.rejects(smallPool.open(), { kind: 'overloaded' });
     first.release();
-    const second = await smallPool.open('two');
+    const second = await smallPool.open();
     assert.equal((await second.run('1 + 1', neverAborts)).value, '2');
     assert.equal((await first.run('1', neverAborts)).error?.type, 'lost');
     second.release();
@@ -310,7 +313,9 @@ def close(which): _figures.clear()
     const verification = closing.verify();
     await closing.close();
     assert.equal((await verification).effectiveLevel, 'off');
-    await assert.rejects(closing.open({ workspace: 'a', files: [] }, neverAborts), { kind: 'unsupported' });
+    await assert.rejects(closing.open({ region: 'cn-beijing', workspace: 'a', files: [] }, neverAborts), {
+      kind: 'unsupported',
+    });
   });
 
   test('refuses programs at level off, and names the setting', async () => {
