@@ -36,7 +36,7 @@ import {
   VOCABULARIES_MAX,
   VOCABULARY_ENTRIES_MAX,
 } from './limits.ts';
-import { REGION_IDS } from '../core/region.ts';
+import { DEFAULT_REGION, REGION_IDS } from '../core/region.ts';
 import { isNetwork } from '../lib/network-matcher.ts';
 import { createListSchema, createSection, MAPPING, text, wholeNumber } from './fields.ts';
 import { searchSection } from './search-section.ts';
@@ -101,7 +101,7 @@ export const ConfigSchema = z.strictObject({
   regions: z
     .partialRecord(oneOf(REGION_IDS), region, { error: 'must be a mapping of region ids' })
     .refine((regions) => Object.keys(regions).length > 0, { error: 'must name at least one region' })
-    .default({ 'cn-beijing': { hosts: [], deprecatedHosts: [] } }),
+    .default({ [DEFAULT_REGION]: { hosts: [], deprecatedHosts: [] } }),
   cors: createSection({
     origins: createListSchema(checkedText(isOrigin, 'must be * or an origin such as https://a.b')).default([]),
   }),

@@ -7,6 +7,9 @@ export interface Owner {
   readonly keyId: string;
 }
 
+/** Tenant that owns data: a workspace in a region. */
+export type Tenant = Pick<Owner, 'region' | 'workspace'>;
+
 /**
  * `background`: no client waits, so the work runs after all other work. `reserved`: capacity was reserved for the
  * work, so it runs before all other work; the code that assigns it keeps the amount within the reservation.

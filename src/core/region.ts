@@ -9,6 +9,9 @@ export const REGIONS = {
 
 export type RegionId = keyof typeof REGIONS;
 
+/** Region of a service whose configuration names none. */
+export const DEFAULT_REGION: RegionId = 'cn-beijing';
+
 export const REGION_IDS = Object.keys(REGIONS) as RegionId[];
 
 export const isRegionId = (text: string): text is RegionId => Object.hasOwn(REGIONS, text);

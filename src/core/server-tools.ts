@@ -1,4 +1,4 @@
-import type { RegionId } from './region.ts';
+import type { Tenant } from './context.ts';
 /**
  * Tools that Parley runs while the model answers: web search, reading pages, and a code interpreter. A request says
  * which are allowed; the stream reports the calls that really happened.
@@ -158,8 +158,8 @@ export interface ServerToolUsage {
 /** A query to the search providers. */
 export interface SearchQuery {
   readonly text: string;
-  /** Workspace whose documents may be found besides the public ones. */
-  readonly workspace: string;
+  /** Workspace, and its region, whose documents may be found besides the public ones. */
+  readonly tenant: Tenant;
   /** `first`: results of the first provider that finds any. `all`: merged results of all providers. */
   readonly breadth: 'first' | 'all';
   readonly resultsMax: number;
@@ -185,9 +185,9 @@ export type Search = (query: SearchQuery, signal: AbortSignal) => Promise<Search
 /**
  * Returns whether a search can find anything: false while no provider is configured but an index without documents.
  *
- * @param workspace Workspace whose documents count besides the public ones. Absent: the documents of all workspaces.
+ * @param tenant Workspace and region whose documents count besides the public ones. Absent: the documents of all.
  */
-export type HasSearchContent = (workspace?: string) => Promise<boolean>;
+export type HasSearchContent = (tenant?: Tenant) => Promise<boolean>;
 
 /**
  * Fetches a page, if its site's robots.txt allows it, and extracts readable text.
@@ -198,7 +198,7 @@ export type HasSearchContent = (workspace?: string) => Promise<boolean>;
 export type ReadPage = (
   page: {
     readonly url: string;
-    readonly workspace: string;
+    readonly tenant: Tenant;
     /** Hosts as in PageToolOptions. They also apply to redirects. */
     readonly sites?: readonly string[];
     readonly blockedSites?: readonly string[];
@@ -227,8 +227,7 @@ export interface CodeInterpreter {
    */
   open(
     request: {
-      readonly region: RegionId;
-      readonly workspace: string;
+      readonly tenant: Tenant;
       readonly containerId?: string | undefined;
       /** Copied into the working folder, read-only. */
       readonly files: readonly { readonly name: string; readonly path: string }[];

@@ -10,7 +10,13 @@ import { createSearchProviders } from './create-search-providers.ts';
 
 const NEVER = new AbortController().signal;
 
-const QUERY: SearchQuery = { text: 'tides', workspace: 'w', breadth: 'all', resultsMax: 5, usesDomainProviders: false };
+const QUERY: SearchQuery = {
+  text: 'tides',
+  tenant: { region: 'cn-beijing', workspace: 'w' },
+  breadth: 'all',
+  resultsMax: 5,
+  usesDomainProviders: false,
+};
 
 /** Creates a search with providers on one test server; records the log and the User-Agent headers. */
 async function withSearch(

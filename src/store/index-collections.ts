@@ -1,3 +1,4 @@
+import type { RegionId } from '../core/region.ts';
 import type { Kysely, Selectable } from 'kysely';
 import { hasRow } from './row-queries.ts';
 import { decodeRow, encodeRow } from './row-codec.ts';
@@ -17,6 +18,8 @@ export interface IndexCollection {
   readonly domain: string | undefined;
   /** Workspace that may search the collection; undefined: all workspaces. */
   readonly workspace: string | undefined;
+  /** Region whose keys may search the collection; undefined: all regions. */
+  readonly region: RegionId | undefined;
   readonly createdAt: number;
   /** When the last complete refresh of all sources finished; undefined before the first. */
   readonly refreshedAt: number | undefined;

@@ -2,11 +2,12 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { FullTextIndex } from './dialects/full-text.ts';
 import { hostToKey } from './index-documents.ts';
 import type { Database } from './schema/database.ts';
+import type { TenantScope } from './tenant-scope.ts';
 
 /** Restricts which documents a search may find. */
 export interface IndexSearchFilter {
-  /** Finds this workspace's collections and those of all workspaces. */
-  readonly workspace: string;
+  /** Finds the collections of this workspace in its region, and those of all. */
+  readonly tenant: TenantScope;
   /** `plain`: only collections without a domain; `domains`: only collections with one. */
   readonly collections: 'plain' | 'domains';
   /** UTC milliseconds; documents that are older or have no date are left out. */
@@ -46,8 +47,8 @@ export interface PassageRecord {
 }
 
 export interface IndexSearchStore {
-  /** Returns whether there is a document that this workspace may find; any document without a workspace. */
-  hasDocuments(workspace?: string): Promise<boolean>;
+  /** Returns whether there is a document that this tenant may find; any document without a tenant. */
+  hasDocuments(tenant?: TenantScope): Promise<boolean>;
   /** Finds documents with at least one of the terms, best first. */
   matchTerms(terms: readonly string[], filter: IndexSearchFilter, limit: number): Promise<readonly IndexMatch[]>;
   /** Counts all passages, and the passages that contain each term. */
@@ -68,8 +69,8 @@ export interface IndexSearchStore {
 
 export function createIndexSearchStore(db: Kysely<Database>, fullText: FullTextIndex): IndexSearchStore {
   return {
-    async hasDocuments(workspace) {
-      const visible = workspace === undefined ? sql`1 = 1` : sql`(c.workspace is null or c.workspace = ${workspace})`;
+    async hasDocuments(tenant) {
+      const visible = tenant === undefined ? sql`1 = 1` : encodeTenantCondition(tenant);
       const { rows } = await sql`
         select 1 from index_documents as d join index_collections as c on c.name = d.collection
         where ${visible} limit 1`.execute(db);
@@ -165,16 +166,19 @@ const decode = ({ id, text, url, title, site, icon, published, hash, domain }: P
   domain: domain ?? undefined,
 });
 
+const encodeTenantCondition = ({ region, workspace }: TenantScope): RawBuilder<unknown> =>
+  sql`(c.workspace is null or c.workspace = ${workspace}) and (c.region is null or c.region = ${region})`;
+
 /** Encodes the filter as a condition on document `d` of collection `c`. */
 function encodeFilter({
-  workspace,
+  tenant,
   collections,
   since,
   sites,
   blockedSites = [],
 }: IndexSearchFilter): RawBuilder<unknown> {
   const rules = [
-    sql`(c.workspace is null or c.workspace = ${workspace})`,
+    encodeTenantCondition(tenant),
     collections === 'plain' ? sql`c.domain is null` : sql`c.domain is not null`,
     ...(since === undefined ? [] : [sql`d.published_at >= ${since}`]),
     ...(sites === undefined

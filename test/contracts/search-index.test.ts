@@ -9,13 +9,16 @@ import { describeOnDialects } from './__fixtures__/describe-on-dialects.ts';
 
 /** A timestamp that does not fit into 32 bits. */
 const NOW = 1_790_000_000_123;
-const SCOPE: IndexSearchFilter = { workspace: 'primary', collections: 'plain' };
+const inBeijing = (workspace: string) => ({ region: 'cn-beijing', workspace }) as const;
+
+const SCOPE: IndexSearchFilter = { tenant: inBeijing('primary'), collections: 'plain' };
 
 const createCollection = (name: string, change: Partial<IndexCollection> = {}): IndexCollection => ({
   name,
   sources: [{ type: 'folder', path: '/somewhere/文 "x"' }],
   domain: undefined,
   workspace: undefined,
+  region: undefined,
   createdAt: NOW,
   refreshedAt: undefined,
   ...change,
@@ -76,10 +79,10 @@ describeOnDialects('search index in the store', ({ dialectName, onOpen }) => {
     assert.equal(await indexSearch.hasDocuments(), false);
     await insertCollection(createCollection('theirs', { workspace: 'other' }), [createDocument('theirs', 'a', ['x'])]);
     assert.equal(await indexSearch.hasDocuments(), true);
-    assert.equal(await indexSearch.hasDocuments('other'), true);
-    assert.equal(await indexSearch.hasDocuments('primary'), false);
+    assert.equal(await indexSearch.hasDocuments(inBeijing('other')), true);
+    assert.equal(await indexSearch.hasDocuments(inBeijing('primary')), false);
     await insertCollection(createCollection('public'), [createDocument('public', 'b', ['y'])]);
-    assert.equal(await indexSearch.hasDocuments('primary'), true);
+    assert.equal(await indexSearch.hasDocuments(inBeijing('primary')), true);
     for (const name of ['empty', 'theirs', 'public']) await removeCollection(name);
   });
 
@@ -207,11 +210,26 @@ describeOnDialects('search index in the store', ({ dialectName, onOpen }) => {
       createDocument('theirs', 'a', ['secret of theirs']),
     ]);
     assert.deepEqual((await searchTexts(['secret'])).toSorted(), ['secret of all', 'secret of mine']);
-    assert.deepEqual(await searchTexts(['secret'], { ...SCOPE, workspace: 'stranger' }), ['secret of all']);
-    const [, other] = await store.indexSearch.matchTerms(['secret'], { ...SCOPE, workspace: 'other' }, 9);
+    assert.deepEqual(await searchTexts(['secret'], { ...SCOPE, tenant: inBeijing('stranger') }), ['secret of all']);
+    const [, other] = await store.indexSearch.matchTerms(['secret'], { ...SCOPE, tenant: inBeijing('other') }, 9);
     assert.ok(other);
     assert.equal((await store.indexSearch.readPassages([other.passage], SCOPE)).size, 0);
     for (const each of ['all', 'mine', 'theirs']) await removeCollection(each);
+  });
+
+  it('shows a collection of a region to keys of that region only', async () => {
+    await insertCollection(createCollection('here', { workspace: 'primary', region: 'cn-beijing' }), [
+      createDocument('here', 'a', ['secret of here']),
+    ]);
+    await insertCollection(createCollection('there', { region: 'us-east-1' }), [
+      createDocument('there', 'a', ['secret of there']),
+    ]);
+    const abroad = { ...SCOPE, tenant: { region: 'us-east-1', workspace: 'primary' } } as const;
+    assert.deepEqual(await searchTexts(['secret']), ['secret of here']);
+    assert.deepEqual(await searchTexts(['secret'], abroad), ['secret of there']);
+    assert.equal(await store.indexSearch.hasDocuments({ region: 'eu-central-1', workspace: 'primary' }), false);
+    assert.deepEqual((await store.indexCollections.find('there'))?.region, 'us-east-1');
+    for (const each of ['here', 'there']) await removeCollection(each);
   });
 
   it('reads the newest document of a URL, in order, up to a limit, for workspaces that may find it', async () => {
@@ -230,7 +248,7 @@ describeOnDialects('search index in the store', ({ dialectName, onOpen }) => {
     ]);
     assert.deepEqual(await read(9), texts);
     assert.deepEqual(await read(2), ['one', 'two']);
-    assert.deepEqual(await read(9, { ...SCOPE, workspace: 'other' }), ['theirs']);
+    assert.deepEqual(await read(9, { ...SCOPE, tenant: inBeijing('other') }), ['theirs']);
     assert.deepEqual(await read(9, { ...SCOPE, blockedSites: ['example.com'] }), []);
     for (const each of ['older', 'newer', 'others']) await removeCollection(each);
     assert.deepEqual(await read(9), []);

@@ -160,7 +160,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       return getStatus();
     },
     status: getStatus,
-    async open({ region, workspace, containerId, files }, signal) {
+    async open({ tenant: { region, workspace }, containerId, files }, signal) {
       signal.throwIfAborted();
       const pool = await raceWithAbort(check.get(), signal);
       if (!pool || closing.signal.aborted) {

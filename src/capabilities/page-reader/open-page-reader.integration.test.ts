@@ -54,8 +54,14 @@ describe('openPageReader', () => {
         contact: 'https://a.example/bot',
       });
     await withPageReader({ listener: respondAsWiki, section }, async ({ readPage, url, agents }) => {
-      assert.equal((await readPage({ url: `${url}/wiki/Tide`, workspace: 'w' }, NEVER)).passage, 'High at noon.');
-      await assert.rejects(readPage({ url: `${url}/wiki/Private`, workspace: 'w' }, NEVER), { kind: 'forbidden' });
+      assert.equal(
+        (await readPage({ url: `${url}/wiki/Tide`, tenant: { region: 'cn-beijing', workspace: 'w' } }, NEVER)).passage,
+        'High at noon.',
+      );
+      await assert.rejects(
+        readPage({ url: `${url}/wiki/Private`, tenant: { region: 'cn-beijing', workspace: 'w' } }, NEVER),
+        { kind: 'forbidden' },
+      );
       assert.deepEqual([...agents], ['Parley (+https://a.example/bot)']);
     });
   });
@@ -70,7 +76,9 @@ describe('openPageReader', () => {
       });
     await withPageReader({ listener: respondAsWiki, section }, async ({ readPage, url, agents }) => {
       for (const page of [url, `${url}/wiki/Tide`, 'http://localhost/', 'http://169.254.169.254/']) {
-        await assert.rejects(readPage({ url: page, workspace: 'w' }, NEVER), { kind: 'invalid-request' });
+        await assert.rejects(readPage({ url: page, tenant: { region: 'cn-beijing', workspace: 'w' } }, NEVER), {
+          kind: 'invalid-request',
+        });
       }
       assert.equal(agents.size, 0);
     });

@@ -44,7 +44,8 @@ function createTestReadPage(more: Partial<ReadPageOptions> = {}) {
   return {
     order: steps,
     readPage,
-    read: (path: string, signal = NEVER) => readPage({ url: `${web.url}${path}`, workspace: 'w' }, signal),
+    read: (path: string, signal = NEVER) =>
+      readPage({ url: `${web.url}${path}`, tenant: { region: 'cn-beijing', workspace: 'w' } }, signal),
   };
 }
 
@@ -83,7 +84,7 @@ describe('createReadPage', () => {
     };
     const { readPage, order } = createTestReadPage();
     const readBy = (path: string, siteFilter: object) =>
-      readPage({ url: `${web.url}${path}`, workspace: 'w', ...siteFilter }, NEVER);
+      readPage({ url: `${web.url}${path}`, tenant: { region: 'cn-beijing', workspace: 'w' }, ...siteFilter }, NEVER);
     const requestCount = web.requests.length;
     await assert.rejects(readBy('/b', { sites: ['example.com'] }), { kind: 'forbidden' });
     await assert.rejects(readBy('/b', { blockedSites: ['127.0.0.1'] }), { kind: 'forbidden' });
@@ -148,7 +149,9 @@ describe('createReadPage', () => {
       `http://a.example/${'x'.repeat(5_000)}`,
       '/a',
     ])
-      await assert.rejects(readPage({ url, workspace: 'w' }, NEVER), { kind: 'invalid-request' });
+      await assert.rejects(readPage({ url, tenant: { region: 'cn-beijing', workspace: 'w' } }, NEVER), {
+        kind: 'invalid-request',
+      });
     assert.deepEqual(order, []);
   });
 

@@ -1,6 +1,8 @@
 import { createReplaceableCatalogue } from '../../catalogue/catalogue.ts';
 import type { Config } from '../../config/config.ts';
+import { listRegions } from '../../config/regions.ts';
 import { ServiceError } from '../../core/error.ts';
+import type { RegionId } from '../../core/region.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { createDocumentExtractor } from '../../documents/document-extractor.ts';
@@ -21,6 +23,8 @@ import { createSearchIndex, type SearchIndex } from './search.ts';
 export interface SearchIndexHandle {
   readonly operator: SearchIndexOperator;
   readonly search: SearchIndex;
+  /** Configured regions. */
+  readonly regions: readonly RegionId[];
   close(): Promise<void>;
 }
 
@@ -65,6 +69,7 @@ export async function openSearchIndex(
     return {
       operator: createSearchIndexOperator({ ...indexDeps, readPage, extract: createInlineExtractor(extract) }),
       search: createSearchIndex({ ...indexDeps, log }),
+      regions: listRegions(config).map(([id]) => id),
       close: () => lifecycle.closeAll(),
     };
   };

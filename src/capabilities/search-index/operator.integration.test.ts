@@ -37,7 +37,8 @@ describe('search index operator', () => {
   const add = async (request: Partial<Parameters<IndexFolder['operator']['add']>[0]> = {}) =>
     await index.operator.add({ sources: [join(index.folder, 'docs')], ...request }, refreshOptions);
   const search = async (text: string, workspace = 'primary') => {
-    const query = { text, workspace, breadth: 'first', resultsMax: 10, usesDomainProviders: false } as const;
+    const tenant = { region: 'cn-beijing', workspace } as const;
+    const query = { text, tenant, breadth: 'first', resultsMax: 10, usesDomainProviders: false } as const;
     return (await index.search(query, refreshOptions.signal)).results;
   };
   const urls = async (text: string, workspace?: string) => (await search(text, workspace)).map(({ url }) => url);
@@ -186,7 +187,7 @@ describe('search index operator', () => {
     assert.deepEqual(getCounts(report), { ...NONE, added: 2, removed: 1 });
     assert.deepEqual(await urls('cherry'), ['parley-index:docs/more/b.md']);
     assert.deepEqual(await urls('apple'), ['parley-index:docs/docs/a.md']);
-    await assert.rejects(add({ workspace: 'team' }), /has workspace none/);
+    await assert.rejects(add({ region: 'cn-beijing', workspace: 'team' }), /has workspace none/);
     await assert.rejects(add({ domain: 'stock' }), /has domain none/);
   });
 
@@ -198,6 +199,7 @@ describe('search index operator', () => {
       [{ sources: ['/dev/null'] }, /neither a file nor a folder/],
       [{ sources: [index.folder], name: '../x' }, /not a valid name/],
       [{ sources: [index.folder], workspace: 'a b' }, /valid workspace name/],
+      [{ sources: [index.folder], workspace: 'team-7' }, /belongs to a region: name it with --region/],
       [{ sources: [index.folder], domain: 'A B' }, /domain must be/],
     ];
     for (const [request, message] of refused) await assert.rejects(add(request), message);
@@ -211,7 +213,7 @@ describe('search index operator', () => {
     await mkdir(join(index.folder, 'team'));
     await index.write('team/a.md', 'apple secrets');
     await add();
-    await add({ sources: [join(index.folder, 'team')], workspace: 'team-7' });
+    await add({ sources: [join(index.folder, 'team')], region: 'cn-beijing', workspace: 'team-7' });
     assert.deepEqual(await urls('apple'), ['parley-index:docs/a.md']);
     assert.deepEqual((await urls('apple', 'team-7')).toSorted(), ['parley-index:docs/a.md', 'parley-index:team/a.md']);
   });

@@ -58,13 +58,14 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
       sources,
       domain: request.domain,
       workspace: request.workspace,
+      region: request.region,
       createdAt: clock.now(),
       refreshedAt: undefined,
     };
     checkPathNames(sources);
     if (await store.indexCollections.insert(draft)) return { collection: draft, isNew: true };
     const existing = await findCollection(name);
-    for (const field of ['domain', 'workspace'] as const) {
+    for (const field of ['domain', 'workspace', 'region'] as const) {
       if (request[field] === undefined || request[field] === existing[field]) continue;
       throw conflictError(
         `The collection ${name} has ${field} ${existing[field] ?? 'none'}: remove it first or set another --name.`,
@@ -88,6 +89,8 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
         throw invalidRequest('domain', 'domain must be 1 to 64 lower-case letters, digits, _ and -, such as weather.');
       if (request.workspace !== undefined && !isWorkspaceName(request.workspace))
         throw invalidRequest('workspace', `workspace must be a valid workspace name, got ${request.workspace}.`);
+      if (request.workspace !== undefined && request.region === undefined)
+        throw invalidRequest('region', 'A workspace belongs to a region: name it with --region.');
       const { collection, isNew } = await saveCollection(request, await parseSources(request.sources));
       const { name } = collection;
       let isRead = false;

@@ -24,7 +24,7 @@ describe('createReadDocument', () => {
     await index.operator.add({ sources: [join(index.folder, 'zoo')] }, { signal });
     const query = {
       text: 'whale',
-      workspace: 'primary',
+      tenant: { region: 'cn-beijing', workspace: 'primary' },
       breadth: 'first',
       resultsMax: 1,
       usesDomainProviders: false,
@@ -32,7 +32,10 @@ describe('createReadDocument', () => {
     const [found] = (await index.search(query, signal)).results;
     assert.ok(found);
     const read = createReadDocument({ store: index.store, readPage: elsewhere });
-    return { found, page: await read({ url: found.url, workspace: 'primary' }, signal) };
+    return {
+      found,
+      page: await read({ url: found.url, tenant: { region: 'cn-beijing', workspace: 'primary' } }, signal),
+    };
   };
 
   it('reads a complete indexed document without a network', async () => {
@@ -50,7 +53,7 @@ describe('createReadDocument', () => {
   it('reads other pages with readPage', async () => {
     const read = createReadDocument({ store: index.store, readPage: elsewhere });
     await assert.rejects(
-      read({ url: 'https://example.com/', workspace: 'primary' }, signal),
+      read({ url: 'https://example.com/', tenant: { region: 'cn-beijing', workspace: 'primary' } }, signal),
       /no network to read https/,
     );
   });

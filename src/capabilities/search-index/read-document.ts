@@ -12,8 +12,8 @@ import type { Store } from '../../store/store.ts';
 export const createReadDocument =
   ({ store, readPage }: { readonly store: Pick<Store, 'indexSearch'>; readonly readPage: ReadPage }): ReadPage =>
   async (page, signal) => {
-    const { url, workspace, sites, blockedSites } = page;
-    const scope = { workspace, collections: 'plain', sites, blockedSites } as const;
+    const { url, tenant, sites, blockedSites } = page;
+    const scope = { tenant, collections: 'plain', sites, blockedSites } as const;
     const passages = await store.indexSearch.readDocument(url, scope, INDEX_DOCUMENT_PASSAGES_MAX);
     signal.throwIfAborted();
     const [first] = passages;

@@ -1,3 +1,4 @@
+import type { Tenant } from '../../core/context.ts';
 import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -36,7 +37,7 @@ export interface ReadEntryOptions {
   /** Without it, URLs are not read. */
   readonly readPage?: ReadPage | undefined;
   readonly now: () => number;
-  readonly workspace: string;
+  readonly tenant: Tenant;
   readonly signal: AbortSignal;
 }
 
@@ -78,9 +79,9 @@ async function readUrl(
   knownHash: string | undefined,
   options: ReadEntryOptions,
 ): Promise<ReadEntryResult> {
-  const { readPage, workspace, signal } = options;
+  const { readPage, tenant, signal } = options;
   if (!readPage) return { type: 'unavailable', reason: 'URLs cannot be read: no page reader is configured.' };
-  const page = await readPage({ url, workspace }, signal);
+  const page = await readPage({ url, tenant }, signal);
   const hash = createContentHash()
     .update(JSON.stringify([page.url, page.title, page.passage]))
     .digest('hex');

@@ -1,3 +1,4 @@
+import { DEFAULT_REGION } from '../../core/region.ts';
 import {
   INDEX_DOCUMENT_PASSAGES_MAX,
   INDEX_DOCUMENTS_MAX,
@@ -34,7 +35,7 @@ const REFERENCES_PER_PAGE = 100;
  * read.
  */
 export async function refreshCollection(
-  { name, sources, workspace }: IndexCollection,
+  { name, sources, region, workspace }: IndexCollection,
   { store, clock, extract, readPage }: RefreshDeps,
   { signal, onProgress }: RefreshOptions,
 ): Promise<Omit<RefreshReport, 'vectors'>> {
@@ -69,7 +70,8 @@ export async function refreshCollection(
 
   const processEntry = async (entry: IndexEntry): Promise<void> => {
     const { reference } = entry;
-    const readOptions = { extract, readPage, now: clock.now, workspace: workspace ?? PRIMARY_WORKSPACE, signal };
+    const tenant = { region: region ?? DEFAULT_REGION, workspace: workspace ?? PRIMARY_WORKSPACE };
+    const readOptions = { extract, readPage, now: clock.now, tenant, signal };
     const result = await readEntry(entry, hashes.get(reference), readOptions);
     if (result.type === 'read') await saveDocument(entry, result);
     else if (result.type === 'unchanged') {

@@ -17,7 +17,7 @@ export const searchIndex: CommandCapability = {
           name: 'index',
           isOwn: true,
           search,
-          hasContent: (workspace) => store.indexSearch.hasDocuments(workspace),
+          hasContent: (tenant) => store.indexSearch.hasDocuments(tenant),
         },
         createReadPage: (readPage) => createReadDocument({ store, readPage }),
       },

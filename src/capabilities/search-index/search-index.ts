@@ -1,3 +1,4 @@
+import type { RegionId } from '../../core/region.ts';
 import type { IndexCollection, IndexCollectionTotals } from '../../store/index-collections.ts';
 import type { SkippedCounts } from './walk-folder.ts';
 
@@ -48,7 +49,10 @@ export interface AddSourcesRequest {
   /** Default: derived from the first source. */
   readonly name?: string | undefined;
   readonly domain?: string | undefined;
+  /** Only keys of this workspace find the collection. Default: all. */
   readonly workspace?: string | undefined;
+  /** Only keys of this region find it. Required with a workspace, which belongs to a region. */
+  readonly region?: RegionId | undefined;
 }
 
 /** The operator's operations on the local index. */

@@ -31,7 +31,14 @@ describe('search index', () => {
   };
   const ask = async (text: string, change: Partial<SearchQuery> = {}) =>
     await index.search(
-      { text, workspace: 'primary', breadth: 'first', resultsMax: 10, usesDomainProviders: false, ...change },
+      {
+        text,
+        tenant: { region: 'cn-beijing', workspace: 'primary' },
+        breadth: 'first',
+        resultsMax: 10,
+        usesDomainProviders: false,
+        ...change,
+      },
       refreshOptions.signal,
     );
   const titles = async (text: string, change: Partial<SearchQuery> = {}) =>
@@ -115,7 +122,7 @@ describe('search index', () => {
     const reason = new ServiceError('cancelled', 'Gone.');
     const query = {
       text: 'whale',
-      workspace: 'primary',
+      tenant: { region: 'cn-beijing', workspace: 'primary' },
       breadth: 'first',
       resultsMax: 1,
       usesDomainProviders: false,

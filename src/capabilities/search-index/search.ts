@@ -179,11 +179,11 @@ const toSource = ({ title, url, siteName, icon, publishedAt, text }: PassageReco
 });
 
 const toScope = (
-  { workspace, freshnessDays, sites, blockedSites }: SearchQuery,
+  { tenant, freshnessDays, sites, blockedSites }: SearchQuery,
   collections: IndexSearchFilter['collections'],
   now: number,
 ): IndexSearchFilter => ({
-  workspace,
+  tenant,
   collections,
   since: freshnessDays === undefined ? undefined : now - freshnessDays * DAY_MS,
   sites: sites?.map(toHost),

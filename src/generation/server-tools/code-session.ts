@@ -56,15 +56,8 @@ export async function openCodeSession(
     callerFiles = await openCallerFiles(options.fileIds, owner);
     answer.onClose(callerFiles.release);
   }
-  const container = await code.open(
-    {
-      region: owner.region,
-      workspace: owner.workspace,
-      containerId: options.containerId,
-      files: callerFiles?.files ?? [],
-    },
-    signal,
-  );
+  const request = { tenant: owner, containerId: options.containerId, files: callerFiles?.files ?? [] };
+  const container = await code.open(request, signal);
   answer.onClose(() => container.release());
   let runs = 0;
 

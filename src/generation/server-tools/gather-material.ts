@@ -1,3 +1,4 @@
+import type { Tenant } from '../../core/context.ts';
 import {
   ANSWER_PAGE_MS_MAX,
   ANSWER_PAGES_MAX,
@@ -42,7 +43,8 @@ export async function* gatherMaterial(
 ): AsyncGenerator<EventBatch, Material> {
   const { request, context } = answer;
   const { search: searchOptions, pages } = request.serverTools ?? {};
-  const { workspace } = context.owner;
+  const { region, workspace } = context.owner;
+  const tenant = { region, workspace };
   const digest = createDigest(request.messages);
   const list = createSourceList();
   const findings: DomainResult[] = [];
@@ -85,7 +87,7 @@ export async function* gatherMaterial(
       .slice(0, searchesMax - searchedKeys.size);
     const searches = newQueries.map((text) => {
       searchedKeys.add(toQueryKey(text));
-      const result = runSearch(toQuery(text, options, workspace));
+      const result = runSearch(toQuery(text, options, tenant));
       // Awaited later in the loop below; a caller that has left may never await it.
       result.catch(() => undefined);
       return { text, result };
@@ -106,7 +108,7 @@ export async function* gatherMaterial(
     yield answer.prependStart(call.events);
     try {
       const page = await answer.runWithTimeout(ANSWER_PAGE_MS_MAX, (signal) =>
-        (readPage ?? REJECT_PAGES)({ url, workspace, ...pageSites }, signal),
+        (readPage ?? REJECT_PAGES)({ url, tenant, ...pageSites }, signal),
       );
       // The page reader enforces the filter before each request; a redirect is checked here as well.
       if (!isAllowed(page.url))
@@ -175,11 +177,11 @@ const NO_MATERIAL: Material = { sources: [], findings: [], read: new Set(), isSe
 const EMPTY_SEARCH: Search = async () => ({ results: [], findings: [] });
 const REJECT_PAGES: ReadPage = () => Promise.reject(new Error('there is nothing to read pages with'));
 
-function toQuery(text: string, options: SearchToolOptions, workspace: string): SearchQuery {
+function toQuery(text: string, options: SearchToolOptions, tenant: Tenant): SearchQuery {
   const { strategy, usesDomainProviders, freshnessDays, sites, blockedSites } = options;
   return {
     text,
-    workspace,
+    tenant,
     breadth: strategy === 'turbo' ? 'first' : 'all',
     resultsMax: ANSWER_RESULTS_MAX,
     usesDomainProviders,

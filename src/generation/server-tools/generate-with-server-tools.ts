@@ -1,3 +1,4 @@
+import type { Tenant } from '../../core/context.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -51,7 +52,7 @@ export interface ServerToolDeps extends CodeSessionDeps {
 export function createGenerateWithServerTools(deps: ServerToolDeps): Generate {
   const { generate, examine } = deps;
   return async (wholeRequest, on, context) => {
-    const { request, ignored: withdrawn } = await withdrawEmptySearch(wholeRequest, context.owner.workspace, deps);
+    const { request, ignored: withdrawn } = await withdrawEmptySearch(wholeRequest, context.owner, deps);
     const { serverTools } = request;
     if (!serverTools) {
       const generation = await generate(request, on, context);
@@ -82,11 +83,10 @@ export function createGenerateWithServerTools(deps: ServerToolDeps): Generate {
 /** Removes the search from a request when it cannot find anything: planning it would only cost model runs. */
 async function withdrawEmptySearch(
   request: GenerationRequest,
-  workspace: string,
+  tenant: Tenant,
   { search: searchTool, hasSearchContent }: ServerToolDeps,
 ): Promise<{ readonly request: GenerationRequest; readonly ignored: readonly string[] }> {
-  if (!request.serverTools?.search || !searchTool || (await hasSearchContent(workspace)))
-    return { request, ignored: [] };
+  if (!request.serverTools?.search || !searchTool || (await hasSearchContent(tenant))) return { request, ignored: [] };
   const { serverTools, ...plainRequest } = request;
   const { search: _, ...otherTools } = serverTools;
   const hasOtherTools = Object.keys(otherTools).length > 0;

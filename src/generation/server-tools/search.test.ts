@@ -58,7 +58,13 @@ describe('strategy turbo', () => {
     });
     assert.equal(events[3]?.type === 'block-start' && events[3].index, 1);
     assert.deepEqual(harness.queries, [
-      { text: 'Orsay opening', workspace: 'w', breadth: 'first', resultsMax: 8, usesDomainProviders: false },
+      {
+        text: 'Orsay opening',
+        tenant: { region: 'cn-beijing', workspace: 'w' },
+        breadth: 'first',
+        resultsMax: 8,
+        usesDomainProviders: false,
+      },
     ]);
     const prompt = harness.prompts()[1] ?? '';
     assert.ok(prompt.includes('When did the Orsay open?'));
@@ -147,7 +153,7 @@ describe('strategy turbo', () => {
     assert.deepEqual(harness.queries, [
       {
         text: 'weather',
-        workspace: 'w',
+        tenant: { region: 'cn-beijing', workspace: 'w' },
         breadth: 'first',
         resultsMax: 8,
         usesDomainProviders: true,

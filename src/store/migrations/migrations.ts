@@ -12,6 +12,7 @@ import { tasks } from './0010-tasks.ts';
 import { searchIndex } from './0011-search-index.ts';
 import { research } from './0012-research.ts';
 import { uploads } from './0013-uploads.ts';
+import { indexRegions } from './0014-index-regions.ts';
 
 /**
  * All migrations in order. A released migration never changes: every change is a new migration with the next number.
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   searchIndex,
   research,
   uploads,
+  indexRegions,
 ];

@@ -1,3 +1,5 @@
+import type { RegionId } from '../../core/region.ts';
+
 /** Created by migration 0011: a named set of documents in the local index. Times are UTC milliseconds. */
 export interface IndexCollectionsTable {
   name: string;
@@ -7,6 +9,8 @@ export interface IndexCollectionsTable {
   domain: string | null;
   /** Workspace that may search the collection; null for all workspaces. */
   workspace: string | null;
+  /** Region whose keys may search the collection; null for all regions. Added by migration 0014. */
+  region: RegionId | null;
   created_at: number;
   /** When the last complete refresh of all sources finished; null before the first. */
   refreshed_at: number | null;

@@ -1,4 +1,4 @@
-import type { SearchResults, SearchQuery } from '../../core/server-tools.ts';
+import type { HasSearchContent, SearchResults, SearchQuery } from '../../core/server-tools.ts';
 
 /** A source of search results: a service on the network or the local index. */
 export interface SearchProvider {
@@ -12,9 +12,9 @@ export interface SearchProvider {
    */
   readonly isOwn?: boolean;
   /**
-   * Returns whether a search of this workspace can find anything; of any workspace without one. Absent: always.
+   * Returns whether a search of this tenant can find anything; of any tenant without one. Absent: always.
    */
-  readonly hasContent?: (workspace?: string) => Promise<boolean>;
+  readonly hasContent?: HasSearchContent;
   /**
    * May return more, other or older results than requested: the caller enforces the query on the results.
    *

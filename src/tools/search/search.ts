@@ -119,8 +119,8 @@ export function createSearch({ providers, log, clock = systemClock, timeouts = {
 /** Creates the check whether any of the providers has something to find. */
 export const createHasSearchContent =
   (providers: readonly SearchProvider[]): HasSearchContent =>
-  async (workspace) => {
-    for (const { hasContent } of providers) if (!hasContent || (await hasContent(workspace))) return true;
+  async (tenant) => {
+    for (const { hasContent } of providers) if (!hasContent || (await hasContent(tenant))) return true;
     return false;
   };
 

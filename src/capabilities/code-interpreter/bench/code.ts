@@ -41,7 +41,10 @@ async function measureInFolder(folder: string, logProgress: (text: string) => vo
     const signal = new AbortController().signal;
     const measureFirstLine = async (interpreter: typeof cold): Promise<number> => {
       const startedAt = performance.now();
-      const container = await interpreter.open({ region: 'cn-beijing', workspace: 'bench', files: [] }, signal);
+      const container = await interpreter.open(
+        { tenant: { region: 'cn-beijing', workspace: 'bench' }, files: [] },
+        signal,
+      );
       const { stdout } = await container.run(PROGRAM, signal);
       const tookMs = performance.now() - startedAt;
       container.release();

@@ -15,6 +15,7 @@ const collection = (overrides: Partial<IndexCollection> = {}): IndexCollection =
   sources: [],
   domain: undefined,
   workspace: undefined,
+  region: undefined,
   createdAt: 0,
   refreshedAt: undefined,
   ...overrides,

@@ -1,3 +1,4 @@
+import { DEFAULT_REGION } from '../../../core/region.ts';
 import type { Config } from '../../../config/config.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { PRIMARY_WORKSPACE } from '../../../resources/keys/rules.ts';
@@ -25,8 +26,11 @@ export async function checkSearchAvailable(
   });
   if (usableProviders.length > 0) return;
   if (search.providers.some(({ type }) => type === 'index')) {
-    for (const { name, domain, workspace } of await store.indexCollections.list()) {
-      const isVisible = domain === undefined && (workspace === undefined || workspace === PRIMARY_WORKSPACE);
+    for (const { name, domain, workspace, region } of await store.indexCollections.list()) {
+      const isVisible =
+        domain === undefined &&
+        (workspace === undefined || workspace === PRIMARY_WORKSPACE) &&
+        (region === undefined || region === DEFAULT_REGION);
       if (isVisible && (await store.indexCollections.getTotals(name)).documents > 0) return;
     }
   }

@@ -1,3 +1,4 @@
+import { DEFAULT_REGION } from '../../../core/region.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import { systemIdGenerator } from '../../../core/id.ts';
@@ -50,7 +51,7 @@ export async function openResearchRunner(
     research,
     createContext: (signal) => ({
       requestId: systemIdGenerator.createRequestId(),
-      owner: { workspace: PRIMARY_WORKSPACE, region: 'cn-beijing', keyId: 'operator' },
+      owner: { workspace: PRIMARY_WORKSPACE, region: DEFAULT_REGION, keyId: 'operator' },
       signal,
       log: { add: () => undefined, warn },
     }),

@@ -13,7 +13,10 @@ function createTestReader() {
     if (url.endsWith('broken') && requestedUrls.length === 1) throw new Error('not now');
     return createTestPage(url, 'What it says.', url);
   });
-  return { requestedUrls, read: (url: string) => readPage({ url, workspace: 'one' }, NEVER) };
+  return {
+    requestedUrls,
+    read: (url: string) => readPage({ url, tenant: { region: 'cn-beijing', workspace: 'one' } }, NEVER),
+  };
 }
 
 describe('createCachedPageReader', () => {

@@ -48,7 +48,8 @@ export async function gatherQuery(
   { search, readPage }: GatherQueryDeps,
   context: RequestContext,
 ): Promise<ResearchStep> {
-  const { workspace } = context.owner;
+  const { region, workspace } = context.owner;
+  const tenant = { region, workspace };
   const logFailure = (message: string) => (error: unknown) => {
     if (context.signal.aborted) throw error;
     context.log.warn(message, { error: ServiceError.from(error).message });
@@ -56,7 +57,7 @@ export async function gatherQuery(
   };
   const found = await runWithTimeout(RESEARCH_SEARCH_MS_MAX, context.signal, (signal) =>
     search(
-      { text: query, workspace, breadth: 'all', resultsMax: RESEARCH_RESULTS_MAX, usesDomainProviders: false },
+      { text: query, tenant, breadth: 'all', resultsMax: RESEARCH_RESULTS_MAX, usesDomainProviders: false },
       signal,
     ),
   ).catch(logFailure('research search failed'));
@@ -73,7 +74,7 @@ export async function gatherQuery(
   const pagesToRead = [...pages, ...reread];
   const read = await Promise.all(
     pagesToRead.map((url) =>
-      runWithTimeout(RESEARCH_PAGE_MS_MAX, context.signal, (signal) => readPage({ url, workspace }, signal)).catch(
+      runWithTimeout(RESEARCH_PAGE_MS_MAX, context.signal, (signal) => readPage({ url, tenant }, signal)).catch(
         logFailure('research page could not be read'),
       ),
     ),

@@ -71,7 +71,7 @@ describe('run', () => {
     const events = listEvents(steps);
     assert.match(listTypes(events), /^usage plan plan-end(?: query sites(?: learned)? query-end)+ report end$/);
     assert.deepEqual(
-      research.queries.slice(0, 3).map(({ text, breadth, workspace }) => [text, breadth, workspace]),
+      research.queries.slice(0, 3).map(({ text, breadth, tenant }) => [text, breadth, tenant.workspace]),
       ['Fresnel lens lighthouse', 'oldest lighthouse tower', 'lighthouse keeper work'].map((text) => [
         text,
         'all',

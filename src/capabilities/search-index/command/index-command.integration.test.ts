@@ -46,6 +46,7 @@ describe('parley index', () => {
         const store = await openStore({ dialect: createSqliteDialect({ file: join(folder, 'parley.db') }) });
         opened += 1;
         return {
+          regions: ['cn-beijing'],
           operator: createSearchIndexOperator({
             store,
             clock,
@@ -81,7 +82,10 @@ describe('parley index', () => {
 
   it('lists and removes collections', async () => {
     await add();
-    assert.match(await run('list'), /^NAME +DOCUMENTS .*\ndocs +1 +1 +0 +all +2026-07-01T12:00:00\.000Z +\S+docs\n$/);
+    assert.match(
+      await run('list'),
+      /^NAME +DOCUMENTS .*\ndocs +1 +1 +0 +all +all +2026-07-01T12:00:00\.000Z +\S+docs\n$/,
+    );
     const [listed] = JSON.parse(await run('list', '--json'));
     assert.deepEqual([listed.name, listed.documents, listed.workspace, listed.domain], ['docs', 1, null, null]);
     assert.equal(await run('remove', 'docs'), 'docs: 1 documents removed\n');
@@ -105,6 +109,10 @@ describe('parley index', () => {
     await run('add', join(folder, 'docs'), '--name', 'team', '--workspace', 'team-7');
     assert.equal(await run('search', 'whale'), 'no documents found\n');
     assert.match(await run('search', 'whale', '--workspace', 'team-7'), /parley-index:team\/whale\.md/);
+    const abroad = await run('search', 'whale', '--workspace', 'team-7', '--region', 'us-east-1');
+    assert.equal(abroad, 'no documents found\n');
+    assert.match(await run('list'), /team-7 +cn-beijing/);
+    await assert.rejects(run('search', 'whale', '--region', 'mars'), /cn-beijing, .* got "mars"/);
     await run('add', join(folder, 'docs'), '--name', 'sea', '--domain', 'nature');
     assert.equal(await run('search', 'whale'), 'no documents found\n');
     assert.match(await run('search', 'whale', '--domains'), /^\(nature\)\n {4}Whale\n/);
@@ -121,6 +129,7 @@ describe('parley index', () => {
       stderr: { isTTY: true, columns: 40, rows: 5, write: (text) => void (complaints += text) },
       runUntilStopped: (_, work) => work(new AbortController().signal),
       open: async () => ({
+        regions: [],
         operator: createSearchIndexOperator({
           store: server,
           clock,

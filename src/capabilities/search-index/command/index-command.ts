@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { ServiceError } from '../../../core/error.ts';
+import { parseRegion } from '../../../resources/keys/rules.ts';
 import type { SearchIndexHandle } from '../open-search-index.ts';
 import type { RefreshReport, RefreshOptions } from '../search-index.ts';
 import { formatJsonLine } from '../../../commands/format-json-line.ts';
@@ -38,6 +39,7 @@ interface AddOptions {
   readonly name?: string;
   readonly domain?: string;
   readonly workspace?: string;
+  readonly region?: string;
   readonly json?: true;
 }
 
@@ -48,12 +50,14 @@ function createAddCommand(deps: IndexCommandDeps): Command {
     .option('--name <name>', 'name of the collection (default: the name of the first source)')
     .option('--domain <tag>', 'domain of the collection; only requests with domain search find it')
     .option('--workspace <name>', 'only this workspace finds the collection (default: all)')
+    .option('--region <id>', 'only keys of this region find it (default: all; of a workspace, the only configured one)')
     .option('--json', 'print one JSON object')
-    .action(async (sources: readonly string[], { json, ...options }: AddOptions, command: Command) => {
-      await withResource(deps, command, async ({ operator }) => {
-        const { name, report } = await runWithProgress(deps, (refreshOptions) =>
-          operator.add({ ...options, sources }, refreshOptions),
-        );
+    .action(async (sources: readonly string[], { json, region, ...options }: AddOptions, command: Command) => {
+      const named = region === undefined ? undefined : parseRegion(region);
+      await withResource(deps, command, async ({ operator, regions }) => {
+        const only = options.workspace === undefined || regions.length > 1 ? undefined : regions[0];
+        const request = { ...options, region: named ?? only, sources };
+        const { name, report } = await runWithProgress(deps, (refreshOptions) => operator.add(request, refreshOptions));
         printReport(deps, { name, report, json });
       });
     });

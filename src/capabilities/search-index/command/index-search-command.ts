@@ -1,19 +1,23 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { PRIMARY_WORKSPACE } from '../../../resources/keys/rules.ts';
+import { parseRegion, PRIMARY_WORKSPACE } from '../../../resources/keys/rules.ts';
+import { DEFAULT_REGION, type RegionId } from '../../../core/region.ts';
 import type { SearchResults } from '../../../core/server-tools.ts';
 import type { SearchIndex } from '../search.ts';
 import { formatJsonLine } from '../../../commands/format-json-line.ts';
 import { withResource } from '../../../commands/with-resource.ts';
 
 export interface IndexSearchCommandDeps {
-  readonly open: (
-    flags: Readonly<Record<string, unknown>>,
-  ) => Promise<{ readonly search: SearchIndex; close(): Promise<void> }>;
+  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<{
+    readonly search: SearchIndex;
+    readonly regions: readonly RegionId[];
+    close(): Promise<void>;
+  }>;
   readonly stdout: { write(text: string): unknown };
 }
 
 interface IndexSearchOptions {
   readonly workspace: string;
+  readonly region?: string;
   readonly limit: number;
   readonly days?: number;
   readonly site?: readonly string[];
@@ -28,6 +32,7 @@ export function createIndexSearchCommand(deps: IndexSearchCommandDeps): Command 
     .description('print the search results that a model would get from the index')
     .argument('<question...>', 'question in natural language')
     .option('--workspace <name>', 'workspace that searches', PRIMARY_WORKSPACE)
+    .option('--region <id>', 'region of that workspace (default: the first configured one)')
     .option('--limit <count>', 'maximum number of documents', createIntegerParser(1, 50), 5)
     .option('--days <count>', 'only documents of the last N days', createIntegerParser(1, 36_500))
     .option('--site <host...>', 'only documents of these hosts')
@@ -35,10 +40,11 @@ export function createIndexSearchCommand(deps: IndexSearchCommandDeps): Command 
     .option('--domains', 'also search collections with a domain')
     .option('--json', 'print one JSON object')
     .action(async (words: readonly string[], options: IndexSearchOptions, command: Command) => {
-      await withResource(deps, command, async ({ search }) => {
+      const named = options.region === undefined ? undefined : parseRegion(options.region);
+      await withResource(deps, command, async ({ search, regions: [first = DEFAULT_REGION] }) => {
         const query = {
           text: words.join(' '),
-          workspace: options.workspace,
+          tenant: { region: named ?? first, workspace: options.workspace },
           breadth: 'first',
           resultsMax: options.limit,
           usesDomainProviders: options.domains === true,

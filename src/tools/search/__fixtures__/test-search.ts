@@ -7,7 +7,7 @@ export const NEVER = new AbortController().signal;
 
 export const createTestQuery = (more: Partial<SearchQuery> = {}): SearchQuery => ({
   text: 'tides of the north sea',
-  workspace: 'w',
+  tenant: { region: 'cn-beijing', workspace: 'w' },
   breadth: 'all',
   resultsMax: 10,
   usesDomainProviders: false,

@@ -117,7 +117,7 @@ result + 1`;
     await container.run('stored = 7', neverAborts);
     container.release();
     const again = await testInterpreter.interpreter.open(
-      { region: 'cn-beijing', workspace: 'one', containerId: container.id, files: [] },
+      { tenant: { region: 'cn-beijing', workspace: 'one' }, containerId: container.id, files: [] },
       neverAborts,
     );
     assert.equal((await again.run('stored', neverAborts)).value, '7');
@@ -126,7 +126,7 @@ result + 1`;
       { region: 'cn-beijing', workspace: 'two' },
       { region: 'us-east-1', workspace: 'one' },
     ] as const) {
-      const request = { ...tenant, containerId: container.id, files: [] };
+      const request = { tenant, containerId: container.id, files: [] };
       const other = await testInterpreter.interpreter.open(request, neverAborts);
       assert.notEqual(other.id, container.id);
       assert.match((await other.run('stored', neverAborts)).error?.message ?? '', /NameError/);
@@ -313,7 +313,7 @@ def close(which): _figures.clear()
     const verification = closing.verify();
     await closing.close();
     assert.equal((await verification).effectiveLevel, 'off');
-    await assert.rejects(closing.open({ region: 'cn-beijing', workspace: 'a', files: [] }, neverAborts), {
+    await assert.rejects(closing.open({ tenant: { region: 'cn-beijing', workspace: 'a' }, files: [] }, neverAborts), {
       kind: 'unsupported',
     });
   });

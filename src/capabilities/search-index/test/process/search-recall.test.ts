@@ -80,7 +80,13 @@ for (const { name, dialect } of DIALECTS.slice(1)) {
     });
 
     const search = async (text: string, resultsMax = 3) => {
-      const query = { text, workspace: 'primary', breadth: 'first', resultsMax, usesDomainProviders: false } as const;
+      const query = {
+        text,
+        tenant: { region: 'cn-beijing', workspace: 'primary' },
+        breadth: 'first',
+        resultsMax,
+        usesDomainProviders: false,
+      } as const;
       const { results } = await searchIndex(query, new AbortController().signal);
       return results;
     };

@@ -63,7 +63,7 @@ export async function openTestInterpreter(options: Partial<CodeInterpreterOption
   const folder = await mkdtemp(join(tmpdir(), 'parley-code-'));
   await mkdir(SNAPSHOTS_FOLDER, { recursive: true, mode: 0o700 });
   const { interpreter, status } = await createVerifiedInterpreter({ ...TEST_SETTINGS, folder: SNAPSHOTS_FOLDER, ...options });
-  const open: TestInterpreter['open'] = (workspace = 'one', files = []) => interpreter.open({ region: 'cn-beijing', workspace, files }, AbortSignal.timeout(80_000));
+  const open: TestInterpreter['open'] = (workspace = 'one', files = []) => interpreter.open({ tenant: { region: 'cn-beijing', workspace }, files }, AbortSignal.timeout(80_000));
   return {
     interpreter,
     status,
