@@ -19,6 +19,8 @@ import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { createOperatorAccess, type OperatorAccessOptions } from './operator-access.ts';
 import { createProbes, type ReadinessProbe } from './probes.ts';
 import { writeError } from './write-response.ts';
+import { rejectRepeatedHeaders } from './repeated-headers.ts';
+import { createRevocationCheck, KEY_CHECK_MS, type IsKeyActive } from './revoked-keys.ts';
 import { createRouter, createRejectingHandler, type RouteHandler } from './router.ts';
 import { createRoutes, type HttpRoute, type PathParams } from './routes.ts';
 import { createSocketServer } from './socket-server.ts';
@@ -31,6 +33,8 @@ export interface HttpDeps {
   readonly listeners: readonly Listener[];
   readonly hosts?: readonly HostRule[];
   readonly authenticate: Authenticate;
+  /** Ends running work whose key was revoked. Default: keys stay active. */
+  readonly isKeyActive?: IsKeyActive;
   readonly probes: ReadinessProbe;
   /** Access to /ready and /metrics. Default: requests of this machine only. */
   readonly operator?: OperatorAccessOptions;
@@ -40,7 +44,7 @@ export interface HttpDeps {
   readonly meter: Meter;
   readonly ids: IdGenerator;
   readonly clock: Clock;
-  /** Timer for the ticks and pongs of websockets. Default: `setInterval`. */
+  /** Timer for the checks of keys, and the ticks and pongs of websockets. Default: `setInterval`. */
   readonly startInterval?: StartInterval;
 }
 
@@ -95,6 +99,9 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   });
   const servers: { readonly server: Server; readonly listener: Listener }[] = [];
   let isDraining = false;
+  let stopKeyChecks: (() => void) | undefined;
+  const { isKeyActive } = deps;
+  const checkKeys = isKeyActive && createRevocationCheck({ calls: inFlight, sockets: sockets.running }, isKeyActive);
 
   const runHandler = async (
     call: Call,
@@ -108,6 +115,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
         call.headers['connection'] = 'close';
         throw new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
       }
+      rejectRepeatedHeaders(call.request);
       await handle(call, params);
     } catch (thrown) {
       writeError(call, ServiceError.from(thrown));
@@ -183,6 +191,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     async listen() {
       const results = await Promise.allSettled(servers.map(({ server, listener }) => startListening(server, listener)));
       const failure = results.find((each) => each.status === 'rejected');
+      if (!failure && checkKeys) stopKeyChecks = startInterval(KEY_CHECK_MS, () => void checkKeys());
       if (!failure) return results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
       for (const { server } of servers) server.close();
       throw failure.reason;
@@ -205,6 +214,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       for (const { terminate } of sockets.running.list()) terminate();
       await sockets.running.waitUntilEmpty(limits.abortGraceMs);
       for (const { server } of servers) server.closeAllConnections();
+      stopKeyChecks?.();
       await Promise.all(closed);
     },
   };

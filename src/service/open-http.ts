@@ -67,6 +67,7 @@ export async function openHttp(
         sockets,
         ...addresses,
         authenticate: (secret) => keys.authenticate(secret),
+        isKeyActive: (id) => keys.isActive(id),
         probes: { checkReadiness: async () => ({ ...(await check()) }) },
         operator: { token: operatorToken, hosts: config.operatorHosts, trustedProxies: config.trustedProxies },
         cors: config.cors,

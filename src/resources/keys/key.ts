@@ -46,4 +46,6 @@ export interface Keys {
    * @returns undefined if there is no such key, or it is revoked or expired.
    */
   findActive(id: string): Promise<KeyRecord | undefined>;
+  /** Returns whether there is such a key, and it is neither revoked nor expired. Reads the store. */
+  isActive(id: string): Promise<boolean>;
 }

@@ -38,6 +38,10 @@ export function createKeys({ store, clock }: KeysDeps): Keys {
     authenticate: (secret) => authenticator.authenticate(secret),
     findActive: (id) => authenticator.findActive(id),
     isEmpty: () => isEmpty(),
+    async isActive(id) {
+      const record = await store.keys.find(id);
+      return record !== undefined && getKeyState(record, clock.now()) === 'active';
+    },
 
     async create(draft) {
       checkKeyDraft(draft, clock.now());
