@@ -59,7 +59,10 @@ export function createCallerFiles({ files, links, folder }: CallerFilesDeps): Ca
         const [record] = await files.commit(owner, [{ received, draft }]);
         if (!record)
           throw new ServiceError('internal', 'The file store returned no record for a file that it had received.');
-        return { fileId: record.id, url: links.createLink({ id: record.id, region: owner.region }) };
+        return {
+          fileId: record.id,
+          url: links.createLink({ id: record.id, region: owner.region, keyId: owner.keyId }),
+        };
       } catch (error) {
         await files.discard(owner, [received]);
         throw error;

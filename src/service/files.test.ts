@@ -100,7 +100,10 @@ describe('file endpoints of the complete service', () => {
       gmt_create: '2026-07-01 20:00:00',
     });
     assert.ok(Number.isInteger(fields['id']) && String(fields['api_key_id']).startsWith('key_'));
-    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/downloads\/file-ft-[0-9a-f]{32}\?expires=\d+&signature=[\w-]{43}$/);
+    assert.match(
+      url,
+      /^http:\/\/127\.0\.0\.1:\d+\/downloads\/file-ft-[0-9a-f]{32}\?expires=\d+&key=key_[0-9a-f]{32}&signature=[\w-]{43}$/,
+    );
 
     const listed: unknown[] = [];
     for (const number of [1, 2]) {
@@ -386,6 +389,7 @@ describe('file endpoints of the complete service', () => {
     };
     await expectForbidden(url.replace(pair[0]?.file_id ?? '', pair[1]?.file_id ?? ''));
     await expectForbidden(url.replace(/expires=\d+/, 'expires=9999999999'));
+    await expectForbidden(url.replace(/key=\w+/, 'key=key_0'));
     await expectForbidden(url.replace(/signature=.*/, 'signature='));
     await expectForbidden(url.replace(/\?.*/, ''));
     nowMs += 61_000;

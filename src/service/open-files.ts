@@ -22,7 +22,7 @@ import { readOrCreateSecret } from './read-or-create-secret.ts';
  *   configured.
  */
 export async function openFiles(
-  { config, environment, store, clock, log, jobNotifier, runsCleanup }: ServiceContext,
+  { config, environment, store, clock, log, keys, jobNotifier, runsCleanup }: ServiceContext,
   getListenUrl: (region: RegionId) => string,
 ) {
   const { url } = config.blobs;
@@ -45,7 +45,7 @@ export async function openFiles(
   const getBaseUrl = (region: RegionId): string => config.publicUrl ?? getListenUrl(region);
   /** Creates signed links whose URL path begins with `path`; `seconds` is their validity. */
   const createLinksBelow = (path: string, seconds: number): SignedLinks =>
-    createSignedLinks({ secret, getBaseUrl, lifetimeSeconds: seconds, path, clock });
+    createSignedLinks({ secret, getBaseUrl, lifetimeSeconds: seconds, path, isKeyActive: keys.isActive, clock });
   const links = createLinksBelow(DOWNLOADS_PATH, config.files.urlSeconds);
   const time = createZonedTime(config.timezone);
   const largestLimits = getLargestLimits(config);

@@ -45,7 +45,7 @@ export function openTranscriptions(context: CapabilityContext, { openAudio, find
       const { wantsOne } = JSON.parse(record.requestJson) as TranscriptionRequest;
       // A part is one audio file of the request.
       const createLink = ({ number }: { readonly number: number }): string =>
-        links.createLink({ id: `${record.id}/${number}`, region: record.region });
+        links.createLink({ id: `${record.id}/${number}`, region: record.region, keyId: record.keyId });
       return encodeTranscriptionTask(record, {
         parts: await store.transcriptions.listParts(record.id),
         wantsOne,

@@ -92,7 +92,7 @@ export function createTranscriptionEndpoints(deps: NativeTranscriptionDeps): rea
       path: `${TRANSCRIPTS_PATH}/:id/:part`,
       onDisconnect: 'cancel',
       async resolveOwner({ params: { id = '', part = '' }, query }) {
-        links.check(`${id}/${part}`, query);
+        await links.check(`${id}/${part}`, query);
         const task = await store.tasks.findInAnyTenant(id);
         if (!task) throw createNotFoundError();
         return { workspace: task.workspace, region: task.region, keyId: task.keyId };

@@ -53,9 +53,11 @@ export function createNativeFilesEndpoints({
   time,
   uploadBytesMax,
 }: NativeFilesDeps): readonly Endpoint[] {
-  const loadEncodingContext = async (records: readonly FileRecord[]): Promise<FileEncodingContext> => {
+  const loadEncodingContext = async (records: readonly FileRecord[], keyId: string): Promise<FileEncodingContext> => {
     const states = await texts.findStates(records);
-    return { createLink: links.createLink, formatTime: time.format, findText: ({ id }) => states.get(id) };
+    // The link ends with the key that gets it, which need not be the one that uploaded the file.
+    const createLink = ({ id, region }: FileRecord): string => links.createLink({ id, region, keyId });
+    return { createLink, formatTime: time.format, findText: ({ id }) => states.get(id) };
   };
   return [
     {
@@ -108,7 +110,7 @@ export function createNativeFilesEndpoints({
           files.count(owner, purpose),
           files.list(owner, { purpose, limit: page.size, skip: getPageOffset(page) }),
         ]);
-        const encoding = await loadEncodingContext(found);
+        const encoding = await loadEncodingContext(found, owner.keyId);
         return createJsonReply(
           encodeFileList({ total, files: found }, page, encoding, requestId),
           encodeIgnoredHeader(unknown),
@@ -123,7 +125,7 @@ export function createNativeFilesEndpoints({
       onDisconnect: 'cancel',
       async handle({ params: { id = '' } }, { owner, requestId }) {
         const file = await files.find(owner, id);
-        return createJsonReply(encodeFile(file, await loadEncodingContext([file]), requestId));
+        return createJsonReply(encodeFile(file, await loadEncodingContext([file], owner.keyId), requestId));
       },
     },
     {
@@ -144,7 +146,7 @@ export function createNativeFilesEndpoints({
       path: `${DOWNLOADS_PATH}/:id`,
       onDisconnect: 'cancel',
       async resolveOwner({ params: { id = '' }, query }) {
-        links.check(id, query);
+        await links.check(id, query);
         const { workspace, region, keyId } = await files.findAnywhere(id);
         return { workspace, region, keyId };
       },
