@@ -7,17 +7,19 @@ export interface WelcomeOptions {
   readonly addresses: readonly ListenAddress[];
   readonly key: { readonly secret: string; readonly isNew: boolean } | undefined;
   readonly keyFile: string;
+  /** Whether a person reads the text. Otherwise it may end up in the log of a container, and names the key's file only. */
+  readonly isTerminal: boolean;
 }
 
 /** Formats the start-up text: status of interfaces, models and tools, addresses, key, and an example request. */
-export function formatWelcome({ report, addresses, key, keyFile }: WelcomeOptions): string {
+export function formatWelcome({ report, addresses, key, keyFile, isTerminal }: WelcomeOptions): string {
   return [
     '',
     ...formatReport(report),
     '',
     ...addresses.flatMap(formatAddress),
     '',
-    formatKey(key, keyFile),
+    formatKey({ key, keyFile, isTerminal }),
     '',
     ...formatExample(addresses[0]?.url, key, keyFile),
     '',
@@ -72,9 +74,9 @@ const formatAddress = ({ region, url, regions }: ListenAddress): string[] =>
     ),
   ]);
 
-function formatKey(key: WelcomeOptions['key'], keyFile: string): string {
+function formatKey({ key, keyFile, isTerminal }: Omit<WelcomeOptions, 'report' | 'addresses'>): string {
   if (!key) return 'Keys already exist. Create another one with: parley keys create';
-  return key.isNew ? `Key (shown once, saved in ${keyFile}):\n  ${key.secret}` : `Key: see ${keyFile}`;
+  return key.isNew && isTerminal ? `Key (shown once, saved in ${keyFile}):\n  ${key.secret}` : `Key: see ${keyFile}`;
 }
 
 function formatExample(url: string | undefined, key: WelcomeOptions['key'], keyFile: string): string[] {

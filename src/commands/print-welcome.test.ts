@@ -5,7 +5,7 @@ import type { ServiceReport } from '../service/readiness.ts';
 import { printWelcome } from './print-welcome.ts';
 
 /** Starts printing while sandbox verification is pending. */
-function startPrinting() {
+function startPrinting({ isTTY, isNew }: { readonly isTTY?: boolean; readonly isNew?: boolean } = {}) {
   const texts: string[] = [];
   const stop = new AbortController();
   const tools = Promise.withResolvers<void>();
@@ -19,9 +19,9 @@ function startPrinting() {
     service: { buildReport: report },
     tools: tools.promise,
     signal: stop.signal,
-    stdout: { write: (text) => texts.push(text) },
+    stdout: { isTTY, write: (text) => texts.push(text) },
     addresses: [],
-    key: undefined,
+    key: isNew === undefined ? undefined : { secret: 'sk-secret', isNew },
     keyFile: 'key',
   });
   return {
@@ -41,6 +41,20 @@ function startPrinting() {
 describe('start-up text', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
+
+  test('shows the secret of a new key on a terminal only: other output may be kept as the log of a container', async () => {
+    for (const [options, expected] of [
+      [{ isTTY: true, isNew: true }, 'Key (shown once, saved in key):\n  sk-secret'],
+      [{ isTTY: true, isNew: false }, 'Key: see key\n'],
+      [{ isNew: true }, 'Key: see key\n'],
+    ] as const) {
+      const start = startPrinting(options);
+      start.prove();
+      const output = await start.readOutput();
+      assert.ok(output.includes(expected), output);
+      assert.equal(output.includes('sk-secret'), expected.includes('sk-secret'));
+    }
+  });
 
   test('waits for sandbox verification', async () => {
     const start = startPrinting();

@@ -1,12 +1,12 @@
 import type { Service } from '../service/service.ts';
 import { formatWelcome, type WelcomeOptions } from './format-welcome.ts';
 
-interface PrintWelcomeOptions extends Omit<WelcomeOptions, 'report'> {
+interface PrintWelcomeOptions extends Omit<WelcomeOptions, 'report' | 'isTerminal'> {
   readonly service: Pick<Service, 'buildReport'>;
   /** Settles when sandbox verification is finished, possibly after the text was printed. */
   readonly tools: Promise<void>;
   readonly signal: AbortSignal;
-  readonly stdout: { write(text: string): unknown };
+  readonly stdout: { readonly isTTY?: boolean | undefined; write(text: string): unknown };
 }
 
 /**
@@ -35,5 +35,7 @@ export async function printWelcome({
   } finally {
     clearTimeout(timer);
   }
-  if (!signal.aborted) stdout.write(formatWelcome({ report: await service.buildReport(), ...welcomeOptions }));
+  if (signal.aborted) return;
+  const isTerminal = stdout.isTTY === true;
+  stdout.write(formatWelcome({ report: await service.buildReport(), isTerminal, ...welcomeOptions }));
 }
