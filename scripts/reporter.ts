@@ -17,7 +17,7 @@ export type TestRecord =
       /** The error of a failed test, or the reason of a skipped one. */
       readonly detail: string;
     }
-  /** `path` is relative to the working directory. Only files with a process of their own are reported. */
+  /** `path` is relative to the working directory. */
   | { readonly type: 'file'; readonly path: string; readonly durationMs: number }
   | { readonly type: 'output'; readonly text: string }
   | { readonly type: 'end' };
@@ -82,11 +82,11 @@ export function createEventDecoder(root: string): (event: TestEvent) => TestReco
           return { ...record, outcome: 'skipped', detail: typeof data.skip === 'string' ? data.skip : '' };
         }
         if (data.details.type === 'suite') {
-          const isEmptyFile = data.name.startsWith(FILE_SUITE_PREFIX) && reportedInFile === 0;
+          if (!data.name.startsWith(FILE_SUITE_PREFIX)) return undefined;
           const name = data.name.slice(FILE_SUITE_PREFIX.length);
-          return isEmptyFile
+          return reportedInFile === 0
             ? { ...record, name, location: `${name}:1`, outcome: 'failed', detail: NO_TEST }
-            : undefined;
+            : { type: 'file', path: name, durationMs: record.durationMs };
         }
         // If each file has a process, a file without any test is reported as one test of the file's name.
         if (data.nesting === 0 && data.file !== undefined && resolve(root, data.name) === data.file) {

@@ -70,7 +70,10 @@ export function createSummary({
       return (faults) => {
         const durationMs = now() - startedAt;
         passes.push({ name, durationMs, tests: started.tests });
-        const slowest = started.files.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_SHOWN);
+        const slowest = started.files
+          .toSorted((a, b) => b.durationMs - a.durationMs)
+          .slice(0, SLOWEST_SHOWN)
+          .filter(({ durationMs }) => durationMs >= SLOW_FILE_MS);
         if (slowest.length > 0) print('  slowest files:');
         for (const file of slowest) print(`${formatSeconds(file.durationMs).padStart(11)}  ${file.path}`);
         for (const fault of faults) {
@@ -120,8 +123,11 @@ interface RunningPass {
   readonly files: FinishedFile[];
 }
 
-/** Files that are named at the end of a pass whose files have a process each: what takes the time of a run. */
+/** Files that are named at the end of a pass: what takes the time of a run. */
 const SLOWEST_SHOWN = 10;
+
+/** Time in ms below which a file is not worth naming. */
+const SLOW_FILE_MS = 2_000;
 
 /** Tests slower than this, in ms, are named even where passed tests are not shown: `npm run check` should stay fast. */
 const SLOW_MS = 1_000;

@@ -21,7 +21,7 @@ export interface TestPass {
   readonly exitMsMax?: number | undefined;
   /** Receives the output of the tests when something failed. Default: prints it. */
   readonly showOutput?: (output: string) => void;
-  /** Receives every file that had a process of its own, when it is finished. */
+  /** Receives every file when it is finished. */
   readonly onFile?: (file: FinishedFile) => void;
 }
 

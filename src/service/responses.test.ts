@@ -298,9 +298,9 @@ describe('responses endpoints of the complete service', () => {
   test('lists a model that has this interface only', async () => {
     const { body } = await send('GET', '/v1/models');
     assert.ok(body.data.some(({ id }) => id === 'only'));
-    const ready = await send('GET', '/ready');
-    const { models } = JSON.parse(ready.text) as { models: { model: string; state: string }[] };
-    assert.equal(models.find(({ model }) => model === 'only')?.state, 'ready', ready.text);
+    const ready = await fetch(`${getUrl()}/ready`);
+    const { models } = (await ready.json()) as { models: { model: string; state: string }[] };
+    assert.equal(models.find(({ model }) => model === 'only')?.state, 'ready');
   });
 
   test('continues a conversation without new input, unless it is empty', async () => {
