@@ -131,6 +131,15 @@ describe('parley keys', () => {
     assert.equal((await keys.authenticate(next.key)).status, 'revoked');
   });
 
+  it('rotates a key with an overlap', async () => {
+    const old = JSON.parse(await run(['create', '--json']));
+    const next = JSON.parse(await run(['rotate', old.id, '--overlap', '24h', '--json']));
+    assert.equal(next.expiresAt, null);
+    const listed = JSON.parse(await run(['list', '--json'])).find(({ id }: { id: string }) => id === old.id);
+    assert.deepEqual([listed.state, Date.parse(listed.expiresAt) - clock.now()], ['active', 24 * 3_600_000]);
+    await assert.rejects(run(['rotate', next.id, '--overlap', 'soon']), { message: /^overlap must be a duration/ });
+  });
+
   it('prints a table and the key on its own line without --json', async () => {
     const lines = (await run(['create', '--name', 'mine'])).split('\n');
     assert.match(lines[0] ?? '', /^ID +REGION +WORKSPACE +KEY +STATE +EXPIRES +NAME$/);

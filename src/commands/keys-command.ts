@@ -111,14 +111,21 @@ function createRevokeCommand(deps: KeysCommandDeps): Command {
     });
 }
 
+interface RotateOptions {
+  readonly overlap?: string;
+  readonly json?: true;
+}
+
 function createRotateCommand(deps: KeysCommandDeps): Command {
   return new Command('rotate')
     .description('create a key with the same settings and revoke the old one')
     .argument('<id>', 'id of the key')
+    .option('--overlap <time>', 'let the old key expire after this time instead: 24h, 7d, or a date as for create')
     .option('--json', 'print one JSON object with id and key of the new key')
-    .action(async (id: string, { json }: { readonly json?: true }, command: Command) => {
+    .action(async (id: string, { overlap, json }: RotateOptions, command: Command) => {
+      const overlapUntil = overlap === undefined ? undefined : parseExpiry(overlap, deps.clock.now(), 'overlap');
       await withResource(deps, command, async ({ keys }) => {
-        const key = await keys.rotate(id);
+        const key = await keys.rotate(id, overlapUntil);
         deps.stdout.write(json ? formatJsonLine(encodeNewKey(key, deps.clock)) : formatNewKey(key, deps.clock));
       });
     });

@@ -22,6 +22,8 @@ export interface KeyStore {
   list(page: IdPageQuery): Promise<readonly KeyRecord[]>;
   /** Returns undefined if the key does not exist or is already revoked: of concurrent calls, one gets the record. */
   revoke(id: string, at: number): Promise<KeyRecord | undefined>;
+  /** Lets a key expire at `at`, unless it does so before. Returns undefined if it does not exist or is revoked. */
+  expire(id: string, at: number): Promise<KeyRecord | undefined>;
 }
 
 export function createKeyStore(db: Kysely<Database>): KeyStore {
@@ -45,6 +47,18 @@ export function createKeyStore(db: Kysely<Database>): KeyStore {
       const row = await db
         .updateTable('keys')
         .set({ revoked_at: at })
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .returningAll()
+        .executeTakeFirst();
+      return row && decode(row);
+    },
+    async expire(id, at) {
+      const row = await db
+        .updateTable('keys')
+        .set(({ eb }) => ({
+          expires_at: eb.case().when('expires_at', '<', at).then(eb.ref('expires_at')).else(at).end(),
+        }))
         .where('id', '=', id)
         .where('revoked_at', 'is', null)
         .returningAll()

@@ -99,6 +99,17 @@ describeOnDialects('store', ({ onOpen }) => {
     assert.ok(await store.keys.find(id));
   });
 
+  it('lets a key expire, at the earlier of two times, unless it is revoked', async () => {
+    await store.keys.insert({ record: createRecord('key_expiring'), hash: 'hash-expiring' });
+    assert.equal((await store.keys.expire('key_expiring', NOW + 2))?.expiresAt, NOW + 2);
+    assert.equal((await store.keys.expire('key_expiring', NOW + 3))?.expiresAt, NOW + 2);
+    assert.equal((await store.keys.expire('key_expiring', NOW + 1))?.expiresAt, NOW + 1);
+    assert.equal((await store.keys.find('key_expiring'))?.expiresAt, NOW + 1);
+    await store.keys.revoke('key_expiring', NOW);
+    assert.equal(await store.keys.expire('key_expiring', NOW), undefined);
+    assert.equal(await store.keys.expire('key_nobody', NOW), undefined);
+  });
+
   it('runs concurrent transactions one after another', async () => {
     await store.keys.insert({ record: createRecord('key_race'), hash: 'hash-race' });
     const rotate = (index: number) =>

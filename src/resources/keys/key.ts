@@ -35,9 +35,10 @@ export interface Keys {
   revoke(id: string): Promise<KeyRecord>;
   /**
    * Creates a key with the same properties and revokes the old one, in one transaction.
+   * @param overlapUntil When the old key expires instead, in ms since the epoch, so that both are valid meanwhile.
    * @throws ServiceError `not-found`; `conflict` if the key is revoked or expired.
    */
-  rotate(id: string): Promise<NewKey>;
+  rotate(id: string, overlapUntil?: number): Promise<NewKey>;
   /** Checks a secret. A revocation by another process takes effect within KEY_CACHE_MS. */
   authenticate(secret: string): Promise<KeyCheck>;
   /**

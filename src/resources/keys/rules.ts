@@ -43,14 +43,14 @@ export function parseRegion(text: string): RegionId {
  * @returns UTC milliseconds.
  * @throws ServiceError `invalid-request`, also for a time in the past.
  */
-export function parseExpiry(text: string, now: number): number {
+export function parseExpiry(text: string, now: number, field = 'expires'): number {
   const [, count, unit] = DURATION_PATTERN.exec(text) ?? [];
   const isUnit = unit === 'm' || unit === 'h' || unit === 'd' || unit === 'w';
   const at = isUnit ? now + Number(count) * UNIT_MS[unit] : TIMESTAMP.test(text) ? Date.parse(text) : NaN;
   if (Number.isNaN(at)) {
-    return refuse('expires', 'must be a duration such as 30d or 12h, a date, or a date with time and zone', text);
+    return refuse(field, 'must be a duration such as 30d or 12h, a date, or a date with time and zone', text);
   }
-  if (at <= now) return refuse('expires', 'must be in the future', text);
+  if (at <= now) return refuse(field, 'must be in the future', text);
   return at;
 }
 

@@ -195,6 +195,25 @@ describe('keys', () => {
     assert.equal((await keys.authenticate(next.secret)).status, 'valid');
   });
 
+  it('keeps the old key valid for a time of overlap, but never longer than before', async () => {
+    const old = await keys.create({ ...DRAFT, expiresAt: undefined });
+    const next = await keys.rotate(old.record.id, nowMs + 500);
+    assert.equal(next.record.expiresAt, undefined);
+    const check = async () => [
+      (await keys.authenticate(old.secret)).status,
+      (await keys.authenticate(next.secret)).status,
+      await keys.isActive(old.record.id),
+    ];
+    assert.deepEqual(await check(), ['valid', 'valid', true]);
+    nowMs += 500;
+    assert.deepEqual(await check(), ['expired', 'valid', false]);
+    const short = await keys.create({ ...DRAFT, expiresAt: nowMs + 100 });
+    await keys.rotate(short.record.id, nowMs + 500);
+    assert.equal((await otherProcessKeys.findActive(short.record.id))?.expiresAt, nowMs + 100);
+    await keys.revoke(next.record.id);
+    await assert.rejects(keys.rotate(next.record.id, nowMs + 500), { kind: 'conflict', message: /is revoked/ });
+  });
+
   it('rotates once for concurrent calls and leaves one valid key', async () => {
     const old = await keys.create(DRAFT);
     const settled = await Promise.allSettled([keys, otherProcessKeys, keys].map((each) => each.rotate(old.record.id)));

@@ -70,13 +70,14 @@ export function createKeys({ store, clock }: KeysDeps): Keys {
       return record ?? throwKeyNotFound(id);
     },
 
-    async rotate(id) {
+    async rotate(id, overlapUntil) {
       const now = clock.now();
       const key = await store.transaction(async ({ keys }) => {
         const old = (await keys.find(id)) ?? throwKeyNotFound(id);
         requireActive(old, now);
+        const ended = await (overlapUntil === undefined ? keys.revoke(id, now) : keys.expire(id, overlapUntil));
         // If another process revoked the key first, this throws and rolls the transaction back.
-        if (!(await keys.revoke(id, now))) requireActive({ ...old, revokedAt: now }, now);
+        if (!ended) requireActive({ ...old, revokedAt: now }, now);
         const next = buildKey(old, createSecret(randomBytes));
         await keys.insert({ record: next.record, hash: hashSecret(next.secret) });
         return next;
