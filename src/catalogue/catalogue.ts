@@ -4,7 +4,7 @@ import { formatRegion, type RegionId } from '../core/region.ts';
 import { MODELS_NAMED_MAX } from '../core/limits.ts';
 import { compileAliasPattern } from './alias-pattern.ts';
 import type { CatalogueParts } from './expand-catalogue.ts';
-import { deploymentToEntry, assertServing, createMissingModelError } from './deployment-entry.ts';
+import { deploymentToEntry, assertServing, canServe, createMissingModelError } from './deployment-entry.ts';
 import { applyEngineModelInfo, type EngineModelInfo } from './engine-model-info.ts';
 import type {
   Catalogue,
@@ -115,11 +115,17 @@ function addResolve(models: ModelCatalogue, deployments?: DeploymentLookup): Cat
       return deployed && record.status !== 'deleting' ? [deploymentToEntry(deployed)] : [];
     }),
   ];
-  const pickCallable = async (entries: readonly ModelEntry[]): Promise<readonly ModelEntry[]> => {
-    // A deployment has no entry of its own, and can be called while it is listed.
-    const results = await Promise.all(
-      entries.map(async (entry) => !models.find(entry.name) || models.isCallable(entry)),
-    );
+  const pickCallable = async (
+    entries: readonly ModelEntry[],
+    scope: CatalogueScope | undefined,
+  ): Promise<readonly ModelEntry[]> => {
+    const checkOne = async (entry: ModelEntry): Promise<boolean> => {
+      const record = scope && deployments?.find(scope, entry.name);
+      if (record) return canServe(record);
+      // An engine that cannot say what state it is in is not suggested.
+      return await models.isCallable(entry).catch(() => false);
+    };
+    const results = await Promise.all(entries.map(checkOne));
     return entries.filter((_, index) => results[index]);
   };
 
@@ -137,9 +143,18 @@ function addResolve(models: ModelCatalogue, deployments?: DeploymentLookup): Cat
             isOffered(one, owner.region) &&
             !one.interfaces.some((each) => unnamed.includes(each)),
         );
-        return { suitable, callable: await pickCallable(suitable) };
+        return { suitable, callable: await pickCallable(suitable, owner) };
       };
-      if (!found) throw createUnknownModelError(name, await listSuggestions());
+      if (!found) {
+        const suggestions = await listSuggestions();
+        // An alias leads to a model of the catalogue, never to a deployment.
+        const isModel = (one: ModelEntry): boolean => models.find(one.name) !== undefined;
+        throw createUnknownModelError(
+          name,
+          suggestions,
+          suggestions.callable.find(isModel) ?? suggestions.suitable.find(isModel),
+        );
+      }
       const { entry, deployment } = found;
       if (!servesInterface(entry, wanted))
         throw createUnsupportedModelError(name, { entry, wanted, suggestions: await listSuggestions() });
@@ -149,7 +164,7 @@ function addResolve(models: ModelCatalogue, deployments?: DeploymentLookup): Cat
     },
     find: (name, scope) => find(name, scope)?.entry,
     list,
-    listCallable: (scope) => pickCallable(list(scope)),
+    listCallable: (scope) => pickCallable(list(scope), scope),
   };
 }
 
@@ -170,8 +185,7 @@ function formatSuggestions({ suitable, callable }: Suggestions): string {
 }
 
 /** The first sentence is prescribed; log filters of clients match it (docs/wire/openai-compatible.md#errors). */
-function createUnknownModelError(name: string, suggestions: Suggestions): ServiceError {
-  const first = suggestions.callable[0] ?? suggestions.suitable[0];
+function createUnknownModelError(name: string, suggestions: Suggestions, first: ModelEntry | undefined): ServiceError {
   // The line is shown for names that mean the same in YAML and in an alias pattern.
   const alias =
     first !== undefined && /^[\w.:/@+-]{1,128}$/.test(name)

@@ -142,3 +142,22 @@ test('a deployment whose model was removed rejects calls and is not listed', asy
   });
   assert.equal(catalogue.list(OWNER).length, catalogue.list().length);
 });
+
+test('is listed as callable while it serves or is about to, and no alias is suggested for it', async () => {
+  const names = async (change: Partial<DeploymentRecord>) =>
+    (await createTestCatalogue(createRecord(change)).catalogue.listCallable(OWNER)).map(({ name }) => name);
+  for (const change of [{}, { status: 'pending', readyCapacity: 0 }, { status: 'updating', readyCapacity: 0 }] as const)
+    assert.ok((await names(change)).includes('svc-plus-ours'), JSON.stringify(change));
+  for (const change of [
+    { status: 'stopped', capacity: 0, readyCapacity: 0 },
+    { status: 'failed', readyCapacity: 0 },
+    { status: 'deleting' },
+  ] as const)
+    assert.ok(!(await names(change)).includes('svc-plus-ours'), JSON.stringify(change));
+  const { catalogue, resolve } = createTestCatalogue(createRecord());
+  catalogue.setCallableCheck(async () => Promise.reject(new Error('the engine is gone')));
+  await assert.rejects(resolve('gpt-4o'), {
+    kind: 'model-not-found',
+    message: /Available models: svc-plus-ours\. .*\{"gpt-4o": svc-plus\}$/,
+  });
+});

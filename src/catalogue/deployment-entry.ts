@@ -28,6 +28,9 @@ export function assertServing(record: DeploymentRecord): void {
   if (explainMissingCapacity(record) !== undefined || record.readyCapacity === 0) throw createNoCapacityError(record);
 }
 
+/** Returns whether the deployment serves calls now, or when its capacity has started. */
+export const canServe = (record: DeploymentRecord): boolean => explainMissingCapacity(record) === undefined;
+
 /** Creates the error for a call that cannot be served. Retry-After is short if capacity is about to become ready. */
 export function createNoCapacityError(
   deployment: Pick<DeploymentRecord, 'name' | 'status' | 'capacity'>,

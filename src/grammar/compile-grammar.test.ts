@@ -201,6 +201,18 @@ describe('compileGrammar for a schema', () => {
       no: ['2147483648', '-2147483649', '3000000000000011'],
     },
     {
+      name: 'does not limit other types and multiples by the format int32',
+      schema: {
+        anyOf: [
+          { type: 'number', format: 'int32', minimum: 2 ** 31 },
+          { type: 'integer', format: 'int32', multipleOf: 5 },
+          { type: 'string', format: 'int32' },
+        ],
+      },
+      yes: ['2147483648', '"x"', '3000000000'],
+      no: ['7', 'true'],
+    },
+    {
       name: 'ignores what only describes',
       schema: {
         type: 'integer',

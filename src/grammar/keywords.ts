@@ -87,10 +87,11 @@ export function parseKeywords(schema: SchemaObject, document: SchemaDocument) {
   const format = readString('format');
   const readMinimum = (): number | undefined => (isOpenBelow ? undefined : readNumber('minimum'));
   const readMaximum = (): number | undefined => (isOpenAbove ? undefined : readNumber('maximum'));
-  // The one format of numbers whose bounds matter: clients in typed languages fail to parse a larger integer.
-  const isInt32 = format === 'int32';
   const multipleOf = readNumber('multipleOf');
   if (multipleOf !== undefined && multipleOf <= 0) throwInvalid('multipleOf', 'must be above 0');
+  // The one format of integers whose bounds matter: clients in typed languages cannot read a larger one. The range is too
+  // large for multiples.
+  const isInt32 = format === 'int32' && multipleOf === undefined && [read('type')].flat().includes('integer');
   const isTuple = Array.isArray(read('items')) && read('prefixItems') === undefined;
   const tuple = isTuple ? (read('items') as readonly unknown[]) : undefined;
   const dependencies = readMap('dependencies', (value) => value);

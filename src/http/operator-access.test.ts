@@ -81,10 +81,25 @@ test('refuses requests with any header that proxies add', () => {
     'fly-client-ip',
     'x-original-forwarded-for',
     'x-envoy-external-address',
+    'cdn-loop',
+    'fastly-client-ip',
+    'x-azure-clientip',
+    'x-scheme',
   ])
     assert.match(check({ [name]: '203.0.113.7' }), /^Requests through a proxy need the operator token: /, name);
   for (const name of ['user-agent', 'accept', 'x-request-id', 'x-clientele'])
     assert.equal(check({ [name]: 'x' }), 'allowed', name);
+});
+
+test('refuses requests of pages in a browser on this machine, whatever the CORS settings', () => {
+  for (const headers of [
+    { origin: 'https://evil.com' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ])
+    assert.match(check(headers as Record<string, string>), /^Requests of pages in a browser need the operator token: /);
+  assert.equal(check({ 'sec-fetch-site': 'none' }), 'allowed');
 });
 
 test('allows the token from everywhere, and refuses a wrong one also on this machine', () => {

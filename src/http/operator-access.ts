@@ -17,7 +17,7 @@ export interface OperatorAccessOptions {
 
 /** Headers that proxies add: behind a proxy on this machine, every request comes from the loopback interface. */
 const PROXY_HEADER =
-  /^(?:forwarded|via|(?:x-)?(?:real|client|cluster-client|true-client)-ip|true-client-ip|cf-.+|fly-.+|x-(?:forwarded|original|envoy|amzn|appengine|arr)-?.*)$/;
+  /^(?:forwarded|via|cdn-loop|(?:x-)?(?:real|client|cluster-client|true-client|fastly-client)-ip|(?:cf|fly|fastly)-.+|x-scheme|x-(?:forwarded|original|envoy|amzn|appengine|arr|azure)-?.*)$/;
 
 /**
  * Creates the check of requests for the operator's endpoints. A wrong token is refused everywhere. Without a token, a
@@ -36,6 +36,9 @@ export function createOperatorAccess({ token, hosts = [], trustedProxies = [] }:
     if (!isLoopback(peer) || isTrustedProxy(peer)) return 'Requests from other hosts need the operator token';
     if (Object.keys(headers).some((name) => PROXY_HEADER.test(name)))
       return 'Requests through a proxy need the operator token';
+    // Pages send one of these with each request to another origin; a person who opens the address does not.
+    if (headers.origin !== undefined || /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site'] ?? '')))
+      return 'Requests of pages in a browser need the operator token';
     const host = normalizeHost(getRequestHost(request));
     if (!allowedHosts.has(host) && !isLoopback(host.replace(/^\[(.*)\]$/, '$1')))
       return `Requests for the host ${JSON.stringify(host.slice(0, 100))} need the operator token, or this name in operatorHosts`;

@@ -6,8 +6,11 @@ import type { RunningSocket } from './run-socket.ts';
 /** Returns whether a key exists, and is neither revoked nor expired, without a cache. */
 export type IsKeyActive = (keyId: string) => Promise<boolean>;
 
-/** Interval of the checks in ms: a key is rejected within KEY_CACHE_MS, and its running work ends no later. */
-export const KEY_CHECK_MS = 2_000;
+/**
+ * Interval of the checks in ms. A call that began on a cached key, at the end of KEY_CACHE_MS, is checked at an age of one
+ * interval at least, and two at most.
+ */
+export const KEY_CHECK_MS = 1_000;
 
 interface RunningWork {
   readonly calls: ActiveList<Call>;

@@ -3,8 +3,11 @@
  * value comes from. `src/core/limits.ts` has those of several modules; docs/limits.md lists all.
  */
 
-/** Ms after which a revoked key is rejected by every process, at the latest. */
-export const KEY_CACHE_MS = 5_000;
+/**
+ * Ms after which a revoked key is rejected by every process, at the latest. Together with KEY_CHECK_MS, running work of
+ * the key ends within 5 s.
+ */
+export const KEY_CACHE_MS = 3_000;
 
 /** Keys in the key cache. Beyond: the oldest entry is evicted and read again when needed. */
 export const KEY_CACHE_ENTRIES_MAX = 10_000;

@@ -114,7 +114,7 @@ export function createContainerPool(options: ContainerPoolOptions): ContainerPoo
     const remainingMs = oldest ? oldest.lastUsedAt + protectedMs - clock.monotonic() : undefined;
     if (oldest && remainingMs !== undefined && remainingMs <= 0) return closeContainer(oldest);
     throw createFullError(
-      `All ${containersMax} code interpreter containers are in use.`,
+      `All ${containersMax} code interpreter containers are in use, or were just used.`,
       remainingMs === undefined ? RETRY_AFTER_SECONDS : Math.ceil(remainingMs / 1000),
     );
   };

@@ -40,12 +40,12 @@ export function openTranscriptions(context: CapabilityContext, { openAudio, find
     store,
     clock,
     notifier: jobNotifier,
-    async encodeResult(record) {
+    async encodeResult(record, { keyId }) {
       // Whether the request named a single file; the result has another form then.
       const { wantsOne } = JSON.parse(record.requestJson) as TranscriptionRequest;
       // A part is one audio file of the request.
       const createLink = ({ number }: { readonly number: number }): string =>
-        links.createLink({ id: `${record.id}/${number}`, region: record.region, keyId: record.keyId });
+        links.createLink({ id: `${record.id}/${number}`, region: record.region, keyId });
       return encodeTranscriptionTask(record, {
         parts: await store.transcriptions.listParts(record.id),
         wantsOne,

@@ -189,6 +189,24 @@ describe('search index operator', () => {
     assert.deepEqual(await urls('apple'), ['parley-index:docs/docs/a.md']);
     await assert.rejects(add({ region: 'cn-beijing', workspace: 'team' }), /has workspace none/);
     await assert.rejects(add({ domain: 'stock' }), /has domain none/);
+    await assert.rejects(add({ region: 'cn-beijing' }), /has region none/);
+  });
+
+  it('takes the region of a new collection of a workspace from the configuration, and leaves older ones as they are', async () => {
+    await index.write('docs/a.md', 'apple words');
+    const team = { workspace: 'team-7', workspaceRegion: 'us-east-1' } as const;
+    await add({ ...team, name: 'new' });
+    const listed = await index.operator.list();
+    assert.deepEqual(
+      listed.map(({ region }) => region),
+      ['us-east-1'],
+    );
+    // A collection from before regions were stored.
+    const { documents: _, passages: __, bytes: ___, vectors: ____, ...collection } = listed[0] ?? assert.fail();
+    await index.store.indexCollections.insert({ ...collection, name: 'old', region: undefined });
+    await add({ ...team, name: 'old' });
+    await add({ workspace: 'team-7', name: 'old' });
+    assert.equal((await index.store.indexCollections.find('old'))?.region, undefined);
   });
 
   it('refuses invalid sources and names before writing anything', async () => {

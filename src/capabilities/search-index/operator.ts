@@ -58,11 +58,14 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
       sources,
       domain: request.domain,
       workspace: request.workspace,
-      region: request.region,
+      region: request.region ?? (request.workspace === undefined ? undefined : request.workspaceRegion),
       createdAt: clock.now(),
       refreshedAt: undefined,
     };
     checkPathNames(sources);
+    const lacksRegion = draft.workspace !== undefined && draft.region === undefined;
+    if (lacksRegion && !(await store.indexCollections.find(name)))
+      throw invalidRequest('region', 'A workspace belongs to a region: name it with --region.');
     if (await store.indexCollections.insert(draft)) return { collection: draft, isNew: true };
     const existing = await findCollection(name);
     for (const field of ['domain', 'workspace', 'region'] as const) {
@@ -89,8 +92,6 @@ export function createSearchIndexOperator(deps: SearchIndexOperatorDeps): Search
         throw invalidRequest('domain', 'domain must be 1 to 64 lower-case letters, digits, _ and -, such as weather.');
       if (request.workspace !== undefined && !isWorkspaceName(request.workspace))
         throw invalidRequest('workspace', `workspace must be a valid workspace name, got ${request.workspace}.`);
-      if (request.workspace !== undefined && request.region === undefined)
-        throw invalidRequest('region', 'A workspace belongs to a region: name it with --region.');
       const { collection, isNew } = await saveCollection(request, await parseSources(request.sources));
       const { name } = collection;
       let isRead = false;

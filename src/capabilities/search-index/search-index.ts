@@ -51,8 +51,10 @@ export interface AddSourcesRequest {
   readonly domain?: string | undefined;
   /** Only keys of this workspace find the collection. Default: all. */
   readonly workspace?: string | undefined;
-  /** Only keys of this region find it. Required with a workspace, which belongs to a region. */
+  /** Only keys of this region find it. */
   readonly region?: RegionId | undefined;
+  /** Region of a new collection that names a workspace, which belongs to a region, but no region. */
+  readonly workspaceRegion?: RegionId | undefined;
 }
 
 /** The operator's operations on the local index. */

@@ -22,7 +22,7 @@ test('a link is valid for its file and path, until it expires, and as long as it
     return url.searchParams;
   };
   const query = read('key_a');
-  await links.check('file-1', query);
+  assert.equal(await links.check('file-1', query), 'key_a');
   await assert.rejects(links.check('file-2', query), FORBIDDEN);
   await assert.rejects(others.check('file-1', query), FORBIDDEN);
   for (const name of ['expires', 'key', 'signature']) {

@@ -21,9 +21,10 @@ export interface SignedLinksDeps {
 export interface SignedLinks {
   createLink(target: { readonly id: string; readonly region: RegionId; readonly keyId: string }): string;
   /**
+   * Checks a link. @returns the id of the key that made it, for which the download runs.
    * @throws ServiceError `forbidden` if the signature is not valid, the link has expired, or its key is not valid any more.
    */
-  check(id: string, query: URLSearchParams): Promise<void>;
+  check(id: string, query: URLSearchParams): Promise<string>;
 }
 
 /** Path prefix of download links; a file id follows it. */
@@ -61,6 +62,7 @@ export function createSignedLinks({
           'forbidden',
           'The key that made this link is not valid any more. Get a new link with another key.',
         );
+      return keyId;
     },
   };
 }

@@ -23,7 +23,7 @@ function createTestTranscription() {
       sentences: async () => [],
     },
     store: { tasks: { findInAnyTenant: async () => undefined }, transcriptions: { listParts: async () => [] } },
-    links: { createLink: () => '', check: async () => undefined },
+    links: { createLink: () => '', check: async () => 'key_1' },
     catalogue: () => ({
       resolve(requestedName) {
         if (requestedName === 'nobody') throw new ServiceError('model-not-found', 'The model does not exist.');

@@ -92,10 +92,10 @@ export function createTranscriptionEndpoints(deps: NativeTranscriptionDeps): rea
       path: `${TRANSCRIPTS_PATH}/:id/:part`,
       onDisconnect: 'cancel',
       async resolveOwner({ params: { id = '', part = '' }, query }) {
-        await links.check(`${id}/${part}`, query);
+        const keyId = await links.check(`${id}/${part}`, query);
         const task = await store.tasks.findInAnyTenant(id);
         if (!task) throw createNotFoundError();
-        return { workspace: task.workspace, region: task.region, keyId: task.keyId };
+        return { workspace: task.workspace, region: task.region, keyId };
       },
       async handle({ params: { id = '', part = '' } }) {
         const found = (await store.transcriptions.listParts(id)).find(({ number }) => String(number) === part);

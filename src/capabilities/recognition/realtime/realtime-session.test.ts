@@ -706,6 +706,17 @@ test('closes idle connections at once on shutdown, and others after their tasks'
   assert.equal(slow.closes[0]?.[0], 1001);
 });
 
+test('closes connections whose key was revoked with the code of a refusal, not as a shutdown', async () => {
+  const realtime = createTestRealtime();
+  const [idle, busy] = [realtime.open(), realtime.open()];
+  await busy.start();
+  const reason = new ServiceError('unauthenticated', 'The key was revoked.', { replacesPrescribedText: true });
+  for (const { session } of [idle, busy]) session.abort(reason);
+  assert.deepEqual(idle.closes, [[1008, 'The key was revoked.']]);
+  assert.equal(busy.getLastHeader()?.event, 'task-failed');
+  assert.equal(busy.closes[0]?.[0], 1008);
+});
+
 test('logs one line per task, without the recognized text', async () => {
   const realtime = createTestRealtime();
   const peer = realtime.open();

@@ -76,8 +76,10 @@ export function createRealtimeSession(
       if (session.state.type === 'idle') closeSession(session, CLOSE_CODES.goingAway, SHUTTING_DOWN_MESSAGE);
     },
     abort(reason) {
-      if (session.state.type === 'idle') closeSession(session, CLOSE_CODES.goingAway, SHUTTING_DOWN_MESSAGE);
-      else failSession(session, reason, { code: CLOSE_CODES.goingAway });
+      // The service ends, or the key does.
+      const code = reason.kind === 'overloaded' ? CLOSE_CODES.goingAway : getCloseCode(reason);
+      if (session.state.type === 'idle') closeSession(session, code, reason.message);
+      else failSession(session, reason, { code });
     },
     onDisconnect() {
       const endedState = session.state;

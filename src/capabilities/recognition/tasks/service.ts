@@ -7,8 +7,8 @@ import type { TaskRecord } from '../../../store/tasks.ts';
 import type { JobNotifier } from '../../../resources/jobs/job-notifier.ts';
 import type { Task, Tasks } from './task.ts';
 
-/** Encodes a task's result in the format of the API that created the task. */
-export type EncodeTaskResult = (record: TaskRecord) => Promise<Pick<Task, 'output' | 'usage'>>;
+/** Encodes a task's result for its reader, in the format of the API that created the task. */
+export type EncodeTaskResult = (record: TaskRecord, reader: Owner) => Promise<Pick<Task, 'output' | 'usage'>>;
 
 export interface TasksDeps {
   readonly store: Pick<Store, 'tasks' | 'jobs' | 'transaction'>;
@@ -21,7 +21,7 @@ export function createTasks({ store, clock, notifier, encodeResult }: TasksDeps)
   return {
     async find(owner, id) {
       const record = await store.tasks.find(owner, id);
-      return record && { ...recordToTask(record), ...(await encodeResult(record)) };
+      return record && { ...recordToTask(record), ...(await encodeResult(record, owner)) };
     },
     async list(owner, { region, ...filter }, page) {
       if (region !== undefined && region !== owner.region) return { total: 0, tasks: [] };

@@ -36,7 +36,7 @@ function check(
     getTotals: async () => ({ documents, passages: 0, bytes: 0, vectors: 0 }),
   } satisfies Partial<IndexCollectionStore> as unknown as IndexCollectionStore;
   const search = { providers } as unknown as Config['search'];
-  return checkSearchAvailable({ search }, { store: { indexCollections }, environment });
+  return checkSearchAvailable({ search, regions: {} }, { store: { indexCollections }, environment });
 }
 
 describe('checkSearchAvailable', () => {

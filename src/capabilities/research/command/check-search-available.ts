@@ -1,4 +1,4 @@
-import { DEFAULT_REGION } from '../../../core/region.ts';
+import { getFirstRegion } from '../../../config/regions.ts';
 import type { Config } from '../../../config/config.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { PRIMARY_WORKSPACE } from '../../../resources/keys/rules.ts';
@@ -10,7 +10,7 @@ import type { Store } from '../../../store/store.ts';
  * @throws ServiceError `not-found` with instructions when neither is so.
  */
 export async function checkSearchAvailable(
-  { search }: Pick<Config, 'search'>,
+  { search, regions }: Pick<Config, 'search' | 'regions'>,
   {
     store,
     environment,
@@ -30,7 +30,7 @@ export async function checkSearchAvailable(
       const isVisible =
         domain === undefined &&
         (workspace === undefined || workspace === PRIMARY_WORKSPACE) &&
-        (region === undefined || region === DEFAULT_REGION);
+        (region === undefined || region === getFirstRegion({ regions }));
       if (isVisible && (await store.indexCollections.getTotals(name)).documents > 0) return;
     }
   }

@@ -1,4 +1,4 @@
-import { DEFAULT_REGION } from '../../../core/region.ts';
+import { getFirstRegion } from '../../../config/regions.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import { systemIdGenerator } from '../../../core/id.ts';
@@ -51,7 +51,7 @@ export async function openResearchRunner(
     research,
     createContext: (signal) => ({
       requestId: systemIdGenerator.createRequestId(),
-      owner: { workspace: PRIMARY_WORKSPACE, region: DEFAULT_REGION, keyId: 'operator' },
+      owner: { workspace: PRIMARY_WORKSPACE, region: getFirstRegion(config), keyId: 'operator' },
       signal,
       log: { add: () => undefined, warn },
     }),

@@ -55,8 +55,8 @@ function createAddCommand(deps: IndexCommandDeps): Command {
     .action(async (sources: readonly string[], { json, region, ...options }: AddOptions, command: Command) => {
       const named = region === undefined ? undefined : parseRegion(region);
       await withResource(deps, command, async ({ operator, regions }) => {
-        const only = options.workspace === undefined || regions.length > 1 ? undefined : regions[0];
-        const request = { ...options, region: named ?? only, sources };
+        const workspaceRegion = regions.length === 1 ? regions[0] : undefined;
+        const request = { ...options, region: named, workspaceRegion, sources };
         const { name, report } = await runWithProgress(deps, (refreshOptions) => operator.add(request, refreshOptions));
         printReport(deps, { name, report, json });
       });

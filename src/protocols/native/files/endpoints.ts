@@ -146,8 +146,8 @@ export function createNativeFilesEndpoints({
       path: `${DOWNLOADS_PATH}/:id`,
       onDisconnect: 'cancel',
       async resolveOwner({ params: { id = '' }, query }) {
-        await links.check(id, query);
-        const { workspace, region, keyId } = await files.findAnywhere(id);
+        const keyId = await links.check(id, query);
+        const { workspace, region } = await files.findAnywhere(id);
         return { workspace, region, keyId };
       },
       handle: async ({ params: { id = '' } }, { owner }) => createFileReply(await files.find(owner, id), files),
