@@ -1,4 +1,4 @@
-import { DEFAULT_REGION, REGION_IDS, type RegionId } from '../core/region.ts';
+import { REGION_IDS, type RegionId } from '../core/region.ts';
 import type { Config } from './config.ts';
 import type { ConfigProblem } from './problems.ts';
 
@@ -43,9 +43,6 @@ export function createListenerConfigs(config: Regions): readonly ListenerConfig[
     };
   });
 }
-
-/** Returns the region in which commands of the operator search, the first configured one. */
-export const getFirstRegion = (config: Regions): RegionId => listRegions(config)[0]?.[0] ?? DEFAULT_REGION;
 
 export function listRegions({ regions }: Regions): readonly (readonly [RegionId, RegionConfig])[] {
   return REGION_IDS.flatMap((id) => (regions[id] ? [[id, regions[id]] as const] : []));

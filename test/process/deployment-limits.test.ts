@@ -78,12 +78,13 @@ describe('deployment limits of a service with two workers', () => {
   });
 
   test('have metrics that sum up both workers', async () => {
+    const readMetrics = async (): Promise<string> => (await fetch(`${parley.address}/metrics`)).text();
     const name = await deploy('metrics', { plan: 'mu', capacity: 4 });
     const responses = await sendManyChats(name);
     assert.ok(responses.every(({ status }) => status === 200));
     const labels = `region="cn-beijing",workspace="primary",deployment="${name}"`;
     await until('the sum', TIMEOUT, async () => {
-      const text = await (await send('GET', '/metrics')).text();
+      const text = await readMetrics();
       const line = `parley_deployment_requests_total{${labels},status="200",kind="none"} `;
       const at = text.indexOf(line);
       // Requests for token counts are included.
@@ -91,9 +92,7 @@ describe('deployment limits of a service with two workers', () => {
     });
     // The last responses may still be in progress.
     await until('no request is in flight', TIMEOUT, async () =>
-      (await (await send('GET', '/metrics')).text()).includes(`parley_deployment_requests_in_flight{${labels}} 0\n`)
-        ? true
-        : undefined,
+      (await readMetrics()).includes(`parley_deployment_requests_in_flight{${labels}} 0\n`) ? true : undefined,
     );
   });
 });

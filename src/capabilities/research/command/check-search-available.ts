@@ -1,8 +1,13 @@
-import { getFirstRegion } from '../../../config/regions.ts';
+import { listRegions } from '../../../config/regions.ts';
+import { DEFAULT_REGION, type RegionId } from '../../../core/region.ts';
 import type { Config } from '../../../config/config.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { PRIMARY_WORKSPACE } from '../../../resources/keys/rules.ts';
 import type { Store } from '../../../store/store.ts';
+
+/** Returns the region in which the operator's research searches, the first configured one. */
+export const getFirstRegion = (config: Pick<Config, 'regions'>): RegionId =>
+  listRegions(config)[0]?.[0] ?? DEFAULT_REGION;
 
 /**
  * Checks that a search by the operator can find anything: a configured provider has its API key, or the local index holds a

@@ -1,4 +1,3 @@
-import { getFirstRegion } from '../../../config/regions.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import { systemIdGenerator } from '../../../core/id.ts';
@@ -8,7 +7,7 @@ import { PRIMARY_WORKSPACE } from '../../../resources/keys/rules.ts';
 import { assert } from '../../../lib/assert.ts';
 import type { Capability } from '../../../service/capability.ts';
 import { createDeepResearch } from '../create-deep-research.ts';
-import { checkSearchAvailable } from './check-search-available.ts';
+import { checkSearchAvailable, getFirstRegion } from './check-search-available.ts';
 import { openDatabase } from '../../../service/open-components.ts';
 import { createService } from '../../../service/service.ts';
 
