@@ -8,7 +8,8 @@ describe('model lists of a service without weights', () => {
     config:
       'regions: {cn-beijing: {port: 0}}\n' +
       'extraModelsFolders: []\n' +
-      "models: {lab-chat: {url: 'http://127.0.0.1:9', server: openai, contextTokens: 4096}}\n",
+      "models: {lab-chat: {url: 'http://127.0.0.1:9', server: openai, contextTokens: 4096}, " +
+      "lab-translation: {url: 'http://127.0.0.1:9', server: openai, contextTokens: 4096, interfaces: [chat, native, translation]}}\n",
     env: { PARLEY_ENGINE_KIND: 'llama' },
   });
 
@@ -20,6 +21,16 @@ describe('model lists of a service without weights', () => {
       assert.match(text, /"lab-chat"/);
       assert.doesNotMatch(text, /"svc-/);
     });
+
+  test('/v1/models omits translation models, which answer no plain chat; they are found by name', async () => {
+    const read = async (path: string) => {
+      const response = await fetch(getUrl() + path, { headers: { authorization: `Bearer ${await getSecret()}` } });
+      return { status: response.status, text: await response.text() };
+    };
+    assert.doesNotMatch((await read('/v1/models')).text, /lab-translation/);
+    assert.equal((await read('/v1/models/lab-translation')).status, 200);
+    assert.match((await read('/api/v1/models?page_size=100')).text, /"lab-translation"/);
+  });
 
   test('an error for an unknown model suggests a model that can be called', async () => {
     const response = await fetch(`${getUrl()}/v1/chat/completions`, {

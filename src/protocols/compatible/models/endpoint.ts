@@ -3,6 +3,7 @@ import { ServiceError } from '../../../core/error.ts';
 import type { RegionId } from '../../../core/region.ts';
 import { createJsonReply, type Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
+import { isTranslationModel } from '../../fields/translation-rules.ts';
 import { encodeModel } from './encode.ts';
 
 export interface ModelsDeps {
@@ -65,13 +66,19 @@ export function createModelGetEndpoint({ catalogue, served }: ModelsDeps): Endpo
   };
 }
 
+/**
+ * Lists the models that answer when they are called. Translation models are found by name only: without
+ * `translation_options`, which no client sends that picks a model from this list, they refuse a chat.
+ */
 async function listModels(
   catalogue: Pick<Catalogue, 'listCallable'>,
   owner: CatalogueScope,
   served: readonly ModelInterface[],
 ): Promise<readonly ModelEntry[]> {
   const entries = await catalogue.listCallable(owner);
-  return entries.filter((entry) => isOffered(entry, owner.region) && isServed(entry, served));
+  return entries.filter(
+    (entry) => isOffered(entry, owner.region) && isServed(entry, served) && !isTranslationModel(entry),
+  );
 }
 
 const isOffered = ({ regions }: ModelEntry, region: RegionId): boolean => !regions || regions.includes(region);
