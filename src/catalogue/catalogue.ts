@@ -19,6 +19,9 @@ import type {
 /** Returns whether a model answers when it is called, now or after it has been loaded. */
 type IsCallable = (entry: ModelEntry) => Promise<boolean>;
 
+/** Callable as far as the catalogue itself knows: something runs the model. */
+const namesRunner: IsCallable = async ({ runner }) => runner.type !== 'none';
+
 /** Models without deployments: the same for every tenant. */
 type ModelCatalogue = Pick<Catalogue, 'weights' | 'listWeights'> & {
   find(name: string): ModelEntry | undefined;
@@ -38,7 +41,7 @@ export function createCatalogue({ entries, weights, aliases }: CatalogueParts): 
   return addResolve({
     find,
     list: () => [...byName.values()],
-    isCallable: async ({ runner }) => runner.type !== 'none',
+    isCallable: namesRunner,
     listWeights: () => [...byId.values()],
     weights(id) {
       const found = byId.get(id);
@@ -64,7 +67,7 @@ export function createReplaceableCatalogue(initial: Catalogue, deployments?: Dep
   let current = initial;
   /** Keyed by the entries of the current catalogue; a new catalogue has other objects. */
   let learned = new WeakMap<ModelEntry, ModelEntry>();
-  let isCallable: IsCallable = async ({ runner }) => runner.type !== 'none';
+  let isCallable = namesRunner;
   const applyLearned = (entry: ModelEntry): ModelEntry => learned.get(entry) ?? entry;
   const models: ModelCatalogue = {
     find(name) {
@@ -148,7 +151,7 @@ function addResolve(models: ModelCatalogue, deployments?: DeploymentLookup): Cat
       if (!found) {
         const suggestions = await listSuggestions();
         // An alias leads to a model of the catalogue, never to a deployment.
-        const isModel = (one: ModelEntry): boolean => models.find(one.name) !== undefined;
+        const isModel = ({ name: own }: ModelEntry): boolean => models.find(own)?.name === own;
         throw createUnknownModelError(
           name,
           suggestions,

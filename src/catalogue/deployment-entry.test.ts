@@ -154,10 +154,11 @@ test('is listed as callable while it serves or is about to, and no alias is sugg
     { status: 'deleting' },
   ] as const)
     assert.ok(!(await names(change)).includes('svc-plus-ours'), JSON.stringify(change));
-  const { catalogue, resolve } = createTestCatalogue(createRecord());
+  // The second name matches an alias, which leads to a model, but the deployment is none.
+  const { catalogue, resolve } = createTestCatalogue(createRecord(), createRecord({ name: 'qwen-ours' }));
   catalogue.setCallableCheck(async () => Promise.reject(new Error('the engine is gone')));
   await assert.rejects(resolve('gpt-4o'), {
     kind: 'model-not-found',
-    message: /Available models: svc-plus-ours\. .*\{"gpt-4o": svc-plus\}$/,
+    message: /Available models: svc-plus-ours, qwen-ours\. .*\{"gpt-4o": svc-plus\}$/,
   });
 });

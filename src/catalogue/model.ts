@@ -1,5 +1,5 @@
 import type { Abilities } from '../core/abilities.ts';
-import type { Owner } from '../core/context.ts';
+import type { Tenant } from '../core/context.ts';
 import type { DeploymentRecord } from '../core/deployment.ts';
 import type { Sampling } from '../core/request.ts';
 import type { ServerKind } from '../core/server-kind.ts';
@@ -131,7 +131,7 @@ export interface ResolvedDeployment {
 }
 
 /** Tenant whose deployments count as models. */
-export type CatalogueScope = Pick<Owner, 'region' | 'workspace'>;
+export type CatalogueScope = Tenant;
 
 /** Finds deployments by name, from the state known to this process. */
 export interface DeploymentLookup {

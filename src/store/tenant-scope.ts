@@ -1,4 +1,4 @@
-import type { Owner } from '../core/context.ts';
+import type { Tenant } from '../core/context.ts';
 
 /** Tenant that owns a resource: a workspace in a region. */
-export type TenantScope = Pick<Owner, 'region' | 'workspace'>;
+export type TenantScope = Tenant;

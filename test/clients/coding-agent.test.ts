@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { findCodingAgent } from './coding-agent.ts';
 import { type Parley, startParley } from './harness.ts';
+import { LOOPBACK_ONLY } from './page-clients.ts';
 import { encodeToolCall, encodeScript } from './engine-script.ts';
 
 /**
@@ -61,8 +62,7 @@ describe('the coding agent Claude Code', { skip: skipReason ?? false }, () => {
         ANTHROPIC_MODEL: 'svc-plus',
         ANTHROPIC_SMALL_FAST_MODEL: 'svc-turbo',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        HTTPS_PROXY: 'http://127.0.0.1:9',
-        NO_PROXY: '127.0.0.1',
+        ...LOOPBACK_ONLY,
         ...env,
       },
     });
