@@ -60,6 +60,17 @@ export const INTEGRATION_PASS: PassPlan = {
 
 export const SLOW_PASSES: readonly PassPlan[] = [
   {
+    name: 'attack',
+    globs: getTestGlobs('attack'),
+    isolation: 'process',
+    // These tests measure how long others wait.
+    concurrency: 1,
+    testTimeoutMs: 180_000,
+    passTimeoutMs: 1_800_000,
+    needsWeights: false,
+    showsEach: true,
+  },
+  {
     name: 'process',
     globs: getTestGlobs('process', 'crash'),
     longFiles: [

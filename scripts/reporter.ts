@@ -2,7 +2,7 @@ import { relative, resolve } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** A finished test, a finished file, a piece of output, or the end of a run; sent by the process of the tests to `test-pass.ts`. */
+/** A finished test, a finished file, a piece of output, a note of a test, or the end of a run; sent by the process of the tests to `test-pass.ts`. */
 export type TestRecord =
   | {
       readonly type: 'test';
@@ -20,6 +20,8 @@ export type TestRecord =
   /** `path` is relative to the working directory. */
   | { readonly type: 'file'; readonly path: string; readonly durationMs: number }
   | { readonly type: 'output'; readonly text: string }
+  /** A measurement that a test reports with `t.diagnostic`. */
+  | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'end' };
 
 /** Start of the name of a suite that `file-suites.ts` makes of a test file. The names of its tests leave it out. */
@@ -58,6 +60,9 @@ export function createEventDecoder(root: string): (event: TestEvent) => TestReco
       case 'test:stdout':
       case 'test:stderr':
         return { type: 'output', text: event.data.message };
+      case 'test:diagnostic':
+        // At the top level node:test reports its own totals.
+        return event.data.nesting === 0 ? undefined : { type: 'note', text: event.data.message };
       case 'test:pass':
       case 'test:fail': {
         const { data } = event;

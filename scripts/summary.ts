@@ -16,6 +16,8 @@ export interface Summary {
   startPass(name: string, options: { files: number; showsEach: boolean }): (faults: readonly string[]) => void;
   addTest(test: FinishedTest | FlakyTest): void;
   addFile(file: FinishedFile): void;
+  /** Prints what a test reports about itself. */
+  addNote(text: string): void;
   /** Prints the closing block. @returns the exit code. */
   close(): number;
 }
@@ -101,6 +103,8 @@ export function createSummary({
       pass.files.push(file);
     },
 
+    addNote: (text) => print(`  ${text}`),
+
     close() {
       if (passed + failed.length === 0) failed.push('no test ran');
       print('');
@@ -133,7 +137,7 @@ const SLOW_FILE_MS = 2_000;
 const SLOW_MS = 1_000;
 
 /** Passes whose tests need what CI installs: models, clients, engine processes. */
-const REQUIRED_PASSES: ReadonlySet<string> = new Set(['process', 'model', 'clients']);
+const REQUIRED_PASSES: ReadonlySet<string> = new Set(['attack', 'process', 'model', 'clients']);
 
 function formatSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;

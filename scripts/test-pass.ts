@@ -23,6 +23,8 @@ export interface TestPass {
   readonly showOutput?: (output: string) => void;
   /** Receives every file when it is finished. */
   readonly onFile?: (file: FinishedFile) => void;
+  /** Receives what tests report about themselves. */
+  readonly onNote?: (text: string) => void;
 }
 
 export type FinishedFile = Extract<TestRecord, { type: 'file' }>;
@@ -80,6 +82,7 @@ async function runFiles(
     if (!isTestRecord(message)) return;
     if (message.type === 'file') return pass.onFile?.(message);
     if (message.type === 'output') return appendOutput(message.text);
+    if (message.type === 'note') return pass.onNote?.(message.text);
     if (message.type === 'end') {
       hasEndRecord = true;
       return;

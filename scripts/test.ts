@@ -57,7 +57,7 @@ async function runPass({ globs, longFiles = [], needsWeights, showsEach, ...pass
     summary.addStep('weights', { ...pulled, durationMs: performance.now() - startedAt });
   }
   const finish = summary.startPass(pass.name, { files: files.length, showsEach });
-  const whole = { ...pass, files, env: createTestEnvironment(), onFile: summary.addFile };
+  const whole = { ...pass, files, env: createTestEnvironment(), onFile: summary.addFile, onNote: summary.addNote };
   const runFiles = pass.isolation === 'none' ? runTestPass : runTestPassWithRetry;
   finish(await runFiles(whole, (test) => summary.addTest(test)));
 }
