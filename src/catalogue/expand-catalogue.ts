@@ -243,7 +243,7 @@ function resolveRunner(name: string, record: ModelRecord, weights: NamedWeights 
 const toRemoteOptions = (name: string, record: ModelRecord, family: string): RemoteOptions => ({
   model: record.upstreamModel ?? name,
   input: record.input ?? 'chat',
-  ...omitNullish({ server: record.server, chatTemplate: record.chatTemplate }),
+  ...omitNullish({ server: record.server, chatTemplate: record.chatTemplate, sequences: record.sequences }),
   forward: record.forward ?? [],
   timeouts: record.timeouts ?? {},
   family,

@@ -34,6 +34,8 @@ export interface RemoteOptions {
   readonly input: 'chat' | 'prompt';
   /** Path of a template file. */
   readonly chatTemplate?: string;
+  /** Answers that each server runs at once. */
+  readonly sequences?: number;
   /** Request fields that the server supports besides those of its kind. */
   readonly forward: readonly string[];
   readonly timeouts: {

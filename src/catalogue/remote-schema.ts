@@ -36,6 +36,8 @@ export const remoteFields = {
   input: z.enum(['chat', 'prompt']).exactOptional(),
   /** Template file, for a server with `input: prompt` that does not report its template. */
   chatTemplate: z.string().min(1).exactOptional(),
+  /** Answers that each server runs at once. Default: what a llama-server reports; else no limit. */
+  sequences: z.int().min(1).max(100_000).exactOptional(),
   /** Additional request fields that the server supports. */
   forward: z.array(z.string().min(1)).exactOptional(),
   timeouts: z
@@ -53,6 +55,7 @@ export const REMOTE_QUALIFIERS = [
   ['server', ['url', 'command']],
   ['input', ['url', 'command']],
   ['chatTemplate', ['url', 'command']],
+  ['sequences', ['url', 'command']],
   ['forward', ['url', 'command']],
   ['timeouts', ['url', 'command']],
 ] as const;

@@ -6,6 +6,7 @@ import {
   JSON_BODY_BYTES_MAX,
   KEEP_ALIVE_MS,
   QUEUE_LENGTH_MAX,
+  WORKSPACE_SHARE,
   QUEUE_WAIT_MS_MAX,
 } from '../core/limits.ts';
 import {
@@ -126,6 +127,12 @@ export const ConfigSchema = z.strictObject({
     threads: wholeNumber(1, 1024).optional(),
     /** Answers that are generated concurrently. */
     sequences: wholeNumber(1, 256).default(4),
+    /** Share of a model's sequences that a workspace keeps while other workspaces wait. */
+    workspaceShare: z
+      .number({ error: 'must be a number' })
+      .min(0, { error: 'must be from 0 to 1' })
+      .max(1, { error: 'must be from 0 to 1' })
+      .default(WORKSPACE_SHARE),
     /** Context length of one sequence. Default: that of the model's entry. */
     contextTokens: wholeNumber(256, 1_048_576).optional(),
     gpu: z.union([z.literal(false), z.literal('auto')], { error: 'must be false or auto' }).default(false),

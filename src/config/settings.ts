@@ -68,6 +68,7 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'engine.prefer', type: 'text' },
   { path: 'engine.llamaServer', type: 'text' },
   { path: 'engine.sequences', type: 'number' },
+  { path: 'engine.workspaceShare', type: 'number' },
   { path: 'engine.contextTokens', type: 'number' },
   { path: 'engine.gpu', type: 'boolean' },
   { path: 'limits.deadlinePlainMs', type: 'number' },

@@ -45,6 +45,12 @@ export const DEADLINE_STREAM_MS = 3_600_000;
 /** Ms that a request may wait in an engine's queue. Beyond: 503. */
 export const QUEUE_WAIT_MS_MAX = 60_000;
 
+/**
+ * Share of a model's sequences that a workspace keeps while other workspaces wait, unless `engine.workspaceShare` says
+ * otherwise; at least one. Beyond: its answers are interrupted for those of the others, and continue later.
+ */
+export const WORKSPACE_SHARE = 0.5;
+
 /** Requests in an engine's queue. Beyond: 503. One key may use half of the queue. Beyond: 429. */
 export const QUEUE_LENGTH_MAX = 256;
 

@@ -7,7 +7,7 @@ const drain = (queue: ReturnType<typeof createFairQueue<string>>): string[] => {
   const order: string[] = [];
   for (let item = queue.peek(); item !== undefined; item = queue.peek()) {
     order.push(item);
-    queue.take();
+    queue.take(item);
   }
   return order;
 };
@@ -109,8 +109,8 @@ describe('createFairQueue', () => {
             if (queue.add(one.add, name) === 'added') inside.set(name, one.add.workspace);
           } else if ('take' in one) {
             const item = queue.peek();
-            queue.take();
             if (item === undefined) continue;
+            queue.take(item);
             const workspace = inside.get(item);
             assert.ok(workspace !== undefined, 'an item came out twice');
             inside.delete(item);

@@ -13,8 +13,10 @@ export interface FairQueue<T> {
   add(owner: EngineOwner, item: T): 'added' | 'full' | 'key-share';
   /** Returns the next item. It stays next until `take`, unless an item of a higher class arrives. */
   peek(): T | undefined;
-  /** Removes the item that `peek` returns, and moves its workspace and key to the end of their rotations. */
-  take(): void;
+  /** Returns the next item of each key, all of the class that `peek` returns one of, in the order of their turns. */
+  peekEach(): readonly T[];
+  /** Removes an item that `peekEach` returns, and moves its workspace and key to the end of their rotations. */
+  take(item: T): void;
   remove(item: T): boolean;
 }
 
@@ -34,7 +36,8 @@ export function createFairQueue<T>({ lengthMax }: { lengthMax: number }): FairQu
     },
     add: (owner, item) => queues[owner.priority ?? 'live'].add(owner, item),
     peek: () => firstQueue().peek(),
-    take: () => firstQueue().take(),
+    peekEach: () => firstQueue().peekEach(),
+    take: (item) => firstQueue().take(item),
     remove: (item) => reserved.remove(item) || live.remove(item) || background.remove(item),
   };
 }
@@ -82,14 +85,15 @@ function createRoundRobinQueue<T>(lengthMax: number): FairQueue<T> {
       return result;
     },
     peek: () => workspaces[0]?.items[0]?.items[0],
-    take() {
-      const workspace = workspaces.shift();
-      const key = workspace?.items.shift();
+    peekEach: () => workspaces.flatMap(({ items }) => items.flatMap((key) => key.items.slice(0, 1))),
+    take(item) {
+      const workspace = workspaces.find(({ items }) => items.some((key) => key.items[0] === item));
+      const key = workspace?.items.find(({ items }) => items[0] === item);
       if (!workspace || !key) return;
       key.items.shift();
       length--;
-      workspace.items.push(key);
-      workspaces.push(workspace);
+      moveToEnd(workspace.items, key);
+      moveToEnd(workspaces, workspace);
       dropEmpty();
     },
     remove(item) {
@@ -105,4 +109,9 @@ function createRoundRobinQueue<T>(lengthMax: number): FairQueue<T> {
       return false;
     },
   };
+}
+
+function moveToEnd<T>(list: T[], item: T): void {
+  list.splice(list.indexOf(item), 1);
+  list.push(item);
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
-import { canAdmit } from './priority.ts';
+import { isBackground } from './priority.ts';
 import { createFairSemaphore } from './fair-semaphore.ts';
 
 const createTestSemaphore = (total = 2, { queuePlacesMax: queueLengthMax = 8, queueWaitMsMax = 60_000 } = {}) =>
   createFairSemaphore({
-    canAcquire: ({ owner, count, taken }) => canAdmit(owner, { requested: count, taken, total }),
+    canAcquire: ({ owner, count, taken }) => taken === 0 || taken + count <= (isBackground(owner) ? total - 1 : total),
     queueLengthMax: queueLengthMax,
     queueWaitMsMax,
   });

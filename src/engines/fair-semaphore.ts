@@ -51,7 +51,7 @@ export function createFairSemaphore({
   canAcquire,
   queueLengthMax,
   queueWaitMsMax,
-  createRefusal = (reason) => REFUSALS[reason](),
+  createRefusal = createQueueRefusal,
 }: FairSemaphoreOptions): FairSemaphore {
   const queue = createFairQueue<PermitWaiter<OwnedRequest>>({ lengthMax: queueLengthMax });
   const semaphore = createQueuedSemaphore<OwnedRequest>({
@@ -75,6 +75,9 @@ export function createFairSemaphore({
     recheck: semaphore.recheck,
   };
 }
+
+/** Creates the error of a request that a full queue refuses, or that has waited too long. */
+export const createQueueRefusal = (reason: RefusalReason): ServiceError => REFUSALS[reason]();
 
 /** Reason of an abort after the longest wait. */
 const WAITED_TOO_LONG = Symbol('waited too long');

@@ -25,6 +25,22 @@ export const BACKGROUND_WAIT_FACTOR = 2;
 export const RESERVED_WAIT_FACTOR = 60;
 
 /**
+ * Ms that a workspace above its share of the sequences keeps one while another workspace waits. Beyond: the run is
+ * interrupted and continues when a sequence is free. Long enough that saving and loading a state of a few thousand tokens
+ * is a small part of it.
+ */
+export const YIELD_MS = 250;
+
+/**
+ * Ms that any other run keeps a sequence while a workspace or a key with fewer sequences waits. Beyond: the same. Thirty
+ * waiting workspaces then take turns on one sequence within the longest wait of the queue.
+ */
+export const ROTATION_MS = 2_000;
+
+/** Ms after a request of a workspace during which other workspaces leave a sequence free for its next one. */
+export const SHARE_RESERVE_MS = 2_000;
+
+/**
  * Tokens of one text of an embedding request (docs/wire/dashscope-native.md#embeddings). Beyond, or beyond the context:
  * 400.
  */

@@ -10,17 +10,11 @@ export const isBackground = ({ priority }: WithPriority): boolean => priority ==
 /** Whether the request runs on capacity that is reserved for its owner. */
 export const isReserved = ({ priority }: WithPriority): boolean => priority === 'reserved';
 
+/** Whether a caller waits for the response, and has no reserved capacity. */
+export const isLive = ({ priority = 'live' }: WithPriority): boolean => priority === 'live';
+
 /** Returns the rank of a priority; a lower rank is served first. */
 export const getPriorityRank = ({ priority = 'live' }: WithPriority): number => PRIORITIES.indexOf(priority);
-
-/**
- * Whether a request may take `requested` more of `total` slots. A background request leaves the last slot to live
- * requests, unless all slots are free: otherwise a request for all slots would never run.
- */
-export const canAdmit = (
-  owner: WithPriority,
-  { requested, taken, total }: { readonly requested: number; readonly taken: number; readonly total: number },
-): boolean => taken === 0 || taken + requested <= (isBackground(owner) ? total - 1 : total);
 
 /**
  * Returns the longest time that a request may wait, in ms.

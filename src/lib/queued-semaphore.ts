@@ -13,8 +13,8 @@ export interface WaitQueue<Waiter> {
   /** @throws an error if the queue is full; the request is then rejected with it. */
   add(waiter: Waiter): void;
   peek(): Waiter | undefined;
-  /** Removes the waiter that `peek` returns. */
-  take(): void;
+  /** Removes the waiter that `peek` returned. */
+  take(waiter: Waiter): void;
   remove(waiter: Waiter): void;
 }
 
@@ -59,7 +59,7 @@ export function createQueuedSemaphore<Request extends PermitRequest>({
   const admit = (): void => {
     // Strictly in order: otherwise a request for several permits might wait forever.
     for (let first = queue.peek(); first && canAcquire(first.request, taken); first = queue.peek()) {
-      queue.take();
+      queue.take(first);
       first.grant(takePermits(first.request));
     }
   };

@@ -51,6 +51,7 @@ export async function resolveEngineSettings(config: Config, deps: EngineDeps): P
       sequences: engine.sequences,
       threads: engine.threads,
       gpu: engine.gpu,
+      workspaceShare: engine.workspaceShare,
       queueLengthMax: limits.queuePlaces,
       queueWaitMsMax: limits.queueWaitMs,
       runFolder: join(config.data, 'run'),

@@ -8,7 +8,7 @@ import { createCommandServer, type RunningProgram } from '../engines/command/com
 import { buildCommandLine, type CommandPreset, type ProgramSettings } from '../engines/command/command-line.ts';
 import { createCompletionEngine, type CompletionServerKind } from '../engines/completion/completion-engine.ts';
 import type { TextEngine } from '../engines/engine.ts';
-import { createPool, type Pool, type PoolEndpoint } from '../engines/pool/pool.ts';
+import { createPool, type Pool, type PoolEndpoint, type PoolShare } from '../engines/pool/pool.ts';
 import type { SupervisedProcess } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -21,21 +21,36 @@ interface ServerPoolDeps {
   readonly environment: Environment;
   readonly log: Log;
   readonly clock: Clock;
+  /** Share of a model's sequences that a workspace keeps while others wait, from 0 to 1. */
+  readonly workspaceShare: number;
   /** Called for every piece of output. */
   readonly onToken: () => void;
 }
 
 /** Creates one engine over all upstream servers of a model. */
 export async function createServerPool(entry: ModelEntry, runs: Upstream, deps: ServerPoolDeps): Promise<Pool> {
-  const { log, clock, onToken } = deps;
-  return createPool({ endpoints: await createServerMembers(entry, runs, deps), log, clock, onToken });
+  const { log, clock, workspaceShare, onToken } = deps;
+  return createPool({
+    endpoints: await createServerMembers(entry, runs, deps),
+    share: getPoolShare(runs.remote, workspaceShare),
+    log,
+    clock,
+    onToken,
+  });
 }
+
+/**
+ * Returns how a pool shares the sequences of its servers. With prompt input, each server's engine shares its own slots, and
+ * can interrupt answers.
+ */
+export const getPoolShare = ({ input, sequences }: RemoteOptions, workspaceShare: number): PoolShare | undefined =>
+  input === 'chat' && sequences !== undefined ? { memberSequences: sequences, workspaceShare } : undefined;
 
 /** Creates one engine for each upstream server of a model. */
 export async function createServerMembers(
   entry: ModelEntry,
   runs: Upstream,
-  { environment, log }: Pick<ServerPoolDeps, 'environment' | 'log'>,
+  { environment, log, workspaceShare }: Pick<ServerPoolDeps, 'environment' | 'log' | 'workspaceShare'>,
 ): Promise<readonly PoolEndpoint[]> {
   const apiKey = runs.apiKeyEnv === undefined ? undefined : environment[runs.apiKeyEnv];
   if (runs.apiKeyEnv !== undefined && !apiKey)
@@ -46,7 +61,7 @@ export async function createServerMembers(
   const template = await readChatTemplate(entry, runs.remote);
   return runs.addresses.map((address) => ({
     address,
-    engine: createServerEngine(entry, runs.remote, { url: address, apiKey, template, environment }),
+    engine: createServerEngine(entry, runs.remote, { url: address, apiKey, template, environment, workspaceShare }),
   }));
 }
 
@@ -54,6 +69,8 @@ interface ServerEndpoint {
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly template: string | undefined;
+  /** Share of the sequences that a workspace keeps while others wait, from 0 to 1. */
+  readonly workspaceShare: number;
   /** Environment variables, which can name proxies. Absent for local servers. */
   readonly environment?: Environment;
   readonly kind?: ServerKind | undefined;
@@ -61,8 +78,8 @@ interface ServerEndpoint {
 
 function createServerEngine(
   entry: ModelEntry,
-  { model, server, input, forward, timeouts }: RemoteOptions,
-  { url, apiKey, template, environment, kind = server }: ServerEndpoint,
+  { model, server, input, forward, timeouts, sequences }: RemoteOptions,
+  { url, apiKey, template, environment, workspaceShare, kind = server }: ServerEndpoint,
 ): TextEngine {
   const contextTokens = entry.isContextGuessed ? undefined : entry.contextTokens;
   const options = omitNullish({ url, model, apiKey, contextTokens, timeouts });
@@ -74,6 +91,8 @@ function createServerEngine(
     server: requireCompletionServer(entry, kind),
     chatTemplate: template,
     environment,
+    workspaceShare,
+    sequences,
   });
 }
 
@@ -188,6 +207,7 @@ export async function createProgramEngine(
       url: remote.input === 'chat' ? `${url}/v1` : url,
       apiKey,
       template,
+      workspaceShare: deps.workspaceShare,
       kind,
     });
   // Before the program runs, the engine is asked only for capabilities, which do not depend on its URL.

@@ -8,6 +8,8 @@ import { compileTestGrammars, createFakeNativeModel } from '../../src/engines/ll
 import { createLlamaClient } from '../../src/engines/llama/client.ts';
 import { createEmbed } from '../../src/engines/llama/embed.ts';
 import { createEngineServer } from '../../src/engines/llama/engine-server.ts';
+import { createKvCache } from '../../src/engines/llama/kv-cache.ts';
+import { createPausedStates } from '../../src/engines/llama/paused-states.ts';
 import type { TokenInput } from '../../src/engines/llama/protocol.ts';
 import { createRank } from '../../src/engines/llama/rank.ts';
 import { createScheduler } from '../../src/engines/llama/scheduler.ts';
@@ -27,13 +29,16 @@ const toTokenInput = (input: EngineInput): TokenInput => {
 describeEngineContract('llama engine in this process', EMBEDDED_FEATURES, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'parley-wire-'));
   const model = createFakeNativeModel({ contextTokens: CONTEXT_TOKENS, sequences: SEQUENCES });
+  const cells = createKvCache(model, 'none');
   const scheduler = createScheduler(model, {
     clock: systemClock,
     cpuMs: () => 0,
     queueLengthMax: 16,
     queueWaitMsMax: 10_000,
     readerWaitMsMax: 60_000,
-    stateFile: 'none',
+    workspaceShare: 0.5,
+    cells,
+    pausedStates: createPausedStates({ model, cells, folder: join(folder, 'paused'), bytesMax: 1_000_000 }),
     random: Math.random,
     compileGrammars: compileTestGrammars,
     killProcess: () => undefined,

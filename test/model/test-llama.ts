@@ -39,6 +39,7 @@ export async function openTestLlama(weights: string, modelFile = findWeightsFile
       sequences: SEQUENCES,
       threads: 1,
       gpu: false,
+      workspaceShare: 0.5,
       queueLengthMax: 64,
       queueWaitMsMax: 60_000,
       runFolder,

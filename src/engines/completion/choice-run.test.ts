@@ -4,7 +4,7 @@ import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
 import { TEST_METADATA, REQUEST } from './__fixtures__/parse-test-response.ts';
-import { createChoiceRun } from './choice-run.ts';
+import { createChoiceRun, type ChoiceRunDeps } from './choice-run.ts';
 import type { CompletionEvent, TokensEvent, PhaseCall } from './completion-dialect.ts';
 import { createPromptTokenizer } from './prompt-tokenizer.ts';
 
@@ -21,7 +21,11 @@ const ENDED: CompletionEvent = { type: 'ended', reason: 'end', cachedTokens: 2 }
 const FULL: CompletionEvent = { type: 'ended', reason: 'length' };
 
 /** Runs a choice; the server replies to each call with one list of batches. */
-async function runChoice(more: Partial<EngineRequest>, script: readonly (readonly (readonly CompletionEvent[])[])[]) {
+async function runChoice(
+  more: Partial<EngineRequest>,
+  script: readonly (readonly (readonly CompletionEvent[])[])[],
+  slot: ChoiceRunDeps['slot'] = { waitWhileInterrupted: () => undefined },
+) {
   const request = { ...REQUEST, ...more };
   const calls: PhaseCall[] = [];
   const cancelled: number[] = [];
@@ -49,6 +53,7 @@ async function runChoice(more: Partial<EngineRequest>, script: readonly (readonl
     markers: new Map(),
     tokenizer: tokens,
     signal: new AbortController().signal,
+    slot,
     async startCall(call) {
       const number = calls.push(call);
       let isRead = false;
@@ -174,6 +179,51 @@ describe('choice run', () => {
     );
     assert.equal(between.calls.length, 1);
     assert.deepEqual(between.events.at(-1), { type: 'choice-end', choice: 1, reason: 'length' });
+  });
+
+  it('stops when its slot is taken, and continues with the tokens so far when it has one again', async () => {
+    let taken = 0;
+    const { calls, cancelled, events } = await runChoice(
+      { maxTokens: 5 },
+      [
+        [[createTokensEvent('a')], [createTokensEvent('b', 1)], [createTokensEvent('never read')]],
+        [[createTokensEvent('c'), createTokensEvent('d')], [FULL]],
+      ],
+      { waitWhileInterrupted: () => (++taken === 2 ? Promise.resolve() : undefined) },
+    );
+    assert.deepEqual(
+      calls.map(({ prompt, tokensMax }) => [prompt, tokensMax]),
+      [
+        [[1, 2], 5],
+        [[1, 2, 97, 98], 2],
+      ],
+    );
+    assert.deepEqual(cancelled, [1]);
+    assert.deepEqual(summarizeEvents(events), [
+      [0, 'a', 1],
+      [0, 'b', 2],
+      [0, 'c', 1],
+      [0, 'd', 1],
+      { type: 'choice-end', choice: 1, reason: 'length' },
+    ]);
+  });
+
+  it('is never stopped within a grammar, with a seed or with penalties', async () => {
+    const slot = { waitWhileInterrupted: () => Promise.resolve() };
+    const phases = [{ kind: 'thought', until: { tokens: 1 }, nextPhase: 1 }, { kind: 'answer' }] as const;
+    for (const sampling of [{ seed: 1 }, { presencePenalty: 1 }, { frequencyPenalty: 1 }]) {
+      const { calls } = await runChoice({ sampling }, [[[createTokensEvent('a')], [ENDED]]], slot);
+      assert.equal(calls.length, 1);
+    }
+    const { calls } = await runChoice(
+      { phases, maxTokens: 9 },
+      [
+        [[createTokensEvent('a')], [FULL]],
+        [[createTokensEvent('b')], [createTokensEvent('c')], [ENDED]],
+      ],
+      slot,
+    );
+    assert.equal(calls.length, 2, 'the second phase has a grammar');
   });
 
   it('closes the call when the reader leaves', async () => {

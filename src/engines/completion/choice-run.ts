@@ -1,4 +1,3 @@
-import { assert } from '../../lib/assert.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import type { GenerationPhase } from '../../core/prompt.ts';
 import type { Sampling } from '../../core/request.ts';
@@ -10,6 +9,7 @@ import {
   type PushResult,
 } from '../choice-output.ts';
 import type { EngineRequest } from '../engine.ts';
+import type { RunSequences } from '../sequence-pool.ts';
 import type { TriggerMatcher } from '../trigger-matcher.ts';
 import type { RunningCall } from './start-call.ts';
 import type { CompletionEvent, TokensEvent, PhaseCall } from './completion-dialect.ts';
@@ -30,12 +30,19 @@ export interface ChoiceRunDeps {
   /** Aborts when the request has ended in any way. */
   readonly signal: AbortSignal;
   startCall(call: PhaseCall): Promise<RunningCall>;
+  /** The slot of this choice at the server. */
+  readonly slot: Pick<RunSequences, 'waitWhileInterrupted'>;
 }
 
-/** Generates one answer, with one call of the server per phase. */
+/** Generates one answer, with one call of the server per phase, and a further one after each interruption. */
 export interface ChoiceRun {
   /** Starts the first call, or the call of the next phase. */
   startNextCall(): Promise<RunningCall>;
+  /**
+   * Whether the answer can continue later with the tokens so far. It cannot within a grammar, nor with a seed or a
+   * penalty for generated tokens: the server's state for them begins anew with each call.
+   */
+  canInterrupt(): boolean;
   /** Ends after the choice's end; leaving early cancels the running call. */
   readEvents(first: RunningCall): AsyncGenerator<readonly EngineEvent[], void>;
   readonly output: Pick<ChoiceOutput<unknown>, 'totalTokens' | 'thoughtTokens'>;
@@ -75,6 +82,8 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
   let cachedTokens = 0;
   /** Tokens events of the current phase; tokens that the server sent together stay together. */
   let receivedTokens: TokensEvent[] = [];
+  let phaseTokenCount = 0;
+  /** Tokens of the current call: received, and requested. */
   let receivedTokenCount = 0;
   let requestedTokens = 0;
 
@@ -84,20 +93,24 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
     return { ...request.sampling, seed: (seed + index + callCount * PHASE_SEED_STEP) >>> 0 };
   };
 
-  const countTokensLeft = ({ kind, until }: GenerationPhase): number => {
+  const countTokensLeft = ({ kind, until }: GenerationPhase, promptTokens: number): number => {
     if (request.maxTokens === 0) return 0;
     const totalLeft = (request.maxTotalTokens ?? Infinity) - output.totalTokens;
     const answerLeft =
       kind === 'thought' ? Infinity : (request.maxTokens ?? Infinity) - output.totalTokens + output.thoughtTokens;
-    return Math.max(1, Math.min(contextTokens - context.length, until?.tokens ?? Infinity, totalLeft, answerLeft));
+    return Math.max(
+      1,
+      Math.min(contextTokens - promptTokens, (until?.tokens ?? Infinity) - phaseTokenCount, totalLeft, answerLeft),
+    );
   };
 
-  const startNextCall = async (): Promise<RunningCall> => {
+  const startCall = async (prompt: readonly number[]): Promise<RunningCall> => {
     const phase = request.phases[output.phase] ?? SINGLE_ANSWER_PHASE;
     const gbnf = deps.gbnfByPhase.get(output.phase);
-    requestedTokens = countTokensLeft(phase);
+    requestedTokens = countTokensLeft(phase, prompt.length);
+    receivedTokenCount = 0;
     const call: PhaseCall = {
-      prompt: context,
+      prompt,
       tokensMax: requestedTokens,
       sampling: getSampling(),
       ...(gbnf === undefined ? {} : { gbnf }),
@@ -106,10 +119,21 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
       endTokens: deps.endTokens,
       markers: deps.markers,
     };
-    receivedTokens = [];
-    receivedTokenCount = 0;
     callCount++;
     return await deps.startCall(call);
+  };
+
+  const startNextCall = async (): Promise<RunningCall> => {
+    receivedTokens = [];
+    phaseTokenCount = 0;
+    return await startCall(context);
+  };
+
+  const canInterrupt = (): boolean => {
+    const { seed, presencePenalty = 0, frequencyPenalty = 0 } = request.sampling;
+    // A repetition penalty counts the prompt as well.
+    const hasServerState = seed !== undefined || presencePenalty !== 0 || frequencyPenalty !== 0;
+    return !hasServerState && request.maxTokens !== 0 && !deps.gbnfByPhase.has(output.phase);
   };
 
   const handleEvent = (event: CompletionEvent): PushResult => {
@@ -122,6 +146,7 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
     if (event.type === 'tokens') {
       receivedTokens.push(event);
       receivedTokenCount += event.count;
+      phaseTokenCount += event.count;
       return output.push({
         id: event.lastId,
         count: event.count,
@@ -136,7 +161,10 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
     return output.push({ id: -1, bytes: NO_BYTES, isEndToken: true, ...endLogprobs });
   };
 
-  /** Reads a call up to the end of its phase, or to its own end if that is near, so that the connection can be reused. */
+  /**
+   * Reads a call up to the end of its phase, or to its own end if that is near, so that the connection can be reused.
+   * @returns `more` if the choice was interrupted, after it has got its slot back.
+   */
   async function* readCall(call: RunningCall): AsyncGenerator<readonly EngineEvent[], PushResult> {
     let result = CONTINUE;
     for await (const batch of call.batches) {
@@ -151,20 +179,30 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
       if (result.type === 'finished' && !wasDecided) emitChoiceEnd(result);
       if (pendingEvents.length > 0) yield pendingEvents.splice(0);
       if (isDecided && !endsByItself) break;
+      const interruption = isDecided || !canInterrupt() ? undefined : deps.slot.waitWhileInterrupted(deps.signal);
+      if (!interruption) continue;
+      call.cancel();
+      await interruption;
+      break;
     }
     return result;
   }
 
+  /** Returns the first tokens of the phase, by the number of events. */
+  const tokenizeReceived = async (eventCount = receivedTokens.length): Promise<readonly number[]> => {
+    const pieces = receivedTokens
+      .slice(0, eventCount)
+      .map(({ ids, text }): PromptPiece => (ids ? { type: 'tokens', tokens: ids } : { type: 'text', text }));
+    return await deps.tokenizer.tokenizePieces(pieces, deps.signal);
+  };
+
   /** Returns the context for the next call: the kept tokens of the phase and the appended text. */
   const getNextContext = async ({ keepTokens, keepText, append }: PhaseEnd): Promise<readonly number[]> => {
-    const keptPieces = receivedTokens
-      .slice(0, keepTokens)
-      .map(({ ids, text }): PromptPiece => (ids ? { type: 'tokens', tokens: ids } : { type: 'text', text }));
     const appendedTokens = await deps.tokenizer.tokenizeSegments(
       [{ text: keepText, special: false }, ...append],
       deps.signal,
     );
-    return [...context, ...(await deps.tokenizer.tokenizePieces(keptPieces, deps.signal)), ...appendedTokens];
+    return [...context, ...(await tokenizeReceived(keepTokens)), ...appendedTokens];
   };
 
   const emitChoiceEnd = ({ reason, stop }: Omit<ChoiceEnd, 'type'>): void =>
@@ -177,7 +215,10 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
       for (;;) {
         const verdict = yield* readCall(call);
         if (verdict.type === 'finished') return;
-        assert(verdict.type === 'phase-end', 'a call without a failure ends with a verdict');
+        if (verdict.type === 'more') {
+          call = await startCall([...context, ...(await tokenizeReceived())]);
+          continue;
+        }
         context = await getNextContext(verdict);
         if (context.length >= contextTokens) {
           emitChoiceEnd({ reason: 'length' });
@@ -192,6 +233,7 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
 
   return {
     startNextCall,
+    canInterrupt,
     readEvents,
     output,
     get cachedTokens() {

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
-import type { EngineRequest } from '../engine.ts';
+import { until } from '../../../test/until.ts';
+import type { EngineRequest, EngineRun } from '../engine.ts';
+import { SHARE_RESERVE_MS, YIELD_MS } from '../limits.ts';
 import { REQUEST } from './__fixtures__/parse-test-response.ts';
 import {
   LAST_EVENT,
@@ -279,6 +281,56 @@ describe('completion engine', () => {
     );
     isDone = true;
     for (const events of await Promise.all([answer(), answer()])) assert.equal(events.at(-1)?.type, 'end');
+  });
+
+  it('closes a call of a workspace above its share for another workspace, and continues the answer later', async () => {
+    let now = 0;
+    const open = new Map<string, (letter: string, isLast?: boolean) => void>();
+    const { server, start } = await setUp(
+      (response, { prompt }) => {
+        writeStream(response, ACCEPTED_EVENT);
+        let predicted = 0;
+        open.set(Buffer.from(prompt as number[]).toString(), (letter, isLast = false) => {
+          now += YIELD_MS;
+          writeStream(response, createLetterEvent(letter, ++predicted));
+          if (isLast) writeStream(response, LAST_EVENT).end();
+        });
+      },
+      { clock: { monotonic: () => now } },
+    );
+    const createRequest = (workspace: string, text: string, choices = 1): Partial<EngineRequest> => ({
+      owner: { workspace, key: 'k' },
+      input: { type: 'segments', segments: [{ text, special: false }] },
+      choices,
+    });
+    const read = async (run: EngineRun): Promise<string[]> => {
+      const texts = ['', ''];
+      for await (const batch of run.batches)
+        for (const event of batch) if (event.type === 'text') texts[event.choice] += event.text;
+      return texts;
+    };
+    const first = read(await start(createRequest('a', 'one')));
+    const second = read(await start(createRequest('a', 'two')));
+    const newcomer = start(createRequest('b', 'new'));
+    const waitForCall = (context: string) =>
+      until(`a call with ${context}`, { timeoutMs: 20_000 }, async () => open.get(context));
+    (await waitForCall('two'))('a');
+    const writeNew = await waitForCall('new');
+    // The answer stops at its next token.
+    open.get('two')?.('b');
+    writeNew('c', true);
+    assert.deepEqual(await read(await newcomer), ['c', '']);
+    (await waitForCall('one'))('x', true);
+    now += SHARE_RESERVE_MS;
+    (await waitForCall('twoab'))('d', true);
+    assert.deepEqual(
+      [await first, await second],
+      [
+        ['x', ''],
+        ['abd', ''],
+      ],
+    );
+    assert.equal(server.countOpen(), 0);
   });
 
   it('reuses its connection for the next call', async () => {

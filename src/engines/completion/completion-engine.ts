@@ -2,14 +2,14 @@ import { requirePromptInput } from '../engine-input.ts';
 import { createLinkedAbort, type LinkedAbort } from '../../lib/linked-abort.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineEvent } from '../../core/event.ts';
-import { CHOICES_MAX, QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX } from '../../core/limits.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
+import { CHOICES_MAX, QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX, WORKSPACE_SHARE } from '../../core/limits.ts';
 import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { getAbortError } from '../get-abort-error.ts';
-import { canAdmit } from '../priority.ts';
 import type { EngineRequest, EngineRun, TextEngine } from '../engine.ts';
 import { createGrammarCompiler } from '../grammar-compiler.ts';
-import { createFairSemaphore } from '../fair-semaphore.ts';
+import { createSequencePool, type RunSequences, type SequencePool } from '../sequence-pool.ts';
 import {
   createUpstreamClient,
   type UpstreamClient,
@@ -20,7 +20,7 @@ import { readErrorResponse } from '../remote/read-error-response.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { startCall, type RunningCall } from './start-call.ts';
-import { createChoiceRun, type ChoiceRun } from './choice-run.ts';
+import { createChoiceRun, type ChoiceRun, type ChoiceRunDeps } from './choice-run.ts';
 import { compilePhaseGrammars } from './compile-phase-grammars.ts';
 import type { CompletionDialect, CompletionServerMetadata } from './completion-dialect.ts';
 import { LLAMA_DIALECT } from './llama-dialect.ts';
@@ -49,6 +49,9 @@ export interface CompletionEngineOptions {
   readonly chatTemplate?: string | undefined;
   /** Number of parallel answers. Set to use fewer than the server has, or if the server does not report it. */
   readonly sequences?: number | undefined;
+  /** Share of the server's slots that a workspace keeps while others wait, from 0 to 1. */
+  readonly workspaceShare?: number | undefined;
+  readonly clock?: Pick<Clock, 'monotonic'> | undefined;
   readonly timeouts?: Partial<UpstreamTimeouts> | undefined;
   /** Environment variables that name proxies. Absent for servers that Parley itself runs. */
   readonly environment?: ProxyEnvironment | undefined;
@@ -77,6 +80,7 @@ interface ServerState {
  */
 export function createCompletionEngine(options: CompletionEngineOptions): TextEngine {
   const { url, model, apiKey, timeouts, contextTokens, chatTemplate, sequences } = options;
+  const { workspaceShare = WORKSPACE_SHARE, clock = systemClock } = options;
   const dialect = DIALECTS[options.server];
   const createClient = (): UpstreamClient =>
     createUpstreamClient({ url, apiKey, timeouts, proxies: options.environment });
@@ -120,13 +124,13 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
   };
 
   // Each call holds a thread of llama-server, which has few more than slots: with many waiting calls, it stops responding.
-  const slotPermits = createFairSemaphore({
-    canAcquire({ owner, count, taken }) {
-      const total = slots === undefined && sequences === undefined ? Infinity : capabilities.choicesMax;
-      return canAdmit(owner, { requested: count, taken, total });
-    },
+  const slotPool = createSequencePool({
+    getTotal: () => (slots === undefined && sequences === undefined ? Infinity : capabilities.choicesMax),
+    workspaceShare,
+    hasLiveReserve: true,
     queueLengthMax: QUEUE_LENGTH_MAX,
     queueWaitMsMax: QUEUE_WAIT_MS_MAX,
+    clock,
   });
 
   const startChoices = async (requestAbort: LinkedAbort, request: EngineRequest): Promise<EngineRun> => {
@@ -140,13 +144,6 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
       findSingleTokens(tokenizer, request.markers),
     ]);
     checkPromptLength(prompt.length, metadata.model.contextTokens);
-    const releasePermits = await slotPermits.acquire(request.choices, { owner: request.owner, signal });
-    // The caller may have left while the permits were granted.
-    if (signal.aborted) {
-      releasePermits();
-      throw getAbortError(signal);
-    }
-    signal.addEventListener('abort', releasePermits, { once: true });
     const runDeps = {
       request,
       prompt,
@@ -160,14 +157,17 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
       startCall: (call: Parameters<typeof startCall>[0]) =>
         startCall(call, { client: generationClient, dialect, metadata, model, requestId: request.id, signal }),
     };
-    const runs = Array.from({ length: request.choices }, (_, index) => createChoiceRun(index, runDeps));
-    const startedRuns = await Promise.all(runs.map(async (run) => ({ run, call: await run.startNextCall() })));
+    const choices = Array.from({ length: request.choices }, (_, index) => startChoice(index, { ...runDeps, slotPool }));
+    const [first] = choices;
+    const acceptance = (await first?.call)?.acceptance;
+    // A workspace that may not take more slots now starts with those that it got; its other choices follow.
+    await Promise.all(choices.filter(({ hasSlot }) => hasSlot()).map(({ call }) => call));
     const answerTokensMax = metadata.model.contextTokens - prompt.length;
     return {
       promptTokens: prompt.length,
-      ...omitNullish({ cachedTokens: startedRuns[0]?.call.acceptance.cachedTokens }),
+      ...omitNullish({ cachedTokens: acceptance?.cachedTokens }),
       maxTokens: Math.min(request.maxTokens ?? answerTokensMax, answerTokensMax),
-      batches: mergeRunEvents(startedRuns, { requestAbort: requestAbort, promptTokens: prompt.length }),
+      batches: mergeRunEvents(choices, { requestAbort, promptTokens: prompt.length }),
     };
   };
 
@@ -209,26 +209,61 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
   };
 }
 
-interface StartedRun {
+/** A choice that has a slot of the server, or waits for one. */
+interface StartedChoice {
   readonly run: ChoiceRun;
-  readonly call: RunningCall;
+  hasSlot(): boolean;
+  /** Its first call. */
+  readonly call: Promise<RunningCall>;
+  release(): void;
+}
+
+function startChoice(
+  index: number,
+  { slotPool, ...deps }: Omit<ChoiceRunDeps, 'slot'> & { readonly slotPool: SequencePool },
+): StartedChoice {
+  const { request, signal } = deps;
+  let slot: RunSequences | undefined;
+  const run = createChoiceRun(index, {
+    ...deps,
+    slot: { waitWhileInterrupted: (aborted) => slot?.waitWhileInterrupted(aborted) },
+  });
+  const start = async (): Promise<RunningCall> => {
+    slot = await slotPool.acquire({ owner: request.owner, choices: 1, canInterrupt: run.canInterrupt }, signal);
+    // The caller may have left while the slot was granted.
+    if (signal.aborted) slot.release();
+    signal.addEventListener('abort', slot.release, { once: true });
+    return await run.startNextCall();
+  };
+  const call = start();
+  // The reader of the choice gets its failure.
+  call.catch(() => undefined);
+  return { run, call, hasSlot: () => slot !== undefined, release: () => slot?.release() };
+}
+
+async function* readChoice({ run, call, release }: StartedChoice): AsyncGenerator<readonly EngineEvent[], void> {
+  try {
+    yield* run.readEvents(await call);
+  } finally {
+    release();
+  }
 }
 
 async function* mergeRunEvents(
-  startedRuns: readonly StartedRun[],
+  choices: readonly StartedChoice[],
   { requestAbort, promptTokens }: { readonly requestAbort: LinkedAbort; readonly promptTokens: number },
 ): AsyncGenerator<readonly EngineEvent[], void> {
   const sumOver = (getValue: (run: ChoiceRun) => number): number =>
-    startedRuns.reduce((all, { run }) => all + getValue(run), 0);
+    choices.reduce((all, { run }) => all + getValue(run), 0);
   try {
-    yield* mergeGenerators(startedRuns.map(({ run, call }) => run.readEvents(call)));
+    yield* mergeGenerators(choices.map(readChoice));
     const reasoningTokens = sumOver(({ output }) => output.thoughtTokens);
     yield [
       {
         type: 'end',
         usage: {
           promptTokens,
-          cachedTokens: Math.min(startedRuns[0]?.run.cachedTokens ?? 0, promptTokens),
+          cachedTokens: Math.min(choices[0]?.run.cachedTokens ?? 0, promptTokens),
           completionTokens: sumOver(({ output }) => output.totalTokens),
           ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
         },

@@ -1,89 +1,162 @@
 import { LIVE_SEQUENCE_RESERVE_MS } from './limits.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { canAdmit, isBackground, isReserved, getPriorityRank } from '../priority.ts';
+import {
+  canTakeSequence,
+  createClaimComparison,
+  createActiveWorkspaces,
+  findYielding,
+  type BusySequence,
+  type SequenceClaim,
+} from '../fair-share.ts';
+import { SHARE_RESERVE_MS } from '../limits.ts';
+import { getPriorityRank, isBackground, isLive, isReserved } from '../priority.ts';
 import type { FairQueue } from '../fair-queue.ts';
-import type { GenerationJob } from './job.ts';
+import type { GenerationJob, JobChoice, RunningChoice } from './job.ts';
+import { hasSlot } from './job.ts';
 import type { SlotPool } from './slot-pool.ts';
 
-/** A job that gets its sequences now, and the jobs that must release theirs for it. */
-export interface JobAdmission {
-  readonly job: GenerationJob;
-  readonly preempted: readonly GenerationJob[];
+/**
+ * The choice of an admitted job, or the job of the queue, that gets a sequence now. `interrupted` is the choice that must
+ * give up its sequence for it.
+ */
+export interface SequenceAdmission {
+  readonly next: JobChoice | GenerationJob;
+  readonly interrupted?: RunningChoice;
 }
 
 /**
- * Decides which job gets sequences next. The order is: reserved requests; live runs that were preempted for them; live
- * requests; preempted background runs; background requests. Each class is served strictly in turn.
+ * Decides what gets a sequence next, one sequence at a time. The order is: reserved requests; live ones; background ones.
+ * In each class, choices without a sequence of the workspaces and keys that hold the fewest come first, and among those
+ * the choices of admitted jobs before waiting jobs.
+ *
+ * If no sequence is free, a running choice gives up its own: one of lower priority, or one of a workspace or key that
+ * holds more sequences (`findYielding`).
  */
 export interface AdmissionPolicy {
-  /** Returns undefined if no job can be admitted now. Call it in each tick: it records when live jobs were present. */
-  next(): JobAdmission | undefined;
+  /** Returns undefined if nothing can get a sequence now. Call it in each tick: it records who is active. */
+  next(): SequenceAdmission | undefined;
+  /** Whether something waits that may get the sequence of another run later. */
+  isAnyWaiting(): boolean;
 }
 
 interface AdmissionPolicyDeps {
-  readonly queue: Pick<FairQueue<GenerationJob>, 'peek'>;
+  readonly queue: Pick<FairQueue<GenerationJob>, 'peekEach'>;
   /** Jobs that have been admitted. */
   readonly jobs: ReadonlySet<GenerationJob>;
   readonly slots: Pick<SlotPool, 'freeCount' | 'all'>;
   readonly clock: Pick<Clock, 'monotonic'>;
+  /** Share of the sequences that a workspace keeps while others wait. */
+  readonly workspaceShare: number;
 }
 
-export function createAdmissionPolicy({ queue, jobs, slots, clock }: AdmissionPolicyDeps): AdmissionPolicy {
+/** A claim to a sequence. */
+interface Claim extends SequenceClaim {
+  readonly next: JobChoice | GenerationJob;
+}
+
+interface Holder extends BusySequence {
+  readonly choice: RunningChoice;
+}
+
+export function createAdmissionPolicy({
+  queue,
+  jobs,
+  slots,
+  clock,
+  workspaceShare,
+}: AdmissionPolicyDeps): AdmissionPolicy {
   const total = slots.all.length;
+  const active = createActiveWorkspaces(SHARE_RESERVE_MS);
   let lastLiveAt = -Infinity;
 
-  /** Admits the job, and preempts jobs of lower priority if sequences are missing. */
-  const admitByPreemption = (job: GenerationJob): JobAdmission | undefined => {
-    const missing = job.call.choices - slots.freeCount;
-    if (missing <= 0) return { job, preempted: [] };
-    const rank = getPriorityRank(job.call.owner);
-    const preemptible = [...jobs].filter((other) => getPriorityRank(other.call.owner) > rank && isPreemptible(other));
-    const holders = preemptible.filter((other) => other.slots.length > 0);
-    // Preempt only if that frees enough sequences: the tokens of a preempted job must be evaluated again.
-    if (holders.length < missing) return undefined;
-    return { job, preempted: holders.toSorted(comparePreemptionOrder).slice(0, missing) };
+  /** Returns all claims: those of admitted jobs, which have started, come first. */
+  const listClaims = (): readonly Claim[] => [
+    ...[...jobs].flatMap((job) =>
+      job.choices
+        .filter(isWaiting)
+        .map((next): Claim => ({ owner: job.call.owner, next, waitingSince: next.slotChangedAt })),
+    ),
+    ...queue.peekEach().map((next): Claim => ({ owner: next.call.owner, next })),
+  ];
+
+  const listHolders = (): readonly Holder[] =>
+    [...jobs].flatMap((job) =>
+      job.choices.filter(isRunning).map((choice) => ({ owner: job.call.owner, since: choice.slotChangedAt, choice })),
+    );
+
+  /** Admits a claim, and interrupts a run of lower priority, or of a workspace with more sequences, if none is free. */
+  const admit = (claim: Claim, holders: readonly Holder[], now: number): SequenceAdmission | undefined => {
+    const { owner, next } = claim;
+    if (slots.freeCount > 0) return { next };
+    const rank = getPriorityRank(owner);
+    const lower = holders.filter((other) => getPriorityRank(other.owner) > rank).toSorted(compareInterruptionOrder);
+    const equal = holders.filter((other) => getPriorityRank(other.owner) === rank).toSorted(compareInterruptionOrder);
+    const [interrupted] = [...lower, ...findYielding(claim, equal, { total, workspaceShare, now })].filter(
+      ({ choice }) => canInterrupt(choice),
+    );
+    return interrupted && { next, interrupted: interrupted.choice };
   };
 
-  const canAdmitBackground = (job: GenerationJob): boolean => {
-    if (!isPreemptible(job))
-      return canAdmit(job.call.owner, { requested: job.call.choices, taken: total - slots.freeCount, total });
-    // This job could be preempted for each live request that arrives, but every preemption costs time.
-    const isLiveExpected = clock.monotonic() - lastLiveAt < LIVE_SEQUENCE_RESERVE_MS;
+  const admitLive = (
+    claims: readonly Claim[],
+    holders: readonly Holder[],
+    now: number,
+  ): SequenceAdmission | undefined => {
+    const busy = holders.filter(({ owner }) => isLive(owner));
+    const byClaim = createClaimComparison(busy);
+    const options = { total, workspaceShare, now, active };
+    const [first] = claims
+      .filter(({ owner }) => canTakeSequence(owner, busy, options))
+      .toSorted((one, other) => byClaim(one.owner, other.owner));
+    return first && admit(first, holders, now);
+  };
+
+  const admitBackground = (
+    claims: readonly Claim[],
+    holders: readonly Holder[],
+    now: number,
+  ): SequenceAdmission | undefined => {
+    const busy = holders.filter(({ owner }) => isBackground(owner));
+    const byClaim = createClaimComparison(busy);
+    const [first] = claims.toSorted((one, other) => byClaim(one.owner, other.owner));
+    if (!first) return undefined;
+    const isLiveExpected = now - lastLiveAt < LIVE_SEQUENCE_RESERVE_MS;
     const sequencesMax = isLiveExpected ? Math.max(1, total - 1) : total;
-    return slots.freeCount > 0 && countBackgroundSequences() < sequencesMax;
+    if (slots.freeCount === 0 || busy.length < sequencesMax) return admit(first, holders, now);
+    return undefined;
   };
-
-  const countBackgroundSequences = (): number =>
-    [...jobs].reduce((sum, job) => sum + (isLive(job) ? 0 : job.slots.length), 0);
 
   return {
     next() {
-      if ([...jobs].some(isLive)) lastLiveAt = clock.monotonic();
-      const head = queue.peek();
-      if (head && isReserved(head.call.owner)) return admitByPreemption(head);
-      const waitingPreempted = [...jobs].filter(isWaitingToResume);
-      const live = waitingPreempted.find(isLive) ?? (head && isLive(head) ? head : undefined);
-      if (live) return admitByPreemption(live);
-      const job = waitingPreempted[0] ?? head;
-      return job && canAdmitBackground(job) ? { job, preempted: [] } : undefined;
+      const now = clock.monotonic();
+      const claims = listClaims();
+      const holders = listHolders();
+      for (const { owner } of [...holders, ...claims]) if (isLive(owner)) active.record(owner.workspace, now);
+      if (holders.some(({ owner }) => !isBackground(owner))) lastLiveAt = now;
+      const reserved = claims.find(({ owner }) => isReserved(owner));
+      if (reserved) return admit(reserved, holders, now);
+      const live = claims.filter(({ owner }) => isLive(owner));
+      if (live.length > 0) return admitLive(live, holders, now);
+      return admitBackground(claims, holders, now);
     },
+    isAnyWaiting: () => listClaims().length > 0,
   };
 }
 
-const isLive = ({ call }: GenerationJob): boolean => !isBackground(call.owner);
+const isRunning = (choice: JobChoice): choice is RunningChoice => !choice.isFinished && hasSlot(choice);
+
+/** Whether a choice of an admitted job needs a sequence. */
+const isWaiting = (choice: JobChoice): boolean =>
+  !choice.isFinished && !hasSlot(choice) && !choice.job.isPaused && !choice.job.isCancelled;
 
 /**
- * Whether a job can be preempted and resumed by evaluating its tokens again. Seeded jobs cannot, because their slices
- * would differ. Jobs that report their prompt cannot, because they would report it again. Jobs with explicit caching or
- * several choices are excluded, because preempting them costs too much.
+ * Whether a choice can continue later as if nothing had happened. A seeded one whose state could not be saved would have
+ * to evaluate its tokens in other slices, which could change its text.
  */
-const isPreemptible = (job: GenerationJob): boolean =>
-  job.call.choices === 1 && !job.isSeeded && !job.call.promptLogprobs && !job.cacheRequest && !job.isCancelled;
+const canInterrupt = ({ job, isUninterruptible }: RunningChoice): boolean => !job.isCancelled && !isUninterruptible;
 
-const isWaitingToResume = (job: GenerationJob): boolean => job.isPreempted && !job.isPaused && !job.isCancelled;
-
-/** Sorts jobs by how soon they are preempted: lowest priority first, then the fewest evaluated tokens. */
-const comparePreemptionOrder = (one: GenerationJob, other: GenerationJob): number =>
-  getPriorityRank(other.call.owner) - getPriorityRank(one.call.owner) || countCells(one) - countCells(other);
-
-const countCells = ({ slots }: GenerationJob): number => slots.reduce((sum, { tokens }) => sum + tokens.length, 0);
+/** Sorts by how soon choices are interrupted: lowest priority first, then the fewest evaluated tokens, then the last. */
+const compareInterruptionOrder = (one: Holder, other: Holder): number =>
+  getPriorityRank(other.owner) - getPriorityRank(one.owner) ||
+  one.choice.slot.tokens.length - other.choice.slot.tokens.length ||
+  other.choice.index - one.choice.index;

@@ -7,7 +7,7 @@ import {
   type FakeNativeModelOptions,
 } from './__fixtures__/fake-native-model.ts';
 import { applyToken, createJobChoice } from './choice-steps.ts';
-import { createGenerationJob, isRefusal, type GenerationJob, type JobChoice } from './job.ts';
+import { createGenerationJob, isRefusal, type GenerationJob, type RunningChoice } from './job.ts';
 import { createKvCache } from './kv-cache.ts';
 import { createSlotPool } from './slot-pool.ts';
 
@@ -49,14 +49,14 @@ async function createTestChoice(phases: readonly GenerationPhase[] = [], options
     truncations.push(length);
     cells.truncate(of, length);
   };
-  const choice = createJobChoice(model, job, { slot, index: 1, baseSeed: 0xffff_ffff });
+  const choice = Object.assign(createJobChoice(model, job, { index: 1, baseSeed: 0xffff_ffff }), { slot });
   return { model, job, choice, truncations, deps: { model, cells: { truncate } } };
 }
 
 const getEnd = (job: GenerationJob) => job.lines.find((line) => line.type === 'choice-finished');
 
 /** Moves the pending tokens to the sequence, as an evaluation does. */
-function evaluatePending(choice: JobChoice): void {
+function evaluatePending(choice: RunningChoice): void {
   choice.slot.tokens.push(...choice.pending.splice(0));
 }
 

@@ -1,10 +1,9 @@
 import { createChoiceOutput, type ChoiceEnd, type PhaseEnd, type SampledToken } from '../choice-output.ts';
-import type { GenerationJob, JobChoice } from './job.ts';
+import type { GenerationJob, JobChoice, RunningChoice } from './job.ts';
 import type { KvCache } from './kv-cache.ts';
 import type { NativeModel } from './native-model.ts';
 import type { LineLogprob } from './protocol.ts';
 import { createPhaseSampler } from './sampling.ts';
-import type { Slot } from './slot-pool.ts';
 import { tokenizeSegments } from './tokenize-input.ts';
 
 /** The model that choices run on, and the cells of its sequences. */
@@ -17,13 +16,16 @@ export interface ChoiceDeps {
 export function createJobChoice(
   model: NativeModel,
   job: GenerationJob,
-  { slot, index, baseSeed }: { readonly slot: Slot; readonly index: number; readonly baseSeed: number },
+  { index, baseSeed }: { readonly index: number; readonly baseSeed: number },
 ): JobChoice {
   const seed = (baseSeed + index) >>> 0;
   return {
     job,
     index,
-    slot,
+    slot: undefined,
+    slotChangedAt: 0,
+    paused: undefined,
+    isUninterruptible: false,
     seed,
     output: createChoiceOutput<LineLogprob>(job.call, {
       triggers: job.triggers,
@@ -40,7 +42,7 @@ export function createJobChoice(
 }
 
 /** Applies a sampled token to its choice: the choice continues, starts its next phase, or finishes. */
-export function applyToken(deps: ChoiceDeps, choice: JobChoice, token: SampledToken<LineLogprob>): void {
+export function applyToken(deps: ChoiceDeps, choice: RunningChoice, token: SampledToken<LineLogprob>): void {
   if (!token.isEndToken) {
     choice.sampledTokens.push(token.id);
     choice.phaseTokens.push(token.id);
@@ -62,7 +64,7 @@ export function applyToken(deps: ChoiceDeps, choice: JobChoice, token: SampledTo
 
 function startNextPhase(
   { model, cells }: ChoiceDeps,
-  choice: JobChoice,
+  choice: RunningChoice,
   { keepTokens, keepText, append }: PhaseEnd,
 ): void {
   const { slot, job, output } = choice;

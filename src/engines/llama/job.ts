@@ -8,6 +8,7 @@ import { WorkerBusyError } from '../fair-worker.ts';
 import { GrammarRefusedError, type CompileGrammars } from '../grammar-compiler.ts';
 import type { NativeModel, NativeSampler } from './native-model.ts';
 import type { GenerateCall, OutputLine, EngineRefusal, LineLogprob } from './protocol.ts';
+import type { PausedState } from './paused-states.ts';
 import type { Slot } from './slot-pool.ts';
 import { TooManyTokensError, tokenizeMarked, type MarkedTokens } from './tokenize-input.ts';
 
@@ -39,8 +40,6 @@ export interface GenerationJob {
   /** Joins characters of the prompt that are split across tokens; only for a job that reports its prompt. */
   readonly promptDecoder: ReturnType<typeof createUtf8StreamDecoder>;
   cachedTokens: number;
-  /** Sequences of the job; empty while it is queued or preempted. */
-  readonly slots: Slot[];
   /** All choices; empty while the job is queued. */
   choices: JobChoice[];
   /** Whether the prompt is evaluated and every choice has its first token. */
@@ -49,8 +48,6 @@ export interface GenerationJob {
   /** Whether the client has received a line; a later failure can no longer become an error response. */
   hasSentLines: boolean;
   isCancelled: boolean;
-  /** Whether the job released its sequence for another one; it resumes when it gets a sequence again. */
-  isPreempted: boolean;
   isPaused: boolean;
   /** Whether the job was paused for longer than a client may take. */
   isStalled: boolean;
@@ -62,7 +59,14 @@ export interface GenerationJob {
 export interface JobChoice {
   readonly job: GenerationJob;
   readonly index: number;
-  slot: Slot;
+  /** The sequence; undefined until the choice gets one, while it is interrupted, and when it is finished. */
+  slot: Slot | undefined;
+  /** Time when it got or lost its sequence, in monotonic ms. */
+  slotChangedAt: number;
+  /** The point where an interrupted choice continues. */
+  paused: PausedChoice | undefined;
+  /** Whether it keeps its sequence in any case, because its state could not be saved. */
+  isUninterruptible: boolean;
   readonly seed: number;
   readonly output: ChoiceOutput<LineLogprob>;
   sampler: NativeSampler;
@@ -77,6 +81,19 @@ export interface JobChoice {
   isFinished: boolean;
   /** Processor time that grammars took beyond the usual, in ms. */
   slowMs: number;
+}
+
+/** A choice that has a sequence. */
+export type RunningChoice = JobChoice & { slot: Slot };
+
+export const hasSlot = (choice: JobChoice): choice is RunningChoice => choice.slot !== undefined;
+
+/** An interrupted choice. */
+export interface PausedChoice {
+  /** Tokens that were evaluated. */
+  readonly tokens: readonly number[];
+  /** Their state; undefined if it could not be saved, so that they must be evaluated again. */
+  readonly state: PausedState | undefined;
 }
 
 /** Delay that clients are told to wait after a refusal for lack of capacity. Chosen by Parley. */
@@ -146,13 +163,11 @@ export async function createGenerationJob(
     isSeeded: call.sampling.seed !== undefined,
     promptDecoder: createUtf8StreamDecoder(),
     cachedTokens: 0,
-    slots: [],
     choices: [],
     isPromptEvaluated: false,
     lines: [],
     hasSentLines: false,
     isCancelled: false,
-    isPreempted: false,
     isPaused: false,
     isStalled: false,
     pauseTimer: undefined,

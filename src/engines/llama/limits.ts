@@ -50,6 +50,12 @@ export const EXPLICIT_CACHE_WORKSPACE_BYTES_MAX = 1024 * 1024 * 1024;
 export const EXPLICIT_CACHE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 
 /**
+ * Bytes of the saved states of interrupted answers in one engine. Beyond: an interrupted answer evaluates its tokens again;
+ * one with a seed is not interrupted.
+ */
+export const PAUSED_STATES_BYTES_MAX = 4 * 1024 * 1024 * 1024;
+
+/**
  * Entries of one workspace's explicit cache. Every marked prompt is compared with all of them. Beyond: evicted as
  * above.
  */

@@ -18,6 +18,7 @@ const open = (runFolder: string) =>
       sequences: 1,
       threads: 1,
       gpu: false,
+      workspaceShare: 0.5,
       queueLengthMax: 1,
       queueWaitMsMax: 1,
       runFolder,

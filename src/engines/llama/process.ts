@@ -11,11 +11,14 @@ import {
   EXPLICIT_CACHE_ENTRIES_MAX,
   EXPLICIT_CACHE_MS,
   EXPLICIT_CACHE_WORKSPACE_BYTES_MAX,
+  PAUSED_STATES_BYTES_MAX,
 } from './limits.ts';
 import { createEmbed } from './embed.ts';
 import { createEngineServer } from './engine-server.ts';
 import { createGrammarCompiler } from '../grammar-compiler.ts';
 import { openNativeModel } from './native-model.ts';
+import { createKvCache } from './kv-cache.ts';
+import { createPausedStates } from './paused-states.ts';
 import { createPrefixStore } from './prefix-store.ts';
 import type { LlamaProcessArguments, ReadyMessage } from './protocol.ts';
 import { createRank } from './rank.ts';
@@ -57,13 +60,21 @@ const prefixStore = createPrefixStore({
 });
 setInterval(() => prefixStore.removeExpired(), SWEEP_MS).unref();
 const compiler = createGrammarCompiler({ queueWaitMsMax: options.queueWaitMsMax });
+const cells = createKvCache(model, join(statesFolder, 'copy.state'));
 const scheduler = createScheduler(model, {
   clock: systemClock,
   cpuMs: getOtherThreadsCpuMs,
   queueLengthMax: options.queueLengthMax,
   queueWaitMsMax: options.queueWaitMsMax,
   readerWaitMsMax: READER_WAIT_MS_MAX,
-  stateFile: join(statesFolder, 'copy.state'),
+  workspaceShare: options.workspaceShare,
+  cells,
+  pausedStates: createPausedStates({
+    model,
+    cells,
+    folder: join(statesFolder, 'paused'),
+    bytesMax: PAUSED_STATES_BYTES_MAX,
+  }),
   prefixStore: prefixStore,
   random: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
   compileGrammars: compiler.compile,

@@ -133,6 +133,8 @@ export interface LlamaProcessArguments {
   readonly threads: number;
   readonly gpu: 'auto' | false;
   readonly queueLengthMax: number;
+  /** Share of the sequences that a workspace keeps while others wait, from 0 to 1. */
+  readonly workspaceShare: number;
   readonly queueWaitMsMax: number;
   /** Folder for saved sequence states, with mode 0700. */
   readonly stateFolder: string;

@@ -2,6 +2,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createFairQueue, type FairQueue } from '../fair-queue.ts';
 import type { CompileGrammars } from '../grammar-compiler.ts';
+import { YIELD_MS } from '../limits.ts';
 import { getWaitMsMax } from '../priority.ts';
 import { createAdmissionPolicy, type AdmissionPolicy } from './admission-policy.ts';
 import { applyToken, createJobChoice, finishChoice, type ChoiceDeps } from './choice-steps.ts';
@@ -10,16 +11,19 @@ import { createExplicitCache, type ExplicitCache } from './explicit-cache.ts';
 import { createGrammarGuard, type GrammarGuard } from './grammar-guard.ts';
 import {
   createGenerationJob,
+  hasSlot,
   isReadingPrompt,
   isRefusal,
   RETRY_AFTER_SECONDS,
   type GenerationListener,
   type JobChoice,
   type GenerationJob,
+  type RunningChoice,
 } from './job.ts';
 import { countJobTokens, toRefusal } from './job-report.ts';
-import { createKvCache, roundDownToSlice, type KvCache } from './kv-cache.ts';
+import { roundDownToSlice, type KvCache } from './kv-cache.ts';
 import type { NativeModel } from './native-model.ts';
+import type { PausedStates } from './paused-states.ts';
 import { createPrefillPace } from './prefill-pace.ts';
 import type { PrefixStore } from './prefix-store.ts';
 import type { GenerateCall, SchedulerHealth, EngineRefusal } from './protocol.ts';
@@ -27,7 +31,7 @@ import { reportPromptTokens } from './report-prompt-tokens.ts';
 import type { LogitsIndex, LogitsIndexes } from './raw-probabilities.ts';
 import { sampleToken } from './sampling.ts';
 import { createSequenceAssigner } from './sequence-assigner.ts';
-import { createSlotPool, type Slot, type SlotPool } from './slot-pool.ts';
+import { createSlotPool, type SlotPool } from './slot-pool.ts';
 import { describeQueueRefusal } from './task-queue.ts';
 
 export interface RunHandle {
@@ -61,8 +65,12 @@ export interface SchedulerOptions {
   readonly queueWaitMsMax: number;
   /** A client that reads nothing for this long, in ms, loses its answer, so that others can use its sequences. */
   readonly readerWaitMsMax: number;
-  /** File through which sequence states are copied. */
-  readonly stateFile: string;
+  /** Share of the sequences that a workspace keeps while others wait, from 0 to 1. */
+  readonly workspaceShare: number;
+  /** The cells of the model's sequences. */
+  readonly cells: KvCache;
+  /** States of interrupted choices. */
+  readonly pausedStates: PausedStates;
   readonly random: () => number;
   readonly compileGrammars: CompileGrammars;
   /** Ends this process at once, even while a thread is stuck in the native library. */
@@ -76,7 +84,7 @@ export const createScheduler = (model: NativeModel, options: SchedulerOptions): 
 
 /** A choice to sample for, and where the logits of its next token are. */
 interface Sampling {
-  readonly choice: JobChoice;
+  readonly choice: RunningChoice;
   readonly logitsIndex: LogitsIndex;
 }
 
@@ -97,6 +105,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
   private isTicking = false;
   private isDraining = false;
   private idleListeners: (() => void)[] = [];
+  private recheckTimer: NodeJS.Timeout | undefined;
   private ticks = 0;
   private tokensTotal = 0;
 
@@ -105,7 +114,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     this.model = model;
     this.options = options;
     this.slots = createSlotPool(model.sequences);
-    this.cells = createKvCache(model, options.stateFile);
+    this.cells = options.cells;
     this.explicitCache = createExplicitCache({ model, cells: this.cells, store: options.prefixStore });
     this.assignSequence = createSequenceAssigner({
       slots: this.slots,
@@ -114,7 +123,13 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     });
     this.queue = createFairQueue<GenerationJob>({ lengthMax: options.queueLengthMax });
     this.prefillPace = createPrefillPace({ batchTokensMax: model.batchTokensMax });
-    this.admissionPolicy = createAdmissionPolicy({ queue: this.queue, jobs: this.jobs, slots: this.slots, clock });
+    this.admissionPolicy = createAdmissionPolicy({
+      queue: this.queue,
+      jobs: this.jobs,
+      slots: this.slots,
+      clock,
+      workspaceShare: options.workspaceShare,
+    });
     this.grammarGuard = createGrammarGuard({
       clock,
       cpuMs: options.cpuMs,
@@ -203,68 +218,103 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     this.notifyIfIdle();
   }
 
-  /** Gives waiting jobs their sequences; a job gets all of its sequences at once. */
+  /** Gives sequences to choices and jobs that wait, one by one. */
   private async admit(): Promise<void> {
     for (let admission = this.admissionPolicy.next(); admission; admission = this.admissionPolicy.next()) {
-      const { job } = admission;
-      for (const victim of admission.preempted) this.preempt(victim);
-      if (this.jobs.has(job)) {
-        await this.runOrFail(job, () => this.resumeJob(job));
+      const { next, interrupted } = admission;
+      if (interrupted && !(await this.interrupt(interrupted))) continue;
+      if ('job' in next) {
+        await this.runOrFail(next.job, () => this.giveSequence(next));
         continue;
       }
-      this.queue.take();
-      clearTimeout(job.waitTimer);
-      this.jobs.add(job);
-      await this.runOrFail(job, () => this.startJob(job));
+      this.queue.take(next);
+      clearTimeout(next.waitTimer);
+      this.jobs.add(next);
+      await this.runOrFail(next, () => this.startJob(next));
     }
   }
 
-  /** Releases the sequences of a job for another one. Its tokens become pending and are evaluated again later. */
-  private preempt(job: GenerationJob): void {
-    job.isPreempted = true;
-    for (const choice of job.choices) choice.pending = [...choice.slot.tokens, ...choice.pending];
-    for (const slot of job.slots.splice(0)) this.slots.release(slot);
+  /**
+   * Takes the sequence of a choice away, and saves its state, so that the choice continues later exactly where it stopped.
+   * @returns false if it keeps the sequence: its state cannot be saved, and evaluating its tokens again would change its text
+   *   or report its prompt again.
+   */
+  private async interrupt(choice: RunningChoice): Promise<boolean> {
+    const { slot, job } = choice;
+    const tokens = [...slot.tokens];
+    this.slots.release(slot);
+    const state = tokens.length > 0 ? await this.options.pausedStates.save(slot) : undefined;
+    if (!state && tokens.length > 0 && (job.isSeeded || isReadingPrompt(job))) {
+      this.slots.acquire(slot, job.call.owner.workspace);
+      choice.isUninterruptible = true;
+      return false;
+    }
+    choice.paused = { tokens, state };
+    (choice as JobChoice).slot = undefined;
+    choice.slotChangedAt = this.options.clock.monotonic();
+    return true;
   }
 
-  private async resumeJob(job: GenerationJob): Promise<void> {
-    job.isPreempted = false;
-    for (const choice of job.choices) {
-      choice.slot = await this.assignSequence(job, choice.pending);
-      choice.pending = choice.pending.slice(choice.slot.tokens.length);
+  /** Gives a choice of an admitted job a sequence: its first one, or one to continue with. */
+  private async giveSequence(choice: JobChoice): Promise<void> {
+    const { job, paused } = choice;
+    const { workspace } = job.call.owner;
+    choice.paused = undefined;
+    choice.slotChangedAt = this.options.clock.monotonic();
+    if (!job.isPromptEvaluated && choice.index > 0) {
+      // It gets a copy of the prompt as soon as the first choice has evaluated it.
+      const slot = this.slots.findFree();
+      assert(slot, 'a sequence was free');
+      this.slots.acquire(slot, workspace);
+      this.cells.clear(slot);
+      choice.slot = slot;
+      return;
     }
+    if (paused?.state) {
+      const { state } = paused;
+      const isUntouched = !state.slot.isBusy && state.slot.usedAt === state.slotUsedAt;
+      const slot = isUntouched ? state.slot : this.slots.findFree();
+      assert(slot, 'a sequence was free');
+      this.slots.acquire(slot, workspace);
+      const isLoaded = isUntouched || (await this.options.pausedStates.load(state, slot));
+      this.options.pausedStates.drop(state);
+      if (isLoaded) {
+        choice.slot = slot;
+        return;
+      }
+      this.slots.release(slot);
+    }
+    const isStart = !paused && choice.index === 0;
+    const done = [...(paused?.tokens ?? []), ...choice.pending];
+    // A choice without any tokens has missed the copy of the prompt.
+    const context = done.length > 0 ? done : job.prompt;
+    choice.slot = await this.assignSequence(job, isStart ? undefined : context);
+    choice.pending = context.slice(choice.slot.tokens.length);
   }
 
   private async startJob(job: GenerationJob): Promise<void> {
     const { call, prompt } = job;
-    const { workspace } = call.owner;
-    const slot = await this.assignSequence(job);
-    const first = this.createChoice(job, slot);
-    job.choices = [first];
-    const reusedTokens = slot.tokens.length;
-    await this.explicitCache.saveReachedMarks(job, slot);
-    while (job.choices.length < call.choices) {
-      const next = this.slots.findFree();
-      assert(next, 'a sequence was free');
-      this.slots.acquire(next, workspace);
-      job.slots.push(next);
-      this.cells.clear(next);
-      job.choices.push(this.createChoice(job, next));
-    }
-    job.cachedTokens = reusedTokens;
-    first.pending = prompt.slice(reusedTokens);
+    const seed = call.sampling.seed ?? this.options.random();
+    job.choices = Array.from({ length: call.choices }, (_, index) =>
+      createJobChoice(this.model, job, { index, baseSeed: seed }),
+    );
+    const now = this.options.clock.monotonic();
+    for (const choice of job.choices) choice.slotChangedAt = now;
+    const [first] = job.choices;
+    assert(first, 'a job has a choice');
+    first.pending = [...prompt];
+    await this.giveSequence(first);
+    assert(hasSlot(first), 'it got a sequence');
+    job.cachedTokens = first.slot.tokens.length;
+    await this.explicitCache.saveReachedMarks(job, first.slot);
     const tokensLeft = this.model.loaded.contextTokens - prompt.length;
     job.lines.push({
       type: 'started',
       promptTokens: prompt.length,
-      cachedTokens: reusedTokens,
+      cachedTokens: job.cachedTokens,
       maxTokens: Math.min(call.maxTokens ?? tokensLeft, tokensLeft),
     });
     this.flushLines(job);
-  }
-
-  private createChoice(job: GenerationJob, slot: Slot): JobChoice {
-    const baseSeed = job.call.sampling.seed ?? this.options.random();
-    return createJobChoice(this.model, job, { slot, index: job.choices.length, baseSeed });
   }
 
   // ---- ticks --------------------------------------------------------------------------------------------------------
@@ -286,6 +336,9 @@ class TickScheduler implements Scheduler, ChoiceDeps {
       if (!isWorking && !this.hasWork()) break;
     }
     this.isTicking = false;
+    clearTimeout(this.recheckTimer);
+    // A waiting choice may get the sequence of a run whose reader is slow, after a while.
+    if (this.admissionPolicy.isAnyWaiting()) this.recheckTimer = setTimeout(() => this.wake(), YIELD_MS).unref();
     this.notifyIfIdle();
   }
 
@@ -308,6 +361,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     if (batched.length > 0) await this.evaluate(batched);
     for (const step of separate) await this.evaluate([step]);
     for (const job of this.jobs) this.finishIfComplete(job);
+    for (const job of this.jobs) this.releaseFinishedChoices(job);
     for (const job of this.jobs) this.flushLines(job);
     this.removeStoppedJobs();
     return true;
@@ -335,6 +389,8 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     // Everything below is in this function, because each further asynchronous one would cost a promise per token.
     const samplings: Sampling[] = [];
     for (const [at, { choice, tokens }] of steps.entries()) {
+      // Its job has failed in this loop.
+      if (!hasSlot(choice)) continue;
       const position = choice.slot.tokens.length;
       markEvaluated(choice, tokens);
       const stepLogits = logitsIndexes[at] ?? [];
@@ -352,7 +408,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
         for (const each of choice.job.choices) finishChoice(each, { reason: 'length' });
         continue;
       }
-      for (const sampledChoice of isFirst ? choice.job.choices : [choice])
+      for (const sampledChoice of isFirst ? choice.job.choices.filter(hasSlot) : [choice])
         samplings.push({ choice: sampledChoice, logitsIndex });
     }
     // The first sampler may reorder the logits inside the library; the samplers after it only read them.
@@ -378,11 +434,14 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     }
   }
 
-  /** Copies the evaluated prompt to the other choices of the job; all choices then sample from the same logits. */
-  private async finishPrompt({ slot, job }: JobChoice): Promise<void> {
+  /**
+   * Copies the evaluated prompt to the other choices of the job that have a sequence; all of them then sample from the same
+   * logits. The others evaluate what they cannot copy when they get one.
+   */
+  private async finishPrompt({ slot, job }: RunningChoice): Promise<void> {
     job.isPromptEvaluated = true;
     if (job.isSeeded) slot.seededTokens = roundDownToSlice(slot.tokens.length);
-    for (const other of job.choices) if (other.slot !== slot) await this.cells.copy(slot, other.slot);
+    for (const other of job.choices) if (hasSlot(other) && other.slot !== slot) await this.cells.copy(slot, other.slot);
   }
 
   private async sample(sampling: Sampling): Promise<void> {
@@ -404,7 +463,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
   private fail(job: GenerationJob, error: unknown, choice?: JobChoice): void {
     if (!this.jobs.has(job)) return;
     // The content of the cells after a failed evaluation is unknown.
-    for (const slot of job.slots) this.cells.clear(slot);
+    for (const { slot } of job.choices) if (slot) this.cells.clear(slot);
     this.releaseJob(job);
     const failure = toRefusal(error, choice);
     if (!job.hasSentLines) return job.listener.refuse(failure);
@@ -432,8 +491,18 @@ class TickScheduler implements Scheduler, ChoiceDeps {
       choice.isFinished = true;
       choice.pending = [];
       choice.sampler.dispose();
+      if (choice.paused?.state) this.options.pausedStates.drop(choice.paused.state);
     }
-    for (const slot of job.slots) this.slots.release(slot);
+    this.releaseFinishedChoices(job);
+  }
+
+  /** Releases the sequences of choices that are finished, while others of their job may still run. */
+  private releaseFinishedChoices(job: GenerationJob): void {
+    for (const choice of job.choices) {
+      if (!choice.isFinished || !choice.slot) continue;
+      this.slots.release(choice.slot);
+      choice.slot = undefined;
+    }
   }
 
   private flushLines(job: GenerationJob): void {
@@ -457,8 +526,5 @@ class TickScheduler implements Scheduler, ChoiceDeps {
   }
 }
 
-const isBlocked = ({ isPaused, isCancelled, isPreempted }: GenerationJob): boolean =>
-  isPaused || isCancelled || isPreempted;
-
-const isReady = (choice: JobChoice): boolean =>
-  !choice.isFinished && !isBlocked(choice.job) && choice.pending.length > 0;
+const isReady = (choice: JobChoice): choice is RunningChoice =>
+  hasSlot(choice) && !choice.isFinished && !choice.job.isPaused && !choice.job.isCancelled && choice.pending.length > 0;

@@ -11,32 +11,32 @@ interface SequenceAssignerDeps {
 }
 
 /**
- * Creates a function that assigns a job its first sequence, and loads as much of the prompt as another sequence or the
- * explicit cache holds.
- * @param context Tokens that the sequence will hold: the prompt, and for a resumed run also its generated tokens.
+ * Creates a function that finds a free sequence for a choice of a job, and loads as much of its context as another sequence
+ * or the explicit cache holds.
+ * @param context Tokens that the sequence will hold. Default: the prompt of a job that starts, which alone uses the explicit
+ *   cache.
  */
 export function createSequenceAssigner({
   slots,
   cells,
   explicit,
 }: SequenceAssignerDeps): (job: GenerationJob, context?: readonly number[]) => Promise<Slot> {
-  return async function assign(job, context = job.prompt) {
+  return async function assign(job, resumedContext) {
+    const context = resumedContext ?? job.prompt;
     const { call, isSeeded } = job;
     const { workspace } = call.owner;
     // Tokens whose log probabilities are requested must be evaluated.
     const isReusing = !call.promptLogprobs;
     const plan = slots.planReuse(isReusing ? context : [], { workspace, isSeeded });
     assert(plan, 'a sequence was free');
-    const cached = isReusing ? explicit.find(job) : undefined;
+    const cached = isReusing && !resumedContext ? explicit.find(job) : undefined;
     const hit = cached && cached.tokens > plan.reusedTokens ? cached : undefined;
     const slot = hit ? slots.findFree() : plan.slot;
     assert(slot, 'a sequence was free');
     slots.acquire(slot, workspace);
-    job.slots.push(slot);
     if (hit && !(await explicit.load(hit, slot))) {
-      job.slots.pop();
       slots.release(slot);
-      return await assign(job, context);
+      return await assign(job, resumedContext);
     }
     if (!hit && plan.copyFrom) await cells.copy(plan.copyFrom, slot);
     cells.truncate(slot, hit ? hit.tokens : plan.reusedTokens);

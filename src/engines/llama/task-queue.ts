@@ -56,7 +56,7 @@ export function createTaskQueue({ queueLengthMax, queueWaitMsMax }: TaskQueueOpt
     if (isRunning) return;
     isRunning = true;
     for (let queued = queue.peek(); queued; queued = queue.peek()) {
-      queue.take();
+      queue.take(queued);
       // The remaining tasks queue again at the end; the entry just taken has freed its own space.
       if (queued.hasMore()) queue.add(queued.owner, queued);
       try {

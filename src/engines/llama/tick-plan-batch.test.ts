@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDecodeItem, markEvaluated, orderSteps, type EvaluationStep } from './tick-plan.ts';
-import type { GenerationJob, JobChoice } from './job.ts';
+import type { GenerationJob, RunningChoice } from './job.ts';
 
 /** A step with only the members that a batch reads. */
-const createStep = (sequence: number, tokens: number, choice: Partial<JobChoice> = {}): EvaluationStep => ({
+const createStep = (sequence: number, tokens: number, choice: Partial<RunningChoice> = {}): EvaluationStep => ({
   choice: {
     slot: { sequence, tokens: [1, 2] },
     pending: [3, 4, 5],
     isFinished: false,
     job: { call: {} },
     ...choice,
-  } as JobChoice,
+  } as RunningChoice,
   tokens,
 });
 

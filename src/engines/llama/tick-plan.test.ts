@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL } from './limits.ts';
-import type { JobChoice, GenerationJob } from './job.ts';
+import type { RunningChoice, GenerationJob } from './job.ts';
 import { planTick, type EvaluationStep } from './tick-plan.ts';
 
 const SLICE = 8;
@@ -10,7 +10,7 @@ const SLICE = 8;
 function createTestChoice(
   pending: number,
   options: { readonly isBackground?: boolean; readonly isReserved?: boolean; readonly isSeeded?: boolean } = {},
-): JobChoice {
+): RunningChoice {
   const job: Pick<GenerationJob, 'call' | 'isSeeded' | 'cacheRequest'> = {
     call: {
       id: 'r',
@@ -29,11 +29,12 @@ function createTestChoice(
     isSeeded: options.isSeeded ?? false,
     cacheRequest: undefined,
   };
-  return { job, pending: Array.from({ length: pending }, () => 1), slot: { tokens: [] } } as unknown as JobChoice;
+  return { job, pending: Array.from({ length: pending }, () => 1), slot: { tokens: [] } } as unknown as RunningChoice;
 }
 
-const plan = (ready: readonly JobChoice[], tick: number) => planTick(ready, { tick: tick, sliceTokens: () => SLICE });
-const countTokens = (steps: readonly EvaluationStep[], choice: JobChoice): number =>
+const plan = (ready: readonly RunningChoice[], tick: number) =>
+  planTick(ready, { tick: tick, sliceTokens: () => SLICE });
+const countTokens = (steps: readonly EvaluationStep[], choice: RunningChoice): number =>
   steps.find((step) => step.choice === choice)?.tokens ?? 0;
 
 describe('planTick', () => {
@@ -67,7 +68,7 @@ describe('planTick', () => {
     const live = createTestChoice(100);
     const background = createTestChoice(100, { isBackground: true });
     const ticks = Array.from({ length: LIVE_SLICE_INTERVAL * BACKGROUND_SLICE_INTERVAL * 2 }, (_, tick) => tick + 1);
-    const getSliceShare = (ready: readonly JobChoice[], of: JobChoice): number =>
+    const getSliceShare = (ready: readonly RunningChoice[], of: RunningChoice): number =>
       ticks.filter((tick) => countTokens(plan(ready, tick).batched, of) === SLICE).length / ticks.length;
     assert.equal(getSliceShare([live, reserved], live), 1 / LIVE_SLICE_INTERVAL);
     assert.equal(getSliceShare([live, reserved], reserved), 1 - 1 / LIVE_SLICE_INTERVAL);
@@ -84,7 +85,7 @@ describe('planTick', () => {
     const background = Array.from({ length: count }, () =>
       createTestChoice(100, { isBackground: true, isSeeded: true }),
     );
-    const seen = new Map<JobChoice, number>();
+    const seen = new Map<RunningChoice, number>();
     for (let tick = 1; tick <= count * BACKGROUND_SLICE_INTERVAL; tick++)
       for (const { choice } of plan([...background, ...live], tick).separate)
         seen.set(choice, (seen.get(choice) ?? 0) + 1);

@@ -1,13 +1,13 @@
 import type { Priority } from '../../core/context.ts';
 import { BACKGROUND_SLICE_INTERVAL, LIVE_SLICE_INTERVAL, PROMPT_LOGPROBS_SLICE_TOKENS } from './limits.ts';
 import { countTokensToNextMark } from './explicit-cache.ts';
-import { isReadingPrompt, type JobChoice } from './job.ts';
+import { isReadingPrompt, type RunningChoice } from './job.ts';
 import { SEEDED_SLICE_TOKENS } from './slot-pool.ts';
 import type { DecodeItem } from './native-model.ts';
 
 /** The number of a choice's pending tokens to evaluate next. */
 export interface EvaluationStep {
-  readonly choice: JobChoice;
+  readonly choice: RunningChoice;
   readonly tokens: number;
 }
 
@@ -27,12 +27,12 @@ export interface TickPlan {
  * @param ready Choices with pending tokens: one token while generating, more during prefill.
  */
 export function planTick(
-  ready: readonly JobChoice[],
+  ready: readonly RunningChoice[],
   { tick, sliceTokens }: { readonly tick: number; readonly sliceTokens: (generating: number) => number },
 ): TickPlan {
   const batched: EvaluationStep[] = [];
   const separate: EvaluationStep[] = [];
-  const prompts: Record<Priority, JobChoice[]> = { reserved: [], live: [], background: [] };
+  const prompts: Record<Priority, RunningChoice[]> = { reserved: [], live: [], background: [] };
   for (const choice of ready) {
     if (choice.pending.length > 1) prompts[choice.job.call.owner.priority ?? 'live'].push(choice);
     else (choice.job.isSeeded ? separate : batched).push({ choice, tokens: 1 });
@@ -55,7 +55,10 @@ export function planTick(
 }
 
 /** Orders the prompts of one tick. The slice belongs to the first; the others share what it leaves. */
-function orderPrompts(prompts: Readonly<Record<Priority, readonly JobChoice[]>>, tick: number): readonly JobChoice[] {
+function orderPrompts(
+  prompts: Readonly<Record<Priority, readonly RunningChoice[]>>,
+  tick: number,
+): readonly RunningChoice[] {
   const { reserved, live, background } = prompts;
   const isLiveOwed = reserved.length > 0 && live.length > 0;
   const isBackgroundOwed = background.length > 0 && reserved.length + live.length > 0;
@@ -71,7 +74,7 @@ function orderPrompts(prompts: Readonly<Record<Priority, readonly JobChoice[]>>,
   return [...rotate(first ?? [], defaultTurn), ...others.flat()];
 }
 
-const rotate = (choices: readonly JobChoice[], steps: number): readonly JobChoice[] => {
+const rotate = (choices: readonly RunningChoice[], steps: number): readonly RunningChoice[] => {
   const start = steps % Math.max(1, choices.length);
   return [...choices.slice(start), ...choices.slice(0, start)];
 };
@@ -95,6 +98,6 @@ export const createDecodeItem = ({ choice: { slot, pending, job }, tokens }: Eva
 });
 
 /** Records that the library has evaluated the first pending tokens of a choice. */
-export function markEvaluated({ slot, pending }: Pick<JobChoice, 'slot' | 'pending'>, tokens: number): void {
+export function markEvaluated({ slot, pending }: Pick<RunningChoice, 'slot' | 'pending'>, tokens: number): void {
   for (const token of pending.splice(0, tokens)) slot.tokens.push(token);
 }

@@ -5,10 +5,12 @@ import {
   POOL_HEALTH_POLL_MS,
   POOL_SINGLE_BACKOFF_MS_MAX,
 } from './limits.ts';
+import { QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engine.ts';
+import type { EmbeddingEngine, EngineRequest, EngineRun, RankingEngine, TextEngine } from '../engine.ts';
+import { createSequencePool, type SequencePool } from '../sequence-pool.ts';
 import { computeAffinity } from './affinity.ts';
 import { createBackgroundLimiter, type BackgroundLimiter } from './background-limiter.ts';
 import { createCircuitBreaker, type BreakerBackoff } from './circuit-breaker.ts';
@@ -33,9 +35,19 @@ export interface PoolOptions extends Partial<BreakerBackoff> {
   readonly healthIntervalMs?: number;
 }
 
+/** How the workspaces share the members. */
+export interface PoolShare {
+  /** Answers that each member runs at once. */
+  readonly memberSequences: number;
+  /** Share of all of them that a workspace keeps while others wait, from 0 to 1. */
+  readonly workspaceShare: number;
+}
+
 export interface PoolDeps {
   /** At least one; all with the same `input` capability. */
   readonly endpoints: readonly PoolEndpoint[];
+  /** Absent: members share their slots themselves, or have no limit. */
+  readonly share?: PoolShare | undefined;
   readonly log: Log;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Returns a number from 0 (included) to 1 (excluded). */
@@ -109,6 +121,7 @@ export function createPool(deps: PoolDeps): Pool {
   });
 
   const limiter = createBackgroundLimiter(members);
+  const sequences = deps.share && createSharedSequences(members.length, deps.share, clock);
   const createRequestFailover = (failoverOptions: FailoverOptions = {}): Failover =>
     createFailover({ members, attemptsMax, random }, failoverOptions);
   const poolModel = createPoolModel({ members, clock, log });
@@ -123,14 +136,16 @@ export function createPool(deps: PoolDeps): Pool {
       return getPoolState(members);
     },
     ...createSharedEngines(members, createRequestFailover, limiter),
-    start: (request, signal) =>
-      limiter.run(request.owner, signal, () =>
-        startWithFailover(
-          request,
-          signal,
-          createRequestFailover({ signal, owner: request.owner, affinity: () => computeAffinity(request) }),
-        ),
-      ),
+    start(request, signal) {
+      const failover = createRequestFailover({
+        signal,
+        owner: request.owner,
+        affinity: () => computeAffinity(request),
+      });
+      const start = (onClose?: () => void): Promise<EngineRun> =>
+        limiter.run(request.owner, signal, () => startWithFailover(request, { signal, failover, onClose }));
+      return sequences ? runWithSequences(sequences, request, { signal, start }) : start();
+    },
     loadModel: poolModel.getModel,
     countTokens: (input) =>
       createRequestFailover().run({ call: ({ engine }) => engine.countTokens(input), isLightweight: true }),
@@ -143,6 +158,43 @@ export function createPool(deps: PoolDeps): Pool {
       for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
     },
   };
+}
+
+const createSharedSequences = (
+  memberCount: number,
+  { memberSequences, workspaceShare }: PoolShare,
+  clock: Pick<Clock, 'monotonic'>,
+): SequencePool =>
+  createSequencePool({
+    getTotal: () => memberCount * memberSequences,
+    workspaceShare,
+    hasLiveReserve: true,
+    queueLengthMax: QUEUE_LENGTH_MAX,
+    queueWaitMsMax: QUEUE_WAIT_MS_MAX,
+    clock,
+  });
+
+interface SharedStart {
+  readonly signal: AbortSignal;
+  /** Starts the request. `onClose` is called when nothing more is read from it. */
+  readonly start: (onClose: () => void) => Promise<EngineRun>;
+}
+
+/** Waits for a sequence, and keeps it until the answer ends: these servers cannot continue an interrupted answer. */
+async function runWithSequences(
+  sequences: SequencePool,
+  { owner, choices }: EngineRequest,
+  { signal, start }: SharedStart,
+): Promise<EngineRun> {
+  const { release } = await sequences.acquire({ owner, choices, canInterrupt: () => false }, signal);
+  signal.addEventListener('abort', release, { once: true });
+  if (signal.aborted) release();
+  try {
+    return await start(release);
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
 /** Creates embeddings and ranking, each only if all members have it. */

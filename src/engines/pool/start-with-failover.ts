@@ -19,6 +19,13 @@ interface MemberRun {
   source?: AsyncIterator<Batch>;
 }
 
+interface StartOptions {
+  readonly signal: AbortSignal;
+  readonly failover: Failover;
+  /** Called when nothing more is read from a run that has started. */
+  readonly onClose?: (() => void) | undefined;
+}
+
 /**
  * Starts a request at one member after another until one accepts it, and continues with the next when the answer fails
  * before its first event. From the first event on, a failure is passed to the caller.
@@ -29,8 +36,7 @@ interface MemberRun {
  */
 export async function startWithFailover(
   request: EngineRequest,
-  signal: AbortSignal,
-  failover: Failover,
+  { signal, failover, onClose }: StartOptions,
 ): Promise<EngineRun> {
   let run: MemberRun | undefined;
   let hasOutput = false;
@@ -89,6 +95,7 @@ export async function startWithFailover(
   const close = (): void => {
     isClosed = true;
     run?.linked.unlink();
+    onClose?.();
   };
 
   const iterator: AsyncIterator<Batch, undefined> = {

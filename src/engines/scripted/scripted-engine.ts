@@ -5,13 +5,15 @@ import { omitNullish } from '../../lib/omit-nullish.ts';
 import { ServiceError, type ErrorKind } from '../../core/error.ts';
 import { getMessageText } from '../../core/message.ts';
 import type { EngineEvent, PromptEvent, TokenLogprob } from '../../core/event.ts';
+import { QUEUE_LENGTH_MAX, QUEUE_WAIT_MS_MAX, WORKSPACE_SHARE } from '../../core/limits.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../limits.ts';
 import { findRequestProblem, findTokenProblem, type VocabularyBounds } from '../find-request-problem.ts';
 import { getAbortError } from '../get-abort-error.ts';
 import { createChoiceOutput, type ChoiceOutput, type SampledToken } from '../choice-output.ts';
 import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
-import { createSequencePool, type ScriptedSequence } from './sequence-pool.ts';
+import { createSequencePool, type RunSequences } from '../sequence-pool.ts';
 import { createScriptedEmbeddingEngine, SCRIPTED_DIMENSIONS, getWordId } from './scripted-embedding-engine.ts';
 import { createPromptTooLongError } from '../../core/generation-errors.ts';
 import { CHATML_TEMPLATE } from '../../core/chatml.ts';
@@ -35,6 +37,9 @@ export interface ScriptedEngineOptions {
   readonly script: EngineScript;
   readonly contextTokens?: number;
   readonly sequences?: number;
+  /** Share of the sequences that a workspace keeps while others wait, from 0 to 1. */
+  readonly workspaceShare?: number;
+  readonly clock?: Pick<Clock, 'monotonic'>;
   /** Called for each piece of output. */
   readonly onToken?: () => void;
   /** Called for each run that ended. */
@@ -59,6 +64,8 @@ export function createScriptedEngine({
   script,
   contextTokens = 8192,
   sequences = 1024,
+  workspaceShare = WORKSPACE_SHARE,
+  clock = systemClock,
   onToken,
   onRunEnd,
 }: ScriptedEngineOptions): TextEngine {
@@ -71,7 +78,14 @@ export function createScriptedEngine({
     bosToken: '',
     eosToken: '<|endoftext|>',
   };
-  const sequencePool = createSequencePool(sequences);
+  const sequencePool = createSequencePool({
+    getTotal: () => sequences,
+    workspaceShare,
+    hasLiveReserve: false,
+    queueLengthMax: QUEUE_LENGTH_MAX,
+    queueWaitMsMax: QUEUE_WAIT_MS_MAX,
+    clock,
+  });
 
   return {
     state: 'ready',
@@ -91,7 +105,7 @@ export function createScriptedEngine({
       if (promptTokens >= contextTokens) throw createPromptTooLongError(promptTokens, contextTokens);
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
-      const sequence = await sequencePool.acquire(request.owner, signal);
+      const sequence = await sequencePool.acquire(request, signal);
       const tokensLeft = contextTokens - promptTokens;
       const maxTokens = Math.min(request.maxTokens ?? tokensLeft, tokensLeft);
       const linked = createLinkedAbort(signal);
@@ -143,7 +157,7 @@ interface ScriptRun {
   readonly steps: readonly ScriptStep[];
   readonly promptTokens: number;
   readonly tokensMax: number;
-  readonly sequence: ScriptedSequence;
+  readonly sequence: RunSequences;
   readonly signal: AbortSignal;
 }
 
@@ -216,7 +230,7 @@ async function playScript(
     for (const { choice } of choices) void push({ type: 'prompt', choice, ...prompt });
   }
   for (const step of request.maxTokens === 0 ? [] : steps) {
-    const paused = sequence.waitWhilePreempted(signal);
+    const paused = sequence.waitWhileInterrupted(signal);
     if (paused) await paused;
     if (signal.aborted) throw getAbortError(signal);
     switch (step.type) {
@@ -236,8 +250,9 @@ async function playScript(
       case 'tokens':
         for (const [at, token] of step.tokens.entries()) {
           if (step.perTick && at > 0 && at % step.perTick === 0) {
+            if (choices.every(({ isFinished }) => isFinished)) break;
             await nextTick();
-            await sequence.waitWhilePreempted(signal);
+            await sequence.waitWhileInterrupted(signal);
           }
           for (const choice of choices) {
             if (signal.aborted) throw getAbortError(signal);

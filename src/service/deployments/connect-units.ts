@@ -8,7 +8,7 @@ import type { LlamaEndpoint } from '../../engines/llama/protocol.ts';
 import { createPool } from '../../engines/pool/pool.ts';
 import type { SupervisedProcess } from '../../engines/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { createProgramEngine, createServerMembers, type ProgramEngineDeps } from '../server-engines.ts';
+import { createProgramEngine, createServerMembers, getPoolShare, type ProgramEngineDeps } from '../server-engines.ts';
 import type { UnitsConnection } from './deployment-units.ts';
 import { openScriptedUnits } from './scripted-units.ts';
 
@@ -26,7 +26,7 @@ export type ProcessConnector = <Ready>() => SupervisedProcess<Ready>;
 
 export interface ConnectUnitsDeps {
   /** Settings that all server programs share. */
-  readonly llama: Pick<ProgramEngineDeps, 'threads' | 'sequences' | 'gpu' | 'runFolder'>;
+  readonly llama: Pick<ProgramEngineDeps, 'threads' | 'sequences' | 'gpu' | 'runFolder' | 'workspaceShare'>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
@@ -59,8 +59,11 @@ export async function connectUnits(
       const { runner } = entry;
       if (runner.type !== 'upstream')
         throw new ServiceError('internal', `The entry of ${name} has no upstream servers.`);
-      const members = await createServerMembers(entry, { ...runner, addresses: connection.addresses }, deps);
-      return createPool({ endpoints: members, log: deps.log, clock: deps.clock });
+      const { workspaceShare } = deps.llama;
+      const servers = { ...runner, addresses: connection.addresses };
+      const members = await createServerMembers(entry, servers, { ...deps, workspaceShare });
+      const share = getPoolShare(runner.remote, workspaceShare);
+      return createPool({ endpoints: members, share, log: deps.log, clock: deps.clock });
     }
   }
 }

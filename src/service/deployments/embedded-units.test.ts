@@ -24,7 +24,14 @@ afterEach(async () => {
 async function open(units: number, fittingUnits: number, previous?: DeploymentUnits): Promise<DeploymentUnits> {
   const request = { name: 'a', entry: { ...TEST_ENTRY, contextTokens: 1_000 }, units, previous };
   const deps = {
-    llama: { threads: 1, gpu: false, queueLengthMax: 1, queueWaitMsMax: 1, runFolder: join(folder, 'run') } as const,
+    llama: {
+      threads: 1,
+      gpu: false,
+      workspaceShare: 0.5,
+      queueLengthMax: 1,
+      queueWaitMsMax: 1,
+      runFolder: join(folder, 'run'),
+    } as const,
     memory: createMemoryBudget({ totalBytes: 0, availableBytes: () => ENGINE_BYTES + fittingUnits * UNIT_BYTES }),
     log,
   };

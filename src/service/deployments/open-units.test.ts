@@ -36,6 +36,7 @@ describe('createOpenUnits', () => {
         sequences: 1,
         threads: 1,
         gpu: false,
+        workspaceShare: 0.5,
         queueLengthMax: 1,
         queueWaitMsMax: 1,
         runFolder: join(folder, 'run'),

@@ -54,7 +54,10 @@ export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
   return async (request, signal) => {
     const { entry } = request;
     const { runner, contextTokens } = entry;
-    if (runner.type === 'upstream') return await openUpstreamUnits(request, runner, deps, signal);
+    if (runner.type === 'upstream') {
+      const { workspaceShare } = deps.llama;
+      return await openUpstreamUnits(request, runner, { ...deps, workspaceShare }, signal);
+    }
     if (runner.type === 'none') throw new ServiceError('unsupported', `${entry.name}: ${runner.reason}`);
     if (deps.kind === 'scripted') return openScriptedUnits(request);
     const file = runner.weights === undefined ? undefined : await locateWeightsFile(entry, runner.weights);

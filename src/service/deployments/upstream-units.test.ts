@@ -38,7 +38,12 @@ describe('openUpstreamUnits', () => {
       remote: { model: 'their-model', input: 'chat', forward: [], timeouts: {}, family: 'template' },
     } as const satisfies ModelEntry['runner'];
     const request = { name: 'a', entry: { ...TEST_ENTRY, runs }, units, previous: undefined };
-    opened = await openUpstreamUnits(request, runs, { environment: {}, log, clock: systemClock }, NEVER);
+    opened = await openUpstreamUnits(
+      request,
+      runs,
+      { environment: {}, workspaceShare: 0.5, log, clock: systemClock },
+      NEVER,
+    );
     return opened;
   };
   const generateText = async ({ engine }: DeploymentUnits): Promise<string> => {

@@ -6,12 +6,14 @@ import type { TextEngine } from '../../engines/engine.ts';
 import { createPool, type PoolEndpoint } from '../../engines/pool/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createLinkedAbort } from '../../lib/linked-abort.ts';
-import { createServerMembers } from '../server-engines.ts';
+import { createServerMembers, getPoolShare } from '../server-engines.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
 import { probeUnits, type ProbeResult } from './probe-units.ts';
 
 export interface UpstreamUnitsDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Share of the servers' sequences that a workspace keeps while others wait, from 0 to 1. */
+  readonly workspaceShare: number;
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -23,10 +25,10 @@ export interface UpstreamUnitsDeps {
 export async function openUpstreamUnits(
   { name, entry, units: wanted }: UnitsRequest,
   runs: Extract<ModelEntry['runner'], { readonly type: 'upstream' }>,
-  { environment, log, clock }: UpstreamUnitsDeps,
+  { environment, workspaceShare, log, clock }: UpstreamUnitsDeps,
   signal: AbortSignal,
 ): Promise<DeploymentUnits> {
-  const allMembers = await createServerMembers(entry, runs, { environment, log });
+  const allMembers = await createServerMembers(entry, runs, { environment, workspaceShare, log });
   const engines = allMembers.map(({ engine }) => engine);
   const close = async (closing: readonly PoolEndpoint[]): Promise<void> => {
     await Promise.all(closing.map(({ engine }) => engine.close()));
@@ -38,7 +40,7 @@ export async function openUpstreamUnits(
       throw new ServiceError('overloaded', `No upstream server answers: ${failures[0]?.message ?? ''}`);
     const used = healthy.slice(0, wanted);
     await close(allMembers.filter((member) => !used.includes(member)));
-    const pool = createPool({ endpoints: used, log, clock });
+    const pool = createPool({ endpoints: used, share: getPoolShare(runs.remote, workspaceShare), log, clock });
     const isShort = used.length < wanted;
     const reason = `${healthy.length} of ${allMembers.length} upstream servers answer; each server is one unit.`;
     return {

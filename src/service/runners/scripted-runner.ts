@@ -18,6 +18,7 @@ export function createScriptedRunner(deps: RunnerDeps): Runner {
           script: parsePromptScript,
           contextTokens: getContextTokens(entry, deps),
           sequences: llama.sequences,
+          workspaceShare: llama.workspaceShare,
           onToken: deps.createTokenRecorder(key),
         });
         const running = createRunningTextEngine(text);

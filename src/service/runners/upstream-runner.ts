@@ -23,7 +23,11 @@ export function createUpstreamRunner(deps: UpstreamRunnerDeps): Runner {
 
   const openPool = async (entry: ModelEntry): Promise<RunningPool> => {
     const onToken = deps.createTokenRecorder(getKey(entry));
-    const pool = await createServerPool(entry, getRunnerOptions(entry, 'upstream'), { ...deps, onToken });
+    const pool = await createServerPool(entry, getRunnerOptions(entry, 'upstream'), {
+      ...deps,
+      workspaceShare: deps.llama.workspaceShare,
+      onToken,
+    });
     recordModelInfo(entry, pool, deps);
     return Object.assign(createRunningTextEngine(pool), { describeMembers: () => pool.describe() });
   };

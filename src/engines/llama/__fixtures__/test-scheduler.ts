@@ -1,6 +1,8 @@
 import type { Priority } from '../../../core/context.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { CompileGrammars } from '../../grammar-compiler.ts';
+import { createKvCache } from '../kv-cache.ts';
+import type { PausedStates } from '../paused-states.ts';
 import type { PrefixStore } from '../prefix-store.ts';
 import type { GenerateCall, OutputLine, EngineRefusal } from '../protocol.ts';
 import { createScheduler, type RunHandle, type Scheduler } from '../scheduler.ts';
@@ -46,22 +48,29 @@ export interface TestSchedulerOptions extends FakeNativeModelOptions {
   readonly prefixStore?: PrefixStore;
   readonly queueLengthMax?: number;
   readonly queueWaitMsMax?: number;
+  readonly workspaceShare?: number;
+  /** False simulates a full disk. Default: true. */
+  readonly canSaveStates?: boolean;
   readonly readerWaitMsMax?: number;
   /** Called instead of killing the process. */
   readonly killProcess?: () => void;
 }
 
 /** A scheduler on a fake model. */
-export function createTestScheduler({ clock, compileGrammars = compileTestGrammars, cpuMs = () => 0, prefixStore, queueLengthMax = 8, queueWaitMsMax = 60_000, readerWaitMsMax = 60_000,
+export function createTestScheduler({ clock, compileGrammars = compileTestGrammars, cpuMs = () => 0, prefixStore, queueLengthMax = 8, queueWaitMsMax = 60_000, workspaceShare = 0.5,
+  canSaveStates = true, readerWaitMsMax = 60_000,
   killProcess = () => undefined, ...fake }: TestSchedulerOptions = {}): TestScheduler {
   const model = createFakeNativeModel(fake);
+  const cells = createKvCache(model, 'none');
   const scheduler = createScheduler(model, {
     clock: clock ?? { now: () => 0, monotonic: () => 0 },
     cpuMs,
     queueLengthMax: queueLengthMax,
     queueWaitMsMax,
     readerWaitMsMax,
-    stateFile: 'none',
+    workspaceShare,
+    cells,
+    pausedStates: createMemoryStates(model, canSaveStates),
     random: () => 1,
     compileGrammars: compileGrammars,
     killProcess: killProcess,
@@ -81,6 +90,29 @@ export function createTestScheduler({ clock, compileGrammars = compileTestGramma
       await request.closed;
       return request;
     },
+  };
+}
+
+/** Keeps the states of interrupted choices in memory. */
+function createMemoryStates(model: FakeNativeModel, canSave: boolean): PausedStates {
+  const states = new Map<string, readonly number[]>();
+  let saved = 0;
+  return {
+    async save(slot) {
+      if (!canSave) return undefined;
+      const file = `state ${++saved}`;
+      states.set(file, [...model.cells(slot.sequence)]);
+      return { file, bytes: 0, seededTokens: slot.seededTokens, slot, slotUsedAt: slot.usedAt };
+    },
+    async load({ file, seededTokens }, slot) {
+      const tokens = states.get(file) ?? [];
+      model.clear(slot.sequence);
+      (model.cells(slot.sequence) as number[]).push(...tokens);
+      slot.tokens = [...tokens];
+      slot.seededTokens = seededTokens;
+      return true;
+    },
+    drop: ({ file }) => void states.delete(file),
   };
 }
 

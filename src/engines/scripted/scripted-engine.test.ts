@@ -78,6 +78,31 @@ describe('the scripted engine', () => {
     assert.deepEqual(finishedRuns, ['behind', 'live']);
   });
 
+  it('interrupts a run with several choices for another workspace, and continues it later', async () => {
+    let now = 0;
+    const clock = { monotonic: () => (now += 10) };
+    const finished: string[] = [];
+    const engine = createScriptedEngine({
+      script: () => [{ type: 'tokens', tokens: createWords(BACKGROUND_WORDS), perTick: 1 }],
+      sequences: 2,
+      clock,
+    });
+    const run = async (workspace: string, choices: number, maxTokens: number): Promise<number> => {
+      const request = { ...createRequest(workspace), owner: { workspace, key: 'k' }, choices, maxTokens };
+      const { batches } = await engine.start(request, new AbortController().signal);
+      let words = 0;
+      for await (const batch of batches) {
+        for (const event of batch) if (event.type === 'text') words += event.tokens;
+      }
+      finished.push(workspace);
+      return words;
+    };
+    const greedy = run('a', 2, BACKGROUND_WORDS);
+    assert.equal(await run('b', 1, 3), 3);
+    assert.deepEqual(finished, ['b'], 'it came later, and ended first');
+    assert.equal(await greedy, 2 * BACKGROUND_WORDS);
+  });
+
   it('preempts a live run for a reserved one, and resumes it before waiting runs', async () => {
     const { run, outputOrder, finishedRuns } = createTestEngine(1);
     const live = run('live');
