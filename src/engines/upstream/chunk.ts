@@ -53,7 +53,13 @@ const Usage = z.object({
   prompt_tokens: Tokens,
   completion_tokens: Tokens,
   prompt_tokens_details: z
-    .object({ cached_tokens: Tokens, image_tokens: Tokens, audio_tokens: Tokens })
+    .object({
+      cached_tokens: Tokens,
+      image_tokens: Tokens,
+      audio_tokens: Tokens,
+      /** vLLM reports images and sound here, by the name of the modality. */
+      multimodal_tokens: z.object({ image: Tokens, audio: Tokens }).nullish().catch(undefined),
+    })
     .nullish()
     .catch(undefined),
   completion_tokens_details: z.object({ reasoning_tokens: Tokens }).nullish().catch(undefined),

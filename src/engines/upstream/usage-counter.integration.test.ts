@@ -139,9 +139,51 @@ test('adds the usage of all choices, and counts their prompt once', async () => 
   );
 });
 
-test('reads the tokens of pictures and sound', async () => {
-  const details = { cached_tokens: 0, image_tokens: 5, audio_tokens: 3 };
-  const usage = { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: details };
-  const counted = await readUsage([...TEXT_CHUNKS, createUsageChunk(usage)]);
-  assert.deepEqual([counted?.imageTokens, counted?.audioTokens], [5, 3]);
+test('reads the tokens of pictures and sound as SGLang reports them', async () => {
+  // The last chunks of v0.5.23 for a picture and for sound.
+  const picture = JSON.parse(
+    '{"id":"2ed121e99c164ecd9ed6464414e46ad5","object":"chat.completion.chunk","created":1795672012,"model":"smollm2","choices":[],"usage":{"prompt_tokens":27,"total_tokens":30,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":26,"image_tokens":12},"reasoning_tokens":0,"completion_tokens_details":null}}',
+  ) as object;
+  const sound = JSON.parse(
+    '{"id":"8c026607aa1a4a3abce2fc5a90cf09bb","object":"chat.completion.chunk","created":1795672489,"model":"smollm2","choices":[],"usage":{"prompt_tokens":46,"total_tokens":52,"completion_tokens":6,"prompt_tokens_details":{"cached_tokens":45,"audio_tokens":25},"reasoning_tokens":0,"completion_tokens_details":null}}',
+  ) as object;
+  assert.deepEqual(await readUsage([...TEXT_CHUNKS, picture]), {
+    promptTokens: 27,
+    cachedTokens: 26,
+    imageTokens: 12,
+    completionTokens: 3,
+  });
+  assert.deepEqual(await readUsage([...TEXT_CHUNKS, sound]), {
+    promptTokens: 46,
+    cachedTokens: 45,
+    audioTokens: 25,
+    completionTokens: 6,
+  });
+});
+
+test('reads the tokens of pictures and sound as vLLM reports them', async () => {
+  // The last chunks of v0.32.0 for a picture and for sound.
+  const picture = JSON.parse(
+    '{"id":"chatcmpl-b9220dad9f34dbae","object":"chat.completion.chunk","created":1795671577,"model":"smollm2","choices":[],"usage":{"prompt_tokens":27,"total_tokens":30,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":0,"created_cache_tokens":0,"multimodal_tokens":{"image":12}}},"system_fingerprint":"vllm-0.32.0-7b5ce3d5"}',
+  ) as object;
+  const sound = JSON.parse(
+    '{"id":"chatcmpl-a90fa1046bb2691a","object":"chat.completion.chunk","created":1795672486,"model":"smollm2","choices":[],"usage":{"prompt_tokens":46,"total_tokens":52,"completion_tokens":6,"prompt_tokens_details":{"cached_tokens":0,"created_cache_tokens":0,"multimodal_tokens":{"audio":25}}},"system_fingerprint":"vllm-0.32.0-a45f5644"}',
+  ) as object;
+  const expected = { promptTokens: 27, cachedTokens: 0, completionTokens: 3 };
+  assert.deepEqual(await readUsage([...TEXT_CHUNKS, picture]), { ...expected, imageTokens: 12 });
+  assert.deepEqual(await readUsage([...TEXT_CHUNKS, sound]), {
+    promptTokens: 46,
+    cachedTokens: 0,
+    audioTokens: 25,
+    completionTokens: 6,
+  });
+  const readModalities = async (multimodal: unknown): Promise<Usage | undefined> => {
+    const details = { cached_tokens: 0, multimodal_tokens: multimodal };
+    const usage = { prompt_tokens: 27, completion_tokens: 3, prompt_tokens_details: details };
+    return await readUsage([...TEXT_CHUNKS, createUsageChunk(usage)]);
+  };
+  assert.deepEqual(await readModalities({ audio: 9, image: 12 }), { ...expected, imageTokens: 12, audioTokens: 9 });
+  // Neither null, for a request of text only, nor an unknown form may fail the answer.
+  for (const modalities of [null, 12, { image: -1 }, { video: 8 }])
+    assert.deepEqual(await readModalities(modalities), expected);
 });

@@ -44,14 +44,12 @@ export function createUsageCounter({ isPerChoice }: { readonly isPerChoice: bool
         (missing.completion ? (recounted?.completionTokens ?? outputTokensMin) : completion) ?? outputTokensMin;
       const reasoningTokens =
         lastReported?.completion_tokens_details?.reasoning_tokens ?? lastReported?.reasoning_tokens ?? 0;
-      const {
-        cached_tokens: cached,
-        image_tokens: image,
-        audio_tokens: audio,
-      } = lastReported?.prompt_tokens_details ?? {};
+      const details = lastReported?.prompt_tokens_details;
+      const image = details?.image_tokens ?? details?.multimodal_tokens?.image;
+      const audio = details?.audio_tokens ?? details?.multimodal_tokens?.audio;
       return {
         promptTokens,
-        cachedTokens: Math.min(cached ?? 0, promptTokens),
+        cachedTokens: Math.min(details?.cached_tokens ?? 0, promptTokens),
         ...(image ? { imageTokens: Math.min(image, promptTokens) } : {}),
         ...(audio ? { audioTokens: Math.min(audio, promptTokens - Math.min(image ?? 0, promptTokens)) } : {}),
         completionTokens,
