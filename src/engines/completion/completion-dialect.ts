@@ -92,6 +92,15 @@ export interface CompletionDialect {
   /** The server reports the acceptance of a call, which it may refuse until then. Otherwise the response head does so. */
   readonly reportsAcceptance: boolean;
   createTokenizer(client: UpstreamClient, model: string): ServerTokenizer;
+  /**
+   * Returns the text of each list of tokens. Only for servers that report the log probabilities of a prompt, but decode
+   * each of its tokens by itself.
+   */
+  readonly decodeTokenLists?: (
+    client: UpstreamClient,
+    lists: readonly (readonly number[])[],
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
   encodeBody(call: PhaseCall, model: string): object;
   createParser(call: PhaseCall, deps: CompletionParserDeps): ResponseParser<CompletionEvent>;
   /** @throws ServiceError when the server does not answer, or answers in an unknown format. */

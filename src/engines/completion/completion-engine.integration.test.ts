@@ -343,3 +343,53 @@ describe('completion engine', () => {
     assert.equal(ports.size, 1);
   });
 });
+
+/** Response of SGLang v0.5.23 to the tokens of ` 日本`, the first of which spans three tokens. */
+const SGLANG_PROMPT_RECORDED =
+  'data: {"text":"","output_ids":[],"meta_info":{"id":"1385a920","finish_reason":{"type":"length","length":0},"prompt_tokens":4,"weight_version":"default","num_retractions":0,"input_token_logprobs":[[null,17097," \uFFFD"],[-13.617575645446777,241,"\uFFFD"],[-8.755965232849121,115,"\uFFFD"],[-7.3286919593811035,40993,"本"]],"output_token_logprobs":[],"output_token_logprobs_length":0,"input_top_logprobs":[null,[[-1.3675752878189087,29,"-"]],[[-2.3809654712677,28,","]],[[-2.4536919593811035,12831,"，"]]],"output_top_logprobs":[[[-2.1652584057927734,11567,"的"]]],"reasoning_tokens":0,"completion_tokens":0,"cached_tokens":0,"weight_versions":[{"version":"default","start":0,"end":0}],"cached_tokens_details":null,"dp_rank":null,"e2e_latency":0.34938799200017456,"response_sent_to_client_ts":1795671615.8790016}}\n\ndata: [DONE]\n\n';
+
+describe('completion engine for sglang', () => {
+  it('reads the characters of a prompt that span several tokens', async () => {
+    const decoded: unknown[] = [];
+    const reply =
+      (body: object): FakeLlamaHandler =>
+      (response) =>
+        void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const { answer } = await setUp(() => undefined, {
+      server: 'sglang',
+      chatTemplate: 'x',
+      others: {
+        '/v1/models': reply({ data: [{ max_model_len: 100 }] }),
+        '/server_info': reply({}),
+        '/tokenize': reply({ tokens: [] }),
+        '/generate': (response, { stream }) => {
+          if (stream === true) writeStream(response, SGLANG_PROMPT_RECORDED).end();
+          else refuseWith(400, 'logit_bias must has keys in [0, 49151], got 2147483647.')(response, {}, 1);
+        },
+        '/detokenize': (response, body, call) => {
+          decoded.push(body['tokens']);
+          reply({ text: [' \uFFFD', '\uFFFD', ' 日'] })(response, body, call);
+        },
+      },
+    });
+    const [prompt] = await answer({
+      input: { type: 'tokens', tokens: [17_097, 241, 115, 40_993] },
+      maxTokens: 0,
+      logprobs: { top: 1 },
+      promptLogprobs: { top: 1 },
+    });
+    assert.ok(prompt?.type === 'prompt');
+    assert.equal(prompt.text, ' 日本');
+    assert.deepEqual(
+      prompt.logprobs.map(({ token }) => token),
+      ['', '', ' 日', '本'],
+    );
+    assert.deepEqual(decoded, [
+      [
+        [17_097, 241],
+        [241, 115],
+        [17_097, 241, 115],
+      ],
+    ]);
+  });
+});

@@ -22,7 +22,8 @@ import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { startCall, type RunningCall } from './start-call.ts';
 import { createChoiceRun, type ChoiceRun, type ChoiceRunDeps } from './choice-run.ts';
 import { compilePhaseGrammars } from './compile-phase-grammars.ts';
-import type { CompletionDialect, CompletionServerMetadata } from './completion-dialect.ts';
+import type { CompletionDialect, CompletionEvent, CompletionServerMetadata, PhaseCall } from './completion-dialect.ts';
+import { joinSplitCharacters } from './join-split-characters.ts';
 import { LLAMA_DIALECT } from './llama-dialect.ts';
 import { createPromptTokenizer, type PromptTokenizer } from './prompt-tokenizer.ts';
 import { SGLANG_DIALECT } from './sglang-dialect.ts';
@@ -154,8 +155,17 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
       markers,
       tokenizer,
       signal,
-      startCall: (call: Parameters<typeof startCall>[0]) =>
-        startCall(call, { client: generationClient, dialect, metadata, model, requestId: request.id, signal }),
+      async startCall(call: PhaseCall) {
+        const deps = { client: generationClient, dialect, metadata, model, requestId: request.id, signal };
+        const running = await startCall(call, deps);
+        const { decodeTokenLists } = dialect;
+        if (!call.promptLogprobs || !decodeTokenLists) return running;
+        const batches = completePromptTexts(running.batches, {
+          ids: call.prompt,
+          decodeTokenLists: (lists) => decodeTokenLists(metadataClient, lists, signal),
+        });
+        return { ...running, batches };
+      },
     };
     const choices = Array.from({ length: request.choices }, (_, index) => startChoice(index, { ...runDeps, slotPool }));
     const [first] = choices;
@@ -207,6 +217,16 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
       await grammars.close();
     },
   };
+}
+
+/** Completes the texts of the prompt's tokens, as `joinSplitCharacters` does. */
+async function* completePromptTexts(
+  batches: RunningCall['batches'],
+  options: Parameters<typeof joinSplitCharacters>[1],
+): AsyncGenerator<readonly CompletionEvent[], void> {
+  const complete = async (event: CompletionEvent): Promise<CompletionEvent> =>
+    event.type === 'prompt' ? { ...event, logprobs: await joinSplitCharacters(event.logprobs, options) } : event;
+  for await (const batch of batches) yield await Promise.all(batch.map(complete));
 }
 
 /** A choice that has a slot of the server, or waits for one. */

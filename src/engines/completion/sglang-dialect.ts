@@ -5,7 +5,7 @@ import { ServiceError } from '../../core/error.ts';
 import { TOKEN_ID_MAX } from '../../core/limits.ts';
 import { UPSTREAM_QUERY_MS } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
-import { requestUpstreamJson } from '../remote/request-json.ts';
+import { requestParsedJson, requestUpstreamJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
 import type { ResponseParser } from '../remote/response-parser.ts';
 import type { CompletionParserDeps, CompletionDialect, CompletionEvent, PhaseCall } from './completion-dialect.ts';
@@ -48,6 +48,8 @@ const Info = z.object({
   incremental_streaming_output: z.boolean().nullish().catch(undefined),
 });
 
+const Texts = z.object({ text: z.array(z.string()) });
+
 const Models = z.object({ data: z.array(z.object({ max_model_len: z.int().min(1).nullish() })) });
 
 /**
@@ -64,6 +66,15 @@ export const SGLANG_DIALECT: CompletionDialect = {
   path: '/generate',
   reportsAcceptance: false,
   createTokenizer: createSingleTextTokenizer,
+  async decodeTokenLists(client, lists, signal) {
+    const { text } = await requestParsedJson(client, '/detokenize', {
+      schema: Texts,
+      body: { tokens: lists, skip_special_tokens: false },
+      responseMs: UPSTREAM_QUERY_MS,
+      signal,
+    });
+    return text;
+  },
   encodeBody: ({ prompt, tokensMax, sampling, gbnf, logprobs, promptLogprobs, endTokens, markers }) => ({
     input_ids: prompt,
     stream: true,
