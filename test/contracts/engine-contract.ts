@@ -125,7 +125,7 @@ export async function runToEnd(engine: TextEngine, request: EngineRequest): Prom
   return { engineRun: engineRun, events, text: joinText(events) };
 }
 
-const listPromptLogprobs = (events: readonly EngineEvent[], choice = 0): readonly TokenLogprob[] =>
+export const listPromptLogprobs = (events: readonly EngineEvent[], choice = 0): readonly TokenLogprob[] =>
   events.flatMap((event) => (event.type === 'prompt' && event.choice === choice ? event.logprobs : []));
 
 const getEndEvent = (events: readonly EngineEvent[]) => {

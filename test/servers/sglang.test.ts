@@ -3,6 +3,7 @@ import { createCompletionEngine } from '../../src/engines/completion/completion-
 import { createUpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts';
 import { EMBEDDED_FEATURES, describeEngineContract } from '../contracts/engine-contract.ts';
 import type { EngineFeatures } from '../contracts/engine-contract.ts';
+import { describeServer } from './describe-server.ts';
 import { createSubjectFactory } from './relayed-server.ts';
 
 const address = process.env.PARLEY_TEST_SGLANG_URL;
@@ -36,16 +37,11 @@ const createSubject = createSubjectFactory(address, {
   sequences: SEQUENCES,
 });
 
-describeEngineContract(
-  'sglang with token prompts',
-  TOKENS,
-  createSubject(({ url, model }) =>
-    createCompletionEngine({ url, model, server: 'sglang', sequences: SEQUENCES, chatTemplate: CHATML }),
-  ),
+const openTokenEngine = createSubject(({ url, model }) =>
+  createCompletionEngine({ url, model, server: 'sglang', sequences: SEQUENCES, chatTemplate: CHATML }),
 );
+const openChatEngine = createSubject(({ url, model }) => createUpstreamEngine({ url: `${url}/v1`, model }));
 
-describeEngineContract(
-  'sglang with chat messages',
-  CHAT,
-  createSubject(({ url, model }) => createUpstreamEngine({ url: `${url}/v1`, model })),
-);
+describeEngineContract('sglang with token prompts', TOKENS, openTokenEngine);
+describeEngineContract('sglang with chat messages', CHAT, openChatEngine);
+describeServer('sglang', { openTokenEngine, openChatEngine, address, chatTemplate: CHATML });

@@ -3,6 +3,7 @@ import { createCompletionEngine } from '../../src/engines/completion/completion-
 import { createUpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts';
 import { EMBEDDED_FEATURES, describeEngineContract } from '../contracts/engine-contract.ts';
 import type { EngineFeatures } from '../contracts/engine-contract.ts';
+import { describeServer } from './describe-server.ts';
 import { createSubjectFactory } from './relayed-server.ts';
 
 const address = process.env.PARLEY_TEST_VLLM_URL;
@@ -29,14 +30,11 @@ const createSubject = createSubjectFactory(address, {
   sequences: SEQUENCES,
 });
 
-describeEngineContract(
-  'vllm with token prompts',
-  TOKENS,
-  createSubject(({ url, model }) => createCompletionEngine({ url, model, server: 'vllm', sequences: SEQUENCES })),
+const openTokenEngine = createSubject(({ url, model }) =>
+  createCompletionEngine({ url, model, server: 'vllm', sequences: SEQUENCES }),
 );
+const openChatEngine = createSubject(({ url, model }) => createUpstreamEngine({ url: `${url}/v1`, model }));
 
-describeEngineContract(
-  'vllm with chat messages',
-  CHAT,
-  createSubject(({ url, model }) => createUpstreamEngine({ url: `${url}/v1`, model })),
-);
+describeEngineContract('vllm with token prompts', TOKENS, openTokenEngine);
+describeEngineContract('vllm with chat messages', CHAT, openChatEngine);
+describeServer('vllm', { openTokenEngine, openChatEngine, address });
