@@ -128,6 +128,19 @@ describe('recorded responses', () => {
   });
 });
 
+/** Response of v0.32.0 to a prompt without an answer; log probabilities rounded to three digits. */
+const VLLM_PROMPT_RECORDED = encodeStream(
+  '{"id":"cmpl-a33d7310a7cc3f13","object":"text_completion","created":1795670810,"model":"smollm2","choices":[{"index":0,"text":"","logprobs":{"text_offset":[0,3,11],"token_logprobs":[null,-11.708,-0.336],"tokens":["The"," capital"," of"],"top_logprobs":[null,{" capital":-11.708,"-":-0.833},{" of":-0.336}]},"finish_reason":"length","stop_reason":null,"prompt_token_ids":[504,3575,282],"token_ids":[198]}]}',
+  '{"id":"cmpl-a33d7310a7cc3f13","object":"text_completion","created":1795670810,"model":"smollm2","choices":[],"usage":{"prompt_tokens":3,"total_tokens":4,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":0}},"system_fingerprint":"vllm-0.32.0-324a0c34"}',
+  '[DONE]',
+);
+
+/** Response of v0.5.23 to the same prompt. */
+const SGLANG_PROMPT_RECORDED = encodeStream(
+  '{"text":"","output_ids":[],"meta_info":{"id":"0750cd46","finish_reason":{"type":"length","length":0},"prompt_tokens":3,"weight_version":"default","num_retractions":0,"input_token_logprobs":[[null,504,"The"],[-11.708,3575," capital"],[-0.336,282," of"]],"output_token_logprobs":[],"output_token_logprobs_length":0,"input_top_logprobs":[null,[[-0.833,29,"-"]],[[-0.336,282," of"]]],"output_top_logprobs":[[[-1.008,198,"\\n"]]],"reasoning_tokens":0,"completion_tokens":0,"cached_tokens":0,"weight_versions":[{"version":"default","start":0,"end":0}],"cached_tokens_details":null,"dp_rank":null,"e2e_latency":0.37,"response_sent_to_client_ts":1795670922.8934307}}',
+  '[DONE]',
+);
+
 describe('log probabilities of the prompt', () => {
   const call = { prompt: [1, 2, 3], logprobs: { top: 1 }, promptLogprobs: { top: 1 } };
   const PROMPT = [
@@ -137,6 +150,25 @@ describe('log probabilities of the prompt', () => {
   ];
   const list = (entries: readonly TokenLogprob[]) =>
     entries.map(({ token, logprob, top }) => [token, logprob, top.map((one) => [one.token, one.logprob])]);
+
+  for (const [name, dialect, body] of [
+    ['vllm', VLLM_DIALECT, VLLM_PROMPT_RECORDED],
+    ['sglang', SGLANG_DIALECT, SGLANG_PROMPT_RECORDED],
+  ] as const)
+    it(`are read from a recorded ${name} response without an answer`, async () => {
+      const { events, failure } = await parseTestResponse(dialect, body, {
+        call: { ...call, prompt: [504, 3575, 282], tokensMax: 0 },
+      });
+      assert.equal(failure, undefined);
+      const [prompt] = events;
+      assert.ok(prompt?.type === 'prompt');
+      assert.deepEqual(list(prompt.logprobs), [
+        ['The', undefined, []],
+        [' capital', -11.708, [['-', -0.833]]],
+        [' of', -0.336, [[' of', -0.336]]],
+      ]);
+      assert.deepEqual(events.at(-1), { type: 'ended', reason: 'length', cachedTokens: 0 });
+    });
 
   it('come first from vllm, and do not belong to the answer', async () => {
     assert.partialDeepStrictEqual(VLLM_DIALECT.encodeBody({ ...TEST_CALL, ...call }, 'm'), { echo: true, logprobs: 1 });

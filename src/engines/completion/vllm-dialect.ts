@@ -60,7 +60,7 @@ const TokenizerConfig = z.object({
  *
  * Grammars: `structured_outputs.grammar` accepts GBNF; the default backend xgrammar interprets Parley's grammars correctly
  * in tests. Log probabilities are those before sampling, also with a grammar. `echo` adds those of the prompt to the first
- * chunk; with `return_token_ids`, the chunk has neither text nor ids of the prompt.
+ * chunk; with `return_token_ids`, the chunk's text and `token_ids` are those of the answer alone.
  */
 export const VLLM_DIALECT: CompletionDialect = {
   capabilities: { logprobs: true, promptLogprobs: true, grammar: true },
