@@ -100,6 +100,7 @@ export const SLOW_PASSES: readonly PassPlan[] = [
       'test/model/deployments.test.ts',
       'test/model/engine-remote.test.ts',
       'test/model/explicit-cache.test.ts',
+      'test/model/malformed-files.test.ts',
       'src/capabilities/recognition/test/model/speech-service.test.ts',
     ],
     isolation: 'process',

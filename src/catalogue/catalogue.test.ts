@@ -153,17 +153,28 @@ test('every shipped model has existing weights, or a reason for having none', ()
   });
 });
 
+test('the shipped file pins the commit and the content of each file on the hub', () => {
+  const sources = parts.weights.flatMap((weights) => weights.sources);
+  const hub = sources.filter((source) => source.type === 'hub');
+  assert.ok(hub.length > 0);
+  for (const { file, revision, sha256, trust } of hub) {
+    assert.match(revision, /^[0-9a-f]{40}$/, file);
+    assert.match(sha256 ?? '', /^[0-9a-f]{64}$/, file);
+    assert.equal(trust, undefined, file);
+  }
+});
+
 test('the shipped file matches the documented properties of the weights', () => {
   const single = parts.weights.filter(({ folder }) => folder === undefined);
   const parted = single.map(({ id, sizeBytes, sources }) => {
     const packages = sources.find((source) => source.type === 'packages');
     const hub = sources.find((source) => source.type === 'hub');
-    return [id, sizeBytes, packages?.parts.length, packages?.sha256.slice(0, 8), hub?.sha256];
+    return [id, sizeBytes, packages?.parts.length, packages?.sha256.slice(0, 8), hub?.sha256 === packages?.sha256];
   });
   assert.deepEqual(parted, [
-    ['qwen2.5-coder-0.5b-instruct-q4_k_m', 491_400_064, 6, '1d961463', undefined],
-    ['qwen2.5-coder-1.5b-instruct-q4_k_m', 1_117_320_768, 22, 'cc324af0', undefined],
-    ['smollm2-135m-instruct-q4_1', 98_362_432, 1, 'b179c952', undefined],
+    ['qwen2.5-coder-0.5b-instruct-q4_k_m', 491_400_064, 6, '1d961463', true],
+    ['qwen2.5-coder-1.5b-instruct-q4_k_m', 1_117_320_768, 22, 'cc324af0', true],
+    ['smollm2-135m-instruct-q4_1', 98_362_432, 1, 'b179c952', false],
   ]);
   const folders = parts.weights.flatMap(({ id, sizeBytes, folder }) => (folder ? [{ id, sizeBytes, folder }] : []));
   assert.deepEqual(

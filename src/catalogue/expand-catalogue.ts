@@ -140,8 +140,8 @@ function createImplicitWeights(record: ModelRecord): NamedWeights | undefined {
   };
 }
 
-function toSource({ hub, revision, sha256, path }: ModelRecord): WeightsSource | undefined {
-  if (hub) return { type: 'hub', ...hub, revision: revision ?? 'main', ...(sha256 ? { sha256 } : {}) };
+function toSource({ hub, revision, sha256, trust, path }: ModelRecord): WeightsSource | undefined {
+  if (hub) return { type: 'hub', ...hub, revision: revision ?? 'main', ...omitNullish({ sha256, trust }) };
   return path === undefined ? undefined : { type: 'file', path };
 }
 
@@ -265,6 +265,7 @@ const RUNNER_FIELDS: ReadonlySet<string> = new Set([
   ...RUNNER_KEYS,
   'revision',
   'sha256',
+  'trust',
   ...REMOTE_QUALIFIERS.map(([field]) => field),
   'family',
   'repeatsCalls',

@@ -67,6 +67,7 @@ const source = z.discriminatedUnion('type', [
     file: hubFile,
     revision: z.string().min(1).default('main'),
     sha256: sha256.exactOptional(),
+    trust: z.boolean().exactOptional(),
   }),
   z.strictObject({
     type: z.literal('packages'),
@@ -135,10 +136,12 @@ const model = z
   .strictObject({
     /** Id of weights in the catalogue. */
     weights: z.string().exactOptional(),
-    /** File on the model hub, with optional `revision` and `sha256`. */
+    /** File on the model hub, with optional `revision`, `sha256` and `trust`. */
     hub: hubReference.exactOptional(),
     revision: z.string().min(1).exactOptional(),
     sha256: sha256.exactOptional(),
+    /** Whether the file may be downloaded although neither this entry nor the hub states its hash. */
+    trust: z.boolean().exactOptional(),
     /** Path of a local model file. */
     path: z.string().min(1).refine(singleFile, 'is one part of a split model').exactOptional(),
     ...remoteFields,
@@ -189,7 +192,7 @@ const isPreset = (command: string | readonly string[] | undefined): boolean =>
 
 const isModelFile = (key: (typeof RUNNER_KEYS)[number]): boolean => ['weights', 'hub', 'path'].includes(key);
 
-const QUALIFIERS = [['revision', ['hub']], ['sha256', ['hub']], ...REMOTE_QUALIFIERS] as const;
+const QUALIFIERS = [['revision', ['hub']], ['sha256', ['hub']], ['trust', ['hub']], ...REMOTE_QUALIFIERS] as const;
 
 /** A string in `weights` is another name for weights. `aliases` are tried in the given order. */
 const catalogueSchema = z.strictObject({

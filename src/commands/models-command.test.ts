@@ -22,7 +22,10 @@ interface Ran {
 }
 
 /** Runs the command with a store that contains only the small weights. */
-async function run(args: readonly string[], { hasServer = true, hasEngine = true } = {}): Promise<Ran> {
+async function run(
+  args: readonly string[],
+  { hasServer = true, hasEngine = true, verified = 'announced' as 'announced' | 'none' | 'catalogue' } = {},
+): Promise<Ran> {
   let output = '';
   let errors = '';
   const pulled: string[] = [];
@@ -32,7 +35,7 @@ async function run(args: readonly string[], { hasServer = true, hasEngine = true
   const weights: WeightsStore = {
     locate: async ({ id }) => (id === SMALL ? path : undefined),
     pull: async ({ id }, options) => {
-      pulled.push(id);
+      pulled.push(options?.trust ? `${id} trusted` : id);
       options?.onProgress?.({ weights: id, source: 'hub', doneBytes: 5, totalBytes: 10, ratePerSecond: 0 });
       return `/models/${id}.gguf`;
     },
@@ -42,9 +45,7 @@ async function run(args: readonly string[], { hasServer = true, hasEngine = true
     },
     listStrayFiles: async () => [{ path: '/models/old.gguf', sizeBytes: 5_000, reason: 'unnamed' }],
     prune: async () => [{ path: '/models/old.gguf', sizeBytes: 5_000, reason: 'unnamed' }],
-    list: async () => [
-      { id: SMALL, path, sizeBytes: 7, mtimeMs: 1, sha256: 'abc', source: 'hub o/r', verified: 'announced' },
-    ],
+    list: async () => [{ id: SMALL, path, sizeBytes: 7, mtimeMs: 1, sha256: 'abc', source: 'hub o/r', verified }],
   };
   const command = createModelsCommand({
     open: async () => ({
@@ -107,6 +108,18 @@ test('pull accepts models, aliases and weights, downloads each file once and pri
   await assert.rejects(run(['pull', 'nonsense']), { kind: 'not-found' });
 });
 
+test('pull warns about content that the catalogue does not pin, with the hash to pin', async () => {
+  const pin = /Pin this content in the configuration: sha256: abc\n/;
+  const announced = await run(['pull', SMALL]);
+  assert.match(announced.errors, /WARNING: .* is verified with the hash that its source announced/);
+  assert.match(announced.errors, pin);
+  const unverified = await run(['pull', SMALL, '--trust'], { verified: 'none' });
+  assert.deepEqual(unverified.pulled, [`${SMALL} trusted`]);
+  assert.match(unverified.errors, /WARNING: .* is NOT VERIFIED: nobody states its hash/);
+  assert.match(unverified.errors, pin);
+  assert.doesNotMatch((await run(['pull', SMALL], { verified: 'catalogue' })).errors, /WARNING/);
+});
+
 test('pull rejects a model without weights', async () => {
   await assert.rejects(run(['pull', 'svc-rerank']), {
     kind: 'invalid-request',
@@ -153,6 +166,10 @@ test('add writes the entry and notifies a running server', async () => {
   const { added, output } = await run(['add', 'mine', '--hub', hub, '--context-tokens', '4096']);
   assert.deepEqual(added, [['models', 'mine', { hub, contextTokens: 4096 }]]);
   assert.match(output, /mine added; the running server reloads it\n.*parley models pull mine/);
+  const pinned = ['--revision', 'a'.repeat(40), '--sha256', 'b'.repeat(64), '--trust'];
+  assert.deepEqual((await run(['add', 'mine', '--hub', hub, ...pinned])).added, [
+    ['models', 'mine', { hub, revision: 'a'.repeat(40), sha256: 'b'.repeat(64), trust: true }],
+  ]);
   const upstream = ['add', 'far', '--url', 'http://h/v1', '--upstream-model', 'm', '--api-key-env', 'FAR_KEY'];
   const other = await run(upstream, { hasServer: false });
   assert.deepEqual(other.added, [['models', 'far', { url: 'http://h/v1', upstreamModel: 'm', apiKeyEnv: 'FAR_KEY' }]]);
@@ -166,6 +183,8 @@ test('add rejects invalid entries without writing', async () => {
     [['add', '../x', '--path', 'a.gguf'], /must be letters/],
     [['add', 'x', '--path', 'no-such-file.gguf'], /The file .*no-such-file\.gguf does not exist\./],
     [['add', 'x', '--path', import.meta.dirname], /The file .* does not exist/],
+    [['add', 'x', '--path', 'a.gguf', '--trust'], /trust: requires hub/],
+    [['add', 'x', '--hub', 'o/r/f.gguf', '--sha256', 'A'], /64 lower-case hexadecimal digits/],
     [['add', 'x', '--path', 'a.gguf', '--api-key-env', 'K'], /requires url/],
     [['add', 'x', '--path', 'a.gguf', '--url', 'http://h'], /cannot be used with/],
     [['add', 'x', '--url', 'http://h/v1', '--context-tokens', 'many'], /must be a positive integer/],

@@ -134,21 +134,32 @@ function createPullCommand({ open, stdout, stderr }: ModelsCommandDeps): Command
   return new Command('pull')
     .description('download weights; continues an interrupted download')
     .argument('<names...>', 'models, aliases or weights')
-    .action(async (names: readonly string[], _options: unknown, command: Command) => {
+    .option('--trust', 'also download a file of the hub whose SHA-256 nobody states')
+    .action(async (names: readonly string[], { trust }: { readonly trust?: true }, command: Command) => {
       const { catalogue, weights: store, runtimes } = await open(command.optsWithGlobals());
       const sets = new Map(names.map((name) => findWeights(name, catalogue)).map((weights) => [weights.id, weights]));
       for (const weights of sets.values()) {
         stderr.write(`${weights.id}: licence ${weights.licence}\n`);
         const printer = createProgressPrinter(stderr, systemClock);
         const pull = runUntilInterrupted(INTERRUPTED_MESSAGE, (signal) =>
-          store.pull(weights, { signal, onProgress: printer.report }),
+          store.pull(weights, { signal, trust, onProgress: printer.report }),
         );
         stdout.write(`${await pull.finally(() => printer.finishLine())}\n`);
+        await warnUnlessPinned(weights, store, stderr);
       }
       const isForRuntime = [...sets.values()].some(({ folder }) => folder !== undefined);
       if (isForRuntime && (await runtimes.locate()) === undefined)
         stderr.write('These weights need the speech engine, which is not installed. Run: parley engines add speech\n');
     });
+}
+
+/** Warns about a file of the hub whose hash the catalogue does not state, with the hash to pin. */
+async function warnUnlessPinned(weights: Weights, store: WeightsStore, stderr: ProgressStream): Promise<void> {
+  const { sha256, verified } = await describeWeights(weights, store);
+  if (sha256 === null || verified === 'catalogue') return;
+  const state =
+    verified === 'none' ? 'NOT VERIFIED: nobody states its hash' : 'verified with the hash that its source announced';
+  stderr.write(`WARNING: ${weights.id} is ${state}.\nPin this content in the configuration: sha256: ${sha256}\n`);
 }
 
 function createRemoveCommand({ open, stdout }: ModelsCommandDeps): Command {
@@ -185,6 +196,9 @@ function createPruneCommand({ open, stdout }: ModelsCommandDeps): Command {
 
 interface AddOptions {
   readonly hub?: string;
+  readonly revision?: string;
+  readonly sha256?: string;
+  readonly trust?: true;
   readonly path?: string;
   readonly url?: string;
   readonly upstreamModel?: string;
@@ -199,16 +213,22 @@ function createAddCommand({ open, stdout }: ModelsCommandDeps): Command {
     .addOption(
       new Option('--hub <reference>', 'file on the model hub: owner/repository/file.gguf').conflicts(['path', 'url']),
     )
+    .option('--revision <commit>', 'with --hub: branch, tag or commit (default: main)')
+    .option('--sha256 <hash>', 'with --hub: hash that the file must have')
+    .option('--trust', 'with --hub: also download a file whose SHA-256 nobody states')
     .addOption(new Option('--path <file>', 'model file on this machine').conflicts('url'))
     .option('--url <address>', 'OpenAI-compatible server, e.g. http://127.0.0.1:9000/v1')
     .option('--upstream-model <name>', 'with --url: name of the model on that server (default: the same)')
     .option('--api-key-env <variable>', 'with --url: environment variable with the API key of that server')
     .option('--context-tokens <number>', 'context size: tokens of prompt and answer together', parseTokens)
     .action(async (name: string, options: AddOptions, command: Command) => {
-      const { hub, path, url, upstreamModel, apiKeyEnv, contextTokens } = options;
+      const { hub, revision, sha256, trust, path, url, upstreamModel, apiKeyEnv, contextTokens } = options;
       const file = path === undefined ? undefined : resolve(path);
       const value = omitUndefined({
         hub,
+        revision,
+        sha256,
+        trust,
         path: file,
         url,
         upstreamModel,

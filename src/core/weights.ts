@@ -1,12 +1,16 @@
 /** A source of a weights file. Sources are tried in order, after the models folder and the folders of PARLEY_MODELS. */
 export type WeightsSource =
-  /** A file of a model hub. `sha256` is present when known; otherwise the hash that the hub announces is recorded. */
+  /**
+   * A file of a model hub. Without `sha256`, the file must have the hash that the hub announces. A file without any
+   * known hash is downloaded only with `trust`.
+   */
   | {
       readonly type: 'hub';
       readonly repository: string;
       readonly file: string;
       readonly revision: string;
       readonly sha256?: string;
+      readonly trust?: boolean;
     }
   | PackagesSource
   /** A file that the operator provides. */

@@ -15,6 +15,8 @@ export interface EngineEndpoint<Model> {
 interface EngineProcessOptions<Model> {
   /** Name for log lines. */
   readonly name: string;
+  /** Path of the file that each start loads. */
+  readonly modelFile?: string;
   /** Folder for the socket; created with mode 0700. */
   readonly runFolder: string;
   /** `import.meta.url` of a module in the same folder as the child's main file, `process`. */
@@ -29,7 +31,16 @@ interface EngineProcessOptions<Model> {
 
 /** Runs a model in a child process of Parley: started on first use, and restarted after it ends. */
 export async function createEngineProcess<Model>(
-  { name, runFolder, siblingModuleUrl, createOptions, connect, pingMsMax, times }: EngineProcessOptions<Model>,
+  {
+    name,
+    modelFile,
+    runFolder,
+    siblingModuleUrl,
+    createOptions,
+    connect,
+    pingMsMax,
+    times,
+  }: EngineProcessOptions<Model>,
   log: SupervisorLog,
 ): Promise<Supervisor<EngineEndpoint<Model>>> {
   const location = await createRunLocation(runFolder);
@@ -41,6 +52,7 @@ export async function createEngineProcess<Model>(
   return createSupervisor<EngineEndpoint<Model>>(
     {
       name,
+      modelFile,
       launch: () => ({
         command: process.execPath,
         args: ['--disable-warning=ExperimentalWarning', main, options],

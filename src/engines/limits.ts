@@ -132,3 +132,9 @@ export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Tokens of a text that all-MiniLM-L6-v2 was trained for, special tokens included. Beyond: 400. */
 export const MINILM_TOKENS_MAX = 512;
+
+/**
+ * Ms between two starts of an engine process after three starts failed to load the same model file. A changed file is
+ * loaded at once. Until then: 503.
+ */
+export const MODEL_FILE_RETRY_MS = 600_000;

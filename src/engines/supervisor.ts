@@ -1,4 +1,6 @@
-import type { ServiceError } from '../core/error.ts';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { ServiceError } from '../core/error.ts';
 import { createEngineUnavailableError } from '../core/generation-errors.ts';
 import type { ChildProcess } from 'node:child_process';
 import { startChild, type ChildExit, type ProcessLaunch, type SupervisorLog } from './child-run.ts';
@@ -7,6 +9,7 @@ import {
   addExit,
   addReadyChild,
   addSteadyRun,
+  FAILED_STARTS_MAX,
   getBackoffMs,
   isFailing,
   NO_EXITS,
@@ -15,6 +18,7 @@ import {
 import { createTimedAbort } from '../lib/linked-abort.ts';
 import { raceWithAbort } from '../lib/race-with-abort.ts';
 import { getAbortError } from './get-abort-error.ts';
+import { MODEL_FILE_RETRY_MS } from './limits.ts';
 
 /** Description of a child process that the supervisor starts, monitors and restarts. */
 export interface ChildSpec<Ready> {
@@ -22,6 +26,11 @@ export interface ChildSpec<Ready> {
   readonly name: string;
   /** Returns what to start; called before each start. */
   readonly launch: () => ProcessLaunch<Ready> | Promise<ProcessLaunch<Ready>>;
+  /**
+   * Path of the file that each start loads. After several failed starts, the next one waits `fileRetryMs` or until the
+   * file has changed.
+   */
+  readonly modelFile?: string | undefined;
   /** Rejects if the child does not respond. */
   readonly heartbeat?: (ready: Ready) => Promise<void>;
   /** Frees the resources of a child that was ready and has ended. */
@@ -72,6 +81,8 @@ export interface SupervisorTimes {
   /** Delay between an exit and the next start; doubles with each consecutive exit. */
   readonly backoffMsMin: number;
   readonly backoffMsMax: number;
+  /** Delay before the next start after several starts failed to load the same file. */
+  readonly fileRetryMs: number;
   /** A child that was ready for this long resets the backoff. */
   readonly steadyMs: number;
   /** Time from SIGTERM to SIGKILL. */
@@ -87,6 +98,7 @@ const SUPERVISOR_TIMES: SupervisorTimes = {
   heartbeatsLostMax: 5,
   backoffMsMin: 250,
   backoffMsMax: 30_000,
+  fileRetryMs: MODEL_FILE_RETRY_MS,
   steadyMs: 60_000,
   stopMsMax: 5_000,
 };
@@ -110,6 +122,8 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
   private child: ChildProcess | undefined;
   private current: Ready | undefined;
   private history: RestartHistory = NO_EXITS;
+  /** Size and modification time of the model file at the last start. */
+  private fileVersion: string | undefined;
   private isStopping = false;
   private restartTimer: NodeJS.Timeout | undefined;
   private steadyTimer: NodeJS.Timeout | undefined;
@@ -133,9 +147,10 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
 
   async waitUntilReady(signal?: AbortSignal): Promise<Ready> {
     if (this.current !== undefined) return this.current;
-    if (this.isStopping || isFailing(this.history)) throw createUnavailableError();
+    if (isFailing(this.history)) await this.restartIfFileChanged();
+    if (this.isStopping || isFailing(this.history)) throw this.createUnavailableError();
     if (!this.restartTimer) this.start();
-    const wait = createTimedAbort(signal, this.times.waitMsMax, createUnavailableError);
+    const wait = createTimedAbort(signal, this.times.waitMsMax, () => this.createUnavailableError());
     return await raceWithAbort(this.nextReady.promise, wait.signal, getAbortError).finally(wait.unlink);
   }
 
@@ -166,8 +181,26 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
   }
 
   private rejectWaiters(): void {
-    this.nextReady.reject(createUnavailableError());
+    this.nextReady.reject(this.createUnavailableError());
     this.nextReady = createQuietResolvers();
+  }
+
+  private createUnavailableError(): ServiceError {
+    const { modelFile } = this.spec;
+    if (modelFile === undefined || this.isStopping || !isFailing(this.history)) return createEngineUnavailableError(5);
+    return new ServiceError(
+      'overloaded',
+      `The engine cannot load the model file ${basename(modelFile)}: ${FAILED_STARTS_MAX} starts failed. The operator finds the reason in the log, and must replace the file if it is damaged; a changed file is loaded at once.`,
+      { retryAfterSeconds: Math.ceil(this.times.fileRetryMs / 1000) },
+    );
+  }
+
+  /** Starts at once when the file that could not be loaded has changed. */
+  private async restartIfFileChanged(): Promise<void> {
+    const { modelFile } = this.spec;
+    if (modelFile === undefined || (await readFileVersion(modelFile)) === this.fileVersion) return;
+    this.history = NO_EXITS;
+    this.start();
   }
 
   private start(): void {
@@ -179,6 +212,7 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
 
   private async launch(): Promise<void> {
     try {
+      if (this.spec.modelFile !== undefined) this.fileVersion = await readFileVersion(this.spec.modelFile);
       const launch = await this.spec.launch();
       if (this.isStopping) return launch.onExit?.({});
       try {
@@ -243,11 +277,18 @@ class RestartingProcess<Ready> implements Supervisor<Ready> {
     const stderr = lastLines.join('\n');
     this.log.warn('engine process ended', { engine: this.spec.name, ...exit, wasReady, stderr });
     if (isFailing(this.history)) this.rejectWaiters();
-    this.restartTimer = setTimeout(() => this.start(), getBackoffMs(this.history, this.times));
+    const waitsForFile = isFailing(this.history) && this.spec.modelFile !== undefined;
+    const delayMs = waitsForFile ? this.times.fileRetryMs : getBackoffMs(this.history, this.times);
+    this.restartTimer = setTimeout(() => this.start(), delayMs);
   }
 }
 
-const createUnavailableError = (): ServiceError => createEngineUnavailableError(5);
+/** Returns the size and modification time of a file; undefined when it cannot be read. */
+const readFileVersion = (path: string): Promise<string | undefined> =>
+  stat(path).then(
+    ({ size, mtimeMs }) => `${size} ${mtimeMs}`,
+    () => undefined,
+  );
 
 /** Creates a promise that may be rejected while nobody waits for it. */
 function createQuietResolvers<T>(): PromiseWithResolvers<T> {

@@ -1,8 +1,20 @@
+import { basename } from 'node:path';
 import { type ErrorKind, ServiceError, type ErrorDetails } from '../core/error.ts';
 
 /** Creates the error of a model that a reload of the catalogue removed. */
 export const createModelGoneError = (kind: ErrorKind, model: string, details?: ErrorDetails): ServiceError =>
   new ServiceError(kind, `There is no model ${model} in the catalogue any more.`, details);
+
+/** Creates the error of a model whose file no engine may load. @param problem A clause. */
+export const createMalformedFileError = (file: string, problem: string): ServiceError =>
+  new ServiceError(
+    'overloaded',
+    `The model file ${basename(file)} is malformed: ${problem}. The operator must replace it.`,
+    { retryAfterSeconds: MALFORMED_RETRY_SECONDS },
+  );
+
+/** Retry-After of requests to such a model, in seconds. */
+const MALFORMED_RETRY_SECONDS = 60;
 
 /** Creates the error of a model whose weights were not downloaded. */
 export const createMissingWeightsError = (model: string, details?: ErrorDetails): ServiceError =>

@@ -74,11 +74,51 @@ test("prefers the catalogue's hash to the hub's", async (t) => {
   assert.equal((await scenario.store.list())[0]?.verified, 'catalogue');
 });
 
-test('accepts a file without any hash and records and logs this', async (t) => {
+test('refuses a file without any hash before its first byte', async (t) => {
   const scenario = await createScenario(t, { announcedSha256: undefined });
-  await scenario.store.pull(createWeights());
-  assert.equal((await scenario.store.list())[0]?.verified, 'none');
-  assert.ok(scenario.store.logMessages.some((line) => line.includes('without a hash in the catalogue')));
+  const refusal = {
+    kind: 'upstream-failed',
+    message: /cannot be verified: neither the configuration nor the hub states its SHA-256\. Set sha256 .* trust: true/,
+  };
+  await assert.rejects(scenario.store.pull(createWeights()), refusal);
+  await assert.rejects(scenario.store.pull(createWeights({ trust: true }), { trust: false }), refusal);
+  assert.equal(scenario.hub.requests.length, 2, 'a refused file is not requested again');
+  assert.deepEqual(await readdir(scenario.store.folder), []);
+  assert.equal(scenario.store.progress.length, 0);
+});
+
+test('accepts a file without any hash if it is trusted, and records and logs this', async (t) => {
+  for (const [source, options] of [
+    [{ trust: true }, {}],
+    [{}, { trust: true }],
+  ] as const) {
+    const scenario = await createScenario(t, { announcedSha256: undefined });
+    await scenario.store.pull(createWeights(source), options);
+    assert.equal((await scenario.store.list())[0]?.verified, 'none');
+    assert.ok(scenario.store.logMessages.some((line) => line.includes('weights downloaded without verification')));
+  }
+});
+
+test('does not finish a trusted download without trust', async (t) => {
+  const scenario = await createScenario(t, { announcedSha256: undefined });
+  const stop = new AbortController();
+  const onProgress = (): void => stop.abort(new Error('stopped'));
+  await assert.rejects(
+    scenario.store.pull(createWeights(), { signal: stop.signal, onProgress, trust: true }),
+    /stopped/,
+  );
+  await assert.rejects(scenario.store.pull(createWeights()), /cannot be verified/);
+  assert.deepEqual(await readdir(scenario.store.folder), []);
+});
+
+test('refuses a file that is not the pinned one before its first byte', async (t) => {
+  const scenario = await createScenario(t);
+  await assert.rejects(scenario.store.pull(createWeights({ sha256: '1'.repeat(64) }), { trust: true }), {
+    kind: 'upstream-failed',
+    message: /The hub announces another file: its SHA-256 is [0-9a-f]{64}, but the catalogue states 1{64}/,
+  });
+  assert.deepEqual(await readdir(scenario.store.folder), []);
+  assert.equal(scenario.store.progress.length, 0);
 });
 
 test("takes the hub's own ETag as a hash, but not that of the storage after a redirect", async (t) => {
@@ -88,14 +128,14 @@ test("takes the hub's own ETag as a hash, but not that of the storage after a re
   assert.equal((await direct.store.list())[0]?.verified, 'announced');
 
   const behind = await createScenario(t, { announcedSha256: undefined, etag: `"${'0'.repeat(64)}"` });
-  await behind.store.pull(createWeights());
+  await behind.store.pull(createWeights({ trust: true }));
   assert.equal((await behind.store.list())[0]?.verified, 'none');
 });
 
 test("rejects and deletes content that differs from the announced or the catalogue's hash", async (t) => {
   for (const [behaviour, source] of [
     [{ announcedSha256: '0'.repeat(64) }, {}],
-    [{}, { sha256: '1'.repeat(64) }],
+    [{ announcedSha256: undefined }, { sha256: '1'.repeat(64) }],
   ] as const) {
     const scenario = await createScenario(t, behaviour);
     await assert.rejects(scenario.store.pull(createWeights(source)), {

@@ -40,6 +40,8 @@ export interface HubDownloadDeps {
   readonly statePath: string;
   readonly fetch: Fetch;
   readonly limits: PullLimits;
+  /** Whether to download the file also if neither the source nor the hub states its hash. */
+  readonly trust: boolean;
   readonly meter: ProgressMeter;
   readonly signal: AbortSignal;
 }
@@ -48,7 +50,8 @@ export interface HubDownloadDeps {
  * Downloads a file from a hub; an interrupted download resumes at its last byte.
  *
  * Verifies the hash that the catalogue states, otherwise the one that the hub announces; deletes the file on a
- * mismatch. The result is not yet at its final path.
+ * mismatch. Refuses a file before its first byte if the two hashes differ, or if there is none and it is not trusted.
+ * The result is not yet at its final path.
  * @throws ServiceError `upstream-failed`; `storage-quota` when the disk has too little free space.
  */
 export async function fetchFromHub(source: HubSource, deps: HubDownloadDeps): Promise<VerifiedDownload> {
@@ -60,7 +63,7 @@ export async function fetchFromHub(source: HubSource, deps: HubDownloadDeps): Pr
   for (let emptyAttempts = 0; !isComplete(hubDownload);) {
     const before = hubDownload.doneBytes;
     try {
-      await runAttempt(hubDownload, deps);
+      await runAttempt(hubDownload, source, deps);
     } catch (thrown) {
       signal.throwIfAborted();
       if (!(thrown instanceof ServiceError) || thrown.kind !== 'upstream-failed' || hubDownload.isRefused) throw thrown;
@@ -71,6 +74,7 @@ export async function fetchFromHub(source: HubSource, deps: HubDownloadDeps): Pr
     }
   }
 
+  await refuseUnknownContent(hubDownload, source, deps);
   const sha256 = hubDownload.hash.digest('hex');
   const expected = source.sha256 ?? hubDownload.state.sha256;
   if (expected !== undefined && expected !== sha256) {
@@ -129,7 +133,7 @@ async function resumeDownload(url: string, deps: HubDownloadDeps): Promise<HubDo
 }
 
 /** Sends one request and appends the bytes it returns. Resolves when the response has ended. */
-async function runAttempt(hubDownload: HubDownload, deps: HubDownloadDeps): Promise<void> {
+async function runAttempt(hubDownload: HubDownload, source: HubSource, deps: HubDownloadDeps): Promise<void> {
   if (hubDownload.doneBytes > 0 && !canIdentifyFile(hubDownload.state)) await restartDownload(hubDownload, deps);
   const { url, etag } = hubDownload.state;
   const range =
@@ -156,14 +160,17 @@ async function runAttempt(hubDownload: HubDownload, deps: HubDownloadDeps): Prom
   }
   hubDownload.isReached = true;
   await saveHubState(hubDownload, hubResponse, contentRange, deps);
-  await checkDiskSpace(
-    dirname(deps.partialPath),
-    (hubDownload.state.sizeBytes ?? 0) - hubDownload.doneBytes,
-    deps.limits.diskReserveBytes,
-  ).catch(async (thrown: unknown) => {
+  try {
+    await refuseUnknownContent(hubDownload, source, deps);
+    await checkDiskSpace(
+      dirname(deps.partialPath),
+      (hubDownload.state.sizeBytes ?? 0) - hubDownload.doneBytes,
+      deps.limits.diskReserveBytes,
+    );
+  } catch (thrown) {
     await response.body?.cancel();
     throw thrown;
-  });
+  }
 
   const handle = await open(deps.partialPath, hubDownload.doneBytes > 0 ? 'a' : 'w');
   const reportProgress = (): void =>
@@ -183,6 +190,22 @@ async function runAttempt(hubDownload: HubDownload, deps: HubDownloadDeps): Prom
   if (sizeBytes === undefined || hubDownload.doneBytes === sizeBytes) return;
   if (hubDownload.doneBytes > sizeBytes) await restartDownload(hubDownload, deps);
   throw new ServiceError('upstream-failed', `The hub announced ${sizeBytes} bytes but sent a different number.`);
+}
+
+/** Refuses a file whose hash is unknown, unless it is trusted, and one whose announced hash is not the pinned one. */
+async function refuseUnknownContent(hubDownload: HubDownload, source: HubSource, deps: HubDownloadDeps): Promise<void> {
+  const { sha256: announced } = hubDownload.state;
+  const isUnknown = source.sha256 === undefined && announced === undefined;
+  const isOther = source.sha256 !== undefined && announced !== undefined && source.sha256 !== announced;
+  if ((!isUnknown || deps.trust) && !isOther) return;
+  await deletePartialFiles(deps);
+  hubDownload.isRefused = true;
+  throw new ServiceError(
+    'upstream-failed',
+    isOther
+      ? `The hub announces another file: its SHA-256 is ${announced}, but the catalogue states ${source.sha256}.`
+      : 'The content of the file cannot be verified: neither the configuration nor the hub states its SHA-256. Set sha256 beside hub in the configuration, or trust: true to accept any content (once: parley models pull --trust).',
+  );
 }
 
 interface ContentRange {

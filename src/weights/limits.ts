@@ -38,3 +38,12 @@ export const PULL_LOCK_POLL_MS = 1_000;
 
 /** Restarts of one download because the file on the hub changed. Beyond: the download fails. */
 export const HUB_RESTARTS_MAX = 3;
+
+/** Tensors of a model file; large models have 2,000. Beyond: the file is malformed, and no engine loads it. */
+export const GGUF_TENSORS_MAX = 32_768;
+
+/** Metadata entries of a model file; real files have up to 100. Beyond: the file is malformed. */
+export const GGUF_ENTRIES_MAX = 4_096;
+
+/** Bytes before the tensors of a model file; a vocabulary of 260,000 tokens takes 20 MB. Beyond: the file is malformed. */
+export const GGUF_HEADER_BYTES_MAX = 256 * 1024 * 1024;

@@ -64,6 +64,8 @@ export interface WeightsStore {
 }
 
 export interface PullOptions {
+  /** Whether files of the hub are downloaded also if their hash is unknown. Default: only those with `trust`. */
+  readonly trust?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ReportProgress | undefined;
 }
@@ -76,12 +78,17 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     weights.folder ? locateFolder(weights, weights.folder, options, signal) : locateWeights(weights, options, signal);
   const getLockOptions = (id: string) => ({ path: getWeightsFiles(folder, id).lock, clock, limits });
 
-  async function download(weights: Weights, signal: AbortSignal, report: ReportProgress): Promise<string> {
+  async function download(
+    weights: Weights,
+    signal: AbortSignal,
+    report: ReportProgress,
+    trust: boolean | undefined,
+  ): Promise<string> {
     if (weights.folder) return await downloadFolder(weights, weights.folder, signal, report);
     const failures: string[] = [];
     for (const source of sortSources(weights.sources)) {
       try {
-        const verifiedDownload = await fetchSource(source, weights, { ...options, limits, signal, report });
+        const verifiedDownload = await fetchSource(source, weights, { ...options, limits, signal, report, trust });
         return await keep(verifiedDownload, weights);
       } catch (thrown) {
         signal.throwIfAborted();
@@ -134,11 +141,11 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     for (const path of listUnfinishedFiles(files)) await rm(path, { recursive: true, force: true });
     log.info('weights downloaded', { weights: weights.id, source, sha256, verified });
     if (verified !== 'catalogue') {
-      log.warn('weights downloaded without a hash in the catalogue', {
-        weights: weights.id,
-        verified,
-        sha256,
-      });
+      const message =
+        verified === 'none'
+          ? 'weights downloaded without verification: their content is trusted; pin the sha256'
+          : 'weights downloaded with the hash that the hub announced; pin the sha256';
+      log.warn(message, { weights: weights.id, source, sha256 });
     }
     return files.file;
   }
@@ -146,7 +153,10 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
   return {
     locate: (weights) => locate(weights),
 
-    async pull(weights, { signal = new AbortController().signal, onProgress = options.onProgress ?? (() => {}) } = {}) {
+    async pull(
+      weights,
+      { signal = new AbortController().signal, onProgress = options.onProgress ?? (() => {}), trust } = {},
+    ) {
       const found = await locate(weights, signal);
       if (found !== undefined) return found;
       const missing = weights.sources.find((source) => source.type === 'file');
@@ -158,7 +168,7 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
         log.info('waiting for another process that downloads these weights', { weights: weights.id, pid });
       const lock = await acquirePullLock(getLockOptions(weights.id), { signal, onWait });
       try {
-        return (await locate(weights, signal)) ?? (await download(weights, signal, onProgress));
+        return (await locate(weights, signal)) ?? (await download(weights, signal, onProgress, trust));
       } finally {
         await lock.release();
       }

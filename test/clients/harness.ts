@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createRankingModel } from '../model/__fixtures__/ranking-model.ts';
+import { createRankingModel } from '../../src/weights/__fixtures__/ranking-model.ts';
 import { getEnginesFolder, getModelsFolder, getWeightsName } from '../models-folder.ts';
 import { until } from '../until.ts';
 

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { ParleyProcess } from '../clients/harness.ts';
 import { getWeightsSkipReason } from '../models-folder.ts';
-import { RANKING_TOKENS, createRankingModel } from './__fixtures__/ranking-model.ts';
+import { RANKING_TOKENS, createRankingModel } from '../../src/weights/__fixtures__/ranking-model.ts';
 import { RANKING_TEMPLATE, createTemplateRankingModel } from './__fixtures__/template-ranking-model.ts';
 import { openTestLlama } from './test-llama.ts';
 

@@ -20,6 +20,7 @@ const TIMES: SupervisorTimes = {
   heartbeatsLostMax: 2,
   backoffMsMin: 10,
   backoffMsMax: 40,
+  fileRetryMs: 600_000,
   steadyMs: 10_000,
   stopMsMax: 300,
 };
@@ -105,6 +106,39 @@ describe('supervisor', () => {
     await writeFile(file, '');
     await until('the child is repaired', TIMEOUT, async () => (supervisor.state === 'ready' ? true : undefined));
     await supervisor.waitUntilReady();
+    await rm(folder, { recursive: true });
+  });
+
+  test('starts no child again that failed to load a file until the file has changed, and names the file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-supervisor-'));
+    const modelFile = join(folder, 'model.gguf');
+    await writeFile(modelFile, 'bad');
+    const script = `if (require('node:fs').readFileSync(${JSON.stringify(modelFile)}, 'utf8') === 'good') { ${LIVE_SCRIPT} } else process.abort();`;
+    const { supervisor, warnings } = createTestSupervisor(script, { modelFile });
+    const refusal = { kind: 'overloaded', message: /cannot load the model file model\.gguf: 3 starts failed/ };
+    await assert.rejects(supervisor.waitUntilReady(), refusal);
+    await assert.rejects(supervisor.waitUntilReady(), refusal);
+    assert.equal(supervisor.state, 'failing');
+    assert.equal(supervisor.pid, undefined);
+    // A changed file is loaded at once; another bad one fails three more starts.
+    await writeFile(modelFile, 'also bad');
+    await assert.rejects(supervisor.waitUntilReady(), refusal);
+    assert.equal(warnings.length, 6);
+    await writeFile(modelFile, 'good');
+    assert.equal(await supervisor.waitUntilReady(), supervisor.pid);
+    await rm(folder, { recursive: true });
+  });
+
+  test('starts a child again that failed to load a file after the delay, since the cause may be another one', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-supervisor-'));
+    const memory = join(folder, 'memory');
+    const script = `if (require('node:fs').existsSync(${JSON.stringify(memory)})) { ${LIVE_SCRIPT} } else process.abort();`;
+    const { supervisor, warnings } = createTestSupervisor(script, { modelFile: folder, times: { fileRetryMs: 200 } });
+    await assert.rejects(supervisor.waitUntilReady(), { kind: 'overloaded', retryAfterSeconds: 1 });
+    assert.equal(warnings.length, 3);
+    await until('the child was started again', TIMEOUT, async () => (warnings.length > 3 ? true : undefined));
+    await writeFile(memory, '');
+    await until('the child is ready', TIMEOUT, async () => (supervisor.state === 'ready' ? true : undefined));
     await rm(folder, { recursive: true });
   });
 

@@ -24,6 +24,7 @@ export const createLlamaProcess = async (
   await createEngineProcess<LoadedModel>(
     {
       name,
+      modelFile: options.modelFile,
       runFolder,
       times,
       siblingModuleUrl: import.meta.url,

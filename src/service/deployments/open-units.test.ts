@@ -8,6 +8,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { LogFields } from '../../core/telemetry.ts';
 import { respondFully, startFakeUpstreamServer } from '../../engines/pool/__fixtures__/fake-upstream-server.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { createGgufHead } from '../../weights/__fixtures__/test-gguf-head.ts';
 import { TEST_ENTRY, collectText } from './__fixtures__/fake-units.ts';
 import { createOpenUnits, type OpenUnitsDeps } from './open-units.ts';
 import type { DeploymentUnits } from './deployment-units.ts';
@@ -22,7 +23,7 @@ const NO_PROGRAM = '/nowhere/serve';
 describe('createOpenUnits', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-open-units-'));
   const weights = join(folder, 'w.gguf');
-  writeFileSync(weights, 'not read before it starts');
+  writeFileSync(weights, createGgufHead({ 'general.architecture': 'any' }));
   after(() => rmSync(folder, { recursive: true }));
 
   const open = (
@@ -74,6 +75,17 @@ describe('createOpenUnits', () => {
       kind: 'overloaded',
       message: 'The weights of svc-plus are not on this machine: parley models pull svc-plus',
     });
+  });
+
+  test('refuses a malformed model file, and says what is wrong with it', async () => {
+    const malformed = join(folder, 'malformed.gguf');
+    writeFileSync(malformed, 'GGML');
+    const program = { command: NO_PROGRAM, args: [], environment: {} };
+    for (const runs of [TEST_ENTRY.runner, { type: 'program', program, weights: 'w', remote: REMOTE } as const])
+      await assert.rejects(open(runs, { weights: { locate: async () => malformed } }), {
+        kind: 'overloaded',
+        message: /^The model file malformed\.gguf is malformed: .* The operator must replace it\.$/,
+      });
   });
 
   test('opens the preferred server program for weights', async () => {

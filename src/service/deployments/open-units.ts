@@ -1,10 +1,11 @@
-import { createMissingWeightsError } from '../model-errors.ts';
+import { createMalformedFileError, createMissingWeightsError } from '../model-errors.ts';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { WeightsStore } from '../../weights/weights-store.ts';
+import { createFindFileProblem } from '../find-file-problem.ts';
 import { createProgramEngine, planProgram, planPreferredServer, type ProgramPlan } from '../server-engines.ts';
 import { openEmbeddedUnits } from './embedded-units.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -30,11 +31,14 @@ export interface OpenUnitsDeps {
 export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
   const { catalogue, weights } = deps;
   const openProgramUnits = createOpenProgramUnits();
+  const findFileProblem = createFindFileProblem();
 
   const locateWeightsFile = async (entry: ModelEntry, id: string): Promise<string> => {
     const file = await weights.locate(catalogue.weights(id));
-    if (file !== undefined) return file;
-    throw createMissingWeightsError(entry.name);
+    if (file === undefined) throw createMissingWeightsError(entry.name);
+    const problem = await findFileProblem(entry, file);
+    if (problem === undefined) return file;
+    throw createMalformedFileError(file, problem);
   };
 
   const openPrograms = (request: UnitsRequest, plan: ProgramPlan, signal: AbortSignal) =>

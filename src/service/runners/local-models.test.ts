@@ -21,7 +21,11 @@ const signal = new AbortController().signal;
 const CLOSED = { engineState: undefined };
 
 /** Creates local models with weights that are here or not, and a download that the test ends. */
-function createTestModels({ isHere = false, host }: { isHere?: boolean; host?: EngineHost } = {}) {
+function createTestModels({
+  isHere = false,
+  problem,
+  host,
+}: { isHere?: boolean; problem?: string; host?: EngineHost } = {}) {
   const download = Promise.withResolvers<void>();
   let pulls = 0;
   const models = createLocalModels({
@@ -34,6 +38,7 @@ function createTestModels({ isHere = false, host }: { isHere?: boolean; host?: E
         return `/models/${id}`;
       },
     },
+    findFileProblem: async () => problem,
     ...(host ? { host } : {}),
   });
   return { models, download, countPulls: () => pulls };
@@ -76,6 +81,18 @@ test('a model without weights is missing, then downloading, and a request says w
   download.reject(new Error('disk full'));
   await assert.rejects(pulled, new Error('disk full'));
   assert.equal((await models.describe(ENTRY, CLOSED)).state, 'missing');
+});
+
+test('a model with a malformed file is failing, and a request says what is wrong with which file', async () => {
+  const { models } = createTestModels({ isHere: true, problem: 'it is empty' });
+  assert.deepEqual(await models.describe(ENTRY, CLOSED), {
+    state: 'failing',
+    reason: 'the model file /models/w is malformed: it is empty',
+  });
+  await assert.rejects(models.locate(ENTRY, 'w'), {
+    kind: 'overloaded',
+    message: 'The model file w is malformed: it is empty. The operator must replace it.',
+  });
 });
 
 test('an obstacle comes before the weights, with the command for missing ones', async () => {

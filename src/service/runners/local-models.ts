@@ -1,9 +1,10 @@
-import { createMissingWeightsError } from '../model-errors.ts';
+import { createMalformedFileError, createMissingWeightsError } from '../model-errors.ts';
 import { getWeightsId, type Catalogue, type ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ManagedEngine } from '../../engines/engine-registry.ts';
 import type { ReportProgress } from '../../weights/progress-meter.ts';
 import type { WeightsStore } from '../../weights/weights-store.ts';
+import { createFindFileProblem, type FindFileProblem } from '../find-file-problem.ts';
 import type { EngineHost, ModelState } from '../engine-host.ts';
 
 /** Retry-After for requests to a model whose weights are downloading or missing, in seconds. */
@@ -12,6 +13,7 @@ const DOWNLOAD_RETRY_SECONDS = 30;
 export interface LocalModelsDeps {
   readonly catalogue: Pick<Catalogue, 'weights'>;
   readonly weights: Pick<WeightsStore, 'locate' | 'pull'>;
+  readonly findFileProblem?: FindFileProblem;
   /** Present in a worker process: the host knows the states. */
   readonly host?: EngineHost;
 }
@@ -28,25 +30,34 @@ export interface LocalEngineInfo {
 
 /** The weights on this machine, and the states of the models that run on it. */
 export interface LocalModels {
-  /** Returns the path of the weights. @throws ServiceError `overloaded` when they are not on this machine. */
+  /** Returns the path of the weights. @throws ServiceError `overloaded` when they are missing or malformed. */
   locate(entry: ModelEntry, weightsId: string): Promise<string>;
   /** Downloads the weights of the entry if it has some and they are missing. */
   pull(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
   describe(entry: ModelEntry, info: LocalEngineInfo): Promise<ModelState>;
 }
 
-export function createLocalModels({ catalogue, weights, host }: LocalModelsDeps): LocalModels {
+export function createLocalModels({
+  catalogue,
+  weights,
+  host,
+  findFileProblem = createFindFileProblem(),
+}: LocalModelsDeps): LocalModels {
   const downloads = new Set<string>();
   const find = (id: string): Promise<string | undefined> => weights.locate(catalogue.weights(id));
 
   return {
     async locate(entry, id) {
       const path = await find(id);
-      if (path !== undefined) return path;
-      const details = { retryAfterSeconds: DOWNLOAD_RETRY_SECONDS };
-      throw downloads.has(id)
-        ? new ServiceError('overloaded', `The weights of ${entry.name} are still downloading.`, details)
-        : createMissingWeightsError(entry.name, details);
+      if (path === undefined) {
+        const details = { retryAfterSeconds: DOWNLOAD_RETRY_SECONDS };
+        throw downloads.has(id)
+          ? new ServiceError('overloaded', `The weights of ${entry.name} are still downloading.`, details)
+          : createMissingWeightsError(entry.name, details);
+      }
+      const problem = await findFileProblem(entry, path);
+      if (problem === undefined) return path;
+      throw createMalformedFileError(path, problem);
     },
     async pull(entry, { signal, onProgress }) {
       const id = getWeightsId(entry);
@@ -62,12 +73,15 @@ export function createLocalModels({ catalogue, weights, host }: LocalModelsDeps)
       if (host) return await host.getState(entry.name);
       if (engineState) return ENGINE_STATES[engineState];
       const id = getWeightsId(entry);
-      const isMissing = id !== undefined && (await find(id)) === undefined;
+      const path = id === undefined ? undefined : await find(id);
+      const isMissing = id !== undefined && path === undefined;
       const obstacle = await findObstacle?.();
       if (obstacle !== undefined)
         return { state: 'off', reason: isMissing ? `${obstacle}, then run: ${pullCommand(entry)}` : obstacle };
       if (id !== undefined && downloads.has(id)) return { state: 'downloading', reason: 'the weights are downloading' };
       if (isMissing) return { state: 'missing', reason: `the weights are missing; run: ${pullCommand(entry)}` };
+      const problem = path === undefined ? undefined : await findFileProblem(entry, path);
+      if (problem !== undefined) return { state: 'failing', reason: `the model file ${path} is malformed: ${problem}` };
       return { state: 'on-demand', reason: `loads on the first request${program ? `, in ${program}` : ''}` };
     },
   };

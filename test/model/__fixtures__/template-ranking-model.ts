@@ -1,6 +1,6 @@
 import { createSeededRandom } from '../../../src/lib/seeded-random.ts';
-import { encodeGguf } from './gguf.ts';
-import type { GgufTensor } from './gguf.ts';
+import { encodeGguf } from '../../../src/weights/__fixtures__/gguf.ts';
+import type { GgufTensor } from '../../../src/weights/__fixtures__/gguf.ts';
 
 const DIMENSIONS = 64;
 
