@@ -65,6 +65,7 @@ describe('parley keys', () => {
       createdAt: '2026-07-01T12:00:00.000Z',
       expiresAt: '2026-07-31T12:00:00.000Z',
       revokedAt: null,
+      lastUsedAt: null,
     });
     const check = await createKeys({ store: server, clock }).authenticate(key);
     assert.ok(check.status === 'valid' && check.record.id === id);
@@ -120,6 +121,17 @@ describe('parley keys', () => {
     assert.ok(!(await run(['list'])).includes(first.key));
   });
 
+  it('lists the last use of each key', async () => {
+    const used = JSON.parse(await run(['create', '--json', '--name', 'used']));
+    await run(['create', '--name', 'unused']);
+    await server.keys.recordUses([used.id], NOW - 60_000);
+    const [first, second] = JSON.parse(await run(['list', '--json']));
+    assert.deepEqual([first.lastUsedAt, second.lastUsedAt], ['2026-07-01T11:59:00.000Z', null]);
+    const [, usedLine, unusedLine] = (await run(['list'])).split('\n');
+    assert.match(usedLine ?? '', /active +never +2026-07-01T11:59:00\.000Z +used$/);
+    assert.match(unusedLine ?? '', /active +never +never +unused$/);
+  });
+
   it('revokes and rotates keys', async () => {
     const old = JSON.parse(await run(['create', '--json', '--name', 'mine']));
     const next = JSON.parse(await run(['rotate', old.id, '--json']));
@@ -142,8 +154,8 @@ describe('parley keys', () => {
 
   it('prints a table and the key on its own line without --json', async () => {
     const lines = (await run(['create', '--name', 'mine'])).split('\n');
-    assert.match(lines[0] ?? '', /^ID +REGION +WORKSPACE +KEY +STATE +EXPIRES +NAME$/);
-    assert.match(lines[1] ?? '', /^key_[0-9a-f]{32} +cn-beijing +primary +….{4} +active +never +mine$/);
+    assert.match(lines[0] ?? '', /^ID +REGION +WORKSPACE +KEY +STATE +EXPIRES +LAST USE +NAME$/);
+    assert.match(lines[1] ?? '', /^key_[0-9a-f]{32} +cn-beijing +primary +….{4} +active +never +never +mine$/);
     assert.match(lines[3] ?? '', /^sk-[0-9A-Za-z]{48}$/);
   });
 });
@@ -156,4 +168,5 @@ const NOBODY = {
   createdAt: NOW,
   expiresAt: undefined,
   revokedAt: undefined,
+  usedAt: undefined,
 } as const;

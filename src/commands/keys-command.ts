@@ -77,7 +77,7 @@ interface ListOptions {
 
 function createListCommand(deps: KeysCommandDeps): Command {
   return new Command('list')
-    .description('list keys without their secrets, oldest first')
+    .description('list keys without their secrets, oldest first; a last use is known within two minutes')
     .option('--region <id>', 'list keys of this region only')
     .option('--workspace <name>', 'list keys of this workspace only')
     .option('--json', 'print one JSON array')
@@ -155,6 +155,7 @@ const encodeKey = (record: KeyRecord, clock: Clock) => ({
   createdAt: formatTime(record.createdAt),
   expiresAt: formatTime(record.expiresAt),
   revokedAt: formatTime(record.revokedAt),
+  lastUsedAt: formatTime(record.usedAt),
 });
 
 const encodeNewKey = ({ secret, record }: NewKey, clock: Clock) => ({ ...encodeKey(record, clock), key: secret });
@@ -164,10 +165,10 @@ const formatNewKey = ({ secret, record }: NewKey, clock: Clock): string =>
 
 function formatKeyTable(records: readonly KeyRecord[], clock: Clock): string {
   const rows = [
-    ['ID', 'REGION', 'WORKSPACE', 'KEY', 'STATE', 'EXPIRES', 'NAME'],
+    ['ID', 'REGION', 'WORKSPACE', 'KEY', 'STATE', 'EXPIRES', 'LAST USE', 'NAME'],
     ...records.map((record) => {
-      const { id, region, workspace, hint, state, expiresAt, name } = encodeKey(record, clock);
-      return [id, region, workspace, `…${hint}`, state, expiresAt ?? 'never', name];
+      const { id, region, workspace, hint, state, expiresAt, lastUsedAt, name } = encodeKey(record, clock);
+      return [id, region, workspace, `…${hint}`, state, expiresAt ?? 'never', lastUsedAt ?? 'never', name];
     }),
   ];
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];

@@ -13,6 +13,8 @@ export interface KeyRecord {
   readonly createdAt: number;
   readonly expiresAt: number | undefined;
   readonly revokedAt: number | undefined;
+  /** Minute of the last use; undefined: none is known. */
+  readonly usedAt: number | undefined;
 }
 
 /** Result of checking a secret. A caller learns only whether the key is valid; the reason is for Parley's log. */

@@ -21,6 +21,12 @@ export const KEY_NAME_CODE_POINTS_MAX = 64;
 /** Characters of an API key in a request. Beyond: the key is unknown, without a lookup. */
 export const KEY_SECRET_CHARS_MAX = 256;
 
+/** Ms between two writes of the last use of keys. A killed process loses the uses since its last write. */
+export const KEY_USE_WRITE_MS = 60_000;
+
+/** Keys whose last use one statement writes. Beyond: further statements. */
+export const KEY_USE_WRITE_IDS_MAX = 500;
+
 /** Keys in one page of a list. */
 export const KEY_PAGE_MAX = 500;
 

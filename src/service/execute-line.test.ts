@@ -20,6 +20,7 @@ const KEY: KeyRecord = {
   createdAt: 0,
   expiresAt: undefined,
   revokedAt: undefined,
+  usedAt: undefined,
 };
 
 type Handle = (request: EndpointRequest, context: RequestContext) => Promise<Reply>;

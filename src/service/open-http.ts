@@ -3,6 +3,7 @@ import { systemIdGenerator } from '../core/id.ts';
 import type { Meter } from '../core/telemetry.ts';
 import { createHttpServer, type HttpServer } from '../http/http-server.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import { createKeyUseRecorder } from '../resources/keys/key-use-recorder.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { CapabilityModule } from './capability.ts';
 import { listServedInterfaces } from './create-generation-endpoints.ts';
@@ -53,12 +54,13 @@ export async function prepareHttp(
 
 /** Opens the HTTP server without listening. Closing it also stops `jobs` from starting more work. */
 export async function openHttp(
-  { config, clock, log, keys, lifecycle }: ServiceContext,
+  { config, clock, log, keys, store, lifecycle, openModule }: ServiceContext,
   prepared: Awaited<ReturnType<typeof prepareHttp>>,
   jobs: Pick<JobWorkerHandle, 'drain'>,
 ): Promise<HttpServer> {
   const { endpoints, readinessDeps, meter, sockets, operatorToken, addresses } = prepared;
   const check = createReadinessCheck(readinessDeps);
+  const keyUses = await openModule('key uses', () => createKeyUseRecorder({ store: store.keys, clock, log }));
   return lifecycle.open(
     'http',
     () =>
@@ -66,7 +68,11 @@ export async function openHttp(
         endpoints,
         sockets,
         ...addresses,
-        authenticate: (secret) => keys.authenticate(secret),
+        async authenticate(secret) {
+          const keyCheck = await keys.authenticate(secret);
+          if (keyCheck.status === 'valid') keyUses.record(keyCheck.record.id);
+          return keyCheck;
+        },
         isKeyActive: (id) => keys.isActive(id),
         probes: { checkReadiness: async () => ({ ...(await check()) }) },
         operator: { token: operatorToken, hosts: config.operatorHosts, trustedProxies: config.trustedProxies },

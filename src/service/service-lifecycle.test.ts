@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { createLifecycle, type Lifecycle } from '../lib/lifecycle.ts';
 import type { Capability } from './capability.ts';
+import { openKeys } from './open-components.ts';
 import { createService, type Service } from './service.ts';
 import type { ServiceOverrides } from './service-overrides.ts';
 
@@ -25,6 +26,7 @@ const MODULES = [
   'retention',
   'event cleanup',
   'jobs',
+  'key uses',
   'http',
 ];
 
@@ -87,6 +89,29 @@ describe('lifecycle of the complete service', () => {
   const overrides = { capabilities: [FAKE_CAPABILITY], log: { info: quiet, warn: quiet, error: quiet } };
 
   const create = (lifecycle: Lifecycle): Promise<Service> => createService(config, { ...overrides, lifecycle });
+
+  test('records when a key was used last, also for uses shortly before the end', async () => {
+    const startedAt = Date.now();
+    const service = await createService(config, overrides);
+    const [address] = await service.listen();
+    const key = await service.getFirstKey();
+    const unused = await service.keys.create({
+      region: 'cn-beijing',
+      workspace: 'other',
+      name: '',
+      expiresAt: undefined,
+    });
+    const response = await fetch(`${address?.url}/v1/models`, { headers: { authorization: `Bearer ${key?.secret}` } });
+    await response.body?.cancel();
+    assert.equal(response.status, 200);
+    await service.close();
+    const { keys, close } = await openKeys(config);
+    const records = await keys.list({});
+    await close();
+    const usedAt = records.find(({ name }) => name === 'first')?.usedAt ?? 0;
+    assert.ok(usedAt > startedAt - 60_000 && usedAt <= Date.now(), String(usedAt));
+    assert.equal(records.find(({ id }) => id === unused.record.id)?.usedAt, undefined);
+  });
 
   /** Asserts that no more handles are open than `before`. A socket closes in a later turn of the event loop. */
   async function assertNoHandles(before: Readonly<Record<string, number>>) {

@@ -24,6 +24,8 @@ export interface KeyStore {
   revoke(id: string, at: number): Promise<KeyRecord | undefined>;
   /** Lets a key expire at `at`, unless it does so before. Returns undefined if it does not exist or is revoked. */
   expire(id: string, at: number): Promise<KeyRecord | undefined>;
+  /** Records that the keys were used at `at`, unless later uses are known. */
+  recordUses(ids: readonly string[], at: number): Promise<void>;
 }
 
 export function createKeyStore(db: Kysely<Database>): KeyStore {
@@ -64,6 +66,14 @@ export function createKeyStore(db: Kysely<Database>): KeyStore {
         .returningAll()
         .executeTakeFirst();
       return row && decode(row);
+    },
+    async recordUses(ids, at) {
+      await db
+        .updateTable('keys')
+        .set({ used_at: at })
+        .where('id', 'in', ids)
+        .where((eb) => eb.or([eb('used_at', 'is', null), eb('used_at', '<', at)]))
+        .execute();
     },
   };
 }

@@ -22,6 +22,7 @@ const record = (id: string): KeyRecord => ({
   createdAt: 1,
   expiresAt: undefined,
   revokedAt: undefined,
+  usedAt: undefined,
 });
 
 describe('openStore on SQLite', () => {

@@ -45,7 +45,8 @@ describe('migration of a database of the first release', () => {
     it(`keeps its keys and accepts conversations (${name})`, async () => {
       const store = await openStore({ dialect: await openOldDatabase() });
       try {
-        assert.equal((await store.keys.findByHash('hash-old'))?.record.name, 'first');
+        const old = (await store.keys.findByHash('hash-old'))?.record;
+        assert.deepEqual([old?.name, old?.usedAt], ['first', undefined]);
         const record = { ...SCOPE, id: 'conv_new', createdAt: 1, metadata: new Map([['a', 'b']]) };
         await store.conversations.insert(record, { nextPosition: 1 });
         const containerScope = { ...SCOPE, container: 'conv_new' };

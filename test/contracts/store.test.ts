@@ -17,6 +17,7 @@ const createRecord = (id: string, change: Partial<KeyRecord> = {}): KeyRecord =>
   createdAt: NOW,
   expiresAt: undefined,
   revokedAt: undefined,
+  usedAt: undefined,
   ...change,
 });
 
@@ -31,6 +32,18 @@ describeOnDialects('store', ({ onOpen }) => {
     assert.deepEqual(await store.keys.findByHash('hash-roundtrip'), { record: key, hash: 'hash-roundtrip' });
     assert.equal(await store.keys.find('key_other'), undefined);
     assert.equal(await store.keys.findByHash('hash-other'), undefined);
+  });
+
+  it('records the last use of keys, and never an earlier one', async () => {
+    for (const id of ['key_use_1', 'key_use_2', 'key_use_3'])
+      await store.keys.insert({ record: createRecord(id), hash: `hash-${id}` });
+    await store.keys.recordUses(['key_use_1', 'key_use_2', 'key_gone'], NOW + 60_000);
+    await store.keys.recordUses(['key_use_2'], NOW);
+    await store.keys.recordUses(['key_use_1'], NOW + 120_000);
+    const usedAt = async (id: string) => (await store.keys.find(id))?.usedAt;
+    assert.equal(await usedAt('key_use_1'), NOW + 120_000);
+    assert.equal(await usedAt('key_use_2'), NOW + 60_000);
+    assert.equal(await usedAt('key_use_3'), undefined);
   });
 
   it('rejects a second key with the same hash or id with an internal error and its cause', async () => {

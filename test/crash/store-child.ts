@@ -15,6 +15,7 @@ await store.keys.insert({
     createdAt: 1,
     expiresAt: undefined,
     revokedAt: undefined,
+    usedAt: undefined,
   },
   hash: `hash of ${id}`,
 });

@@ -84,6 +84,7 @@ function createTestHandler({
               createdAt: 0,
               expiresAt: undefined,
               revokedAt: undefined,
+              usedAt: undefined,
             }
           : undefined,
     },

@@ -65,7 +65,7 @@ describe('key rules', () => {
   });
 
   it('reports revocation before expiry in the state of a key', () => {
-    const key = { ...DRAFT, id: 'key_1', hint: 'wxyz', createdAt: 0, revokedAt: undefined };
+    const key = { ...DRAFT, id: 'key_1', hint: 'wxyz', createdAt: 0, revokedAt: undefined, usedAt: undefined };
     assert.equal(getKeyState(key, NOW), 'active');
     assert.equal(getKeyState({ ...key, expiresAt: NOW + 1 }, NOW), 'active');
     assert.equal(getKeyState({ ...key, expiresAt: NOW }, NOW), 'expired');

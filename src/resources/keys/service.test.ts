@@ -59,6 +59,7 @@ describe('keys', () => {
       hint: secret.slice(-4),
       createdAt: START,
       revokedAt: undefined,
+      usedAt: undefined,
     });
     assert.deepEqual(await keys.authenticate(secret), { status: 'valid', record });
     const stored = await store.keys.findByHash(hashSecret(secret));

@@ -29,6 +29,7 @@ export function createKeys({ store, clock }: KeysDeps): Keys {
       createdAt: clock.now(),
       expiresAt: draft.expiresAt,
       revokedAt: undefined,
+      usedAt: undefined,
     },
   });
 

@@ -13,6 +13,7 @@ import { searchIndex } from './0011-search-index.ts';
 import { research } from './0012-research.ts';
 import { uploads } from './0013-uploads.ts';
 import { indexRegions } from './0014-index-regions.ts';
+import { keyUses } from './0015-key-uses.ts';
 
 /**
  * All migrations in order. A released migration never changes: every change is a new migration with the next number.
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   research,
   uploads,
   indexRegions,
+  keyUses,
 ];

@@ -1,6 +1,6 @@
 import type { RegionId } from '../../core/region.ts';
 
-/** Created by migration 0001. Times are UTC milliseconds. */
+/** Created by migrations 0001 and 0015. Times are UTC milliseconds. */
 export interface KeysTable {
   id: string;
   /** SHA-256 of the secret, lower-case hex; unique. */
@@ -12,4 +12,5 @@ export interface KeysTable {
   created_at: number;
   expires_at: number | null;
   revoked_at: number | null;
+  used_at: number | null;
 }
