@@ -75,7 +75,8 @@ export function createServeCommand(deps: ServeCommandDeps): Command {
         await printWelcome({ service, tools, signal: stop.signal, stdout, addresses, key, keyFile: config.keyFile });
         if (!stop.signal.aborted) {
           const [first] = addresses;
-          if (first && key && flags['firstAnswer'] !== false) {
+          // The certificate of HTTPS is for other names than the local address.
+          if (first?.url.startsWith('http:') && key && flags['firstAnswer'] !== false) {
             const resumeLog = service.pauseLog();
             await askFirstQuestion({ url: first.url, key: key.secret, signal: stop.signal, stdout });
             resumeLog();

@@ -1,4 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { join } from 'node:path';
 
 const getRegistrationPath = (dataFolder: string): string => join(dataFolder, 'server.json');
@@ -25,13 +27,25 @@ export async function isServerRunning(dataFolder: string): Promise<boolean> {
   const registration = readRegistration(dataFolder);
   if (!registration) return false;
   try {
-    const response = await fetch(new URL('/health', registration.url), {
-      signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
-    });
-    return response.ok;
+    return (await requestStatus(new URL('/health', registration.url))) === 200;
   } catch {
     return false; // a killed server leaves its registration behind
   }
+}
+
+/** Sends a GET request and returns the status. The certificate of HTTPS is for other names than this local address. */
+function requestStatus(url: URL): Promise<number | undefined> {
+  const options = { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS), agent: false };
+  return new Promise((resolve, reject) => {
+    const request =
+      url.protocol === 'https:'
+        ? requestHttps(url, { ...options, rejectUnauthorized: false })
+        : requestHttp(url, options);
+    request
+      .on('response', (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
 }
 
 function readRegistration(dataFolder: string): { pid: number; url: string } | undefined {

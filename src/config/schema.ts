@@ -97,6 +97,8 @@ export const ConfigSchema = z.strictObject({
   workers: wholeNumber(1, 256).default(1),
   /** Optional parts that `serve` installs at its start without asking. */
   with: createListSchema(oneOf(['speech'])).default([]),
+  /** PEM files of a certificate chain and its key. With them, the service speaks HTTPS only, and reloads changed files. */
+  tls: z.strictObject({ cert: text, key: text }, MAPPING).optional(),
   /** Base URL at which clients reach the service, for URLs in responses. */
   publicUrl: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
   regions: z

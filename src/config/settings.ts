@@ -58,6 +58,8 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
     type: 'text',
     flag: { option: '--log-level <level>', description: 'fatal, error, warn, info, debug or trace' },
   },
+  { path: 'tls.cert', type: 'path' },
+  { path: 'tls.key', type: 'path' },
   { path: 'cors.origins', type: 'list' },
   { path: 'modelsFolder', type: 'path' },
   { path: 'extraModelsFolders', type: 'paths', env: 'PARLEY_MODELS' },

@@ -16,6 +16,9 @@ const MESSAGE_BY_STATUS: Readonly<Record<number, string>> = {
   431: 'The headers of the request are too large.',
 };
 
+/** Codes of failed TLS handshakes, after which nothing can be sent. */
+const TLS_FAILURE = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/;
+
 interface ErrorResponse {
   readonly status: number;
   readonly error: ServiceError;
@@ -77,7 +80,7 @@ export function answerBrokenRequests(server: Server, { ids, log, lingerMs }: Bro
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const { code = '' } = error;
-    if (!socket.writable || code === 'ECONNRESET') return void socket.destroy();
+    if (!socket.writable || code === 'ECONNRESET' || TLS_FAILURE.test(code)) return void socket.destroy();
     const status = STATUS_BY_ERROR_CODE[code] ?? 400;
     refuse(socket, { status, error: new ServiceError('invalid-request', MESSAGE_BY_STATUS[status] ?? '') });
   });

@@ -1,4 +1,5 @@
 import { ServerResponse, createServer, type Server, type IncomingMessage } from 'node:http';
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
@@ -35,6 +36,8 @@ export interface HttpDeps {
   readonly authenticate: Authenticate;
   /** Ends running work whose key was revoked. Default: keys stay active. */
   readonly isKeyActive?: IsKeyActive;
+  /** Makes all listeners speak HTTPS instead of HTTP. */
+  readonly tls?: TlsCredentials | undefined;
   readonly probes: ReadinessProbe;
   /** Access to /ready and /metrics. Default: requests of this machine only. */
   readonly operator?: OperatorAccessOptions;
@@ -48,6 +51,12 @@ export interface HttpDeps {
   readonly startInterval?: StartInterval;
 }
 
+/** A certificate chain and its key, in PEM format. */
+export interface TlsCredentials {
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface BoundAddress {
   readonly boundHost: string;
   readonly port: number;
@@ -59,6 +68,8 @@ export interface HttpServer {
   readonly routes: readonly HttpRoute[];
   /** @throws Error of the socket, e.g. EADDRINUSE; then all listeners are closed again. */
   listen(): Promise<readonly BoundAddress[]>;
+  /** Replaces the certificate for new connections. Only with `tls`. @throws Error if it cannot be used. */
+  setTlsCredentials(credentials: TlsCredentials): void;
   /** Returns the number of requests in progress. */
   countInFlight(): number;
   /** Returns the number of open websockets. */
@@ -131,16 +142,20 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   };
 
   for (const listener of listeners) {
-    const server = createServer({
+    const options = {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersReceiveMs,
       requestTimeout: 0, // `receiveTimeout` replaces it: an upload may take longer than other bodies
       connectionsCheckingInterval: Math.min(limits.headersReceiveMs, 5_000),
       keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
       // Other upgrade requests are answered as plain HTTP/1.1: some clients offer HTTP/2 with every request.
-      shouldUpgradeCallback: (request) => sockets.isSocketRequest(request),
+      shouldUpgradeCallback: (request: IncomingMessage) => sockets.isSocketRequest(request),
       requireHostHeader: false, // node:http would answer with an empty 400
-    });
+      noDelay: true, // the default of HTTP, but not of HTTPS
+    };
+    const server = deps.tls
+      ? createSecureServer({ ...options, ...deps.tls, handshakeTimeout: limits.headersReceiveMs })
+      : createServer(options);
     const accept = (request: IncomingMessage, response: ServerResponse, expectsContinue = false): Call => {
       const onFinished = (call: Call): void => {
         inFlight.remove(call);
@@ -186,6 +201,9 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
 
   return {
     routes,
+    setTlsCredentials({ cert, key }) {
+      for (const { server } of servers) if (server instanceof SecureServer) server.setSecureContext({ cert, key });
+    },
     countInFlight: () => inFlight.count(),
     countSockets: () => sockets.running.count(),
     async listen() {

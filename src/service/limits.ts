@@ -10,3 +10,6 @@ export const CALLBACK_TOTAL_MS = 30_000;
 
 /** Ms during which a worker process collects token usage before it reports the usage to the primary process. */
 export const QUOTA_REPORT_MS = 100;
+
+/** Ms between two checks whether the files of the TLS certificate have changed: the delay until a new one is used. */
+export const TLS_FILES_POLL_MS = 2_000;

@@ -11,6 +11,7 @@ import { buildHttpAddresses } from './http-addresses.ts';
 import type { EnginesModule } from './open-engines.ts';
 import type { GenerationModule } from './open-generation.ts';
 import type { JobWorkerHandle } from './open-job-worker.ts';
+import { openTls } from './open-tls.ts';
 import { readOrCreateSecret } from './read-or-create-secret.ts';
 import { createReadinessCheck } from './readiness.ts';
 import type { ServiceContext } from './service-context.ts';
@@ -61,10 +62,12 @@ export async function openHttp(
   const { endpoints, readinessDeps, meter, sockets, operatorToken, addresses } = prepared;
   const check = createReadinessCheck(readinessDeps);
   const keyUses = await openModule('key uses', () => createKeyUseRecorder({ store: store.keys, clock, log }));
+  const { tls: tlsFiles } = config;
+  const tls = tlsFiles && (await openModule('tls', () => openTls(tlsFiles, { log })));
   return lifecycle.open(
     'http',
-    () =>
-      createHttpServer({
+    () => {
+      const server = createHttpServer({
         endpoints,
         sockets,
         ...addresses,
@@ -74,6 +77,7 @@ export async function openHttp(
           return keyCheck;
         },
         isKeyActive: (id) => keys.isActive(id),
+        tls: tls?.credentials,
         probes: { checkReadiness: async () => ({ ...(await check()) }) },
         operator: { token: operatorToken, hosts: config.operatorHosts, trustedProxies: config.trustedProxies },
         cors: config.cors,
@@ -87,7 +91,10 @@ export async function openHttp(
         clock,
         log,
         meter,
-      }),
+      });
+      tls?.onChange((credentials) => server.setTlsCredentials(credentials));
+      return server;
+    },
     async (server) => {
       jobs.drain();
       await server.close({ graceMs: config.shutdownGraceMs });

@@ -120,7 +120,7 @@ async function openService(config: Config, overrides: Partial<ServiceOverrides>,
       const listeners = createListenerConfigs(config);
       const listenAddresses = boundSockets.map(({ boundHost, port, region }, at) => ({
         region,
-        url: `http://${boundHost.includes(':') ? `[${boundHost}]` : boundHost}:${port}`,
+        url: `${config.tls ? 'https' : 'http'}://${boundHost.includes(':') ? `[${boundHost}]` : boundHost}:${port}`,
         regions: listReachableRegions(listeners[at], config),
       }));
       for (const { url, regions: reachable } of listenAddresses)

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import type { GenerationEvent } from '../core/event.ts';
+import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
+import {
+  BLOCK_START_EVENT,
+  connectRaw,
+  createTextDelta,
+  END_EVENTS,
+  START_EVENT,
+  startTestHttp,
+} from './__fixtures__/test-http.ts';
+import { FIRST_TLS, SECOND_TLS, sendSecurely } from './__fixtures__/tls-files.ts';
+
+const HEADERS = { authorization: 'Bearer sk-good', 'content-type': 'application/json' };
+
+const createChat = (fields: object = {}) => ({
+  method: 'POST',
+  headers: HEADERS,
+  body: JSON.stringify({ model: 'svc-plus', messages: [{ role: 'user', content: 'Hi' }], ...fields }),
+});
+
+const getSecureUrl = ({ port }: { readonly port: number }, path: string): string => `https://127.0.0.1:${port}${path}`;
+
+const CHAT = '/v1/chat/completions';
+
+test('serves requests, streams and operator endpoints over TLS', async () => {
+  await using server = await startTestHttp({ tls: FIRST_TLS });
+  const plain = await sendSecurely(getSecureUrl(server, CHAT), createChat());
+  assert.deepEqual([plain.status, plain.certificateName], [200, 'first.parley.test']);
+  const stream = await sendSecurely(getSecureUrl(server, CHAT), createChat({ stream: true }));
+  assert.match(stream.text, /Hel[^]*lo[^]*\[DONE\]/);
+  assert.equal((await sendSecurely(getSecureUrl(server, '/ready'))).status, 200);
+});
+
+test('opens websockets over TLS', async () => {
+  const echo: SocketEndpoint = {
+    operation: 'realtime.connect',
+    path: '/api-ws/v1/inference',
+    family: 'native',
+    regions: ['cn-beijing'],
+    open: (peer) => ({
+      onText: (message) => peer.send(`echo ${message}`),
+      onBinary: () => undefined,
+      onTick: () => undefined,
+      drain: () => undefined,
+      abort: () => peer.close(1001, 'end'),
+      onDisconnect: () => undefined,
+    }),
+  };
+  await using server = await startTestHttp({ tls: FIRST_TLS, sockets: [echo] });
+  const socket = new WebSocket(`wss://127.0.0.1:${server.port}${echo.path}`, { headers: HEADERS, ca: FIRST_TLS.cert });
+  await once(socket, 'open');
+  socket.send('hello');
+  const [message] = (await once(socket, 'message')) as [Buffer];
+  assert.equal(message.toString('utf8'), 'echo hello');
+  socket.close();
+  await once(socket, 'close');
+});
+
+test('closes connections without TLS, and those whose handshake ends early or never, without a log line', async () => {
+  // The second text is the beginning of a handshake that never continues.
+  await using server = await startTestHttp({ tls: FIRST_TLS, limits: { headersReceiveMs: 300 } });
+  for (const text of ['GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n', '\u0016\u0003\u0001\u0000\u0001x', '']) {
+    using connection = connectRaw(server.port, text);
+    if (text === '') connection.socket.end();
+    assert.doesNotMatch(await connection.readToEnd(), /HTTP/);
+  }
+  await assert.rejects(sendSecurely(getSecureUrl(server, '/health'), { ca: SECOND_TLS.cert }), /self-signed/);
+  assert.equal((await sendSecurely(getSecureUrl(server, '/health'))).status, 200);
+  assert.deepEqual(
+    server.logLines.filter(({ operation }) => operation === 'unreadable'),
+    [],
+  );
+});
+
+test('uses a new certificate for new connections while a stream continues on its own', async () => {
+  const replaced = Promise.withResolvers<void>();
+  async function* generateBatches(): AsyncGenerator<readonly GenerationEvent[]> {
+    yield [START_EVENT, BLOCK_START_EVENT, createTextDelta('Hel')];
+    await replaced.promise;
+    yield [createTextDelta('lo'), ...END_EVENTS];
+  }
+  await using server = await startTestHttp({
+    tls: FIRST_TLS,
+    generate: () => Promise.resolve({ batches: generateBatches(), ignored: [] }),
+  });
+  const started = Promise.withResolvers<void>();
+  const onText = (text: string): void => void (text.includes('Hel') && started.resolve());
+  const stream = sendSecurely(getSecureUrl(server, CHAT), { ...createChat({ stream: true }), onText });
+  await started.promise;
+  server.http.setTlsCredentials(SECOND_TLS);
+  assert.equal((await sendSecurely(getSecureUrl(server, '/health'))).certificateName, 'second.parley.test');
+  assert.throws(() => server.http.setTlsCredentials({ cert: FIRST_TLS.cert, key: SECOND_TLS.key }));
+  assert.equal((await sendSecurely(getSecureUrl(server, '/health'))).certificateName, 'second.parley.test');
+  replaced.resolve();
+  const { text, certificateName } = await stream;
+  assert.match(text, /lo[^]*\[DONE\]/);
+  assert.equal(certificateName, 'first.parley.test');
+});
