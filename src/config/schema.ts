@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   BATCH_LINE_CONCURRENCY,
+  CONNECTIONS_PER_ADDRESS,
   DEADLINE_UNSTREAMED_MS,
   DEADLINE_STREAM_MS,
   JSON_BODY_BYTES_MAX,
@@ -8,6 +9,7 @@ import {
   QUEUE_LENGTH_MAX,
   WORKSPACE_SHARE,
   QUEUE_WAIT_MS_MAX,
+  REFUSALS_PER_ADDRESS,
 } from '../core/limits.ts';
 import {
   CODE_CONTAINERS_DEFAULT,
@@ -146,6 +148,10 @@ export const ConfigSchema = z.strictObject({
     queuePlaces: wholeNumber(1, 100_000).default(QUEUE_LENGTH_MAX),
     queueWaitMs: wholeNumber(0, 3_600_000).default(QUEUE_WAIT_MS_MAX),
     bodyBytesMax: wholeNumber(1024, 1_073_741_824).default(JSON_BODY_BYTES_MAX),
+    /** Open connections of one address to one process. */
+    connectionsPerAddress: wholeNumber(1, 1_000_000).default(CONNECTIONS_PER_ADDRESS),
+    /** Requests without a valid key that one address may send to one process per minute before each has to wait. */
+    refusalsPerAddress: wholeNumber(1, 1_000_000).default(REFUSALS_PER_ADDRESS),
   }),
   /** Reject requests with unknown fields with 400, instead of naming the fields in x-parley-ignored. */
   strict: flag.default(false),

@@ -79,6 +79,8 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'limits.queuePlaces', type: 'number' },
   { path: 'limits.queueWaitMs', type: 'number' },
   { path: 'limits.bodyBytesMax', type: 'number' },
+  { path: 'limits.connectionsPerAddress', type: 'number' },
+  { path: 'limits.refusalsPerAddress', type: 'number' },
   { path: 'strict', type: 'boolean' },
   { path: 'log.pretty', type: 'boolean' },
   { path: 'operatorTokenFile', type: 'path' },

@@ -20,6 +20,18 @@ export const JSON_VALUES_MAX = 200_000;
 export const JSON_BODY_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
+ * Open connections of one address (of IPv6, one /64 network) to one process, unless it is a trusted proxy. Configurable.
+ * Beyond: 429, and the connection is closed.
+ */
+export const CONNECTIONS_PER_ADDRESS = 1_024;
+
+/**
+ * Requests without a valid key that one address may send to one process per minute, unless it is a trusted proxy. Configurable.
+ * Beyond: each waits for REFUSAL_DELAY_MS before its key is checked. Requests with a key that was valid before never wait.
+ */
+export const REFUSALS_PER_ADDRESS = 600;
+
+/**
  * Nesting depth of a JSON request body. Beyond: 400. Protects recursive code (schemas, templates) from stack overflow.
  */
 export const JSON_DEPTH_MAX = 64;

@@ -64,9 +64,16 @@ export function readBearer(headers: IncomingHttpHeaders): string | undefined {
   return /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
 }
 
+/** Returns the first key of a request, if it has any. */
+export const findSecret = (headers: IncomingHttpHeaders, family: ProtocolFamily): string | undefined =>
+  readBearer(headers) ?? readApiKey(headers, family);
+
+const readApiKey = (headers: IncomingHttpHeaders, family: ProtocolFamily): string | undefined =>
+  family === 'messages' ? getHeader(headers, 'x-api-key') || undefined : undefined;
+
 function readSecret(headers: IncomingHttpHeaders, family: ProtocolFamily): string {
   const bearer = readBearer(headers);
-  const apiKey = family === 'messages' ? getHeader(headers, 'x-api-key') || undefined : undefined;
+  const apiKey = readApiKey(headers, family);
   if (bearer !== undefined && apiKey !== undefined && bearer !== apiKey) {
     throw unauthenticated('Authorization and x-api-key contain different keys. Send only one of them.');
   }

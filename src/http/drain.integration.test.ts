@@ -44,17 +44,22 @@ test('finishes running requests, rejects new connections, then closes every conn
 });
 
 test('rejects a request on an open connection while draining and closes the connection', async () => {
-  const { generate, resume } = createPausedGenerate();
-  await using server = await startTestHttp({ generate });
-  // Pipelined: the second request is read after the first is answered, on a connection that was busy when draining
-  // began.
-  using peer = connectRaw(server.port, chatRequest());
+  const [first, other] = [createPausedGenerate(), createPausedGenerate()];
+  let calls = 0;
+  await using server = await startTestHttp({
+    generate: (...args) => ((calls += 1) === 1 ? first : other).generate(...args),
+  });
+  // Pipelined: the second request starts after the first is answered, on a connection that was busy when draining began.
+  using peer = connectRaw(server.port, chatRequest() + chatRequest());
   await peer.readUntil('Hel');
+  // The service drains until this stream ends.
+  using busy = connectRaw(server.port, chatRequest());
+  await busy.readUntil('Hel');
   const closed = server.http.close({ graceMs: 10_000 });
-  peer.socket.write(chatRequest());
-  while (server.http.countInFlight() < 2) await yieldToEventLoop();
-  resume();
+  assert.equal(server.http.countInFlight(), 2);
+  first.resume();
   const text = await peer.readToEnd();
+  other.resume();
   const second = text.slice(text.lastIndexOf('HTTP/1.1'));
   assert.match(second, /^HTTP\/1\.1 503 /);
   assert.match(second, /^connection: close$/im);

@@ -1,9 +1,11 @@
 import {
+  CONNECTIONS_PER_ADDRESS,
   DEADLINE_UNSTREAMED_MS,
   DEADLINE_STREAM_MS,
   JSON_BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
   KEEP_ALIVE_MS,
+  REFUSALS_PER_ADDRESS,
 } from '../core/limits.ts';
 import * as http from './limits.ts';
 
@@ -21,6 +23,9 @@ export const HTTP_LIMITS = {
   deadlineStreamMs: DEADLINE_STREAM_MS,
   readerStallMs: http.READER_STALL_MS_MAX,
   abortGraceMs: http.ABORT_GRACE_MS,
+  connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
+  refusalsPerAddress: REFUSALS_PER_ADDRESS,
+  refusalDelayMs: http.REFUSAL_DELAY_MS,
   socketsMax: http.SOCKETS_MAX,
   socketSendBytesMax: http.SOCKET_SEND_BYTES_MAX,
 } as const satisfies Record<string, number>;

@@ -1,9 +1,10 @@
 import { ServerResponse, createServer, type Server, type IncomingMessage } from 'node:http';
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError, SHUTTING_DOWN_MESSAGE } from '../core/error.ts';
 import type { IdGenerator } from '../core/id.ts';
-import { CONNECTION_IDLE_MS_MAX } from './limits.ts';
+import { CONNECTION_IDLE_MS_MAX, PIPELINED_REQUESTS_MAX } from './limits.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -11,13 +12,15 @@ import { startInterval as defaultStartInterval, type StartInterval } from '../li
 import type { Endpoint } from '../protocols/endpoint.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import { createAddressResolver, type HostRule, type Listener } from './request-address.ts';
-import type { Authenticate } from './authenticate.ts';
+import { findSecret, type Authenticate } from './authenticate.ts';
 import { createCall, type Call } from './call.ts';
 import { answerBrokenRequests } from './answer-broken-requests.ts';
 import { createCorsHeaders, type CorsOptions } from './cors.ts';
 import { createActiveList, type ActiveList } from './active-list.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
+import { createAddressLimits } from './address-limits.ts';
 import { createOperatorAccess, type OperatorAccessOptions } from './operator-access.ts';
+import { createPipeline } from './pipeline.ts';
 import { createProbes, type ReadinessProbe } from './probes.ts';
 import { writeError } from './write-response.ts';
 import { rejectRepeatedHeaders } from './repeated-headers.ts';
@@ -34,6 +37,8 @@ export interface HttpDeps {
   readonly listeners: readonly Listener[];
   readonly hosts?: readonly HostRule[];
   readonly authenticate: Authenticate;
+  /** Returns whether a secret was valid at its last check, without a new one. Default: no secret was. */
+  readonly wasValid?: (secret: string) => boolean;
   /** Ends running work whose key was revoked. Default: keys stay active. */
   readonly isKeyActive?: IsKeyActive;
   /** Makes all listeners speak HTTPS instead of HTTP. */
@@ -97,6 +102,14 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   });
 
   const resolveAddress = createAddressResolver(hosts);
+  const pipeline = createPipeline();
+  const addressLimits = createAddressLimits({
+    limits,
+    trustedProxies: deps.operator?.trustedProxies ?? [],
+    ids,
+    clock,
+    log,
+  });
   const inFlight = createActiveList<Call>();
   const { authenticate, sockets: socketEndpoints = [], startInterval = defaultStartInterval } = deps;
   const sockets = createSocketServer({
@@ -114,6 +127,15 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   const { isKeyActive } = deps;
   const checkKeys = isKeyActive && createRevocationCheck({ calls: inFlight, sockets: sockets.running }, isKeyActive);
 
+  const { wasValid = () => false } = deps;
+  const hasKnownKey = ({ request, family }: Call): boolean => {
+    const secret = findSecret(request.headers, family);
+    return secret !== undefined && wasValid(secret);
+  };
+  /** A key that is valid, but not known yet, is only late. */
+  const delayRefusal = (signal: AbortSignal): Promise<void> =>
+    delay(limits.refusalDelayMs, undefined, { signal }).catch(() => undefined);
+
   const runHandler = async (
     call: Call,
     { operation, family, run: handle }: RouteHandler,
@@ -122,6 +144,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     call.operation = operation;
     if (family) call.setFamily(family);
     try {
+      if (addressLimits.isAboveRefusalRate(call.request.socket) && !hasKnownKey(call)) await delayRefusal(call.signal);
       if (isDraining) {
         call.headers['connection'] = 'close';
         throw new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
@@ -148,8 +171,10 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       requestTimeout: 0, // `receiveTimeout` replaces it: an upload may take longer than other bodies
       connectionsCheckingInterval: Math.min(limits.headersReceiveMs, 5_000),
       keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
+      IncomingMessage: pipeline.IncomingMessage,
       // Other upgrade requests are answered as plain HTTP/1.1: some clients offer HTTP/2 with every request.
-      shouldUpgradeCallback: (request: IncomingMessage) => sockets.isSocketRequest(request),
+      shouldUpgradeCallback: (request: IncomingMessage) =>
+        pipeline.isExcessive(request) || sockets.isSocketRequest(request),
       requireHostHeader: false, // node:http would answer with an empty 400
       noDelay: true, // the default of HTTP, but not of HTTPS
     };
@@ -159,6 +184,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     const accept = (request: IncomingMessage, response: ServerResponse, expectsContinue = false): Call => {
       const onFinished = (call: Call): void => {
         inFlight.remove(call);
+        if (isRefusal(call)) addressLimits.countRefusals(call.request.socket);
         if (isDraining) setImmediate(() => server.closeIdleConnections());
       };
       const address = resolveAddress(listener, getRequestHost(request));
@@ -183,19 +209,31 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       dropStalledReader(response, limits.readerStallMs);
       return call;
     };
-    server.on('request', (request, response) => route(accept(request, response)));
+    addressLimits.watch(server);
+    server.on('request', (request, response) =>
+      pipeline.run(request, response, () => route(accept(request, response))),
+    );
     // Without this listener node:http sends `100 Continue` before the request is authorized.
-    server.on('checkContinue', (request, response) => route(accept(request, response, true)));
+    server.on('checkContinue', (request, response) =>
+      pipeline.run(request, response, () => route(accept(request, response, true))),
+    );
     server.on('checkExpectation', (request, response) => {
       const error = new ServiceError('invalid-request', 'The Expect header must be 100-continue.');
-      void runHandler(accept(request, response), createRejectingHandler(error), {});
+      const handler = createRejectingHandler(error);
+      pipeline.run(request, response, () => void runHandler(accept(request, response), handler, {}));
     });
     server.on('upgrade', (request, socket: Socket, head) => {
+      if (pipeline.isExcessive(request)) {
+        addressLimits.countRefusals(socket, PIPELINED_REQUESTS_MAX);
+        log.info('connection closed: too many requests wait for an answer on it', {});
+        socket.on('error', () => undefined);
+        return void socket.destroy();
+      }
       const response = createRefusalResponse(request, socket, limits.readerStallMs);
       const call = accept(request, response);
       void runHandler(call, sockets.createHandler(request, head), {});
     });
-    answerBrokenRequests(server, { ids, log, lingerMs: limits.readerStallMs });
+    answerBrokenRequests(server, { ids, log, lingerMs: limits.readerStallMs, addressLimits });
     servers.push({ server, listener });
   }
 
@@ -237,6 +275,10 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     },
   };
 }
+
+/** Returns whether a request was refused that has no valid key. */
+const isRefusal = ({ owner, error }: Call): boolean =>
+  owner === undefined && error !== undefined && error.kind !== 'cancelled' && error.kind !== 'overloaded';
 
 /** Creates the response that rejects an upgrade request and then closes the connection. */
 function createRefusalResponse(request: IncomingMessage, socket: Socket, stallMs: number): ServerResponse {

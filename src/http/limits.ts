@@ -56,3 +56,20 @@ export const SOCKETS_MAX = 1_000;
 
 /** Ms between pongs to a client that is not being read; clients give up after 15 s. */
 export const SOCKET_PONG_MS = 5_000;
+
+/**
+ * Requests that wait on one connection for the answer to an earlier one, and their bytes. Parley's choice: client libraries
+ * send a request after the answer to the one before. Beyond, and for a body of unknown length or a websocket handshake: the
+ * connection is closed.
+ */
+export const PIPELINED_REQUESTS_MAX = 16;
+export const PIPELINED_BYTES_MAX = 64 * 1024;
+
+/** Ms that a request without a known key waits if its address had too many refusals. */
+export const REFUSAL_DELAY_MS = 1_000;
+
+/** Addresses of which connections and refusals are counted. Beyond: the counts of the one not seen for longest are lost. */
+export const ADDRESSES_MAX = 10_000;
+
+/** Ms between two warnings in the log that an address has too many connections. */
+export const ADDRESS_WARNING_MS = 60_000;

@@ -6,7 +6,7 @@ import type { TestHttp } from './__fixtures__/test-http.ts';
 
 let server: TestHttp;
 before(async () => {
-  server = await startTestHttp({ operator: { token: 'op' } });
+  server = await startTestHttp({ operator: { token: 'op' }, limits: { refusalsPerAddress: 1_000_000 } });
 });
 after(() => server[Symbol.asyncDispose]());
 

@@ -46,6 +46,8 @@ export function createSocketServer(deps: SocketsDeps): SocketServer {
     // Compression does not make audio smaller, and it costs memory per connection.
     perMessageDeflate: false,
     maxPayload: SOCKET_MESSAGE_BYTES_MAX,
+    // One event in a turn of the event loop: a burst of thousands of frames does not delay other connections.
+    allowSynchronousEvents: false,
   });
   const running = createActiveList<RunningSocket>();
   let stopTicks: (() => void) | undefined;

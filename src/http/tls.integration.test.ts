@@ -100,3 +100,16 @@ test('uses a new certificate for new connections while a stream continues on its
   assert.match(text, /lo[^]*\[DONE\]/);
   assert.equal(certificateName, 'first.parley.test');
 });
+
+test('closes connections of an address above its limit, and counts its refusals', async () => {
+  await using server = await startTestHttp({
+    tls: FIRST_TLS,
+    limits: { connectionsPerAddress: 1, refusalsPerAddress: 1, refusalDelayMs: 60_000 },
+    clock: { now: () => Date.now(), monotonic: () => 0 },
+  });
+  assert.equal((await sendSecurely(getSecureUrl(server, '/v1/models'))).status, 401);
+  using idle = connectRaw(server.port, '');
+  await once(idle.socket, 'connect');
+  using refused = connectRaw(server.port, '');
+  assert.equal(await refused.readToEnd(), '');
+});

@@ -76,6 +76,7 @@ export async function openHttp(
           if (keyCheck.status === 'valid') keyUses.record(keyCheck.record.id);
           return keyCheck;
         },
+        wasValid: (secret) => keys.wasValid(secret),
         isKeyActive: (id) => keys.isActive(id),
         tls: tls?.credentials,
         probes: { checkReadiness: async () => ({ ...(await check()) }) },
@@ -86,6 +87,8 @@ export async function openHttp(
           keepAliveMs: config.limits.keepAliveMs,
           deadlinePlainMs: config.limits.deadlinePlainMs,
           deadlineStreamMs: config.limits.deadlineStreamMs,
+          connectionsPerAddress: config.limits.connectionsPerAddress,
+          refusalsPerAddress: config.limits.refusalsPerAddress,
         },
         ids: systemIdGenerator,
         clock,

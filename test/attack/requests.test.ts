@@ -22,11 +22,12 @@ describeAttacks('attacks with many requests', {}, [
           });
           // The service may end the connection: what is sent afterwards is lost.
           socket.on('error', () => undefined);
-          const closed = once(socket, 'close');
+          const closed = new Promise((resolve) => void socket.once('close', resolve));
           for (let index = 0; index < 1000; index += 1) socket.write(head(connection * 1000 + index));
           socket.end();
           await closed;
-          assert.match(text, /HTTP\/1\.1 (401|429)/);
+          // The service may end the connection before its first answer: too many requests wait on it.
+          assert.match(text, /^$|HTTP\/1\.1 401 /);
         }),
       );
     },

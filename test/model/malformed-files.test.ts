@@ -30,6 +30,7 @@ const createTestProcess = async (folder: string, modelFile: string) => {
       sequences: 1,
       threads: 1,
       gpu: false,
+      workspaceShare: 0.5,
       queueLengthMax: 1,
       queueWaitMsMax: 1000,
       runFolder: join(folder, 'run'),

@@ -48,7 +48,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   '@huggingface/jinja': ['src/generation/'],
   'eventsource-parser': ['src/lib/'],
-  'lru-cache': ['src/engines/', 'src/generation/', 'src/grammar/', 'src/tools/', 'src/capabilities/'],
+  'lru-cache': ['src/engines/', 'src/generation/', 'src/grammar/', 'src/tools/', 'src/http/', 'src/capabilities/'],
   commander: ['src/commands/', 'src/capabilities/', 'src/cli.ts'],
   yaml: ['src/config/'],
   eld: ['src/generation/'],

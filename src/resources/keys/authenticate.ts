@@ -8,6 +8,8 @@ import { hashSecret, isSameHash } from './secret.ts';
 
 export interface Authenticator {
   authenticate(secret: string): Promise<KeyCheck>;
+  /** Returns whether a secret was valid at its last check, if that is still known. Reads no store. */
+  wasValid(secret: string): boolean;
   /** Finds a key by its id. @returns undefined if there is none, or it is revoked or expired. */
   findActive(id: string): Promise<KeyRecord | undefined>;
   /** Drops cached lookups after this process changed a key. */
@@ -46,6 +48,10 @@ export function createAuthenticator({ store, clock }: { store: KeyStore; clock: 
       if (!record) return { status: 'unknown' };
       const state = getKeyState(record, clock.now()); // on every call, because a cached key can expire
       return { status: state === 'active' ? 'valid' : state, record };
+    },
+    wasValid(secret) {
+      const record = secret.length > KEY_SECRET_CHARS_MAX ? undefined : knownKeys.peek(hashSecret(secret));
+      return record !== undefined && getKeyState(record, clock.now()) === 'active';
     },
     async findActive(id) {
       let record = keysById.get(id);

@@ -41,6 +41,8 @@ export interface Keys {
   rotate(id: string, overlapUntil?: number): Promise<NewKey>;
   /** Checks a secret. A revocation by another process takes effect within KEY_CACHE_MS. */
   authenticate(secret: string): Promise<KeyCheck>;
+  /** Returns whether a secret was valid at its last check, if that is still known. Reads no store. */
+  wasValid(secret: string): boolean;
   /**
    * Finds the key on whose behalf background work continues without its secret. A revocation by another process takes
    * effect within KEY_CACHE_MS.

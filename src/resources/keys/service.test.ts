@@ -91,6 +91,18 @@ describe('keys', () => {
     await assert.rejects(keys.revoke('key_nobody'), { kind: 'not-found' });
   });
 
+  it('remembers that a key was valid beyond KEY_CACHE_MS, without a lookup, until it is revoked', async () => {
+    const { secret, record } = await keys.create(DRAFT);
+    assert.equal(keys.wasValid(secret), false);
+    await keys.authenticate(secret);
+    nowMs += KEY_CACHE_MS * 100;
+    assert.equal(keys.wasValid(secret), true);
+    assert.equal(keys.wasValid(`${secret}x`), false);
+    assert.equal(lookups, 1);
+    await keys.revoke(record.id);
+    assert.equal(keys.wasValid(secret), false);
+  });
+
   it('refuses a key that another process revoked within KEY_CACHE_MS, with one lookup per KEY_CACHE_MS', async () => {
     const { secret, record } = await keys.create(DRAFT);
     await keys.authenticate(secret);

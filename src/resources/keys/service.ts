@@ -37,6 +37,7 @@ export function createKeys({ store, clock }: KeysDeps): Keys {
 
   return {
     authenticate: (secret) => authenticator.authenticate(secret),
+    wasValid: (secret) => authenticator.wasValid(secret),
     findActive: (id) => authenticator.findActive(id),
     isEmpty: () => isEmpty(),
     async isActive(id) {

@@ -3,6 +3,8 @@ import type { Clock } from '../../lib/clock.ts';
 /** Cache bounded in entries and age; when full, it evicts the oldest entry. */
 export interface TtlCache<Value> {
   get(hash: string): Value | undefined;
+  /** Returns an entry whatever its age. */
+  peek(hash: string): Value | undefined;
   /** @param fetchedAt `clock.monotonic()` from before the lookup: the entry's age counts from there. */
   set(hash: string, value: Value, fetchedAt: number): void;
   clear(): void;
@@ -26,6 +28,7 @@ export function createTtlCache<Value>({
       entries.delete(hash);
       return undefined;
     },
+    peek: (hash) => entries.get(hash)?.value,
     set(hash, value, fetchedAt) {
       entries.delete(hash);
       entries.set(hash, { value, fetchedAt });

@@ -1,0 +1,95 @@
+import { IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { PIPELINED_BYTES_MAX, PIPELINED_REQUESTS_MAX } from './limits.ts';
+
+/**
+ * Runs the requests of each connection one after the other. `node:http` reads up to 64 KiB of a connection at once and
+ * emits every request in it, thousands of small ones, while their responses wait for each other.
+ */
+export interface Pipeline {
+  /** Class of the requests of a server. It stops the parser at a request that may not wait. */
+  readonly IncomingMessage: typeof IncomingMessage;
+  /**
+   * Calls `start` when the responses to the earlier requests of the connection are complete: at once if there are none, and
+   * never if the connection closes before that.
+   */
+  run(request: IncomingMessage, response: ServerResponse, start: () => void): void;
+  /**
+   * Returns whether a request has to wait for the response to an earlier one, and may not: too many requests or bytes wait
+   * already, or the request would change the protocol of the connection. The server emits it as `upgrade`.
+   */
+  isExcessive(request: IncomingMessage): boolean;
+}
+
+interface ConnectionState {
+  /** The response to the last request that was read. */
+  lastResponse: ServerResponse;
+  /** Requests that wait for the response to an earlier one, and their size. */
+  waitingCount: number;
+  waitingBytes: number;
+}
+
+export function createPipeline(): Pipeline {
+  const connections = new WeakMap<Socket, ConnectionState>();
+
+  const isExcessive = (request: IncomingMessage): boolean => {
+    const connection = connections.get(request.socket);
+    if (!connection || connection.lastResponse.writableFinished) return false;
+    const isUpgrade = request instanceof PipelinedMessage && request.changesProtocol;
+    return (
+      isUpgrade ||
+      connection.waitingCount >= PIPELINED_REQUESTS_MAX ||
+      connection.waitingBytes + estimateBytes(request) > PIPELINED_BYTES_MAX
+    );
+  };
+
+  /** `node:http` stops the parser in the middle of its input only at a request that changes the protocol. */
+  class PipelinedMessage extends IncomingMessage {
+    // Not initialized here: the constructor of the base class sets `upgrade`.
+    declare changesProtocol: boolean;
+    /** Whether the request runs or waits. `node:http` reads `upgrade` again with each piece of the body. */
+    isAccepted = false;
+    get upgrade(): boolean {
+      return this.changesProtocol || (!this.isAccepted && isExcessive(this));
+    }
+    set upgrade(value: boolean) {
+      this.changesProtocol = value;
+    }
+  }
+
+  return {
+    IncomingMessage: PipelinedMessage,
+    isExcessive,
+    run(request, response, start) {
+      if (request instanceof PipelinedMessage) request.isAccepted = true;
+      const { socket } = request;
+      const connection = connections.get(socket);
+      if (!connection) {
+        connections.set(socket, { lastResponse: response, waitingCount: 0, waitingBytes: 0 });
+        return start();
+      }
+      const previous = connection.lastResponse;
+      connection.lastResponse = response;
+      // A response has a socket when those to all earlier requests of the connection are complete.
+      if (response.socket) return start();
+      const bytes = estimateBytes(request);
+      connection.waitingCount += 1;
+      connection.waitingBytes += bytes;
+      const startNext = (): void => {
+        if (socket.destroyed) return;
+        connection.waitingCount -= 1;
+        connection.waitingBytes -= bytes;
+        start();
+      };
+      // Other connections go first: otherwise all the requests of this one would run in one turn of the event loop.
+      previous.once('close', () => setImmediate(startNext));
+    },
+  };
+}
+
+/** Returns the bytes of a request in memory until it is read; Infinity for a body of unknown length. */
+function estimateBytes({ url = '', rawHeaders, headers }: IncomingMessage): number {
+  if (headers['transfer-encoding'] !== undefined) return Infinity;
+  const headBytes = rawHeaders.reduce((sum, text) => sum + text.length, url.length);
+  return headBytes + Number(headers['content-length'] ?? 0);
+}
