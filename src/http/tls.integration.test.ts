@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { GenerationEvent } from '../core/event.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
@@ -101,15 +102,24 @@ test('uses a new certificate for new connections while a stream continues on its
   assert.equal(certificateName, 'first.parley.test');
 });
 
-test('closes connections of an address above its limit, and counts its refusals', async () => {
-  await using server = await startTestHttp({
-    tls: FIRST_TLS,
-    limits: { connectionsPerAddress: 1, refusalsPerAddress: 1, refusalDelayMs: 60_000 },
-    clock: { now: () => Date.now(), monotonic: () => 0 },
-  });
-  assert.equal((await sendSecurely(getSecureUrl(server, '/v1/models'))).status, 401);
+test('closes connections of an address above its limit', async () => {
+  await using server = await startTestHttp({ tls: FIRST_TLS, limits: { connectionsPerAddress: 1 } });
   using idle = connectRaw(server.port, '');
   await once(idle.socket, 'connect');
   using refused = connectRaw(server.port, '');
   assert.equal(await refused.readToEnd(), '');
+});
+
+test('counts the refusals of an address, and lets later requests wait', async () => {
+  await using server = await startTestHttp({
+    tls: FIRST_TLS,
+    limits: { refusalsPerAddress: 1, refusalDelayMs: 60_000 },
+    clock: { now: () => Date.now(), monotonic: () => 0 },
+  });
+  assert.equal((await sendSecurely(getSecureUrl(server, '/v1/models'))).status, 401);
+  const waiting = sendSecurely(getSecureUrl(server, '/v1/models'));
+  while (server.http.countInFlight() < 1) await yieldToEventLoop();
+  assert.equal(server.logLines.filter(({ status }) => status === 401).length, 1);
+  // The end of the service ends its wait.
+  await Promise.all([server[Symbol.asyncDispose](), waiting]);
 });
