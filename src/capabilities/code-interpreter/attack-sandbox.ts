@@ -98,7 +98,11 @@ async function runAttackProcess(
   command: Omit<AttackCommand, 'forbiddenFolders' | 'processGroup'>,
   { folder, signal, msMax, terminationMsMax }: Required<Omit<AttackOptions, 'memoryMb'>> & { readonly folder: string },
 ): Promise<AttackOutcome> {
-  const launch = sandbox.launch({ name: 'attack', usesPermissions: sandbox.level === 'basic' });
+  const launch = sandbox.launch({
+    name: 'attack',
+    usesPermissions: sandbox.level === 'basic',
+    usesFilter: false,
+  });
   const { child, kill: killAll } = spawnInSandbox(launch);
   const started = new Set<AttackName>();
   const results = new Map<AttackName, string | undefined>();

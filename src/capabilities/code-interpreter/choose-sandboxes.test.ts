@@ -14,9 +14,15 @@ const HOST: HostPaths = {
   pyodideFolder: '/opt/pyodide',
   snapshotFile: '/data/code/image',
   emptyFolder: '/data/code/root',
+  native: {
+    launcher: '/data/code/native/launcher',
+    unfilteredLauncher: '/data/code/native/unfiltered-launcher',
+    attacks: '/data/code/native/attacks',
+    keyringReader: '/data/code/native/keyring-reader',
+  },
 };
 const LIMITS = { memoryMb: 100, cpuSeconds: 60 };
-const PROGRAM = { name: 'main', usesPermissions: true } as const;
+const PROGRAM = { name: 'main', usesPermissions: true, usesFilter: true } as const;
 const TOOLS = Object.fromEntries(NAMESPACE_TOOLS.map((name) => [name, `/usr/bin/${name}`])) as never;
 
 /** Whether the arguments contain the words consecutively. */
@@ -24,7 +30,7 @@ const hasArguments = ({ args }: SandboxLaunch, ...words: readonly string[]): boo
   args.some((_, at) => words.every((word, offset) => args[at + offset] === word));
 
 describe('chooseSandboxes', () => {
-  const linux = { platform: 'linux', isRoot: false, env: { PATH: '/nowhere' } };
+  const linux = { platform: 'linux', isRoot: false, env: { PATH: '/nowhere' }, findCgroupParent: () => 'none here' };
 
   test('offers no basic sandbox for strict, and only container engines on other systems than Linux', () => {
     const mac = chooseSandboxes({ level: 'strict', driver: 'auto', image: '' }, { ...linux, platform: 'darwin' });
@@ -87,6 +93,16 @@ describe('sandbox launch commands', () => {
         Object.values(paths).filter((path) => !path.startsWith('/app/')),
         [],
       );
+    });
+  }
+
+  for (const [name, { args }] of Object.entries(launches)) {
+    test(`${name}: starts the runtime by the launcher with the filter of system calls`, () => {
+      const launcher = name === 'process' ? '/data/code/native/launcher' : '/app/launcher';
+      const runtime = { process: '/opt/node', docker: 'node' }[name] ?? '/node';
+      assert.ok(args.lastIndexOf(launcher) < args.lastIndexOf(runtime), args.join(' '));
+      assert.ok(args.some((arg) => arg.includes('/data/code/native/launcher')));
+      assert.ok(!args.some((arg) => arg.includes('unfiltered')));
     });
   }
 

@@ -1,6 +1,9 @@
 import { platform } from 'node:os';
+import { canAssignUsers } from './sandboxes/can-assign-users.ts';
 import { createBubblewrapSandbox } from './sandboxes/bubblewrap.ts';
 import { createContainerSandbox } from './sandboxes/container-engine.ts';
+import { addMemoryCgroup, findCgroupParent } from './sandboxes/memory-cgroup.ts';
+import type { CgroupParent } from './sandboxes/memory-cgroup.ts';
 import { createNamespaceSandbox, NAMESPACE_TOOLS } from './sandboxes/namespaces.ts';
 import { createProcessSandbox } from './sandboxes/process-only.ts';
 import type { HostPaths, Sandbox, SandboxLimits } from './sandboxes/sandbox.ts';
@@ -26,6 +29,8 @@ export interface SandboxCandidates {
   readonly sandboxes: readonly SandboxFactory[];
   /** Reasons why other kinds are unavailable. */
   readonly reasons: readonly string[];
+  /** Layers that all of them lack, with the reason. */
+  readonly missingLayers?: readonly string[];
 }
 
 /** Variables by which the command of a container engine finds its daemon or its store. */
@@ -41,11 +46,20 @@ const ENGINE_VARIABLES = [
 
 interface System {
   readonly platform: string;
+  /** Whether the service may assign users (`canAssignUsers`). */
   readonly isRoot: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Returns the reason if there is no memory cgroup. */
+  readonly findCgroupParent: () => CgroupParent | string;
 }
 
-const LOCAL_SYSTEM: System = { platform: platform(), isRoot: process.getuid?.() === 0, env: process.env };
+/** The system that the service runs on. */
+export const LOCAL_SYSTEM: System = {
+  platform: platform(),
+  isRoot: canAssignUsers(),
+  env: process.env,
+  findCgroupParent,
+};
 
 /**
  * Lists the sandboxes that may isolate programs at this level on this system. An attack verifies each of them later.
@@ -54,12 +68,18 @@ export function chooseSandboxes(options: SandboxOptions, system: System = LOCAL_
   const kinds = options.level === 'basic' ? (['process'] as const) : listKinds(options.driver, system);
   const sandboxes: SandboxFactory[] = [];
   const reasons: string[] = [];
+  // A container engine has cgroups of its own.
+  const cgroup =
+    system.platform === 'linux' && kinds.some((kind) => kind !== 'docker' && kind !== 'podman')
+      ? system.findCgroupParent()
+      : undefined;
   for (const kind of kinds) {
     const factory = KINDS[kind](options, system);
     if (typeof factory === 'string') reasons.push(factory);
-    else sandboxes.push(factory);
+    else if (typeof cgroup !== 'object') sandboxes.push(factory);
+    else sandboxes.push((host, limits) => addMemoryCgroup(factory(host, limits), cgroup, limits));
   }
-  return { sandboxes, reasons };
+  return { sandboxes, reasons, ...(typeof cgroup === 'string' && { missingLayers: [`no memory cgroup: ${cgroup}`] }) };
 }
 
 type Kind = 'process' | 'bubblewrap' | 'namespaces' | 'docker' | 'podman';

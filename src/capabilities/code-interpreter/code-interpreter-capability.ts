@@ -25,12 +25,18 @@ export const codeInterpreter: Capability = {
   },
 };
 
-const describeStatus = ({ configuredLevel, effectiveLevel, sandbox, reason }: CodeInterpreterStatus): ToolReport => ({
+const describeStatus = ({
+  configuredLevel,
+  effectiveLevel,
+  sandbox,
+  layers = [],
+  reason,
+}: CodeInterpreterStatus): ToolReport => ({
   tool: 'code interpreter',
   state: effectiveLevel === 'off' ? 'off' : effectiveLevel === 'unproven' ? 'unproven' : 'on',
   ...(effectiveLevel === 'off'
     ? {}
-    : { detail: sandbox === undefined ? configuredLevel : `${effectiveLevel}, ${sandbox}` }),
+    : { detail: sandbox === undefined ? configuredLevel : `${effectiveLevel}, ${sandbox} (${layers.join(', ')})` }),
   ...(effectiveLevel === 'unproven'
     ? { reason: 'sandbox verification is still running; see the log for its result' }
     : {}),

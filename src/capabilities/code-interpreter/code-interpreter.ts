@@ -59,6 +59,8 @@ export interface CodeInterpreterStatus {
   readonly effectiveLevel: CodeLevel | 'unproven';
   /** Name of the sandbox. */
   readonly sandbox?: string;
+  /** Layers of the sandbox that the verification has found active. */
+  readonly layers?: readonly string[];
   /** Number of ready processes that wait for a container. */
   readonly warmProcesses: number;
   readonly reason?: string;
@@ -109,7 +111,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
         filesBytesMax: CODE_FILES_BYTES_MAX,
       },
     });
-    const { sandbox, start, reasons } = prepared;
+    const { sandbox, start, reasons, layers } = prepared;
     const reason = redactPaths(reasons.join('; '));
     if (!sandbox) {
       status = {
@@ -125,9 +127,10 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       configuredLevel: level,
       effectiveLevel: sandbox.level,
       sandbox: sandbox.name,
+      layers,
       ...(reason !== '' && { reason }),
     };
-    log.info('sandbox verification passed', { sandboxLevel: level, sandbox: sandbox.name });
+    log.info('sandbox verification passed', { sandboxLevel: level, sandbox: sandbox.name, layers, reason });
     if (closing.signal.aborted) return { isTimeout: false };
     const { containersMax, containersPerWorkspace = Math.ceil(containersMax / 2) } = options;
     const sizes = { containersMax, containersPerTenant: containersPerWorkspace, warm };

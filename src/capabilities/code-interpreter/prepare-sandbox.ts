@@ -3,14 +3,19 @@ import { realpathSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
+import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CODE_CPU_FULL_RUNS } from './limits.ts';
 import type { CodeOutput } from '../../core/server-tools.ts';
+import { attackNatively } from './attack-natively.ts';
 import { attackSandbox } from './attack-sandbox.ts';
 import type { ProgramLimits } from './child/messages.ts';
 import type { SandboxCandidates, SandboxFactory } from './choose-sandboxes.ts';
 import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
+import { explainFailure, readSystemState } from './explain-failure.ts';
+import { ensureNativePrograms, readSessionKeyring } from './native/native-programs.ts';
+import { getProcessor } from './native/system-calls.ts';
 import { startProgramProcess } from './program-process.ts';
 import type { ProgramProcess } from './program-process.ts';
 import { createPythonAttacks } from './python-attacks.ts';
@@ -32,14 +37,30 @@ export interface PrepareSandboxOptions {
 }
 
 export type PreparedSandbox =
-  | { readonly sandbox: Sandbox; readonly start: () => ProgramProcess; readonly reasons: readonly string[] }
+  | {
+      readonly sandbox: Sandbox;
+      readonly start: () => ProgramProcess;
+      readonly reasons: readonly string[];
+      /** Layers that the verification has found active. */
+      readonly layers: readonly SandboxLayer[];
+    }
   | {
       readonly sandbox?: never;
+      readonly layers?: never;
       readonly start?: never;
       readonly reasons: readonly string[];
       /** True if the verification of some sandbox timed out. */
       readonly isTimeout: boolean;
     };
+
+/** Layers of the system around a process; docs/security.md describes them. */
+export type SandboxLayer =
+  | 'limits'
+  | 'namespaces'
+  | 'container'
+  | 'session keyring'
+  | 'system call filter'
+  | 'memory cgroup';
 
 const require = createRequire(import.meta.url);
 
@@ -51,7 +72,7 @@ const ATTACK_MEMORY_MB = 64;
  * @returns no sandbox if none does; `reasons` contains the reason of each failed one.
  */
 export async function prepareSandbox(
-  { sandboxes, reasons }: SandboxCandidates,
+  { sandboxes, reasons, missingLayers = [] }: SandboxCandidates,
   options: PrepareSandboxOptions,
 ): Promise<PreparedSandbox> {
   const failures = [...reasons];
@@ -60,7 +81,14 @@ export async function prepareSandbox(
   const { folder, wheelsFolder, memoryMb, seconds } = options;
   const emptyFolder = join(folder, 'root');
   await mkdir(emptyFolder, { recursive: true, mode: 0o755 });
-  const host: HostPaths = { ...findHostPaths(), emptyFolder: realpathSync(emptyFolder) };
+  const processor = getProcessor();
+  const native = processor && (await ensureNativePrograms(join(folder, 'native'), processor));
+  const keyring = native && platform() === 'linux' ? await readSessionKeyring(native) : 0n;
+  const host: HostPaths = {
+    ...findHostPaths(),
+    emptyFolder: realpathSync(emptyFolder),
+    ...(native && { native }),
+  };
   const wheels = wheelsFolder === undefined ? undefined : realpathSync(wheelsFolder);
   const wheelNames =
     wheels === undefined ? [] : (await readdir(wheels)).filter((name) => name.endsWith('.whl')).toSorted();
@@ -69,20 +97,63 @@ export async function prepareSandbox(
     options.signal.throwIfAborted();
     const candidate = make(host, { memoryMb: ATTACK_MEMORY_MB, cpuSeconds });
     try {
-      const breach = await attackSandbox(candidate, { memoryMb: ATTACK_MEMORY_MB, signal: options.signal });
-      if (breach !== undefined) throw new Error(breach);
+      const layers = await verifySandbox(candidate, {
+        hasNative: native !== undefined,
+        keyring,
+        signal: options.signal,
+      });
       const sandbox = await createSandboxWithFiles(make, host, { ...options, wheels, cpuSeconds });
       const start = (): ProgramProcess =>
         startProgramProcess(sandbox, { ...options, msMax: seconds * 1_000, wheelNames });
       await attackWithPython(start(), memoryMb, options.signal);
-      return { sandbox, start, reasons: failures };
+      const hasBrokenCgroup = candidate.hasMemoryCgroup && !layers.includes('memory cgroup');
+      const missing = hasBrokenCgroup ? ['its memory cgroup does not bound shared memory'] : missingLayers;
+      return { sandbox, start, reasons: [...failures, ...missing], layers };
     } catch (error) {
       isTimeout ||= error instanceof SandboxTimeoutError;
       failures.push(`${candidate.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  return { reasons: failures, isTimeout };
+  const explanation = explainFailure(failures.join('; '), readSystemState());
+  return { reasons: [...failures, ...(explanation === undefined ? [] : [explanation])], isTimeout };
 }
+
+/**
+ * Attacks a sandbox with everything but programs.
+ * @returns its layers.
+ * @throws Error with the reason if an attack succeeded; SandboxTimeoutError if one took too long for a result.
+ */
+async function verifySandbox(
+  sandbox: Sandbox,
+  {
+    hasNative,
+    keyring,
+    signal,
+  }: { readonly hasNative: boolean; readonly keyring: bigint; readonly signal: AbortSignal },
+): Promise<readonly SandboxLayer[]> {
+  if (!hasNative && sandbox.level === 'strict')
+    throw new Error(`level strict needs a filter of system calls, which Parley has for x64 and arm64 only`);
+  const breach = await attackSandbox(sandbox, { memoryMb: ATTACK_MEMORY_MB, signal });
+  if (breach !== undefined) throw new Error(breach);
+  const layers = LAYERS[sandbox.name];
+  if (!hasNative) return layers;
+  const outcome = await attackNatively(sandbox, { keyring, signal });
+  if (outcome.breach !== undefined) throw new Error(outcome.breach);
+  return [
+    ...layers,
+    'session keyring',
+    'system call filter',
+    ...(outcome.hasMemoryCgroup ? (['memory cgroup'] as const) : []),
+  ];
+}
+
+const LAYERS: Readonly<Record<Sandbox['name'], readonly SandboxLayer[]>> = {
+  process: ['limits'],
+  namespaces: ['limits', 'namespaces'],
+  bubblewrap: ['limits', 'namespaces'],
+  docker: ['limits', 'container'],
+  podman: ['limits', 'container'],
+};
 
 async function createSandboxWithFiles(
   make: SandboxFactory,
@@ -135,7 +206,7 @@ function assertContained({ value, error }: CodeOutput): void {
     throw new Error(`it does not contain a program, which reached ${value ?? error?.message ?? 'no result'}`);
 }
 
-function findHostPaths(): Omit<HostPaths, 'emptyFolder'> {
+function findHostPaths(): Omit<HostPaths, 'emptyFolder' | 'native'> {
   const resolvePath = (path: string): string => realpathSync(fileURLToPath(new URL(path, import.meta.url)));
   return {
     node: realpathSync(process.execPath),

@@ -38,7 +38,7 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
   const { filesBytesMax, textCharactersMax } = limits;
   // Upper bound of a line: base64, and a text with every character escaped.
   const lineBytesMax = Math.ceil((filesBytesMax * 4) / 3) + textCharactersMax * 12 + REPORT_OVERHEAD_BYTES;
-  const launch = sandbox.launch({ name: 'main', usesPermissions: true });
+  const launch = sandbox.launch({ name: 'main', usesPermissions: true, usesFilter: true });
   const child = startSandboxedProcess(launch, lineBytesMax);
   let nonce = createNonce();
 

@@ -31,11 +31,12 @@ export interface ProcessTermination {
 const STDERR_CHARS_MAX = 4_000;
 
 /** Starts the command of a sandbox. `kill` ends the process and all that it started. */
-export function spawnInSandbox({ command, args, env, killCommand }: SandboxLaunch) {
+export function spawnInSandbox({ command, args, env, killCommand, release }: SandboxLaunch) {
   // In a process group of its own, so that it is killed as one and gets no signals of the service's terminal.
   const child = spawn(command, args, { env, cwd: '/', detached: true });
   // The process may end during a write; its termination reports the reason.
   child.stdin.on('error', () => undefined);
+  if (release) child.once('error', release).once('close', release);
   const kill = (): void => {
     // A container engine runs the process outside this process group.
     if (killCommand)

@@ -91,7 +91,7 @@ async function writeAtomically(path: string, bytes: Uint8Array): Promise<void> {
 }
 
 async function makeSnapshot(sandbox: Sandbox, limits: ProgramLimits, signal: AbortSignal): Promise<Uint8Array> {
-  const launch = sandbox.launch({ name: 'main', usesPermissions: true });
+  const launch = sandbox.launch({ name: 'main', usesPermissions: true, usesFilter: true });
   const child = startSandboxedProcess(launch, LINE_BYTES_MAX);
   const nonce = randomBytes(12).toString('hex');
   const pieces: Buffer[] = [];

@@ -1,4 +1,4 @@
-import { buildNodeArguments } from './node-arguments.ts';
+import { buildSandboxedCommand } from './sandboxed-command.ts';
 import { buildPrlimitArguments } from './rlimits.ts';
 import { getBindMounts, getSandboxPaths, PROCESSES_MAX } from './sandbox.ts';
 import type { HostPaths, Sandbox, SandboxLimits } from './sandbox.ts';
@@ -24,25 +24,21 @@ export function createBubblewrapSandbox(
 ): Sandbox {
   const paths = getSandboxPaths(host);
   const libraries = [...new Set([...findLibraries(host.node), ...findLibraries(prlimit)])];
-  const bindMounts = [
-    [host.node, NODE_PATH],
-    [prlimit, PRLIMIT_PATH],
-    ...libraries.map((path) => [path, path]),
-    ...getBindMounts(host),
-  ];
+  const systemMounts = [[host.node, NODE_PATH], [prlimit, PRLIMIT_PATH], ...libraries.map((path) => [path, path])];
   return {
     name: 'bubblewrap',
     level: 'strict',
+    hasMemoryCgroup: false,
     launch: (program) => ({
       command: bwrap,
       args: [
         ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session', '--clearenv'],
         ['--uid', '65534', '--gid', '65534', '--hostname', 'sandbox', '--cap-drop', 'ALL'],
-        bindMounts.flatMap(([from, to]) => ['--ro-bind', from ?? '', to ?? '']),
+        [...systemMounts, ...getBindMounts(host, program)].flatMap(([from, to]) => ['--ro-bind', from ?? '', to ?? '']),
         ['--remount-ro', '/', '--chdir', '/', '--'],
         // Set within the sandbox: outside, the limit would count all processes of the user.
         [PRLIMIT_PATH, ...buildPrlimitArguments(limits), `--nproc=${PROCESSES_MAX}`, '--'],
-        [NODE_PATH, ...buildNodeArguments(paths, program)],
+        buildSandboxedCommand(host, [NODE_PATH], program),
       ].flat(),
       paths,
       env: {},

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { buildNodeArguments } from './node-arguments.ts';
-import { getBindMounts, getSandboxPaths, PROCESS_OVERHEAD_MB, PROCESSES_MAX } from './sandbox.ts';
+import { getBindMounts, getCgroupMb, getSandboxPaths, PROCESSES_MAX } from './sandbox.ts';
 import type { HostPaths, Sandbox, SandboxLimits } from './sandbox.ts';
+import { buildSandboxedCommand } from './sandboxed-command.ts';
 
 interface ContainerEngine {
   readonly name: 'docker' | 'podman';
@@ -12,18 +12,23 @@ interface ContainerEngine {
   readonly image: string;
 }
 
+/** Finds the runtime of the image: the launcher has no PATH. */
+const FIND_NODE = ['/usr/bin/env', 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'node'];
+
 /** Creates a sandbox with an installed container engine. Its daemon, if it has one, is trusted. */
 export const createContainerSandbox = (
   host: HostPaths,
-  { memoryMb, cpuSeconds }: SandboxLimits,
+  limits: SandboxLimits,
   { name, command, image, env }: ContainerEngine,
 ): Sandbox => ({
   name,
   level: 'strict',
+  hasMemoryCgroup: true,
   launch(program) {
     const places = getSandboxPaths(host);
     const containerName = `parley-code-${randomBytes(8).toString('hex')}`;
-    const memory = `${memoryMb + PROCESS_OVERHEAD_MB}m`;
+    const [entrypoint = '', ...args] = buildSandboxedCommand(host, FIND_NODE, program);
+    const memory = `${getCgroupMb(limits, program)}m`;
     return {
       command,
       args: [
@@ -31,9 +36,12 @@ export const createContainerSandbox = (
         ['--network', 'none', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
         ['--user', '65534:65534', '--workdir', '/', '--hostname', 'sandbox', '--ipc', 'none'],
         ['--memory', memory, '--memory-swap', memory, '--pids-limit', `${PROCESSES_MAX}`, '--cpus', '1'],
-        ['--ulimit', `cpu=${cpuSeconds}`, '--ulimit', 'fsize=0', '--ulimit', 'core=0', '--ulimit', 'nofile=64'],
-        getBindMounts(host).flatMap(([from, to]) => ['--mount', `type=bind,"source=${from}",target=${to},readonly`]),
-        ['--entrypoint', 'node', image, ...buildNodeArguments(places, program)],
+        ['--ulimit', `cpu=${limits.cpuSeconds}`, '--ulimit', 'fsize=0', '--ulimit', 'core=0', '--ulimit', 'nofile=64'],
+        getBindMounts(host, program).flatMap(([from, to]) => [
+          '--mount',
+          `type=bind,"source=${from}",target=${to},readonly`,
+        ]),
+        ['--entrypoint', entrypoint, image, ...args],
       ].flat(),
       paths: places,
       env,

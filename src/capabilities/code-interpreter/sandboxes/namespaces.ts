@@ -1,17 +1,14 @@
 import { randomInt } from 'node:crypto';
-import { buildNodeArguments } from './node-arguments.ts';
+import { UID_MAX, UID_MIN } from './can-assign-users.ts';
 import { buildPrlimitArguments } from './rlimits.ts';
 import { getBindMounts, getSandboxPaths, PROCESSES_MAX } from './sandbox.ts';
 import type { HostPaths, Sandbox, SandboxLimits } from './sandbox.ts';
+import { buildSandboxedCommand } from './sandboxed-command.ts';
 
 /** Programs of a standard Linux installation. */
 export const NAMESPACE_TOOLS = ['sh', 'unshare', 'setpriv', 'prlimit', 'mount', 'mkdir', 'chroot', 'env'] as const;
 
 type NamespaceTools = Readonly<Record<(typeof NAMESPACE_TOOLS)[number], string>>;
-
-/** User ids that no system assigns: a process with such an id shares it with no other process. */
-const UID_MIN = 1_000_000_000;
-const UID_MAX = 2_000_000_000;
 
 const NODE_PATH = '/node';
 
@@ -42,8 +39,8 @@ exit "$code"`;
  * Creates a sandbox with util-linux, which every Linux has: mount, process, network, IPC and UTS namespaces, and a root
  * that contains only the runtime, its libraries and Parley's code, without /proc and /dev.
  *
- * As root, the service gives each process a user id of its own. Otherwise it uses two user namespaces: the outer one
- * builds the root, and the inner one has no privileges over it.
+ * @param isRoot Whether the service may assign users (`canAssignUsers`): each process then gets a user id of its own.
+ *   Otherwise there are two user namespaces: the outer one builds the root, the inner one has no privileges over it.
  */
 export function createNamespaceSandbox(
   host: HostPaths,
@@ -53,11 +50,7 @@ export function createNamespaceSandbox(
 ): Sandbox {
   const places = getSandboxPaths(host);
   const root = host.emptyFolder;
-  const bindMounts = [
-    [host.node, NODE_PATH] as const,
-    ...libraries.map((path) => [path, path] as const),
-    ...getBindMounts(host),
-  ];
+  const systemMounts = [[host.node, NODE_PATH] as const, ...libraries.map((path) => [path, path] as const)];
   const limitCommand = [tools.prlimit, ...buildPrlimitArguments(limits), `--nproc=${PROCESSES_MAX}`, '--'];
   const buildEnterCommand = (): readonly string[] => {
     if (!isRoot) {
@@ -71,14 +64,22 @@ export function createNamespaceSandbox(
   return {
     name: 'namespaces',
     level: 'strict',
+    hasMemoryCgroup: false,
     launch: (program) => ({
       command: tools.setpriv,
       args: [
         ['--pdeathsig', 'KILL', '--', tools.unshare, ...(isRoot ? [] : ['--user', '--map-root-user'])],
         ['--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child', '--propagation', 'private', '--'],
         [tools.sh, '-c', BUILD_ROOT, 'sh', root, tools.mount, tools.mkdir],
-        [...bindMounts.flat(), '--', ...limitCommand, tools.env, '-i', ...buildEnterCommand()],
-        [NODE_PATH, ...buildNodeArguments(places, program)],
+        [
+          ...[...systemMounts, ...getBindMounts(host, program)].flat(),
+          '--',
+          ...limitCommand,
+          tools.env,
+          '-i',
+          ...buildEnterCommand(),
+        ],
+        buildSandboxedCommand(host, [NODE_PATH], program),
       ].flat(),
       paths: places,
       env: {},

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
-import { chooseSandboxes } from '../../choose-sandboxes.ts';
+import { chooseSandboxes, LOCAL_SYSTEM } from '../../choose-sandboxes.ts';
 import { until } from '../../../../../test/until.ts';
 import { SANDBOX_CHECK_RETRY_MS } from '../../limits.ts';
 import { attackSandbox } from '../../attack-sandbox.ts';
 import { createCodeInterpreter } from '../../code-interpreter.ts';
+import type { CodeInterpreterStatus } from '../../code-interpreter.ts';
 import { SandboxTimeoutError } from '../../sandbox-timeout-error.ts';
 import {
   SNAPSHOTS_FOLDER,
@@ -21,6 +25,7 @@ import type { TestInterpreter } from './__fixtures__/test-interpreter.ts';
 import { createTestWheel } from './__fixtures__/test-wheel.ts';
 
 const PROGRAM = fileURLToPath(new URL('./__fixtures__/endless-code-program.ts', import.meta.url));
+const STATUS_PROGRAM = fileURLToPath(new URL('./__fixtures__/print-sandbox-status.ts', import.meta.url));
 const FAKE_DOCKER = fileURLToPath(new URL('./__fixtures__/fake-docker.mjs', import.meta.url));
 
 /** Reports every program as successful with a file of the host, and exits when a program takes memory. */
@@ -356,6 +361,7 @@ describe('verification of the sandbox', () => {
           (host) => ({
             name: 'namespaces',
             level: 'strict',
+            hasMemoryCgroup: false,
             launch: ({ name }) => ({
               command: process.execPath,
               args: [`${host.childFolder}/${name}.ts`],
@@ -393,9 +399,20 @@ describe('verification of the sandbox', () => {
       keepsArgument: (arg: string) => !arg.startsWith('--data='),
       reason: /bytes of memory/,
     },
+    {
+      name: 'detects a sandbox without a filter of system calls',
+      // The first one is the target of its mount.
+      keepsArgument: (arg: string, index: number, args: readonly string[]) =>
+        arg !== '/app/launcher' || index !== args.lastIndexOf(arg),
+      reason: /a native program, which/,
+    },
   ]) {
     test(name, async (context) => {
-      const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'namespaces', image: '' });
+      const { sandboxes, reasons } = chooseSandboxes(
+        { level: 'strict', driver: 'namespaces', image: '' },
+        // The cgroup would stop what the missing argument no longer stops.
+        { ...LOCAL_SYSTEM, findCgroupParent: () => 'none here' },
+      );
       const [createSandbox] = sandboxes;
       if (!createSandbox) return context.skip(reasons.join());
       const createWeakSandbox: typeof createSandbox = (host, limits) => {
@@ -488,7 +505,12 @@ describe('verification of the sandbox', () => {
     const escapeScript = `echo '{"type":"started","attack":"time"}'; exec sleep 10`;
     const args = ['-c', 'setsid /bin/sh -c "$0" & exec sleep 10', escapeScript];
     const breach = await attackSandbox(
-      { name: 'process', level: 'basic', launch: () => ({ command: '/bin/sh', args, paths: paths, env: {} }) },
+      {
+        name: 'process',
+        level: 'basic',
+        hasMemoryCgroup: false,
+        launch: () => ({ command: '/bin/sh', args, paths: paths, env: {} }),
+      },
       { memoryMb: 64, signal: neverAborts, terminationMsMax: 500 },
     );
     assert.equal(breach, 'its processes cannot be ended');
@@ -505,7 +527,12 @@ describe('verification of the sandbox', () => {
       const paths = { childFolder: '/nowhere', pyodideFolder: '/nowhere' };
       const args = ['-c', `read -r command; ${script} exec sleep 60`];
       const attack = attackSandbox(
-        { name: 'process', level: 'basic', launch: () => ({ command: '/bin/sh', args, paths: paths, env: {} }) },
+        {
+          name: 'process',
+          level: 'basic',
+          hasMemoryCgroup: false,
+          launch: () => ({ command: '/bin/sh', args, paths: paths, env: {} }),
+        },
         { memoryMb: 64, signal: neverAborts, msMax: 1_000 },
       );
       await assert.rejects(
@@ -547,6 +574,36 @@ describe('other drivers of the sandbox', () => {
     assert.equal((await testInterpreter.runAlone('6 * 7')).value, '42');
   });
 
+  for (const driver of ['bubblewrap', 'namespaces'] as const) {
+    test(`runs at level strict as an ordinary user with ${driver}, and reports its layers`, async (context) => {
+      const { reasons } = chooseSandboxes({ level: 'strict', driver, image: '' });
+      if (reasons.length > 0) return context.skip(reasons.join());
+      const folder = realpathSync(await mkdtemp(join(tmpdir(), 'parley-user-')));
+      try {
+        // The runtime may be in the home folder of root.
+        const node = join(folder, 'node');
+        await copyFile(process.execPath, node);
+        await chmod(node, 0o755);
+        await chmod(folder, 0o777);
+        const isRoot = process.getuid?.() === 0;
+        const user = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : ['env'];
+        const [command = '', ...args] = [...user, node, STATUS_PROGRAM, driver, join(folder, 'data')];
+        const child = spawn(command, args, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
+        const [stdout, stderr] = await Promise.all([readText(child.stdout), readText(child.stderr)]);
+        if (isRoot && /EACCES|MODULE_NOT_FOUND/.test(stderr))
+          return context.skip(`an ordinary user may not read the sources: ${stderr}`);
+        const { value, ...status } = JSON.parse(stdout) as CodeInterpreterStatus & { readonly value?: string };
+        if (/no process starts/.test(status.reason ?? '')) return context.skip(status.reason);
+        assert.deepEqual([status.effectiveLevel, status.sandbox, value], ['strict', driver, '42'], status.reason);
+        assert.deepEqual(status.layers?.slice(0, 4), ['limits', 'namespaces', 'session keyring', 'system call filter']);
+        const hasMemoryCgroup = status.layers?.includes('memory cgroup') ?? false;
+        assert.equal(/no memory cgroup: /.test(status.reason ?? ''), !hasMemoryCgroup, status.reason);
+      } finally {
+        await rm(folder, { recursive: true, maxRetries: 10 });
+      }
+    });
+  }
+
   test('calls a container engine with the required flags, and kills its container by name', async () => {
     await using disabledInterpreter = await openTestInterpreter({ level: 'off' });
     const bin = join(disabledInterpreter.folder, 'bin');
@@ -559,7 +616,8 @@ describe('other drivers of the sandbox', () => {
         mode: 0o755,
       },
     );
-    const system = { platform: 'linux', isRoot: false, env: { PATH: bin, SECRET: 'parley-secret' } };
+    const env = { PATH: bin, SECRET: 'parley-secret' };
+    const system = { platform: 'linux', isRoot: false, env, findCgroupParent: () => 'none here' };
     const candidates = chooseSandboxes({ level: 'strict', driver: 'docker', image: 'example/node:24' }, system);
     assert.deepEqual(candidates.reasons, []);
     await using testInterpreter = await openTestInterpreter({ candidates });

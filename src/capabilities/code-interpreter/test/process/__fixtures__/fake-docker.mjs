@@ -9,7 +9,10 @@ if (args[0] === 'run') {
     .filter((arg) => arg.startsWith('type=bind,'))
     .map((arg) => /"source=([^"]+)",target=([^,]+),readonly$/.exec(arg).slice(1));
   const replaceTargets = (text) => mounts.reduce((result, [source, target]) => result.replaceAll(target, source), text);
-  const program = args.slice(args.indexOf('example/node:24') + 1).map(replaceTargets);
-  const child = spawn(process.execPath, program, { stdio: 'inherit' });
+  const [entrypoint, ...program] = [
+    args[args.indexOf('--entrypoint') + 1],
+    ...args.slice(args.indexOf('example/node:24') + 1),
+  ].map((arg) => (arg === 'node' ? process.execPath : replaceTargets(arg)));
+  const child = spawn(entrypoint, program, { stdio: 'inherit' });
   child.on('exit', (code) => process.exit(code ?? 1));
 }

@@ -1,4 +1,5 @@
-import type { SandboxPaths, SandboxProgram } from './sandbox.ts';
+import { getSandboxPaths, SANDBOX_PATHS } from './sandbox.ts';
+import type { HostPaths, SandboxPaths, SandboxProgram } from './sandbox.ts';
 
 /** Chosen: MiB of the JavaScript heap; Python's memory is outside of it. */
 const HEAP_MB = 256;
@@ -12,7 +13,10 @@ const JSPI_FLAGS = Reflect.has(Reflect.get(globalThis, 'WebAssembly') as object,
   : ['--experimental-wasm-jspi'];
 
 /** Returns the arguments of Node, with all restrictions that Node itself can enforce. */
-export function buildNodeArguments(places: SandboxPaths, { name, usesPermissions }: SandboxProgram): readonly string[] {
+export function buildNodeArguments(
+  places: SandboxPaths,
+  { name, usesPermissions }: { readonly name: string; readonly usesPermissions: boolean },
+): readonly string[] {
   const { childFolder, pyodideFolder, snapshotFile, wheelsFolder } = places;
   const readable = [childFolder, pyodideFolder, snapshotFile, wheelsFolder].filter((path) => path !== undefined);
   return [
@@ -25,5 +29,20 @@ export function buildNodeArguments(places: SandboxPaths, { name, usesPermissions
     ...JSPI_FLAGS,
     ...(usesPermissions ? ['--permission', ...readable.map((path) => `--allow-fs-read=${path}`)] : []),
     `${childFolder}/${name}${SOURCE_EXTENSION}`,
+  ];
+}
+
+/** Returns the command of a program within a sandbox that has its own root. `node`: the command of the runtime there. */
+export function buildSandboxedCommand(
+  host: HostPaths,
+  node: readonly string[],
+  program: SandboxProgram,
+): readonly string[] {
+  const { launcher, nativeAttacks } = SANDBOX_PATHS;
+  return [
+    ...(host.native ? [launcher] : []),
+    ...(program.name === 'native-attacks'
+      ? [nativeAttacks]
+      : [...node, ...buildNodeArguments(getSandboxPaths(host), program)]),
   ];
 }
