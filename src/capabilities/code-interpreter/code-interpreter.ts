@@ -130,7 +130,12 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       layers,
       ...(reason !== '' && { reason }),
     };
-    log.info('sandbox verification passed', { sandboxLevel: level, sandbox: sandbox.name, layers, reason });
+    log.info('sandbox verification passed', {
+      sandboxLevel: level,
+      sandbox: sandbox.name,
+      layers,
+      ...(reasons.length > 0 && { reason: reasons.join('; ') }),
+    });
     if (closing.signal.aborted) return { isTimeout: false };
     const { containersMax, containersPerWorkspace = Math.ceil(containersMax / 2) } = options;
     const sizes = { containersMax, containersPerTenant: containersPerWorkspace, warm };

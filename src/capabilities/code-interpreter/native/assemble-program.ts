@@ -26,7 +26,7 @@ export interface NativeCall {
 }
 
 /** Variables of a program: 8 bytes each. Those above the ones that a program names can serve as a buffer. */
-export const VARIABLES = 512;
+const VARIABLES = 512;
 const VARIABLE_BYTES = 8;
 
 const STANDARD_ERROR = 2;

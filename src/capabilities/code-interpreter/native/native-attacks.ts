@@ -1,4 +1,4 @@
-import { assembleProgram, VARIABLES } from './assemble-program.ts';
+import { assembleProgram } from './assemble-program.ts';
 import type { NativeCall } from './assemble-program.ts';
 import type { Processor } from './system-calls.ts';
 
@@ -26,7 +26,9 @@ const KEYRING = 1;
 const SHARED_BYTES = 2;
 const SHARED_FLAGS = 3;
 const BUFFER = 4;
-const BUFFER_BYTES = (VARIABLES - BUFFER) * RESULT_BYTES;
+const BUFFER_BYTES = 1024;
+/** Variables that nothing writes, and that are 0. */
+const ZEROS = BUFFER + BUFFER_BYTES / RESULT_BYTES;
 
 /** Input of the attacking program. */
 export interface NativeAttackInput {
@@ -67,7 +69,7 @@ const ATTACKS: readonly NativeAttack[] = [
   },
   {
     name: 'opened an io_uring',
-    call: { name: 'io_uring_setup', args: [1, { variableAddress: BUFFER }] },
+    call: { name: 'io_uring_setup', args: [1, { variableAddress: ZEROS }] },
     layer: 'filter',
   },
   {

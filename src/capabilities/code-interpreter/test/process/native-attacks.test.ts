@@ -15,7 +15,7 @@ import type { NativeAttackOutcome } from '../../attack-natively.ts';
 import { chooseSandboxes } from '../../choose-sandboxes.ts';
 import { assembleProgram } from '../../native/assemble-program.ts';
 import type { NativeCall, Operand } from '../../native/assemble-program.ts';
-import { decodeKeyring } from '../../native/native-attacks.ts';
+import { decodeKeyring, encodeNativeInput, findNativeBreaches } from '../../native/native-attacks.ts';
 import { ensureNativePrograms, readSessionKeyring } from '../../native/native-programs.ts';
 import type { NativePrograms } from '../../native/native-programs.ts';
 import { getProcessor } from '../../native/system-calls.ts';
@@ -70,6 +70,8 @@ const readKey = (): Buffer =>
 interface Attack {
   readonly name: string;
   readonly program: () => Buffer;
+  /** Name of the same attack in the self-test, if it has it. */
+  readonly breach?: RegExp;
   /** Whether the output of the program shows a success. Default: its call returned no error. */
   readonly hasSucceeded?: (output: Buffer) => boolean;
 }
@@ -79,21 +81,33 @@ const returnedNoError = (output: Buffer): boolean => output.length >= 8 && outpu
 const ATTACKS: readonly Attack[] = [
   {
     name: 'a native program reads no key of the session keyring of the service',
+    breach: /^read the service's session keyring/,
     program: readKey,
     hasSucceeded: (output) => output.includes(SECRET),
   },
   {
     name: 'a native program opens no io_uring',
+    breach: /io_uring/,
     program: () => assembleCall('io_uring_setup', 1, { variableAddress: 8 }),
   },
-  { name: 'a native program opens no userfaultfd', program: () => assembleCall('userfaultfd', 0x8_0001) },
-  { name: 'a native program opens no socket to the hypervisor', program: () => assembleCall('socket', 40, 1, 0) },
+  {
+    name: 'a native program opens no userfaultfd',
+    breach: /userfaultfd/,
+    program: () => assembleCall('userfaultfd', 0x8_0001),
+  },
+  {
+    name: 'a native program opens no socket to the hypervisor',
+    breach: /AF_VSOCK/,
+    program: () => assembleCall('socket', 40, 1, 0),
+  },
   {
     name: 'a native program creates no file in memory',
+    breach: /memfd_create/,
     program: () => assembleCall('memfd_create', text('attack'), 0),
   },
   {
     name: 'a native program takes no 3 GB of shared memory',
+    breach: /shared memory/,
     program: () => assembleCall('mmap', 0, 3 * 2 ** 30, 3, 0x21, -1, 0),
   },
   { name: 'a native program starts no process', program: () => assembleCall('clone', 17, 0, 0, 0, 0) },
@@ -222,6 +236,21 @@ describe('native programs', { skip: processor === undefined && `no native progra
       });
     });
   }
+
+  test('the attacks of the self-test succeed where nothing stops them', () => {
+    const keyring = decodeKeyring(runOutside(native.keyringReader));
+    const input = { keyring, sharedBytes: 3 * 2 ** 30, usesMemory: false };
+    const { stdout } = spawnSync(keyringLauncher, [native.attacks], { input: encodeNativeInput(input), cwd: '/' });
+    const breaches = findNativeBreaches(stdout, input).map(({ name }) => name);
+    for (const { breach, program, hasSucceeded = returnedNoError } of ATTACKS) {
+      if (breach && hasSucceeded(runOutside(writeProgram(program()))))
+        assert.ok(
+          breaches.some((name) => breach.test(name)),
+          `${breach}: ${breaches.join(', ')}`,
+        );
+    }
+    if (keyring !== 0n) assert.ok(breaches.includes("has the service's session keyring"), breaches.join(', '));
+  });
 
   test('a memory cgroup bounds shared memory, and is removed', async (context) => {
     const parent = findCgroupParent();
