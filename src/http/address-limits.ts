@@ -84,7 +84,7 @@ export function createAddressLimits({ limits, trustedProxies, ids, clock, log }:
           record.connectionCount -= 1;
         });
       });
-      // With TLS, requests name another socket than the connection.
+      // Requests over TLS name another socket than the connection.
       server.on('secureConnection', (socket: Socket) => {
         const peer = toIpv4(socket.remoteAddress ?? '');
         if (!isTrustedProxy(peer)) recordsBySocket.set(socket, findOrCreate(peer));
