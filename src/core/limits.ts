@@ -109,8 +109,11 @@ export const BATCH_PROBLEMS_MAX = 100;
  */
 export const DOCUMENT_BYTES_MAX = 150 * 1024 * 1024;
 
-/** Documents that one process extracts concurrently, and documents that wait. Beyond: 503. */
-export const DOCUMENT_READ_CONCURRENCY = 2;
+/**
+ * Documents that one process extracts concurrently, all but one of them for one workspace, and documents that wait, half
+ * of them of one workspace. Beyond: 503.
+ */
+export const DOCUMENT_READ_CONCURRENCY = 3;
 export const DOCUMENT_READ_QUEUE_MAX = 32;
 
 /** Documents referenced by one request; as many as a workspace may have files. Beyond: 400. */

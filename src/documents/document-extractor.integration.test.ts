@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { describe, test } from 'node:test';
 import { createTestDocx } from './__fixtures__/test-zip.ts';
 import { createDocumentExtractor, type DocumentExtractorOptions } from './document-extractor.ts';
@@ -11,7 +12,12 @@ async function* yieldPieces(bytes: Uint8Array, size = 64 * 1024): AsyncGenerator
 const NEVER_ABORTED = new AbortController().signal;
 
 const read = async (name: string, bytes: Uint8Array, options?: DocumentExtractorOptions, signal = NEVER_ABORTED) => {
-  const result = await createDocumentExtractor(options)(yieldPieces(bytes), { name, sizeBytes: bytes.length, signal });
+  const result = await createDocumentExtractor(options)(yieldPieces(bytes), {
+    workspace: 'ws',
+    name,
+    sizeBytes: bytes.length,
+    signal,
+  });
   return result.type === 'failed' ? result.reason : `${result.kind}: ${Buffer.from(result.text).toString()}`;
 };
 /** A document that takes a second or more to read. */
@@ -21,7 +27,7 @@ describe('createDocumentExtractor', () => {
   test('returns the same text for every piece size', async () => {
     const bytes = readFileSync(new URL('./__fixtures__/two-pages.pdf', import.meta.url));
     const extract = createDocumentExtractor();
-    const request = { name: 'a', sizeBytes: bytes.length, signal: NEVER_ABORTED };
+    const request = { workspace: 'ws', name: 'a', sizeBytes: bytes.length, signal: NEVER_ABORTED };
     const result = await extract(yieldPieces(bytes, 100), request);
     assert.ok(result.type === 'text' && result.kind === 'pdf');
     assert.equal(await read('ü.txt', Buffer.from('grün 中😀')), 'text: grün 中😀');
@@ -43,7 +49,12 @@ describe('createDocumentExtractor', () => {
 
   test('refuses a document above the size limit without starting a process', async () => {
     const extract = createDocumentExtractor({ limits: { sourceBytesMax: 10 } });
-    const result = await extract(yieldPieces(Buffer.alloc(0)), { name: 'a', sizeBytes: 11, signal: NEVER_ABORTED });
+    const result = await extract(yieldPieces(Buffer.alloc(0)), {
+      workspace: 'ws',
+      name: 'a',
+      sizeBytes: 11,
+      signal: NEVER_ABORTED,
+    });
     assert.deepEqual(result, {
       type: 'failed',
       reason: 'The file has 11 bytes; text is extracted from files of at most 10 bytes.',
@@ -56,7 +67,12 @@ describe('createDocumentExtractor', () => {
       for (let at = 0; at < 1_400; at++) yield line;
     }
     const extract = createDocumentExtractor();
-    const result = await extract(many(), { name: 'a.csv', sizeBytes: line.length * 1_400, signal: NEVER_ABORTED });
+    const result = await extract(many(), {
+      workspace: 'ws',
+      name: 'a.csv',
+      sizeBytes: line.length * 1_400,
+      signal: NEVER_ABORTED,
+    });
     assert.ok(result.type === 'failed' && /more than \d+ bytes of text/.test(result.reason));
   });
 
@@ -72,7 +88,7 @@ describe('createDocumentExtractor', () => {
       later.abort(new Error('nobody waits any more'));
       yield SLOW_DOCUMENT.subarray(-1);
     }
-    const request = { name: 'a.docx', sizeBytes: SLOW_DOCUMENT.length, signal: later.signal };
+    const request = { workspace: 'ws', name: 'a.docx', sizeBytes: SLOW_DOCUMENT.length, signal: later.signal };
     await assert.rejects(createDocumentExtractor()(source(), request), { message: 'nobody waits any more' });
   });
 
@@ -82,12 +98,22 @@ describe('createDocumentExtractor', () => {
       yield Buffer.from('a');
       throw new Error('the disk is gone');
     }
-    await assert.rejects(extract(broken(), { name: 'a', sizeBytes: 5, signal: NEVER_ABORTED }), {
+    await assert.rejects(extract(broken(), { workspace: 'ws', name: 'a', sizeBytes: 5, signal: NEVER_ABORTED }), {
       message: 'the disk is gone',
     });
-    const short = extract(yieldPieces(Buffer.from('ab')), { name: 'a', sizeBytes: 5, signal: NEVER_ABORTED });
+    const short = extract(yieldPieces(Buffer.from('ab')), {
+      workspace: 'ws',
+      name: 'a',
+      sizeBytes: 5,
+      signal: NEVER_ABORTED,
+    });
     await assert.rejects(short, /fewer bytes/);
-    const long = extract(yieldPieces(Buffer.from('abcdef')), { name: 'a', sizeBytes: 5, signal: NEVER_ABORTED });
+    const long = extract(yieldPieces(Buffer.from('abcdef')), {
+      workspace: 'ws',
+      name: 'a',
+      sizeBytes: 5,
+      signal: NEVER_ABORTED,
+    });
     await assert.rejects(long, /more bytes/);
   });
 
@@ -100,16 +126,45 @@ describe('createDocumentExtractor', () => {
 
   test('queues extractions, and refuses more than the queue holds', async () => {
     const extract = createDocumentExtractor({ concurrency: 1, queueLengthMax: 1 });
-    const one = () => extract(yieldPieces(Buffer.from('a')), { name: 'a', sizeBytes: 1, signal: NEVER_ABORTED });
+    const one = () =>
+      extract(yieldPieces(Buffer.from('a')), { workspace: 'ws', name: 'a', sizeBytes: 1, signal: NEVER_ABORTED });
     const [first, second] = [one(), one()];
     await assert.rejects(one(), { kind: 'overloaded' });
     assert.deepEqual([(await first).type, (await second).type, (await one()).type], ['text', 'text', 'text']);
   });
 
+  test('leaves a process to other workspaces while one waits for its own documents', async () => {
+    const extract = createDocumentExtractor({ concurrency: 2 });
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    async function* holdSource() {
+      await held;
+      yield Buffer.from('a');
+    }
+    const request = { name: 'a', sizeBytes: 1, signal: NEVER_ABORTED };
+    const slow = [1, 2, 3].map(() => extract(holdSource(), { ...request, workspace: 'attacker' }));
+    const other = await extract(yieldPieces(Buffer.from('b')), { ...request, workspace: 'other' });
+    assert.equal(other.type, 'text');
+    release();
+    assert.ok((await Promise.all(slow)).every(({ type }) => type === 'text'));
+  });
+
+  test('runs with a lower priority than the service', async () => {
+    const extract = createDocumentExtractor();
+    let priority: number | undefined;
+    async function* source() {
+      const all = execFileSync('ps', ['-axo', 'ppid=,pid=,args='], { encoding: 'utf8' }).split('\n');
+      const line = all.find((each) => each.includes('reader-process') && each.trim().startsWith(`${process.pid} `));
+      priority = getPriority(Number(line?.trim().split(/\s+/)[1]));
+      yield Buffer.from('a');
+    }
+    await extract(source(), { workspace: 'ws', name: 'a', sizeBytes: 1, signal: NEVER_ABORTED });
+    assert.ok(priority !== undefined && priority > getPriority());
+  });
+
   test('frees the place in the queue of an aborted extraction', async () => {
     const extract = createDocumentExtractor({ concurrency: 1, queueLengthMax: 1 });
     const controller = new AbortController();
-    const request = { name: 'a', sizeBytes: 1 };
+    const request = { workspace: 'ws', name: 'a', sizeBytes: 1 };
     const first = extract(yieldPieces(Buffer.from('a')), { ...request, signal: NEVER_ABORTED });
     const second = extract(yieldPieces(Buffer.from('a')), { ...request, signal: controller.signal });
     controller.abort(new Error('gone'));

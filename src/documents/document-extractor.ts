@@ -13,7 +13,7 @@ import {
   DOCUMENT_TEXT_BYTES_MAX,
 } from './limits.ts';
 import { startRestrictedProcess, writeToStdin } from '../lib/restricted-process.ts';
-import { createSemaphore } from '../lib/semaphore.ts';
+import { createSharedSemaphore } from '../lib/shared-semaphore.ts';
 import {
   WALL_CLOCK_FACTOR,
   describeExcessiveSize,
@@ -24,6 +24,8 @@ import {
 import type { ReaderCommand, ReaderReport } from './reader-process.ts';
 
 export interface ExtractionRequest {
+  /** Workspace that the extraction works for. No workspace takes all processes. */
+  readonly workspace: string;
   readonly name: string;
   /** Exact size of the source. */
   readonly sizeBytes: number;
@@ -66,8 +68,9 @@ export function createDocumentExtractor({
   queueLengthMax = DOCUMENT_READ_QUEUE_MAX,
 }: DocumentExtractorOptions = {}): DocumentExtractor {
   const limits = { ...DEFAULT_LIMITS, ...limitOverrides };
-  const semaphore = createSemaphore({
+  const semaphore = createSharedSemaphore({
     permits: concurrency,
+    permitsPerHolder: Math.max(1, concurrency - 1),
     queueLengthMax,
     createQueueFullError,
   });
@@ -78,7 +81,7 @@ export function createDocumentExtractor({
       return { type: 'failed', reason };
     }
     if (request.sizeBytes === 0) return { type: 'failed', reason: 'The file is empty.' };
-    const release = await semaphore.acquire(request.signal);
+    const release = await semaphore.acquire(request.workspace, request.signal);
     try {
       // The caller may have left while waiting.
       request.signal.throwIfAborted();

@@ -67,9 +67,10 @@ describe('createWithDocuments', () => {
     const resolveMessages = async (
       generationRequest: GenerationRequest,
       failure?: ServiceError,
+      context = CONTEXT,
     ): Promise<readonly Message[]> => {
       fails = failure;
-      ({ ignored } = await generate(generationRequest, ON, CONTEXT));
+      ({ ignored } = await generate(generationRequest, ON, context));
       assert.equal(ignored[0], 'inner');
       return handledRequests.at(-1)?.messages ?? [];
     };
@@ -163,6 +164,11 @@ describe('createWithDocuments', () => {
       assert.deepEqual(message?.content, [text('<document name="a.txt">\ngrün\n</document>')]);
     }
     assert.equal(extracted, 1);
+    await resolveMessages(generationRequest, undefined, {
+      ...CONTEXT,
+      owner: { ...CONTEXT.owner, workspace: 'other' },
+    });
+    assert.equal(extracted, 2, 'another workspace must not notice from the time that the text is cached');
     await assert.rejects(resolveMessages(request({ role: 'user', content: [data('broken', 'x')] })), {
       kind: 'invalid-request',
       message: 'broken: The file is damaged.',

@@ -10,8 +10,8 @@ export const JOB_CONCURRENCY_DEFAULT = 8;
 export const JOB_CANCEL_CONCURRENCY = 16;
 
 /**
- * Share of a kind's concurrency in a process that is not available to a single workspace, rounded down. Beyond: its
- * jobs wait.
+ * Share of a kind's concurrency in a process that is not available to a single workspace, at least one of several jobs.
+ * Beyond: its jobs wait.
  */
 export const JOB_OTHER_WORKSPACES_SHARE = 0.25;
 

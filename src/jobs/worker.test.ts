@@ -86,7 +86,8 @@ describe('startJobWorker', () => {
 
   it('limits concurrency per kind and starts the next job when a slot is free', async () => {
     const other = createScriptedHandler();
-    for (const subject of ['a', 'b', 'c']) await testWorkers.insertJob(subject);
+    for (const workspace of ['a', 'b', 'c'])
+      await testWorkers.insertJob(workspace, { owner: { region: 'cn-beijing', workspace, keyId: 'key_1' } });
     testWorkers.start({ batch: { concurrency: 2, run: handler.run }, extract: other });
     await advance(LONG_DELAY_MS);
     assert.equal(handler.runs.length, 2);
@@ -116,6 +117,16 @@ describe('startJobWorker', () => {
     handler.runs[3]?.finish();
     await advance(0);
     assert.equal(startedSubjects(), 'a1,a2,a3,b1,a4,b2');
+  });
+
+  it('reserves one of few slots for other workspaces', async () => {
+    const other = { region: 'cn-beijing', workspace: 'other', keyId: 'key_2' } as const;
+    for (const [priority, subject] of ['a1', 'a2', 'a3'].entries()) await testWorkers.insertJob(subject, { priority });
+    testWorkers.start({ batch: { concurrency: 3, run: handler.run } });
+    await advance(LONG_DELAY_MS);
+    await testWorkers.insertJob('b1', { owner: other, priority: 9 });
+    await advance(JOB_POLL_MS);
+    assert.equal(handler.runs.map(({ job }) => job.subject).join(), 'a1,a2,b1');
   });
 
   it('alternates between workspaces with few slots', async () => {

@@ -222,7 +222,8 @@ function groupByTenant(
   }
   return [...counts.values()].map(({ count, ...group }) => {
     const concurrency = handlers[group.kind]?.concurrency ?? JOB_CONCURRENCY_DEFAULT;
-    return { ...group, isFull: count >= concurrency - Math.floor(concurrency * JOB_OTHER_WORKSPACES_SHARE) };
+    const reserved = concurrency > 1 ? Math.max(1, Math.floor(concurrency * JOB_OTHER_WORKSPACES_SHARE)) : 0;
+    return { ...group, isFull: count >= concurrency - reserved };
   });
 }
 

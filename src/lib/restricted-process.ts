@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 /** A child process that processes untrusted input, with minimal permissions. */
@@ -20,6 +21,12 @@ export interface RestrictedProcessOptions {
   readonly packages: readonly string[];
 }
 
+/**
+ * Nice value of such a process: on a busy machine it gets a third of the time of a process with the normal priority, so
+ * that its work still ends.
+ */
+const LOWER_PRIORITY = 5;
+
 /** Length of the kept end of the standard error output. */
 const STDERR_CHARS_MAX = 2_000;
 
@@ -31,7 +38,7 @@ export const resolveSourceFile = (withoutExtension: URL): URL => new URL(`${with
 
 /**
  * Starts a process without environment variables, child processes or file access, except to Parley's code and
- * `packages`.
+ * `packages`. It has a lower priority than this process, so that it delays nobody who needs the processor briefly.
  */
 export function startRestrictedProcess({ entryUrl, packages }: RestrictedProcessOptions): RestrictedProcess {
   const child = spawn(
@@ -46,6 +53,7 @@ export function startRestrictedProcess({ entryUrl, packages }: RestrictedProcess
     ],
     { env: {}, stdio: ['pipe', 'pipe', 'pipe'] },
   );
+  lowerPriority(child);
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, by) => resolve(by ?? `code ${code}`));
@@ -57,6 +65,16 @@ export function startRestrictedProcess({ entryUrl, packages }: RestrictedProcess
   // Writing fails when the process ended early; `termination` tells the reason.
   child.stdin.on('error', () => undefined);
   return { child, termination: ended, getStderr: () => stderrTail, kill: () => void child.kill('SIGKILL') };
+}
+
+/** Lowers the priority of a process that has just started: its threads inherit it. */
+function lowerPriority({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, Math.max(getPriority(), LOWER_PRIORITY));
+  } catch {
+    // The process has ended already, or the system does not allow it; the process works as well without it.
+  }
 }
 
 /** Lists the folders of Parley's code and of the given packages. */

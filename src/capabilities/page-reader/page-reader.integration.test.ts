@@ -16,7 +16,7 @@ const createPageTask = (html: string) =>
     charsMax: 1_000,
   }) as const;
 
-const read = (html: string, signal = NEVER) => reader.read(createPageTask(html), signal);
+const read = (html: string, signal = NEVER) => reader.read(createPageTask(html), { workspace: 'ws', signal });
 
 const evaluateRobots = (rules: string, path: string) =>
   reader.evaluateRobots(
@@ -73,6 +73,16 @@ describe('createPageReader', () => {
     await assert.rejects(read('<p>x', caller.signal), /gone/);
   });
 
+  it('reads pages of workspaces in turns', async () => {
+    const order: string[] = [];
+    const readFor = async (workspace: string, name: string): Promise<void> => {
+      await reader.read(createPageTask('<p>Well.'), { workspace, signal: NEVER });
+      order.push(name);
+    };
+    await Promise.all([...['a1', 'a2', 'a3'].map((name) => readFor('attacker', name)), readFor('other', 'b1')]);
+    assert.deepEqual(order, ['a1', 'b1', 'a2', 'a3']);
+  });
+
   it('evaluates robots rules while a slow page is read', async () => {
     const slow = read('<'.repeat(3_000_000)).catch(() => undefined);
     assert.deepEqual(await evaluateRobots('User-agent: *\nDisallow: /', '/x'), {
@@ -92,7 +102,7 @@ describe('createPageReader', () => {
       { rulesUrl: 'https://sea.example/robots.txt', rules, url, agent: 'Parley' },
       NEVER,
     );
-    const reading = small.read(createPageTask('<'.repeat(3_000_000)), NEVER);
+    const reading = small.read(createPageTask('<'.repeat(3_000_000)), { workspace: 'ws', signal: NEVER });
     await assert.rejects(reading, { kind: 'upstream-failed', message: /takes too much memory/ });
     assert.equal((await judging).isAllowed, false);
     await small.close();

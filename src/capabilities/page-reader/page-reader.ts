@@ -8,6 +8,7 @@ import {
   PAGES_WAITING_MAX,
 } from './limits.ts';
 import { createSemaphore } from '../../lib/semaphore.ts';
+import { createSharedSemaphore } from '../../lib/shared-semaphore.ts';
 import { raceWithAbort } from '../../lib/race-with-abort.ts';
 import { createPageProcessClient, PageLimitError } from './page-process-client.ts';
 import type { PageProcessOptions } from './page-process-client.ts';
@@ -22,13 +23,19 @@ export interface RobotsDecision {
   readonly delaySeconds: number;
 }
 
+export interface PageReadOptions {
+  /** Workspace that the page is read for. Workspaces take turns. */
+  readonly workspace: string;
+  readonly signal: AbortSignal;
+}
+
 /** Parses untrusted pages and robots rules in a restricted process, within limits of time and memory. */
 export interface PageReader {
   /**
    * @throws ServiceError `upstream-failed` if the page exceeds a limit or cannot be parsed, `overloaded` if too many
    * tasks wait; the signal's reason.
    */
-  read(page: TaskInput<'page'>, signal: AbortSignal): Promise<PageContent>;
+  read(page: TaskInput<'page'>, options: PageReadOptions): Promise<PageContent>;
   /** Evaluates the robots rules of a site for one of its URLs. @throws as `read`. */
   evaluateRobots(rules: TaskInput<'rules'>, signal: AbortSignal): Promise<RobotsDecision>;
   close(): Promise<void>;
@@ -58,14 +65,12 @@ export function createPageReader(limits: Partial<PageProcessOptions> = {}): Page
     }
   };
 
-  const createQueue = () => {
-    const semaphore = createSemaphore({
-      permits: 1,
-      queueLengthMax: PAGES_WAITING_MAX,
-      createQueueFullError,
-    });
-    const run = async (task: PageTask, signal: AbortSignal): Promise<PageTaskResult> => {
-      const release = await semaphore.acquire(signal);
+  const createQueue = <Options extends { readonly signal: AbortSignal }>(
+    acquire: (options: Options) => Promise<() => void>,
+  ) => {
+    const run = async (task: PageTask, options: Options): Promise<PageTaskResult> => {
+      const { signal } = options;
+      const release = await acquire(options);
       try {
         signal.throwIfAborted();
         return await runWithRetry(task);
@@ -76,18 +81,23 @@ export function createPageReader(limits: Partial<PageProcessOptions> = {}): Page
         release();
       }
     };
-    return (task: PageTask, signal: AbortSignal) => raceWithAbort(run(task, signal), signal);
+    return (task: PageTask, options: Options) => raceWithAbort(run(task, options), options.signal);
   };
-  const [runPageTask, runRobotsTask] = [createQueue(), createQueue()];
+  const queueOptions = { permits: 1, queueLengthMax: PAGES_WAITING_MAX, createQueueFullError };
+  const pages = createSharedSemaphore({ ...queueOptions, permitsPerHolder: 1 });
+  const runPageTask = createQueue(({ workspace, signal }: PageReadOptions) => pages.acquire(workspace, signal));
+  // Rules are small, and cached for all workspaces.
+  const rules = createSemaphore(queueOptions);
+  const runRobotsTask = createQueue(({ signal }) => rules.acquire(signal));
 
   return {
-    async read(page, signal) {
-      const answer = await runPageTask({ type: 'page', ...page }, signal);
+    async read(page, options) {
+      const answer = await runPageTask({ type: 'page', ...page }, options);
       if (answer.type !== 'content') throw toReadError(answer);
       return answer.content;
     },
-    async evaluateRobots(rules, signal) {
-      const answer = await runRobotsTask({ type: 'rules', ...rules }, signal);
+    async evaluateRobots(rulesTask, signal) {
+      const answer = await runRobotsTask({ type: 'rules', ...rulesTask }, { signal });
       if (answer.type !== 'decision') throw toReadError(answer);
       return answer;
     },

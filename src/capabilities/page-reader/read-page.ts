@@ -14,14 +14,14 @@ import { truncateAtParagraph } from './element-text.ts';
 import type { HostRateLimiter } from './host-rate-limiter.ts';
 import { toSingleLine } from './page-metadata.ts';
 import { detectPageKind } from './detect-page-kind.ts';
-import type { PageReader } from './page-reader.ts';
+import type { PageReader, PageReadOptions } from './page-reader.ts';
 import type { PageContent } from './extract-html-page.ts';
 import { extractTextPage } from './extract-text-page.ts';
 import type { RobotsPolicy } from './robots-policy.ts';
 import { forbidsModelUse } from './robots-directives.ts';
 
 /** Extracts the text of a PDF. @throws ServiceError if it has none. */
-export type ReadPdf = (bytes: Uint8Array, signal: AbortSignal) => Promise<string>;
+export type ReadPdf = (bytes: Uint8Array, options: PageReadOptions) => Promise<string>;
 
 export interface ReadPageOptions {
   readonly fetch: WebFetch;
@@ -44,18 +44,18 @@ export interface ReadPageOptions {
 export function createReadPage(options: ReadPageOptions): ReadPage {
   const { reader, readPdf, charsMax = PAGE_TEXT_CHARS_MAX, totalMs = PAGE_MS_MAX } = options;
 
-  const readContent = async ({ response, bytes }: FetchedPage, signal: AbortSignal): Promise<PageContent> => {
+  const readContent = async ({ response, bytes }: FetchedPage, readOptions: PageReadOptions): Promise<PageContent> => {
     const { url, contentType } = response;
     const kind = detectPageKind(contentType, bytes, url);
-    if (kind !== 'pdf') return await reader.read({ kind, bytes, contentType, url, charsMax }, signal);
+    if (kind !== 'pdf') return await reader.read({ kind, bytes, contentType, url, charsMax }, readOptions);
     if (!readPdf) throw new ServiceError('upstream-failed', 'The page is a PDF, which is not supported here.');
-    return extractTextPage(await readPdf(bytes, signal), { kind: 'text', charsMax });
+    return extractTextPage(await readPdf(bytes, readOptions), { kind: 'text', charsMax });
   };
 
-  const read = async (url: string, siteFilter: SiteFilter, signal: AbortSignal): ReturnType<ReadPage> => {
-    const page = await fetchPage(url, { ...options, matchesSites: createSiteMatcher(siteFilter) }, signal);
+  const read = async (url: string, siteFilter: SiteFilter, readOptions: PageReadOptions): ReturnType<ReadPage> => {
+    const page = await fetchPage(url, { ...options, matchesSites: createSiteMatcher(siteFilter) }, readOptions.signal);
     if (forbidsModelUse(page.response.getHeader('x-robots-tag'))) throw createModelUseError();
-    const { title, siteName, icon, publishedAt, text, robots } = await readContent(page, signal);
+    const { title, siteName, icon, publishedAt, text, robots } = await readContent(page, readOptions);
     if (robots.some(forbidsModelUse)) throw createModelUseError();
     if (text === '') throw new ServiceError('upstream-failed', 'The page has no readable text.');
     return {
@@ -68,7 +68,7 @@ export function createReadPage(options: ReadPageOptions): ReadPage {
     };
   };
 
-  return async ({ url: requestedUrl, sites, blockedSites }, signal) => {
+  return async ({ url: requestedUrl, tenant: { workspace }, sites, blockedSites }, signal) => {
     signal.throwIfAborted();
     const url = parseWebUrl(requestedUrl, SEARCH_URL_CHARS_MAX);
     if (url === undefined)
@@ -76,7 +76,8 @@ export function createReadPage(options: ReadPageOptions): ReadPage {
     const totalAbort = createLinkedAbort(signal);
     const timer = setTimeout(() => totalAbort.abort(createTimeoutError(totalMs)), totalMs);
     try {
-      return await raceWithAbort(read(url, { sites, blockedSites }, totalAbort.signal), totalAbort.signal);
+      const reading = read(url, { sites, blockedSites }, { workspace, signal: totalAbort.signal });
+      return await raceWithAbort(reading, totalAbort.signal);
     } finally {
       clearTimeout(timer);
       totalAbort.unlink();

@@ -30,7 +30,7 @@ export function createRecognizeFile({ catalogue, leaseSpeechEngine, openAudio }:
       if (language !== undefined && requestedLanguages.length === 0) {
         throw createUnsupportedLanguageError(language, 'language');
       }
-      const audio = openAudio(source, { channel: undefined, signal });
+      const audio = openAudio(source, { workspace: owner.workspace, channel: undefined, signal });
       const request = {
         id: requestId,
         owner: { workspace: owner.workspace, key: owner.keyId, ...(priority ? { priority } : {}) },

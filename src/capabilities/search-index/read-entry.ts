@@ -100,7 +100,7 @@ async function readUrl(
 async function readFileEntry(
   { reference, path }: IndexEntry & { readonly type: 'file' },
   knownHash: string | undefined,
-  { extract, now, signal }: ReadEntryOptions,
+  { extract, now, tenant, signal }: ReadEntryOptions,
 ): Promise<ReadEntryResult> {
   // Do not follow a symbolic link that has replaced the file, and do not wait for the writer of a named pipe.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -115,6 +115,7 @@ async function readFileEntry(
     const { hash, head } = await hashFile(handle, signal);
     if (hash === knownHash) return { type: 'unchanged' };
     const extracted = await extract(readChunks(handle, signal), {
+      workspace: tenant.workspace,
       name: basename(path),
       sizeBytes: stats.size,
       signal,

@@ -48,7 +48,8 @@ export function createExtractHandler({
 
       const { name, sizeBytes } = file;
       const source = await blobs.read(file.blob);
-      const extracted = await extract(source, { name, sizeBytes, signal }).finally(() => source.destroy());
+      const { workspace } = job.owner;
+      const extracted = await extract(source, { workspace, name, sizeBytes, signal }).finally(() => source.destroy());
       if (extracted.type === 'failed') {
         await store.texts.failParsing(file.blob, { reason: extracted.reason, at: clock.now() });
         onEnd(job.subject);

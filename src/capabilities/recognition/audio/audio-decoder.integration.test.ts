@@ -32,7 +32,7 @@ async function collect(
 }
 
 const decode = (source: AudioSource, options?: AudioDecoderOptions, signal = NEVER_ABORTED) =>
-  collect(createAudioDecoder(options)(source, { signal }));
+  collect(createAudioDecoder(options)(source, { workspace: 'ws', signal }));
 
 /** Creates the source of a silent WAV file that is never completely in memory. */
 function createSilentWav(seconds: number): AudioSource {
@@ -94,7 +94,7 @@ describe('AudioDecoder', () => {
   });
 
   test('stops reading a long recording while the consumer does not continue', async () => {
-    const events = createAudioDecoder()(createSilentWav(7_200), { signal: NEVER_ABORTED });
+    const events = createAudioDecoder()(createSilentWav(7_200), { workspace: 'ws', signal: NEVER_ABORTED });
     let seconds = 0;
     const before = process.memoryUsage().arrayBuffers;
     for await (const event of events) {
@@ -120,7 +120,10 @@ describe('AudioDecoder', () => {
 
   test('does not count the time of a slow consumer as a stall', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
-    const events = createAudioDecoder({ limits: { stallMs: 0 } })(createSilentWav(60), { signal: NEVER_ABORTED });
+    const events = createAudioDecoder({ limits: { stallMs: 0 } })(createSilentWav(60), {
+      workspace: 'ws',
+      signal: NEVER_ABORTED,
+    });
     const first = await events.next();
     assert.equal(first.value?.type, 'sound');
     t.mock.timers.tick(10_000);
@@ -143,7 +146,7 @@ describe('AudioDecoder', () => {
     controller.abort(new Error('nobody waits'));
     await assert.rejects(reading, { message: 'nobody waits' });
     const later = new AbortController();
-    const events = createAudioDecoder()(createSilentWav(7_200), { signal: later.signal });
+    const events = createAudioDecoder()(createSilentWav(7_200), { workspace: 'ws', signal: later.signal });
     await events.next();
     later.abort(new Error('nobody waits any more'));
     await assert.rejects(collect(events), { message: 'nobody waits any more' });
@@ -166,9 +169,23 @@ describe('AudioDecoder', () => {
     await assert.rejects(decode({ sizeBytes: 100, read: whole }), /more bytes/);
   });
 
+  test('leaves a process to other workspaces while one waits for its own recordings', async () => {
+    const decodeShared = createAudioDecoder({ concurrency: 2 });
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const speech = createSource(readTestRecording('f32.wav'));
+    const heldSpeech: AudioSource = { ...speech, read: (from) => held.then(() => speech.read(from)) };
+    const start = (source: AudioSource, workspace: string) =>
+      collect(decodeShared(source, { workspace, signal: NEVER_ABORTED }));
+    const slow = [1, 2, 3].map(() => start(heldSpeech, 'attacker'));
+    assert.equal((await start(speech, 'other')).end?.type, 'end');
+    release();
+    assert.ok((await Promise.all(slow)).every(({ end }) => end?.type === 'end'));
+  });
+
   test('limits concurrent and waiting recordings, and leaves no process behind', async () => {
     const one: AudioDecoder = createAudioDecoder({ concurrency: 1, queueLengthMax: 1 });
-    const start = () => collect(one(createSource(readTestRecording('speech.mp3')), { signal: NEVER_ABORTED }));
+    const start = () =>
+      collect(one(createSource(readTestRecording('speech.mp3')), { workspace: 'ws', signal: NEVER_ABORTED }));
     const [first, second] = [start(), start()];
     await assert.rejects(start(), { kind: 'overloaded' });
     assert.deepEqual(

@@ -12,7 +12,7 @@ import {
 } from './limits.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { SPEECH_SAMPLE_RATE } from '../../../core/speech.ts';
-import { createSemaphore } from '../../../lib/semaphore.ts';
+import { createSharedSemaphore } from '../../../lib/shared-semaphore.ts';
 import type { DecodedAudioEvent, ChannelSelection, DecodingLimits } from './audio.ts';
 import { startDecoderProcess, type DecoderProcess } from './start-decoder-process.ts';
 
@@ -24,6 +24,8 @@ export interface AudioSource {
 }
 
 export interface DecodeOptions {
+  /** Workspace that the recording is decoded for. No workspace takes all processes. */
+  readonly workspace: string;
   readonly signal: AbortSignal;
   /** Channel to decode; default: all channels mixed. */
   readonly channel?: ChannelSelection;
@@ -61,12 +63,13 @@ export function createAudioDecoder({
   queueLengthMax = AUDIO_DECODE_QUEUE_MAX,
 }: AudioDecoderOptions = {}): AudioDecoder {
   const limits = { ...DECODING_LIMITS, ...customLimits };
-  const semaphore = createSemaphore({
+  const semaphore = createSharedSemaphore({
     permits: concurrency,
+    permitsPerHolder: Math.max(1, concurrency - 1),
     queueLengthMax,
     createQueueFullError: createOverloadedError,
   });
-  return async function* decode(source, { signal, channel = 'mix' }) {
+  return async function* decode(source, { workspace, signal, channel = 'mix' }) {
     signal.throwIfAborted();
     const { sizeBytes } = source;
     if (sizeBytes > limits.sourceBytesMax) {
@@ -74,7 +77,7 @@ export function createAudioDecoder({
       return yield { type: 'failed', fault: 'too-long', reason };
     }
     if (sizeBytes === 0) return yield { type: 'failed', fault: 'empty', reason: 'The audio is empty.' };
-    const release = await semaphore.acquire(signal);
+    const release = await semaphore.acquire(workspace, signal);
     try {
       // The signal may have aborted while waiting.
       signal.throwIfAborted();

@@ -39,6 +39,9 @@ export const AUDIO_STALL_MS = 120_000;
 export const AUDIO_HEAP_MB = 256;
 export const AUDIO_RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 
-/** Recordings that one process decodes concurrently, and recordings that wait. Beyond: 503. */
+/**
+ * Recordings that one process decodes concurrently, all but one of them for one workspace, and recordings that wait, half
+ * of them of one workspace. Beyond: 503.
+ */
 export const AUDIO_DECODE_CONCURRENCY = 4;
 export const AUDIO_DECODE_QUEUE_MAX = 128;

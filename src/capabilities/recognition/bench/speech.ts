@@ -163,7 +163,11 @@ async function scoreFile(
   const source = { sizeBytes: file.length, read: async (from: number) => readBytesFrom(file, from) };
   const reference = utterances.map((utterance) => utterance.reference).join(' ');
   const transcribeFile = async (hotwords: readonly Hotword[]): Promise<readonly RecognitionSample[]> => {
-    const { blocks } = createAudioOpener(createAudioDecoder())(source, { channel: undefined, signal: neverAborted });
+    const { blocks } = createAudioOpener(createAudioDecoder())(source, {
+      workspace: 'bench',
+      channel: undefined,
+      signal: neverAborted,
+    });
     const windows = await Array.fromAsync(
       transcribe(blocks, { ...RECOGNITION_REQUEST, hotwords }, engine, neverAborted),
     );

@@ -7,5 +7,8 @@
 export const TRANSCRIPTION_FETCH_ATTEMPTS_MAX = 3;
 export const TRANSCRIPTION_FETCH_PAUSE_MS = 2_000;
 
-/** Transcription jobs that one process runs concurrently. Beyond: they wait. The engine processes one at a time. */
-export const TRANSCRIPTION_CONCURRENCY = 2;
+/**
+ * Transcription jobs that one process runs concurrently, all but one of them of one workspace. Beyond: they wait. The
+ * engine processes one at a time.
+ */
+export const TRANSCRIPTION_CONCURRENCY = 3;

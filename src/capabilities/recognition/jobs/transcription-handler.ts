@@ -56,7 +56,7 @@ export function createTranscriptionHandler({
         const channelKey = { taskId: job.subject, part: part.number, channel: channel ?? 0 };
         const storedWindows = await transcriptions.listWindows(channelKey);
         hasSpeech ||= storedWindows.length > 0;
-        const audio = openAudio(source, { channel, signal });
+        const audio = openAudio(source, { workspace: job.owner.workspace, channel, signal });
         const recognition = {
           id: `${job.subject}/${part.number}`,
           owner: { workspace: job.owner.workspace, key: job.owner.keyId, priority: 'background' as const },

@@ -18,15 +18,15 @@ export interface AudioReader {
 /** Opens an audio. @param channel Channel from 0; undefined: all channels mixed. */
 export type AudioOpener = (
   source: AudioSource,
-  options: { readonly channel: number | undefined; readonly signal: AbortSignal },
+  options: { readonly workspace: string; readonly channel: number | undefined; readonly signal: AbortSignal },
 ) => AudioReader;
 
 /** Creates an opener for all supported formats. */
 export function createAudioOpener(decode: AudioDecoder): AudioOpener {
-  return (source, { channel, signal }) => {
+  return (source, { workspace, channel, signal }) => {
     let report: DecodingReport | undefined;
     async function* blocks(): AsyncGenerator<Float32Array> {
-      for await (const event of decode(source, { signal, channel: channel ?? 'mix' })) {
+      for await (const event of decode(source, { workspace, signal, channel: channel ?? 'mix' })) {
         if (event.type === 'sound') yield event.samples;
         else if (event.type === 'failed') throw new UnreadableAudioError(event.reason);
         else report = event.report;

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { scalePropertyRuns } from '../../test/property-runs.ts';
+import { createSharedSemaphore } from './shared-semaphore.ts';
+
+/** Lets all settled promises run. */
+const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const createTestSemaphore = (options: { permits: number; permitsPerHolder: number; queueLengthMax?: number }) =>
+  createSharedSemaphore({ queueLengthMax: 100, createQueueFullError: () => new Error('full'), ...options });
+
+describe('createSharedSemaphore', () => {
+  it('leaves a permit to a newcomer, however many tasks of another holder wait', async () => {
+    const semaphore = createTestSemaphore({ permits: 3, permitsPerHolder: 2 });
+    const granted: string[] = [];
+    const acquire = async (holder: string): Promise<() => void> => {
+      const release = await semaphore.acquire(holder);
+      granted.push(holder);
+      return release;
+    };
+    const first = acquire('a');
+    for (let task = 0; task < 20; task += 1) void acquire('a');
+    await acquire('b');
+    assert.deepEqual(granted, ['a', 'a', 'b']);
+    (await first)();
+    await yieldToEventLoop();
+    assert.deepEqual(granted, ['a', 'a', 'b', 'a']);
+  });
+
+  it('serves holders in turns with a single permit', async () => {
+    const semaphore = createTestSemaphore({ permits: 1, permitsPerHolder: 1 });
+    const granted: string[] = [];
+    const tasks = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(async (name) => {
+      const release = await semaphore.acquire(name.slice(0, 1));
+      granted.push(name);
+      await yieldToEventLoop();
+      release();
+    });
+    await Promise.all(tasks);
+    assert.equal(granted.join(' '), 'a1 b1 c1 a2 b2 a3');
+  });
+
+  it('refuses a holder beyond its half of the queue, and everybody when the queue is full', async () => {
+    const semaphore = createTestSemaphore({ permits: 2, permitsPerHolder: 1, queueLengthMax: 4 });
+    const acquire = (holder: string): Promise<() => void> => semaphore.acquire(holder);
+    const first = acquire('a');
+    for (const holder of ['a', 'a']) void acquire(holder);
+    await assert.rejects(acquire('a'), { message: 'full' });
+    for (const holder of ['b', 'b', 'b']) void acquire(holder);
+    await assert.rejects(acquire('c'), { message: 'full' });
+    (await first)();
+    const other = acquire('c');
+    await assert.rejects(acquire('c'), { message: 'full' });
+    void other;
+  });
+
+  it('grants every permit again after all releases and aborts', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ holder: fc.constantFrom('a', 'b', 'c'), aborts: fc.boolean() }), { maxLength: 30 }),
+        async (tasks) => {
+          const semaphore = createTestSemaphore({ permits: 2, permitsPerHolder: 1, queueLengthMax: 10 });
+          let running = 0;
+          await Promise.all(
+            tasks.map(async ({ holder, aborts }) => {
+              const abort = new AbortController();
+              const acquired = semaphore.acquire(holder, abort.signal);
+              if (aborts) abort.abort(new Error('gone'));
+              try {
+                const release = await acquired;
+                running += 1;
+                assert.ok(running <= 2);
+                await yieldToEventLoop();
+                running -= 1;
+                release();
+                release();
+              } catch (error) {
+                assert.match(String(error), /gone|full/);
+              }
+            }),
+          );
+          await Promise.all([semaphore.acquire('a'), semaphore.acquire('b')]);
+        },
+      ),
+      { numRuns: scalePropertyRuns(100) },
+    );
+  });
+});

@@ -1,0 +1,54 @@
+import { type OutgoingHttpHeaders, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { ATTACKER_ADDRESS, type AttackTarget } from './harness.ts';
+
+export interface AttackerRequest {
+  readonly path: string;
+  /** Default: POST with a body, else GET. */
+  readonly method?: string;
+  /** Default: the key of the attacker. */
+  readonly key?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string | Uint8Array;
+}
+
+export interface AttackerResponse {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends a request from the attacker's address, on a connection of its own, and reads the response. */
+export const sendAsAttacker = (
+  { port, key: attackerKey, signal }: Pick<AttackTarget, 'port' | 'key' | 'signal'>,
+  { path, body, method = body === undefined ? 'GET' : 'POST', key = attackerKey, headers }: AttackerRequest,
+): Promise<AttackerResponse> =>
+  new Promise((resolve, reject) => {
+    const allHeaders = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers };
+    const address = { host: '127.0.0.1', port, localAddress: ATTACKER_ADDRESS, agent: false as const };
+    const outgoing = request({ ...address, path, method, headers: allHeaders, signal }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, text: body }), reject);
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+
+const BOUNDARY = 'attack-boundary';
+
+/** Uploads a file with `purpose`, and returns the response. */
+export const uploadAsAttacker = (
+  target: Pick<AttackTarget, 'port' | 'key' | 'signal'>,
+  { name, bytes, purpose, key }: { name: string; bytes: Uint8Array; purpose: string; key?: string },
+): Promise<AttackerResponse> =>
+  sendAsAttacker(target, {
+    path: '/compatible-mode/v1/files',
+    headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+    ...(key === undefined ? {} : { key }),
+    body: Buffer.concat([
+      Buffer.from(
+        `--${BOUNDARY}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\n${purpose}\r\n` +
+          `--${BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\n\r\n`,
+      ),
+      bytes,
+      Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
+    ]),
+  });
