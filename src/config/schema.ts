@@ -263,6 +263,11 @@ export const ConfigSchema = z.strictObject({
     /** Non-public hosts, addresses and networks that may be called, e.g. `10.0.0.0/8`, `*.corp.example`. */
     allow: createListSchema(text).default([]),
   }),
+  /** Images that callers name by URL. */
+  images: createSection({
+    /** Non-public hosts, addresses and networks that images may be fetched from; notation as in `callbacks.allow`. */
+    allow: createListSchema(text).default([]),
+  }),
   /** Days that data is kept. Default: until it is deleted. */
   retention: createSection({
     /** After the last change of the conversation or its items. */

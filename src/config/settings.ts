@@ -121,6 +121,7 @@ const DECLARATIONS: readonly (Omit<Setting, 'env'> & Partial<Pick<Setting, 'env'
   { path: 'codeInterpreter.warm', type: 'number' },
   { path: 'codeInterpreter.wheelsFolder', type: 'path' },
   { path: 'callbacks.allow', type: 'list' },
+  { path: 'images.allow', type: 'list' },
   { path: 'retention.conversationsDays', type: 'number' },
   { path: 'retention.responsesDays', type: 'number' },
   { path: 'timezone', type: 'text' },

@@ -240,10 +240,14 @@ describe('createGenerate', () => {
     const messages: Message[] = [{ role: 'user', content: [{ type: 'image', url: 'http://h/i.png' }] }];
     const base = createEventEngine({ type: 'choice-end', choice: 0, reason: 'stop' });
     const engine: TextEngine = { ...base, capabilities: { ...base.capabilities, input: 'chat', phases: false } };
-    const unknown = await createTestGeneration(engine, { entry: { ...ENTRY, abilities: {} } }).generate({ messages });
+    const seeing = createTestGeneration(engine, { entry: { ...ENTRY, abilities: {} } });
+    const unknown = await seeing.generate({ messages });
+    assert.equal(seeing.records.imagesReleased, 0);
     await unknown.batches[Symbol.asyncIterator]().return?.();
+    assert.deepEqual([seeing.records.imagesFetched, seeing.records.imagesReleased], [1, 1]);
     const blind = createTestGeneration(engine, { entry: { ...ENTRY, abilities: { vision: false } } });
     await assert.rejects(blind.generate({ messages }), { kind: 'invalid-request', param: 'messages[0].content' });
+    assert.equal(blind.records.imagesFetched, 0);
     const promptGeneration = createTestGeneration(base, { entry: { ...ENTRY, abilities: {} } });
     await assert.rejects(promptGeneration.generate({ messages }), {
       kind: 'invalid-request',

@@ -14,6 +14,7 @@ import type { Admission } from './admission.ts';
 import type { AnswerChecker } from './answer-checker.ts';
 import type { CheckAnswer } from './output-checks.ts';
 import { toEngineOwner } from './engine-owner.ts';
+import type { FetchedImages, FetchImages } from './fetch-images.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, UsageReservation } from './ledger.ts';
 import { getModelLogFields } from './model-log-fields.ts';
@@ -42,6 +43,7 @@ interface GenerateDeps {
   readonly ledger: Ledger;
   readonly ids: Pick<IdGenerator, 'createToolCallId'>;
   readonly answerChecker: Pick<AnswerChecker, 'findProblem'>;
+  readonly fetchImages: FetchImages;
 }
 
 /** Creates the pipeline that turns a request into generation events; every protocol uses it. */
@@ -53,14 +55,15 @@ export function createGenerate({
   ledger,
   ids,
   answerChecker,
+  fetchImages,
 }: GenerateDeps): Generate {
   const getRenderer = createPromptRenderer();
 
-  return async (request, on, context) => {
-    const resolved = await resolveTarget(catalogue, request.model, on, context.owner);
+  return async (received, on, context) => {
+    const resolved = await resolveTarget(catalogue, received.model, on, context.owner);
     context.log.add(getModelLogFields(resolved));
     const { requestId, owner } = context;
-    const runInfo = { requestId, owner, model: resolved.entry.name, choices: request.choices };
+    const runInfo = { requestId, owner, model: resolved.entry.name, choices: received.choices };
     const permit = await admission.admit({
       ...runInfo,
       ...omitNullish({ priority: context.priority, deployment: resolved.deployment?.record }),
@@ -69,12 +72,14 @@ export function createGenerate({
     const engineOwner = toEngineOwner({ owner, ...omitNullish({ priority }) });
     let lease: EngineLease | undefined;
     let reservation: UsageReservation | undefined;
+    let images: FetchedImages | undefined;
     const run = createLinkedAbort(context.signal);
     const finish = (usage: Usage, outcome: RunOutcome): void => {
       run.unlink();
       permit.release(usage, outcome);
       lease?.release();
       reservation?.settle(usage, outcome);
+      images?.release();
     };
     try {
       lease = await acquireEngine(resolved);
@@ -84,7 +89,9 @@ export function createGenerate({
         ...resolved,
         entry: applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities)),
       };
-      checkAbilities(request, model, engine);
+      checkAbilities(received, model, engine);
+      images = await fetchImages(received.messages, { workspace: owner.workspace, signal: run.signal });
+      const request = { ...received, messages: images.messages };
       const style = getModelStyle(model);
       const caller = { owner: engineOwner, signal: run.signal };
       const checkAnswer: CheckAnswer = (schema, text) => answerChecker.findProblem(schema, text, caller);

@@ -102,3 +102,14 @@ export const SUMMARY_PARTS_MAX = 16;
 
 /** Estimated tokens of such a part. A model whose context holds less gets the 400 of a too long prompt. */
 export const SUMMARY_PART_TOKENS_MIN = 32;
+
+/** Different URLs of images in one request. Beyond: 400. Images within the request do not count. */
+export const REQUEST_IMAGE_URLS_MAX = 64;
+
+/** Bytes of an image that is fetched, and ms to fetch it. Beyond: 400. */
+export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
+export const IMAGE_FETCH_MS_MAX = 30_000;
+
+/** Bytes of fetched images of all running requests of a process, and of one workspace. Beyond: 503. */
+export const IMAGES_BYTES_MAX = 128 * 1024 * 1024;
+export const IMAGES_WORKSPACE_BYTES_MAX = 64 * 1024 * 1024;

@@ -8,7 +8,9 @@ import { createAnswerChecker } from '../generation/answer-checker.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createDeploymentAdmission, type DeploymentAdmissionDeps } from '../generation/deployment-admission.ts';
 import { createEmbedder } from '../generation/embed.ts';
+import { createFetchImages } from '../generation/fetch-images.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
+import { IMAGE_FETCH_MS_MAX } from '../generation/limits.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { createSplitChoices } from '../generation/split-choices.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
@@ -19,6 +21,7 @@ import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createWithDocuments } from '../generation/with-documents.ts';
+import { createGuardedFetch } from '../net/guarded-fetch.ts';
 import { createEngineRouter } from './deployments/engine-router.ts';
 import { createTokenizerFinder } from './tokenizer-finder.ts';
 import type { EnginesModule } from './open-engines.ts';
@@ -38,7 +41,7 @@ export async function openGeneration(
   context: ServiceContext,
   { files, engines: enginesModule, onRunStart }: GenerationDeps,
 ) {
-  const { overrides, clock, openModule } = context;
+  const { config, overrides, clock, openModule } = context;
   const { catalogue, engines, deploymentEngines } = enginesModule;
   const extract = createInlineExtractor(createDocumentExtractor());
   const answerCheck = await openModule('answer check', () => createAnswerChecker());
@@ -54,6 +57,9 @@ export async function openGeneration(
   const getPromptStyle = ({ entry }: ResolvedModel) => getFamily(getFamilyName(entry));
   const { findDocument } = files.texts;
   const withDocuments = createWithDocuments({ findDocument, extract });
+  const fetchImages = createFetchImages(
+    createGuardedFetch({ allow: config.images.allow, timeouts: { totalMs: IMAGE_FETCH_MS_MAX } }),
+  );
   const splitChoices = createSplitChoices({ catalogue, acquireEngine: engineFor });
   const generateText = splitChoices(
     createGenerate({
@@ -63,6 +69,7 @@ export async function openGeneration(
       ...accounting,
       ids: systemIdGenerator,
       answerChecker: answerCheck,
+      fetchImages,
     }),
   );
   const translate = createTranslate({ generate: generateText, catalogue, acquireEngine: engineFor, detectLanguage });

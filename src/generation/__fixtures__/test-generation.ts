@@ -66,6 +66,8 @@ export function createTestDeps<Engine>(
     releases: 0,
     leases: 0,
     leasesReleased: 0,
+    imagesFetched: 0,
+    imagesReleased: 0,
     settled: [] as SettledUsage[],
     logFields: {} as Record<string, unknown>,
   };
@@ -102,6 +104,10 @@ export function createTestGeneration(engine: TextEngine, options: Parameters<typ
     getModelStyle: () => ({ stopTokens: [] }),
     ids: { createToolCallId: () => 'call_1' },
     answerChecker: { findProblem: async (schema, text) => createSchemaCheck(schema)(JSON.parse(text)) },
+    fetchImages: async (messages) => {
+      records.imagesFetched++;
+      return { messages, release: () => void records.imagesReleased++ };
+    },
   });
   return {
     records,

@@ -1,0 +1,147 @@
+import { ServiceError } from '../core/error.ts';
+import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
+import type { ContentPart, Message } from '../core/message.ts';
+import type { FetchResponse, GuardedFetch } from '../net/guarded-fetch.ts';
+import { IMAGE_BYTES_MAX, IMAGES_BYTES_MAX, IMAGES_WORKSPACE_BYTES_MAX, REQUEST_IMAGE_URLS_MAX } from './limits.ts';
+
+export interface FetchedImages {
+  /** The messages, with a `data:` URL for each image. */
+  readonly messages: readonly Message[];
+  /** Releases the memory that the images count for. Later calls have no effect. */
+  release(): void;
+}
+
+export interface FetchImagesOptions {
+  readonly workspace: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Fetches the images that messages name by URL. The server of a model must not fetch them: it would fetch any URL, also
+ * one of its own machine or network.
+ *
+ * @throws ServiceError `invalid-request`, naming the message, for an image that cannot be fetched and for more than
+ *   REQUEST_IMAGE_URLS_MAX URLs; `overloaded` if the images of running requests take too much memory; the signal's
+ *   reason.
+ */
+export type FetchImages = (messages: readonly Message[], options: FetchImagesOptions) => Promise<FetchedImages>;
+
+/** @param fetch Reaches public hosts only, and those that the operator allows. */
+export function createFetchImages(fetch: GuardedFetch): FetchImages {
+  const budget = createByteBudget();
+
+  return async (messages, { workspace, signal }) => {
+    const params = findImageUrls(messages);
+    if (params.size === 0) return { messages, release: () => undefined };
+    if (params.size > REQUEST_IMAGE_URLS_MAX) throw createTooManyError(params.size);
+    const reservation = budget.open(workspace);
+    const dataUrls = new Map<string, string>();
+    try {
+      for (const [url, param] of params) {
+        try {
+          const response = await fetch(url, { bytesMax: IMAGE_BYTES_MAX, accept: 'image/*', signal });
+          dataUrls.set(url, await readDataUrl(response, reservation.add));
+        } catch (thrown) {
+          signal.throwIfAborted();
+          throw toImageError(thrown, param);
+        }
+      }
+    } catch (error) {
+      reservation.release();
+      throw error;
+    }
+    const replace = (part: ContentPart): ContentPart =>
+      part.type === 'image' ? { ...part, url: dataUrls.get(part.url) ?? part.url } : part;
+    return {
+      messages: messages.map((message) => ({ ...message, content: message.content.map(replace) })),
+      release: reservation.release,
+    };
+  };
+}
+
+/** Returns the URLs of images that are not in the request, each with the field that names it first. */
+function findImageUrls(messages: readonly Message[]): ReadonlyMap<string, string> {
+  const params = new Map<string, string>();
+  for (const [index, { content }] of messages.entries())
+    for (const part of content)
+      if (part.type === 'image' && !/^data:/i.test(part.url) && !params.has(part.url))
+        params.set(part.url, `messages[${index}].content`);
+  return params;
+}
+
+/** @param count Called with the length of each piece. Its errors end the download. */
+async function readDataUrl(
+  { status, contentType, body }: FetchResponse,
+  count: (bytes: number) => void,
+): Promise<string> {
+  try {
+    if (status < 200 || status > 299)
+      throw new ServiceError('upstream-failed', `The server of the URL answered with status ${status}.`);
+    const type = /^image\/[\w.+-]+/i.exec(contentType)?.[0];
+    if (type === undefined)
+      throw new ServiceError('upstream-failed', 'The URL names no image: its type is no image/*.');
+    const pieces: Buffer[] = [];
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      count(piece.length);
+      pieces.push(piece);
+    }
+    return `data:${type};base64,${Buffer.concat(pieces).toString('base64')}`;
+  } finally {
+    body.destroy();
+  }
+}
+
+/** Faults of Parley stay as they are; all others are faults of the URL. */
+function toImageError(thrown: unknown, param: string): ServiceError {
+  const error = ServiceError.from(thrown);
+  if (error.kind === 'internal' || error.kind === 'overloaded') return error;
+  return new ServiceError('invalid-request', `The image cannot be downloaded. ${error.message}`, {
+    param,
+    cause: error,
+  });
+}
+
+const createTooManyError = (count: number): ServiceError =>
+  new ServiceError(
+    'invalid-request',
+    `A request may name at most ${REQUEST_IMAGE_URLS_MAX} different URLs of images, got ${count}. Send the others as data: URLs.`,
+    { param: 'messages' },
+  );
+
+interface ByteReservation {
+  /** @throws ServiceError `overloaded` beyond the limits. */
+  add(bytes: number): void;
+  release(): void;
+}
+
+/** Counts the bytes of fetched images, of all workspaces and of each. */
+function createByteBudget(): { open(workspace: string): ByteReservation } {
+  const bytesByWorkspace = new Map<string, number>();
+  let total = 0;
+
+  return {
+    open(workspace) {
+      let reserved = 0;
+      const change = (bytes: number): void => {
+        const sum = (bytesByWorkspace.get(workspace) ?? 0) + bytes;
+        if (sum === 0) bytesByWorkspace.delete(workspace);
+        else bytesByWorkspace.set(workspace, sum);
+        total += bytes;
+        reserved += bytes;
+      };
+      return {
+        add(bytes) {
+          const own = (bytesByWorkspace.get(workspace) ?? 0) + bytes;
+          if (total + bytes > IMAGES_BYTES_MAX || own > IMAGES_WORKSPACE_BYTES_MAX) throw createOverloadedError();
+          change(bytes);
+        },
+        release: () => change(-reserved),
+      };
+    },
+  };
+}
+
+const createOverloadedError = (): ServiceError =>
+  new ServiceError('overloaded', 'The images of running requests take too much memory. Please try again later.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after } from 'node:test';
+import { sendAsAttacker } from './attacker-request.ts';
+import { describeAttacks } from './harness.ts';
+
+// Images by URL. The server of the model is on this machine, and would fetch whatever URL it gets.
+
+/** Paths that were requested from the server of the model, which is at the same time the operator's own network. */
+const requestedPaths: string[] = [];
+const receivedBodies: string[] = [];
+
+const server = createServer((request, response) => {
+  requestedPaths.push(request.url ?? '');
+  void text(request).then((body) => {
+    if (request.url?.endsWith('/chat/completions')) receivedBodies.push(body);
+    const message = { role: 'assistant', content: 'Seen.' };
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices }));
+  });
+});
+await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+after(() => server.close().closeAllConnections());
+const { port } = server.address() as AddressInfo;
+
+const FORBIDDEN_URLS = [
+  `http://127.0.0.1:${port}/secret`,
+  `http://localhost:${port}/secret`,
+  `http://[::ffff:127.0.0.1]:${port}/secret`,
+  `http://2130706433:${port}/secret`,
+  'http://169.254.169.254/latest/meta-data/',
+  'http://10.0.0.1/a.png',
+  'file:///etc/passwd',
+  'FILE:/etc/passwd',
+  '/etc/passwd',
+  'gopher://127.0.0.1/',
+  ' http://127.0.0.1/',
+];
+
+const config = `models:\n  vision: { url: 'http://127.0.0.1:${port}/v1', abilities: { vision: true }, contextTokens: 4096 }\n`;
+
+describeAttacks('attacks with images', { config }, [
+  {
+    name: '11 URLs of images in the network of the operator, 20 times each',
+    async run(target) {
+      for (let round = 0; round < 20; round += 1) {
+        const responses = await Promise.all(
+          FORBIDDEN_URLS.map(async (url) => {
+            const content = [{ type: 'image_url', image_url: { url } }];
+            const body = JSON.stringify({ model: 'vision', messages: [{ role: 'user', content }] });
+            return { url, ...(await sendAsAttacker(target, { path: '/v1/chat/completions', body })) };
+          }),
+        );
+        for (const { url, status, text } of responses)
+          assert.equal(status, 400, `${JSON.stringify(url)}: ${status} ${text}`);
+      }
+      assert.deepEqual(receivedBodies, [], 'the server of the model must get none of these requests');
+      assert.ok(!requestedPaths.includes('/secret'));
+    },
+  },
+]);
