@@ -14,8 +14,9 @@ export interface SharedSemaphoreOptions {
   readonly permits: number;
   /** Permits that one holder has at most. */
   readonly permitsPerHolder: number;
-  readonly queueLengthMax: number;
-  readonly createQueueFullError: () => Error;
+  /** Default: unbounded. */
+  readonly queueLengthMax?: number;
+  readonly createQueueFullError?: () => Error;
 }
 
 /** The permits of one holder, and how many of its tasks have one or wait. */
@@ -29,7 +30,8 @@ interface HolderShare {
  * the common queue, and a newcomer waits for as many tasks of each other holder.
  */
 export function createSharedSemaphore(options: SharedSemaphoreOptions): SharedSemaphore {
-  const { permits, permitsPerHolder, queueLengthMax, createQueueFullError } = options;
+  const { permits, permitsPerHolder, queueLengthMax = Infinity } = options;
+  const { createQueueFullError = () => new Error('too many tasks wait for a permit') } = options;
   const common = createSemaphore({ permits });
   const shares = new Map<string, HolderShare>();
   const holderTasksMax = permitsPerHolder + Math.ceil(queueLengthMax / 2);

@@ -34,20 +34,30 @@ export const sendAsAttacker = (
 
 const BOUNDARY = 'attack-boundary';
 
-/** Uploads a file with `purpose`, and returns the response. */
+export interface AttackerUpload {
+  /** Default: that of files. */
+  readonly path?: string;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly fileName: string;
+  readonly bytes: Uint8Array;
+  /** Default: the key of the attacker. */
+  readonly key?: string;
+}
+
+/** Uploads a file with other fields, and returns the response. */
 export const uploadAsAttacker = (
   target: Pick<AttackTarget, 'port' | 'key' | 'signal'>,
-  { name, bytes, purpose, key }: { name: string; bytes: Uint8Array; purpose: string; key?: string },
+  { path = '/compatible-mode/v1/files', fields, fileName, bytes, key }: AttackerUpload,
 ): Promise<AttackerResponse> =>
   sendAsAttacker(target, {
-    path: '/compatible-mode/v1/files',
+    path,
     headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
     ...(key === undefined ? {} : { key }),
     body: Buffer.concat([
-      Buffer.from(
-        `--${BOUNDARY}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\n${purpose}\r\n` +
-          `--${BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\n\r\n`,
+      ...Object.entries(fields).map(([name, value]) =>
+        Buffer.from(`--${BOUNDARY}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`),
       ),
+      Buffer.from(`--${BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="${fileName}"\r\n\r\n`),
       bytes,
       Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
     ]),

@@ -86,8 +86,8 @@ interface FileStatus {
 const parseFile = (text: string): FileStatus => JSON.parse(text) as FileStatus;
 
 async function upload(target: AttackTarget, name: string, bytes: Uint8Array, key?: string): Promise<FileStatus> {
-  const purpose = 'file-extract';
-  const { status, text } = await uploadAsAttacker(target, { name, bytes, purpose, ...(key && { key }) });
+  const fields = { purpose: 'file-extract' };
+  const { status, text } = await uploadAsAttacker(target, { fields, fileName: name, bytes, ...(key && { key }) });
   assert.equal(status, 200, text);
   return parseFile(text);
 }

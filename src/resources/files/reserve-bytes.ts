@@ -34,6 +34,8 @@ export interface ReserveBytesRequest extends UploadGrowth {
   /** Blob names of completely received uploads: they need no more bytes, so that waiting for them is pointless. */
   readonly completed: ReadonlySet<string>;
   readonly timings?: ReservationTimings | undefined;
+  /** Runs a transaction when no other upload of the owner's workspace runs one. */
+  readonly inTurn: <T>(owner: Owner, work: () => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -47,7 +49,7 @@ export async function reserveBytes(request: ReserveBytesRequest): Promise<number
   const { store, owner, limits, signal, timings = DEFAULT_TIMINGS } = request;
   const startedAt = performance.now();
   for (;;) {
-    const bytes = await tryReserve(request, performance.now() - startedAt);
+    const bytes = await request.inTurn(owner, () => tryReserve(request, performance.now() - startedAt));
     if (bytes !== undefined) return bytes;
     const triedAt = performance.now();
     // A poll only reads; an attempt is a transaction that blocks the workspace's other uploads.

@@ -4,6 +4,7 @@ import { ServiceError } from '../../core/error.ts';
 import { type IdGenerator, systemIdGenerator } from '../../core/id.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createSharedSemaphore } from '../../lib/shared-semaphore.ts';
 import { startInterval as startSystemInterval, type StartInterval } from '../../lib/start-interval.ts';
 import type { Store } from '../../store/store.ts';
 import { FILE_LEASE_MS } from '../limits.ts';
@@ -45,6 +46,18 @@ export function createUploads(deps: UploadsDeps): Uploads {
   const { store, blobs, clock, log, getLimits } = deps;
   const { ids = systemIdGenerator, startInterval = startSystemInterval, reservationTimings: timings } = deps;
   const leaseUntil = (): number => clock.now() + FILE_LEASE_MS;
+
+  // A workspace has one transaction of its uploads at a time: many of them would make the transactions of other
+  // workspaces wait.
+  const turns = createSharedSemaphore({ permits: Infinity, permitsPerHolder: 1 });
+  const inTurn = async <T>({ workspace }: Owner, work: () => Promise<T>): Promise<T> => {
+    const end = await turns.acquire(workspace);
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  };
 
   // Uploads of this process that are not committed yet: their leases are renewed, so that nobody else releases them.
   const uncommittedBlobs = new Set<string>();
@@ -97,7 +110,7 @@ export function createUploads(deps: UploadsDeps): Uploads {
   ): Promise<ReceivedFile> => {
     const limits = getLimits(owner.workspace);
     const blob = ids.createSortableId(FILE_BLOB_PREFIX);
-    let reserved = await reserve(owner, blob, limits);
+    let reserved = await inTurn(owner, () => reserve(owner, blob, limits));
     uncommittedBlobs.add(blob);
     try {
       const checkSize = async (sizeBytes: number): Promise<void> => {
@@ -111,6 +124,7 @@ export function createUploads(deps: UploadsDeps): Uploads {
           limits,
           signal,
           completed: completedBlobs,
+          inTurn,
           timings,
           neededBytes: sizeBytes - reserved,
           sizeBytes,
@@ -118,7 +132,8 @@ export function createUploads(deps: UploadsDeps): Uploads {
       };
       const stored = await blobs.put(blob, source, { checkSize, signal });
       // Release the unused part of the reservation, which other files of the same upload may need.
-      if (reserved > stored.sizeBytes) await resize(owner, blob, stored.sizeBytes - reserved);
+      const unused = reserved - stored.sizeBytes;
+      if (unused > 0) await inTurn(owner, () => resize(owner, blob, -unused));
       completedBlobs.add(blob);
       return { blob, ...stored };
     } catch (thrown) {
@@ -126,7 +141,7 @@ export function createUploads(deps: UploadsDeps): Uploads {
       if (thrown instanceof ServiceError && thrown.kind === 'overloaded' && thrown.cause instanceof Error) {
         log.warn('file storage is full', { error: String(thrown.cause) });
       }
-      await release(owner, blob);
+      await inTurn(owner, () => release(owner, blob));
       throw thrown;
     }
   };

@@ -2,11 +2,11 @@ import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SqliteDialect } from 'kysely';
 import { STORE_BUSY_MS_MAX } from '../limits.ts';
 import type { StoreDialect } from './dialect.ts';
 import { createSqliteAdapter } from './sqlite-adapter.ts';
 import { sqliteFullText } from './sqlite-full-text.ts';
+import { YieldingSqliteDialect } from './yielding-sqlite-dialect.ts';
 
 /** SQLite result code: another connection holds the lock. */
 const SQLITE_BUSY = 5;
@@ -31,7 +31,7 @@ export function createSqliteDialect({ file }: { file: string }): StoreDialect {
         database.close();
         throw error;
       }
-      return new SqliteDialect({ database: createSqliteAdapter(database) });
+      return new YieldingSqliteDialect(createSqliteAdapter(database));
     },
     // Every transaction starts as a writer (sqlite-adapter.ts), so this transaction already holds the only write lock.
     lockForMigration: () => Promise.resolve(),
