@@ -72,6 +72,27 @@ describe('createChatTemplate', () => {
     assert.throws(() => repeat(1_000).render({}), { kind: 'invalid-request', message: /more than 1000000 steps/ });
   });
 
+  it('stops a template that repeats expensive operations on large values', () => {
+    const grow = (value: string, rounds: number): string =>
+      `{% set ns = namespace(x=${value}) %}{% for i in range(${rounds}) %}{% set ns.x = ns.x + ns.x %}{% endfor %}`;
+    for (const source of [
+      `${grow('"a"', 25)}{% for i in range(100000) %}{% set y = ns.x | upper | length %}{% endfor %}`,
+      `${grow('"a"', 25)}{% for i in range(100000) %}{% if "b" in ns.x %}{% endif %}{% endfor %}`,
+      `${grow('[1]', 18)}{% for i in range(100000) %}{% set y = ns.x | sort | length %}{% endfor %}`,
+      `${grow('[1]', 40)}`,
+    ]) {
+      const before = process.cpuUsage();
+      assert.throws(() => template(source).render({}), { kind: 'invalid-request', message: /steps/ });
+      const { user, system } = process.cpuUsage(before);
+      assert.ok((user + system) / 1_000 < 5_000, source);
+    }
+  });
+
+  it('reports a template that cannot be parsed, or is nested too deeply', () => {
+    for (const source of ['{% if %}', `{{ ${'('.repeat(100_000)} }}`, '{% if 1 %}'.repeat(100_000)])
+      assert.throws(() => template(source), { kind: 'engine-failed' });
+  });
+
   it('stops a template that exceeds the memory limits', () => {
     const doubling =
       "{% set ns = namespace(t='xxxxxxxxxxxxxxxx') %}{% for i in range(64) %}{% set ns.t = ns.t + ns.t %}{% endfor %}";

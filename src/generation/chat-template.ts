@@ -2,10 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
 import { ServiceError } from '../core/error.ts';
 import type { PromptSegment } from '../core/prompt.ts';
+import { isRecord } from '../lib/is-record.ts';
 import { strftime } from './strftime.ts';
 
 /** Interpreter steps for one rendering. Parley's limit: a conversation of 10,000 messages takes about 400,000. */
 const STEPS_MAX = 1_000_000;
+
+/**
+ * Characters of a string, and elements of an array, whose use costs one more step: copying and searching them takes about
+ * as long as a step. Each 8 elements of an array that an expression creates cost a step: sorting takes that long.
+ */
+const SIZE_PER_STEP = 2_000;
+const CREATED_ELEMENTS_PER_STEP = 8;
 
 /** Characters of any string value during a rendering. Parley's limit. */
 const VALUE_CHARS_MAX = 64 * 1024 * 1024;
@@ -37,7 +45,7 @@ export interface ChatTemplateOptions {
 }
 
 export function createChatTemplate({ source, specialTokens, bosToken, eosToken }: ChatTemplateOptions): ChatTemplate {
-  const program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
+  const program = parseTemplate(source);
   const globals = createGlobals({ bosToken, eosToken });
   const special = createSpecialTokenSearch(specialTokens);
   // Random and never shown, so no caller can write it.
@@ -57,6 +65,15 @@ export function createChatTemplate({ source, specialTokens, bosToken, eosToken }
         .filter(({ text: clean }) => clean !== '');
     },
   };
+}
+
+/** @throws ServiceError `engine-failed` for a template with a wrong syntax, or one that is nested too deeply. */
+function parseTemplate(source: string): ReturnType<typeof parse> {
+  try {
+    return parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
+  } catch (error) {
+    throw new ServiceError('engine-failed', "The model's chat template cannot be parsed.", { cause: error });
+  }
 }
 
 /** Creates the values that every template can use besides its variables. A rendering leaves nothing in them. */
@@ -148,13 +165,29 @@ class BoundedInterpreter extends TemplateInterpreter {
   #steps = 0;
 
   override evaluate(statement: unknown, scope: unknown): { value: unknown } {
-    if (++this.#steps > STEPS_MAX) throw new TemplateLimitError(`the rendering takes more than ${STEPS_MAX} steps`);
+    this.#count(1);
     const result = super.evaluate(statement, scope);
-    if (typeof result.value === 'string' && result.value.length > VALUE_CHARS_MAX)
-      throw new TemplateLimitError(`a value has more than ${VALUE_CHARS_MAX} characters`);
+    const { value } = result;
+    if (typeof value === 'string') {
+      if (value.length > VALUE_CHARS_MAX)
+        throw new TemplateLimitError(`a value has more than ${VALUE_CHARS_MAX} characters`);
+      this.#count(Math.floor(value.length / SIZE_PER_STEP));
+    } else if (Array.isArray(value)) {
+      this.#count(Math.floor(value.length / (createsValue(statement) ? CREATED_ELEMENTS_PER_STEP : SIZE_PER_STEP)));
+    }
     return result;
   }
+
+  #count(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > STEPS_MAX) throw new TemplateLimitError(`the rendering takes more than ${STEPS_MAX} steps`);
+  }
 }
+
+/** Statements that return a value that exists already, or whose elements are steps of their own. */
+const CHEAP_STATEMENTS = new Set<unknown>(['Identifier', 'MemberExpression', 'ArrayLiteral', 'TupleLiteral']);
+
+const createsValue = (statement: unknown): boolean => isRecord(statement) && !CHEAP_STATEMENTS.has(statement['type']);
 
 function boundedRange(start: number, stop?: number, step = 1): number[] {
   const [from, to] = stop === undefined ? [0, start] : [start, stop];
