@@ -297,6 +297,32 @@ test('answers a request without a Host header', async () => {
   assert.match(await peer.readToEnd(), /^HTTP\/1\.1 200 [^]*\{"status":"ok"\}$/);
 });
 
+test('compares whole origins, and never allows credentials', async () => {
+  await using open = await startTestHttp({ cors: { origins: ['https://app.example.com'] } });
+  const requestFrom = (url: string, origin: string): Promise<Response> =>
+    fetch(`${url}/health`, { headers: { origin, cookie: 'a=b' } });
+  for (const origin of [
+    'null',
+    'http://app.example.com',
+    'https://app.example.com:8443',
+    'https://app.example.com.evil.com',
+    'https://evil-app.example.com',
+    'https://evil.com/https://app.example.com',
+    'https://APP.example.com',
+    'https://app.example.com/',
+    'https://app.example.com, https://evil.com',
+    '*',
+  ]) {
+    const { headers } = await requestFrom(open.url, origin);
+    assert.deepEqual([origin, headers.get('access-control-allow-origin')], [origin, null]);
+    assert.equal(headers.get('vary'), 'Origin');
+  }
+  await using all = await startTestHttp({ cors: { origins: ['*'] } });
+  const { headers } = await requestFrom(all.url, 'https://evil.com');
+  assert.equal(headers.get('access-control-allow-origin'), 'https://evil.com');
+  assert.equal(headers.get('access-control-allow-credentials'), null);
+});
+
 test('answers a CORS preflight without a key, only if an origin is allowed', async () => {
   const cors = { origins: ['https://app.example.com'] };
   await using open = await startTestHttp({ cors });
