@@ -248,3 +248,15 @@ test('rejects a download that does not fit on the disk before its first byte', a
   });
   assert.ok(!(await readdir(scenario.store.folder)).includes('w.hub.partial'));
 });
+
+test('stops a body that is longer than announced, or than the limit without a length, and leaves nothing', async (t) => {
+  for (const encoding of ['gzip', 'chunked'] as const) {
+    const scenario = await createScenario(t, { encoding, redirects: false }, { unstatedBytesMax: 100_000 });
+    await assert.rejects(scenario.store.pull(createWeights()), {
+      kind: 'upstream-failed',
+      message: /The hub sent more than \d+ bytes/,
+    });
+    assert.equal(scenario.hub.requests.length, 1, 'the download is not repeated');
+    assert.deepEqual(await readdir(scenario.store.folder), []);
+  }
+});

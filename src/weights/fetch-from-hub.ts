@@ -160,13 +160,10 @@ async function runAttempt(hubDownload: HubDownload, source: HubSource, deps: Hub
   }
   hubDownload.isReached = true;
   await saveHubState(hubDownload, hubResponse, contentRange, deps);
+  const bytesMax = hubDownload.state.sizeBytes ?? deps.limits.unstatedBytesMax;
   try {
     await refuseUnknownContent(hubDownload, source, deps);
-    await checkDiskSpace(
-      dirname(deps.partialPath),
-      (hubDownload.state.sizeBytes ?? 0) - hubDownload.doneBytes,
-      deps.limits.diskReserveBytes,
-    );
+    await checkDiskSpace(dirname(deps.partialPath), bytesMax - hubDownload.doneBytes, deps.limits.diskReserveBytes);
   } catch (thrown) {
     await response.body?.cancel();
     throw thrown;
@@ -180,15 +177,22 @@ async function runAttempt(hubDownload: HubDownload, source: HubSource, deps: Hub
     const onBytes = (bytes: number): void => {
       hubDownload.doneBytes += bytes;
       reportProgress();
+      // Also a compressed body, whose length is that before its decompression.
+      if (hubDownload.doneBytes > bytesMax) throw createTooLongError(bytesMax);
     };
     await saveBody(response, { ...deps, handle, hash: hubDownload.hash, stallMs: deps.limits.stallMs, onBytes });
+  } catch (thrown) {
+    if (hubDownload.doneBytes > bytesMax) {
+      hubDownload.isRefused = true;
+      await deletePartialFiles(deps);
+    }
+    throw thrown;
   } finally {
     await handle.close();
   }
   const { sizeBytes } = hubDownload.state;
   if (sizeBytes === undefined) hubDownload.state = { ...hubDownload.state, sizeBytes: hubDownload.doneBytes };
   if (sizeBytes === undefined || hubDownload.doneBytes === sizeBytes) return;
-  if (hubDownload.doneBytes > sizeBytes) await restartDownload(hubDownload, deps);
   throw new ServiceError('upstream-failed', `The hub announced ${sizeBytes} bytes but sent a different number.`);
 }
 
@@ -207,6 +211,11 @@ async function refuseUnknownContent(hubDownload: HubDownload, source: HubSource,
       : 'The content of the file cannot be verified: neither the configuration nor the hub states its SHA-256. Set sha256 beside hub in the configuration, or trust: true to accept any content (once: parley models pull --trust).',
   );
 }
+const createTooLongError = (bytesMax: number): ServiceError =>
+  new ServiceError(
+    'upstream-failed',
+    `The hub sent more than ${bytesMax} bytes: the size that it states, or the limit if it states none.`,
+  );
 
 interface ContentRange {
   readonly startByte: number;

@@ -15,6 +15,9 @@ export const HUB_EMPTY_ATTEMPTS_MAX = 3;
 /** Ms between two such attempts. */
 export const HUB_RETRY_MS = 2_000;
 
+/** Bytes of a file whose size the hub does not state. Beyond: the download fails. Hubs state it. */
+export const HUB_UNSTATED_BYTES_MAX = 1024 ** 3;
+
 /** Redirects of one download; hubs send one or two. Beyond: the download fails. */
 export const HUB_REDIRECTS_MAX = 5;
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { TestContext } from 'node:test';
+import { gzipSync } from 'node:zlib';
 
 /** Behavior of the fake hub; a test changes it between requests. */
 export interface HubBehavior {
@@ -17,6 +18,8 @@ export interface HubBehavior {
   /** Whether the hub never answers. */
   isUnresponsive: boolean;
   status: number | undefined;
+  /** How the storage server sends its body: with its length, without it, or compressed, which `fetch` undoes. */
+  encoding: 'length' | 'chunked' | 'gzip';
 }
 
 export interface FakeHub {
@@ -42,12 +45,13 @@ export async function startFakeHub(t: TestContext, overrides: Partial<HubBehavio
     stopsAfterBytes: undefined,
     isUnresponsive: false,
     status: undefined,
+    encoding: 'length',
     ...overrides,
   };
   const requests: FakeHub['requests'] = [];
 
   const storage = createServer((request, response) => {
-    const { content: whole, etag, hasRanges, stopsAfterBytes } = behavior;
+    const { content: whole, etag, hasRanges, stopsAfterBytes, encoding } = behavior;
     const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '');
     const isSame = request.headers['if-range'] === undefined || request.headers['if-range'] === etag;
     const start = hasRanges && range && isSame ? Number(range[1]) : 0;
@@ -56,11 +60,16 @@ export async function startFakeHub(t: TestContext, overrides: Partial<HubBehavio
       response.writeHead(416, { 'content-range': `bytes */${whole.length}` }).end();
       return;
     }
-    const body = whole.subarray(start);
-    response.setHeader('content-length', body.length);
+    const body = encoding === 'gzip' ? gzipSync(whole.subarray(start)) : whole.subarray(start);
+    if (encoding !== 'chunked') response.setHeader('content-length', body.length);
+    if (encoding === 'gzip') response.setHeader('content-encoding', 'gzip');
     if (start > 0) response.writeHead(206, { 'content-range': `bytes ${start}-${whole.length - 1}/${whole.length}` });
     if (stopsAfterBytes !== undefined) response.write(body.subarray(0, stopsAfterBytes));
-    else response.end(body);
+    else {
+      // `end` with the whole body would add its length.
+      response.write(body);
+      response.end();
+    }
   });
   const storageUrl = await listen(t, storage);
 
@@ -69,7 +78,7 @@ export async function startFakeHub(t: TestContext, overrides: Partial<HubBehavio
     const { announcedSha256, isUnresponsive, redirects, status, content: whole } = behavior;
     if (isUnresponsive) return;
     if (announcedSha256) response.setHeader('x-linked-etag', `"${announcedSha256}"`);
-    response.setHeader('x-linked-size', whole.length);
+    if (behavior.encoding === 'length') response.setHeader('x-linked-size', whole.length);
     if (status !== undefined) response.writeHead(status).end('no');
     else if (redirects) response.writeHead(302, { location: `${storageUrl}/blob` }).end();
     else storage.emit('request', request, response);
