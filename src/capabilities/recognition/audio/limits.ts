@@ -15,6 +15,9 @@ export const AUDIO_CHANNELS_MAX = 32;
 export const AUDIO_RATE_MIN = 4_000;
 export const AUDIO_RATE_MAX = 384_000;
 
+/** Changes of the sample rate within a recording. Each one takes up to a second of CPU time. */
+export const AUDIO_RATE_CHANGES_MAX = 16;
+
 /** Bytes of one packet or frame of a recording. */
 export const AUDIO_PACKET_BYTES_MAX = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-import { AUDIO_CHANNELS_MAX, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from './limits.ts';
+import { AUDIO_CHANNELS_MAX, AUDIO_RATE_CHANGES_MAX, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from './limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../../../core/speech.ts';
 import { decodeAdts } from './aac/decode-adts.ts';
 import type { DecodingEnd, ChannelSelection } from './audio.ts';
@@ -44,12 +44,21 @@ export async function readAudio(input: ByteInput, options: ReadAudioOptions): Pr
     const decode = await loadDecoder(kind);
     let resampler: Resampler | undefined;
     let rate = 0;
+    let rateChanges = 0;
     for await (const { sampleRate, channels } of decode(input, reporter)) {
       if (channels.length > AUDIO_CHANNELS_MAX) throw createChannelsError(channels.length);
       first ??= { sampleRate, channels: channels.length };
       if (!resampler || rate !== sampleRate) {
         checkSampleRate(sampleRate);
-        if (resampler) blocks.push(resampler.end());
+        if (resampler) {
+          blocks.push(resampler.end());
+          rateChanges++;
+          if (rateChanges > AUDIO_RATE_CHANGES_MAX)
+            throw new AudioDecodingError(
+              'too-costly',
+              `changes its sample rate more than ${AUDIO_RATE_CHANGES_MAX} times`,
+            );
+        }
         resampler = createResampler({ from: sampleRate, to: SPEECH_SAMPLE_RATE });
         rate = sampleRate;
       }
@@ -65,7 +74,8 @@ export async function readAudio(input: ByteInput, options: ReadAudioOptions): Pr
   const { lostSamples, ...notes } = reporter.getState();
   const isEverythingLost = decodedSamples > 0 && lostSamples >= decodedSamples;
   // A defect after valid audio only ends the recording.
-  const isFailed = failure !== undefined && (failure.fault === 'too-long' || blocks.count() === 0);
+  const isOverLimit = failure?.fault === 'too-long' || failure?.fault === 'too-costly';
+  const isFailed = failure !== undefined && (isOverLimit || blocks.count() === 0);
   if (failure && isFailed) return createFailure(failure);
   if (!kind || !first || isEverythingLost || blocks.count() === 0) {
     return createFailure(notes.isTruncated ? createNoAudioDataError() : createDamagedError('has no audio data'));

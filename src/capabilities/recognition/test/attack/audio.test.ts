@@ -22,19 +22,29 @@ function computeCrc(bytes: Uint8Array, { bits, polynomial }: { bits: number; pol
   return crc;
 }
 
-/** Creates a FLAC file of silence (RFC 9639): 16 bytes for each four seconds. */
-function createSilentFlac(hours: number): Buffer {
-  const info = Buffer.alloc(34);
-  info.set([0xff, 0xff, 0xff, 0xff]);
-  info.set([0x03, 0xe8, 0x00, 0xf0], 10);
-  const head = Buffer.from([0xff, 0xf8, 0x70, 0x08, 0, 0xff, 0xfe]);
+/** Creates a frame of silence (RFC 9639), four seconds of it at 16 kHz in 16 bytes. */
+function createSilentFrame(sampleRate?: number): Buffer {
+  const rateBytes = sampleRate === undefined ? [] : [sampleRate >> 8, sampleRate & 0xff];
+  const head = Buffer.from([0xff, 0xf8, sampleRate === undefined ? 0x70 : 0x7d, 0x08, 0, 0xff, 0xfe, ...rateBytes]);
   const headCrc = computeCrc(head, { bits: 8, polynomial: 0x07 });
   const body = Buffer.concat([head, Buffer.from([headCrc, 0, 0, 0])]);
   const frameCrc = computeCrc(body, { bits: 16, polynomial: 0x8005 });
-  const frame = Buffer.concat([body, Buffer.from([frameCrc >> 8, frameCrc & 0xff])]);
-  const frames = Math.floor((hours * 3_600 * 16_000) / BLOCK_SAMPLES);
-  return Buffer.concat([Buffer.from('fLaC\x80\0\0\x22', 'latin1'), info, ...Array<Buffer>(frames).fill(frame)]);
+  return Buffer.concat([body, Buffer.from([frameCrc >> 8, frameCrc & 0xff])]);
 }
+
+function createFlac(frames: readonly Buffer[]): Buffer {
+  const info = Buffer.alloc(34);
+  info.set([0xff, 0xff, 0xff, 0xff]);
+  info.set([0x03, 0xe8, 0x00, 0xf0], 10);
+  return Buffer.concat([Buffer.from('fLaC\x80\0\0\x22', 'latin1'), info, ...frames]);
+}
+
+const createSilentFlac = (hours: number): Buffer =>
+  createFlac(Array<Buffer>(Math.floor((hours * 3_600 * 16_000) / BLOCK_SAMPLES)).fill(createSilentFrame()));
+
+/** Creates a recording with another sample rate in each frame. */
+const createFlacOfManyRates = (frames: number): Buffer =>
+  createFlac(Array.from({ length: frames }, (_, index) => createSilentFrame(4_001 + ((index * 37) % 60_000))));
 
 const ELEVEN_HOURS = createSilentFlac(11);
 
@@ -53,6 +63,7 @@ describeAttacks('attacks with recordings', {}, [
     async run(target) {
       const bombs = [
         createSilentFlac(100),
+        createFlacOfManyRates(10_000),
         createTestWavHeader(100, { channels: 32_767 }),
         createTestWavHeader(100, { sampleRate: 4_000_000_000 }),
         createTestWavHeader(100, { sampleRate: 0 }),
