@@ -9,6 +9,11 @@
  */
 export const REALTIME_SILENCE_MS_MAX = 23_000;
 
+/**
+ * Share of the concurrent realtime recognitions that is left to other workspaces, at least one of several. Beyond: 503.
+ */
+export const RECOGNITION_OTHER_WORKSPACES_SHARE = 0.25;
+
 /** Ms without a message after which a realtime recognition with heartbeat gets one. */
 export const REALTIME_HEARTBEAT_MS = 10_000;
 

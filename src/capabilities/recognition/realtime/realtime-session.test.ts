@@ -511,7 +511,7 @@ test('rejects a recognition above the limit, and accepts one when another has en
     [third.getLastHeader()?.event, third.getLastHeader()?.error_code],
     ['task-failed', 'ServiceUnavailable'],
   );
-  assert.match(third.getLastHeader()?.error_message ?? '', /^2 recognitions are running/);
+  assert.match(third.getLastHeader()?.error_message ?? '', /^2 recognitions of the workspace are running/);
   assert.deepEqual(third.closes, [[1013, 'ServiceUnavailable']]);
   second.session.onDisconnect();
   await fourth.start();
