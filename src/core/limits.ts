@@ -16,6 +16,12 @@ export const CHOICES_MAX = 4;
  */
 export const JSON_VALUES_MAX = 200_000;
 
+/**
+ * Members of all objects in a JSON request body, counted by its colons; five for each of MESSAGES_MAX messages. Beyond:
+ * 400. Each name costs as much time as ten other values.
+ */
+export const JSON_MEMBERS_MAX = 50_000;
+
 /** Bytes of a JSON request body; enough for an escaped context of a million tokens. Beyond: 413. */
 export const JSON_BODY_BYTES_MAX = 16 * 1024 * 1024;
 

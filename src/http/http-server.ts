@@ -13,6 +13,7 @@ import type { Endpoint } from '../protocols/endpoint.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import { createAddressResolver, type HostRule, type Listener } from './request-address.ts';
 import { findSecret, type Authenticate } from './authenticate.ts';
+import type { AcquireParseSlot } from './run-endpoint.ts';
 import { createCall, type Call } from './call.ts';
 import { answerBrokenRequests } from './answer-broken-requests.ts';
 import { createCorsHeaders, type CorsOptions } from './cors.ts';
@@ -47,6 +48,8 @@ export interface HttpDeps {
   /** Access to /ready and /metrics. Default: requests of this machine only. */
   readonly operator?: OperatorAccessOptions;
   readonly cors?: CorsOptions;
+  /** Limits how much time large bodies take from other requests. Default: they are parsed at once. */
+  readonly acquireParseSlot?: AcquireParseSlot;
   readonly limits?: Partial<HttpLimits>;
   readonly log: Log;
   readonly meter: Meter;
@@ -99,6 +102,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     cors,
     limits,
     meter,
+    acquireParseSlot: deps.acquireParseSlot,
   });
 
   const resolveAddress = createAddressResolver(hosts);

@@ -45,6 +45,9 @@ export const UPLOAD_STALL_MS = 60_000;
 /** Ms for a whole upload or download: a gigabyte at 400 kbit/s. Beyond: it is aborted. */
 export const TRANSFER_MS_MAX = 6 * 3_600_000;
 
+/** Bytes of a JSON request body above which it is parsed in turn: smaller ones take at most a few ms. */
+export const LARGE_BODY_BYTES = 64 * 1024;
+
 /** Bytes of a websocket message. Beyond: the connection is closed with 1009. */
 export const SOCKET_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 

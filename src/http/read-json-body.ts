@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../core/error.ts';
-import { JSON_VALUES_MAX } from '../core/limits.ts';
-import { isDeeperThan } from '../lib/json-depth.ts';
-import { hasMoreJsonValues } from '../lib/json-values.ts';
+import { JSON_MEMBERS_MAX, JSON_VALUES_MAX } from '../core/limits.ts';
+import { findJsonExcess } from '../lib/find-json-excess.ts';
 import type { Call } from './call.ts';
 import {
   createBodyTooLargeError,
@@ -12,20 +11,13 @@ import {
   createInvalidBodyError,
 } from './body-errors.ts';
 
-export interface JsonBodyLimits {
-  readonly bytesMax: number;
-  readonly depthMax: number;
-}
-
 /**
- * Reads the JSON body of a request; returns undefined if there is none. A body without a content type is parsed as
+ * Reads the bytes of a request's JSON body; returns undefined if there is none. A body without a content type is read as
  * JSON, because clients that omit the header send JSON.
  *
- * @throws ServiceError `too-large`; `invalid-request` for another content type or encoding, invalid UTF-8, a byte order
- * mark, text that is not JSON, and JSON with too many values or levels. The message never quotes the body: it is the
- * caller's prompt.
+ * @throws ServiceError `too-large`; `invalid-request` for another content type or encoding.
  */
-export async function readJsonBody(call: Call, { bytesMax, depthMax }: JsonBodyLimits): Promise<unknown> {
+export async function readJsonBody(call: Call, bytesMax: number): Promise<Buffer | undefined> {
   const { request } = call;
   const { headers } = request;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return undefined;
@@ -34,15 +26,29 @@ export async function readJsonBody(call: Call, { bytesMax, depthMax }: JsonBodyL
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw createBodyTooLargeError(bytesMax);
   call.acceptBody();
   const bytes = await readBytes(request, bytesMax);
-  if (bytes.length === 0) return undefined;
+  return bytes.length === 0 ? undefined : bytes;
+}
+
+/**
+ * Parses the JSON body of a request.
+ *
+ * @throws ServiceError `invalid-request` for invalid UTF-8, a byte order mark, text that is not JSON, and JSON with too
+ * many values, members or levels. The message never quotes the body: it is the caller's prompt.
+ */
+export function parseJsonBody(bytes: Buffer, depthMax: number): unknown {
   if (!isUtf8(bytes)) throw createInvalidBodyError('it is not valid UTF-8');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
     throw createInvalidBodyError('it starts with a byte order mark');
-  if (hasMoreJsonValues(bytes, JSON_VALUES_MAX))
-    throw createInvalidBodyError(`it has more than ${JSON_VALUES_MAX} values`);
-  const value = parseJson(bytes.toString());
-  if (isDeeperThan(value, depthMax)) throw createInvalidBodyError(`it is nested deeper than ${depthMax} levels`);
-  return value;
+  switch (findJsonExcess(bytes, { valuesMax: JSON_VALUES_MAX, membersMax: JSON_MEMBERS_MAX, depthMax })) {
+    case 'values':
+      throw createInvalidBodyError(`it has more than ${JSON_VALUES_MAX} values`);
+    case 'members':
+      throw createInvalidBodyError(`its objects have more than ${JSON_MEMBERS_MAX} members`);
+    case 'depth':
+      throw createInvalidBodyError(`it is nested deeper than ${depthMax} levels`);
+    case undefined:
+      return parseJson(bytes.toString());
+  }
 }
 
 function checkContentType(type: string | undefined): void {

@@ -1,20 +1,30 @@
+import type { Owner } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Meter } from '../core/telemetry.ts';
-import type { Endpoint, Reply } from '../protocols/endpoint.ts';
-import { readJsonBody } from './read-json-body.ts';
+import type { Endpoint, EndpointRequest, Reply } from '../protocols/endpoint.ts';
+import { parseJsonBody, readJsonBody } from './read-json-body.ts';
 import { writeBytes } from './write-bytes.ts';
 import type { Call } from './call.ts';
 import { createChunkedSink } from './chunked-sink.ts';
 import type { HttpLimits } from './http-limits.ts';
+import { LARGE_BODY_BYTES } from './limits.ts';
 import { createResponseHeaders, writeResponse } from './write-response.ts';
 import { pumpStream, releaseSource } from './pump-stream.ts';
 import { getRequestQuery } from './request-target.ts';
 import { readUpload } from './read-upload.ts';
 import { raceWithAbort } from '../lib/race-with-abort.ts';
 
+/**
+ * Waits until a large body may be parsed. Returns a function to call once the endpoint has started with it.
+ * @throws ServiceError `overloaded` or `rate-limited` if too many large bodies wait; the signal's reason.
+ */
+export type AcquireParseSlot = (owner: Owner, signal: AbortSignal) => Promise<() => void>;
+
 export interface RunEndpointDeps {
   readonly limits: HttpLimits;
   readonly meter: Meter;
+  /** Default: large bodies are parsed at once. */
+  readonly acquireParseSlot?: AcquireParseSlot | undefined;
 }
 
 /**
@@ -26,30 +36,15 @@ export async function runEndpoint(
   endpoint: Endpoint,
   call: Call,
   params: Readonly<Record<string, string>>,
-  { limits, meter }: RunEndpointDeps,
+  deps: RunEndpointDeps,
 ): Promise<void> {
-  const { owner, request } = call;
-  if (!owner) throw new ServiceError('unauthenticated', '');
+  const { limits, meter } = deps;
   call.cancelsOnDisconnect = endpoint.onDisconnect === 'cancel';
   const isUpload = endpoint.uploadBytesMax !== undefined;
   const upload = isUpload ? readUpload(call, { bytesMax: endpoint.uploadBytesMax, limits }) : undefined;
-  const body =
-    endpoint.method === 'GET' || isUpload
-      ? undefined
-      : await readJsonBody(call, { bytesMax: limits.bodyBytesMax, depthMax: limits.jsonDepthMax });
-
-  call.setDeadline(isUpload ? limits.transferMs : limits.deadlinePlainMs);
-  const context = { requestId: call.requestId, owner, signal: call.signal, log: call.log };
-  const endpointRequest = {
-    body,
-    params,
-    query: getRequestQuery(request),
-    headers: singleHeaders(request.headers),
-    ...(upload ? { upload: upload.parts } : {}),
-  };
   let reply: Reply;
   try {
-    reply = await waitForReply(endpoint.handle(endpointRequest, context), call.signal);
+    reply = await callEndpoint(endpoint, call, { params, ...(upload ? { upload: upload.parts } : {}) }, deps);
   } finally {
     await upload?.finish();
   }
@@ -86,6 +81,33 @@ export async function runEndpoint(
         endTracking();
       }
     }
+  }
+}
+
+/** Reads the body, if there is one, and calls the endpoint. The bytes are not kept while the endpoint works. */
+async function callEndpoint(
+  endpoint: Endpoint,
+  call: Call,
+  { params, upload }: Pick<EndpointRequest, 'params' | 'upload'>,
+  { limits, acquireParseSlot }: RunEndpointDeps,
+): Promise<Reply> {
+  const { requestId, owner, request, signal, log } = call;
+  if (!owner) throw new ServiceError('unauthenticated', '');
+  const bytes = endpoint.method === 'GET' || upload ? undefined : await readJsonBody(call, limits.bodyBytesMax);
+  call.setDeadline(upload ? limits.transferMs : limits.deadlinePlainMs);
+  const isLarge = bytes !== undefined && bytes.length > LARGE_BODY_BYTES;
+  const releaseParseSlot = isLarge ? await acquireParseSlot?.(owner, signal) : undefined;
+  try {
+    const endpointRequest = {
+      body: bytes && parseJsonBody(bytes, limits.jsonDepthMax),
+      params,
+      query: getRequestQuery(request),
+      headers: singleHeaders(request.headers),
+      ...(upload ? { upload } : {}),
+    };
+    return waitForReply(endpoint.handle(endpointRequest, { requestId, owner, signal, log }), signal);
+  } finally {
+    releaseParseSlot?.();
   }
 }
 

@@ -80,15 +80,19 @@ function collectUnknownNames(given: unknown, parsed: unknown, path: string, name
     return;
   if (Array.isArray(given)) {
     if (Array.isArray(parsed))
-      for (const [at, item] of given.entries()) collectUnknownNames(item, parsed[at], `${path}[]`, names);
+      for (const [at, item] of given.entries()) {
+        if (names.size > IGNORED_NAMES_MAX) return;
+        collectUnknownNames(item, parsed[at], `${path}[]`, names);
+      }
     return;
   }
   for (const name of Object.keys(given)) {
     if (names.size > IGNORED_NAMES_MAX) return;
+    const value: unknown = Reflect.get(given, name);
+    if (value === null) continue;
     const at = `${path}${path === '' ? '' : '.'}${truncateText(name)}`;
-    if (Object.hasOwn(parsed, name))
-      collectUnknownNames(Reflect.get(given, name), Reflect.get(parsed, name), at, names);
-    else if (Reflect.get(given, name) !== null) names.add(at);
+    if (Object.hasOwn(parsed, name)) collectUnknownNames(value, Reflect.get(parsed, name), at, names);
+    else names.add(at);
   }
 }
 

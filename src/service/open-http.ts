@@ -12,6 +12,7 @@ import type { EnginesModule } from './open-engines.ts';
 import type { GenerationModule } from './open-generation.ts';
 import type { JobWorkerHandle } from './open-job-worker.ts';
 import { openTls } from './open-tls.ts';
+import { createParseSlots } from './create-parse-slots.ts';
 import { readOrCreateSecret } from './read-or-create-secret.ts';
 import { createReadinessCheck } from './readiness.ts';
 import type { ServiceContext } from './service-context.ts';
@@ -82,6 +83,7 @@ export async function openHttp(
         probes: { checkReadiness: async () => ({ ...(await check()) }) },
         operator: { token: operatorToken, hosts: config.operatorHosts, trustedProxies: config.trustedProxies },
         cors: config.cors,
+        acquireParseSlot: createParseSlots({ clock }),
         limits: {
           bodyBytesMax: config.limits.bodyBytesMax,
           keepAliveMs: config.limits.keepAliveMs,

@@ -1,7 +1,6 @@
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../../core/limits.ts';
+import { JSON_DEPTH_MAX, JSON_MEMBERS_MAX, JSON_VALUES_MAX } from '../../../core/limits.ts';
 import { BATCH_CUSTOM_ID_CODE_POINTS_MAX } from './limits.ts';
-import { isDeeperThan } from '../../../lib/json-depth.ts';
-import { hasMoreJsonValues } from '../../../lib/json-values.ts';
+import { findJsonExcess } from '../../../lib/find-json-excess.ts';
 import type { InputLine } from './read-lines.ts';
 import { isRecord } from '../../../lib/is-record.ts';
 
@@ -124,15 +123,15 @@ function formatUrlError(url: unknown, endpoint: string): string {
 }
 
 /**
- * Returns undefined if the JSON is invalid or exceeds the limits of request bodies; value count is checked before
- * parsing.
+ * Returns undefined if the JSON is invalid or exceeds the limits of request bodies, which are checked before parsing.
  */
 function parseJson(bytes: Buffer): unknown {
-  if (hasMoreJsonValues(bytes, JSON_VALUES_MAX)) return undefined;
+  // The body may be as deep as a request body; the line adds one level.
+  const limits = { valuesMax: JSON_VALUES_MAX, membersMax: JSON_MEMBERS_MAX, depthMax: JSON_DEPTH_MAX + 1 };
+  if (findJsonExcess(bytes, limits) !== undefined) return undefined;
   try {
     const value: unknown = JSON.parse(bytes.toString());
-    // The body may be as deep as a request body; the line adds one level.
-    return isDeeperThan(value, JSON_DEPTH_MAX + 1) ? undefined : value;
+    return value;
   } catch {
     return undefined;
   }
