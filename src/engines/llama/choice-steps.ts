@@ -37,7 +37,6 @@ export function createJobChoice(
     phaseStart: job.prompt.length,
     phaseTokens: [],
     isFinished: false,
-    slowMs: 0,
   };
 }
 

@@ -4,6 +4,7 @@ import {
   GRAMMAR_SAMPLE_MS_MAX,
   GRAMMAR_SAMPLE_MS_PLAIN,
   GRAMMAR_SLOW_MS_MAX,
+  GRAMMAR_SLOW_SHARE,
   GRAMMAR_STUCK_BUSY_MS_MAX,
   GRAMMAR_STUCK_MAX,
   GRAMMAR_STUCK_MS_MAX,
@@ -25,9 +26,15 @@ function createSetup(t: TestContext) {
     setup.cpu += cpu;
     t.mock.timers.tick(ms);
   };
-  const watchSampling = (usage = { slowMs: 0 }) => {
+  const watchSampling = (workspace = 'w') => {
     const { promise, resolve } = Promise.withResolvers<number>();
-    return { watched: guard.watch(promise, usage), resolve };
+    return { watched: guard.watch(promise, workspace), resolve };
+  };
+  const tokenAfter = (ms: number, workspace?: string): Promise<number> => {
+    const { watched, resolve } = watchSampling(workspace);
+    advance(ms);
+    resolve(7);
+    return watched;
   };
   /** A sampling that does not return until the result is passed to the returned function. */
   const createStuckSampling = async () => {
@@ -38,38 +45,36 @@ function createSetup(t: TestContext) {
     await rejected;
     return resolve;
   };
-  return { setup, guard, advance, createStuckSampling, watchSampling };
+  return { setup, guard, advance, createStuckSampling, tokenAfter, watchSampling };
 }
 
 describe('createGrammarGuard', () => {
-  it('passes tokens on, and sums up their time beyond the usual', async (t) => {
-    const { advance, watchSampling } = createSetup(t);
-    const usage = { slowMs: 0 };
-    const tokenAfter = (ms: number): Promise<number> => {
-      const { watched, resolve } = watchSampling(usage);
-      advance(ms);
-      resolve(7);
-      return watched;
-    };
+  it('passes tokens on that take the usual time', async (t) => {
+    const { tokenAfter } = createSetup(t);
     for (let i = 0; i < 100; i++) assert.equal(await tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN), 7);
-    assert.equal(usage.slowMs, 0);
+  });
+
+  it('limits the slow time of all answers of a workspace together, and forgets a tenth of the elapsed time', async (t) => {
+    const { tokenAfter, advance } = createSetup(t);
     const above = 500;
-    for (let i = 0; i < GRAMMAR_SLOW_MS_MAX / above; i++) await tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN + above);
-    assert.equal(usage.slowMs, GRAMMAR_SLOW_MS_MAX);
-    await assert.rejects(tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN + above), SlowGrammarError);
+    const slowToken = (workspace: string): Promise<number> => tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN + above, workspace);
+    for (let i = 0; i < GRAMMAR_SLOW_MS_MAX / above; i++) await slowToken('slow');
+    await assert.rejects(slowToken('slow'), SlowGrammarError);
+    assert.equal(await slowToken('other'), 7);
+    await assert.rejects(slowToken('slow'), SlowGrammarError);
+    advance((GRAMMAR_SLOW_MS_MAX * 2) / GRAMMAR_SLOW_SHARE, 0);
+    assert.equal(await slowToken('slow'), 7);
   });
 
   it('blames no grammar while the process is suspended or the machine busy', async (t) => {
     const { advance, watchSampling } = createSetup(t);
-    const usage = { slowMs: 0 };
     for (let i = 0; i < 20; i++) {
-      const { watched, resolve } = watchSampling(usage);
+      const { watched, resolve } = watchSampling();
       advance(GRAMMAR_SAMPLE_MS_MAX * 3, 20);
       await new Promise((done) => setImmediate(done));
       resolve(i);
       assert.equal(await watched, i);
     }
-    assert.equal(usage.slowMs, 0);
   });
 
   it('divides processor time among concurrent samplings', async (t) => {
@@ -92,7 +97,7 @@ describe('createGrammarGuard', () => {
 
   it('passes on a failure of the library', async (t) => {
     const { guard } = createSetup(t);
-    await assert.rejects(guard.watch(Promise.reject(new Error('no candidates')), { slowMs: 0 }), /no candidates/);
+    await assert.rejects(guard.watch(Promise.reject(new Error('no candidates')), 'w'), /no candidates/);
   });
 
   it('kills the process for a stuck thread when it is idle, and later also when it is in use', async (t) => {

@@ -3,6 +3,7 @@ import {
   GRAMMAR_SAMPLE_MS_MAX,
   GRAMMAR_SAMPLE_MS_PLAIN,
   GRAMMAR_SLOW_MS_MAX,
+  GRAMMAR_SLOW_SHARE,
   GRAMMAR_STUCK_BUSY_MS_MAX,
   GRAMMAR_STUCK_MAX,
   GRAMMAR_STUCK_MS_MAX,
@@ -24,16 +25,18 @@ export class SlowGrammarError extends Error {
  * each character, and sampling cannot be interrupted. So a sampling that takes too long is abandoned to its thread, and
  * its request fails. If the thread never returns, the process must end.
  *
+ * All answers of a workspace share the time that it may take above the usual: the other requests wait for each of them.
+ *
  * The measure is processor time, not wall-clock time: a suspended process or a busy machine says nothing about a
  * grammar. Processor time is known only for the whole process, so concurrent samplings share it equally.
  */
 export interface GrammarGuard {
   /**
    * Waits for a sampling under a grammar.
-   * @param usage Time of one answer so far; its `slowMs` is increased.
+   * @param workspace The tenant whose answer is sampled.
    * @throws SlowGrammarError. The sampling may continue then, so it may still read logits after the next decode.
    */
-  watch<T>(sampling: Promise<T>, usage: { slowMs: number }): Promise<T>;
+  watch<T>(sampling: Promise<T>, workspace: string): Promise<T>;
 }
 
 export interface GrammarGuardOptions {
@@ -49,6 +52,12 @@ export interface GrammarGuardOptions {
 /** Interval, in ms, for checking running and abandoned samplings. */
 const CHECK_INTERVAL_MS = 250;
 
+interface SlowTime {
+  /** Processor time above the usual at `updatedAt`, in ms, less what was forgotten. */
+  readonly ms: number;
+  readonly updatedAt: number;
+}
+
 interface RunningSampling {
   /** Share of the processor time so far, in ms. */
   cpuMs: number;
@@ -61,6 +70,21 @@ export function createGrammarGuard({ clock, cpuMs, isIdle, killProcess }: Gramma
   const abandonedAt = new Map<Promise<unknown>, number>();
   let timer: NodeJS.Timeout | undefined;
   let countedCpuMs = 0;
+
+  const slowTimes = new Map<string, SlowTime>();
+
+  const getSlowMs = ({ ms, updatedAt }: SlowTime, now: number): number =>
+    Math.max(0, ms - (now - updatedAt) * GRAMMAR_SLOW_SHARE);
+
+  /** Adds to the slow time of a workspace, and returns the sum. Forgets workspaces without any. */
+  const addSlowTime = (workspace: string, ms: number): number => {
+    const now = clock.monotonic();
+    for (const [other, time] of slowTimes) if (getSlowMs(time, now) === 0) slowTimes.delete(other);
+    const earlier = slowTimes.get(workspace);
+    const sum = ms + (earlier ? getSlowMs(earlier, now) : 0);
+    slowTimes.set(workspace, { ms: sum, updatedAt: now });
+    return sum;
+  };
 
   /** Divides the processor time since the last call among all samplings. */
   const shareCpuTime = (): void => {
@@ -101,7 +125,7 @@ export function createGrammarGuard({ clock, cpuMs, isIdle, killProcess }: Gramma
   };
 
   return {
-    async watch(sampling, usage) {
+    async watch(sampling, workspace) {
       const { promise: abandoned, reject } = Promise.withResolvers<never>();
       shareCpuTime();
       const entry: RunningSampling = {
@@ -110,21 +134,24 @@ export function createGrammarGuard({ clock, cpuMs, isIdle, killProcess }: Gramma
           // Lets a result win that arrived while the event loop was blocked.
           setImmediate(() => {
             if (!running.delete(entry)) return;
+            addSlowTime(workspace, entry.cpuMs);
             markAbandoned(sampling);
             reject(new SlowGrammarError());
           });
         },
       };
       running.add(entry);
+      let isTooSlow = false;
       // The timer alone must not keep the process alive.
       timer ??= setInterval(check, CHECK_INTERVAL_MS).unref();
       const token = await Promise.race([sampling, abandoned]).finally(() => {
         if (!running.has(entry)) return;
         shareCpuTime();
         running.delete(entry);
+        const slowMs = entry.cpuMs - GRAMMAR_SAMPLE_MS_PLAIN;
+        isTooSlow = slowMs > 0 && addSlowTime(workspace, slowMs) > GRAMMAR_SLOW_MS_MAX;
       });
-      usage.slowMs += Math.max(0, entry.cpuMs - GRAMMAR_SAMPLE_MS_PLAIN);
-      if (usage.slowMs > GRAMMAR_SLOW_MS_MAX) throw new SlowGrammarError();
+      if (isTooSlow) throw new SlowGrammarError();
       return token;
     },
   };

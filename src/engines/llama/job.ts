@@ -79,8 +79,6 @@ export interface JobChoice {
   /** Tokens sampled in this phase. */
   phaseTokens: number[];
   isFinished: boolean;
-  /** Processor time that grammars took beyond the usual, in ms. */
-  slowMs: number;
 }
 
 /** A choice that has a sequence. */

@@ -78,8 +78,14 @@ export const GRAMMAR_SAMPLE_MS_MAX = 1_000;
  */
 export const GRAMMAR_SAMPLE_MS_PLAIN = 250;
 
-/** Ms of CPU time above the usual cost for the grammars of one answer in total. Beyond: the request fails. */
-export const GRAMMAR_SLOW_MS_MAX = 5_000;
+/**
+ * Ms of CPU time above the usual cost for the grammars of a workspace, all its answers together. Beyond: the request
+ * fails, because other requests wait for each token.
+ */
+export const GRAMMAR_SLOW_MS_MAX = 2_000;
+
+/** Share of the elapsed time by which that CPU time decreases again. */
+export const GRAMMAR_SLOW_SHARE = 0.1;
 
 /**
  * Ms that the sampling of a token may continue after its request was aborted; the library cannot be interrupted there.

@@ -36,7 +36,7 @@ export async function sampleToken(
 ): Promise<SampledToken<LineLogprob>> {
   const { call, gbnfByPhase, endTokens, markerTokens } = choice.job;
   const sampled = choice.sampler.sample(logitsIndex);
-  const id = await (gbnfByPhase.has(choice.output.phase) ? guard.watch(sampled, choice) : sampled);
+  const id = await (gbnfByPhase.has(choice.output.phase) ? guard.watch(sampled, call.owner.workspace) : sampled);
   if (id === undefined || model.isEnd(id) || endTokens.has(id)) {
     const end = { id: id ?? -1, bytes: NO_BYTES, isEndToken: true };
     if (id === undefined || !call.logprobs || !call.promptLogprobs) return end;
