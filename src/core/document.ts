@@ -1,4 +1,5 @@
 import type { Owner } from './context.ts';
+import { REQUEST_DOCUMENTS_MAX } from './limits.ts';
 import type { ContentPart } from './message.ts';
 
 /** Result of looking up a caller's file whose text goes into a prompt. */
@@ -25,11 +26,15 @@ const REFERENCE_PREFIX = 'fileid://';
 /** File ids as Parley creates them. The length is limited because the text comes from callers. */
 const FILE_ID = /^[\w-]{1,128}$/;
 
-/** Parses a comma-separated list of `fileid://ID` references. @returns undefined for any other text. */
+/**
+ * Parses a comma-separated list of `fileid://ID` references. Of a list with more references than a request may have, only
+ * one more than that is read.
+ * @returns undefined for any other text.
+ */
 export function parseFileReferences(text: string): readonly string[] | undefined {
   const list = text.trim();
   if (!list.startsWith(REFERENCE_PREFIX)) return undefined;
-  const ids = list.split(',').map((each) => {
+  const ids = list.split(',', REQUEST_DOCUMENTS_MAX + 1).map((each) => {
     const reference = each.trim();
     return reference.startsWith(REFERENCE_PREFIX) ? reference.slice(REFERENCE_PREFIX.length) : '';
   });

@@ -52,6 +52,18 @@ export const createInputLengthError = (field: string, tokens: number, tokensMax:
 export const formatPromptTooLong = (promptTokens: number | string, contextTokens: number): string =>
   `${formatLengthRange(contextTokens - 1)} (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`;
 
+/** Formats the message of a prompt that is refused for its characters, before its tokens are counted. */
+export const formatPromptTooLarge = ({
+  chars,
+  charsMax,
+  contextTokens,
+}: {
+  readonly chars: number;
+  readonly charsMax: number;
+  readonly contextTokens: number;
+}): string =>
+  `${formatLengthRange(contextTokens - 1)} (the prompt has ${chars} characters; for the model's context of ${contextTokens} tokens, at most ${charsMax} are read)`;
+
 export const formatInputLength = (field: string, tokens: number | string, tokensMax: number): string =>
   `${formatLengthRange(tokensMax)} (${field}: ${tokens} tokens)`;
 

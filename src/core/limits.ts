@@ -84,6 +84,12 @@ export const DISK_RESERVE_BYTES = 128 * 1024 * 1024;
 /** Largest token id in a request; above any vocabulary. Beyond: 400. */
 export const TOKEN_ID_MAX = 2_147_483_647;
 
+/**
+ * Characters of a prompt for each token of the context. Beyond: 400, before the prompt is rendered and tokenized. Text
+ * has 1 to 6 characters per token; only runs of the same character, such as blanks, have more than this.
+ */
+export const PROMPT_CHARS_PER_TOKEN_MAX = 16;
+
 /** Parts with `cache_control` in one request (docs/wire/openai-compatible.md#context-cache). Beyond: 400. */
 export const CACHE_MARKS_MAX = 4;
 

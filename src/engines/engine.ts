@@ -199,9 +199,12 @@ export interface TextEngine {
   loadModel(): Promise<LoadedModel>;
   /** Rejects if a call would fail now. Absent if `state` already shows this. */
   probe?(signal: AbortSignal): Promise<void>;
-  /** Counts the tokens of an input. Text without a special segment is not a prompt, so no start token is counted. */
-  countTokens(input: EngineInput): Promise<number>;
+  /**
+   * Counts the tokens of an input. Text without a special segment is not a prompt, so no start token is counted. Where
+   * long texts take turns, they do so between owners.
+   */
+  countTokens(input: EngineInput, owner?: EngineOwner): Promise<number>;
   /** Returns the tokens that `countTokens` counts. */
-  tokenize(input: EngineInput): Promise<readonly TokenText[]>;
+  tokenize(input: EngineInput, owner?: EngineOwner): Promise<readonly TokenText[]>;
   close(): Promise<void>;
 }

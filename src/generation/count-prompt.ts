@@ -3,10 +3,13 @@ import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { TextEngine } from '../engines/engine.ts';
+import type { EngineOwner, TextEngine } from '../engines/engine.ts';
 import type { EngineLease } from '../engines/engine-registry.ts';
 import { checkAbilities, detectModelInfo, findIgnoredFields } from './check-abilities.ts';
+import { checkPromptLength, countRequestChars } from './check-prompt-length.ts';
+import { toEngineOwner } from './engine-owner.ts';
 import { estimateInputTokens } from './estimate-tokens.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
 import type { GenerationPlan } from './generation-plan.ts';
 import { planRequest, type PlanDeps } from './plan.ts';
 import { getModelLogFields } from './model-log-fields.ts';
@@ -64,14 +67,18 @@ export function createCountPrompt({
    * Counts with the tokenizer of the model's family. Returns undefined if there is none, or if it refuses what the server
    * may accept. Images have no size in another model's tokens.
    */
-  const countWithFamily = async (request: GenerationRequest, model: ResolvedModel): Promise<number | undefined> => {
+  const countWithFamily = async (
+    request: GenerationRequest,
+    model: ResolvedModel,
+    owner: EngineOwner,
+  ): Promise<number | undefined> => {
     if (request.messages.some(({ content }) => content.some(({ type }) => type !== 'text'))) return undefined;
     let lease: EngineLease | undefined;
     try {
       lease = await acquireTokenizer?.(model);
       if (!lease) return undefined;
       const { engineRequest } = await plan(request, model, lease.engine);
-      return await lease.engine.countTokens(engineRequest.input);
+      return await lease.engine.countTokens(engineRequest.input, owner);
     } catch (error) {
       if (error instanceof ServiceError) return undefined;
       throw error;
@@ -80,24 +87,24 @@ export function createCountPrompt({
     }
   };
 
-  return async (request, on, { owner, log }) => {
+  return async (request, on, { owner, priority, log }) => {
+    const engineOwner = toEngineOwner({ owner, ...omitNullish({ priority }) });
     const resolved = await resolveTarget(catalogue, request.model, on, owner);
     log.add(getModelLogFields(resolved));
     const { engine, release } = await acquireEngine(resolved);
     try {
-      const entry = applyEngineModelInfo(
-        resolved.entry,
-        detectModelInfo(await engine.loadModel(), engine.capabilities),
-      );
+      const loaded = await engine.loadModel();
+      const entry = applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities));
       const model = { ...resolved, entry };
       checkAbilities(request, model, engine);
+      checkPromptLength(countRequestChars(request), loaded.contextTokens);
       const { engineRequest, ignored: ignoredByPlan } = await plan(request, model, engine);
       const ignored = [...findIgnoredFields(request, entry, engine), ...ignoredByPlan];
-      const counted = await engine.countTokens(engineRequest.input).catch((error: unknown) => {
+      const counted = await engine.countTokens(engineRequest.input, engineOwner).catch((error: unknown) => {
         if (error instanceof ServiceError && error.kind === 'unsupported') return undefined;
         throw error;
       });
-      const tokens = counted ?? (await countWithFamily(request, model));
+      const tokens = counted ?? (await countWithFamily(request, model, engineOwner));
       return {
         tokens: tokens ?? estimateInputTokens(engineRequest.input),
         isEstimated: tokens === undefined,

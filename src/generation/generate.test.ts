@@ -275,7 +275,7 @@ describe('a rejected generation', () => {
   it('fails before any event and releases its permit', async () => {
     for (const [engine, kind] of [
       [scripted({ type: 'fail', kind: 'overloaded' }), 'overloaded'],
-      [createScriptedEngine({ script: () => [], contextTokens: 1 }), 'context-exceeded'],
+      [createScriptedEngine({ script: () => [], contextTokens: 2 }), 'context-exceeded'],
     ] as const) {
       const generation = createTestGeneration(engine);
       await assert.rejects(generation.generate(), { kind });

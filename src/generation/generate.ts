@@ -10,6 +10,7 @@ import type { EngineLease } from '../engines/engine-registry.ts';
 import { createLinkedAbort } from '../lib/linked-abort.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
 import { checkAbilities, detectModelInfo, lacksLogprobs, findIgnoredFields } from './check-abilities.ts';
+import { checkPromptLength, countRequestChars } from './check-prompt-length.ts';
 import type { Admission } from './admission.ts';
 import type { AnswerChecker } from './answer-checker.ts';
 import type { CheckAnswer } from './output-checks.ts';
@@ -90,6 +91,7 @@ export function createGenerate({
         entry: applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities)),
       };
       checkAbilities(received, model, engine);
+      checkPromptLength(countRequestChars(received), loaded.contextTokens);
       images = await fetchImages(received.messages, { workspace: owner.workspace, signal: run.signal });
       const request = { ...received, messages: images.messages };
       const style = getModelStyle(model);
@@ -114,7 +116,7 @@ export function createGenerate({
         { engineRequest, ...rest }: GenerationPlan,
         limits: TokenLimits = {},
       ): Promise<EngineRun> => {
-        const promptTokens = countsPrompt ? await engine.countTokens(engineRequest.input) : undefined;
+        const promptTokens = countsPrompt ? await engine.countTokens(engineRequest.input, engineOwner) : undefined;
         const tokensLeft = promptTokens === undefined ? undefined : contextLimit?.getTokensLeft(promptTokens);
         // The replacement run belongs to the same request, which is counted once.
         if (engineRequest === plan.engineRequest)

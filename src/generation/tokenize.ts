@@ -3,6 +3,9 @@ import type { RequestContext } from '../core/context.ts';
 import type { Message } from '../core/message.ts';
 import type { TokenText } from '../engines/engine.ts';
 import type { EngineLease } from '../engines/engine-registry.ts';
+import { checkPromptLength, countMessageChars } from './check-prompt-length.ts';
+import { toEngineOwner } from './engine-owner.ts';
+import { omitNullish } from '../lib/omit-nullish.ts';
 import { getModelLogFields } from './model-log-fields.ts';
 import { resolveTarget, type ModelTarget } from './model-target.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
@@ -34,23 +37,26 @@ export interface TokenizeDeps {
 /** Creates a tokenizer that works without admission: no queue, no limits. */
 export function createTokenize({ catalogue, acquireEngine, getModelStyle }: TokenizeDeps): Tokenize {
   const getRenderer = createPromptRenderer();
-  return async ({ model: name, input }, on, { owner, log }) => {
+  return async ({ model: name, input }, on, { owner, priority, log }) => {
+    const engineOwner = toEngineOwner({ owner, ...omitNullish({ priority }) });
     const model = await resolveTarget(catalogue, name, on, owner);
     log.add(getModelLogFields(model));
     const { engine, release } = await acquireEngine(model);
     try {
       const loaded = await engine.loadModel();
+      const chars = input.type === 'text' ? input.text.length : countMessageChars(input.messages);
+      checkPromptLength(chars, loaded.contextTokens);
       if (input.type === 'text') {
         const segments = [{ text: input.text, special: false }];
-        return { tokens: await engine.tokenize({ type: 'segments', segments }) };
+        return { tokens: await engine.tokenize({ type: 'segments', segments }, engineOwner) };
       }
       const { defaultSystem } = getModelStyle(model);
       // The prompt is not returned here: only the server knows its own template.
       if (engine.capabilities.input === 'chat')
-        return { tokens: await engine.tokenize({ type: 'messages', messages: input.messages }) };
+        return { tokens: await engine.tokenize({ type: 'messages', messages: input.messages }, engineOwner) };
       const segments = getRenderer(loaded)(input.messages, { defaultSystem });
       const prompt = segments.map(({ text }) => text).join('');
-      return { tokens: await engine.tokenize({ type: 'segments', segments }), prompt };
+      return { tokens: await engine.tokenize({ type: 'segments', segments }, engineOwner), prompt };
     } finally {
       release();
     }

@@ -139,7 +139,7 @@ describe('createWithDocuments', () => {
     });
     files.set('a', ready('a.txt', 'A'));
     await resolveMessages(times(REQUEST_DOCUMENTS_MAX));
-    await assert.rejects(resolveMessages(times(REQUEST_DOCUMENTS_MAX + 1)), /at most 100 files, got 101/);
+    await assert.rejects(resolveMessages(times(REQUEST_DOCUMENTS_MAX + 1)), /at most 100 files, got at least 101/);
   });
 
   test("adds the documents' lengths when the prompt is too long", async () => {

@@ -174,7 +174,10 @@ function replaceDocuments(message: Message, getBlock: (source: DocumentSource) =
 }
 
 const createTooManyError = (count: number): ServiceError =>
-  new ServiceError('invalid-request', `A request may name at most ${REQUEST_DOCUMENTS_MAX} files, got ${count}.`);
+  new ServiceError(
+    'invalid-request',
+    `A request may name at most ${REQUEST_DOCUMENTS_MAX} files, got at least ${count}.`,
+  );
 
 const createTooLargeError = (bytes: number, readyDocuments: readonly ReadableDocument[]): ServiceError =>
   new ServiceError(

@@ -35,8 +35,8 @@ export function createCommandEngine(options: CommandEngineOptions): TextEngine {
     },
     start: (request, signal) => restartable.start((engine) => engine.start(request, signal), signal, options.onToken),
     loadModel: () => restartable.call((engine) => engine.loadModel()),
-    countTokens: (input) => restartable.call((engine) => engine.countTokens(input)),
-    tokenize: (input) => restartable.call((engine) => engine.tokenize(input)),
+    countTokens: (input, owner) => restartable.call((engine) => engine.countTokens(input, owner)),
+    tokenize: (input, owner) => restartable.call((engine) => engine.tokenize(input, owner)),
     ...(options.hasEmbeddings && {
       embeddings: {
         getDimensions: () => restartable.call(async (engine) => requirePart(engine.embeddings).getDimensions()),

@@ -8,6 +8,7 @@ import {
 } from './__fixtures__/fake-native-model.ts';
 import { applyToken, createJobChoice } from './choice-steps.ts';
 import { createGenerationJob, isRefusal, type GenerationJob, type RunningChoice } from './job.ts';
+import { tokenizeMarked } from './tokenize-input.ts';
 import { createKvCache } from './kv-cache.ts';
 import { createSlotPool } from './slot-pool.ts';
 
@@ -35,6 +36,7 @@ async function createTestChoice(phases: readonly GenerationPhase[] = [], options
     },
     {
       caller: { send: () => true, refuse: () => undefined, end: () => undefined },
+      tokenize: async (tokenizer, input) => tokenizeMarked(tokenizer, input),
       compile: compileTestGrammars,
       signal: new AbortController().signal,
     },

@@ -9,6 +9,7 @@ import { EngineGoneError } from '../engine-gone-error.ts';
 import type {
   EmbeddingRequest,
   Embeddings,
+  EngineOwner,
   EngineRequest,
   EngineRun,
   RankingRequest,
@@ -30,8 +31,8 @@ import { createEngineFailedError, ENGINE_FAILED_MESSAGE } from '../../core/gener
 
 export interface LlamaClient {
   generate(request: EngineRequest, signal: AbortSignal): Promise<EngineRun>;
-  countTokens(input: TokenInput): Promise<number>;
-  tokenize(input: TokenInput): Promise<readonly TokenText[]>;
+  countTokens(input: TokenInput, owner?: EngineOwner): Promise<number>;
+  tokenize(input: TokenInput, owner?: EngineOwner): Promise<readonly TokenText[]>;
   embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
   rank(request: RankingRequest, signal: AbortSignal): Promise<Rankings>;
   /** Rejects if the process does not respond in time. */
@@ -78,11 +79,11 @@ export function createLlamaClient({ socket, token, onToken }: LlamaClientOptions
         batches: toEvents(firstBatch.value.slice(1), lines, response, onToken),
       };
     },
-    async countTokens(input) {
-      return ((await requestJson('/count', { input })) as { tokens: number }).tokens;
+    async countTokens(input, owner) {
+      return ((await requestJson('/count', { input, owner })) as { tokens: number }).tokens;
     },
-    async tokenize(input) {
-      return ((await requestJson('/tokenize', { input })) as { tokens: readonly TokenText[] }).tokens;
+    async tokenize(input, owner) {
+      return ((await requestJson('/tokenize', { input, owner })) as { tokens: readonly TokenText[] }).tokens;
     },
     embed: async (request, signal) => (await requestJson('/embed', request, signal)) as Embeddings,
     rank: async (request, signal) => (await requestJson('/rank', request, signal)) as Rankings,

@@ -3,12 +3,12 @@ import { timingSafeEqual } from 'node:crypto';
 import type { NativeModel } from './native-model.ts';
 import type { EmbedInputs } from './embed.ts';
 import { parseEmbeddingRequest } from '../field-checks.ts';
-import { parseGenerateCall, parseInput, parseRankingRequest } from './parse-generate-call.ts';
+import { parseGenerateCall, parseRankingRequest, parseTokenizeCall } from './parse-generate-call.ts';
 import type { RankDocuments } from './rank.ts';
 import { RefusalError } from './refusal-error.ts';
-import type { FailureKind, EngineRefusal, TokenInput } from './protocol.ts';
+import type { FailureKind, EngineRefusal } from './protocol.ts';
 import type { Scheduler } from './scheduler.ts';
-import { tokenizeForCaller } from './tokenize-input.ts';
+import { selectCallerTokenizer } from './tokenize-input.ts';
 
 /** HTTP status of each failure kind, for people who use curl; Parley's client reads the kind. */
 const HTTP_STATUS_BY_FAILURE: Record<FailureKind, number> = {
@@ -37,6 +37,11 @@ interface EngineServerDeps {
 
 /** Serves the HTTP protocol of the engine process (protocol.ts). */
 export function createEngineServer({ model, scheduler, embed, rank, token }: EngineServerDeps): RequestListener {
+  const tokenize = async (body: unknown, signal: AbortSignal): Promise<readonly number[]> => {
+    const { input, owner } = parseTokenizeCall(body);
+    const tokenizer = selectCallerTokenizer(model, input);
+    return (await scheduler.tokenizeInTurn(tokenizer, input, { owner, signal })).tokens;
+  };
   return (request, response) => {
     if (token !== undefined && !isEqualConstantTime(request.headers.authorization ?? '', `Bearer ${token}`)) {
       response.writeHead(401).end();
@@ -50,12 +55,12 @@ export function createEngineServer({ model, scheduler, embed, rank, token }: Eng
         return sendJson(response, 200, scheduler.health());
       case 'POST /count':
         return void readJson(request, response, (body) =>
-          respondWithTokens(response, body, (input) => ({ tokens: tokenizeForCaller(model, input).length })),
+          respondWithResult(response, async (signal) => ({ tokens: (await tokenize(body, signal)).length })),
         );
       case 'POST /tokenize':
         return void readJson(request, response, (body) =>
-          respondWithTokens(response, body, (input) => ({
-            tokens: tokenizeForCaller(model, input).map((id) => ({ id, text: decodeToken(model, id) })),
+          respondWithResult(response, async (signal) => ({
+            tokens: (await tokenize(body, signal)).map((id) => ({ id, text: decodeToken(model, id) })),
           })),
         );
       case 'POST /embed':
@@ -72,11 +77,6 @@ export function createEngineServer({ model, scheduler, embed, rank, token }: Eng
         response.writeHead(404).end();
     }
   };
-}
-
-function respondWithTokens(response: ServerResponse, body: unknown, createBody: (input: TokenInput) => unknown): void {
-  const { input } = Object(body) as { input?: unknown };
-  sendJson(response, 200, createBody(parseInput(input)));
 }
 
 const decoder = new TextDecoder();

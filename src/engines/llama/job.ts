@@ -10,7 +10,9 @@ import type { NativeModel, NativeSampler } from './native-model.ts';
 import type { GenerateCall, OutputLine, EngineRefusal, LineLogprob } from './protocol.ts';
 import type { PausedState } from './paused-states.ts';
 import type { Slot } from './slot-pool.ts';
-import { TooManyTokensError, tokenizeMarked, type MarkedTokens } from './tokenize-input.ts';
+import { RefusalError } from './refusal-error.ts';
+import type { TokenizeInTurn } from './tokenize-in-turn.ts';
+import { TooManyTokensError, type MarkedTokens } from './tokenize-input.ts';
 
 /** Receives what the scheduler reports about one request. */
 export interface GenerationListener {
@@ -106,6 +108,7 @@ const COMPILER_BUSY_REFUSALS: Record<WorkerBusyError['reason'], EngineRefusal> =
 interface JobDeps {
   readonly caller: GenerationListener;
   readonly compile: CompileGrammars;
+  readonly tokenize: TokenizeInTurn;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
@@ -114,7 +117,7 @@ interface JobDeps {
 export async function createGenerationJob(
   model: NativeModel,
   call: GenerateCall,
-  { caller, compile, signal }: JobDeps,
+  { caller, compile, tokenize, signal }: JobDeps,
 ): Promise<GenerationJob | EngineRefusal> {
   const { contextTokens, vocabularySize } = model.loaded;
   const refuse = (kind: EngineRefusal['kind'], message: string, param?: string): EngineRefusal => ({
@@ -129,8 +132,10 @@ export async function createGenerationJob(
   if (problem) return refuse('invalid', problem.message, problem.param);
   let marked: MarkedTokens;
   try {
-    marked = tokenizeMarked(model, call.input);
+    marked = await tokenize(model, call.input, { owner: call.owner, signal });
   } catch (error) {
+    if (signal.aborted) throw error;
+    if (error instanceof RefusalError) return error.refusal;
     if (error instanceof TooManyTokensError)
       return createTooLongRefusal(`more than ${error.tokens}`, { tokens: error.tokens + 1, contextTokens });
     const message = error instanceof RangeError ? error.message : 'the prompt cannot be tokenized';

@@ -38,8 +38,8 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
     async loadModel() {
       return (await process.waitUntilReady()).model;
     },
-    countTokens: (input) => restartable.call((client) => client.countTokens(requirePromptInput(input))),
-    tokenize: (input) => restartable.call((client) => client.tokenize(requirePromptInput(input))),
+    countTokens: (input, owner) => restartable.call((client) => client.countTokens(requirePromptInput(input), owner)),
+    tokenize: (input, owner) => restartable.call((client) => client.tokenize(requirePromptInput(input), owner)),
     embeddings: {
       getDimensions: async () => (await process.waitUntilReady()).model.vectorDimensions ?? 0,
       embed: (request, signal) => restartable.call((client) => client.embed(request, signal), signal),

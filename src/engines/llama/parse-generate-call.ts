@@ -1,7 +1,7 @@
 import { PHASES_MAX, TRIGGERS_MAX } from './limits.ts';
 import { compileTrigger } from '../trigger-matcher.ts';
 import { parseArray, parseObject, checkOwner, checkTextInput, checkTextInputs, checkString } from '../field-checks.ts';
-import type { RankingRequest } from '../engine.ts';
+import type { EngineOwner, RankingRequest } from '../engine.ts';
 import type { GenerateCall, TokenInput } from './protocol.ts';
 
 /**
@@ -32,8 +32,19 @@ export function parseGenerateCall(body: unknown): GenerateCall {
   return body as GenerateCall;
 }
 
+/** Owner of texts that Parley itself tokenizes. */
+const NO_OWNER: EngineOwner = { workspace: '', key: '' };
+
 /** @throws RangeError as `parseGenerateCall`. */
-export function parseInput(value: unknown): TokenInput {
+export function parseTokenizeCall(body: unknown): { readonly input: TokenInput; readonly owner: EngineOwner } {
+  const call = parseObject(body, 'the call');
+  const input = parseInput(call['input']);
+  if (call['owner'] === undefined) return { input, owner: NO_OWNER };
+  checkOwner(call);
+  return { input, owner: call['owner'] as EngineOwner };
+}
+
+function parseInput(value: unknown): TokenInput {
   const input = parseObject(value, 'input');
   if (input['type'] === 'tokens') checkTokens(input['tokens'], 'input.tokens');
   else if (input['type'] === 'segments') checkSegments(input['segments'], 'input.segments');

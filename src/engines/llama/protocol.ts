@@ -9,8 +9,8 @@ import type { EngineEndpoint } from '../engine-process.ts';
  *
  *   GET  /model     -> LoadedModel
  *   GET  /health    -> Health
- *   POST /count     {input}       -> {tokens}
- *   POST /tokenize  {input}       -> {tokens: [{id, text}]}
+ *   POST /count     {input, owner} -> {tokens}; without `owner`, the text is Parley's own
+ *   POST /tokenize  {input, owner} -> {tokens: [{id, text}]}
  *   POST /embed     EmbeddingRequest -> Embeddings, or 4xx/5xx and a Refusal
  *   POST /rank      RankingRequest -> Rankings, or 4xx/5xx and a Refusal
  *   POST /generate  GenerateCall  -> 200 and one Line per line (NDJSON), or 4xx/5xx and a Refusal

@@ -303,6 +303,7 @@ describe('createScheduler: schema compilation', () => {
         }),
     });
     const request = setup.submit({ phases });
+    await new Promise((resolve) => setImmediate(resolve));
     request.handle.cancel();
     assert.equal(signal?.aborted, true);
     await setup.drain();

@@ -32,7 +32,8 @@ import type { LogitsIndex, LogitsIndexes } from './raw-probabilities.ts';
 import { sampleToken } from './sampling.ts';
 import { createSequenceAssigner } from './sequence-assigner.ts';
 import { createSlotPool, type SlotPool } from './slot-pool.ts';
-import { describeQueueRefusal } from './task-queue.ts';
+import { createTaskQueue, describeQueueRefusal } from './task-queue.ts';
+import { createTokenizeInTurn, type TokenizeInTurn } from './tokenize-in-turn.ts';
 
 export interface RunHandle {
   cancel(): void;
@@ -52,6 +53,7 @@ export interface Scheduler {
    * Runs work on another context of the model between two ticks, on the same processor. It should not exceed a tick.
    */
   runBetweenTicks<T>(work: () => Promise<T>): Promise<T>;
+  readonly tokenizeInTurn: TokenizeInTurn;
   health(): SchedulerHealth;
   /** Rejects new requests; resolves when no request runs any more. */
   drain(): Promise<void>;
@@ -101,6 +103,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
   private readonly jobs = new Set<GenerationJob>();
   private readonly admissionPolicy: AdmissionPolicy;
   private readonly grammarGuard: GrammarGuard;
+  readonly tokenizeInTurn: TokenizeInTurn;
   private readonly sideTasks: (() => Promise<void>)[] = [];
   private isTicking = false;
   private isDraining = false;
@@ -129,6 +132,11 @@ class TickScheduler implements Scheduler, ChoiceDeps {
       slots: this.slots,
       clock,
       workspaceShare: options.workspaceShare,
+    });
+    const { queueLengthMax, queueWaitMsMax } = options;
+    this.tokenizeInTurn = createTokenizeInTurn({
+      between: this.runBetweenTicks,
+      taskQueue: createTaskQueue({ queueLengthMax, queueWaitMsMax }),
     });
     this.grammarGuard = createGrammarGuard({
       clock,
@@ -172,6 +180,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     void createGenerationJob(this.model, request, {
       caller: listener,
       compile: this.options.compileGrammars,
+      tokenize: this.tokenizeInTurn,
       signal,
     })
       .then((result) => {

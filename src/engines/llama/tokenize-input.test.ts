@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createFakeNativeModel, IM_END, IM_START, detokenize, TOOL_CALL } from './__fixtures__/fake-native-model.ts';
-import { TooManyTokensError, tokenizeInput, tokenizeMarked, tokenizeForCaller } from './tokenize-input.ts';
+import type { TokenInput } from './protocol.ts';
+import { TooManyTokensError, tokenizeInput, tokenizeMarked, selectCallerTokenizer } from './tokenize-input.ts';
 
 const model = createFakeNativeModel();
 const text = (value: string) => ({ text: value, special: false });
@@ -61,13 +62,14 @@ test('tokenizeInput adds the start token once, and never before token ids', () =
   assert.deepEqual(tokenizeInput(withBos, { type: 'tokens', tokens: [97] }), [97]);
 });
 
-test('tokenizeForCaller omits the start token for text alone', () => {
+test('selectCallerTokenizer omits the start token for text alone', () => {
   const withBos = { ...model, shouldPrependBos: true, bosToken: IM_START };
+  const tokenize = (input: TokenInput) => tokenizeInput(selectCallerTokenizer(withBos, input), input);
   const tokenizeWithBos = (...segments: { text: string; special: boolean }[]) =>
-    tokenizeForCaller(withBos, { type: 'segments', segments });
+    tokenize({ type: 'segments', segments });
   assert.deepEqual(tokenizeWithBos(text('ab')), [97, 98]);
   assert.deepEqual(tokenizeWithBos(text('a'), special('<|im_end|>')), [IM_START, 97, IM_END]);
-  assert.deepEqual(tokenizeForCaller(withBos, { type: 'tokens', tokens: [97] }), [97]);
+  assert.deepEqual(tokenize({ type: 'tokens', tokens: [97] }), [97]);
 });
 
 test('tokenizeInput rejects an invalid token id with the valid range', () => {
@@ -94,6 +96,22 @@ test('tokenizeInput rejects text that cannot fit after reading only a part of it
       error instanceof TooManyTokensError && /^Range of input length should be \[1, \d+\] /.test(error.message),
   );
   assert.ok(texts < 200_000, `${texts} characters were texts`);
+});
+
+test('tokenizeInput reads nothing of a text with too many characters for its context', () => {
+  let calls = 0;
+  const countingModel = {
+    ...model,
+    loaded: { ...model.loaded, contextTokens: 5_000 },
+    // One token for 128 characters, as for blanks.
+    tokenize: (value: string) => (calls++, Array.from({ length: Math.ceil(value.length / 128) }, () => 1)),
+  };
+  const tokenize = (chars: number) =>
+    tokenizeInput(countingModel, { type: 'segments', segments: [text(' '.repeat(chars))] });
+  assert.equal(tokenize(80_000).length, 625);
+  calls = 0;
+  assert.throws(() => tokenize(80_001), TooManyTokensError);
+  assert.equal(calls, 0);
 });
 
 test('tokenizeMarked keeps all tokens, and places a mark after the last token completely within the marked text', () => {

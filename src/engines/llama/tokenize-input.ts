@@ -1,10 +1,12 @@
+import { PROMPT_CHARS_PER_TOKEN_MAX } from '../../core/limits.ts';
 import type { PromptSegment } from '../../core/prompt.ts';
 import { breakMarkup } from '../break-markup.ts';
 import type { NativeModel } from './native-model.ts';
 import type { TokenInput } from './protocol.ts';
 import { findTokenProblem } from '../find-request-problem.ts';
 
-type Tokenizer = Pick<
+/** The part of a model that turns text into tokens. */
+export type Tokenizer = Pick<
   NativeModel,
   'tokenize' | 'tokenBytes' | 'markupInText' | 'shouldPrependBos' | 'bosToken' | 'loaded'
 >;
@@ -40,13 +42,12 @@ export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
 }
 
 /**
- * Tokenizes an input for the tokenize and count endpoints. Text without a special segment is not a prompt, so no start
- * token is added.
- * @throws as `tokenizeInput`.
+ * Returns the tokenizer for an input of the tokenize and count endpoints. Text without a special segment is not a prompt,
+ * so no start token is added.
  */
-export function tokenizeForCaller(model: Tokenizer, input: TokenInput): number[] {
+export function selectCallerTokenizer(model: Tokenizer, input: TokenInput): Tokenizer {
   const isText = input.type === 'segments' && input.segments.every(({ special }) => !special);
-  return tokenizeInput(isText ? { ...model, shouldPrependBos: false } : model, input);
+  return isText ? { ...model, shouldPrependBos: false } : model;
 }
 
 export interface MarkedTokens {
@@ -57,7 +58,12 @@ export interface MarkedTokens {
 
 /** Tokenizes an input as `tokenizeInput` does, and locates its cache marks, which change no token. */
 export function tokenizeMarked(model: Tokenizer, input: TokenInput): MarkedTokens {
-  if (input.type === 'segments') checkLength(model, input.segments);
+  if (input.type === 'segments') for (const check of createLengthChecks(model, input.segments)) check();
+  return tokenizeChecked(model, input);
+}
+
+/** Tokenizes an input whose length was checked. */
+export function tokenizeChecked(model: Tokenizer, input: TokenInput): MarkedTokens {
   if (input.type === 'tokens') {
     const problem = findTokenProblem(input.tokens, model.loaded.vocabularySize);
     if (problem !== undefined) throw new RangeError(problem);
@@ -71,17 +77,21 @@ export function tokenizeMarked(model: Tokenizer, input: TokenInput): MarkedToken
 }
 
 /**
- * Rejects a text that cannot fit by tokenizing parts of it: tokenizing blocks the process, and texts may have
- * megabytes.
+ * Creates the checks of a text that may not fit: each tokenizes one part of it. Tokenizing blocks the process, and texts
+ * may have megabytes.
+ * @throws TooManyTokensError if the number of characters alone is too large. The checks throw the same.
  */
-function checkLength(model: Tokenizer, segments: readonly PromptSegment[]): void {
+export function createLengthChecks(model: Tokenizer, segments: readonly PromptSegment[]): readonly (() => void)[] {
   const text = segments.map((segment) => (segment.special ? '' : segment.text)).join('');
-  if (text.length <= PIECE_CHARS) return;
+  const { contextTokens } = model.loaded;
+  if (text.length <= PIECE_CHARS) return [];
+  if (text.length > contextTokens * PROMPT_CHARS_PER_TOKEN_MAX) throw new TooManyTokensError(contextTokens);
   let tokens = 0;
-  for (let from = 0; from < text.length; from += PIECE_CHARS) {
-    tokens += Math.max(0, model.tokenize(text.slice(from, from + PIECE_CHARS), false).length - PIECE_SLACK_TOKENS);
-    if (tokens > model.loaded.contextTokens) throw new TooManyTokensError(model.loaded.contextTokens);
-  }
+  return Array.from({ length: Math.ceil(text.length / PIECE_CHARS) }, (_, piece) => () => {
+    const pieceText = text.slice(piece * PIECE_CHARS, (piece + 1) * PIECE_CHARS);
+    tokens += Math.max(0, model.tokenize(pieceText, false).length - PIECE_SLACK_TOKENS);
+    if (tokens > contextTokens) throw new TooManyTokensError(contextTokens);
+  });
 }
 
 export function tokenizeSegments(

@@ -147,10 +147,10 @@ export function createPool(deps: PoolDeps): Pool {
       return sequences ? runWithSequences(sequences, request, { signal, start }) : start();
     },
     loadModel: poolModel.getModel,
-    countTokens: (input) =>
-      createRequestFailover().run({ call: ({ engine }) => engine.countTokens(input), isLightweight: true }),
-    tokenize: (input) =>
-      createRequestFailover().run({ call: ({ engine }) => engine.tokenize(input), isLightweight: true }),
+    countTokens: (input, owner) =>
+      createRequestFailover().run({ call: ({ engine }) => engine.countTokens(input, owner), isLightweight: true }),
+    tokenize: (input, owner) =>
+      createRequestFailover().run({ call: ({ engine }) => engine.tokenize(input, owner), isLightweight: true }),
     describe: () => members.map(describeMember),
     async close() {
       prober.stop();

@@ -1,6 +1,7 @@
 import { ERROR_KINDS } from '../../core/error.ts';
 import type { EngineRequest } from '../engine.ts';
 import type { EngineScript, ScriptStep } from './scripted-engine.ts';
+import { splitWords } from './split-words.ts';
 import { isRecord } from '../../lib/is-record.ts';
 
 /**
@@ -18,7 +19,7 @@ export const parsePromptScript: EngineScript = (request) => {
   const prompt = getPromptText(request);
   const text = getLastUserText(request, prompt);
   const script = findScript(text);
-  if (!script) return [{ type: 'tokens', tokens: `You said: ${text}`.match(/\s*\S+/g) ?? [] }];
+  if (!script) return [{ type: 'tokens', tokens: splitWords(`You said: ${text}`) }];
   const otherText = prompt.replaceAll(script.text, '');
   const matching = script.list.map(parseConditionalPart).find((part) => part && otherText.includes(part.when));
   return (matching?.say ?? script.list.filter((item) => !parseConditionalPart(item))).flatMap(toSteps);

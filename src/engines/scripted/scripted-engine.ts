@@ -13,6 +13,7 @@ import { getAbortError } from '../get-abort-error.ts';
 import { createChoiceOutput, type ChoiceOutput, type SampledToken } from '../choice-output.ts';
 import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
 import { createTriggerMatcher } from '../trigger-matcher.ts';
+import { splitWords } from './split-words.ts';
 import { createSequencePool, type RunSequences } from '../sequence-pool.ts';
 import { createScriptedEmbeddingEngine, SCRIPTED_DIMENSIONS, getWordId } from './scripted-embedding-engine.ts';
 import { createPromptTooLongError } from '../../core/generation-errors.ts';
@@ -335,7 +336,8 @@ function splitTokens(input: EngineInput): readonly TokenText[] {
   if (input.type === 'tokens') return input.tokens.map((id) => ({ id, text: '' }));
   if (input.type === 'messages') return input.messages.map((message, id) => ({ id, text: getMessageText(message) }));
   const text = input.segments.map((segment) => segment.text).join('');
-  return (text.match(/\s*\S+/g) ?? [text]).map((word) => ({ id: getWordId(word), text: word }));
+  const words = splitWords(text);
+  return (words.length > 0 ? words : [text]).map((word) => ({ id: getWordId(word), text: word }));
 }
 
 /** Creates the tokens of a prompt. Token ids have no text in this engine, so a text is made of each. */

@@ -1,6 +1,8 @@
 import { createInputLengthError } from '../../core/generation-errors.ts';
 import type { Catalogue, ResolvedModel } from '../../catalogue/model.ts';
 import type { RequestContext } from '../../core/context.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
+import { toEngineOwner } from '../engine-owner.ts';
 import type { ServiceError } from '../../core/error.ts';
 import { TRANSLATION_INPUT_TOKENS_MAX } from '../limits.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
@@ -24,7 +26,7 @@ export async function countInput(
   text: string,
   { catalogue, acquireEngine }: CountInputDeps,
   on: ModelTarget,
-  { owner }: RequestContext,
+  { owner, priority }: RequestContext,
 ): Promise<number> {
   const pairs = [...(options?.terms ?? []), ...(options?.memory ?? [])];
   const extras = [...pairs.flatMap(({ source, target }) => [source, target]), options?.domains ?? ''].join('\n');
@@ -36,7 +38,10 @@ export async function countInput(
   try {
     if (engine.capabilities.input === 'chat') return TOKENS_PER_CHARACTER_DEFAULT;
     const count = (counted: string): Promise<number> =>
-      engine.countTokens({ type: 'segments', segments: [{ text: counted, special: false }] });
+      engine.countTokens(
+        { type: 'segments', segments: [{ text: counted, special: false }] },
+        toEngineOwner({ owner, ...omitNullish({ priority }) }),
+      );
     const textTokens = await count(text);
     const inputTokens = textTokens + (extras.trim() === '' ? 0 : await count(extras));
     if (inputTokens > TRANSLATION_INPUT_TOKENS_MAX) throw createLengthError(inputTokens);

@@ -19,7 +19,7 @@ export const createEngineView = (
   start,
   loadModel: () => engine.loadModel(),
   ...(engine.probe && { probe: engine.probe.bind(engine) }),
-  countTokens: (input) => engine.countTokens(input),
-  tokenize: (input) => engine.tokenize(input),
+  countTokens: (input, owner) => engine.countTokens(input, owner),
+  tokenize: (input, owner) => engine.tokenize(input, owner),
   close: () => Promise.resolve(),
 });

@@ -35,7 +35,7 @@ export async function checkFileReferences(
   if (first && references.length > REQUEST_DOCUMENTS_MAX)
     throw createFieldError(
       first.param,
-      `A request may name at most ${REQUEST_DOCUMENTS_MAX} files, got ${references.length}`,
+      `A request may name at most ${REQUEST_DOCUMENTS_MAX} files, got at least ${references.length}`,
     );
   for (const { id, param } of references) {
     const found = await findDocument(owner, id);
