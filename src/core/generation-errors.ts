@@ -44,7 +44,7 @@ export const createPromptTooLongError = (promptTokens: number, contextTokens: nu
   });
 
 /** Creates the error of a text that is empty or longer than a model accepts. */
-export const createInputLengthError = (field: string, tokens: number, tokensMax: number): ServiceError =>
+export const createInputLengthError = (field: string, tokens: number | string, tokensMax: number): ServiceError =>
   new ServiceError('invalid-request', formatInputLength(field, tokens, tokensMax), { param: field });
 
 // The first sentence of the next two is prescribed (docs/wire/dashscope-native.md#errors); the counts are added.

@@ -24,3 +24,13 @@ test('counts the text of messages and prompts, and each message as a token at le
   assert.equal(countRequestChars({ messages: [], prompt: { type: 'fill', prefix: 'ab', suffix: 'c' } }), 3);
   assert.equal(countRequestChars({ messages: [], prompt: { type: 'tokens', tokens: [1, 2] } }), 0);
 });
+
+test('counts the text of tools and calls', () => {
+  const call = { id: 'call_1', name: 'f', arguments: '{"a":1}' };
+  const messages = [{ role: 'assistant', content: [], toolCalls: [call] } as const];
+  assert.equal(countRequestChars({ messages }), PROMPT_CHARS_PER_TOKEN_MAX + 7);
+  const parameters = { type: 'object', properties: { a: { description: 'abcd', enum: ['ef', 1, null] } } };
+  const tools = [{ name: 'f', description: 'abc', parameters, field: 'tools[0]' }];
+  const toolUse = { tools, choice: 'auto', isParallel: true, streamsComplexArguments: false } as const;
+  assert.equal(countRequestChars({ messages: [], toolUse }), 3 + 6 + 4 + 2);
+});

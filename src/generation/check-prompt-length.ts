@@ -19,9 +19,17 @@ export function checkPromptLength(chars: number, contextTokens: number): void {
   });
 }
 
-/** Counts the characters of a request that become part of its prompt, without those of tools and calls. */
-export const countRequestChars = ({ messages, prompt }: Pick<GenerationRequest, 'messages' | 'prompt'>): number =>
-  countMessageChars(messages) + (prompt ? countPromptChars(prompt) : 0);
+/** Counts the characters of a request that become part of its prompt: of messages, tools, and a prompt to complete. */
+export function countRequestChars({
+  messages,
+  prompt,
+  toolUse,
+}: Pick<GenerationRequest, 'messages' | 'prompt' | 'toolUse'>): number {
+  let chars = countMessageChars(messages) + (prompt ? countPromptChars(prompt) : 0);
+  for (const { description, parameters } of toolUse?.tools ?? [])
+    chars += description.length + countStringChars(parameters);
+  return chars;
+}
 
 function countPromptChars(prompt: TextPrompt): number {
   switch (prompt.type) {
@@ -34,12 +42,22 @@ function countPromptChars(prompt: TextPrompt): number {
   }
 }
 
-/** Counts the characters of the text in messages, and for the template's marks of each message those of one token. */
+/** Counts the characters of the text and the calls in messages, and for the template's marks of each message those of one token. */
 export function countMessageChars(messages: readonly Message[]): number {
   let chars = messages.length * PROMPT_CHARS_PER_TOKEN_MAX;
-  for (const { content, reasoning } of messages) {
+  for (const { content, reasoning, toolCalls = [] } of messages) {
     chars += reasoning?.length ?? 0;
+    for (const call of toolCalls) chars += call.arguments.length;
     for (const part of content) if (part.type === 'text') chars += part.text.length;
   }
+  return chars;
+}
+
+/** Counts the characters of all strings in a JSON value, which the limit on its levels keeps from being too deep. */
+function countStringChars(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let chars = 0;
+  for (const inner of Object.values(value)) chars += countStringChars(inner);
   return chars;
 }

@@ -16,6 +16,12 @@ describe('estimating tokens', () => {
   ] as const)
     test(`counts ${tokens} for ${JSON.stringify(text)}`, () => assert.equal(estimateTextTokens(text), tokens));
 
+  test('estimates a very long text from its beginning', () => {
+    // A part of 262,144 characters ends inside one of these pieces.
+    assert.equal(estimateTextTokens('你好abcd'.repeat(100_000)), 300_003);
+    assert.equal(estimateTextTokens(`${'你'.repeat(262_144)}${'a'.repeat(262_144)}`), 524_288);
+  });
+
   test('counts each message, picture, call and tool, and thoughts only when the server receives them', () => {
     const user = { role: 'user', content: [{ type: 'text', text: 'abcd' }] } as const;
     const image = {

@@ -7,6 +7,9 @@ const BYTES_PER_TOKEN = 4;
 /** Scripts without spaces between words, whose characters are about a token each. */
 const DENSE_CHARACTERS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/gu;
 
+/** Characters that are read of a text. Megabytes would block the event loop for a second. */
+const SAMPLE_CHARS_MAX = 262_144;
+
 /** Tokens that a chat template adds to a message: its marks and its role. */
 const MESSAGE_TOKENS = 4;
 
@@ -15,9 +18,11 @@ const IMAGE_TOKENS = 1_024;
 
 /**
  * Estimates the tokens of a text without its tokenizer: one for each Chinese, Japanese or Korean character, and one for
- * every four UTF-8 bytes of the rest, rounded up.
+ * every four UTF-8 bytes of the rest, rounded up. Of a very long text, only its beginning is read.
  */
 export function estimateTextTokens(text: string): number {
+  if (text.length > SAMPLE_CHARS_MAX)
+    return Math.ceil((estimateTextTokens(text.slice(0, SAMPLE_CHARS_MAX)) / SAMPLE_CHARS_MAX) * text.length);
   const denseCharacters = text.match(DENSE_CHARACTERS) ?? [];
   const denseBytes = Buffer.byteLength(denseCharacters.join(''));
   return denseCharacters.length + Math.ceil((Buffer.byteLength(text) - denseBytes) / BYTES_PER_TOKEN);

@@ -134,6 +134,35 @@ describeAttacks('attacks with large bodies', {}, [
   }),
   repeatRequest('4 × 16 MB of words to chat', { path: CHAT, body: say(WORDS), count: 4, ...TOO_LONG }),
   repeatRequest('4 × 16 MB of blanks to chat', { path: CHAT, body: say(BLANKS), count: 4, ...TOO_LONG }),
+  repeatRequest('4 × a tool with 16 MB of description', {
+    path: CHAT,
+    body: chat({ tools: [{ type: 'function', function: { name: 'f', description: WORDS } }] }),
+    count: 4,
+    ...TOO_LONG,
+  }),
+  repeatRequest('4 × a call with 16 MB of arguments', {
+    path: CHAT,
+    body: chat({
+      messages: [
+        { role: 'user', content: 'a' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: BLANKS } }],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: 'a' },
+      ],
+    }),
+    count: 4,
+    ...TOO_LONG,
+  }),
+  repeatRequest('4 × 16 MB of words to translate', {
+    path: CHAT,
+    body: { ...say(WORDS), model: 'svc-mt-plus', translation_options: { source_lang: 'auto', target_lang: 'English' } },
+    count: 4,
+    status: 400,
+    answer: /more than 8192 tokens/,
+  }),
   repeatRequest('4 × a long run of blanks that may fit', { path: CHAT, body: say(' '.repeat(30_000)), count: 4 }),
   repeatRequest('4 × a conversation of 20 items with 16 MB', {
     path: '/v1/conversations',

@@ -4,6 +4,7 @@ import type { RequestContext } from '../../core/context.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { toEngineOwner } from '../engine-owner.ts';
 import type { ServiceError } from '../../core/error.ts';
+import { PROMPT_CHARS_PER_TOKEN_MAX } from '../../core/limits.ts';
 import { TRANSLATION_INPUT_TOKENS_MAX } from '../limits.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import { resolveTarget, type ModelTarget } from '../model-target.ts';
@@ -30,9 +31,12 @@ export async function countInput(
 ): Promise<number> {
   const pairs = [...(options?.terms ?? []), ...(options?.memory ?? [])];
   const extras = [...pairs.flatMap(({ source, target }) => [source, target]), options?.domains ?? ''].join('\n');
-  const createLengthError = (tokens: number): ServiceError =>
+  const createLengthError = (tokens: number | string): ServiceError =>
     createInputLengthError(field, tokens, TRANSLATION_INPUT_TOKENS_MAX);
   if (text === '') throw createLengthError(0);
+  // Counting megabytes of text would take the tokenizer seconds.
+  if (text.length + extras.length > TRANSLATION_INPUT_TOKENS_MAX * PROMPT_CHARS_PER_TOKEN_MAX)
+    throw createLengthError(`more than ${TRANSLATION_INPUT_TOKENS_MAX}`);
   const model = await resolveTarget(catalogue, request.model, on, owner);
   const { engine, release } = await acquireEngine(model);
   try {
