@@ -15,6 +15,7 @@ import {
   describeEngineContract,
   createEngineRequest,
   joinText,
+  type EngineAnswer,
 } from '../contracts/engine-contract.ts';
 import { until } from '../until.ts';
 import { CONTEXT_TOKENS, openTestLlama, SEQUENCES } from './test-llama.ts';
@@ -322,6 +323,39 @@ describe('the llama engine', { skip }, () => {
     assert.deepEqual(roundLogprobs(greedy.top), roundLogprobs(warm.top));
     const share = greedy.top.reduce((sum, { logprob }) => sum + Math.exp(logprob ?? -Infinity), 0);
     assert.ok(share > 0.1 && share <= 1.0001, `the five best have ${share} of all`);
+  });
+
+  it('interrupts answers that occupy all sequences for another workspace, and continues them to the last bit', async () => {
+    const ask = (): Promise<EngineAnswer> =>
+      runToEnd(
+        llama.engine,
+        createEngineRequest('Tell me a long story.', {
+          owner: { workspace: 'greedy', key: 'k' },
+          sampling: { temperature: 0.8, seed: 5 },
+          choices: SEQUENCES,
+          maxTokens: 40,
+        }),
+      );
+    const getTexts = ({ events }: EngineAnswer): string[] =>
+      Array.from({ length: SEQUENCES }, (_, choice) => joinText(events, choice));
+    const undisturbed = getTexts(await ask());
+    assert.equal(new Set(undisturbed).size, SEQUENCES);
+    let isRunning = true;
+    const disturbed = ask().finally(() => {
+      isRunning = false;
+    });
+    await until('all sequences are busy', { timeoutMs: 30_000 }, async () =>
+      (await llama.health()).busySequences === SEQUENCES ? true : undefined,
+    );
+    const other = createEngineRequest('Hi', {
+      owner: { workspace: 'other', key: 'k' },
+      ...greedyOptions,
+      maxTokens: 1,
+    });
+    assert.notEqual((await runToEnd(llama.engine, other)).text, '');
+    assert.ok(isRunning, 'the long answers have not ended');
+    assert.deepEqual(getTexts(await disturbed), undisturbed);
+    await waitUntilFree();
   });
 
   it('restarts a run that was killed before its first token', async () => {
