@@ -137,4 +137,4 @@ export const MINILM_TOKENS_MAX = 512;
  * Ms between two starts of an engine process after three starts failed to load the same model file. A changed file is
  * loaded at once. Until then: 503.
  */
-export const MODEL_FILE_RETRY_MS = 600_000;
+export const MODEL_FILE_RETRY_MS = 120_000;

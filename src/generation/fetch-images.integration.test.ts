@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Message } from '../core/message.ts';
 import { startTestHttpServer, type TestHttpServer } from '../net/__fixtures__/test-http-server.ts';
 import { createGuardedFetch } from '../net/guarded-fetch.ts';
-import { createFetchImages, type FetchImages } from './fetch-images.ts';
+import { createFetchImages, type FetchedImages, type FetchImages } from './fetch-images.ts';
 import { IMAGE_BYTES_MAX, IMAGES_WORKSPACE_BYTES_MAX, REQUEST_IMAGE_URLS_MAX } from './limits.ts';
 
 const NEVER_ABORTED = new AbortController().signal;
@@ -30,6 +30,9 @@ describe('createFetchImages', () => {
         response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.alloc(IMAGE_BYTES_MAX + 1));
       else if (path.startsWith('/large'))
         response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.alloc(IMAGE_BYTES_MAX));
+      else if (path.startsWith('/octets'))
+        response.writeHead(200, { 'content-type': 'binary/octet-stream' }).end(PIXEL);
+      else if (path.startsWith('/untyped')) response.writeHead(200).end(PIXEL);
       else response.writeHead(200, { 'content-type': 'image/gif; charset=x' }).end(PIXEL);
     });
     fetchImages = createFetchImages(createGuardedFetch({ allow: ['127.0.0.0/8'] }));
@@ -80,13 +83,28 @@ describe('createFetchImages', () => {
 
   it('limits the memory of a workspace until its requests end, and spares other workspaces', async () => {
     const images = Math.floor(IMAGES_WORKSPACE_BYTES_MAX / IMAGE_BYTES_MAX);
-    const urls = Array.from({ length: images }, (_, n) => local(`/large-${n}`));
-    const running = await fetchImages(show(...urls), CALLER);
+    const fetchAll = (): Promise<FetchedImages[]> =>
+      Promise.all(Array.from({ length: images }, (_, n) => fetchImages(show(local(`/large-${n}`)), CALLER)));
+    const running = await fetchAll();
     await assert.rejects(fetchImages(show(local('/large')), CALLER), { kind: 'overloaded' });
     (await fetchImages(show(local('/large')), { ...CALLER, workspace: 'other' })).release();
-    running.release();
-    running.release();
-    (await fetchImages(show(...urls), CALLER)).release();
+    for (const { release } of [...running, ...running]) release();
+    for (const { release } of await fetchAll()) release();
+  });
+
+  it('limits the images of one request together', async () => {
+    await assert.rejects(fetchImages(show(local('/large-1'), local('/large-2')), CALLER), {
+      kind: 'invalid-request',
+      message: /at most 16 MiB together/,
+    });
+  });
+
+  it('recognizes images whose server states no type or that of any bytes', async () => {
+    for (const path of ['/octets', '/untyped']) {
+      const { messages, release } = await fetchImages(show(local(path)), CALLER);
+      assert.deepEqual(messages, show(PIXEL_URL));
+      release();
+    }
   });
 
   it('rejects with the reason of an aborted signal, and keeps no memory', async () => {

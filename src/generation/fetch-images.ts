@@ -2,7 +2,13 @@ import { ServiceError } from '../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
 import type { ContentPart, Message } from '../core/message.ts';
 import type { FetchResponse, GuardedFetch } from '../net/guarded-fetch.ts';
-import { IMAGE_BYTES_MAX, IMAGES_BYTES_MAX, IMAGES_WORKSPACE_BYTES_MAX, REQUEST_IMAGE_URLS_MAX } from './limits.ts';
+import {
+  IMAGE_BYTES_MAX,
+  IMAGES_BYTES_MAX,
+  IMAGES_WORKSPACE_BYTES_MAX,
+  REQUEST_IMAGES_BYTES_MAX,
+  REQUEST_IMAGE_URLS_MAX,
+} from './limits.ts';
 
 export interface FetchedImages {
   /** The messages, with a `data:` URL for each image. */
@@ -36,11 +42,17 @@ export function createFetchImages(fetch: GuardedFetch): FetchImages {
     if (params.size > REQUEST_IMAGE_URLS_MAX) throw createTooManyError(params.size);
     const reservation = budget.open(workspace);
     const dataUrls = new Map<string, string>();
+    let bytesTotal = 0;
+    const count = (bytes: number): void => {
+      bytesTotal += bytes;
+      if (bytesTotal > REQUEST_IMAGES_BYTES_MAX) throw createTooLargeError();
+      reservation.add(bytes);
+    };
     try {
       for (const [url, param] of params) {
         try {
           const response = await fetch(url, { bytesMax: IMAGE_BYTES_MAX, accept: 'image/*', signal });
-          dataUrls.set(url, await readDataUrl(response, reservation.add));
+          dataUrls.set(url, await readDataUrl(response, count));
         } catch (thrown) {
           signal.throwIfAborted();
           throw toImageError(thrown, param);
@@ -77,15 +89,16 @@ async function readDataUrl(
   try {
     if (status < 200 || status > 299)
       throw new ServiceError('upstream-failed', `The server of the URL answered with status ${status}.`);
-    const type = /^image\/[\w.+-]+/i.exec(contentType)?.[0];
-    if (type === undefined)
-      throw new ServiceError('upstream-failed', 'The URL names no image: its type is no image/*.');
     const pieces: Buffer[] = [];
     for await (const piece of body as AsyncIterable<Buffer>) {
       count(piece.length);
       pieces.push(piece);
     }
-    return `data:${type};base64,${Buffer.concat(pieces).toString('base64')}`;
+    const bytes = Buffer.concat(pieces);
+    const type = /^image\/[\w.+-]+/i.exec(contentType)?.[0] ?? detectImageType(bytes, contentType);
+    if (type === undefined)
+      throw new ServiceError('upstream-failed', 'The URL names no image: its type is no image/*.');
+    return `data:${type};base64,${bytes.toString('base64')}`;
   } finally {
     body.destroy();
   }
@@ -100,6 +113,27 @@ function toImageError(thrown: unknown, param: string): ServiceError {
     cause: error,
   });
 }
+
+/** First bytes of images. Storage often states no type, or the type of any bytes. */
+const SIGNATURES: readonly (readonly [type: string, start: RegExp])[] = [
+  ['image/png', /^\x89PNG/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8/],
+  ['image/webp', /^RIFF[^]{4}WEBP/],
+  ['image/bmp', /^BM/],
+];
+
+function detectImageType(bytes: Buffer, contentType: string): string | undefined {
+  if (contentType !== '' && !/\/octet-stream/i.test(contentType)) return undefined;
+  const start = bytes.toString('latin1', 0, 12);
+  return SIGNATURES.find(([, pattern]) => pattern.test(start))?.[0];
+}
+
+const createTooLargeError = (): ServiceError =>
+  new ServiceError(
+    'upstream-failed',
+    `The images of a request may have at most ${REQUEST_IMAGES_BYTES_MAX / 2 ** 20} MiB together.`,
+  );
 
 const createTooManyError = (count: number): ServiceError =>
   new ServiceError(

@@ -110,6 +110,9 @@ export const REQUEST_IMAGE_URLS_MAX = 64;
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
 export const IMAGE_FETCH_MS_MAX = 30_000;
 
+/** Bytes of all images that are fetched for one request; as much as a JSON body may have. Beyond: 400. */
+export const REQUEST_IMAGES_BYTES_MAX = 16 * 1024 * 1024;
+
 /** Bytes of fetched images of all running requests of a process, and of one workspace. Beyond: 503. */
 export const IMAGES_BYTES_MAX = 128 * 1024 * 1024;
 export const IMAGES_WORKSPACE_BYTES_MAX = 64 * 1024 * 1024;

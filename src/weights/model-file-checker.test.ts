@@ -31,5 +31,13 @@ test('reads a model file again only when it has changed', async () => {
   write(valid);
   assert.equal(await findProblem(path), undefined);
   rmSync(path);
-  await assert.rejects(findProblem(path), { code: 'ENOENT' });
+});
+
+test('says why a file cannot be read, and reads it again when it can be', async () => {
+  const path = join(folder, 'later.gguf');
+  const findProblem = createModelFileChecker();
+  assert.equal(await findProblem(path), 'it cannot be read (ENOENT)');
+  assert.equal(await findProblem(folder), 'it cannot be read (EISDIR)');
+  writeFileSync(path, createRankingModel());
+  assert.equal(await findProblem(path), undefined);
 });

@@ -8,7 +8,9 @@ import { GgufError, readGgufHeader } from './gguf-header.ts';
 export function createModelFileChecker(): (path: string) => Promise<string | undefined> {
   const results = new Map<string, { readonly version: string; readonly problem: Promise<string | undefined> }>();
   return async (path) => {
-    const { size, mtimeMs } = await stat(path);
+    const stats = await stat(path).catch(describeSystemError);
+    if (typeof stats === 'string') return stats;
+    const { size, mtimeMs } = stats;
     const version = `${size} ${mtimeMs}`;
     const known = results.get(path);
     if (known?.version === version) return await known.problem;
@@ -16,8 +18,14 @@ export function createModelFileChecker(): (path: string) => Promise<string | und
     results.set(path, { version, problem });
     // A file that could not be read is read again.
     problem.catch(() => results.delete(path));
-    return await problem;
+    return await problem.catch(describeSystemError);
   };
+}
+
+/** Describes why a file cannot be read. One such file must not keep the service from starting. */
+function describeSystemError(error: unknown): string {
+  if (error instanceof Error && 'code' in error) return `it cannot be read (${String(error.code)})`;
+  throw error;
 }
 
 const findProblem = (path: string): Promise<string | undefined> =>

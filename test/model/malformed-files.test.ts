@@ -80,7 +80,8 @@ describe('the embedded engine with a malformed model file', () => {
       );
       if (error) {
         failures++;
-        assert.match(String(error), /cannot load the model file model\.gguf/, name);
+        assert.ok(error instanceof Error);
+        assert.match(error.message, /cannot load the model file model\.gguf/, name);
         assert.equal(exits.length, FAILED_STARTS_MAX, name);
         assert.equal(engine.state, 'failing', name);
       }

@@ -39,6 +39,14 @@ export function createWarmPool({ start, size, log }: WarmPoolOptions): WarmPool 
   const fill = (): void => {
     while (!isClosed && processes.size < size) add();
   };
+  /** A start that fails in the background must not end the service: the next program that needs one reports it. */
+  const refill = (): void => {
+    try {
+      fill();
+    } catch {
+      return;
+    }
+  };
 
   fill();
   return {
@@ -47,7 +55,7 @@ export function createWarmPool({ start, size, log }: WarmPoolOptions): WarmPool 
       if (first) processes.delete(first);
       // Starts the next process only when this one is ready, because parallel starts slow each other down.
       const process = first ?? start();
-      process.ready.then(fill, fill);
+      process.ready.then(refill, refill);
       return process;
     },
     countReady: () => [...processes].filter((process) => readyProcesses.has(process)).length,

@@ -308,7 +308,7 @@ test('encodes formats, limits, log probabilities and stop tokens as each server 
 });
 
 test('sends images unchanged, and refuses them by name for a model without vision', () => {
-  const urls = ['https://example.com/a.png?x=1&y=%20', 'data:image/png;base64,iVBORw0KGgo='];
+  const urls = ['data:image/gif;base64,R0lGODlh', 'data:image/png;base64,iVBORw0KGgo='];
   const input = chat({
     messages: [
       { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
@@ -323,6 +323,14 @@ test('sends images unchanged, and refuses them by name for a model without visio
       { role: 'user', content: urls.map((url) => ({ type: 'image_url', image_url: { url } })) },
     ]);
   }
+  // The server would fetch it, whatever network it is in.
+  const unfetched = chat({
+    messages: [{ role: 'user', content: [{ type: 'image', url: 'http://127.0.0.1/secret' }] }],
+  });
+  assert.throws(() => encodeRequestBody(request({ input: unfetched }), deps), {
+    kind: 'unsupported',
+    param: 'messages',
+  });
   assert.throws(() => encodeRequestBody(request({ input }), { ...deps, abilities: { vision: false } }), {
     kind: 'unsupported',
     param: 'messages[1].content',

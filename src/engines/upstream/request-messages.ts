@@ -1,3 +1,4 @@
+import { ServiceError } from '../../core/error.ts';
 import { getMessageText, type Message } from '../../core/message.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 
@@ -27,6 +28,17 @@ function encodeMessage(message: Message, includesReasoning: boolean): object {
   };
 }
 
+/**
+ * Refuses the URL of an image that Parley has not fetched: the server would fetch any URL, also one of its own network.
+ * @throws ServiceError `unsupported`.
+ */
+function requireDataUrl(url: string): string {
+  if (/^data:/i.test(url)) return url;
+  throw new ServiceError('unsupported', 'An image by URL has no number of tokens here. Send it as a data: URL.', {
+    param: 'messages',
+  });
+}
+
 /** Sends text alone as a string, for servers that do not support content parts. */
 function encodeContent(message: Message): unknown {
   if (message.content.length === 0 && message.toolCalls && message.toolCalls.length > 0) return null;
@@ -36,7 +48,7 @@ function encodeContent(message: Message): unknown {
       case 'text':
         return [{ type: 'text', text: part.text }];
       case 'image':
-        return [{ type: 'image_url', image_url: { url: part.url } }];
+        return [{ type: 'image_url', image_url: { url: requireDataUrl(part.url) } }];
       case 'document':
         return []; // converted to text earlier
     }

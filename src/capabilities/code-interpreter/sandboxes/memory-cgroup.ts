@@ -146,7 +146,12 @@ export function addMemoryCgroup(sandbox: Sandbox, { folder, version }: CgroupPar
       const cgroup = join(folder, `${NAME_PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`);
       mkdirSync(cgroup);
       const { required, optional } = listSettings(version, getCgroupMb(limits, program) * 2 ** 20);
-      for (const [name, value] of required) writeFileSync(join(cgroup, name), value);
+      try {
+        for (const [name, value] of required) writeFileSync(join(cgroup, name), value);
+      } catch (error) {
+        removeCgroup(cgroup);
+        throw error;
+      }
       for (const [name, value] of optional) {
         try {
           writeFileSync(join(cgroup, name), value);

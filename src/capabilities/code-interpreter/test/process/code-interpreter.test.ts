@@ -587,7 +587,7 @@ describe('other drivers of the sandbox', () => {
         await chmod(folder, 0o777);
         const isRoot = process.getuid?.() === 0;
         const user = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : ['env'];
-        const [command = '', ...args] = [...user, node, STATUS_PROGRAM, driver, join(folder, 'data')];
+        const [command, ...args] = [...user, node, STATUS_PROGRAM, driver, join(folder, 'data')];
         const child = spawn(command, args, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
         const [stdout, stderr] = await Promise.all([readText(child.stdout), readText(child.stderr)]);
         if (isRoot && /EACCES|MODULE_NOT_FOUND/.test(stderr))
