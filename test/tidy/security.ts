@@ -9,8 +9,11 @@ export const securityTests: Rule = {
   name: 'each threat on the security page names an existing test',
   *check(tree) {
     const page = tree.get(PAGE);
+    let isThreatTable = false;
     for (const [index, line] of (page?.lines ?? []).entries()) {
-      if (!line.startsWith('| ') || line.startsWith('| ---') || line.startsWith('| threat')) continue;
+      if (line.startsWith('| threat')) isThreatTable = true;
+      else if (!line.startsWith('| ')) isThreatTable = false;
+      if (!isThreatTable || line.startsWith('| ---') || line.startsWith('| threat')) continue;
       const [, path, name] = ROW.exec(line) ?? [];
       if (path === undefined || name === undefined) {
         yield { path: PAGE, line: index + 1, message: 'names no test' };
