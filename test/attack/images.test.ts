@@ -39,7 +39,10 @@ const FORBIDDEN_URLS = [
   ' http://127.0.0.1/',
 ];
 
-const config = `models:\n  vision: { url: 'http://127.0.0.1:${port}/v1', abilities: { vision: true }, contextTokens: 4096 }\n`;
+const config = `models:
+  vision: { url: 'http://127.0.0.1:${port}/v1', abilities: { vision: true }, contextTokens: 4096 }
+  counting: { url: 'http://127.0.0.1:${port}/v1', server: vllm, abilities: { vision: true }, contextTokens: 4096 }
+`;
 
 describeAttacks('attacks with images', { config }, [
   {
@@ -57,6 +60,22 @@ describeAttacks('attacks with images', { config }, [
           assert.equal(status, 400, `${JSON.stringify(url)}: ${status} ${text}`);
       }
       assert.deepEqual(receivedBodies, [], 'the server of the model must get none of these requests');
+      assert.ok(!requestedPaths.includes('/secret'));
+    },
+  },
+  {
+    name: 'the same URLs in requests that count tokens, which the server would process like prompts',
+    async run(target) {
+      for (const url of FORBIDDEN_URLS) {
+        const source = { type: 'url', url };
+        const content = [{ type: 'image', source }];
+        const body = JSON.stringify({ model: 'counting', messages: [{ role: 'user', content }] });
+        await sendAsAttacker(target, { path: '/v1/messages/count_tokens', body });
+        const input = { messages: [{ role: 'user', content: [{ image: url }] }] };
+        const native = JSON.stringify({ model: 'counting', input });
+        await sendAsAttacker(target, { path: '/api/v1/tokenizer', body: native });
+      }
+      assert.ok(!requestedPaths.some((path) => path.includes('tokenize')), requestedPaths.join(', '));
       assert.ok(!requestedPaths.includes('/secret'));
     },
   },
