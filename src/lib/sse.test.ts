@@ -44,6 +44,11 @@ describe('createSseParser', () => {
     );
   });
 
+  it('finds an empty line whose CR ends a chunk', () => {
+    assert.deepEqual(parse(['data', '\n\r', 'x']), [{ data: '' }]);
+    assert.deepEqual(parse(['data: a\r', '\n\r', '\ndata: b\r\r', 'x']), [{ data: 'a' }, { data: 'b' }]);
+  });
+
   it('parses fields as browsers do', () => {
     assert.deepEqual(parse(['event: e\nid: 1\ndata: a\ndata:b\n\n: note\nretry: 5\n\nevent: lonely\n\ndata\n\n']), [
       { event: 'e', id: '1', data: 'a\nb' },

@@ -63,10 +63,15 @@ export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
       if (error.type === 'max-buffer-size-exceeded') throw createSizeError();
     },
   });
+  let endsWithCr = false;
   return {
     push(piece) {
       frames = [];
-      parser.feed(piece);
+      // The library loses an empty line whose CR ends a piece, so that it gets line feeds only. A CR is a whole line end
+      // by itself, unless a line feed follows, possibly in the next piece.
+      const text = (endsWithCr ? '\r' : '') + piece;
+      endsWithCr = text.endsWith('\r');
+      parser.feed((endsWithCr ? text.slice(0, -1) : text).replaceAll(/\r\n?/g, '\n'));
       return frames;
     },
   };
