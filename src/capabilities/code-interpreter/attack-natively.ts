@@ -1,5 +1,10 @@
-import { encodeNativeInput, findNativeBreaches, NATIVE_OUTPUT_BYTES_MAX } from './native/native-attacks.ts';
-import type { NativeAttackInput, NativeBreach } from './native/native-attacks.ts';
+import {
+  decodeKeyring,
+  encodeNativeInput,
+  findNativeBreaches,
+  NATIVE_OUTPUT_BYTES_MAX,
+} from './native/native-attacks.ts';
+import type { NativeAttackInput } from './native/native-attacks.ts';
 import { SandboxTimeoutError } from './sandbox-timeout-error.ts';
 import { spawnInSandbox } from './sandboxed-process.ts';
 import { NATIVE_ATTACKS_MB } from './sandboxes/sandbox.ts';
@@ -20,10 +25,13 @@ interface NativeAttackOptions {
   readonly signal: AbortSignal;
 }
 
-/** `hasMemoryCgroup`: the processes of the sandbox cannot take more memory than its limit, shared memory included. */
+/**
+ * `hasSessionKeyring`: the processes of the sandbox have a session keyring that is not the service's.
+ * `hasMemoryCgroup`: they cannot take more memory than the limit of the sandbox, shared memory included.
+ */
 export type NativeAttackOutcome =
-  | { readonly breach: string; readonly hasMemoryCgroup?: never }
-  | { readonly breach?: never; readonly hasMemoryCgroup: boolean };
+  | { readonly breach: string }
+  | { readonly breach?: never; readonly hasSessionKeyring: boolean; readonly hasMemoryCgroup: boolean };
 
 /**
  * Attacks a sandbox by system calls: once as programs run in it, and once without the filter of system calls, to see
@@ -35,22 +43,30 @@ export async function attackNatively(
   { keyring, signal }: NativeAttackOptions,
 ): Promise<NativeAttackOutcome> {
   const sharedBytes = sandbox.hasMemoryCgroup ? CGROUP_BYTES : 0;
+  const filteredInput: NativeAttackInput = { keyring, sharedBytes: SHARED_BYTES, usesMemory: false };
+  const unfilteredInput: NativeAttackInput = { keyring, sharedBytes, usesMemory: true };
   const [filtered, unfiltered] = await Promise.all([
-    runAttacks(sandbox, { keyring, sharedBytes: SHARED_BYTES, usesMemory: false }, true, signal),
-    runAttacks(sandbox, { keyring, sharedBytes, usesMemory: true }, false, signal),
+    runAttacks(sandbox, filteredInput, true, signal),
+    runAttacks(sandbox, unfilteredInput, false, signal),
   ]);
-  const breach = filtered[0] ?? unfiltered.find(({ layer }) => layer === 'keyring');
+  const [filteredBreach] = findNativeBreaches(filtered, filteredInput);
+  const unfilteredBreaches = findNativeBreaches(unfiltered, unfilteredInput);
+  const breach = filteredBreach ?? unfilteredBreaches.find(({ layer }) => layer === 'keyring');
   if (breach) return { breach: `it does not contain a native program, which ${breach.name}` };
-  return { hasMemoryCgroup: sandbox.hasMemoryCgroup && !unfiltered.some(({ layer }) => layer === 'memory cgroup') };
+  return {
+    // A system without keyrings, or one that forbids them, lets the launcher create none.
+    hasSessionKeyring: decodeKeyring(unfiltered) > 0n,
+    hasMemoryCgroup: sandbox.hasMemoryCgroup && !unfilteredBreaches.some(({ layer }) => layer === 'memory cgroup'),
+  };
 }
 
-/** @throws Error if the attacking program did not run. */
+/** Returns the output of the attacking program. @throws Error if it did not run. */
 async function runAttacks(
   sandbox: Sandbox,
   input: NativeAttackInput,
   usesFilter: boolean,
   signal: AbortSignal,
-): Promise<readonly NativeBreach[]> {
+): Promise<Buffer> {
   signal.throwIfAborted();
   const { child, kill } = spawnInSandbox(sandbox.launch({ name: 'native-attacks', usesFilter }));
   const timeout = AbortSignal.timeout(ATTACK_MS_MAX);
@@ -74,5 +90,5 @@ async function runAttacks(
   const bytes = Buffer.concat(output);
   if (bytes.length === 0 || bytes.length > NATIVE_OUTPUT_BYTES_MAX)
     throw new Error(`no process starts in it: ${stderr.trim() || 'it ended without output'}`);
-  return findNativeBreaches(bytes, input);
+  return bytes;
 }

@@ -62,6 +62,9 @@ export type SandboxLayer =
   | 'system call filter'
   | 'memory cgroup';
 
+const NO_KEYRING =
+  'it has no session keyring of its own, because the system has no keyrings or forbids keyctl, as docker does; the filter refuses keyctl anyway';
+
 const require = createRequire(import.meta.url);
 
 /** Memory limit during the attacks: low, so that exhausting it is quick. */
@@ -107,7 +110,10 @@ export async function prepareSandbox(
         startProgramProcess(sandbox, { ...options, msMax: seconds * 1_000, wheelNames });
       await attackWithPython(start(), memoryMb, options.signal);
       const hasBrokenCgroup = candidate.hasMemoryCgroup && !layers.includes('memory cgroup');
-      const missing = hasBrokenCgroup ? ['its memory cgroup does not bound shared memory'] : missingLayers;
+      const missing = [
+        ...(hasBrokenCgroup ? ['its memory cgroup does not bound shared memory'] : missingLayers),
+        ...(native && !layers.includes('session keyring') ? [NO_KEYRING] : []),
+      ];
       return { sandbox, start, reasons: [...failures, ...missing], layers };
     } catch (error) {
       isTimeout ||= error instanceof SandboxTimeoutError;
@@ -141,7 +147,7 @@ async function verifySandbox(
   if (outcome.breach !== undefined) throw new Error(outcome.breach);
   return [
     ...layers,
-    'session keyring',
+    ...(outcome.hasSessionKeyring ? (['session keyring'] as const) : []),
     'system call filter',
     ...(outcome.hasMemoryCgroup ? (['memory cgroup'] as const) : []),
   ];

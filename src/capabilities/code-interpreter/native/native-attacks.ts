@@ -53,7 +53,7 @@ interface NativeAttack extends NativeBreach {
   readonly isBreach?: (result: bigint, input: NativeAttackInput) => boolean;
 }
 
-/** Each attack is one system call. It has failed if the call returns an error, and if it ends the process. */
+/** Each attack is one system call; the first one reads the keyring. It has failed if the call returns an error, and if it ends the process. */
 const ATTACKS: readonly NativeAttack[] = [
   {
     name: "has the service's session keyring",
@@ -129,7 +129,7 @@ export const encodeNativeInput = ({ keyring, sharedBytes, usesMemory }: NativeAt
       .buffer,
   );
 
-/** Returns the serial number of a keyring from the output of its reader; 0 if there is none. */
+/** Returns the serial number of a keyring from the output of its reader, or of the attacks; 0 if there is none. */
 export const decodeKeyring = (output: Buffer): bigint => {
   const serial = output.length < RESULT_BYTES ? 0n : output.readBigInt64LE();
   return serial > 0n ? serial : 0n;

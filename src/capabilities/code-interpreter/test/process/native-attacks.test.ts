@@ -45,6 +45,13 @@ const SECRET = randomBytes(16).toString('hex');
 const KEY_NAME = `parley-test-${randomBytes(6).toString('hex')}`;
 const SESSION_KEYRING = -3;
 
+/** Writes the error of one call, as the attacks do where the system forbids keyctl. */
+const assembleErrorWriter = (): Buffer => {
+  assert.ok(processor);
+  const write: NativeCall = { name: 'write', args: [1, { variableAddress: 0 }, 8] };
+  return assembleProgram([{ name: 'close', args: [-1], result: 0 }, write], processor);
+};
+
 /** Executes its arguments with a session keyring that contains a key, as a service may have been started. */
 const assembleKeyringLauncher = (): Buffer =>
   assembleExecutor([
@@ -228,7 +235,11 @@ describe('native programs', { skip: processor === undefined && `no native progra
             keyring,
             signal: neverAborts,
           });
-        assert.equal((await attack({})).breach, undefined);
+        const outcome = await attack({});
+        assert.ok(outcome.breach === undefined, outcome.breach);
+        assert.equal(outcome.hasSessionKeyring, keyring !== 0n);
+        const withoutKeyring = await attack({ attacks: writeProgram(assembleErrorWriter()) });
+        assert.ok(withoutKeyring.breach === undefined && !withoutKeyring.hasSessionKeyring);
         assert.match((await attack({ launcher: native.unfilteredLauncher })).breach ?? '', /a native program, which/);
         if (keyring === 0n) return;
         const inherited = await attack({ unfilteredLauncher: writeProgram(assembleExecutor([])) });
