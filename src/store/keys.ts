@@ -24,6 +24,8 @@ export interface KeyStore {
   revoke(id: string, at: number): Promise<KeyRecord | undefined>;
   /** Lets a key expire at `at`, unless it does so before. Returns undefined if it does not exist or is revoked. */
   expire(id: string, at: number): Promise<KeyRecord | undefined>;
+  /** Whether a workspace other than this one has a key that is valid at `at`. */
+  hasOtherWorkspace(workspace: string, at: number): Promise<boolean>;
   /** Records that the keys were used at `at`, unless later uses are known. */
   recordUses(ids: readonly string[], at: number): Promise<void>;
 }
@@ -66,6 +68,17 @@ export function createKeyStore(db: Kysely<Database>): KeyStore {
         .returningAll()
         .executeTakeFirst();
       return row && decode(row);
+    },
+    async hasOtherWorkspace(workspace, at) {
+      const row = await db
+        .selectFrom('keys')
+        .select('id')
+        .where('workspace', '!=', workspace)
+        .where('revoked_at', 'is', null)
+        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]))
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
     },
     async recordUses(ids, at) {
       await db

@@ -25,6 +25,20 @@ describeOnDialects('store', ({ onOpen }) => {
   let store: Store;
   onOpen((opened) => void ({ store } = opened));
 
+  // The first test, while there are no keys of other tests.
+  it('knows whether another workspace has a valid key', async () => {
+    const hasOther = (workspace: string) => store.keys.hasOtherWorkspace(workspace, NOW);
+    assert.equal(await hasOther('primary'), false);
+    await store.keys.insert({ record: createRecord('key_primary'), hash: 'hash-primary' });
+    const ended = { workspace: 'ended', expiresAt: NOW };
+    await store.keys.insert({ record: createRecord('key_ended', ended), hash: 'hash-ended' });
+    assert.deepEqual([await hasOther('primary'), await hasOther('team')], [false, true]);
+    await store.keys.insert({ record: createRecord('key_team', { workspace: 'team' }), hash: 'hash-team' });
+    assert.equal(await hasOther('primary'), true);
+    await store.keys.revoke('key_team', NOW);
+    assert.equal(await hasOther('primary'), false);
+  });
+
   it('returns a key unchanged, by id and by hash', async () => {
     const key = createRecord('key_roundtrip', { name: "O'Brien 密钥 🔑", expiresAt: NOW + 1 });
     await store.keys.insert({ record: key, hash: 'hash-roundtrip' });

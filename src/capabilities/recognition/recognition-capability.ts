@@ -11,7 +11,7 @@ import { openAudioStream } from './transcription/open-audio-stream.ts';
 export const recognition: Capability = {
   name: 'recognition',
   open(context) {
-    const { config, catalogue, leaseSpeechEngine, clock, log } = context;
+    const { config, catalogue, leaseSpeechEngine, store, clock, log } = context;
     const { vocabularies, endpoints } = openVocabularies(context);
     const { findHotwords } = vocabularies;
     const openAudio = createAudioOpener(createAudioDecoder());
@@ -28,7 +28,9 @@ export const recognition: Capability = {
           acquireSpeechEngine: leaseSpeechEngine,
           findHotwords,
           openAudio: openAudioStream,
-          recognitionLimit: createRecognitionLimit(sessionsMax),
+          recognitionLimit: createRecognitionLimit(sessionsMax, (workspace) =>
+            store.keys.hasOtherWorkspace(workspace, clock.now()),
+          ),
           strict: config.strict,
           clock,
           log,

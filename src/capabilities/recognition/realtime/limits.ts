@@ -10,7 +10,7 @@
 export const REALTIME_SILENCE_MS_MAX = 23_000;
 
 /**
- * Share of the concurrent realtime recognitions that is left to other workspaces, at least one of several. Beyond: 503.
+ * Share of the concurrent realtime recognitions that is left to other workspaces with valid keys, at least one of several. Beyond: 503.
  */
 export const RECOGNITION_OTHER_WORKSPACES_SHARE = 0.25;
 

@@ -46,7 +46,7 @@ export async function prepareRecognition(
   };
   try {
     // Acquired first, because each audio decoder is a process.
-    releases.push(recognitionLimit.acquire(owner.workspace));
+    releases.push(await recognitionLimit.acquire(owner.workspace));
     const audio = openAudio(options);
     releases.push(() => void audio.close().catch(() => undefined)); // a failure of the stream has been reported already
     const { vocabularyId } = options;

@@ -1,16 +1,23 @@
 import { ServiceError } from '../../../core/error.ts';
 import { RECOGNITION_OTHER_WORKSPACES_SHARE } from './limits.ts';
 
-/** Limits how many recognitions run at a time, without a queue. Some of several slots are left to other workspaces. */
+/**
+ * Limits how many recognitions run at a time, without a queue. Some of several slots are left to other workspaces, if there
+ * are any.
+ */
 export interface RecognitionLimit {
   /**
    * @returns A function that releases the slot.
    * @throws ServiceError `overloaded` if no slot is free, or none for the workspace.
    */
-  acquire(workspace: string): () => void;
+  acquire(workspace: string): Promise<() => void>;
 }
 
-export function createRecognitionLimit(max: number): RecognitionLimit {
+/** @param hasOtherWorkspace Whether another workspace may want a slot too. */
+export function createRecognitionLimit(
+  max: number,
+  hasOtherWorkspace: (workspace: string) => Promise<boolean>,
+): RecognitionLimit {
   const workspaceMax = max === 1 ? 1 : max - Math.max(1, Math.floor(max * RECOGNITION_OTHER_WORKSPACES_SHARE));
   const runningByWorkspace = new Map<string, number>();
   let running = 0;
@@ -23,10 +30,10 @@ export function createRecognitionLimit(max: number): RecognitionLimit {
   };
 
   return {
-    acquire(workspace) {
+    async acquire(workspace) {
+      const ownMax = (await hasOtherWorkspace(workspace)) ? workspaceMax : max;
       if (running >= max) throw createLimitError(max);
-      if ((runningByWorkspace.get(workspace) ?? 0) >= workspaceMax)
-        throw createLimitError(workspaceMax, ' of the workspace');
+      if ((runningByWorkspace.get(workspace) ?? 0) >= ownMax) throw createLimitError(ownMax, ' of the workspace');
       change(workspace, 1);
       let isHeld = true;
       return () => {

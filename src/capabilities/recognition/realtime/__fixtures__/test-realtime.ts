@@ -80,7 +80,7 @@ export function createTestRealtime(overrides: Partial<RealtimeSessionDeps> & { r
       throw new ServiceError('not-found', 'There is no such vocabulary.');
     },
     openAudio: openPcmStream,
-    recognitionLimit: createRecognitionLimit(3),
+    recognitionLimit: createRecognitionLimit(3, async () => true),
     clock: { now: () => now, monotonic: () => now },
     log: {
       info: (message, fields) => void lines.push({ message, level: 'info', ...fields }),

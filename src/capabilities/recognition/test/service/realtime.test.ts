@@ -55,7 +55,7 @@ async function runTask(
 }
 
 test('serves every alias of the realtime model, and refuses sessions above the limit', async () => {
-  await using server = await startService({ PARLEY_ENGINE_KIND: 'scripted', PARLEY_SPEECH_SESSIONS_MAX: '3' });
+  await using server = await startService({ PARLEY_ENGINE_KIND: 'scripted', PARLEY_SPEECH_SESSIONS_MAX: '2' });
   const names = [
     'svc-asr-realtime',
     'paraformer-realtime-v2',
