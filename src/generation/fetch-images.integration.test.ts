@@ -92,6 +92,23 @@ describe('createFetchImages', () => {
     for (const { release } of await fetchAll()) release();
   });
 
+  it('fetches several images at a time, and keeps no memory when one fails', async () => {
+    const first = Promise.withResolvers<void>();
+    let waiting = 0;
+    const slow = await startTestHttpServer((request, response) => {
+      void (async () => {
+        waiting++;
+        if (waiting === 3) first.resolve();
+        await first.promise;
+        if (request.url === '/bad') response.writeHead(404).end();
+        else response.writeHead(200, { 'content-type': 'image/png' }).end(PIXEL);
+      })();
+    });
+    const urls = ['/1', '/bad', '/2'].map((path) => `http://127.0.0.1:${slow.port}${path}`);
+    await assert.rejects(fetchImages(show(...urls), CALLER), { kind: 'invalid-request', message: /status 404/ });
+    await slow.close();
+  });
+
   it('limits the images of one request together', async () => {
     await assert.rejects(fetchImages(show(local('/large-1'), local('/large-2')), CALLER), {
       kind: 'invalid-request',

@@ -1,9 +1,12 @@
 import { ServiceError } from '../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
+import { createLinkedAbort } from '../lib/linked-abort.ts';
+import { mapWithConcurrency } from '../lib/map-with-concurrency.ts';
 import type { ContentPart, Message } from '../core/message.ts';
 import type { FetchResponse, GuardedFetch } from '../net/guarded-fetch.ts';
 import {
   IMAGE_BYTES_MAX,
+  IMAGE_FETCH_CONCURRENCY,
   IMAGES_BYTES_MAX,
   IMAGES_WORKSPACE_BYTES_MAX,
   REQUEST_IMAGES_BYTES_MAX,
@@ -42,25 +45,32 @@ export function createFetchImages(fetch: GuardedFetch): FetchImages {
     if (params.size > REQUEST_IMAGE_URLS_MAX) throw createTooManyError(params.size);
     const reservation = budget.open(workspace);
     const dataUrls = new Map<string, string>();
+    // The first failure ends the other downloads.
+    const group = createLinkedAbort(signal);
     let bytesTotal = 0;
     const count = (bytes: number): void => {
+      // Nothing is reserved after the reservation was released.
+      group.signal.throwIfAborted();
       bytesTotal += bytes;
       if (bytesTotal > REQUEST_IMAGES_BYTES_MAX) throw createTooLargeError();
       reservation.add(bytes);
     };
     try {
-      for (const [url, param] of params) {
+      await mapWithConcurrency([...params], IMAGE_FETCH_CONCURRENCY, async ([url, param]) => {
         try {
-          const response = await fetch(url, { bytesMax: IMAGE_BYTES_MAX, accept: 'image/*', signal });
+          const response = await fetch(url, { bytesMax: IMAGE_BYTES_MAX, accept: 'image/*', signal: group.signal });
           dataUrls.set(url, await readDataUrl(response, count));
         } catch (thrown) {
           signal.throwIfAborted();
           throw toImageError(thrown, param);
         }
-      }
+      });
     } catch (error) {
+      group.abort(error);
       reservation.release();
       throw error;
+    } finally {
+      group.unlink();
     }
     const replace = (part: ContentPart): ContentPart =>
       part.type === 'image' ? { ...part, url: dataUrls.get(part.url) ?? part.url } : part;

@@ -110,6 +110,9 @@ export const REQUEST_IMAGE_URLS_MAX = 64;
 export const IMAGE_BYTES_MAX = 10 * 1024 * 1024;
 export const IMAGE_FETCH_MS_MAX = 30_000;
 
+/** Images of one request that are fetched at a time. */
+export const IMAGE_FETCH_CONCURRENCY = 4;
+
 /** Bytes of all images that are fetched for one request; as much as a JSON body may have. Beyond: 400. */
 export const REQUEST_IMAGES_BYTES_MAX = 16 * 1024 * 1024;
 

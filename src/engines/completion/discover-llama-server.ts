@@ -6,7 +6,7 @@ import type { TokenText } from '../engine.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import { findBosToken } from './find-bos-token.ts';
 import type { CompletionDiscoveryDeps, CompletionServerMetadata } from './completion-dialect.ts';
-import { mapWithConcurrency } from './map-with-concurrency.ts';
+import { mapWithConcurrency } from '../../lib/map-with-concurrency.ts';
 import type { PromptPiece, ServerTokenizer } from './server-tokenizer.ts';
 
 const Props = z.object({

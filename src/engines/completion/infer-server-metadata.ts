@@ -3,7 +3,7 @@ import { TOKENIZE_CALL_CONCURRENCY } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findBosToken } from './find-bos-token.ts';
 import type { CompletionDiscoveryDeps, CompletionServerMetadata } from './completion-dialect.ts';
-import { mapWithConcurrency } from './map-with-concurrency.ts';
+import { mapWithConcurrency } from '../../lib/map-with-concurrency.ts';
 
 /** Metadata that a server reported, as far as it did. */
 export interface ReportedMetadata extends CompletionDiscoveryDeps {

@@ -8,7 +8,7 @@ import {
 } from '../limits.ts';
 import { requestParsedJson } from '../remote/request-json.ts';
 import type { UpstreamClient } from '../remote/upstream-client.ts';
-import { mapWithConcurrency } from './map-with-concurrency.ts';
+import { mapWithConcurrency } from '../../lib/map-with-concurrency.ts';
 import type { ServerTokenizer } from './server-tokenizer.ts';
 
 const Tokens = z.object({ tokens: z.array(z.int().min(0)) });
