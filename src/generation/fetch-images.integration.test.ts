@@ -112,7 +112,7 @@ describe('createFetchImages', () => {
   it('limits the images of one request together', async () => {
     await assert.rejects(fetchImages(show(local('/large-1'), local('/large-2')), CALLER), {
       kind: 'invalid-request',
-      message: /at most 16 MiB together/,
+      message: /at most 12 MiB together/,
     });
   });
 

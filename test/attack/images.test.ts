@@ -12,9 +12,16 @@ import { describeAttacks } from './harness.ts';
 const requestedPaths: string[] = [];
 const receivedBodies: string[] = [];
 
+/** Three of them are as much as a request may bring in. */
+const LARGE_IMAGE = Buffer.alloc(4 * 1024 * 1024, 7);
+
 const server = createServer((request, response) => {
   requestedPaths.push(request.url ?? '');
   void text(request).then((body) => {
+    if (request.url?.startsWith('/large')) {
+      response.writeHead(200, { 'content-type': 'image/png' }).end(LARGE_IMAGE);
+      return;
+    }
     if (request.url?.endsWith('/chat/completions')) receivedBodies.push(body);
     const message = { role: 'assistant', content: 'Seen.' };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
@@ -77,6 +84,25 @@ describeAttacks('attacks with images', { config }, [
       }
       assert.ok(!requestedPaths.some((path) => path.includes('tokenize')), requestedPaths.join(', '));
       assert.ok(!requestedPaths.includes('/secret'));
+    },
+  },
+]);
+
+describeAttacks('attacks with images of allowed hosts', { config: `images: { allow: [127.0.0.0/8] }\n${config}` }, [
+  {
+    name: '20 requests with 12 MiB of images by URL each, two at a time',
+    // Bytes, base64, JSON and the bytes of that, for two requests, until they are collected.
+    memoryMibMax: 400,
+    async run(target) {
+      const content = Array.from({ length: 3 }, (_, n) => ({
+        type: 'image_url',
+        image_url: { url: `http://127.0.0.1:${port}/large-${n}` },
+      }));
+      const body = JSON.stringify({ model: 'vision', messages: [{ role: 'user', content }] });
+      for (let round = 0; round < 10; round += 1) {
+        const send = () => sendAsAttacker(target, { path: '/v1/chat/completions', body });
+        for (const { status, text } of await Promise.all([send(), send()])) assert.equal(status, 200, text);
+      }
     },
   },
 ]);
