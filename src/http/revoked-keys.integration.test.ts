@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import type { Generate } from '../generation/generation.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import {
   BLOCK_START_EVENT,
   START_EVENT,
   chatRequest,
   connectRaw,
   createTextDelta,
+  ECHO_SOCKET,
   startTestHttp,
 } from './__fixtures__/test-http.ts';
 import { KEY_CACHE_MS } from '../resources/limits.ts';
@@ -29,24 +29,6 @@ const hang: Generate = (_request, _on, { signal }) => {
   return Promise.resolve({ batches, ignored: [] });
 };
 
-const echo: SocketEndpoint = {
-  operation: 'realtime.connect',
-  path: '/api-ws/v1/inference',
-  family: 'native',
-  regions: ['cn-beijing'],
-  open: (peer) => ({
-    onText: (message) => peer.send(message),
-    onBinary: () => undefined,
-    onTick: () => undefined,
-    drain: () => undefined,
-    abort: (reason) => {
-      peer.send(reason.message);
-      peer.close(1008, 'revoked');
-    },
-    onDisconnect: () => undefined,
-  }),
-};
-
 const MESSAGE = 'The key was revoked, or has expired, during the request.';
 
 test('ends streams and websockets within two checks after their key was revoked, and looks each key up once', async () => {
@@ -56,7 +38,7 @@ test('ends streams and websockets within two checks after their key was revoked,
   const checks: (() => void)[] = [];
   await using server = await startTestHttp({
     generate: hang,
-    sockets: [echo],
+    sockets: [ECHO_SOCKET],
     clock: { now: systemClock.now, monotonic: () => systemClock.monotonic() + skippedMs },
     isKeyActive: (id) => {
       lookups.push(id);
@@ -78,7 +60,7 @@ test('ends streams and websockets within two checks after their key was revoked,
   await check();
   assert.deepEqual(lookups, [], 'the calls are younger than the interval');
   skippedMs += KEY_CHECK_MS;
-  const socket = new WebSocket(`ws://127.0.0.1:${server.port}${echo.path}`, {
+  const socket = new WebSocket(`ws://127.0.0.1:${server.port}${ECHO_SOCKET.path}`, {
     headers: { authorization: 'bearer sk-good' },
   });
   await once(socket, 'open');

@@ -97,33 +97,22 @@ export function createAdmissionPolicy({
     return interrupted && { next, interrupted: interrupted.choice };
   };
 
-  const admitLive = (
-    claims: readonly Claim[],
-    holders: readonly Holder[],
-    now: number,
-  ): SequenceAdmission | undefined => {
+  /** Returns the live claim that is served next. */
+  const findLive = (claims: readonly Claim[], holders: readonly Holder[], now: number): Claim | undefined => {
     const busy = holders.filter(({ owner }) => isLive(owner));
-    const byClaim = createClaimComparison(busy);
     const options = { total, workspaceShare, now, active };
-    const [first] = claims
-      .filter(({ owner }) => canTakeSequence(owner, busy, options))
-      .toSorted((one, other) => byClaim(one.owner, other.owner));
-    return first && admit(first, holders, now);
+    return findFirst(
+      claims.filter(({ owner }) => canTakeSequence(owner, busy, options)),
+      busy,
+    );
   };
 
-  const admitBackground = (
-    claims: readonly Claim[],
-    holders: readonly Holder[],
-    now: number,
-  ): SequenceAdmission | undefined => {
+  const findBackground = (claims: readonly Claim[], holders: readonly Holder[], now: number): Claim | undefined => {
     const busy = holders.filter(({ owner }) => isBackground(owner));
-    const byClaim = createClaimComparison(busy);
-    const [first] = claims.toSorted((one, other) => byClaim(one.owner, other.owner));
-    if (!first) return undefined;
     const isLiveExpected = now - lastLiveAt < LIVE_SEQUENCE_RESERVE_MS;
     const sequencesMax = isLiveExpected ? Math.max(1, total - 1) : total;
-    if (slots.freeCount === 0 || busy.length < sequencesMax) return admit(first, holders, now);
-    return undefined;
+    // With a free sequence, it may be the one that is kept free for live requests.
+    return slots.freeCount === 0 || busy.length < sequencesMax ? findFirst(claims, busy) : undefined;
   };
 
   return {
@@ -133,14 +122,21 @@ export function createAdmissionPolicy({
       const holders = listHolders();
       for (const { owner } of [...holders, ...claims]) if (isLive(owner)) active.record(owner.workspace, now);
       if (holders.some(({ owner }) => !isBackground(owner))) lastLiveAt = now;
-      const reserved = claims.find(({ owner }) => isReserved(owner));
-      if (reserved) return admit(reserved, holders, now);
+      if (claims.length === 0) return undefined;
       const live = claims.filter(({ owner }) => isLive(owner));
-      if (live.length > 0) return admitLive(live, holders, now);
-      return admitBackground(claims, holders, now);
+      const first =
+        claims.find(({ owner }) => isReserved(owner)) ??
+        (live.length > 0 ? findLive(live, holders, now) : findBackground(claims, holders, now));
+      return first && admit(first, holders, now);
     },
     isAnyWaiting: () => listClaims().length > 0,
   };
+}
+
+/** Returns the claim of the workspace and the key that have the fewest of these sequences. */
+function findFirst(claims: readonly Claim[], busy: readonly Holder[]): Claim | undefined {
+  const byClaim = createClaimComparison(busy);
+  return claims.toSorted((one, other) => byClaim(one.owner, other.owner))[0];
 }
 
 const isRunning = (choice: JobChoice): choice is RunningChoice => !choice.isFinished && hasSlot(choice);

@@ -1,3 +1,4 @@
+import type { SocketEndpoint } from '../../protocols/socket-endpoint.ts';
 import { connect, type Socket } from 'node:net';
 import type { ModelEntry } from '../../catalogue/model.ts';
 import type { GenerationEvent } from '../../core/event.ts';
@@ -198,3 +199,22 @@ const createCollectingMeter = (measures: RequestMeasurement[]): Meter => ({
   trackJob: () => () => undefined,
   renderMetrics: () => Promise.resolve({ contentType: 'text/plain', text: 'requests 1\n' }),
 });
+
+/** A websocket that sends every text message back, and at an abort the reason. */
+export const ECHO_SOCKET: SocketEndpoint = {
+  operation: 'realtime.connect',
+  path: '/api-ws/v1/inference',
+  family: 'native',
+  regions: ['cn-beijing'],
+  open: (peer) => ({
+    onText: (message) => peer.send(message),
+    onBinary: () => undefined,
+    onTick: () => undefined,
+    drain: () => undefined,
+    abort: (reason) => {
+      peer.send(reason.message);
+      peer.close(1008, 'revoked');
+    },
+    onDisconnect: () => undefined,
+  }),
+};

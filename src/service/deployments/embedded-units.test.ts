@@ -7,6 +7,7 @@ import { TEST_ENTRY } from './__fixtures__/fake-units.ts';
 import { openEmbeddedUnits } from './embedded-units.ts';
 import type { DeploymentUnits } from './deployment-units.ts';
 import { createMemoryBudget } from './memory-budget.ts';
+import { TEST_LLAMA_SETTINGS } from './__fixtures__/llama-settings.ts';
 
 const { folder, modelFile, size, tokenBytes } = writeTestModelFile();
 const UNIT_BYTES = 1_000 * tokenBytes + DEPLOYMENT_UNIT_BYTES;
@@ -24,14 +25,7 @@ afterEach(async () => {
 async function open(units: number, fittingUnits: number, previous?: DeploymentUnits): Promise<DeploymentUnits> {
   const request = { name: 'a', entry: { ...TEST_ENTRY, contextTokens: 1_000 }, units, previous };
   const deps = {
-    llama: {
-      threads: 1,
-      gpu: false,
-      workspaceShare: 0.5,
-      queueLengthMax: 1,
-      queueWaitMsMax: 1,
-      runFolder: join(folder, 'run'),
-    } as const,
+    llama: { ...TEST_LLAMA_SETTINGS, runFolder: join(folder, 'run') },
     memory: createMemoryBudget({ totalBytes: 0, availableBytes: () => ENGINE_BYTES + fittingUnits * UNIT_BYTES }),
     log,
   };

@@ -13,6 +13,7 @@ import { TEST_ENTRY, collectText } from './__fixtures__/fake-units.ts';
 import { createOpenUnits, type OpenUnitsDeps } from './open-units.ts';
 import type { DeploymentUnits } from './deployment-units.ts';
 import { createMemoryBudget } from './memory-budget.ts';
+import { TEST_LLAMA_SETTINGS } from './__fixtures__/llama-settings.ts';
 
 const quiet = () => undefined;
 const log = { info: quiet, warn: quiet, error: quiet };
@@ -33,15 +34,7 @@ describe('createOpenUnits', () => {
   ): Promise<DeploymentUnits> =>
     createOpenUnits({
       kind: 'llama',
-      llama: {
-        sequences: 1,
-        threads: 1,
-        gpu: false,
-        workspaceShare: 0.5,
-        queueLengthMax: 1,
-        queueWaitMsMax: 1,
-        runFolder: join(folder, 'run'),
-      },
+      llama: { ...TEST_LLAMA_SETTINGS, sequences: 1, runFolder: join(folder, 'run') },
       preferredProgram: undefined,
       catalogue: { weights: (id) => ({ id, sources: [], licence: '', contextTokensMax: 1 }) },
       weights: { locate: async () => weights },
