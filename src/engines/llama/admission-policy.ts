@@ -111,7 +111,7 @@ export function createAdmissionPolicy({
     const busy = holders.filter(({ owner }) => isBackground(owner));
     const isLiveExpected = now - lastLiveAt < LIVE_SEQUENCE_RESERVE_MS;
     const sequencesMax = isLiveExpected ? Math.max(1, total - 1) : total;
-    // With a free sequence, it may be the one that is kept free for live requests.
+    // A sequence that is free may be the one that is kept for live requests.
     return slots.freeCount === 0 || busy.length < sequencesMax ? findFirst(claims, busy) : undefined;
   };
 
