@@ -15,8 +15,11 @@ export interface FairQueue<T> {
   peek(): T | undefined;
   /** Returns the next item of each key, all of the class that `peek` returns one of, in the order of their turns. */
   peekEach(): readonly T[];
-  /** Removes an item that `peekEach` returns, and moves its workspace and key to the end of their rotations. */
-  take(item: T): void;
+  /**
+   * Removes an item that `peekEach` returned, and moves its workspace and key to the end of their rotations.
+   * @returns false if it does not wait any more.
+   */
+  take(item: T): boolean;
   remove(item: T): boolean;
 }
 
@@ -37,7 +40,8 @@ export function createFairQueue<T>({ lengthMax }: { lengthMax: number }): FairQu
     add: (owner, item) => queues[owner.priority ?? 'live'].add(owner, item),
     peek: () => firstQueue().peek(),
     peekEach: () => firstQueue().peekEach(),
-    take: (item) => firstQueue().take(item),
+    // A request of a higher class may have arrived since the item was the next one.
+    take: (item) => reserved.take(item) || live.take(item) || background.take(item),
     remove: (item) => reserved.remove(item) || live.remove(item) || background.remove(item),
   };
 }
@@ -89,12 +93,13 @@ function createRoundRobinQueue<T>(lengthMax: number): FairQueue<T> {
     take(item) {
       const workspace = workspaces.find(({ items }) => items.some((key) => key.items[0] === item));
       const key = workspace?.items.find(({ items }) => items[0] === item);
-      if (!workspace || !key) return;
+      if (!workspace || !key) return false;
       key.items.shift();
       length--;
       moveToEnd(workspace.items, key);
       moveToEnd(workspaces, workspace);
       dropEmpty();
+      return true;
     },
     remove(item) {
       for (const workspace of workspaces)

@@ -73,7 +73,7 @@ export function createAdmissionPolicy({
   const listClaims = (): readonly Claim[] => [
     ...[...jobs].flatMap((job) =>
       job.choices
-        .filter(isWaiting)
+        .filter((choice) => isWaiting(choice) && (slots.freeCount > 0 || !waitsForPrompt(choice)))
         .map((next): Claim => ({ owner: job.call.owner, next, waitingSince: next.slotChangedAt })),
     ),
     ...queue.peekEach().map((next): Claim => ({ owner: next.call.owner, next })),
@@ -81,7 +81,11 @@ export function createAdmissionPolicy({
 
   const listHolders = (): readonly Holder[] =>
     [...jobs].flatMap((job) =>
-      job.choices.filter(isRunning).map((choice) => ({ owner: job.call.owner, since: choice.slotChangedAt, choice })),
+      job.choices.filter(isRunning).map((choice) => ({
+        owner: job.call.owner,
+        since: waitsForPrompt(choice) ? -Infinity : choice.slotChangedAt,
+        choice,
+      })),
     );
 
   /** Admits a claim, and interrupts a run of lower priority, or of a workspace with more sequences, if none is free. */
@@ -92,7 +96,7 @@ export function createAdmissionPolicy({
     const lower = holders.filter((other) => getPriorityRank(other.owner) > rank).toSorted(compareInterruptionOrder);
     const equal = holders.filter((other) => getPriorityRank(other.owner) === rank).toSorted(compareInterruptionOrder);
     const [interrupted] = [...lower, ...findYielding(claim, equal, { total, workspaceShare, now })].filter(
-      ({ choice }) => canInterrupt(choice),
+      ({ choice }) => !choice.job.isCancelled && choice.keepsSlotUntil <= now,
     );
     return interrupted && { next, interrupted: interrupted.choice };
   };
@@ -115,6 +119,17 @@ export function createAdmissionPolicy({
     return slots.freeCount === 0 || busy.length < sequencesMax ? findFirst(claims, busy) : undefined;
   };
 
+  const findFirstOfClass = (claims: readonly Claim[], holders: readonly Holder[], now: number): Claim | undefined => {
+    const reserved = claims.filter(({ owner }) => isReserved(owner));
+    if (reserved.length > 0)
+      return findFirst(
+        reserved,
+        holders.filter(({ owner }) => isReserved(owner)),
+      );
+    const live = claims.filter(({ owner }) => isLive(owner));
+    return live.length > 0 ? findLive(live, holders, now) : findBackground(claims, holders, now);
+  };
+
   return {
     next() {
       const now = clock.monotonic();
@@ -123,10 +138,7 @@ export function createAdmissionPolicy({
       for (const { owner } of [...holders, ...claims]) if (isLive(owner)) active.record(owner.workspace, now);
       if (holders.some(({ owner }) => !isBackground(owner))) lastLiveAt = now;
       if (claims.length === 0) return undefined;
-      const live = claims.filter(({ owner }) => isLive(owner));
-      const first =
-        claims.find(({ owner }) => isReserved(owner)) ??
-        (live.length > 0 ? findLive(live, holders, now) : findBackground(claims, holders, now));
+      const first = findFirstOfClass(claims, holders, now);
       return first && admit(first, holders, now);
     },
     isAnyWaiting: () => listClaims().length > 0,
@@ -146,10 +158,10 @@ const isWaiting = (choice: JobChoice): boolean =>
   !choice.isFinished && !hasSlot(choice) && !choice.job.isPaused && !choice.job.isCancelled;
 
 /**
- * Whether a choice can continue later as if nothing had happened. A seeded one whose state could not be saved would have
- * to evaluate its tokens in other slices, which could change its text.
+ * Whether a choice has nothing to do until the first choice has evaluated the prompt. It takes no sequence from others, and
+ * gives up its own first.
  */
-const canInterrupt = ({ job, isUninterruptible }: RunningChoice): boolean => !job.isCancelled && !isUninterruptible;
+const waitsForPrompt = ({ job, index }: JobChoice): boolean => index > 0 && !job.isPromptEvaluated;
 
 /** Sorts by how soon choices are interrupted: lowest priority first, then the fewest evaluated tokens, then the last. */
 const compareInterruptionOrder = (one: Holder, other: Holder): number =>

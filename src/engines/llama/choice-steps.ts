@@ -25,7 +25,7 @@ export function createJobChoice(
     slot: undefined,
     slotChangedAt: 0,
     paused: undefined,
-    isUninterruptible: false,
+    keepsSlotUntil: 0,
     seed,
     output: createChoiceOutput<LineLogprob>(job.call, {
       triggers: job.triggers,

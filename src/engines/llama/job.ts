@@ -67,8 +67,8 @@ export interface JobChoice {
   slotChangedAt: number;
   /** The point where an interrupted choice continues. */
   paused: PausedChoice | undefined;
-  /** Whether it keeps its sequence in any case, because its state could not be saved. */
-  isUninterruptible: boolean;
+  /** Until then, in monotonic ms, it keeps its sequence: moving its state takes long, or its state could not be saved. */
+  keepsSlotUntil: number;
   readonly seed: number;
   readonly output: ChoiceOutput<LineLogprob>;
   sampler: NativeSampler;
@@ -94,6 +94,8 @@ export interface PausedChoice {
   readonly tokens: readonly number[];
   /** Their state; undefined if it could not be saved, so that they must be evaluated again. */
   readonly state: PausedState | undefined;
+  /** Time that saving took, in ms. */
+  readonly saveMs: number;
 }
 
 /** Delay that clients are told to wait after a refusal for lack of capacity. Chosen by Parley. */

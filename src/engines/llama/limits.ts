@@ -100,3 +100,21 @@ export const GRAMMAR_STUCK_BUSY_MS_MAX = 120_000;
  * Tokens in that state; each occupies a CPU core and one of four threads. Beyond: the engine process exits immediately.
  */
 export const GRAMMAR_STUCK_MAX = 2;
+
+/**
+ * How many times the ms that saving and loading its state took a choice keeps the sequence that it got for it, so that most
+ * of the time is left for its work. Beyond: it may be interrupted again.
+ */
+export const MOVE_TIME_FACTOR = 4;
+
+/**
+ * Ms that a choice keeps its sequence after its state could not be saved. Beyond: it is tried again, when others wait. Long
+ * enough that failed writes of large states take a small part of the time.
+ */
+export const SAVE_RETRY_MS = 20_000;
+
+/**
+ * Tokens that a choice evaluates again when its state could not be saved and others get its sequence. Beyond: it keeps the
+ * sequence for the time above. A batch of the library, which takes a part of the shortest turn.
+ */
+export const REEVALUATED_TOKENS_MAX = 512;

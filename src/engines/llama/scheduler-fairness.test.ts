@@ -12,18 +12,26 @@ import {
 /** Duration of an evaluation in these tests, in ms. */
 const DECODE_MS = 10;
 
+/** Step of the clock at each call: no two times are equal. */
+const CLOCK_STEP_MS = 0.001;
+
 /** A scheduler whose clock advances with each evaluation. */
 function createTimedScheduler({ onDecode, ...options }: TestSchedulerOptions = {}) {
   let now = 0;
   const setup = createTestScheduler({
     ...options,
-    clock: { now: () => now, monotonic: () => now },
+    clock: { now: () => now, monotonic: () => (now += CLOCK_STEP_MS) },
     onDecode(items, count) {
       now += DECODE_MS;
       onDecode?.(items, count);
     },
   });
   return { ...setup, advance: (ms: number) => void (now += ms) };
+}
+
+/** Lets everything run that is ready. */
+async function letOthersRun(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const runAlone = async (options: TestCallOptions): Promise<string[]> => {
@@ -163,6 +171,105 @@ describe('createScheduler: fair shares of running work', () => {
     ]);
     assert.deepEqual(order, ['b', 'a']);
     assert.deepEqual(getTexts(request), await runAlone(long));
+  });
+
+  it('start a request once when one of a higher class arrives while a state is saved for it', async () => {
+    let live: TestRequest | undefined;
+    const setup = createTimedScheduler({
+      sequences: 1,
+      async onMove() {
+        live ??= setup.submit({ workspace: 'c', prompt: 'Hi', maxTokens: 3 });
+        await letOthersRun();
+      },
+    });
+    const [, next] = await Promise.all([
+      setup.run({ workspace: 'a', priority: 'background', prompt: 'aaaa', maxTokens: 400 }),
+      setup.run({ workspace: 'b', priority: 'background', prompt: 'bbbb', maxTokens: 30 }),
+    ]);
+    await live?.closed;
+    assert.equal(next.lines.filter(({ type }) => type === 'started').length, 1);
+    assert.equal(live?.getFinished().counts.completionTokens, 3);
+    assert.equal(setup.scheduler.health().busySequences, 0);
+    assert.equal(setup.model.activeSamplers, 0);
+  });
+
+  it('do not run a request that was cancelled while a state was saved for it', async () => {
+    const setup = createTimedScheduler({
+      sequences: 1,
+      async onMove() {
+        next.handle.cancel();
+        await letOthersRun();
+      },
+    });
+    const running = setup.run({ workspace: 'a', prompt: 'aaaa', maxTokens: 400 });
+    const next = setup.submit({ workspace: 'b', prompt: 'bbbb', maxTokens: 50 });
+    assert.equal((await running).getFinished().counts.completionTokens, 400);
+    assert.deepEqual(next.lines, []);
+    assert.equal(setup.scheduler.health().busySequences, 0);
+  });
+
+  it('leave most of the time for work when moving a state takes longer than a turn', async () => {
+    let moves = 0;
+    const setup = createTimedScheduler({
+      sequences: 1,
+      contextTokens: 4_096,
+      async onMove() {
+        moves++;
+        setup.advance(ROTATION_MS + 100);
+      },
+    });
+    const requests = await Promise.all(
+      ['a', 'b'].map((workspace) => setup.run({ workspace, prompt: workspace, maxTokens: 2_000 })),
+    );
+    for (const request of requests) assert.equal(request.getFinished().counts.completionTokens, 2_000);
+    assert.ok(moves > 2 && moves < 20, `${moves} moves in 40 s of work`);
+  });
+
+  it('keep a sequence for a long context whose state cannot be saved', async () => {
+    let decodes = 0;
+    const setup = createTimedScheduler({
+      sequences: 1,
+      batchTokensMax: 16,
+      canSaveStates: false,
+      contextTokens: 8_192,
+      onDecode: () => void decodes++,
+    });
+    const requests = await Promise.all(
+      ['a', 'b'].map((workspace) => setup.run({ workspace, prompt: workspace.repeat(5_000), maxTokens: 5 })),
+    );
+    for (const request of requests) assert.equal(request.getFinished().counts.completionTokens, 5);
+    assert.ok(decodes < 1_500, `${decodes} evaluations of 2 × 313`);
+  });
+
+  it('take the sequences of choices that wait for the prompt first', async () => {
+    const others: Promise<TestRequest>[] = [];
+    let doneFirst = 0;
+    const setup = createTimedScheduler({
+      sequences: 4,
+      batchTokensMax: 16,
+      contextTokens: 4_096,
+      queueLengthMax: 50,
+      onDecode(_items, count) {
+        if (count !== 30) return;
+        for (let i = 0; i < 6; i++)
+          others.push(setup.run({ workspace: 'b', prompt: `b ${i}`, maxTokens: 1_000 }).finally(() => doneFirst++));
+      },
+    });
+    const request = await setup.run({ workspace: 'a', choices: 4, maxTokens: 10, prompt: 'x'.repeat(1_500) });
+    assert.equal(request.getFinished().counts.completionTokens, 40);
+    assert.ok(doneFirst < 3, `${doneFirst} of 6 long answers came first`);
+    await Promise.all(others);
+  });
+
+  it('share sequences between reserved requests', async () => {
+    const order: string[] = [];
+    const setup = createTimedScheduler({ sequences: 2 });
+    const run = async (workspace: string, maxTokens: number, choices = 1): Promise<void> => {
+      await setup.run({ workspace, priority: 'reserved', prompt: `${workspace} p`, choices, maxTokens });
+      order.push(workspace);
+    };
+    await Promise.all([run('a', 1_000, 2), run('b', 1_000), run('c', 5)]);
+    assert.equal(order[0], 'c');
   });
 
   it('rotate background work between workspaces', async () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { createFairQueue, type FairQueue } from '../fair-queue.ts';
 import type { CompileGrammars } from '../grammar-compiler.ts';
 import { YIELD_MS } from '../limits.ts';
+import { MOVE_TIME_FACTOR, REEVALUATED_TOKENS_MAX, SAVE_RETRY_MS } from './limits.ts';
 import { getWaitMsMax } from '../priority.ts';
 import { createAdmissionPolicy, type AdmissionPolicy } from './admission-policy.ts';
 import { applyToken, createJobChoice, finishChoice, type ChoiceDeps } from './choice-steps.ts';
@@ -17,6 +18,7 @@ import {
   RETRY_AFTER_SECONDS,
   type GenerationListener,
   type JobChoice,
+  type PausedChoice,
   type GenerationJob,
   type RunningChoice,
 } from './job.ts';
@@ -236,7 +238,8 @@ class TickScheduler implements Scheduler, ChoiceDeps {
         await this.runOrFail(next.job, () => this.giveSequence(next));
         continue;
       }
-      this.queue.take(next);
+      // While the state of the other was saved, the request may have been refused or cancelled.
+      if (!this.queue.take(next)) continue;
       clearTimeout(next.waitTimer);
       this.jobs.add(next);
       await this.runOrFail(next, () => this.startJob(next));
@@ -245,22 +248,26 @@ class TickScheduler implements Scheduler, ChoiceDeps {
 
   /**
    * Takes the sequence of a choice away, and saves its state, so that the choice continues later exactly where it stopped.
-   * @returns false if it keeps the sequence: its state cannot be saved, and evaluating its tokens again would change its text
-   *   or report its prompt again.
+   * @returns false if it keeps the sequence for now: its state cannot be saved, and evaluating its tokens again would change
+   *   its text, report its prompt again or take long.
    */
   private async interrupt(choice: RunningChoice): Promise<boolean> {
     const { slot, job } = choice;
     const tokens = [...slot.tokens];
     this.slots.release(slot);
+    const startedAt = this.options.clock.monotonic();
     const state = tokens.length > 0 ? await this.options.pausedStates.save(slot) : undefined;
-    if (!state && tokens.length > 0 && (job.isSeeded || isReadingPrompt(job))) {
+    const now = this.options.clock.monotonic();
+    // A long evaluation could take all of the time for which it gets a sequence again.
+    const mustKeep = job.isSeeded || isReadingPrompt(job) || tokens.length > REEVALUATED_TOKENS_MAX;
+    if (!state && tokens.length > 0 && mustKeep) {
       this.slots.acquire(slot, job.call.owner.workspace);
-      choice.isUninterruptible = true;
+      choice.keepsSlotUntil = now + SAVE_RETRY_MS;
       return false;
     }
-    choice.paused = { tokens, state };
+    choice.paused = { tokens, state, saveMs: now - startedAt };
     (choice as JobChoice).slot = undefined;
-    choice.slotChangedAt = this.options.clock.monotonic();
+    choice.slotChangedAt = now;
     return true;
   }
 
@@ -268,8 +275,16 @@ class TickScheduler implements Scheduler, ChoiceDeps {
   private async giveSequence(choice: JobChoice): Promise<void> {
     const { job, paused } = choice;
     const { workspace } = job.call.owner;
+    const startedAt = this.options.clock.monotonic();
     choice.paused = undefined;
+    await this.assignSlot(choice, paused, workspace);
     choice.slotChangedAt = this.options.clock.monotonic();
+    const moveMs = paused?.state ? paused.saveMs + choice.slotChangedAt - startedAt : 0;
+    choice.keepsSlotUntil = choice.slotChangedAt + moveMs * MOVE_TIME_FACTOR;
+  }
+
+  private async assignSlot(choice: JobChoice, paused: PausedChoice | undefined, workspace: string): Promise<void> {
+    const { job } = choice;
     if (!job.isPromptEvaluated && choice.index > 0) {
       // It gets a copy of the prompt as soon as the first choice has evaluated it.
       const slot = this.slots.findFree();

@@ -51,6 +51,8 @@ export interface TestSchedulerOptions extends FakeNativeModelOptions {
   readonly workspaceShare?: number;
   /** False simulates a full disk. Default: true. */
   readonly canSaveStates?: boolean;
+  /** Called before a state is saved or loaded. */
+  readonly onMove?: () => Promise<void>;
   readonly readerWaitMsMax?: number;
   /** Called instead of killing the process. */
   readonly killProcess?: () => void;
@@ -58,7 +60,7 @@ export interface TestSchedulerOptions extends FakeNativeModelOptions {
 
 /** A scheduler on a fake model. */
 export function createTestScheduler({ clock, compileGrammars = compileTestGrammars, cpuMs = () => 0, prefixStore, queueLengthMax = 8, queueWaitMsMax = 60_000, workspaceShare = 0.5,
-  canSaveStates = true, readerWaitMsMax = 60_000,
+  canSaveStates = true, onMove, readerWaitMsMax = 60_000,
   killProcess = () => undefined, ...fake }: TestSchedulerOptions = {}): TestScheduler {
   const model = createFakeNativeModel(fake);
   const cells = createKvCache(model, 'none');
@@ -70,7 +72,7 @@ export function createTestScheduler({ clock, compileGrammars = compileTestGramma
     readerWaitMsMax,
     workspaceShare,
     cells,
-    pausedStates: createMemoryStates(model, canSaveStates),
+    pausedStates: createMemoryStates(model, canSaveStates, onMove),
     random: () => 1,
     compileGrammars: compileGrammars,
     killProcess: killProcess,
@@ -94,17 +96,19 @@ export function createTestScheduler({ clock, compileGrammars = compileTestGramma
 }
 
 /** Keeps the states of interrupted choices in memory. */
-function createMemoryStates(model: FakeNativeModel, canSave: boolean): PausedStates {
+function createMemoryStates(model: FakeNativeModel, canSave: boolean, onMove?: () => Promise<void>): PausedStates {
   const states = new Map<string, readonly number[]>();
   let saved = 0;
   return {
     async save(slot) {
+      await onMove?.();
       if (!canSave) return undefined;
       const file = `state ${++saved}`;
       states.set(file, [...model.cells(slot.sequence)]);
       return { file, bytes: 0, seededTokens: slot.seededTokens, slot, slotUsedAt: slot.usedAt };
     },
     async load({ file, seededTokens }, slot) {
+      await onMove?.();
       const tokens = states.get(file) ?? [];
       model.clear(slot.sequence);
       (model.cells(slot.sequence) as number[]).push(...tokens);
