@@ -23,6 +23,7 @@ interface TestRun {
   readonly priority?: Priority;
   readonly choices?: number;
   readonly canInterrupt?: boolean;
+  readonly hasStarted?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -43,10 +44,11 @@ function createTestPool({ total = 2, ...options }: Partial<SequencePoolOptions> 
     priority,
     choices = 1,
     canInterrupt = true,
+    hasStarted = false,
     signal = leaving.signal,
   }: TestRun): Promise<RunSequences> => {
     const owner = { workspace, key, ...(priority ? { priority } : {}) };
-    const acquired = pool.acquire({ owner, choices, canInterrupt: () => canInterrupt }, signal);
+    const acquired = pool.acquire({ owner, choices, canInterrupt: () => canInterrupt, hasStarted }, signal);
     acquired.catch(() => undefined);
     return acquired;
   };
@@ -158,5 +160,47 @@ describe('createSequencePool', () => {
     const { acquire } = createTestPool({ total: Infinity });
     const runs = await Promise.all(Array.from({ length: 100 }, () => acquire({})));
     for (const run of runs) run.release();
+  });
+
+  it('shares the sequences of background work, and keeps one for live requests', async () => {
+    const { pool, clock, acquire, getStates } = createTestPool({ total: 4, hasLiveReserve: true });
+    const first = [];
+    for (let i = 0; i < 3; i++) first.push(await acquire({ priority: 'background' }));
+    const other = acquire({ workspace: 'b', priority: 'background' });
+    clock.advance(YIELD_MS);
+    pool.recheck();
+    const live = await acquire({ workspace: 'c' });
+    assert.deepEqual(getStates(live, await other), [true, true]);
+    assert.equal(getStates(...first).filter(Boolean).length, 2);
+  });
+
+  it('leaves a sequence that can be given to others when runs cannot be interrupted', async () => {
+    const { acquire } = createTestPool({ total: 3 });
+    await acquire({ canInterrupt: false });
+    await acquire({ canInterrupt: false });
+    let hasThird = false;
+    acquire({ canInterrupt: false }).then(
+      () => (hasThird = true),
+      () => undefined,
+    );
+    await acquire({ workspace: 'b' });
+    await yieldToEventLoop();
+    assert.equal(hasThird, false);
+    const { acquire: acquireAlone } = createTestPool({ total: 1 });
+    await acquireAlone({ canInterrupt: false });
+  });
+
+  it('lets further answers of a request that has started wait beside the queue, as long as it takes', async (t) => {
+    const { acquire } = createTestPool({ total: 2, queueLengthMax: 1 });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const one = await acquire({ canInterrupt: false });
+    await acquire({ workspace: 'b', canInterrupt: false });
+    const leaves = new AbortController();
+    const further = [acquire({ hasStarted: true }), acquire({ hasStarted: true, signal: leaves.signal })];
+    leaves.abort();
+    await assert.rejects(further[1] ?? Promise.resolve(), /cancelled/);
+    t.mock.timers.tick(60_001);
+    one.release();
+    (await further[0])?.release();
   });
 });

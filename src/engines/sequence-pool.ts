@@ -35,6 +35,8 @@ export interface PoolRun {
   readonly choices: number;
   /** Whether the run can stop now and continue later. Default: always. */
   readonly canInterrupt?: () => boolean;
+  /** The run belongs to a request that has started: it waits as long as it takes, beside the queue. */
+  readonly hasStarted?: boolean;
 }
 
 /** The sequences of one run. */
@@ -88,16 +90,16 @@ export function createSequencePool(options: SequencePoolOptions): SequencePool {
     const busyOfRank = busy.filter((each) => getRank(each) === rank);
     const share = { total, workspaceShare, now, active };
     const byClaim = createClaimComparison(busyOfRank);
-    const canTake = ({ owner }: PooledRun): boolean => {
-      if (isLive(owner)) return canTakeSequence(owner, busyOfRank, share);
-      return !hasLiveReserve || !isBackground(owner) || busy.length === 0 || busy.length + 1 < total;
-    };
+    const canTake = (run: PooledRun): boolean =>
+      !isLive(run.owner) ||
+      (canTakeSequence(run.owner, busyOfRank, share) && !wouldBlockOthers(run, busyOfRank, total));
     const [run] = claims
       .filter((each) => getRank(each) === rank && canTake(each))
       .toSorted((one, other) => byClaim(one.owner, other.owner));
     if (!run) return false;
-    if (busy.length >= total) {
-      const latest = busy.toReversed().filter((each) => each.run.canInterrupt?.() ?? true);
+    const isKept = hasLiveReserve && isBackground(run.owner) && busy.length > 0;
+    if (busy.length >= (isKept ? total - 1 : total)) {
+      const latest = busy.toReversed().filter((each) => canInterrupt(each.run));
       const lower = latest
         .filter((each) => getRank(each) > rank)
         .toSorted((one, other) => getRank(other) - getRank(one));
@@ -143,11 +145,13 @@ export function createSequencePool(options: SequencePoolOptions): SequencePool {
 
   return {
     async acquire(poolRun, signal) {
-      const wait = createTimedAbort(signal, getWaitMsMax(poolRun.owner, queueWaitMsMax), () => WAITED_TOO_LONG);
+      const waitMs = poolRun.hasStarted ? undefined : getWaitMsMax(poolRun.owner, queueWaitMsMax);
+      const wait = createTimedAbort(signal, waitMs, () => WAITED_TOO_LONG);
       const { promise, resolve, reject } = Promise.withResolvers<RunSequences>();
       const run: PooledRun = { ...poolRun, busy: [], onAcquired: () => resolve(createSequences(run)) };
       const onAbort = (): void => {
         queue.remove(run);
+        started.delete(run);
         reject(wait.signal.reason === WAITED_TOO_LONG ? createQueueRefusal('wait') : getAbortError(wait.signal));
         // A later run may be served now.
         admit();
@@ -156,7 +160,10 @@ export function createSequencePool(options: SequencePoolOptions): SequencePool {
         if (signal.aborted) throw getAbortError(signal);
         // Without a limit there is nothing to share.
         if (getTotal() === Infinity) return createSequences(run);
-        enqueue(run);
+        if (run.hasStarted) {
+          run.waitingSince = clock.monotonic();
+          started.add(run);
+        } else enqueue(run);
         wait.signal.addEventListener('abort', onAbort, { once: true });
         admit();
         return await promise;
@@ -171,6 +178,18 @@ export function createSequencePool(options: SequencePoolOptions): SequencePool {
 
 /** Reason of an abort after the longest wait. */
 const WAITED_TOO_LONG: RefusalReason = 'wait';
+
+const canInterrupt = (run: PoolRun): boolean => run.canInterrupt?.() ?? true;
+
+/**
+ * Whether a run that cannot be interrupted would take the last sequence: a request of another workspace could then get none
+ * until such a run ends, however long it is. Applies also while its workspace is alone.
+ */
+function wouldBlockOthers(run: PooledRun, busy: readonly RunSequence[], total: number): boolean {
+  if (total < 2 || canInterrupt(run)) return false;
+  const fixed = busy.filter((each) => each.owner.workspace === run.owner.workspace && !canInterrupt(each.run));
+  return fixed.length >= total - 1;
+}
 
 const isLacking = ({ busy, choices }: PooledRun): boolean => busy.length < choices;
 

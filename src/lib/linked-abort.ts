@@ -30,11 +30,11 @@ export function createLinkedAbort(...parents: readonly AbortSignal[]): LinkedAbo
  */
 export function createTimedAbort(
   parent: AbortSignal | undefined,
-  ms: number,
+  ms: number | undefined,
   createReason: () => unknown,
 ): LinkedAbort {
   const linked = createLinkedAbort(...(parent ? [parent] : []));
-  const timer = setTimeout(() => linked.abort(createReason()), ms);
+  const timer = ms === undefined ? undefined : setTimeout(() => linked.abort(createReason()), ms);
   return {
     ...linked,
     unlink() {

@@ -53,6 +53,7 @@ async function runChoice(
     markers: new Map(),
     tokenizer: tokens,
     signal: new AbortController().signal,
+    penalizesPrompt: false,
     slot,
     async startCall(call) {
       const number = calls.push(call);
@@ -239,5 +240,31 @@ describe('choice run', () => {
     });
     for await (const batch of reading) if (batch.length > 0) break;
     assert.deepEqual(cancelled, ['closed']);
+  });
+
+  it('waits for its slot before the next phase, and is not interrupted when its call ends anyway', async () => {
+    let checks = 0;
+    const { calls } = await runChoice(
+      { phases: [{ kind: 'thought', until: { text: '!' }, nextPhase: 1 }, { kind: 'answer' }] },
+      [[[createTokensEvent('!')]], [[createTokensEvent('x'), ENDED]]],
+      {
+        async waitWhileInterrupted() {
+          checks++;
+        },
+      },
+    );
+    assert.deepEqual([calls.length, checks], [2, 1]);
+  });
+
+  it('cannot be interrupted with a penalty that counts only generated tokens', async () => {
+    for (const [sampling, isPossible] of [
+      [{}, true],
+      [{ repetitionPenalty: 1 }, true],
+      [{ repetitionPenalty: 1.1 }, false],
+      [{ seed: 1 }, false],
+    ] as const) {
+      const { run } = await runChoice({ sampling }, [[[createTokensEvent('a'), ENDED]]]);
+      assert.equal(run.canInterrupt(), isPossible);
+    }
   });
 });

@@ -30,6 +30,8 @@ export interface ChoiceRunDeps {
   /** Aborts when the request has ended in any way. */
   readonly signal: AbortSignal;
   startCall(call: PhaseCall): Promise<RunningCall>;
+  /** Whether the server's repetition penalty also counts the tokens of the prompt. */
+  readonly penalizesPrompt: boolean;
   /** The slot of this choice at the server. */
   readonly slot: Pick<RunSequences, 'waitWhileInterrupted'>;
 }
@@ -40,7 +42,7 @@ export interface ChoiceRun {
   startNextCall(): Promise<RunningCall>;
   /**
    * Whether the answer can continue later with the tokens so far. It cannot within a grammar, nor with a seed or a
-   * penalty for generated tokens: the server's state for them begins anew with each call.
+   * penalty that counts only generated tokens: the server's state for them begins anew with each call.
    */
   canInterrupt(): boolean;
   /** Ends after the choice's end; leaving early cancels the running call. */
@@ -130,9 +132,12 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
   };
 
   const canInterrupt = (): boolean => {
-    const { seed, presencePenalty = 0, frequencyPenalty = 0 } = request.sampling;
-    // A repetition penalty counts the prompt as well.
-    const hasServerState = seed !== undefined || presencePenalty !== 0 || frequencyPenalty !== 0;
+    const { seed, presencePenalty = 0, frequencyPenalty = 0, repetitionPenalty = 1 } = request.sampling;
+    const hasServerState =
+      seed !== undefined ||
+      presencePenalty !== 0 ||
+      frequencyPenalty !== 0 ||
+      (repetitionPenalty !== 1 && !deps.penalizesPrompt);
     return !hasServerState && request.maxTokens !== 0 && !deps.gbnfByPhase.has(output.phase);
   };
 
@@ -177,11 +182,13 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
       const endsByItself = batch.at(-1)?.type === 'ended' || (!wasDecided && receivedTokenCount >= requestedTokens);
       if (isDecided && !endsByItself) call.cancel();
       if (result.type === 'finished' && !wasDecided) emitChoiceEnd(result);
+      const canStop = !isDecided && !endsByItself && canInterrupt();
+      const interruption = canStop ? deps.slot.waitWhileInterrupted(deps.signal) : undefined;
+      // Before the reader gets the events: a slow one must not keep a slot that another choice has.
+      if (interruption) call.cancel();
       if (pendingEvents.length > 0) yield pendingEvents.splice(0);
       if (isDecided && !endsByItself) break;
-      const interruption = isDecided || !canInterrupt() ? undefined : deps.slot.waitWhileInterrupted(deps.signal);
       if (!interruption) continue;
-      call.cancel();
       await interruption;
       break;
     }
@@ -224,6 +231,7 @@ export function createChoiceRun(index: number, deps: ChoiceRunDeps): ChoiceRun {
           emitChoiceEnd({ reason: 'length' });
           return yield pendingEvents.splice(0);
         }
+        await deps.slot.waitWhileInterrupted(deps.signal);
         call = await startNextCall();
       }
     } finally {

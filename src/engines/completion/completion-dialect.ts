@@ -87,6 +87,8 @@ export interface CompletionDiscoveryDeps {
 /** Request and response formats of one kind of server. */
 export interface CompletionDialect {
   readonly capabilities: Pick<EngineCapabilities, 'logprobs' | 'promptLogprobs' | 'grammar' | 'ignoredSampling'>;
+  /** Whether a repetition penalty also counts the tokens of the prompt, so that a further call continues with the same. */
+  readonly penalizesPrompt: boolean;
   /** Path of the route that generates, as for `ServerAddress.resolveUrl`. */
   readonly path: string;
   /** The server reports the acceptance of a call, which it may refuse until then. Otherwise the response head does so. */

@@ -155,6 +155,7 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
       markers,
       tokenizer,
       signal,
+      penalizesPrompt: dialect.penalizesPrompt,
       async startCall(call: PhaseCall) {
         const deps = { client: generationClient, dialect, metadata, model, requestId: request.id, signal };
         const running = await startCall(call, deps);
@@ -167,15 +168,20 @@ export function createCompletionEngine(options: CompletionEngineOptions): TextEn
         return { ...running, batches };
       },
     };
-    const choices = Array.from({ length: request.choices }, (_, index) => startChoice(index, { ...runDeps, slotPool }));
-    const [first] = choices;
-    const acceptance = (await first?.call)?.acceptance;
-    // A workspace that may not take more slots now starts with those that it got; its other choices follow.
+    const first = startChoice(0, { ...runDeps, slotPool });
+    await first.acquired;
+    // A workspace that may not take more slots now starts with those that it got; its other choices follow, however long
+    // that takes: the answer has started.
+    const others = Array.from({ length: request.choices - 1 }, (_, i) =>
+      startChoice(i + 1, { ...runDeps, slotPool, hasStarted: true }),
+    );
+    const choices = [first, ...others];
+    const { acceptance } = await first.call;
     await Promise.all(choices.filter(({ hasSlot }) => hasSlot()).map(({ call }) => call));
     const answerTokensMax = metadata.model.contextTokens - prompt.length;
     return {
       promptTokens: prompt.length,
-      ...omitNullish({ cachedTokens: acceptance?.cachedTokens }),
+      ...omitNullish({ cachedTokens: acceptance.cachedTokens }),
       maxTokens: Math.min(request.maxTokens ?? answerTokensMax, answerTokensMax),
       batches: mergeRunEvents(choices, { requestAbort, promptTokens: prompt.length }),
     };
@@ -233,6 +239,8 @@ async function* completePromptTexts(
 interface StartedChoice {
   readonly run: ChoiceRun;
   hasSlot(): boolean;
+  /** Resolves when it has its first slot. */
+  readonly acquired: Promise<void>;
   /** Its first call. */
   readonly call: Promise<RunningCall>;
   release(): void;
@@ -240,7 +248,11 @@ interface StartedChoice {
 
 function startChoice(
   index: number,
-  { slotPool, ...deps }: Omit<ChoiceRunDeps, 'slot'> & { readonly slotPool: SequencePool },
+  {
+    slotPool,
+    hasStarted = false,
+    ...deps
+  }: Omit<ChoiceRunDeps, 'slot'> & { readonly slotPool: SequencePool; readonly hasStarted?: boolean },
 ): StartedChoice {
   const { request, signal } = deps;
   let slot: RunSequences | undefined;
@@ -248,17 +260,18 @@ function startChoice(
     ...deps,
     slot: { waitWhileInterrupted: (aborted) => slot?.waitWhileInterrupted(aborted) },
   });
-  const start = async (): Promise<RunningCall> => {
-    slot = await slotPool.acquire({ owner: request.owner, choices: 1, canInterrupt: run.canInterrupt }, signal);
+  const acquire = async (): Promise<void> => {
+    const { owner } = request;
+    slot = await slotPool.acquire({ owner, choices: 1, canInterrupt: run.canInterrupt, hasStarted }, signal);
     // The caller may have left while the slot was granted.
     if (signal.aborted) slot.release();
     signal.addEventListener('abort', slot.release, { once: true });
-    return await run.startNextCall();
   };
-  const call = start();
+  const acquired = acquire();
+  const call = acquired.then(() => run.startNextCall());
   // The reader of the choice gets its failure.
   call.catch(() => undefined);
-  return { run, call, hasSlot: () => slot !== undefined, release: () => slot?.release() };
+  return { run, acquired, call, hasSlot: () => slot !== undefined, release: () => slot?.release() };
 }
 
 async function* readChoice({ run, call, release }: StartedChoice): AsyncGenerator<readonly EngineEvent[], void> {

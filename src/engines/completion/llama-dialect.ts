@@ -22,6 +22,7 @@ const FINAL_EVENT_FIELDS = [
  */
 export const LLAMA_DIALECT: CompletionDialect = {
   capabilities: { logprobs: true, promptLogprobs: false, grammar: true },
+  penalizesPrompt: true,
   path: '/completion',
   reportsAcceptance: true,
   createTokenizer: createLlamaTokenizer,

@@ -63,6 +63,7 @@ const Models = z.object({ data: z.array(z.object({ max_model_len: z.int().min(1)
  */
 export const SGLANG_DIALECT: CompletionDialect = {
   capabilities: { logprobs: 'greedy', promptLogprobs: true, grammar: true },
+  penalizesPrompt: false,
   path: '/generate',
   reportsAcceptance: false,
   createTokenizer: createSingleTextTokenizer,

@@ -64,6 +64,7 @@ const TokenizerConfig = z.object({
  */
 export const VLLM_DIALECT: CompletionDialect = {
   capabilities: { logprobs: true, promptLogprobs: true, grammar: true },
+  penalizesPrompt: true,
   path: '/v1/completions',
   reportsAcceptance: false,
   createTokenizer: createSingleTextTokenizer,
