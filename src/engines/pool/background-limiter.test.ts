@@ -13,7 +13,7 @@ const createBackgroundRequest = (id: string): EngineRequest => {
   return { ...request, owner: { ...request.owner, priority: 'background' } };
 };
 
-function createTestPool(addresses = 1) {
+function createTestPool(addresses = 1, memberSequences?: number) {
   let outcome: FakeOutcome = ANSWER;
   const started: string[] = [];
   const engine = createFakeEngine({ outcome: () => outcome, onStart: ({ id }) => void started.push(id) });
@@ -23,6 +23,7 @@ function createTestPool(addresses = 1) {
     log: createRecordedLog(),
     clock: createManualClock(),
     random: () => 0,
+    ...(memberSequences === undefined ? {} : { share: { memberSequences, workspaceShare: 0.5 } }),
   });
   const startRequest = (request: EngineRequest) => {
     const caller = new AbortController();
@@ -84,6 +85,18 @@ describe('background limiter of a pool', () => {
     will(ANSWER);
     assert.equal(pool.describe()[0]?.state, 'ready');
     await begin(createTestRequest('Hi', 'live')).started;
+    await pool.close();
+  });
+
+  it('keeps no sequence for requests that it lets wait', async () => {
+    const { pool, started, begin } = createTestPool(1, 8);
+    await begin(createTestRequest('Hi', 'live')).started;
+    const background = ids(8, 'b').map((id) => begin(createBackgroundRequest(id)));
+    for (const { started: waiting } of background) waiting.catch(() => undefined);
+    await turn();
+    await Promise.all(ids(4, 'later').map((id) => begin(createTestRequest('Hi', id)).started));
+    assert.equal(started.filter((id) => id.startsWith('b')).length, POOL_BACKGROUND_BESIDE_LIVE_MAX);
+    for (const { caller } of background) caller.abort();
     await pool.close();
   });
 });

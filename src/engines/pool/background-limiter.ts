@@ -9,10 +9,10 @@ import type { PoolMember } from './pool-member.ts';
 export interface BackgroundLimiter {
   /**
    * Runs a live call at once; a background call may wait first.
-   * @param call Must register its work with a pool member before its first `await`.
+   * @param call Must call `onRegistered` when it has registered its work with a pool member, which then counts it.
    * @throws ServiceError when the wait is too long or the queue is full, and whatever the call throws.
    */
-  run<T>(owner: EngineOwner, signal: AbortSignal, call: () => Promise<T>): Promise<T>;
+  run<T>(owner: EngineOwner, signal: AbortSignal, call: (onRegistered: () => void) => Promise<T>): Promise<T>;
   /** Must be called when any work of a member has finished: waiting calls may start. */
   onWorkFinished(): void;
 }
@@ -32,12 +32,13 @@ export function createBackgroundLimiter(
 
   return {
     async run(owner, signal, call) {
-      if (!isBackground(owner)) return await call();
+      if (!isBackground(owner)) return await call(() => undefined);
       const releasePermit = await permits.acquire(1, { owner, signal });
-      const result = call();
-      // From here on, the member itself counts this call.
-      releasePermit();
-      return await result;
+      try {
+        return await call(releasePermit);
+      } finally {
+        releasePermit();
+      }
     },
     onWorkFinished: permits.recheck,
   };

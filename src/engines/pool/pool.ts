@@ -142,9 +142,12 @@ export function createPool(deps: PoolDeps): Pool {
         owner: request.owner,
         affinity: () => computeAffinity(request),
       });
-      const start = (onClose?: () => void): Promise<EngineRun> =>
-        limiter.run(request.owner, signal, () => startWithFailover(request, { signal, failover, onClose }));
-      return sequences ? runWithSequences(sequences, request, { signal, start }) : start();
+      // A request that the limiter keeps waiting must not hold a sequence.
+      return limiter.run(request.owner, signal, (onRegistered) => {
+        const start = (onClose?: () => void): Promise<EngineRun> =>
+          runRegistered(onRegistered, () => startWithFailover(request, { signal, failover, onClose }));
+        return sequences ? runWithSequences(sequences, request, { signal, start }) : start();
+      });
     },
     loadModel: poolModel.getModel,
     countTokens: (input, owner) =>
@@ -197,6 +200,13 @@ async function runWithSequences(
   }
 }
 
+/** Runs a call that registers its work with a member before its first `await`. */
+function runRegistered<T>(onRegistered: () => void, call: () => Promise<T>): Promise<T> {
+  const result = call();
+  onRegistered();
+  return result;
+}
+
 /** Creates embeddings and ranking, each only if all members have it. */
 function createSharedEngines(
   members: readonly PoolMember[],
@@ -207,18 +217,22 @@ function createSharedEngines(
     getDimensions: () =>
       createRequestFailover().run({ call: (work) => getPart(work, 'embeddings').getDimensions(), isLightweight: true }),
     embed: (request, signal) =>
-      limiter.run(request.owner, signal, () =>
-        createRequestFailover({ signal, owner: request.owner }).run({
-          call: (work) => getPart(work, 'embeddings').embed(request, signal),
-        }),
+      limiter.run(request.owner, signal, (onRegistered) =>
+        runRegistered(onRegistered, () =>
+          createRequestFailover({ signal, owner: request.owner }).run({
+            call: (work) => getPart(work, 'embeddings').embed(request, signal),
+          }),
+        ),
       ),
   };
   const ranking: RankingEngine = {
     rank: (request, signal) =>
-      limiter.run(request.owner, signal, () =>
-        createRequestFailover({ signal, owner: request.owner }).run({
-          call: (work) => getPart(work, 'ranking').rank(request, signal),
-        }),
+      limiter.run(request.owner, signal, (onRegistered) =>
+        runRegistered(onRegistered, () =>
+          createRequestFailover({ signal, owner: request.owner }).run({
+            call: (work) => getPart(work, 'ranking').rank(request, signal),
+          }),
+        ),
       ),
   };
   return {
