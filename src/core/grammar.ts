@@ -9,4 +9,6 @@ export type Grammar =
   | { readonly type: 'sequence'; readonly parts: readonly Grammar[] }
   | { readonly type: 'choice'; readonly options: readonly Grammar[] }
   /** One or more characters, excluding those listed. */
-  | { readonly type: 'without'; readonly characters: string };
+  | { readonly type: 'without'; readonly characters: string }
+  /** Any text, possibly none, in which `text` does not occur. */
+  | { readonly type: 'without-text'; readonly text: string };

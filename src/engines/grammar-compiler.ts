@@ -135,6 +135,7 @@ export function findSchemaField(grammar: Grammar | undefined): string | undefine
       return findFirstSchemaField(grammar.options);
     case 'text':
     case 'without':
+    case 'without-text':
     case undefined:
       return undefined;
   }

@@ -20,7 +20,7 @@ const marked = (value: string): ContentPart => ({ type: 'text', text: value, cac
 const createMessage = (role: Message['role'], ...content: ContentPart[]): Message => ({ role, content });
 
 const render = (messages: readonly Message[], template?: string): PromptSegment[] =>
-  createPromptRenderer()(model(template))(messages, {});
+  createPromptRenderer()(model(template)).render(messages, {});
 
 const joined = (segments: readonly PromptSegment[]): string => segments.map((segment) => segment.text).join('');
 

@@ -22,7 +22,8 @@ function render(chatTemplate: string, ...messages: Message[]): string {
     bosToken: '',
     eosToken: '',
   };
-  return createPromptRenderer()(model)(messages, {})
+  return createPromptRenderer()(model)
+    .render(messages, {})
     .map(({ text }) => text)
     .join('');
 }

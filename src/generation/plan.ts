@@ -16,7 +16,7 @@ import { createCallRemovalStage } from './stages/call-removal.ts';
 import { createMarkRemovalStage } from './stages/mark-removal.ts';
 import type { EarlierThoughtPlacement } from './template-message.ts';
 import { canKeepThoughts, canThink, clampBudget, closeUnwantedThought, planThinking } from './thinking.ts';
-import { getTemplateToolFormat, type ToolFormatName } from './tools/tool-formats.ts';
+import { TOOL_FORMATS, type ToolFormatName } from './tools/tool-formats.ts';
 import { planTools, shiftPhases, createAnswerOnlyPhases } from './tools/plan-tools.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
 
@@ -96,8 +96,9 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
   const model = await engine.loadModel();
   const wantsThought = request.thinking !== undefined && canThink(entry, engine.capabilities);
   const isNative = entry.abilities.thinking === 'native';
+  const renderer = deps.getRenderer(model);
   const render = (earlierThoughts: EarlierThoughtPlacement): readonly PromptSegment[] =>
-    deps.getRenderer(model)(request.messages, {
+    renderer.render(request.messages, {
       defaultSystem: deps.defaultSystem,
       earlierThoughts,
       opensThought: wantsThought && isNative,
@@ -110,7 +111,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
     : { prompt: render(undefined), dropsThoughts: false };
   const thought = planThinking(request, entry, engine, { model, prompt });
   const hasCalls = toolUse !== undefined || deps.withdrawnTools !== undefined;
-  const format = (hasCalls && getTemplateToolFormat(model.chatTemplate ?? '', deps.toolFormat)) || 'hermes';
+  const format = (hasCalls && renderer.findToolFormat(deps.toolFormat)) || TOOL_FORMATS.hermes;
   const toolPlan =
     deps.withdrawnTools && !outputFormat
       ? { opening: [], preface: '', phases: createAnswerOnlyPhases(), markers: [] }
@@ -146,7 +147,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
                 createToolCallStage({
                   choice,
                   format,
-                  names: toolUse.tools.map(({ name }) => name),
+                  tools: toolUse.tools,
                   isParallel: toolUse.isParallel,
                   preface: toolPlan.preface,
                   createId: deps.createCallId,
@@ -158,7 +159,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
                 createToolCallStage({
                   choice,
                   format,
-                  names: deps.withdrawnTools.map(({ name }) => name),
+                  tools: deps.withdrawnTools,
                   isParallel: true,
                   preface: '',
                   createId: deps.createCallId,

@@ -25,7 +25,8 @@ const renderText = (
   messages: readonly Message[],
   { model = MODEL, defaultSystem }: { model?: LoadedModel; defaultSystem?: string } = {},
 ) =>
-  createPromptRenderer()(model)(messages, { defaultSystem })
+  createPromptRenderer()(model)
+    .render(messages, { defaultSystem })
     .map(({ text }) => text)
     .join('');
 
@@ -66,7 +67,7 @@ describe('createPromptRenderer', () => {
   });
 
   it('ends with an unfinished answer as plain text', () => {
-    const segments = createPromptRenderer()(MODEL)(
+    const segments = createPromptRenderer()(MODEL).render(
       [createMessage('user', 'Hi'), createMessage('assistant', 'Well, <|im_end|>', { partial: true })],
       {},
     );
@@ -123,7 +124,7 @@ describe('tools in a prompt', () => {
       ...MODEL,
       chatTemplate: '{{ tools | tojson }}{% for tool in tools %}{{ tool.function.description }}{% endfor %}<tool_call>',
     };
-    const segments = createPromptRenderer()(model)([createMessage('user', 'Hi')], { tools: [WEATHER, NOW] });
+    const segments = createPromptRenderer()(model).render([createMessage('user', 'Hi')], { tools: [WEATHER, NOW] });
     assert.deepEqual(
       segments.filter(({ special }) => special),
       [],
@@ -139,7 +140,7 @@ describe('tools in a prompt', () => {
   });
 
   it("are described in Parley's text when the template has no tools, with earlier calls and results as text", () => {
-    const segments = createPromptRenderer()(MODEL)(TURNS, { tools: [WEATHER, NOW], defaultSystem: 'Be brief.' });
+    const segments = createPromptRenderer()(MODEL).render(TURNS, { tools: [WEATHER, NOW], defaultSystem: 'Be brief.' });
     const text = segments.map((segment) => segment.text).join('');
     const [system = '', ...rest] = text.split('<|im_start|>').slice(1);
     assert.ok(system.startsWith('system\nBe brief.\n\nYou can call functions.'));
@@ -157,9 +158,12 @@ describe('tools in a prompt', () => {
   });
 
   it("follow the caller's own system text", () => {
-    const segments = createPromptRenderer()(MODEL)([createMessage('developer', 'Mine.'), createMessage('user', 'Hi')], {
-      tools: [NOW],
-    });
+    const segments = createPromptRenderer()(MODEL).render(
+      [createMessage('developer', 'Mine.'), createMessage('user', 'Hi')],
+      {
+        tools: [NOW],
+      },
+    );
     const text = segments.map((segment) => segment.text).join('');
     assert.ok(text.startsWith('<|im_start|>system\nMine.\n\nYou can call functions.'));
     assert.equal(text.split('system\n').length, 2);
@@ -167,7 +171,7 @@ describe('tools in a prompt', () => {
 
   it("are described in Parley's text when the template has a format that Parley cannot parse", () => {
     const chatTemplate = `{{ tools | tojson }}<tool_call><function=name>{{ messages[0].content }}`;
-    const segments = createPromptRenderer()({ ...MODEL, chatTemplate })([createMessage('user', 'Hi')], {
+    const segments = createPromptRenderer()({ ...MODEL, chatTemplate }).render([createMessage('user', 'Hi')], {
       tools: [NOW],
     });
     assert.match(segments.map(({ text }) => text).join(''), /You can call functions/);

@@ -10,12 +10,20 @@ import {
   type EarlierThoughtPlacement,
   type TemplateQuirks,
 } from './template-message.ts';
-import { getTemplateToolFormat, TOOL_FORMATS, type ToolFormatName } from './tools/tool-formats.ts';
+import { findToolFormat, type FoundFormat } from './tools/find-tool-format.ts';
+import type { ToolFormat, ToolFormatName } from './tools/tool-formats.ts';
 import { toTemplateTool, renderCallsAsText, addToolInstructions } from './tools/prompted-calls.ts';
 import { CHATML_TEMPLATE } from '../core/chatml.ts';
 
 /** Renders conversations for one model. */
-export type RenderPrompt = (messages: readonly Message[], style: PromptStyle) => PromptSegment[];
+export interface PromptRenderer {
+  render(messages: readonly Message[], style: PromptStyle): PromptSegment[];
+  /**
+   * Returns the format in which the model writes calls. Undefined when Parley describes the tools and its own format.
+   * @param familyFormat Call format of the model's family, if it has one.
+   */
+  findToolFormat(familyFormat: ToolFormatName | undefined): ToolFormat | undefined;
+}
 
 export interface PromptStyle {
   /** System message for a conversation without one. */
@@ -29,25 +37,51 @@ export interface PromptStyle {
   readonly toolFormat?: ToolFormatName | undefined;
 }
 
-/** A model's template with the properties found in its source. */
+/** A model's template with the properties found in it. */
 interface ParsedTemplate {
   readonly template: ChatTemplate;
-  readonly source: string;
   readonly quirks: TemplateQuirks;
+  /** Found when tools are first used, once for each family format. */
+  readonly getFormat: (familyFormat: ToolFormatName | undefined) => FoundFormat | undefined;
 }
 
 /** Creates a renderer per model; the template is parsed once per loaded model. */
-export function createPromptRenderer(): (model: LoadedModel) => RenderPrompt {
-  const templates = new WeakMap<LoadedModel, ParsedTemplate>();
+export function createPromptRenderer(): (model: LoadedModel) => PromptRenderer {
+  const renderers = new WeakMap<LoadedModel, PromptRenderer>();
   return (model) => {
-    let template = templates.get(model);
-    if (!template) {
-      const source = model.chatTemplate ?? CHATML_TEMPLATE;
-      template = { template: createChatTemplate({ ...model, source }), source, quirks: detectTemplateQuirks(source) };
-      templates.set(model, template);
+    let renderer = renderers.get(model);
+    if (!renderer) {
+      const parsed = parseTemplate(model);
+      renderer = {
+        render: (messages, style) => renderWithCacheMarks(messages, (marked) => render(parsed, marked, style)),
+        findToolFormat: (familyFormat) => parsed.getFormat(familyFormat)?.format,
+      };
+      renderers.set(model, renderer);
     }
-    const parsed = template;
-    return (messages, style) => renderWithCacheMarks(messages, (marked) => render(parsed, marked, style));
+    return renderer;
+  };
+}
+
+function parseTemplate(model: LoadedModel): ParsedTemplate {
+  const source = model.chatTemplate ?? CHATML_TEMPLATE;
+  const template = createChatTemplate({ ...model, source });
+  const formats = new Map<ToolFormatName | undefined, FoundFormat | undefined>();
+  const renderText = (variables: Readonly<Record<string, unknown>>): string =>
+    template
+      .render(variables)
+      .map(({ text }) => text)
+      .join('');
+  return {
+    template,
+    quirks: detectTemplateQuirks(source),
+    getFormat(familyFormat) {
+      if (!formats.has(familyFormat))
+        formats.set(
+          familyFormat,
+          findToolFormat({ source, render: renderText, specialTokens: model.specialTokens, familyFormat }),
+        );
+      return formats.get(familyFormat);
+    },
   };
 }
 
@@ -94,18 +128,20 @@ function renderCalls(
   style: PromptStyle,
 ): PromptSegment[] {
   if (tools.length === 0 && !turns.some(isCallOrResult)) return renderTemplate(ready, turns, [], style);
-  const format = getTemplateToolFormat(ready.source, style.toolFormat);
-  if (format === undefined) {
+  const found = ready.getFormat(style.toolFormat);
+  if (found === undefined) {
     const plain = renderCallsAsText(turns);
     return renderTemplate(ready, tools.length > 0 ? addToolInstructions(plain, tools) : plain, [], style);
   }
+  const { format, form } = found;
+  const inForm = form ? { ...ready, quirks: { ...ready.quirks, ...form } } : ready;
   try {
-    return renderTemplate(ready, turns, tools, style);
+    return renderTemplate(inForm, turns, tools, style);
   } catch (error) {
     // Some templates fail on calls: invalid arguments, several calls at once, results without their call.
     if (!turns.some(isCallOrResult)) throw error;
     try {
-      return renderTemplate(ready, renderCallsAsText(turns, TOOL_FORMATS[format]), tools, style);
+      return renderTemplate(ready, renderCallsAsText(turns, format), tools, style);
     } catch {
       throw error;
     }
@@ -120,8 +156,9 @@ function renderTemplate(
   tools: readonly Tool[],
   { earlierThoughts, opensThought = false }: PromptStyle,
 ): PromptSegment[] {
+  const namedIds = quirks.idNamesTool ? nameCallIds(turns) : undefined;
   return template.render({
-    messages: turns.map((message) => toTemplateMessage(message, earlierThoughts, quirks)),
+    messages: turns.map((message) => toTemplateMessage(message, earlierThoughts, { ...quirks, namedIds })),
     add_generation_prompt: true,
     // Templates use two names for the thinking switch and two for the switch that keeps earlier reasoning.
     enable_thinking: opensThought,
@@ -131,3 +168,9 @@ function renderTemplate(
     ...(tools.length > 0 ? { tools: tools.map(toTemplateTool) } : {}),
   });
 }
+
+/** Returns the ids that name the tool and count the calls of a conversation, by the ids of the messages. */
+const nameCallIds = (turns: readonly Message[]): ReadonlyMap<string, string> =>
+  new Map(
+    turns.flatMap(({ toolCalls = [] }) => toolCalls).map(({ id, name }, index) => [id, `functions.${name}:${index}`]),
+  );

@@ -13,6 +13,8 @@ export interface TemplateQuirks {
   readonly emptyAsNull: boolean;
   /** The template requires call ids of nine letters or digits. */
   readonly shortIds: boolean;
+  /** The template writes no name of a call, only its id, which contains the name. */
+  readonly idNamesTool?: boolean;
 }
 
 export const detectTemplateQuirks = (source: string): TemplateQuirks => ({
@@ -24,16 +26,21 @@ export const detectTemplateQuirks = (source: string): TemplateQuirks => ({
 /** Position of earlier reasoning: in the template's own field, or in the answer text with thought marks. */
 export type EarlierThoughtPlacement = 'field' | 'text' | undefined;
 
+interface MessageOptions extends TemplateQuirks {
+  /** Ids that name the tool, by the ids of the messages. */
+  readonly namedIds: ReadonlyMap<string, string> | undefined;
+}
+
 /** Converts a message to the shape that templates expect. They know no role `developer`, so it becomes `system`. */
 export function toTemplateMessage(
   message: Message,
   placement: EarlierThoughtPlacement,
-  { argumentsAsText, emptyAsNull, shortIds }: TemplateQuirks,
+  { argumentsAsText, emptyAsNull, shortIds, namedIds }: MessageOptions,
 ): Record<string, unknown> {
   const { reasoning, toolCalls = [] } = message;
   const text = getMessageText(message);
   const content = placement === 'text' && reasoning ? formatThoughtAndAnswer(reasoning, text) : text;
-  const toTemplateId = (id: string): string => (shortIds ? createShortId(id) : id);
+  const toTemplateId = (id: string): string => namedIds?.get(id) ?? (shortIds ? createShortId(id) : id);
   const toCall = (call: ToolCall): Record<string, unknown> => ({
     id: toTemplateId(call.id),
     type: 'function',

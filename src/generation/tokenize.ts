@@ -54,7 +54,7 @@ export function createTokenize({ catalogue, acquireEngine, getModelStyle }: Toke
       // The prompt is not returned here: only the server knows its own template.
       if (engine.capabilities.input === 'chat')
         return { tokens: await engine.tokenize({ type: 'messages', messages: input.messages }, engineOwner) };
-      const segments = getRenderer(loaded)(input.messages, { defaultSystem });
+      const segments = getRenderer(loaded).render(input.messages, { defaultSystem });
       const prompt = segments.map(({ text }) => text).join('');
       return { tokens: await engine.tokenize({ type: 'segments', segments }, engineOwner), prompt };
     } finally {

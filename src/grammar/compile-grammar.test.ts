@@ -307,6 +307,19 @@ describe('compileGrammar rejects a schema with path, keyword and rule:', () => {
 });
 
 describe('compileGrammar', () => {
+  test('excludes a text', () => {
+    const value: Grammar = {
+      type: 'sequence',
+      parts: [
+        { type: 'without-text', text: '</a>' },
+        { type: 'text', text: '</a>' },
+      ],
+    };
+    for (const text of ['</a>', 'x</a>', '<</a>', '</</a>', 'a\n</ä</a>', '"\\</A></a>'])
+      assert.ok(accepts(value, text), text);
+    for (const text of ['', 'x', '</a></a>', '</a>x</a>', '</a> ']) assert.ok(!accepts(value, text), text);
+  });
+
   test('combines texts, choices and excluded characters', () => {
     const call: Grammar = {
       type: 'sequence',

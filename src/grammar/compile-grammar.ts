@@ -1,5 +1,8 @@
 import type { Grammar } from '../core/grammar.ts';
 import { AUTOMATA_WORK_MAX } from './limits.ts';
+import { createAnyTextAutomaton, subtractAutomata } from './automaton.ts';
+import { automatonToRules } from './automaton-rules.ts';
+import { patternToAutomaton } from './pattern-to-automaton.ts';
 import { type CompiledSchema, compileSchema } from './compile-schema.ts';
 import { formatLiteral, formatExcludedCharacters } from './gbnf.ts';
 import { GrammarError } from './grammar-error.ts';
@@ -29,6 +32,11 @@ export function compileGrammar(grammar: Grammar, cache?: LanguageCache): string 
         return builder.addRule({ alternatives: [[formatLiteral(part.text)]] });
       case 'without':
         return builder.addRule({ alternatives: [[formatExcludedCharacters(part.characters)]] });
+      case 'without-text': {
+        const containing = patternToAutomaton(RegExp.escape(part.text), { work });
+        const automaton = subtractAutomata(createAnyTextAutomaton(), containing, work);
+        return builder.addGbnfRules(automatonToRules(automaton, { name: builder.createRuleName(), encode: 'text' }));
+      }
       case 'sequence':
         return builder.addRule({ alternatives: [part.parts.map(addRule)] });
       case 'choice':

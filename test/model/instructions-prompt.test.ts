@@ -18,7 +18,7 @@ describe('late system and developer messages move to the front in the template o
     it(name, { skip: getWeightsFileSkipReason(weights) }, async () => {
       const llama = await openTestLlama(weights);
       try {
-        const segments = createPromptRenderer()(await llama.engine.loadModel())(createInstructionMessages(), {});
+        const segments = createPromptRenderer()(await llama.engine.loadModel()).render(createInstructionMessages(), {});
         assert.equal(segments.map(({ text }) => text).join(''), TURNS);
       } finally {
         await llama.close();

@@ -114,7 +114,7 @@ describe('Qwen2.5 on the llama engine', { skip: getWeightsFileSkipReason(SMALL) 
       { role: 'tool', content: part('sunny'), toolCallId: 'call_1' },
       { role: 'tool', content: part('then rain'), toolCallId: 'call_2' },
     ];
-    const segments = createPromptRenderer()(await llama.engine.loadModel())(messages, {});
+    const segments = createPromptRenderer()(await llama.engine.loadModel()).render(messages, {});
     assert.equal(
       segments.map(({ text }) => text).join(''),
       [

@@ -29,7 +29,7 @@ async function renderTools(weights: string): Promise<{ text: string; specials: s
   const llama = await openTestLlama(weights);
   try {
     const model = await llama.engine.loadModel();
-    const segments: readonly PromptSegment[] = createPromptRenderer()(model)(TURNS, { tools: TOOLS });
+    const segments: readonly PromptSegment[] = createPromptRenderer()(model).render(TURNS, { tools: TOOLS });
     return {
       text: segments.map(({ text }) => text).join(''),
       specials: segments.flatMap(({ text, special }) => (special ? [text] : [])),

@@ -186,7 +186,7 @@ async function createRequest(engine: TextEngine, messages: readonly Message[], m
   const input: EngineInput =
     engine.capabilities.input === 'chat'
       ? { type: 'messages', messages }
-      : { type: 'segments', segments: createPromptRenderer()(await engine.loadModel())(messages, {}) };
+      : { type: 'segments', segments: createPromptRenderer()(await engine.loadModel()).render(messages, {}) };
   return createEngineRequest('', { input, maxTokens });
 }
 

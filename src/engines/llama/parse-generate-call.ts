@@ -118,6 +118,7 @@ function checkGrammar(value: unknown, path: string): void {
   const grammar = parseObject(value, path);
   switch (grammar['type']) {
     case 'text':
+    case 'without-text':
       return checkString(grammar['text'], `${path}.text`);
     case 'without':
       return checkString(grammar['characters'], `${path}.characters`);
@@ -133,7 +134,7 @@ function checkGrammar(value: unknown, path: string): void {
         checkGrammar(option, `${path}.options[${index}]`);
       return;
     default:
-      throw new RangeError(`${path}.type must be text, schema, sequence, choice or without`);
+      throw new RangeError(`${path}.type must be text, schema, sequence, choice, without or without-text`);
   }
 }
 

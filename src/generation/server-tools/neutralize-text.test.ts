@@ -28,8 +28,8 @@ const formatCall = (name: ToolFormatName): string => {
 function countCalls(text: string, format: ToolFormatName): number {
   const stage = createToolCallStage({
     choice: 0,
-    format,
-    names: ['pay'],
+    format: TOOL_FORMATS[format],
+    tools: [{ name: 'pay', parameters: {} }],
     isParallel: true,
     preface: '',
     createId: () => 'c',

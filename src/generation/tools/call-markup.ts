@@ -1,5 +1,5 @@
 import type { Grammar } from '../../core/grammar.ts';
-import { isObjectFormat, type ToolFormat } from './tool-formats.ts';
+import { ID_PLACE, isObjectFormat, type ToolFormat } from './tool-formats.ts';
 
 /** A tool format as phases need it: texts for grammars, and patterns that detect the start of a call. */
 export interface CallMarkup {
@@ -29,7 +29,8 @@ export function getCallMarkup(format: ToolFormat): CallMarkup {
       nameEnd: between,
       beforeArguments: [],
       objectEnd: '',
-      after,
+      // Arguments in another syntax end with the text after them, which their grammar includes.
+      after: format.arguments && format.arguments.type !== 'json' ? '' : after,
       createUnmarkedPattern: (name) =>
         `${createUnmarkedObjectPattern(name)}${BLANKS_PATTERN},${BLANKS_PATTERN}"(?:arguments|parameters)"${BLANKS_PATTERN}:`,
     };
@@ -55,11 +56,24 @@ export function getCallMarkup(format: ToolFormat): CallMarkup {
 
 export const toChoiceGrammar = (texts: readonly string[]): Grammar => ({
   type: 'choice',
-  options: texts.map((text) => ({ type: 'text', text })),
+  options: texts.map(toTextGrammar),
 });
 
 /** Escapes a text for a regular expression. Only syntax characters are escaped: engines look at the last character. */
-export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+export const escapePattern = (text: string): string =>
+  text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&').replaceAll(ID_PLACE, '[\\w-]+');
+
+/** Returns the grammar of text of a format, in which an id may stand. */
+export const toTextGrammar = (text: string): Grammar => {
+  const parts = text.split(ID_PLACE).map((part): Grammar => ({ type: 'text', text: part }));
+  const [only] = parts;
+  return only && parts.length === 1
+    ? only
+    : { type: 'sequence', parts: parts.flatMap((part, i) => (i === 0 ? [part] : [ID, part])) };
+};
+
+/** The characters of an id that cannot be markup. */
+const ID: Grammar = { type: 'without', characters: '<>[]{}()"\'\\ \t\r\n' };
 
 const getTextAfter = (head: string, opening: string): string =>
   head.includes(opening) ? head.slice(head.indexOf(opening) + opening.length) : head;

@@ -12,7 +12,7 @@ import {
   type MarkupToken,
   type PatternStep,
 } from './call-pattern.ts';
-import { isObjectFormat, type ToolFormat } from './tool-formats.ts';
+import { getNameKey, ID_PLACE, type ToolFormat } from './tool-formats.ts';
 
 /** All texts that calls of a format can consist of, compiled for a matcher. */
 export interface CallProgram {
@@ -33,7 +33,7 @@ const END = createMatch({ type: 'end' });
 const MEMBER_BEFORE_NAME = createSequence(
   createAlternatives(
     createSequence('"type"', BLANK, ':', BLANK, '"function"'),
-    createSequence('"id"', BLANK, ':', BLANK, '"', ID, '"'),
+    createSequence(createAlternatives('"id"', '"tool_call_id"'), BLANK, ':', BLANK, '"', ID, '"'),
   ),
   BLANK,
   ',',
@@ -41,18 +41,9 @@ const MEMBER_BEFORE_NAME = createSequence(
 );
 
 /** The object of a call up to its name. */
-const OBJECT_HEAD = createSequence(
-  '{',
-  BLANK,
-  createRepetition(MEMBER_BEFORE_NAME),
-  '"name"',
-  BLANK,
-  ':',
-  BLANK,
-  '"',
-  NAME,
-  '"',
-);
+const createObjectHead = (nameKey: string): CallPattern =>
+  createSequence('{', BLANK, createRepetition(MEMBER_BEFORE_NAME), `"${nameKey}"`, BLANK, ':', BLANK, '"', NAME, '"');
+const OBJECT_HEAD = createObjectHead('name');
 
 /**
  * Compiles a format's own markup, and two shapes that small models write whatever the prompt says: an object in a
@@ -87,9 +78,16 @@ export function createCallProgram(format: ToolFormat): CallProgram {
       ),
     );
 
-  const formatEntries = isObjectFormat(format)
-    ? format.openings.map((opening) => compileShapes(createSequence(opening, BLANK), format.closings, markedObject))
-    : [compiler.add(compileSeparateParts(format, tails, compiler.add))];
+  const nameKey = getNameKey(format);
+  const markedHead = createObjectHead(nameKey ?? 'name');
+  const formatEntries =
+    nameKey === undefined
+      ? [compiler.add(compileSeparateParts(format, tails, compiler.add))]
+      : format.openings.map((opening) =>
+          compileShapes(createSequence(opening, BLANK), format.closings, (tail) =>
+            createSequence(markedHead, call('members', tail)),
+          ),
+        );
   return {
     anywhere: [
       ...formatEntries,
@@ -107,9 +105,6 @@ const LANGUAGE = createAlternatives('json', 'JSON', 'tool_call');
 const call = (body: CallStart['body'], tail: number, isObject = true): CallPattern =>
   createMatch({ type: 'call', body, isObject, tail });
 
-/** An object after a mark: it is a call as soon as its name is known. */
-const markedObject = (tail: number): CallPattern => createSequence(OBJECT_HEAD, call('members', tail));
-
 /** An object without a mark: it is a call only if its arguments or its end follow the name. */
 const unmarkedObject = (tail: number): CallPattern =>
   createSequence(
@@ -123,18 +118,33 @@ const unmarkedObject = (tail: number): CallPattern =>
 
 /** Compiles a format in which name and arguments stand between marks. */
 function compileSeparateParts(format: ToolFormat, tails: number[], add: (pattern: CallPattern) => number): CallPattern {
-  const closings = format.closings.map((closing) => createOptional(createSequence(closing, BLANK)));
-  const tail = tails.push(add(createSequence(BLANK, ...closings, END))) - 1;
-  const head = createSequence(
-    withFlexibleBlanks(format.before),
-    NAME,
-    BLANK,
-    withFlexibleBlanks(format.between),
-    call('value', tail, false),
+  const { begin, before, between, after, separator } = format;
+  const tail = tails.push(-1) - 1;
+  const afterHead = createSequence(NAME, BLANK, withFlexibleBlanks(between), call('value', tail, false));
+  const closings = format.closings.map((closing) => createOptional(createSequence(withFlexibleBlanks(closing), BLANK)));
+  const ends = createSequence(BLANK, ...closings, END);
+  const next = createSequence(BLANK, withFlexibleBlanks(after + separator + before), afterHead);
+  tails[tail] = add(createAlternatives(ends, next));
+  const first = createSequence(withFlexibleBlanks(begin), withFlexibleBlanks(before), afterHead);
+  if (!hasMark(before)) return first;
+  return createAlternatives(
+    first,
+    ...listLastMarks(before).map((mark) => createSequence(withFlexibleBlanks(mark), afterHead)),
   );
-  return format.begin === '' ? head : createSequence(createOptional(withFlexibleBlanks(format.begin)), head);
 }
 
-/** Matches a text with any number of blanks where it has some, and at its end. */
+/** Whether a text is not just blanks, letters and quotes, which could stand in any answer. */
+const hasMark = (text: string): boolean => /[^\w\s"']{2}|<|\[/.test(text);
+
+/** Returns the text, and without its first mark when it has two: some models leave it out. */
+function listLastMarks(before: string): string[] {
+  const rest = /^\s*<[^<>]*>\s*(<[^<>]*)$/.exec(before)?.[1];
+  return rest === undefined ? [before] : [before, rest];
+}
+
+/** Matches a text with any number of blanks where it has some, and at its end; an id where it has the place of one. */
 const withFlexibleBlanks = (text: string): CallPattern =>
-  createSequence(...text.split(/\s+/).flatMap((word): CallPattern[] => (word === '' ? [] : [word, BLANK])));
+  createSequence(...text.split(/\s+/).flatMap((word): CallPattern[] => (word === '' ? [] : [withId(word), BLANK])));
+
+const withId = (word: string): CallPattern =>
+  createSequence(...word.split(ID_PLACE).flatMap((part, i) => (i === 0 ? [part] : [ID, part])));

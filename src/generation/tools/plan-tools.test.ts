@@ -31,7 +31,12 @@ const FORM: OutputFormat = {
   field: 'response_format.json_schema.schema',
 };
 const plan = (toolUse?: ToolUseOptions, format: ToolFormatName = 'hermes', outputFormat?: OutputFormat) =>
-  planTools({ toolUse, outputFormat, format, specialTokens: ['<tool_call>', '</tool_call>', '[TOOL_CALLS]'] });
+  planTools({
+    toolUse,
+    outputFormat,
+    format: TOOL_FORMATS[format],
+    specialTokens: ['<tool_call>', '</tool_call>', '[TOOL_CALLS]'],
+  });
 
 const isFormat = (name: string): name is ToolFormatName => Object.hasOwn(TOOL_FORMATS, name);
 const FORMATS = Object.keys(TOOL_FORMATS).filter(isFormat);

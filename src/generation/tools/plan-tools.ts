@@ -1,11 +1,10 @@
-import { ServiceError } from '../../core/error.ts';
-import type { Grammar, JsonSchema } from '../../core/grammar.ts';
+import type { Grammar } from '../../core/grammar.ts';
 import type { Tool } from '../../core/message.ts';
 import type { GenerationPhase, PromptSegment, PhaseTrigger } from '../../core/prompt.ts';
 import type { OutputFormat, ToolUseOptions } from '../../core/request.ts';
-import { describeValue } from '../../grammar/schema-document.ts';
-import { getCallMarkup, escapePattern, toChoiceGrammar, type CallMarkup } from './call-markup.ts';
-import { TOOL_FORMATS, type ToolFormat, type ToolFormatName } from './tool-formats.ts';
+import { createArgumentsGrammar, NO_ARGUMENTS } from './arguments-grammar.ts';
+import { getCallMarkup, escapePattern, toChoiceGrammar, toTextGrammar, type CallMarkup } from './call-markup.ts';
+import { ID_PLACE, type ToolFormat } from './tool-formats.ts';
 
 /** How calls and the format of an answer are requested from an engine that supports phases. */
 export interface ToolPlan {
@@ -21,7 +20,7 @@ export interface ToolPlan {
 export interface ToolPlanOptions {
   readonly toolUse: ToolUseOptions | undefined;
   readonly outputFormat: OutputFormat | undefined;
-  readonly format: ToolFormatName;
+  readonly format: ToolFormat;
   /** Special tokens of the model's vocabulary. */
   readonly specialTokens: readonly string[];
 }
@@ -31,11 +30,10 @@ export interface ToolPlanOptions {
  *
  * @throws ServiceError `invalid-request` for a tool whose arguments cannot be an object.
  */
-export function planTools({ toolUse, outputFormat, format: name, specialTokens }: ToolPlanOptions): ToolPlan {
+export function planTools({ toolUse, outputFormat, format, specialTokens }: ToolPlanOptions): ToolPlan {
   const form = outputFormat ? createFormatGrammar(outputFormat) : undefined;
   if (!toolUse)
     return { opening: [], preface: '', phases: form ? [{ kind: 'answer', grammar: form }] : [], markers: [] };
-  const format = TOOL_FORMATS[name];
   const markers = format.markers.filter((marker) => specialTokens.includes(marker));
   const preface = createPreface(toolUse, format);
   return { opening: toSegments(preface, markers), preface, phases: createPhases(toolUse, format, form), markers };
@@ -57,7 +55,7 @@ export const createAnswerOnlyPhases = (): GenerationPhase[] => [
 
 function createPreface({ choice }: ToolUseOptions, { begin, before, between }: ToolFormat): string {
   if (choice === 'auto') return '';
-  return begin + before + (choice === 'required' ? '' : choice.name + between);
+  return (begin + before + (choice === 'required' ? '' : choice.name + between)).replaceAll(ID_PLACE, '0');
 }
 
 /** Position of the first tool's phase: after the phase in which the answer starts. */
@@ -74,12 +72,12 @@ function createPhases(
 ): GenerationPhase[] {
   if (typeof choice === 'object') {
     const tool = tools.find(({ name }) => name === choice.name);
-    return [{ kind: 'call', grammar: tool ? createArgumentsGrammar(tool) : NO_ARGUMENTS }];
+    return [{ kind: 'call', grammar: tool ? createArgumentsGrammar(tool, format) : NO_ARGUMENTS }];
   }
   const markup = getCallMarkup(format);
   const phaseAfterCalls = FIRST_CALL_PHASE + tools.length;
   const calls = (next?: number): GenerationPhase[] =>
-    tools.map((tool) => createCallPhase(tool, markup, isParallel ? next : undefined));
+    tools.map((tool) => createCallPhase(tool, format, isParallel ? next : undefined));
 
   if (choice === 'auto' && !formatGrammar)
     return [createFreePhase(tools, markup, phaseAfterCalls), ...calls(0), ...createNamePhases(tools, markup)];
@@ -152,12 +150,9 @@ function createNextCallPhase(
   };
 }
 
-function createCallPhase(
-  tool: Tool,
-  { beforeArguments, objectEnd }: CallMarkup,
-  next: number | undefined,
-): GenerationPhase {
-  const parts = [...beforeArguments, createArgumentsGrammar(tool)];
+function createCallPhase(tool: Tool, format: ToolFormat, next: number | undefined): GenerationPhase {
+  const { beforeArguments, objectEnd } = getCallMarkup(format);
+  const parts = [...beforeArguments, createArgumentsGrammar(tool, format)];
   if (next === undefined) return { kind: 'call', grammar: { type: 'sequence', parts } };
   const end: Grammar[] = objectEnd === '' ? [] : [{ type: 'text', text: objectEnd }];
   return { kind: 'call', grammar: { type: 'sequence', parts: [...parts, ...end] }, nextPhase: next };
@@ -168,7 +163,7 @@ const createNamesGrammar = (tools: readonly Tool[], { nameEnd }: CallMarkup): Gr
 
 const prependText = (text: string, grammar: Grammar): Grammar => ({
   type: 'sequence',
-  parts: [{ type: 'text', text }, grammar],
+  parts: [toTextGrammar(text), grammar],
 });
 
 function createNameTriggers(heads: readonly string[], tools: readonly Tool[], { nameEnd }: CallMarkup): PhaseTrigger[] {
@@ -178,29 +173,6 @@ function createNameTriggers(heads: readonly string[], tools: readonly Tool[], { 
 
 const createTriggers = (tools: readonly Tool[], pattern: (name: string) => string): PhaseTrigger[] =>
   tools.map(({ name }, i) => ({ pattern: pattern(name), phase: FIRST_CALL_PHASE + i }));
-
-const NO_ARGUMENTS: Grammar = { type: 'text', text: '{}' };
-
-function createArgumentsGrammar({ parameters, field }: Tool): Grammar {
-  const hasNoParameters =
-    parameters === undefined || (typeof parameters === 'object' && Object.keys(parameters).length === 0);
-  if (hasNoParameters) return NO_ARGUMENTS;
-  return { type: 'schema', schema: toObjectSchema(parameters, field), field };
-}
-
-/** Adds `type: object` to a schema of arguments that has no type; rejects one with another type. */
-function toObjectSchema(schema: JsonSchema, field: string): JsonSchema {
-  if (schema === true) return { type: 'object' };
-  if (schema === false || schema.type === 'object') return schema;
-  const { type } = schema;
-  // The schema itself is extended, so that references into it stay valid.
-  if (type === undefined || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' };
-  throw new ServiceError(
-    'invalid-request',
-    `type must be "object", because arguments are an object, got ${describeValue(type)} (${field}, at #).`,
-    { param: field },
-  );
-}
 
 const createFormatGrammar = (format: OutputFormat): Grammar =>
   format.type === 'json-object'

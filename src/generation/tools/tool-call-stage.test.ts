@@ -30,8 +30,10 @@ const bothWays = (text: string, more: Parameters<typeof readCalls>[1] = {}): Ret
 describe('createToolCallStage', () => {
   for (const format of FORMATS)
     it(`parses one or several calls in ${format}, with text before and after`, () => {
-      assert.deepEqual(bothWays(written(format, ['get_weather']), { format }).calls, [CALL]);
-      const several = bothWays(`Let me see.\n\n${written(format, ['get_weather', 'f', 'foo'])}\nDone.`, { format });
+      assert.deepEqual(bothWays(written(format, ['get_weather']), { format: TOOL_FORMATS[format] }).calls, [CALL]);
+      const several = bothWays(`Let me see.\n\n${written(format, ['get_weather', 'f', 'foo'])}\nDone.`, {
+        format: TOOL_FORMATS[format],
+      });
       assert.deepEqual(several.calls, [CALL, { ...CALL, name: 'f' }, { ...CALL, name: 'foo' }]);
       assert.deepEqual(several.content, ['Let me see.', '', '', 'Done.']);
       assert.equal(several.reason, 'tool-calls');
@@ -50,7 +52,7 @@ describe('createToolCallStage', () => {
     it(`parses calls in every format as small models write them: ${what}`, () => {
       for (const format of FORMATS)
         for (const before of ['', 'Sure:\n\n']) {
-          const { content, calls, reason } = bothWays(before + text, { format });
+          const { content, calls, reason } = bothWays(before + text, { format: TOOL_FORMATS[format] });
           assert.deepEqual(
             { content, calls, reason },
             { content: [before.trim(), ''], calls: [CALL], reason: 'tool-calls' },
@@ -80,8 +82,8 @@ describe('createToolCallStage', () => {
       assert.deepEqual(calls, expected, text);
       assert.equal(content.join(''), '', text);
     }
-    assert.deepEqual(bothWays(`<|python_tag|>${one}; ${other}`, { format: 'llama3' }).calls, expected);
-    assert.deepEqual(bothWays(`[TOOL_CALLS] [${one}, ${other}]`, { format: 'mistral' }).calls, expected);
+    assert.deepEqual(bothWays(`<|python_tag|>${one}; ${other}`, { format: TOOL_FORMATS['llama3'] }).calls, expected);
+    assert.deepEqual(bothWays(`[TOOL_CALLS] [${one}, ${other}]`, { format: TOOL_FORMATS['mistral'] }).calls, expected);
   });
 
   it('emits {} for arguments that are absent, null or empty, and others unchanged', () => {
@@ -93,7 +95,7 @@ describe('createToolCallStage', () => {
     assert.equal(getArguments('{"name": "f", "arguments": [1]}'), '[1]');
     assert.equal(getArguments('{"name": "f", "arguments": 12}'), '12');
     assert.equal(getArguments('<tool_call>{"name": "f" "x": [{}], "arguments": {"a": 1}}'), '{"a": 1}');
-    assert.equal(bothWays('[TOOL_CALLS]f[ARGS]', { format: 'mistral-args' }).calls[0]?.arguments, '{}');
+    assert.equal(bothWays('[TOOL_CALLS]f[ARGS]', { format: TOOL_FORMATS['mistral-args'] }).calls[0]?.arguments, '{}');
   });
 
   it('parses only declared names and leaves other markup as text', () => {
@@ -226,9 +228,9 @@ describe('createToolCallStage for an answer that ends early', () => {
   it('loses no text and emits no markup wherever the answer is cut', () => {
     for (const format of FORMATS) {
       const text = `So:\n${written(format, ['get_weather', 'f'])}`;
-      const whole = readCalls([text], { format });
+      const whole = readCalls([text], { format: TOOL_FORMATS[format] });
       for (const at of [...scalePositions(text.length), text.length]) {
-        const { content, calls } = readCalls([text.slice(0, at)], { format, reason: 'length' });
+        const { content, calls } = readCalls([text.slice(0, at)], { format: TOOL_FORMATS[format], reason: 'length' });
         // The calls are those of the whole answer; the last one may be incomplete.
         for (const [i, call] of calls.entries()) {
           assert.equal(call.name, whole.calls[i]?.name);
@@ -356,9 +358,12 @@ describe('createToolCallStage with random answers', () => {
         fc.constantFrom(...FORMATS),
         fc.boolean(),
         (text, places, format, isParallel) => {
-          const whole = readCalls([text], { format, isParallel });
+          const whole = readCalls([text], { format: TOOL_FORMATS[format], isParallel });
           const pieces = cutText(text, places);
-          assert.deepEqual(readCalls(pieces, { format, isParallel }), { ...whole, tokens: pieces.length });
+          assert.deepEqual(readCalls(pieces, { format: TOOL_FORMATS[format], isParallel }), {
+            ...whole,
+            tokens: pieces.length,
+          });
         },
       ),
       { numRuns: scalePropertyRuns(1_500) },
@@ -368,7 +373,10 @@ describe('createToolCallStage with random answers', () => {
   it('leaves text unchanged when no tool is declared', () => {
     fc.assert(
       fc.property(answer, fc.array(fc.nat()), fc.constantFrom(...FORMATS), (text, places, format) => {
-        const { content, calls } = readCalls(cutText(text, places), { format, names: ['other'] });
+        const { content, calls } = readCalls(cutText(text, places), {
+          format: TOOL_FORMATS[format],
+          tools: [{ name: 'other', parameters: {} }],
+        });
         assert.deepEqual({ content, calls }, { content: [text], calls: [] });
       }),
       { numRuns: scalePropertyRuns(500) },
@@ -378,7 +386,7 @@ describe('createToolCallStage with random answers', () => {
   it('agrees with a parser that sees the complete text', () => {
     fc.assert(
       fc.property(answer, fc.constantFrom(...FORMATS), (text, format) => {
-        const { content, calls } = readCalls([text], { format });
+        const { content, calls } = readCalls([text], { format: TOOL_FORMATS[format] });
         assert.deepEqual({ content, calls }, readWithPatterns(text, TOOL_FORMATS[format], ['f', 'foo', 'get_weather']));
       }),
       { numRuns: scalePropertyRuns(2_000) },
@@ -410,6 +418,6 @@ describe('the running time of createToolCallStage', () => {
   it('does not grow with the number of tools', () => {
     const names = Array.from({ length: 500 }, (_, i) => `tool_with_a_long_name_${i}`);
     const text = names.map((name) => `<tool_call>{"name": "${name}", "arguments": {}}</tool_call>`).join('');
-    assert.equal(readCalls([...text], { names }).calls.length, 500);
+    assert.equal(readCalls([...text], { tools: names.map((name) => ({ name, parameters: {} })) }).calls.length, 500);
   });
 });

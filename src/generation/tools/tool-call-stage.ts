@@ -1,17 +1,12 @@
 import type { ChoiceEvent } from '../../core/event.ts';
 import type { Stage } from '../stages/stage.ts';
-import { createCallBodyParser } from './call-body-parser.ts';
+import type { Tool } from '../../core/message.ts';
+import type { CallBody } from './call-body.ts';
+import { createCallBody } from './create-call-body.ts';
 import { createCallMatcher, type CallMatcher, type TokenMatch } from './call-matcher.ts';
 import { isBlank } from './call-pattern.ts';
 import { createCallProgram, type CallProgram } from './call-program.ts';
-import {
-  getCutArguments,
-  hasArgumentsLeft,
-  takeCertainArguments,
-  takeRemainingArguments,
-  type OpenCall,
-} from './open-call.ts';
-import { TOOL_FORMATS, type ToolFormatName } from './tool-formats.ts';
+import type { ToolFormat } from './tool-formats.ts';
 import { createTextBuffer, type TextBuffer } from '../stages/text-buffer.ts';
 import { createToolNames } from './tool-names.ts';
 
@@ -19,9 +14,9 @@ type Emit = (event: ChoiceEvent) => void;
 
 export interface ToolCallStageOptions {
   readonly choice: number;
-  readonly format: ToolFormatName;
-  /** Declared tool names; markup with another name is text. */
-  readonly names: readonly string[];
+  readonly format: ToolFormat;
+  /** Declared tools; markup with another name is text. */
+  readonly tools: readonly Pick<Tool, 'name' | 'parameters'>[];
   /** When false, everything after the first complete call is dropped. */
   readonly isParallel: boolean;
   /** Text at the end of the prompt that is the start of the answer. */
@@ -32,10 +27,13 @@ export interface ToolCallStageOptions {
 /** Position of the parser in the grammar: it decides how the next character is taken. */
 type Mode =
   | { readonly type: 'text' }
-  | { readonly type: 'call'; readonly call: OpenCall }
+  /** In a call; `tail` is the index of the markup that may follow it. */
+  | { readonly type: 'call'; readonly body: CallBody; readonly tail: number }
   /** After a call, whose markup reaches at least to `end`. */
   | { readonly type: 'tail'; end: number }
   | { readonly type: 'finished' };
+
+type CallMode = Extract<Mode, { type: 'call' }>;
 
 /** State of the parser of one choice. */
 interface CallParser {
@@ -83,13 +81,13 @@ export function createToolCallStage(options: ToolCallStageOptions): Stage<Choice
 }
 
 function createParser(options: ToolCallStageOptions): CallParser {
-  const program = createCallProgram(TOOL_FORMATS[options.format]);
+  const program = createCallProgram(options.format);
   const buffer = createTextBuffer();
   if (options.preface !== '') buffer.pushPromptText(options.preface);
   return {
     options,
     program,
-    matcher: createCallMatcher(program, createToolNames(options.names)),
+    matcher: createCallMatcher(program, createToolNames(options.tools.map(({ name }) => name))),
     buffer,
     mode: { type: 'text' },
     position: 0,
@@ -105,7 +103,7 @@ function takeAll(parser: CallParser, emit: Emit): void {
   while (parser.position < buffer.end && parser.mode.type !== 'finished') {
     const code = buffer.getCharCode(parser.position);
     if (parser.mode.type === 'text') takeText(parser, code, emit);
-    else if (parser.mode.type === 'call') takeCall(parser, parser.mode.call, code, emit);
+    else if (parser.mode.type === 'call') takeCall(parser, parser.mode, code, emit);
     else takeTail(parser, parser.mode, code, emit);
   }
 }
@@ -139,18 +137,18 @@ function startCall(parser: CallParser, { token, start, name }: TokenMatch, emit:
     emitArguments(parser, '{}', emit);
     endCall(parser, tail);
   } else {
-    const body = createCallBodyParser(token.body, token.isObject);
-    parser.mode = { type: 'call', call: { body, tail, emittedEnd: undefined } };
+    const parameters = options.tools.find((tool) => tool.name === name)?.parameters;
+    parser.mode = { type: 'call', body: createCallBody(token, options.format, parameters), tail };
   }
 }
 
-function takeCall(parser: CallParser, call: OpenCall, code: number, emit: Emit): void {
-  const { body, tail } = call;
+function takeCall(parser: CallParser, { body, tail }: CallMode, code: number, emit: Emit): void {
   const state = body.take(code, parser.position);
   if (state !== 'done-before') parser.position++;
-  if (body.argumentsEnd === undefined && state === 'more') return;
+  if (!body.hasAllArguments && state === 'more') return;
   // After its arguments, a call may have more members and the end of its object.
-  if (hasArgumentsLeft(call)) emitArguments(parser, takeRemainingArguments(call, parser.buffer, parser.position), emit);
+  emitArguments(parser, body.takeRemaining(parser.buffer, parser.position), emit);
+  parser.position -= body.extraCharacters;
   if (state !== 'more' || !parser.options.isParallel) endCall(parser, tail);
 }
 
@@ -198,10 +196,10 @@ function emitDecided(parser: CallParser, emit: Emit): void {
   else if (mode.type === 'tail') buffer.dropUntil(mode.end);
   else if (mode.type === 'finished') buffer.dropUntil(buffer.end);
   else {
-    const text = takeCertainArguments(mode.call, buffer, position);
+    const text = mode.body.takeCertain(buffer, position);
     if (text !== undefined) {
       emitArguments(parser, text, emit);
-      buffer.dropUntil(position);
+      buffer.dropUntil(position - mode.body.extraCharacters);
     }
   }
   buffer.emitOwedTokens(emit);
@@ -216,15 +214,12 @@ function finishParsing(parser: CallParser, isCut: boolean, emit: Emit): boolean 
   }
   const { mode, position } = parser;
   if (mode.type === 'text') buffer.emitUntil((isCut ? findUnfinishedMarkup(parser) : undefined) ?? buffer.end, emit);
-  const call = mode.type === 'call' && mode.call.body.argumentsEnd === undefined ? mode.call : undefined;
-  if (call) {
-    const take = isCut ? getCutArguments : takeRemainingArguments;
-    emitArguments(parser, take(call, buffer, position), emit);
-  }
+  const body = mode.type === 'call' && !mode.body.hasAllArguments ? mode.body : undefined;
+  if (body) emitArguments(parser, isCut ? body.takeCut(buffer, position) : body.takeRemaining(buffer, position), emit);
   buffer.dropUntil(buffer.end);
   buffer.emitOwedTokens(emit);
   parser.mode = { type: 'finished' };
-  return call !== undefined && isCut;
+  return body !== undefined && isCut;
 }
 
 /** Returns the start of unfinished markup that only a call can have; it is dropped when the answer is cut there. */
@@ -232,7 +227,7 @@ function findUnfinishedMarkup({ matcher, buffer, options }: CallParser): number 
   const start = matcher.getEarliestStart();
   if (start === undefined) return undefined;
   const markup = buffer.slice(start, buffer.end).trimStart();
-  const { openings } = TOOL_FORMATS[options.format];
+  const { openings } = options.format;
   return start < options.preface.length || openings.some((opening) => markup.startsWith(opening)) ? start : undefined;
 }
 

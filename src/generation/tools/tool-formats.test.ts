@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { detectToolFormat, getTemplateToolFormat } from './tool-formats.ts';
+import { detectToolFormat } from './tool-formats.ts';
 
 describe('detectToolFormat', () => {
   it('detects a format by its marks', () => {
@@ -25,11 +25,5 @@ describe('detectToolFormat', () => {
   it('returns undefined for a template without tools', () => {
     assert.equal(detectToolFormat(undefined), undefined);
     assert.equal(detectToolFormat("{{ message.tool_calls }}{{ '<tool_call>' }}"), undefined);
-    assert.equal(getTemplateToolFormat("{{ '<tool_call>' }}", 'hermes'), undefined);
-  });
-
-  it('prefers the format of the family', () => {
-    assert.equal(getTemplateToolFormat("{{ tools }}{{ '<tool_call>' }}", 'json'), 'json');
-    assert.equal(getTemplateToolFormat("{{ tools }}{{ '<tool_call>' }}", undefined), 'hermes');
   });
 });

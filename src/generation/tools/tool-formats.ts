@@ -7,6 +7,40 @@ export type { ToolFormatName } from '../../catalogue/families/family.ts';
  * the name, `between`, the arguments and `after`, with `separator` between calls and `end` after the last. When calls
  * are parsed, the number of blanks may differ.
  */
+/** Stands in a format for the id of a call, which differs from call to call. */
+export const ID_PLACE = '\uFDD2';
+
+/** Stands in a mark for the key of the argument. */
+export const KEY_PLACE = '\uFDD3';
+
+/** How the arguments of a call are written. */
+export type ArgumentSyntax =
+  /** One JSON object. */
+  | { readonly type: 'json' }
+  /** Each value between marks: `beforeKey`, the key, `beforeValue`, the value and `afterValue`. */
+  | {
+      readonly type: 'tags';
+      readonly beforeKey: string;
+      readonly separator: string;
+      /** Marks of a value that is a string, and that is written without quotes. */
+      readonly text: ValueMarks;
+      /** Marks of every other value, which is written as JSON. */
+      readonly other: ValueMarks;
+    }
+  /** Keys without quotes, and values as in Python or JSON; strings stand between quotes. */
+  | {
+      readonly type: 'literals';
+      readonly beforeKey: string;
+      readonly separator: string;
+      readonly assign: string;
+      readonly quote: string;
+    };
+
+export interface ValueMarks {
+  readonly beforeValue: string;
+  readonly afterValue: string;
+}
+
 export interface ToolFormat {
   readonly begin: string;
   readonly before: string;
@@ -14,6 +48,8 @@ export interface ToolFormat {
   readonly after: string;
   readonly separator: string;
   readonly end: string;
+  /** Absent: JSON. */
+  readonly arguments?: ArgumentSyntax;
   /** Texts that start a call wherever they stand. */
   readonly openings: readonly string[];
   /** Texts that may follow a call, in this order. */
@@ -115,8 +151,14 @@ export const TOOL_FORMATS: Readonly<Record<ToolFormatName, ToolFormat>> = {
   json,
 };
 
-/** Whether a call is one JSON object; in other formats name and arguments stand between marks. */
-export const isObjectFormat = ({ before }: ToolFormat): boolean => before.endsWith(OBJECT_OPENING);
+/**
+ * Returns the key of a call's name in a format where a call is one JSON object. Undefined for other formats, in which name
+ * and arguments stand between marks.
+ */
+export const getNameKey = ({ before }: Pick<ToolFormat, 'before'>): string | undefined =>
+  /\{\s*"(\w+)"\s*:\s*"$/.exec(before)?.[1];
+
+export const isObjectFormat = (format: ToolFormat): boolean => getNameKey(format) !== undefined;
 
 /** Marks in a template's source, most specific first. `undefined`: a format that Parley cannot parse. */
 const TEMPLATE_MARKS: readonly (readonly [mark: string, format: ToolFormatName | undefined])[] = [
@@ -144,10 +186,5 @@ export function detectToolFormat(chatTemplate: string | undefined): ToolFormatNa
   return format === 'deepseek-v31' && source.includes('```json') ? 'deepseek' : format;
 }
 
-/** Returns the format of a template that supports tools: the family's, or the one detected in its source. */
-export const getTemplateToolFormat = (
-  source: string,
-  familyFormat: ToolFormatName | undefined,
-): ToolFormatName | undefined => (familyFormat && mentionsTools(source) ? familyFormat : detectToolFormat(source));
-
-const mentionsTools = (source: string): boolean => /\btools\b/.test(source);
+/** Whether a template has a place for tools. */
+export const mentionsTools = (source: string): boolean => /\btools\b/.test(source);

@@ -48,6 +48,7 @@ function findEnds(grammar: Grammar, text: string, from: number, json: string): R
         new Set([from]),
       );
     case 'without':
+    case 'without-text':
       throw new Error('not used here');
   }
 }

@@ -1,4 +1,5 @@
 import type { ChoiceEvent } from '../../../core/event.ts';
+import { TOOL_FORMATS } from '../tool-formats.ts';
 import { createToolCallStage, type ToolCallStageOptions } from '../tool-call-stage.ts';
 
 export type ToolCallChoiceEnd = Extract<ChoiceEvent, { type: 'choice-end' }>;
@@ -23,8 +24,8 @@ export function runToolCallStage(
   const out: ChoiceEvent[] = [];
   const stage = createToolCallStage({
     choice: 0,
-    format: 'hermes',
-    names: ['f', 'foo', 'get_weather'],
+    format: TOOL_FORMATS.hermes,
+    tools: ['f', 'foo', 'get_weather'].map((name) => ({ name, parameters: {} })),
     isParallel: true,
     preface: '',
     createId: () => `call_${ids++}`,

@@ -32,7 +32,7 @@ for (const [name, chatTemplate, expected] of [
   ],
 ] as const) {
   test(`renders all instructions as one system message with a template that ${name}`, () => {
-    const prompt = createPromptRenderer()({ ...OWN, chatTemplate })(createInstructionMessages(), {});
+    const prompt = createPromptRenderer()({ ...OWN, chatTemplate }).render(createInstructionMessages(), {});
     assert.equal(prompt.map(({ text }) => text).join(''), expected);
   });
 }

@@ -1,0 +1,60 @@
+import type { JsonSchema } from '../../core/grammar.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { convertLiteral } from './literal-converter.ts';
+
+/** How the text of an argument becomes JSON. `value`: a value where it reads like one, else a string. */
+export type ValueType = 'text' | 'value';
+
+/** Returns the type of an argument by the tool's schema: text that looks like a number is a string where it says so. */
+export function getValueType(parameters: JsonSchema | undefined, key: string): ValueType {
+  const properties = isRecord(parameters) && isRecord(parameters['properties']) ? parameters['properties'] : {};
+  const types = listTypes(Object.hasOwn(properties, key) ? properties[key] : undefined, parameters);
+  return types.size === 1 && types.has('string') ? 'text' : 'value';
+}
+
+/** Returns the JSON text of an argument that was written without quotes. */
+export function toJsonValue(text: string): string {
+  const trimmed = text.trim();
+  if (isJson(trimmed)) return trimmed;
+  const literal = convertLiteral(trimmed);
+  return literal !== undefined && isJson(literal) ? literal : JSON.stringify(text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** References that are followed from one to the next. A longer chain has no known type. */
+const REFERENCES_MAX = 8;
+
+/** Lists the JSON types that a schema allows, as far as it names them; empty when any type is allowed. */
+function listTypes(schema: unknown, root: JsonSchema | undefined, depth = 0): ReadonlySet<string> {
+  if (!isRecord(schema) || depth > REFERENCES_MAX) return new Set();
+  const { type, enum: values, const: value, anyOf, oneOf, $ref } = schema;
+  if (typeof $ref === 'string') return listTypes(resolvePointer($ref, root), root, depth + 1);
+  if (typeof type === 'string') return new Set([type]);
+  if (Array.isArray(type)) return new Set(type.map(String));
+  if (Array.isArray(values)) return new Set(values.map(getJsonType));
+  if (value !== undefined) return new Set([getJsonType(value)]);
+  const options = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : [];
+  const types = options.map((option) => listTypes(option, root, depth + 1));
+  return types.some(({ size }) => size === 0) ? new Set() : new Set(types.flatMap((each) => [...each]));
+}
+
+function resolvePointer(reference: string, root: JsonSchema | undefined): unknown {
+  if (!reference.startsWith('#/')) return undefined;
+  let value: unknown = root;
+  for (const part of reference.slice(2).split('/')) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    value = isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  }
+  return value;
+}
+
+const getJsonType = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;

@@ -1,0 +1,35 @@
+/** Collects the JSON text of arguments while a call in another syntax is parsed. */
+export interface ArgumentWriter {
+  /** Starts an argument. */
+  startKey(key: string): void;
+  write(json: string): void;
+  /** Ends the object. */
+  end(): void;
+  /** Returns what was written since the last call. */
+  take(): string;
+}
+
+export function createArgumentWriter(): ArgumentWriter {
+  let json = '';
+  let isEmpty = true;
+  return {
+    startKey(key) {
+      json += `${isEmpty ? '{' : ', '}${JSON.stringify(key)}: `;
+      isEmpty = false;
+    },
+    write(text) {
+      json += text;
+    },
+    end() {
+      json += isEmpty ? '{}' : '}';
+    },
+    take() {
+      const text = json;
+      json = '';
+      return text;
+    },
+  };
+}
+
+/** Returns a text as the inside of a JSON string. */
+export const escapeJson = (text: string): string => JSON.stringify(text).slice(1, -1);

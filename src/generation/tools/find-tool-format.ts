@@ -1,0 +1,45 @@
+import { deriveToolFormat, type DerivedFormat, type RenderMessages } from './derive-tool-format.ts';
+import { detectToolFormat, mentionsTools, TOOL_FORMATS, type ToolFormat, type ToolFormatName } from './tool-formats.ts';
+
+export interface FoundFormat {
+  readonly format: ToolFormat;
+  /** Forms of messages that the template needs; absent when they were not derived. */
+  readonly form?: DerivedFormat['form'];
+}
+
+export interface FindFormatOptions {
+  readonly source: string;
+  readonly render: RenderMessages;
+  readonly specialTokens: readonly string[];
+  /** Format of the model's family, if it has one. */
+  readonly familyFormat: ToolFormatName | undefined;
+}
+
+/**
+ * Finds the format in which a model writes calls: the family's, else the one that its template writes.
+ *
+ * @returns undefined for a template without tools, or with a format that Parley cannot parse. Parley then describes the
+ *   tools and its own format in the prompt.
+ */
+export function findToolFormat({
+  source,
+  render,
+  specialTokens,
+  familyFormat,
+}: FindFormatOptions): FoundFormat | undefined {
+  if (!mentionsTools(source)) return undefined;
+  if (familyFormat) return { format: TOOL_FORMATS[familyFormat] };
+  const derived = deriveToolFormat(render, specialTokens);
+  if (derived) return { ...derived, format: findKnownFormat(derived.format) ?? derived.format };
+  const name = detectToolFormat(source);
+  return name && { format: TOOL_FORMATS[name] };
+}
+
+/** Returns the known format with the same marks: it also lists marks that a template does not show. */
+const findKnownFormat = (format: ToolFormat): ToolFormat | undefined =>
+  format.arguments?.type === 'json'
+    ? Object.values(TOOL_FORMATS).find((known) => getMarks(known) === getMarks(format))
+    : undefined;
+
+const getMarks = ({ begin, before, between }: ToolFormat): string =>
+  [begin, before, between].join('\0').replaceAll(/[^\S\0]/g, '');

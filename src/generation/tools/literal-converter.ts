@@ -1,0 +1,246 @@
+import { escapeJson, type ArgumentWriter } from './argument-writer.ts';
+
+/** Converts values that are written as in Python, or with keys without quotes, to JSON while they arrive. */
+export interface LiteralConverter {
+  /** Takes a character. @returns false for one that cannot belong to the value: it was not taken. */
+  take(character: string): boolean;
+  /** Ends what is still open. */
+  end(): void;
+}
+
+/** `arguments`: pairs without braces around them. `value`: one value. */
+type Kind = 'arguments' | 'object' | 'list' | 'value';
+
+interface Frame {
+  readonly kind: Kind;
+  count: number;
+  expects: 'key' | 'assignment' | 'value' | 'separator';
+}
+
+export interface LiteralConverterOptions {
+  readonly kind: 'arguments' | 'value';
+  /** Text around a string, besides quotes of one character; what stands in it has no escapes. */
+  readonly quote?: string;
+  readonly writer: Pick<ArgumentWriter, 'startKey' | 'write'>;
+}
+
+/** Nesting of lists and objects. Deeper text is no value. */
+const DEPTH_MAX = 64;
+
+export function createLiteralConverter({
+  kind,
+  quote: longQuote = '',
+  writer,
+}: LiteralConverterOptions): LiteralConverter {
+  const frames: Frame[] = [createFrame(kind)];
+  let token: 'none' | 'word' | 'string' = 'none';
+  /** The word, the key, or the end of a string that may be the start of its quote. */
+  let text = '';
+  let quote = '';
+  let isEscaped = false;
+  /** Digits of an escape by number that have arrived; undefined outside of one. */
+  let digits: string | undefined;
+  let digitsMax = 0;
+  /** Start of the long quote, when it is not certain yet. */
+  let openedQuote = '';
+
+  const getFrame = (): Frame => frames.at(-1) ?? createFrame(kind);
+  const isKey = (): boolean => getFrame().expects === 'key';
+
+  const writeKey = (key: string): void => {
+    const frame = getFrame();
+    if (frame.kind === 'arguments') writer.startKey(key);
+    else writer.write(`${frame.count > 0 ? ', ' : ''}${JSON.stringify(key)}: `);
+    frame.expects = 'assignment';
+  };
+  const startValue = (json: string): void => {
+    const frame = getFrame();
+    writer.write(frame.kind === 'list' && frame.count > 0 ? `, ${json}` : json);
+  };
+  const endValue = (): void => {
+    const frame = getFrame();
+    frame.count++;
+    frame.expects = 'separator';
+  };
+
+  const endWord = (): void => {
+    token = 'none';
+    if (isKey()) return writeKey(text);
+    startValue(toJsonWord(text));
+    endValue();
+  };
+  const startString = (mark: string): void => {
+    token = 'string';
+    quote = mark;
+    text = '';
+    if (!isKey()) startValue('"');
+  };
+  const endString = (): void => {
+    token = 'none';
+    const rest = text.slice(0, text.length - quote.length);
+    if (isKey()) return writeKey(rest);
+    writer.write(`${escapeJson(rest)}"`);
+    endValue();
+  };
+  const takeStringCharacter = (character: string): void => {
+    if (digits !== undefined) {
+      digits += character;
+      if (digits.length < digitsMax) return;
+      text += String.fromCharCode(Number.parseInt(digits, 16) || 0);
+      digits = undefined;
+      return;
+    }
+    if (isEscaped) {
+      isEscaped = false;
+      if (character === 'u' || character === 'x') {
+        digits = '';
+        digitsMax = character === 'u' ? 4 : 2;
+        return;
+      }
+      text += ESCAPES.get(character) ?? character;
+      return;
+    }
+    if (character === '\\' && quote.length === 1) {
+      isEscaped = true;
+      return;
+    }
+    text += character;
+    if (text.endsWith(quote)) return endString();
+    if (isKey() || text.length < quote.length) return;
+    const certain = text.length - quote.length + 1;
+    writer.write(escapeJson(text.slice(0, certain)));
+    text = text.slice(certain);
+  };
+
+  const open = (opened: Kind): boolean => {
+    if (getFrame().expects !== 'value' || frames.length > DEPTH_MAX) return false;
+    startValue(opened === 'object' ? '{' : '[');
+    frames.push(createFrame(opened));
+    return true;
+  };
+  const close = (closed: Kind): boolean => {
+    if (frames.length < 2 || getFrame().kind !== closed) return false;
+    writer.write(closed === 'object' ? '}' : ']');
+    frames.pop();
+    endValue();
+    return true;
+  };
+  const takeSeparator = (): boolean => {
+    const frame = getFrame();
+    if (frame.expects !== 'separator' || frame.kind === 'value') return false;
+    frame.expects = frame.kind === 'list' ? 'value' : 'key';
+    return true;
+  };
+  const takeAssignment = (): boolean => {
+    const frame = getFrame();
+    if (frame.expects !== 'assignment') return false;
+    frame.expects = 'value';
+    return true;
+  };
+
+  const takeMark = (character: string): boolean => {
+    const longer = openedQuote + character;
+    if (longQuote.length > 1 && longQuote.startsWith(longer)) {
+      openedQuote = longer === longQuote ? '' : longer;
+      if (longer === longQuote) startString(longQuote);
+      return true;
+    }
+    if (/\s/.test(character)) return true;
+    switch (character) {
+      case ',':
+        return takeSeparator();
+      case ':':
+      case '=':
+        return takeAssignment();
+      case '{':
+        return open('object');
+      case '[':
+      case '(':
+        return open('list');
+      case '}':
+        return close('object');
+      case ']':
+      case ')':
+        return close('list');
+    }
+    const canStart = getFrame().expects === 'key' || getFrame().expects === 'value';
+    if (!canStart) return false;
+    if (character === '"' || character === "'") startString(character);
+    else if (isWordCharacter(character)) {
+      token = 'word';
+      text = character;
+    } else return false;
+    return true;
+  };
+
+  return {
+    take(character) {
+      if (token === 'string') {
+        takeStringCharacter(character);
+        return true;
+      }
+      if (token === 'word') {
+        if (isWordCharacter(character) && text.length < WORD_CHARACTERS_MAX) {
+          text += character;
+          return true;
+        }
+        endWord();
+      }
+      return takeMark(character);
+    },
+    end() {
+      if (token === 'word') endWord();
+      else if (token === 'string') {
+        quote = '';
+        endString();
+      }
+      if (getFrame().expects === 'value' && getFrame().kind !== 'list') writer.write('null');
+      while (frames.length > 1) close(getFrame().kind);
+    },
+  };
+}
+
+/** Returns the JSON text of a Python literal; undefined for other text. */
+export function convertLiteral(text: string): string | undefined {
+  let json = '';
+  const writer = {
+    startKey: () => {},
+    write(part: string) {
+      json += part;
+    },
+  };
+  if (!/^[[({]/.test(text) && !WORDS.has(text)) return undefined;
+  const converter = createLiteralConverter({ kind: 'value', writer });
+  for (const character of text) if (!converter.take(character)) return undefined;
+  converter.end();
+  return json;
+}
+
+const createFrame = (kind: Kind): Frame => ({
+  kind,
+  count: 0,
+  expects: kind === 'arguments' || kind === 'object' ? 'key' : 'value',
+});
+
+const WORD_CHARACTERS_MAX = 1_024;
+const isWordCharacter = (character: string): boolean => /[\p{L}\p{N}_.+-]/u.test(character);
+
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['n', '\n'],
+  ['t', '\t'],
+  ['r', '\r'],
+  ['b', '\b'],
+  ['f', '\f'],
+]);
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['True', 'true'],
+  ['False', 'false'],
+  ['None', 'null'],
+  ['true', 'true'],
+  ['false', 'false'],
+  ['null', 'null'],
+]);
+
+const toJsonWord = (word: string): string =>
+  WORDS.get(word) ?? (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(word) ? word : JSON.stringify(word));
