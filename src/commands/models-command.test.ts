@@ -98,14 +98,26 @@ test('show prints licence, sources and verification', async () => {
   });
 });
 
-test('pull accepts models, aliases and weights, downloads each file once and prints the paths', async () => {
-  const { output, errors, pulled } = await run(['pull', 'svc-plus', 'qwen-turbo', 'smollm2-135m-instruct-q4_1']);
+test('pull accepts models and weights, downloads each file once and prints the paths', async () => {
+  const { output, errors, pulled } = await run(['pull', 'svc-plus', 'svc-turbo', 'smollm2-135m-instruct-q4_1']);
   assert.deepEqual(pulled, [SMALL, 'smollm2-135m-instruct-q4_1']);
   assert.equal(output, `/models/${SMALL}.gguf\n/models/smollm2-135m-instruct-q4_1.gguf\n`);
   assert.match(errors, /licence Apache-2\.0/);
   assert.match(errors, /50 %/);
   await assert.rejects(run(['pull', 'remote']), { message: /remote has no weights: far at http/ });
   await assert.rejects(run(['pull', 'nonsense']), { kind: 'not-found' });
+});
+
+test('pull and rm ignore aliases: an unknown name is an error with similar names', async () => {
+  assert.equal(catalogue.find('qwen2.5-coder:0.5b')?.name, 'svc-coder-turbo', 'requests resolve the alias');
+  for (const command of ['pull', 'rm']) {
+    await assert.rejects(run([command, 'qwen2.5-coder:0.5b']), {
+      kind: 'not-found',
+      message:
+        /^No model or weights have the name qwen2\.5-coder:0\.5b\. Similar: .*qwen2\.5-coder-0\.5b-instruct-q4_k_m/,
+    });
+    await assert.rejects(run([command, 'qwen-turbo']), { kind: 'not-found' });
+  }
 });
 
 test('pull warns about content that the catalogue does not pin, with the hash to pin', async () => {

@@ -1,0 +1,25 @@
+import type { Catalogue } from '../catalogue/model.ts';
+import type { MachineResources } from '../catalogue/recommend.ts';
+import type { ProgressStream } from '../weights/progress-printer.ts';
+import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
+import type { WeightsStore } from '../weights/weights-store.ts';
+
+export interface ModelsCommandContext {
+  readonly catalogue: Catalogue;
+  readonly weights: WeightsStore;
+  /** Runtimes of weights that consist of a folder. */
+  readonly runtimes: Pick<RuntimeStore, 'locate'>;
+  /** Adds `section: { key: value }` to the configuration file. */
+  addToConfig(section: 'models', key: string, value: Readonly<Record<string, unknown>>): Promise<unknown>;
+  /** Makes a running server read its configuration again. Returns false if none is running. */
+  reloadServer(): boolean | Promise<boolean>;
+}
+
+export interface ModelsCommandDeps {
+  /** @param flags Options of the command and its parent commands, by name. */
+  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<ModelsCommandContext>;
+  readonly stdout: { write(text: string): unknown };
+  /** Receives progress. Standard output contains results only. */
+  readonly stderr: ProgressStream;
+  readonly machine?: () => MachineResources;
+}
