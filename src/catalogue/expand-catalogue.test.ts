@@ -259,3 +259,15 @@ test('one line moves embeddings from vector weights back to text weights', () =>
   assert.deepEqual(found?.runner, { type: 'weights', weights: 'small', family: 'qwen2' });
   assert.deepEqual(found?.interfaces, ['embeddings']);
 });
+
+test('a split file of the hub has one hash for each part', () => {
+  const hashes = ['a'.repeat(64), 'b'.repeat(64)];
+  const expand = (file: string, sha256: string | string[]) =>
+    expandCatalogue(parseCatalogueAdditions({ models: { x: { hub: `o/r/${file}`, sha256 } } })).weights[0];
+  const weights = expand('q4/m-00001-of-00002.gguf', hashes);
+  assert.match(weights?.id ?? '', /^m-[0-9a-f]{8}$/);
+  const source = { type: 'hub', repository: 'o/r', file: 'q4/m-00001-of-00002.gguf', revision: 'main' };
+  assert.deepEqual(weights?.sources, [{ ...source, partHashes: hashes }]);
+  assert.throws(() => expand('m-00001-of-00003.gguf', hashes), /models\.x\.sha256: must be a list of 3 hashes/);
+  assert.throws(() => expand('m.gguf', hashes), /models\.x\.sha256: must be one hash/);
+});

@@ -1,8 +1,5 @@
-import { createHash } from 'node:crypto';
-import { basename } from 'node:path';
-import { ServiceError } from '../core/error.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
-import type { Weights, WeightsConversion, WeightsFolder, WeightsSource, WeightsTask } from '../core/weights.ts';
+import type { Weights, WeightsConversion, WeightsFolder, WeightsTask } from '../core/weights.ts';
 import type { Abilities, Alias, ModelEntry, ModelInterface, RemoteOptions } from './model.ts';
 import { REMOTE_QUALIFIERS } from './remote-schema.ts';
 import {
@@ -12,6 +9,8 @@ import {
   type ModelRecord,
   type WeightsRecord,
 } from './schema.ts';
+import { createRecordError } from './record-error.ts';
+import { createHubSource, createWeightsId, toSource } from './weights-sources.ts';
 
 /** Input of `createCatalogue`. */
 export interface CatalogueParts {
@@ -72,7 +71,7 @@ export function expandCatalogue(...layers: readonly CatalogueRecord[]): Catalogu
 
   const entries: ModelEntry[] = [];
   for (const [name, record] of records) {
-    const implicitWeights = createImplicitWeights(record);
+    const implicitWeights = createImplicitWeights(`models.${name}`, record);
     if (implicitWeights && !named.has(implicitWeights.weights.id))
       named.set(implicitWeights.weights.id, implicitWeights);
     const path = `models.${name}`;
@@ -94,10 +93,19 @@ interface NamedWeights {
 }
 
 function toWeights(id: string, record: WeightsRecord): NamedWeights {
-  const { licence, contextTokensMax, sources = [] } = record;
+  const { licence, contextTokensMax, parameters, activeParameters, cacheBytesPerToken } = record;
   const folder = record.folder && toFolder(record.folder);
   const sizeBytes = folder ? sumFileSizes(folder) : record.sizeBytes;
-  const weights = { id, licence, contextTokensMax, sources, ...omitNullish({ sizeBytes, folder }) };
+  const activeShare = parameters && activeParameters && activeParameters / parameters;
+  const weights: Weights = {
+    id,
+    licence,
+    contextTokensMax,
+    sources: (record.sources ?? []).map((source) =>
+      source.type === 'hub' ? createHubSource(`weights.${id}.sources`, source) : source,
+    ),
+    ...omitNullish({ sizeBytes, folder, activeShare, cacheBytesPerToken, hasTools: record.abilities.tools }),
+  };
   return { weights, record };
 }
 
@@ -125,8 +133,8 @@ const sumFileSizes = ({ files, conversion }: WeightsFolder): number =>
   [...files, ...(conversion?.files ?? [])].reduce((sum, file) => sum + file.sizeBytes, 0);
 
 /** Creates the weights of the short forms `hub` and `path`. */
-function createImplicitWeights(record: ModelRecord): NamedWeights | undefined {
-  const source = toSource(record);
+function createImplicitWeights(path: string, record: ModelRecord): NamedWeights | undefined {
+  const source = toSource(path, record);
   if (!source) return undefined;
   const weights: Weights = {
     id: createWeightsId(source),
@@ -138,24 +146,6 @@ function createImplicitWeights(record: ModelRecord): NamedWeights | undefined {
     weights,
     record: { family: 'template', abilities: { logprobs: true, tools: true }, repeatsCalls: false, sampling: {} },
   };
-}
-
-function toSource({ hub, revision, sha256, trust, path }: ModelRecord): WeightsSource | undefined {
-  if (hub) return { type: 'hub', ...hub, revision: revision ?? 'main', ...omitNullish({ sha256, trust }) };
-  return path === undefined ? undefined : { type: 'file', path };
-}
-
-/** Creates an id: equal for the same file in several models, different for equally named files of different origin. */
-function createWeightsId(source: WeightsSource): string {
-  const [file, origin] =
-    source.type === 'hub'
-      ? [source.file, `${source.repository}/${source.file}@${source.revision}`]
-      : [source.type === 'file' ? source.path : '', JSON.stringify(source)];
-  const mark = createHash('sha256').update(origin).digest('hex').slice(0, 8);
-  const stem = basename(file)
-    .replace(/\.gguf$/i, '')
-    .replace(/[^\w.-]/g, '_');
-  return `${stem}-${mark}`;
 }
 
 function toEntry(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry {
@@ -286,6 +276,3 @@ function overlayRecord(base: ModelRecord | undefined, record: ModelRecord): Mode
     sampling: { ...base.sampling, ...record.sampling },
   };
 }
-
-const createRecordError = (path: string, message: string): ServiceError =>
-  new ServiceError('invalid-request', `${path}: ${message}`, { param: path });

@@ -33,7 +33,8 @@ const BAD: readonly [value: unknown, message: RegExp][] = [
   [{ models: { x: { url: 'ftp://h/v1' } } }, /^models\.x\.url: /],
   [{ models: { x: { url: 'http://h/v1', apiKeyEnv: 'sk-123' } } }, /^models\.x\.apiKeyEnv: .*not a key/],
   [{ models: { x: { hub: 'owner/repo' } } }, /^models\.x\.hub: must be owner\/repository\/file\.gguf/],
-  [{ models: { x: { hub: 'owner/repo/m-00001-of-00003.gguf' } } }, /^models\.x\.hub: .*split/],
+  [{ models: { x: { hub: 'owner/repo/m-00002-of-00003.gguf' } } }, /^models\.x\.hub: .*split.*first part/],
+  [{ models: { x: { path: '/m-00002-of-00003.gguf' } } }, /^models\.x\.path: .*split.*first part/],
   [{ models: { x: { hub: 'owner/repo/../../secret.gguf' } } }, /^models\.x\.hub: .*"\.\."/],
   [
     { models: { x: { path: '/a.gguf', family: 'lama' } } },

@@ -3,6 +3,7 @@ import { ServiceError } from '../core/error.ts';
 import { SEED_MAX } from '../core/limits.ts';
 import { REGION_IDS } from '../core/region.ts';
 import { WEIGHTS_TASKS } from '../core/weights.ts';
+import { parsePartName } from '../core/split-model-file.ts';
 import type { ServerKind } from '../core/server-kind.ts';
 import { FAMILIES, isFamilyName } from './families/families.ts';
 import { MODEL_INTERFACES } from './model.ts';
@@ -45,14 +46,19 @@ const abilities = z.strictObject({
   fillInTheMiddle: z.boolean().exactOptional(),
 });
 
-/** Split model files consist of several downloads; only single files are supported. */
-const singleFile = (file: string): boolean => !/-\d{5}-of-\d{5}\.gguf$/i.test(file);
+/** A split model file is named by its first part. */
+const isWholeOrFirstPart = (file: string): boolean => (parsePartName(file)?.part ?? 1) === 1;
+
+const FIRST_PART = 'is a later part of a split model: name its first part, -00001-of-…';
+
+/** One hash, or for a split file one for each part, in order. */
+const fileHashes = z.union([sha256, z.array(sha256).min(1)]);
 
 const hubFile = z
   .string()
   .regex(/^[^\s/][^\s]*\.gguf$/i, 'must name a .gguf file')
   .refine((file) => !file.split('/').includes('..'), 'must not contain ".."')
-  .refine(singleFile, 'is one part of a split model: name a single-file one');
+  .refine(isWholeOrFirstPart, FIRST_PART);
 
 const repository = z.string().regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/, 'must be owner/repository');
 
@@ -66,7 +72,7 @@ const source = z.discriminatedUnion('type', [
     repository,
     file: hubFile,
     revision: z.string().min(1).default('main'),
-    sha256: sha256.exactOptional(),
+    sha256: fileHashes.exactOptional(),
     trust: z.boolean().exactOptional(),
   }),
   z.strictObject({
@@ -103,6 +109,10 @@ export type FolderRecord = z.infer<typeof folder>;
 
 const weightsRecord = z.strictObject({
   sizeBytes: z.int().positive().exactOptional(),
+  /** Parameters, and those of them that are used for each token: fewer in a mixture of experts. */
+  parameters: z.int().positive().exactOptional(),
+  activeParameters: z.int().positive().exactOptional(),
+  cacheBytesPerToken: z.int().positive().exactOptional(),
   licence: z.string().min(1).default('not stated'),
   contextTokensMax: z.int().positive().default(8192),
   family: family.default('template'),
@@ -139,11 +149,11 @@ const model = z
     /** File on the model hub, with optional `revision`, `sha256` and `trust`. */
     hub: hubReference.exactOptional(),
     revision: z.string().min(1).exactOptional(),
-    sha256: sha256.exactOptional(),
+    sha256: fileHashes.exactOptional(),
     /** Whether the file may be downloaded although neither this entry nor the hub states its hash. */
     trust: z.boolean().exactOptional(),
     /** Path of a local model file. */
-    path: z.string().min(1).refine(singleFile, 'is one part of a split model').exactOptional(),
+    path: z.string().min(1).refine(isWholeOrFirstPart, FIRST_PART).exactOptional(),
     ...remoteFields,
     /** Reason why nothing runs the model. */
     none: z.string().min(1).exactOptional(),

@@ -1,19 +1,27 @@
 import type { ModelEntry } from '../catalogue/model.ts';
 import type { Weights } from '../core/weights.ts';
 import { describeFolder, describeSource } from '../weights/weights-files.ts';
+import { listStoredIds } from '../weights/split-weights.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+
+/** How content was verified, the least certain first. */
+const VERIFICATIONS = ['none', 'announced', 'catalogue'] as const;
 
 /** Returns what `models list` and `models show` print about weights; `path` is null unless they are on this machine. */
 export async function describeWeights(weights: Weights, store: WeightsStore) {
   const path = await store.locate(weights);
-  const record = (await store.list()).find((each) => each.id === weights.id && each.path === path);
+  const ids = listStoredIds(weights);
+  const records = (await store.list()).filter(({ id }) => path !== undefined && ids.includes(id));
+  const hashes = records.map(({ sha256 }) => sha256);
   return {
     id: weights.id,
-    sizeBytes: record?.sizeBytes ?? weights.sizeBytes ?? null,
+    sizeBytes:
+      records.length > 0 ? records.reduce((sum, each) => sum + each.sizeBytes, 0) : (weights.sizeBytes ?? null),
     licence: weights.licence,
     path: path ?? null,
-    sha256: record?.sha256 ?? null,
-    verified: record?.verified ?? null,
+    /** One hash, or a list for a split file. */
+    sha256: hashes.length > 1 ? hashes : (hashes[0] ?? null),
+    verified: VERIFICATIONS.find((each) => records.some(({ verified }) => verified === each)) ?? null,
     sources: weights.folder ? [describeFolder(weights.folder)] : weights.sources.map(describeSource),
   };
 }

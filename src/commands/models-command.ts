@@ -95,7 +95,8 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
       if (weights) {
         lines.push(['licence', weights.licence], ['file', weights.path ?? 'not downloaded']);
         for (const source of weights.sources) lines.push(['source', source]);
-        if (weights.sha256 !== null) lines.push(['sha256', `${weights.sha256} (verified: ${weights.verified})`]);
+        if (weights.sha256 !== null)
+          lines.push(['sha256', `${[weights.sha256].flat().join(' ')} (verified: ${weights.verified})`]);
       }
       stdout.write(formatTable(lines));
     });

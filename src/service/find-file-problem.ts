@@ -1,4 +1,5 @@
 import type { ModelEntry } from '../catalogue/model.ts';
+import { listPartFiles } from '../core/split-model-file.ts';
 import { createModelFileChecker } from '../weights/model-file-checker.ts';
 
 /** Returns what is wrong with the model file of an entry, as a clause, or undefined. */
@@ -9,6 +10,11 @@ export function createFindFileProblem(): FindFileProblem {
   const findProblem = createModelFileChecker();
   return async ({ runner }, path) => {
     const isGguf = runner.type === 'weights' || path.toLowerCase().endsWith('.gguf');
-    return isGguf ? await findProblem(path) : undefined;
+    if (!isGguf) return undefined;
+    for (const part of listPartFiles(path)) {
+      const problem = await findProblem(part);
+      if (problem !== undefined) return part === path ? problem : `its part ${part}: ${problem}`;
+    }
+    return undefined;
   };
 }

@@ -1,6 +1,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Log } from '../core/telemetry.ts';
+import { listPartFiles } from '../core/split-model-file.ts';
 import type { Weights } from '../core/weights.ts';
 import {
   isUnchanged,
@@ -33,7 +34,7 @@ export async function locateWeights(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   for (const source of weights.sources) {
-    if (source.type === 'file' && (await statIfExists(source.path))?.isFile()) return source.path;
+    if (source.type === 'file' && (await areFiles(listPartFiles(source.path)))) return source.path;
   }
   const files = getWeightsFiles(folder, weights.id);
   const record = await readWeightsFileRecord(files.record);
@@ -60,6 +61,9 @@ export async function locateWeights(
   }
   return undefined;
 }
+
+const areFiles = async (paths: readonly string[]): Promise<boolean> =>
+  (await Promise.all(paths.map(statIfExists))).every((stats) => stats?.isFile());
 
 /** Returns the source whose hash matches, or undefined when the content belongs to another file. */
 function identifyContent(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Weights } from '../core/weights.ts';
 import { listFolder, statIfExists } from './file-system.ts';
 import { tryPullLock, type PullLockOptions } from './pull-lock.ts';
+import { listStoredIds } from './split-weights.ts';
 import { isFinishedKind, parseWeightsFileName } from './weights-files.ts';
 
 /** A file or folder in the models folder that no weights need. */
@@ -19,7 +20,7 @@ export async function findStrayFiles(
   keep: readonly Weights[],
   getLockOptions: (id: string) => PullLockOptions,
 ): Promise<readonly StrayFile[]> {
-  const keptIds = new Set(keep.map(({ id }) => id));
+  const keptIds = new Set(keep.flatMap(listStoredIds));
   const stray: StrayFile[] = [];
   for (const name of (await listFolder(folder)).toSorted()) {
     const parsedName = parseWeightsFileName(name);

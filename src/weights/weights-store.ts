@@ -2,6 +2,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncToDisk } from '../lib/durable-file.ts';
 import { ServiceError } from '../core/error.ts';
+import { parsePartName } from '../core/split-model-file.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Weights, WeightsFolder } from '../core/weights.ts';
 import { fetchFolder } from './fetch-folder.ts';
@@ -18,6 +19,7 @@ import { locateWeights } from './locate-weights.ts';
 import type { ReportProgress } from './progress-meter.ts';
 import { acquirePullLock, tryPullLock } from './pull-lock.ts';
 import { PULL_LIMITS, type PullLimits } from './pull-limits.ts';
+import { listParts, locateParts } from './split-weights.ts';
 import { findStrayFiles, type StrayFile } from './stray-files.ts';
 import {
   describeFolder,
@@ -74,8 +76,11 @@ export interface PullOptions {
 export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
   const { folder, log, clock } = options;
   const limits: PullLimits = { ...PULL_LIMITS, ...options.limits };
-  const locate = (weights: Weights, signal?: AbortSignal): Promise<string | undefined> =>
-    weights.folder ? locateFolder(weights, weights.folder, options, signal) : locateWeights(weights, options, signal);
+  const locate = async (weights: Weights, signal?: AbortSignal): Promise<string | undefined> => {
+    if (weights.folder) return await locateFolder(weights, weights.folder, options, signal);
+    const parts = listParts(weights);
+    return parts ? await locateParts(parts, options, signal) : await locateWeights(weights, options, signal);
+  };
   const getLockOptions = (id: string) => ({ path: getWeightsFiles(folder, id).lock, clock, limits });
 
   async function download(
@@ -124,6 +129,36 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
     throw createChangedError(files.folder);
   }
 
+  /** Locates or downloads one set of weights while no other process does. */
+  async function pullLocked(
+    weights: Weights,
+    find: () => Promise<string | undefined>,
+    { signal, onProgress, trust }: PullOptions & { readonly signal: AbortSignal; readonly onProgress: ReportProgress },
+  ): Promise<string> {
+    const onWait = (pid: number | undefined): void =>
+      log.info('waiting for another process that downloads these weights', { weights: weights.id, pid });
+    const lock = await acquirePullLock(getLockOptions(weights.id), { signal, onWait });
+    try {
+      return (await find()) ?? (await download(weights, signal, onProgress, trust));
+    } finally {
+      await lock.release();
+    }
+  }
+
+  async function removeStored(id: string): Promise<boolean> {
+    const lock = await tryPullLock(getLockOptions(id));
+    if (!lock) throw new ServiceError('locked', `The weights ${id} are being downloaded.`);
+    try {
+      const files = getWeightsFiles(folder, id);
+      const paths = [...listFinishedFiles(files), ...listUnfinishedFiles(files)];
+      const there = await Promise.all(paths.map(statIfExists));
+      for (const path of paths) await rm(path, { recursive: true, force: true });
+      return there.some((stats) => stats !== undefined);
+    } finally {
+      await lock.release();
+    }
+  }
+
   async function keep(verifiedDownload: VerifiedDownload, weights: Weights): Promise<string> {
     const files = getWeightsFiles(folder, weights.id);
     await syncToDisk(verifiedDownload.path);
@@ -164,29 +199,24 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
         throw new ServiceError('not-found', `The model file ${missing.path} does not exist.`);
       }
       await mkdir(folder, { recursive: true });
-      const onWait = (pid: number | undefined): void =>
-        log.info('waiting for another process that downloads these weights', { weights: weights.id, pid });
-      const lock = await acquirePullLock(getLockOptions(weights.id), { signal, onWait });
-      try {
-        return (await locate(weights, signal)) ?? (await download(weights, signal, onProgress, trust));
-      } finally {
-        await lock.release();
-      }
+      const pull = { signal, onProgress, trust };
+      const parts = listParts(weights);
+      if (!parts) return await pullLocked(weights, () => locate(weights, signal), pull);
+      // The engine finds the parts by the name of the first: all of them must be in the models folder.
+      const own = { ...options, extraFolders: [] };
+      for (const part of parts) await pullLocked(part, () => locateWeights(part, own, signal), pull);
+      const located = await locateParts(parts, own, signal);
+      if (located !== undefined) return located;
+      throw createChangedError(getWeightsFiles(folder, weights.id).file);
     },
 
     async remove(id) {
       if (!(await statIfExists(folder))) return false;
-      const lock = await tryPullLock(getLockOptions(id));
-      if (!lock) throw new ServiceError('locked', `The weights ${id} are being downloaded.`);
-      try {
-        const files = getWeightsFiles(folder, id);
-        const paths = [...listFinishedFiles(files), ...listUnfinishedFiles(files)];
-        const there = await Promise.all(paths.map(statIfExists));
-        for (const path of paths) await rm(path, { recursive: true, force: true });
-        return there.some((stats) => stats !== undefined);
-      } finally {
-        await lock.release();
-      }
+      const stored = (await listFolder(folder)).flatMap((name) => parseWeightsFileName(name)?.id ?? []);
+      const parts = new Set(stored.filter((each) => parsePartName(`${each}.gguf`)?.stem === id));
+      let isRemoved = false;
+      for (const each of [id, ...parts]) isRemoved = (await removeStored(each)) || isRemoved;
+      return isRemoved;
     },
 
     listStrayFiles: (kept) => findStrayFiles(folder, kept, getLockOptions),

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { listPartFiles } from '../../core/split-model-file.ts';
 import {
   DEPLOYMENT_ENGINE_BYTES,
   DEPLOYMENT_MEMORY_RESERVE_BYTES,
@@ -65,7 +66,8 @@ export async function estimateUnits(
 ): Promise<MemoryEstimate> {
   const shape = await readModelShape(modelFile);
   if (!shape) return { units, estimateBytes: () => 0 };
-  const { size } = await stat(modelFile);
+  const sizes = await Promise.all(listPartFiles(modelFile).map(async (file) => (await stat(file)).size));
+  const size = sizes.reduce((sum, each) => sum + each, 0);
   const tokens = Math.min(contextTokens, shape.contextTokens ?? Infinity);
   const unitBytes = shape.cacheBytesPerToken * tokens + DEPLOYMENT_UNIT_BYTES;
   const availableBytes = memory.availableBytes();
