@@ -20,7 +20,7 @@ export interface CatalogueParts {
 }
 
 /** Default context length, if the weights allow it; four streams of it fit into 1 GB. */
-const CONTEXT_TOKENS_DEFAULT = 8192;
+export const CONTEXT_TOKENS_DEFAULT = 8192;
 
 const CHAT_INTERFACES: readonly ModelInterface[] = ['chat', 'messages', 'responses', 'native'];
 

@@ -1,8 +1,23 @@
 import type { Weights } from '../core/weights.ts';
 
+export interface Gpu {
+  readonly name: string;
+  readonly memoryBytes: number;
+}
+
 export interface MachineResources {
   readonly memoryBytes: number;
   readonly cores: number;
+  /** Bytes per second that one core reads from memory. */
+  readonly coreBytesPerSecond: number;
+  readonly gpus: readonly Gpu[];
+}
+
+/** Context that the model is to serve. */
+export interface ServedContext {
+  /** Tokens of prompt and answer together, of each sequence. */
+  readonly contextTokens: number;
+  readonly sequences: number;
 }
 
 /** Estimated behavior of a set of weights on a machine. */
@@ -10,51 +25,90 @@ export interface WeightsAdvice {
   readonly weights: Weights;
   readonly neededBytes: number;
   readonly tokensPerSecond: number;
-  readonly isFitting: boolean;
+  /** Device that holds the weights with their context; undefined: they fit nowhere. */
+  readonly device: 'gpu' | 'cpu' | undefined;
   readonly isRecommended: boolean;
 }
 
-/**
- * Estimates the memory for the file, a repacked copy of it, and the contexts of four streams. Measured with three
- * models.
- */
-const estimateNeededBytes = (sizeBytes: number): number => 2 * sizeBytes + 300_000_000;
+/** Memory of the engine besides weights and context, in bytes, on a processor and on a GPU. The first is measured. */
+const CPU_ENGINE_BYTES = 300_000_000;
+const GPU_ENGINE_BYTES = 1_000_000_000;
 
-/** Share of the machine's memory that weights may use. */
+/** Share of the machine's memory that the engine may use; other programs need the rest. */
 const MEMORY_SHARE = 0.7;
 
-/** Bytes per second that a core of an ordinary server reads; each token reads all weights once. Measured. */
-const BYTES_PER_SECOND_AND_CORE = 7e9;
+/** Share of the GPU's memory that the engine may use; drivers and the display need the rest. */
+const GPU_MEMORY_SHARE = 0.95;
 
 /** Number of cores from which memory bandwidth is the bottleneck. */
 const CORES_USEFUL_MAX = 4;
 
-/** About the speed at which people read. */
+/**
+ * Times per second that a GPU reads all of its own memory. A low value: an RTX 4060 has 34, an RTX A6000 16 and an H100 42,
+ * by their data sheets.
+ */
+const GPU_READS_PER_SECOND = 15;
+
+/** Speed at which people read, about. */
 const TOKENS_PER_SECOND_MIN = 8;
 
+/** Context bytes per token and byte of weights, for weights whose shape is unknown: a high value among real models. */
+const CACHE_BYTES_PER_WEIGHTS_BYTE = 30e-6;
+
 /**
- * Assesses all weights of text models, largest first. Recommends the largest that fit and are fast enough, else the
- * smallest.
+ * Assesses all weights of text models, largest first. Recommends the largest that fit, are fast enough and were trained for
+ * the context, those that call tools before others; else the largest that fit, else the smallest.
  */
 export function recommendWeights(
   all: readonly Weights[],
-  { memoryBytes, cores }: MachineResources,
+  machine: MachineResources,
+  served: ServedContext,
 ): readonly WeightsAdvice[] {
-  // One core stays free: the engine's threads wait for each other, so other load on one core slows all of them.
-  const threads = Math.min(Math.max(1, cores - 1), CORES_USEFUL_MAX);
-  const known = all.flatMap((weights) =>
-    weights.sizeBytes && !weights.folder ? [{ weights, sizeBytes: weights.sizeBytes }] : [],
-  );
-  const assessed = known
+  const assessed = all
+    .flatMap((weights) => (weights.sizeBytes && !weights.folder ? [{ weights, sizeBytes: weights.sizeBytes }] : []))
     .toSorted((a, b) => b.sizeBytes - a.sizeBytes)
-    .map(({ weights, sizeBytes }) => ({
-      weights,
-      neededBytes: estimateNeededBytes(sizeBytes),
-      tokensPerSecond: (threads * BYTES_PER_SECOND_AND_CORE) / sizeBytes,
-      isFitting: estimateNeededBytes(sizeBytes) <= memoryBytes * MEMORY_SHARE,
-    }));
+    .map(({ weights, sizeBytes }) => assess(weights, sizeBytes, machine, served));
+  const usable = assessed.filter(
+    ({ device, tokensPerSecond }) => device !== undefined && tokensPerSecond >= TOKENS_PER_SECOND_MIN,
+  );
+  const servesContext = ({ weights }: Assessment): boolean => weights.contextTokensMax >= served.contextTokens;
   const best =
-    assessed.find(({ isFitting, tokensPerSecond }) => isFitting && tokensPerSecond >= TOKENS_PER_SECOND_MIN) ??
+    usable.find((one) => one.weights.hasTools && servesContext(one)) ??
+    usable.find(servesContext) ??
+    usable[0] ??
     assessed.at(-1);
   return assessed.map((one) => ({ ...one, isRecommended: one === best }));
+}
+
+type Assessment = Omit<WeightsAdvice, 'isRecommended'>;
+
+function assess(
+  weights: Weights,
+  sizeBytes: number,
+  { memoryBytes, cores, coreBytesPerSecond, gpus }: MachineResources,
+  { contextTokens, sequences }: ServedContext,
+): Assessment {
+  const cacheBytesPerToken = weights.cacheBytesPerToken ?? sizeBytes * CACHE_BYTES_PER_WEIGHTS_BYTE;
+  const cacheBytes = cacheBytesPerToken * sequences * Math.min(contextTokens, weights.contextTokensMax);
+  const readBytes = sizeBytes * (weights.activeShare ?? 1);
+
+  // The engine spreads the layers over all GPUs.
+  const gpuBytes = gpus.reduce((sum, gpu) => sum + gpu.memoryBytes, 0) * GPU_MEMORY_SHARE;
+  const gpuNeededBytes = sizeBytes + cacheBytes + GPU_ENGINE_BYTES;
+  if (gpuNeededBytes <= gpuBytes) {
+    const largestBytes = Math.max(...gpus.map((gpu) => gpu.memoryBytes));
+    const tokensPerSecond = (GPU_READS_PER_SECOND * largestBytes) / readBytes;
+    return { weights, neededBytes: gpuNeededBytes, tokensPerSecond, device: 'gpu' };
+  }
+  // One core stays free: the engine's threads wait for each other, so other load on one core slows all of them.
+  const threads = Math.min(Math.max(1, cores - 1), CORES_USEFUL_MAX);
+  // The engine reads the file and keeps a repacked copy of it.
+  const neededBytes = 2 * sizeBytes + cacheBytes + CPU_ENGINE_BYTES;
+  const isFitting = neededBytes <= memoryBytes * MEMORY_SHARE;
+  return {
+    weights,
+    neededBytes: isFitting || gpus.length === 0 ? neededBytes : gpuNeededBytes,
+    tokensPerSecond: (threads * coreBytesPerSecond) / readBytes,
+    device: isFitting ? 'cpu' : undefined,
+  };
 }

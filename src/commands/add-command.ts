@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { ServiceError } from '../core/error.ts';
 import type { ModelsCommandDeps } from './models-command-deps.ts';
+import { parseTokens } from './parse-tokens.ts';
 
 interface AddOptions {
   readonly hub?: string;
@@ -60,12 +61,6 @@ export function createAddCommand({ open, stdout }: ModelsCommandDeps): Command {
       stdout.write(`${name} added; ${isServerRunning ? 'the running server reloads it' : 'no server is running'}\n`);
       if (hub !== undefined) stdout.write(`Download its weights with: parley models pull ${name}\n`);
     });
-}
-
-function parseTokens(text: string): number {
-  const tokens = Number(text);
-  if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
-  throw new InvalidArgumentError('must be a positive integer');
 }
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;

@@ -6,3 +6,6 @@
 /** Jobs that `parley jobs list` shows: the default, and the maximum. Beyond: the command fails. */
 export const JOB_LIST_DEFAULT = 20;
 export const JOB_LIST_MAX = 500;
+
+/** Ms for the driver's program to list the GPUs. Beyond: `models recommend` ignores them. It takes about 100 ms. */
+export const GPU_QUERY_MS = 10_000;

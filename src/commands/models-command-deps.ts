@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue/model.ts';
-import type { MachineResources } from '../catalogue/recommend.ts';
+import type { MachineResources, ServedContext } from '../catalogue/recommend.ts';
 import type { ProgressStream } from '../weights/progress-printer.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
@@ -7,6 +7,8 @@ import type { WeightsStore } from '../weights/weights-store.ts';
 export interface ModelsCommandContext {
   readonly catalogue: Catalogue;
   readonly weights: WeightsStore;
+  /** Context that the configuration serves. */
+  readonly served: ServedContext;
   /** Runtimes of weights that consist of a folder. */
   readonly runtimes: Pick<RuntimeStore, 'locate'>;
   /** Adds `section: { key: value }` to the configuration file. */
@@ -21,5 +23,6 @@ export interface ModelsCommandDeps {
   readonly stdout: { write(text: string): unknown };
   /** Receives progress. Standard output contains results only. */
   readonly stderr: ProgressStream;
-  readonly machine?: () => MachineResources;
+  /** Default: the machine that runs the command. */
+  readonly machine?: () => Promise<MachineResources>;
 }

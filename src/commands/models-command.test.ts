@@ -13,6 +13,13 @@ const additions = parseCatalogueAdditions({
 });
 const catalogue = createCatalogue(expandCatalogue(await readShippedCatalogue(), additions));
 
+const MACHINE = {
+  memoryBytes: 16e9,
+  cores: 8,
+  coreBytesPerSecond: 7e9,
+  gpus: [{ name: 'RTX', memoryBytes: 24 * 2 ** 30 }],
+};
+
 interface Ran {
   readonly output: string;
   readonly errors: string;
@@ -51,13 +58,14 @@ async function run(
     open: async () => ({
       catalogue,
       weights,
+      served: { contextTokens: 8_192, sequences: 4 },
       runtimes: { locate: async () => (hasEngine ? '/engines/speech' : undefined) },
       addToConfig: async (...all) => added.push(all),
       reloadServer: () => hasServer,
     }),
     stdout: { write: (text) => (output += text) },
     stderr: { write: (text) => (errors += text) },
-    machine: () => ({ memoryBytes: 16e9, cores: 8 }),
+    machine: async () => MACHINE,
   });
   command.exitOverride();
   for (const sub of command.commands) sub.exitOverride().configureOutput({ writeErr: (text) => void (errors += text) });
@@ -158,19 +166,24 @@ test('prune prints what it deletes, or with --dry-run would delete', async () =>
   assert.match((await run(['prune', '--dry-run'])).output, /would be freed/);
 });
 
-test('recommend prints the configuration line', async () => {
+test('recommend prints machine, context and configuration lines', async () => {
   const { output } = await run(['recommend']);
-  assert.match(output, /16 GB of memory, 8 cores/);
-  assert.match(output, /\nweights: \{ default: qwen2\.5-coder-1\.5b-instruct-q4_k_m \}\n$/);
+  assert.match(output, /16 GB of memory, 8 cores that read 7\.0 GB\/s each; RTX with 26 GB\n/);
+  assert.match(output, /Context to be served: 4 sequences of 8192 tokens/);
+  assert.match(output, /^qwen3-32b +29 GB +no +/m);
+  assert.match(output, /\nweights: \{ default: qwen3-30b-a3b-instruct-2507 \}\nengine: \{ gpu: auto \} #.*\n$/);
+  const long = await run(['recommend', '--context-tokens', '40960']);
+  assert.match(long.output, /default: llama-3\.2-3b /);
 });
 
 test('recommend prints one JSON value with --json', async () => {
-  const { machine, recommended, weights } = JSON.parse((await run(['recommend', '--json'])).output);
-  assert.deepEqual(machine, { memoryBytes: 16e9, cores: 8 });
-  assert.equal(recommended, 'qwen2.5-coder-1.5b-instruct-q4_k_m');
+  const { machine, context, recommended, weights } = JSON.parse((await run(['recommend', '--json'])).output);
+  assert.deepEqual(machine, MACHINE);
+  assert.deepEqual(context, { contextTokens: 8_192, sequences: 4 });
+  assert.equal(recommended, 'qwen3-30b-a3b-instruct-2507');
   const [small] = weights.filter(({ id }: { id: string }) => id === SMALL);
-  assert.deepEqual(Object.keys(small), ['id', 'licence', 'neededBytes', 'fits', 'tokensPerSecond']);
-  assert.equal(small.fits, true);
+  assert.deepEqual(Object.keys(small), ['id', 'licence', 'neededBytes', 'fits', 'device', 'tokensPerSecond', 'tools']);
+  assert.equal(small.device, 'gpu');
 });
 
 test('add writes the entry and notifies a running server', async () => {

@@ -11,6 +11,7 @@ import {
   openKeys,
   openRuntimes,
   openWeights,
+  getServedContext,
 } from '../service/open-components.ts';
 import type { CommandCapability } from './command-capability.ts';
 import { createConfigCommand } from './config-command.ts';
@@ -82,6 +83,7 @@ export function createProgram(
         return {
           catalogue: await openCatalogue(config),
           weights: openWeights(config, env),
+          served: getServedContext(config.engine),
           runtimes: openRuntimes(config, env),
           addToConfig: (section, key, value) => addToConfigFile(file.path, section, { key, value }),
           // A running server watches the file itself.

@@ -1,7 +1,8 @@
 import { access, constants } from 'node:fs/promises';
 import { createCatalogue } from '../catalogue/catalogue.ts';
-import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import { CONTEXT_TOKENS_DEFAULT, expandCatalogue } from '../catalogue/expand-catalogue.ts';
 import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
+import type { ServedContext } from '../catalogue/recommend.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { readShippedCatalogue } from '../catalogue/shipped.ts';
 import { NPM_REGISTRY_DEFAULT, type Config } from '../config/config.ts';
@@ -106,6 +107,12 @@ export function openWeights(
     log,
   });
 }
+
+/** Returns the context that the configuration serves with a model whose entry states none. */
+export const getServedContext = ({ contextTokens, sequences }: Config['engine']): ServedContext => ({
+  contextTokens: contextTokens ?? CONTEXT_TOKENS_DEFAULT,
+  sequences,
+});
 
 export function openRuntimes(
   config: Config,
