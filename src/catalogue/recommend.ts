@@ -52,8 +52,8 @@ const GPU_READS_PER_SECOND = 15;
 /** Speed at which people read, about. */
 const TOKENS_PER_SECOND_MIN = 8;
 
-/** Context bytes per token and byte of weights, for weights whose shape is unknown: a high value among real models. */
-const CACHE_BYTES_PER_WEIGHTS_BYTE = 30e-6;
+/** Estimates the context bytes per token of weights whose shape is unknown, as of real models from 4B to 32B. */
+const estimateCacheBytes = (sizeBytes: number): number => 80_000 + sizeBytes * 10e-6;
 
 /**
  * Assesses all weights of text models, largest first. Recommends the largest that fit, are fast enough and were trained for
@@ -80,6 +80,12 @@ export function recommendWeights(
   return assessed.map((one) => ({ ...one, isRecommended: one === best }));
 }
 
+/** Returns whether weights of the size fit the machine together with the context, as far as the size tells. */
+export function fitsMachine(sizeBytes: number, machine: MachineResources, served: ServedContext): boolean {
+  const weights = { id: '', licence: '', sources: [], contextTokensMax: served.contextTokens };
+  return assess(weights, sizeBytes, machine, served).device !== undefined;
+}
+
 type Assessment = Omit<WeightsAdvice, 'isRecommended'>;
 
 function assess(
@@ -88,7 +94,7 @@ function assess(
   { memoryBytes, cores, coreBytesPerSecond, gpus }: MachineResources,
   { contextTokens, sequences }: ServedContext,
 ): Assessment {
-  const cacheBytesPerToken = weights.cacheBytesPerToken ?? sizeBytes * CACHE_BYTES_PER_WEIGHTS_BYTE;
+  const cacheBytesPerToken = weights.cacheBytesPerToken ?? estimateCacheBytes(sizeBytes);
   const cacheBytes = cacheBytesPerToken * sequences * Math.min(contextTokens, weights.contextTokensMax);
   const readBytes = sizeBytes * (weights.activeShare ?? 1);
 

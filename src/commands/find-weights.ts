@@ -22,6 +22,10 @@ export function findWeights(name: string, catalogue: Catalogue): Weights {
   return weights;
 }
 
+/** Returns whether a model of the catalogue or weights have exactly this name. */
+export const hasWeightsName = (name: string, catalogue: Catalogue): boolean =>
+  catalogue.list().some((entry) => entry.name === name) || catalogue.listWeights().some(({ id }) => id === name);
+
 /** Creates the error for a name of neither a model nor weights. It lists similar names, or all if none is similar. */
 export function createUnknownNameError(name: string, catalogue: Catalogue): ServiceError {
   const names = [...catalogue.list().map((entry) => entry.name), ...catalogue.listWeights().map(({ id }) => id)];

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/model.ts';
 import type { MachineResources, ServedContext } from '../catalogue/recommend.ts';
+import type { HubIndex } from '../weights/hub-index.ts';
 import type { ProgressStream } from '../weights/progress-printer.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
@@ -7,6 +8,7 @@ import type { WeightsStore } from '../weights/weights-store.ts';
 export interface ModelsCommandContext {
   readonly catalogue: Catalogue;
   readonly weights: WeightsStore;
+  readonly hub: HubIndex;
   /** Context that the configuration serves. */
   readonly served: ServedContext;
   /** Runtimes of weights that consist of a folder. */

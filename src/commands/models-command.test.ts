@@ -4,6 +4,7 @@ import { createCatalogue } from '../catalogue/catalogue.ts';
 import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { readShippedCatalogue } from '../catalogue/shipped.ts';
+import { createHubIndex } from '../weights/hub-index.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { createModelsCommand } from './models-command.ts';
 
@@ -58,6 +59,7 @@ async function run(
     open: async () => ({
       catalogue,
       weights,
+      hub: createHubIndex({ hubUrl: undefined, fetch }),
       served: { contextTokens: 8_192, sequences: 4 },
       runtimes: { locate: async () => (hasEngine ? '/engines/speech' : undefined) },
       addToConfig: async (...all) => added.push(all),
@@ -203,8 +205,10 @@ test('add writes the entry and notifies a running server', async () => {
 
 test('add rejects invalid entries without writing', async () => {
   for (const [args, expectedMessage] of [
-    [['add', 'x'], /--hub, --path or --url/],
-    [['add', 'x', '--hub', 'owner/repo'], /models\.x\.hub: must be owner\/repository\/file\.gguf/],
+    [['add', 'x'], /--weights, --hub, --path or --url/],
+    [['add', 'x', '--hub', 'owner'], /models\.x\.hub: must be owner\/repository\/file\.gguf/],
+    [['add', 'x', '--hub', 'owner/repo'], /The hub is switched off/],
+    [['add', 'x', '--weights', 'nonsense'], /Unknown weights nonsense/],
     [['add', '../x', '--path', 'a.gguf'], /must be letters/],
     [['add', 'x', '--path', 'no-such-file.gguf'], /The file .*no-such-file\.gguf does not exist\./],
     [['add', 'x', '--path', import.meta.dirname], /The file .* does not exist/],

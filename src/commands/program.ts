@@ -12,6 +12,7 @@ import {
   openRuntimes,
   openWeights,
   getServedContext,
+  openHubIndex,
 } from '../service/open-components.ts';
 import type { CommandCapability } from './command-capability.ts';
 import { createConfigCommand } from './config-command.ts';
@@ -83,6 +84,7 @@ export function createProgram(
         return {
           catalogue: await openCatalogue(config),
           weights: openWeights(config, env),
+          hub: openHubIndex(config),
           served: getServedContext(config.engine),
           runtimes: openRuntimes(config, env),
           addToConfig: (section, key, value) => addToConfigFile(file.path, section, { key, value }),

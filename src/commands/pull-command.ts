@@ -1,24 +1,35 @@
 import { Command } from 'commander';
+import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import { fitsMachine } from '../catalogue/recommend.ts';
+import { parseCatalogueAdditions } from '../catalogue/schema.ts';
+import { assert } from '../lib/assert.ts';
 import type { Weights } from '../core/weights.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createProgressPrinter, type ProgressStream } from '../weights/progress-printer.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { describeWeights } from './describe-weights.ts';
-import { findWeights } from './find-weights.ts';
-import type { ModelsCommandDeps } from './models-command-deps.ts';
+import { findWeights, hasWeightsName } from './find-weights.ts';
+import type { ModelsCommandContext, ModelsCommandDeps } from './models-command-deps.ts';
+import { readMachine } from './read-machine.ts';
+import { describeModelFile, parseHubReference, resolveHubReference } from './resolve-hub-reference.ts';
 import { runUntilInterrupted } from './run-until-interrupted.ts';
 
 const INTERRUPTED_MESSAGE = 'Interrupted. Run the command again to continue the download.';
 
 /** Creates `parley models pull`. */
-export function createPullCommand({ open, stdout, stderr }: ModelsCommandDeps): Command {
+export function createPullCommand({ open, stdout, stderr, machine = readMachine }: ModelsCommandDeps): Command {
   return new Command('pull')
     .description('download weights; continues an interrupted download')
-    .argument('<names...>', 'models or weights, as `parley models list` shows them')
+    .argument('<names...>', 'models or weights, as `parley models list` shows them, or OWNER/REPO[:QUANT] of the hub')
     .option('--trust', 'also download a file of the hub whose SHA-256 nobody states')
     .action(async (names: readonly string[], { trust }: { readonly trust?: true }, command: Command) => {
-      const { catalogue, weights: store, runtimes } = await open(command.optsWithGlobals());
-      const sets = new Map(names.map((name) => findWeights(name, catalogue)).map((weights) => [weights.id, weights]));
+      const context = await open(command.optsWithGlobals());
+      const { weights: store, runtimes } = context;
+      const sets = new Map<string, Weights>();
+      for (const name of names) {
+        const weights = await resolveWeights(name, context, { stderr, machine });
+        sets.set(weights.id, weights);
+      }
       for (const weights of sets.values()) {
         stderr.write(`${weights.id}: licence ${weights.licence}\n`);
         const printer = createProgressPrinter(stderr, systemClock);
@@ -32,6 +43,31 @@ export function createPullCommand({ open, stdout, stderr }: ModelsCommandDeps): 
       if (isForRuntime && (await runtimes.locate()) === undefined)
         stderr.write('These weights need the speech engine, which is not installed. Run: parley engines add speech\n');
     });
+}
+
+/** Finds weights by a name of the catalogue, or in a repository of the hub. */
+async function resolveWeights(
+  name: string,
+  { catalogue, hub, served }: ModelsCommandContext,
+  { stderr, machine }: Required<Pick<ModelsCommandDeps, 'stderr' | 'machine'>>,
+): Promise<Weights> {
+  const reference = hasWeightsName(name, catalogue) ? undefined : parseHubReference(name);
+  if (!reference) return findWeights(name, catalogue);
+  const resources = await machine();
+  const resolved = await resolveHubReference(reference, {
+    hub,
+    fits: (sizeBytes) => fitsMachine(sizeBytes, resources, served),
+  });
+  stderr.write(`${name}: ${describeModelFile(resolved)}\n`);
+  const isServed = catalogue
+    .listWeights()
+    .find(({ sources }) =>
+      sources.some((source) => source.type === 'hub' && `${source.repository}/${source.file}` === resolved.fields.hub),
+    );
+  if (!isServed) stderr.write(`To serve it: parley models add NAME --hub ${name}\n`);
+  const [weights] = expandCatalogue(parseCatalogueAdditions({ models: { pulled: resolved.fields } })).weights;
+  assert(weights, 'the entry has weights');
+  return weights;
 }
 
 /** Warns about a file of the hub whose hash the catalogue does not state, with the hash to pin. */

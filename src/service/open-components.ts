@@ -17,6 +17,8 @@ import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { createSqliteDialect } from '../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../store/store.ts';
+import { addFolderIndex } from '../weights/folder-index.ts';
+import { createHubIndex, type HubIndex } from '../weights/hub-index.ts';
 import { createRuntimeStore, type RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import { getSpeechRuntime } from '../weights/runtime/speech-runtime.ts';
 import { getCurrentPlatform } from '../weights/runtime/current-platform.ts';
@@ -107,6 +109,10 @@ export function openWeights(
     log,
   });
 }
+
+/** Opens the index of the hub, and of the operator's folders where the hub cannot be reached. */
+export const openHubIndex = ({ hubUrl, extraModelsFolders }: Config): HubIndex =>
+  addFolderIndex(createHubIndex({ hubUrl: hubUrl === 'off' ? undefined : hubUrl, fetch }), extraModelsFolders);
 
 /** Returns the context that the configuration serves with a model whose entry states none. */
 export const getServedContext = ({ contextTokens, sequences }: Config['engine']): ServedContext => ({

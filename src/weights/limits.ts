@@ -50,3 +50,12 @@ export const GGUF_ENTRIES_MAX = 4_096;
 
 /** Bytes before the tensors of a model file; a vocabulary of 260,000 tokens takes 20 MB. Beyond: the file is malformed. */
 export const GGUF_HEADER_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Characters of an answer of the hub's API; a list of 1,000 files has 400,000. Beyond: the command fails. */
+export const HUB_ANSWER_CHARS_MAX = 16 * 1024 * 1024;
+
+/** Pages of a repository's file list; a page has 1,000 files. Beyond: the command fails. */
+export const HUB_LIST_PAGES_MAX = 20;
+
+/** Repositories that `models search` shows. Beyond: the less popular ones are left out. */
+export const HUB_SEARCH_HITS_MAX = 20;

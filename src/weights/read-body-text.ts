@@ -6,8 +6,7 @@ export async function readTextUpTo(response: Response, charsMax: number): Promis
   let text = '';
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > charsMax)
-      throw new ServiceError('upstream-failed', 'The page of the package index is too large.');
+    if (text.length > charsMax) throw new ServiceError('upstream-failed', 'The answer of the server is too large.');
   }
   return text + decoder.decode();
 }

@@ -44,13 +44,16 @@ export function parseWeightsFileName(name: string): { id: string; kind: WeightsF
   return kind && { id: name.slice(0, -SUFFIXES[kind].length), kind };
 }
 
-/** Returns the file names under which these weights may be stored: Parley's, and those of their sources. */
+/**
+ * Returns the paths in a folder under which these weights may be stored: Parley's name, and those of their sources, also in
+ * the folders of a hub's repository.
+ */
 export function listKnownFileNames({ id, sources }: Weights): readonly string[] {
   return [...new Set([`${id}.gguf`, ...sources.flatMap(listSourceFileNames)])];
 }
 
 function listSourceFileNames(source: WeightsSource): string[] {
-  if (source.type === 'hub') return [basename(source.file)];
+  if (source.type === 'hub') return [basename(source.file), `${source.repository}/${source.file}`];
   const [only, ...others] = source.type === 'packages' ? source.parts : [];
   return only && others.length === 0 ? [basename(only.member)] : [];
 }

@@ -17,7 +17,7 @@ export interface FakeRepositories {
 }
 
 /** Commit of every repository of the fake hub. */
-const FAKE_COMMIT = 'c'.repeat(40);
+export const FAKE_COMMIT = 'c'.repeat(40);
 
 /** Entries of one page of a file list, so that tests see several pages. */
 const PAGE_ENTRIES = 2;
