@@ -62,6 +62,7 @@ async function createScenario(
         catalogue,
         weights,
         hub: addFolderIndex(createHubIndex({ hubUrl, fetch }), [extra]),
+        queryServers: async (entry) => ({ entry, isContextKnown: !entry.isContextGuessed }),
         served: { contextTokens: 1_000, sequences: 1 },
         runtimes: { locate: async () => undefined },
         addToConfig: async (_section, name, value) => added.push([name, value]),
@@ -154,4 +155,28 @@ test('add takes weights of the catalogue', async (t) => {
   const { run, added } = await createScenario(t);
   await run('add', 'qwen', '--weights', 'qwen3-8b');
   assert.deepEqual(added, [['qwen', { weights: 'qwen3-8b' }]]);
+});
+
+test('search finds weights of the catalogue and repositories of the hub', async (t) => {
+  const { run } = await createScenario(t);
+  const { output, errors } = await run('search', 'small');
+  assert.match(output, /^mistral-small-3\.2-24b +14 GB +no +Apache-2\.0$/m);
+  assert.match(output, /^maker\/Small-GGUF +7000 +apache-2\.0$/m);
+  assert.doesNotMatch(output, /Large/);
+  assert.match(errors, /parley models pull NAME/);
+  const { weights, repositories, problem } = JSON.parse((await run('search', 'maker', 'large', '--json')).output);
+  assert.deepEqual(
+    [weights, repositories, problem],
+    [[], [{ name: 'maker/Large-GGUF', downloads: 0, licence: 'mit' }], null],
+  );
+});
+
+test("search without the hub finds weights of the catalogue and repositories in the operator's folder", async (t) => {
+  const folderFiles = { 'maker/Small-GGUF/Small-Q8_0.gguf': text('q8') };
+  const { run } = await createScenario(t, { isHubReachable: false, folderFiles });
+  assert.match((await run('search', 'SMALL')).output, /^maker\/Small-GGUF +- +-$/m);
+  const { output, errors } = await run('search', 'qwen3-8b');
+  assert.match(output, /^qwen3-8b +5\.0 GB +yes/m);
+  assert.match(errors, /The hub was not searched: The hub is switched off/);
+  assert.match((await run('search', 'nonsense')).errors, /^Nothing found\.\n/);
 });

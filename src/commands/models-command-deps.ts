@@ -1,7 +1,8 @@
-import type { Catalogue } from '../catalogue/model.ts';
+import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import type { MachineResources, ServedContext } from '../catalogue/recommend.ts';
 import type { HubIndex } from '../weights/hub-index.ts';
 import type { ProgressStream } from '../weights/progress-printer.ts';
+import type { QueriedEntry } from '../service/query-servers.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 
@@ -9,6 +10,8 @@ export interface ModelsCommandContext {
   readonly catalogue: Catalogue;
   readonly weights: WeightsStore;
   readonly hub: HubIndex;
+  /** Asks the servers of an entry for what its record leaves open. */
+  queryServers(entry: ModelEntry): Promise<QueriedEntry>;
   /** Context that the configuration serves. */
   readonly served: ServedContext;
   /** Runtimes of weights that consist of a folder. */

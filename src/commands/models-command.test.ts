@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCatalogue } from '../catalogue/catalogue.ts';
 import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import type { ModelEntry } from '../catalogue/model.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { readShippedCatalogue } from '../catalogue/shipped.ts';
+import type { QueriedEntry } from '../service/query-servers.ts';
 import { createHubIndex } from '../weights/hub-index.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { createModelsCommand } from './models-command.ts';
@@ -29,10 +31,22 @@ interface Ran {
   readonly added: unknown[];
 }
 
+interface RunOptions {
+  readonly hasServer?: boolean;
+  readonly hasEngine?: boolean;
+  readonly verified?: 'announced' | 'none' | 'catalogue';
+  readonly queryServers?: (entry: ModelEntry) => Promise<QueriedEntry>;
+}
+
 /** Runs the command with a store that contains only the small weights. */
 async function run(
   args: readonly string[],
-  { hasServer = true, hasEngine = true, verified = 'announced' as 'announced' | 'none' | 'catalogue' } = {},
+  {
+    hasServer = true,
+    hasEngine = true,
+    verified = 'announced',
+    queryServers = async (entry) => ({ entry, isContextKnown: !entry.isContextGuessed }),
+  }: RunOptions = {},
 ): Promise<Ran> {
   let output = '';
   let errors = '';
@@ -60,6 +74,7 @@ async function run(
       catalogue,
       weights,
       hub: createHubIndex({ hubUrl: undefined, fetch }),
+      queryServers,
       served: { contextTokens: 8_192, sequences: 4 },
       runtimes: { locate: async () => (hasEngine ? '/engines/speech' : undefined) },
       addToConfig: async (...all) => added.push(all),
@@ -106,6 +121,18 @@ test('show prints licence, sources and verification', async () => {
     kind: 'not-found',
     message: /No model or weights have the name nonsense\. Available: .*svc-plus/,
   });
+});
+
+test('show prints the context that the servers report, and says where it is unknown', async () => {
+  assert.match((await run(['show', 'remote'])).output, /^context +unknown: the server does not report it$/m);
+  const queryServers = async (entry: ModelEntry) => ({
+    entry: { ...entry, contextTokens: 200_000 },
+    isContextKnown: true,
+    problem: 'one of two is silent',
+  });
+  const { output } = await run(['show', 'remote'], { queryServers });
+  assert.match(output, /^context +200000 tokens$/m);
+  assert.match(output, /^problem +one of two is silent$/m);
 });
 
 test('pull accepts models and weights, downloads each file once and prints the paths', async () => {

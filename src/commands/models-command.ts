@@ -9,6 +9,7 @@ import { formatTable } from './format-table.ts';
 import type { ModelsCommandDeps } from './models-command-deps.ts';
 import { createPullCommand } from './pull-command.ts';
 import { createRecommendCommand } from './recommend-command.ts';
+import { createSearchCommand } from './search-command.ts';
 
 /**
  * Creates `parley models`. With `--json`, subcommands that list or show print one value on standard output only.
@@ -16,9 +17,10 @@ import { createRecommendCommand } from './recommend-command.ts';
  */
 export function createModelsCommand(deps: ModelsCommandDeps): Command {
   return new Command('models')
-    .description('show, download, remove and add models')
+    .description('show, search, download, remove and add models')
     .addCommand(createListCommand(deps))
     .addCommand(createShowCommand(deps))
+    .addCommand(createSearchCommand(deps))
     .addCommand(createPullCommand(deps))
     .addCommand(createRemoveCommand(deps))
     .addCommand(createPruneCommand(deps))
@@ -73,9 +75,10 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
     .argument('<model>', 'name or alias')
     .option('--json', 'print one JSON object')
     .action(async (name: string, { json }: JsonOption, command: Command) => {
-      const { catalogue, weights: store } = await open(command.optsWithGlobals());
-      const entry = catalogue.find(name);
-      if (!entry) throw createUnknownNameError(name, catalogue);
+      const { catalogue, weights: store, queryServers } = await open(command.optsWithGlobals());
+      const found = catalogue.find(name);
+      if (!found) throw createUnknownNameError(name, catalogue);
+      const { entry, isContextKnown, problem } = await queryServers(found);
       const file = getWeightsId(entry);
       const weights = file === undefined ? undefined : await describeWeights(catalogue.weights(file), store);
       if (json) return void stdout.write(formatJsonLine({ ...encodeEntry(entry), weights: weights ?? null }));
@@ -86,12 +89,13 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
         ['runner', describeRunner(entry.runner)],
         ['interfaces', entry.interfaces.join(', ')],
         ['regions', entry.regions?.join(', ') ?? 'all'],
-        ['context', `${entry.contextTokens} tokens`],
+        ['context', isContextKnown ? `${entry.contextTokens} tokens` : 'unknown: the server does not report it'],
         [
           'abilities',
           abilities.map(([ability, value]) => (value === true ? ability : `${ability} (${value})`)).join(', '),
         ],
       ];
+      if (problem !== undefined) lines.push(['problem', problem]);
       if (weights) {
         lines.push(['licence', weights.licence], ['file', weights.path ?? 'not downloaded']);
         for (const source of weights.sources) lines.push(['source', source]);

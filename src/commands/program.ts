@@ -13,7 +13,9 @@ import {
   openWeights,
   getServedContext,
   openHubIndex,
+  SILENT_LOG,
 } from '../service/open-components.ts';
+import { queryServers } from '../service/query-servers.ts';
 import type { CommandCapability } from './command-capability.ts';
 import { createConfigCommand } from './config-command.ts';
 import { createConversationsCommand } from './conversations-command.ts';
@@ -85,6 +87,7 @@ export function createProgram(
           catalogue: await openCatalogue(config),
           weights: openWeights(config, env),
           hub: openHubIndex(config),
+          queryServers: (entry) => queryServers(entry, { environment: env, log: SILENT_LOG }),
           served: getServedContext(config.engine),
           runtimes: openRuntimes(config, env),
           addToConfig: (section, key, value) => addToConfigFile(file.path, section, { key, value }),

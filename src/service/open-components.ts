@@ -91,7 +91,8 @@ export async function openJobQueue(config: Config): Promise<JobQueueHandle> {
   return { jobs: createJobQueue({ jobs: store.jobs, clock: systemClock }), close: () => store.close() };
 }
 
-const SILENT_LOG: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+/** Log of commands, which print what matters themselves. */
+export const SILENT_LOG: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 export function openWeights(
   config: Config,

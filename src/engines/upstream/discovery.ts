@@ -46,6 +46,10 @@ const Models = z.object({
       owned_by: Text,
       aliases: z.array(z.string()).nullish().catch(undefined),
       max_model_len: Count,
+      // Other names of the same: of aggregators, of Groq and of LM Studio.
+      context_length: Count,
+      context_window: Count,
+      max_context_length: Count,
       meta: z.object({ n_ctx: Count, n_vocab: Count }).nullish().catch(undefined),
     }),
   ),
@@ -100,7 +104,12 @@ export async function discoverUpstream({
   return {
     kind,
     ...omitNullish({
-      contextTokens: modelCard?.max_model_len ?? modelCard?.meta?.n_ctx,
+      contextTokens:
+        modelCard?.max_model_len ??
+        modelCard?.meta?.n_ctx ??
+        modelCard?.context_length ??
+        modelCard?.context_window ??
+        modelCard?.max_context_length,
       vocabularySize: modelCard?.meta?.n_vocab,
       failure: list.failure,
     }),
