@@ -45,6 +45,8 @@ export interface LoadedModel {
   readonly vectorDimensions?: number;
   /** Chat template of the model file (Jinja), if it has one. */
   readonly chatTemplate?: string;
+  /** Template for requests with tools, if the model has one of its own for them. */
+  readonly toolTemplate?: string;
   /** Texts of the special tokens. Text from a caller must never become one of these tokens. */
   readonly specialTokens: readonly string[];
   /** Texts of the first and last token, for chat templates that use them. */

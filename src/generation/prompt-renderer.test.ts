@@ -55,6 +55,22 @@ describe('createPromptRenderer', () => {
     assert.doesNotMatch(renderText([createMessage('user', 'Hi')]), /system/);
   });
 
+  it('renders the template for tools when tools are offered, and the other one without', () => {
+    const model: LoadedModel = {
+      ...MODEL,
+      chatTemplate: 'chat',
+      toolTemplate: '{{ tools[0].function.name }}<tool_call>',
+    };
+    const renderWith = (tools?: readonly Tool[]): string =>
+      createPromptRenderer()(model)
+        .render([createMessage('user', 'Hi')], tools ? { tools } : {})
+        .map(({ text }) => text)
+        .join('');
+    assert.equal(renderWith(), 'chat');
+    assert.equal(renderWith([]), 'chat');
+    assert.equal(renderWith([{ name: 'look', description: '', parameters: {}, field: 'tools[0]' }]), 'look<tool_call>');
+  });
+
   it('joins the parts of a content and renders a developer as system', () => {
     const parts: Message = {
       role: 'developer',

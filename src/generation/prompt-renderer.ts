@@ -4,6 +4,7 @@ import type { PromptSegment } from '../core/prompt.ts';
 import { renderWithCacheMarks } from './cache-marks.ts';
 import { createChatTemplate, type ChatTemplate } from './chat-template.ts';
 import { moveLateSystemToUser } from './late-system.ts';
+import { selectChatTemplate } from './select-chat-template.ts';
 import {
   toTemplateMessage,
   detectTemplateQuirks,
@@ -45,25 +46,34 @@ interface ParsedTemplate {
   readonly getFormat: (familyFormat: ToolFormatName | undefined) => FoundFormat | undefined;
 }
 
-/** Creates a renderer per model; the template is parsed once per loaded model. */
+/** Creates a renderer per model; each template is parsed once per loaded model. */
 export function createPromptRenderer(): (model: LoadedModel) => PromptRenderer {
   const renderers = new WeakMap<LoadedModel, PromptRenderer>();
   return (model) => {
-    let renderer = renderers.get(model);
-    if (!renderer) {
-      const parsed = parseTemplate(model);
-      renderer = {
-        render: (messages, style) => renderWithCacheMarks(messages, (marked) => render(parsed, marked, style)),
-        findToolFormat: (familyFormat) => parsed.getFormat(familyFormat)?.format,
-      };
-      renderers.set(model, renderer);
-    }
+    const renderer = renderers.get(model) ?? createRenderer(model);
+    renderers.set(model, renderer);
     return renderer;
   };
 }
 
-function parseTemplate(model: LoadedModel): ParsedTemplate {
-  const source = model.chatTemplate ?? CHATML_TEMPLATE;
+function createRenderer(model: LoadedModel): PromptRenderer {
+  const templates = new Map<string, ParsedTemplate>();
+  const getTemplate = (hasTools: boolean): ParsedTemplate => {
+    const source = selectChatTemplate(model, hasTools) ?? CHATML_TEMPLATE;
+    const template = templates.get(source) ?? parseTemplate(model, source);
+    templates.set(source, template);
+    return template;
+  };
+  return {
+    render(messages, style) {
+      const template = getTemplate(style.tools !== undefined && style.tools.length > 0);
+      return renderWithCacheMarks(messages, (marked) => render(template, marked, style));
+    },
+    findToolFormat: (familyFormat) => getTemplate(true).getFormat(familyFormat)?.format,
+  };
+}
+
+function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
   const template = createChatTemplate({ ...model, source });
   const formats = new Map<ToolFormatName | undefined, FoundFormat | undefined>();
   const renderText = (variables: Readonly<Record<string, unknown>>): string =>

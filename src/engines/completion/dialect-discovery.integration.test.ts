@@ -17,14 +17,23 @@ const replyWith =
   (response, body) =>
     void response.writeHead(status).end(JSON.stringify(typeof value === 'function' ? value(body) : value));
 
-async function startTestEngine(server: CompletionServerKind, others: Readonly<Record<string, FakeLlamaHandler>>) {
+async function startTestEngine(
+  server: CompletionServerKind,
+  others: Readonly<Record<string, FakeLlamaHandler>>,
+  { chatTemplate = 'the template' }: { readonly chatTemplate?: string | undefined } = {},
+) {
   const like = await startFakeLlamaServer(() => undefined, {
     '/v1/models': replyWith({ data: [{ id: 'm', max_model_len: 2_048 }] }),
     '/tokenize': replyWith(({ prompt }) => ({ tokens: tokenizeText(String(prompt)) })),
     '/detokenize': replyWith({ prompt: 'x' }),
     ...others,
   });
-  const engine = createCompletionEngine({ url: like.url, model: 'm', server, chatTemplate: 'the template' });
+  const engine = createCompletionEngine({
+    url: like.url,
+    model: 'm',
+    server,
+    ...(chatTemplate ? { chatTemplate } : {}),
+  });
   return {
     engine,
     async [Symbol.asyncDispose]() {
@@ -48,6 +57,48 @@ for (const [release, decoder] of [
     const tokens = await server.engine.tokenize({ type: 'segments', segments });
     assert.ok(tokens.length > 3 && tokens.every(({ id }) => id < 256));
   });
+
+const NAMED_TEMPLATES = [
+  { name: 'default', template: 'chat' },
+  { name: 'tool_use', template: 'tools' },
+];
+
+it('takes the named templates of vllm, unless the operator names a template', async () => {
+  const others = { '/tokenizer_info': replyWith({ tokenizer_class: 'T', chat_template: NAMED_TEMPLATES }) };
+  await using server = await startTestEngine('vllm', others, { chatTemplate: '' });
+  const { chatTemplate, toolTemplate } = await server.engine.loadModel();
+  assert.deepEqual([chatTemplate, toolTemplate], ['chat', 'tools']);
+  await using other = await startTestEngine('vllm', others);
+  const model = await other.engine.loadModel();
+  assert.deepEqual([model.chatTemplate, model.toolTemplate], ['the template', undefined]);
+});
+
+it('takes the template for tools that llama-server reports, unless the operator names a template', async () => {
+  const props = {
+    default_generation_settings: { n_ctx: 100 },
+    chat_template: 'chat',
+    chat_template_tool_use: 'tools',
+    bos_token: '',
+    eos_token: '<|im_end|>',
+  };
+  for (const [chatTemplate, expected] of [
+    ['', ['chat', 'tools']],
+    ['mine', ['mine', undefined]],
+  ] as const) {
+    const like = await startFakeLlamaServer(() => undefined, { '/props': replyWith(props) });
+    const options = {
+      url: like.url,
+      model: 'm',
+      server: 'llama-server',
+      ...(chatTemplate ? { chatTemplate } : {}),
+    } as const;
+    const engine = createCompletionEngine(options);
+    const model = await engine.loadModel();
+    assert.deepEqual([model.chatTemplate, model.toolTemplate], expected);
+    await engine.close();
+    await like.close();
+  }
+});
 
 it('discovers the vocabulary size of sglang, which crashes on invalid token ids, and refuses such ids', async () => {
   const generatedBodies: FakeLlamaBody[] = [];

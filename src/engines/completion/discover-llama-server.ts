@@ -13,6 +13,7 @@ const Props = z.object({
   default_generation_settings: z.object({ n_ctx: z.int().min(1) }),
   total_slots: z.int().min(1).nullish(),
   chat_template: z.string().nullish(),
+  chat_template_tool_use: z.string().nullish(),
   bos_token: z.string().nullish(),
   eos_token: z.string().nullish(),
 });
@@ -38,7 +39,11 @@ export async function discoverLlamaServer({
     throw errors.createFailure('answered /props in an unknown format: check that it is a llama-server');
   const models = Models.safeParse(await get('/v1/models'));
   const vocabularySize = models.data?.data[0]?.meta?.n_vocab ?? undefined;
-  const { default_generation_settings: settings, total_slots: slots } = props.data;
+  const {
+    default_generation_settings: settings,
+    total_slots: slots,
+    chat_template_tool_use: toolTemplate,
+  } = props.data;
   const bosToken = props.data.bos_token ?? '';
   const eosToken = props.data.eos_token ?? '';
   const template = chatTemplate ?? props.data.chat_template ?? '';
@@ -48,6 +53,8 @@ export async function discoverLlamaServer({
       contextTokens: Math.min(settings.n_ctx, contextTokens ?? Infinity),
       vocabularySize: vocabularySize ?? TOKEN_ID_MAX + 1,
       ...(template === '' ? {} : { chatTemplate: template }),
+      // A template of the operator serves all requests.
+      ...(chatTemplate === undefined && toolTemplate ? { toolTemplate } : {}),
       specialTokens: specialTokenList.map(({ text }) => text),
       bosToken,
       eosToken,

@@ -11,6 +11,7 @@ export interface ReportedMetadata extends CompletionDiscoveryDeps {
   /** Absent if the server itself refuses invalid token ids, or does not report the size. */
   readonly vocabularySize?: number;
   readonly reportedTemplate?: string;
+  readonly reportedToolTemplate?: string;
   readonly bosToken?: string;
   readonly eosToken?: string;
   /** Added tokens of the model's tokenizer, if the server reports them. */
@@ -73,6 +74,8 @@ const COMMON_SPECIAL_TOKENS = [
 export async function inferServerMetadata(reported: ReportedMetadata): Promise<CompletionServerMetadata> {
   const { client, tokenizer, addedTokens } = reported;
   const chatTemplate = reported.chatTemplate ?? reported.reportedTemplate;
+  // A template of the operator serves all requests.
+  const toolTemplate = reported.chatTemplate === undefined ? reported.reportedToolTemplate : undefined;
   if (chatTemplate === undefined)
     throw client.errors.createFailure(
       'does not report the chat template of its model: set chatTemplate in the catalogue entry',
@@ -88,7 +91,7 @@ export async function inferServerMetadata(reported: ReportedMetadata): Promise<C
     ...addedTokens,
     bosToken,
     eosToken,
-    ...(chatTemplate.match(MARKUP) ?? []),
+    ...(`${chatTemplate}${toolTemplate ?? ''}`.match(MARKUP) ?? []),
     ...COMMON_SPECIAL_TOKENS,
   ]);
   candidates.delete('');
@@ -103,6 +106,7 @@ export async function inferServerMetadata(reported: ReportedMetadata): Promise<C
       // Unknown: the server itself checks token ids.
       vocabularySize: reported.vocabularySize ?? TOKEN_ID_MAX + 1,
       chatTemplate,
+      ...omitNullish({ toolTemplate }),
       specialTokens,
       bosToken,
       eosToken,

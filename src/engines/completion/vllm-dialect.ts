@@ -47,7 +47,11 @@ const Models = z.object({ data: z.array(z.object({ id: z.string(), max_model_len
 const SpecialText = z.union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)]);
 
 const TokenizerConfig = z.object({
-  chat_template: z.string().nullish().catch(undefined),
+  // One template, or several with names.
+  chat_template: z
+    .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
+    .nullish()
+    .catch(undefined),
   bos_token: SpecialText.nullish().catch(undefined),
   eos_token: SpecialText.nullish().catch(undefined),
   // Releases differ in whether each entry is an object or only its text.
@@ -180,10 +184,14 @@ async function fetchTokenizerInfo({ client }: CompletionDiscoveryDeps) {
     (value) => TokenizerConfig.safeParse(value).data,
     () => undefined,
   );
+  const templates = config?.chat_template;
+  const findTemplate = (name: string): string | undefined =>
+    typeof templates === 'string' ? undefined : templates?.find((each) => each.name === name)?.template;
   const addedTokens = Object.values(config?.added_tokens_decoder ?? {});
   return {
     ...omitNullish({
-      reportedTemplate: config?.chat_template,
+      reportedTemplate: typeof templates === 'string' ? templates : findTemplate('default'),
+      reportedToolTemplate: findTemplate('tool_use'),
       bosToken: config?.bos_token,
       eosToken: config?.eos_token,
     }),

@@ -14,6 +14,7 @@ import {
   type SamplingBinding,
 } from './raw-probabilities.ts';
 import { createSamplerPool } from './sampler-pool.ts';
+import { readChatTemplates } from './read-chat-templates.ts';
 import { assertContextMethod } from './assert-context-method.ts';
 
 /**
@@ -199,7 +200,6 @@ function createNativeModel({
   const vocabularySize = metadata.tokenizer?.ggml?.tokens?.length ?? 0;
   const specialTokenList = specialTokens(vocabulary, vocabularySize);
   const readTokenBytes = createByteReader(model.vocabularyType === 'bpe' ? 'bpe' : 'spm', vocabulary);
-  const chatTemplate = metadata.tokenizer?.chat_template;
 
   const pool = createSamplerPool(() => new internals.AddonSampler(vocabulary));
   const grammars = createNativeGrammars(internals);
@@ -219,7 +219,7 @@ function createNativeModel({
       contextTokens,
       vocabularySize,
       vectorDimensions: model.embeddingVectorSize,
-      ...(typeof chatTemplate === 'string' ? { chatTemplate } : {}),
+      ...readChatTemplates({ ...metadata.tokenizer }),
       specialTokens: specialTokenList.map(({ text }) => text),
       bosToken: vocabulary.tokenBos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenBos()) : '',
       eosToken: vocabulary.tokenEos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenEos()) : '',

@@ -111,7 +111,13 @@ export function createPoolModel({ members, clock, log }: PoolModelDeps): PoolMod
 }
 
 /** Fields that must be equal wherever the same model runs. */
-const COMPARED_FIELDS = ['contextTokens', 'vocabularySize', 'vectorDimensions', 'chatTemplate'] as const;
+const COMPARED_FIELDS = [
+  'contextTokens',
+  'vocabularySize',
+  'vectorDimensions',
+  'chatTemplate',
+  'toolTemplate',
+] as const;
 
 function sleepUnref(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
