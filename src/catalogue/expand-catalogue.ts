@@ -217,7 +217,10 @@ function resolveRunner(name: string, record: ModelRecord, weights: NamedWeights 
     };
   }
   if (weights?.weights.folder) return { type: 'onnx', weights: weights.weights.id, task: weights.weights.folder.task };
-  if (weights) return { type: 'weights', weights: weights.weights.id, family };
+  if (weights) {
+    const { chatTemplate } = record;
+    return { type: 'weights', weights: weights.weights.id, family, ...omitNullish({ chatTemplate }) };
+  }
   if (record.url !== undefined) {
     return {
       type: 'upstream',

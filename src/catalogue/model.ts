@@ -60,7 +60,13 @@ export interface ModelEntry {
   readonly description: string;
   /** The runner of the model. `none`: declared without an engine, for the given reason. */
   readonly runner:
-    | { readonly type: 'weights'; readonly weights: string; readonly family: string }
+    | {
+        readonly type: 'weights';
+        readonly weights: string;
+        readonly family: string;
+        /** Path of a template file that replaces the templates of the model file. */
+        readonly chatTemplate?: string;
+      }
     /** The engine that is installed on demand, for speech recognition or embeddings. */
     | { readonly type: 'onnx'; readonly weights: string; readonly task: WeightsTask }
     | {

@@ -34,7 +34,7 @@ export const remoteFields = {
   server: z.enum(SERVER_KINDS).exactOptional(),
   /** `chat`: the server renders the template and parses tool calls. `prompt`: Parley does. */
   input: z.enum(['chat', 'prompt']).exactOptional(),
-  /** Template file, for a server with `input: prompt` that does not report its template. */
+  /** Template file, for a model file, or for a server with `input: prompt` that does not report its template. */
   chatTemplate: z.string().min(1).exactOptional(),
   /** Answers that each server runs at once. Default: what a llama-server reports; else no limit. */
   sequences: z.int().min(1).max(100_000).exactOptional(),
@@ -54,7 +54,7 @@ export const REMOTE_QUALIFIERS = [
   ['startSeconds', ['command']],
   ['server', ['url', 'command']],
   ['input', ['url', 'command']],
-  ['chatTemplate', ['url', 'command']],
+  ['chatTemplate', ['url', 'command', 'weights', 'hub', 'path']],
   ['sequences', ['url', 'command']],
   ['forward', ['url', 'command']],
   ['timeouts', ['url', 'command']],

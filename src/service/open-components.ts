@@ -22,6 +22,7 @@ import { createHubIndex, type HubIndex } from '../weights/hub-index.ts';
 import { createRuntimeStore, type RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import { getSpeechRuntime } from '../weights/runtime/speech-runtime.ts';
 import { getCurrentPlatform } from '../weights/runtime/current-platform.ts';
+import { getConfiguredTemplate } from './chat-template-file.ts';
 import { createWeightsStore, type WeightsStore } from '../weights/weights-store.ts';
 
 // Components that the service and single commands open in the same way, each from the configuration.
@@ -37,10 +38,10 @@ export async function openCatalogue({ models, weights, aliases }: ModelSections)
 }
 
 /** Fails at startup when a chat template is unreadable, so that the operator learns of it and not a caller. */
-async function checkChatTemplate({ name, runner }: ModelEntry): Promise<void> {
-  const file = runner.type === 'upstream' || runner.type === 'program' ? runner.remote.chatTemplate : undefined;
+async function checkChatTemplate(entry: ModelEntry): Promise<void> {
+  const file = getConfiguredTemplate(entry);
   if (file === undefined) return;
-  const param = `models.${name}.chatTemplate`;
+  const param = `models.${entry.name}.chatTemplate`;
   await access(file, constants.R_OK).catch((error: unknown) => {
     throw new ServiceError('invalid-request', `${param}: cannot read the file ${file}`, {
       param,

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { getFamilyName, type ModelEntry, type RemoteOptions } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { ServerKind } from '../core/server-kind.ts';
@@ -13,6 +12,7 @@ import type { SupervisedProcess } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
 import { omitNullish } from '../lib/omit-nullish.ts';
+import { findTemplateFile, readTemplateFile } from './chat-template-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Upstream = Extract<ModelEntry['runner'], { readonly type: 'upstream' }>;
@@ -58,7 +58,7 @@ export async function createServerMembers(
       model: entry.name,
       variable: runs.apiKeyEnv,
     });
-  const template = await readChatTemplate(entry, runs.remote);
+  const template = await readTemplateFile(entry, runs.remote.chatTemplate);
   return runs.addresses.map((address) => ({
     address,
     engine: createServerEngine(entry, runs.remote, { url: address, apiKey, template, environment, workspaceShare }),
@@ -104,15 +104,6 @@ function requireCompletionServer({ name }: ModelEntry, kind: ServerKind | undefi
   );
 }
 
-async function readChatTemplate({ name }: ModelEntry, { chatTemplate }: RemoteOptions): Promise<string | undefined> {
-  if (chatTemplate === undefined) return undefined;
-  try {
-    return await readFile(chatTemplate, 'utf8');
-  } catch (error) {
-    throw new ServiceError('unsupported', `models.${name}.chatTemplate: cannot read the file.`, { cause: error });
-  }
-}
-
 export interface ProgramEngineDeps extends ServerPoolDeps {
   readonly runFolder: string;
   readonly threads: number;
@@ -145,15 +136,23 @@ const isPreset = (word: string): word is CommandPreset => COMMAND_PRESETS.includ
  * @param modelFile Path of the entry's weights, if it has local weights.
  */
 export function planProgram(
-  { contextTokens }: ModelEntry,
+  entry: ModelEntry,
   { program, remote }: Extract<ModelEntry['runner'], { readonly type: 'program' }>,
   modelFile: string | undefined,
 ): ProgramPlan {
+  const { contextTokens } = entry;
+  const chatTemplate = remote.input === 'prompt' ? findTemplateFile(entry, modelFile) : undefined;
   const [firstWord = '', ...otherWords] = [program.command].flat();
   // A single word that is no preset is a program that takes its settings from `args`.
   const command =
     typeof program.command === 'string' && isPreset(firstWord) ? firstWord : ([firstWord, ...otherWords] as const);
-  return { ...program, command, model: modelFile ?? remote.model, contextTokens, remote };
+  return {
+    ...program,
+    command,
+    model: modelFile ?? remote.model,
+    contextTokens,
+    remote: { ...remote, ...omitNullish({ chatTemplate }) },
+  };
 }
 
 /** Plans llama.cpp's server for local weights, when the operator prefers it to the embedded engine. */
@@ -167,7 +166,14 @@ export const planPreferredServer = (
   model: modelFile,
   args: [],
   environment: {},
-  remote: { model: entry.name, input: 'prompt', forward: [], timeouts: {}, family: getFamilyName(entry) },
+  remote: {
+    model: entry.name,
+    input: 'prompt',
+    forward: [],
+    timeouts: {},
+    family: getFamilyName(entry),
+    ...omitNullish({ chatTemplate: findTemplateFile(entry, modelFile) }),
+  },
 });
 
 /** Creates an engine that runs a model's own server program. */
@@ -178,7 +184,7 @@ export async function createProgramEngine(
 ): Promise<{ readonly engine: TextEngine; readonly server: SupervisedProcess<RunningProgram> }> {
   const { remote } = plan;
   const kind = typeof plan.command === 'string' ? plan.command : remote.server;
-  const template = await readChatTemplate(entry, remote);
+  const template = await readTemplateFile(entry, remote.chatTemplate);
   const settings: ProgramSettings = {
     ...omitNullish({ program: plan.program }),
     model: plan.model,

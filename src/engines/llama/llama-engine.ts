@@ -5,10 +5,13 @@ import { createRestartableClient } from '../restartable-client.ts';
 import type { SupervisedProcess } from '../supervisor.ts';
 import { createLlamaClient } from './client.ts';
 import type { LlamaEndpoint } from './protocol.ts';
+import { createTemplateOverride } from './template-override.ts';
 
 export interface LlamaEngineOptions {
   /** The process of the engine, run by this process or another one of Parley; `close` stops it. */
   readonly process: SupervisedProcess<LlamaEndpoint>;
+  /** Template that replaces those of the model file. */
+  readonly chatTemplate?: string;
   /** Number of choices that the process can run at the same time. */
   readonly sequences: number;
   /** Called for every piece of output. */
@@ -16,7 +19,8 @@ export interface LlamaEngineOptions {
 }
 
 /** Creates an engine for a model file that runs in its own process: the side that sends requests to that process. */
-export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOptions): TextEngine {
+export function createLlamaEngine({ process, sequences, chatTemplate, onToken }: LlamaEngineOptions): TextEngine {
+  const withTemplate = createTemplateOverride(chatTemplate);
   const restartable = createRestartableClient({
     process,
     connect: ({ socket, token }: LlamaEndpoint) => createLlamaClient({ socket, ...omitNullish({ token, onToken }) }),
@@ -36,7 +40,7 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
     },
     start: (request, signal) => restartable.start((client) => client.generate(request, signal), signal),
     async loadModel() {
-      return (await process.waitUntilReady()).model;
+      return withTemplate((await process.waitUntilReady()).model);
     },
     countTokens: (input, owner) => restartable.call((client) => client.countTokens(requirePromptInput(input), owner)),
     tokenize: (input, owner) => restartable.call((client) => client.tokenize(requirePromptInput(input), owner)),

@@ -3,6 +3,8 @@ import { ServiceError } from '../../core/error.ts';
 import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
 import { createLlamaProcess, type LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
 import type { Log } from '../../core/telemetry.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
+import { findTemplateFile, readTemplateFile } from '../chat-template-file.ts';
 import { estimateUnits, type MemoryBudget } from './memory-budget.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
 
@@ -14,10 +16,11 @@ export interface EmbeddedUnitsDeps {
 
 /** Opens units of the embedded engine: one process whose sequences are the units, with shared weights and computation. */
 export async function openEmbeddedUnits(
-  { name, entry: { contextTokens }, units, previous }: UnitsRequest,
+  { name, entry, units, previous }: UnitsRequest,
   modelFile: string,
   { llama, memory, log }: EmbeddedUnitsDeps,
 ): Promise<DeploymentUnits> {
+  const { contextTokens } = entry;
   const estimate = await estimateUnits({ modelFile, contextTokens, units }, memory);
   const sequences = Math.min(estimate.units, DEPLOYMENT_SEQUENCES_MAX);
   const isFull = sequences === DEPLOYMENT_SEQUENCES_MAX && sequences < units;
@@ -30,8 +33,9 @@ export async function openEmbeddedUnits(
       'overloaded',
       `${reason ?? ''}${servingUnits > 0 ? ` The current ${servingUnits} units continue to serve.` : ''}`,
     );
+  const chatTemplate = await readTemplateFile(entry, findTemplateFile(entry, modelFile));
   const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences }, log);
-  const engine = createLlamaEngine({ process, sequences });
+  const engine = createLlamaEngine({ process, sequences, ...omitNullish({ chatTemplate }) });
   // The memory stays reserved until the contexts are allocated; else other openings would see it as free.
   const release = memory.reserveBytes(estimate.estimateBytes(sequences));
   engine.loadModel().then(release, release);

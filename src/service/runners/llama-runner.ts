@@ -2,6 +2,8 @@ import type { ModelEntry } from '../../catalogue/model.ts';
 import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
 import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
 import type { LlamaEndpoint } from '../../engines/llama/protocol.ts';
+import { omitNullish } from '../../lib/omit-nullish.ts';
+import { findTemplateFile, getConfiguredTemplate, readTemplateFile } from '../chat-template-file.ts';
 import { getContextTokens, getRunnerOptions, type Runner, type RunnerDeps } from './runner.ts';
 import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 
@@ -9,11 +11,11 @@ import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 export function createLlamaRunner(deps: RunnerDeps): Runner {
   const { llama, host, models, textEngines, log } = deps;
   const getWeights = (entry: ModelEntry): string => getRunnerOptions(entry, 'weights').weights;
-  const getKey = (entry: ModelEntry): string => `llama ${getWeights(entry)} ${getContextTokens(entry, deps)}`;
+  const getKey = (entry: ModelEntry): string =>
+    `llama ${getWeights(entry)} ${getContextTokens(entry, deps)} ${getConfiguredTemplate(entry) ?? ''}`;
 
-  const startProcess = async (entry: ModelEntry) => {
+  const startProcess = async (entry: ModelEntry, modelFile: string) => {
     const name = getWeights(entry);
-    const modelFile = await models.locate(entry, name);
     return createLlamaProcess({ ...llama, name, modelFile, contextTokens: getContextTokens(entry, deps) }, log);
   };
 
@@ -22,9 +24,16 @@ export function createLlamaRunner(deps: RunnerDeps): Runner {
     getKey,
     lease: (entry) =>
       textEngines.lease(getKey(entry), async () => {
-        const process = await (host ? host.open<LlamaEndpoint>(entry.name) : startProcess(entry));
+        const modelFile = await models.locate(entry, getWeights(entry));
+        const chatTemplate = await readTemplateFile(entry, findTemplateFile(entry, modelFile));
+        const process = await (host ? host.open<LlamaEndpoint>(entry.name) : startProcess(entry, modelFile));
         const onToken = deps.createTokenRecorder(getKey(entry));
-        const engine = createLlamaEngine({ process, sequences: llama.sequences, onToken });
+        const engine = createLlamaEngine({
+          process,
+          sequences: llama.sequences,
+          onToken,
+          ...omitNullish({ chatTemplate }),
+        });
         recordModelInfo(entry, engine, deps);
         return createRunningTextEngine(engine, process);
       }),

@@ -1,5 +1,6 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { createProgramEngine, planPreferredServer, planProgram, type ProgramPlan } from '../server-engines.ts';
+import { getConfiguredTemplate } from '../chat-template-file.ts';
 import {
   createServerKey,
   getContextTokens,
@@ -12,7 +13,7 @@ import { createRunningTextEngine, recordModelInfo } from './running-engine.ts';
 
 /** Runs the server program that an entry names. */
 export function createProgramRunner(deps: RunnerDeps): Runner {
-  const { host, models, textEngines } = deps;
+  const { models, textEngines } = deps;
   const getKey = (entry: ModelEntry): string => createServerKey(entry, deps);
 
   return {
@@ -21,8 +22,7 @@ export function createProgramRunner(deps: RunnerDeps): Runner {
     lease: (entry) =>
       textEngines.lease(getKey(entry), async () => {
         const runner = getRunnerOptions(entry, 'program');
-        const hasFile = runner.weights !== undefined && !host;
-        const modelFile = hasFile ? await models.locate(entry, runner.weights) : undefined;
+        const modelFile = runner.weights !== undefined ? await models.locate(entry, runner.weights) : undefined;
         return await openProgramEngine(entry, planProgram(entry, runner, modelFile), getKey(entry), deps);
       }),
     getState: (entry) => {
@@ -34,17 +34,17 @@ export function createProgramRunner(deps: RunnerDeps): Runner {
 
 /** Runs local weights in the server program that the operator prefers to the embedded engine. */
 export function createPreferredServerRunner(deps: RunnerDeps): Runner {
-  const { host, models, textEngines, preferredProgram: program = '' } = deps;
+  const { models, textEngines, preferredProgram: program = '' } = deps;
   const getWeights = (entry: ModelEntry): string => getRunnerOptions(entry, 'weights').weights;
-  const getKey = (entry: ModelEntry): string => `preferred ${getWeights(entry)} ${getContextTokens(entry, deps)}`;
+  const getKey = (entry: ModelEntry): string =>
+    `preferred ${getWeights(entry)} ${getContextTokens(entry, deps)} ${getConfiguredTemplate(entry) ?? ''}`;
 
   return {
     parts: ['text', 'embeddings', 'ranking'],
     getKey,
     lease: (entry) =>
       textEngines.lease(getKey(entry), async () => {
-        // The host locates the file in its own process.
-        const modelFile = host ? '' : await models.locate(entry, getWeights(entry));
+        const modelFile = await models.locate(entry, getWeights(entry));
         const plan = planPreferredServer(entry, program, modelFile);
         const contextTokens = getContextTokens(entry, deps);
         return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), deps);
