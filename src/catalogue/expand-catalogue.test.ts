@@ -47,11 +47,12 @@ test('one line changes the weights of all models', () => {
   for (const name of ['chat', 'translate']) {
     assert.deepEqual(expandEntry(name, additions).runner, { type: 'weights', weights: 'big', family: 'qwen2' });
   }
-  assert.equal(expandEntry('translate', additions).contextTokens, 8192);
+  assert.equal(expandEntry('translate', additions).contextTokens, 32_768);
 });
 
-test('a model without contextTokens gets the maximum of its weights, at most 8192', () => {
+test('a model without contextTokens gets the maximum of its weights until its engine reports what fits', () => {
   assert.equal(expandEntry('translate').contextTokens, 4096);
+  assert.equal(expandEntry('translate').isContextGuessed, true);
   assert.equal(expandEntry('chat').contextTokens, 2048);
 });
 
@@ -73,7 +74,7 @@ test('a hub reference becomes a model and weights, without unknown properties', 
     {
       id,
       licence: 'not stated',
-      contextTokensMax: 8192,
+      contextTokensMax: 32_768,
       sources: [{ type: 'hub', repository: 'Owner/Repo', file: 'Model-Q4_K_M.gguf', revision: 'main' }],
     },
   ]);
@@ -229,7 +230,7 @@ test('a folder of weights runs on its engine, and its size is that of the final 
   const { runner, interfaces, contextTokens } = expandEntry('listener', additions);
   assert.deepEqual(runner, { type: 'onnx', weights: 'ears', task: 'speech' });
   assert.deepEqual(interfaces, ['speech']);
-  assert.equal(contextTokens, 8192);
+  assert.equal(contextTokens, 32_768);
   assert.equal(getWeightsId(expandEntry('listener', additions)), 'ears');
   const { sizeBytes, folder, sources } =
     expand(SPEECH_WEIGHTS).weights.find(({ id }) => id === 'ears') ?? assert.fail();

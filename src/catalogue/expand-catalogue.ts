@@ -4,6 +4,7 @@ import type { Abilities, Alias, ModelEntry, ModelInterface, RemoteOptions } from
 import { REMOTE_QUALIFIERS } from './remote-schema.ts';
 import {
   RUNNER_KEYS,
+  WEIGHTS_CONTEXT_TOKENS,
   type CatalogueRecord,
   type FolderRecord,
   type ModelRecord,
@@ -19,8 +20,8 @@ export interface CatalogueParts {
   readonly aliases: readonly Alias[];
 }
 
-/** Default context length, if the weights allow it; four streams of it fit into 1 GB. */
-export const CONTEXT_TOKENS_DEFAULT = 8192;
+/** Assumed context length of a server until it reports its own. */
+const SERVER_CONTEXT_TOKENS = 8_192;
 
 const CHAT_INTERFACES: readonly ModelInterface[] = ['chat', 'messages', 'responses', 'native'];
 
@@ -139,7 +140,7 @@ function createImplicitWeights(path: string, record: ModelRecord): NamedWeights 
   const weights: Weights = {
     id: createWeightsId(source),
     licence: record.licence ?? 'not stated',
-    contextTokensMax: Math.max(record.contextTokens ?? 0, CONTEXT_TOKENS_DEFAULT),
+    contextTokensMax: Math.max(record.contextTokens ?? 0, WEIGHTS_CONTEXT_TOKENS),
     sources: [source],
   };
   return {
@@ -156,7 +157,7 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
     : { ...(isKnown ? NO_ABILITIES : {}), ...weights?.record.abilities };
   const { maxThinkingTokens, languages, cumulative } = record;
   const { thinking, ...abilities } = { ...weightsAbilities, ...record.abilities };
-  const isContextGuessed = record.contextTokens === undefined && isRemote(record);
+  const isContextGuessed = record.contextTokens === undefined && record.none === undefined;
   return {
     name,
     description: record.description ?? '',
@@ -245,7 +246,10 @@ const toRemoteOptions = (name: string, record: ModelRecord, family: string): Rem
 function resolveContextTokens(name: string, record: ModelRecord, weights: NamedWeights | undefined): number {
   const max = weights?.weights.contextTokensMax;
   if (record.contextTokens === undefined) {
-    return record.none === undefined ? Math.min(max ?? CONTEXT_TOKENS_DEFAULT, CONTEXT_TOKENS_DEFAULT) : 0;
+    if (record.none !== undefined) return 0;
+    return isRemote(record)
+      ? Math.min(max ?? SERVER_CONTEXT_TOKENS, SERVER_CONTEXT_TOKENS)
+      : (max ?? WEIGHTS_CONTEXT_TOKENS);
   }
   if (max !== undefined && record.contextTokens > max) {
     throw createRecordError(`models.${name}.contextTokens`, `must be at most ${max}, got ${record.contextTokens}`);

@@ -84,7 +84,7 @@ export interface ModelEntry {
       }
     | { readonly type: 'none'; readonly reason: string };
   readonly contextTokens: number;
-  /** The catalogue declares no context length: `contextTokens` is a guess, or was reported by the engine. */
+  /** No context length is configured: `contextTokens` is a guess, or was reported by the engine. */
   readonly isContextGuessed?: true;
   readonly abilities: Abilities;
   /** The model tends to repeat a call whose result it already has. */

@@ -107,6 +107,9 @@ const folder = z
   });
 export type FolderRecord = z.infer<typeof folder>;
 
+/** Context length of weights that state none, until an engine has read their file. */
+export const WEIGHTS_CONTEXT_TOKENS = 32_768;
+
 const weightsRecord = z.strictObject({
   sizeBytes: z.int().positive().exactOptional(),
   /** Parameters, and those of them that are used for each token: fewer in a mixture of experts. */
@@ -114,7 +117,7 @@ const weightsRecord = z.strictObject({
   activeParameters: z.int().positive().exactOptional(),
   cacheBytesPerToken: z.int().positive().exactOptional(),
   licence: z.string().min(1).default('not stated'),
-  contextTokensMax: z.int().positive().default(8192),
+  contextTokensMax: z.int().positive().default(WEIGHTS_CONTEXT_TOKENS),
   family: family.default('template'),
   abilities: abilities.default({}),
   /** The model tends to repeat a call whose result it already has: see generation/repeated-calls.ts. */

@@ -92,7 +92,7 @@ async function run(
 
 test('list shows runner, download state and licence', async () => {
   const { output } = await run(['list']);
-  assert.match(output, /^svc-plus +qwen2\.5-coder-0\.5b-instruct-q4_k_m +yes +8192 +chat messages responses native$/m);
+  assert.match(output, /^svc-plus +qwen2\.5-coder-0\.5b-instruct-q4_k_m +yes +32768 +chat messages responses native$/m);
   assert.match(output, /^svc-tiny +smollm2-135m-instruct-q4_1 +no +4096/m);
   assert.match(output, /^remote +far at http:\/\/127\.0\.0\.1:9\/v1 +- +8192/m);
   assert.match(output, /^svc-asr +whisper-base +no +448 +speech$/m);

@@ -137,7 +137,7 @@ export const ConfigSchema = z.strictObject({
       .min(0, { error: 'must be from 0 to 1' })
       .max(1, { error: 'must be from 0 to 1' })
       .default(WORKSPACE_SHARE),
-    /** Context length of one sequence. Default: that of the model's entry. */
+    /** Context length of one sequence. Default: that of the model's entry, or else what memory allows. */
     contextTokens: wholeNumber(256, 1_048_576).optional(),
     gpu: z.union([z.literal(false), z.literal('auto')], { error: 'must be false or auto' }).default(false),
   }),

@@ -138,3 +138,18 @@ export const MINILM_TOKENS_MAX = 512;
  * loaded at once. Until then: 503.
  */
 export const MODEL_FILE_RETRY_MS = 120_000;
+
+/**
+ * Tokens that a sequence should hold where the configuration states no context length: a coding agent's first prompt has up
+ * to 13,200, and its history grows. If memory lacks for them, fewer sequences run at once.
+ */
+export const CONTEXT_TOKENS_WANTED = 32_768;
+
+/** Tokens of the shortest context that is tried. If memory lacks even for it, the engine does not start. */
+export const CONTEXT_TOKENS_MIN = 2_048;
+
+/**
+ * Share of the free memory that contexts may take where the configuration states no context length; the rest is for other
+ * engines. Beyond: shorter contexts or fewer sequences.
+ */
+export const CONTEXT_MEMORY_SHARE = 0.5;

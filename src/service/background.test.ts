@@ -328,7 +328,7 @@ describe('background responses', () => {
     const plain = await create(1, { input: createScript({ fail: 'engine-failed' }) });
     const { status, error, output } = await waitForEnd(0, plain.id);
     assert.deepEqual([status, error?.code, output], ['failed', 'internal_error', []]);
-    const long = await create(1, { input: 'word '.repeat(20_000) });
+    const long = await create(1, { input: 'word '.repeat(40_000) });
     assert.equal((await waitForEnd(0, long.id)).error?.code, 'invalid_parameter_error');
   });
 

@@ -1,6 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { createCatalogue } from '../catalogue/catalogue.ts';
-import { CONTEXT_TOKENS_DEFAULT, expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import { CONTEXT_TOKENS_WANTED } from '../engines/limits.ts';
 import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import type { ServedContext } from '../catalogue/recommend.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
@@ -118,7 +119,7 @@ export const openHubIndex = ({ hubUrl, extraModelsFolders }: Config): HubIndex =
 
 /** Returns the context that the configuration serves with a model whose entry states none. */
 export const getServedContext = ({ contextTokens, sequences }: Config['engine']): ServedContext => ({
-  contextTokens: contextTokens ?? CONTEXT_TOKENS_DEFAULT,
+  contextTokens: contextTokens ?? CONTEXT_TOKENS_WANTED,
   sequences,
 });
 

@@ -31,6 +31,7 @@ describeEngineContract('llama engine in this process', EMBEDDED_FEATURES, async 
   const model = createFakeNativeModel({ contextTokens: CONTEXT_TOKENS, sequences: SEQUENCES });
   const cells = createKvCache(model, 'none');
   const scheduler = createScheduler(model, {
+    choicesMax: model.sequences,
     clock: systemClock,
     cpuMs: () => 0,
     queueLengthMax: 16,

@@ -27,15 +27,22 @@ export interface TestLlama {
   close(): Promise<void>;
 }
 
-/** @param modelFile Default: the file of the weights with that id. */
-export async function openTestLlama(weights: string, modelFile = findWeightsFile(weights)): Promise<TestLlama> {
+/**
+ * @param modelFile Default: the file of the weights with that id.
+ * @param contextTokens Undefined: what the engine chooses by memory.
+ */
+export async function openTestLlama(
+  weights: string,
+  modelFile = findWeightsFile(weights),
+  { contextTokens }: { readonly contextTokens?: number | undefined } = { contextTokens: CONTEXT_TOKENS },
+): Promise<TestLlama> {
   assert.ok(modelFile !== undefined, 'the weights are missing');
   const runFolder = await mkdtemp(join(tmpdir(), 'parley-model-'));
   const engineProcess = await createLlamaProcess(
     {
       name: weights,
       modelFile,
-      contextTokens: CONTEXT_TOKENS,
+      contextTokens,
       sequences: SEQUENCES,
       threads: 1,
       gpu: false,

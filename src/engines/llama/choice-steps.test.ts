@@ -38,6 +38,7 @@ async function createTestChoice(phases: readonly GenerationPhase[] = [], options
       caller: { send: () => true, refuse: () => undefined, end: () => undefined },
       tokenize: async (tokenizer, input) => tokenizeMarked(tokenizer, input),
       compile: compileTestGrammars,
+      choicesMax: 1,
       signal: new AbortController().signal,
     },
   );

@@ -111,6 +111,7 @@ interface JobDeps {
   readonly caller: GenerationListener;
   readonly compile: CompileGrammars;
   readonly tokenize: TokenizeInTurn;
+  readonly choicesMax: number;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
@@ -119,7 +120,7 @@ interface JobDeps {
 export async function createGenerationJob(
   model: NativeModel,
   call: GenerateCall,
-  { caller, compile, tokenize, signal }: JobDeps,
+  { caller, compile, tokenize, choicesMax, signal }: JobDeps,
 ): Promise<GenerationJob | EngineRefusal> {
   const { contextTokens, vocabularySize } = model.loaded;
   const refuse = (kind: EngineRefusal['kind'], message: string, param?: string): EngineRefusal => ({
@@ -129,7 +130,7 @@ export async function createGenerationJob(
   });
   const problem = findRequestProblem(
     { choices: call.choices, biasedTokens: call.sampling.logitBias?.map(([token]) => token) ?? [], stop: call.stop },
-    { choicesMax: model.sequences, vocabularySize },
+    { choicesMax, vocabularySize },
   );
   if (problem) return refuse('invalid', problem.message, problem.param);
   let marked: MarkedTokens;

@@ -1,6 +1,15 @@
-import { getLlama, LlamaLogLevel, type Llama, type LlamaContext, type LlamaModel } from 'node-llama-cpp';
+import {
+  getLlama,
+  LlamaLogLevel,
+  type Llama,
+  type LlamaContext,
+  type LlamaContextOptions,
+  type LlamaModel,
+} from 'node-llama-cpp';
 import { assert } from '../../lib/assert.ts';
 import type { LoadedModel } from '../engine.ts';
+import { CONTEXT_MEMORY_SHARE } from '../limits.ts';
+import { planContext, type ContextPlan } from '../plan-context.ts';
 import type { LlamaProcessArguments } from './protocol.ts';
 import { openNativeEmbeddings, type NativeEmbeddings } from './native-embeddings.ts';
 import { openNativeRanking, type NativeRanking } from './native-ranking.ts';
@@ -129,6 +138,11 @@ interface Internals extends BindingGrammars {
   readonly AddonSampler: new (model: BindingModel) => BindingSampler;
 }
 
+/** Most tokens of one evaluation. */
+const BATCH_TOKENS = 512;
+
+type ContextShape = Pick<LlamaContextOptions, 'flashAttention' | 'swaFullCache'> & { readonly batchSize: number };
+
 type OpenOptions = Pick<LlamaProcessArguments, 'modelFile' | 'contextTokens' | 'sequences' | 'threads' | 'gpu'>;
 
 export async function openNativeModel(options: OpenOptions): Promise<NativeModel> {
@@ -140,22 +154,51 @@ export async function openNativeModel(options: OpenOptions): Promise<NativeModel
     logLevel: LlamaLogLevel.error,
   });
   const model = await llama.loadModel({ modelPath: options.modelFile });
-  // The library accepts any context size; beyond the trained size, the output is noise.
-  const contextTokens = Math.min(options.contextTokens, model.trainContextSize);
-  const context = await model.createContext({
-    contextSize: contextTokens,
-    batchSize: 512,
-    threads: options.threads,
-    sequences: options.sequences,
+  const shape = {
+    batchSize: BATCH_TOKENS,
     // On CPUs, the library's flash attention takes twice the time of plain attention after a long history.
     flashAttention: llama.gpu === false ? false : 'auto',
     // Sliding-window models would otherwise drop cells, and prefixes could not be reused.
     swaFullCache: true,
+  } as const;
+  const { threads } = options;
+  // The library accepts any context size; beyond the trained size, the output is noise.
+  const { contextTokens, sequences } =
+    options.contextTokens === undefined
+      ? await planNativeContext(llama, model, { sequences: options.sequences, shape })
+      : { ...options, contextTokens: Math.min(options.contextTokens, model.trainContextSize) };
+  const context = await model.createContext({
+    ...shape,
+    contextSize: contextTokens,
+    threads,
+    sequences,
     failedCreationRemedy: false,
   });
   const internals = getInternals(llama, model, context);
-  const { sequences, threads } = options;
   return createNativeModel({ llama, model, context, internals, contextTokens, sequences, threads });
+}
+
+/** Chooses contexts that leave a share of the free memory of the machine, and fit into that of its GPU. */
+async function planNativeContext(
+  llama: Llama,
+  model: LlamaModel,
+  { sequences, shape }: { readonly sequences: number; readonly shape: ContextShape },
+): Promise<ContextPlan> {
+  const ramBytes = process.availableMemory() * CONTEXT_MEMORY_SHARE;
+  const vramBytes = llama.gpu === false ? Infinity : (await llama.getVramState()).free;
+  return await planContext({
+    trainedTokens: model.trainContextSize,
+    sequences,
+    async isFitting(plan) {
+      const { cpuRam, gpuVram } = await model.fileInsights.estimateContextResourceRequirementsV2({
+        ...shape,
+        contextSize: plan.contextTokens,
+        sequences: plan.sequences,
+        modelGpuLayers: model.gpuLayers,
+      });
+      return cpuRam <= ramBytes && gpuVram <= vramBytes;
+    },
+  });
 }
 
 /** Reads private members of the library; no other function does so. */

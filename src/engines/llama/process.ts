@@ -64,6 +64,7 @@ const cells = createKvCache(model, join(statesFolder, 'copy.state'));
 const scheduler = createScheduler(model, {
   clock: systemClock,
   cpuMs: getOtherThreadsCpuMs,
+  choicesMax: options.sequences,
   queueLengthMax: options.queueLengthMax,
   queueWaitMsMax: options.queueWaitMsMax,
   readerWaitMsMax: READER_WAIT_MS_MAX,

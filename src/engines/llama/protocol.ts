@@ -128,7 +128,9 @@ export interface LlamaProcessArguments {
   /** Required on every call when the socket is a loopback TCP address. */
   readonly token?: string;
   readonly modelFile: string;
-  readonly contextTokens: number;
+  /** Context length of one sequence. Absent: as memory allows, which may also lower the number of sequences. */
+  readonly contextTokens?: number | undefined;
+  /** Number of sequences, and most choices of one request. */
   readonly sequences: number;
   readonly threads: number;
   readonly gpu: 'auto' | false;

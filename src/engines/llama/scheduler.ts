@@ -65,6 +65,8 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   /** Returns the processor time of the other threads of this process, in ms. */
   readonly cpuMs: () => number;
+  /** Most choices of one request; with fewer sequences, they run one after the other. */
+  readonly choicesMax: number;
   readonly queueLengthMax: number;
   readonly queueWaitMsMax: number;
   /** A client that reads nothing for this long, in ms, loses its answer, so that others can use its sequences. */
@@ -183,6 +185,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
       caller: listener,
       compile: this.options.compileGrammars,
       tokenize: this.tokenizeInTurn,
+      choicesMax: this.options.choicesMax,
       signal,
     })
       .then((result) => {

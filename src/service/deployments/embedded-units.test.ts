@@ -67,3 +67,21 @@ test('refuses when no more units fit than serve already, unless all requested un
   assert.equal((await open(5, 3, two)).units.length, 3);
   assert.equal((await open(1, 2, two)).units.length, 1);
 });
+
+test('shortens a context that nobody configured until all units fit, but not below the shortest', async () => {
+  const { modelFile: longFile } = writeTestModelFile(32_768);
+  const contextBytes = (tokens: number) => tokens * tokenBytes + DEPLOYMENT_UNIT_BYTES;
+  const openGuessed = async (availableBytes: number) => {
+    const entry = { ...TEST_ENTRY, contextTokens: 32_768, isContextGuessed: true } as const;
+    const deps = {
+      llama: { ...TEST_LLAMA_SETTINGS, runFolder: join(folder, 'run') },
+      memory: createMemoryBudget({ totalBytes: 0, availableBytes: () => ENGINE_BYTES + availableBytes }),
+      log,
+    };
+    const units = await openEmbeddedUnits({ name: 'a', entry, units: 2, previous: undefined }, longFile, deps);
+    opened.push(units);
+    return units.units.length;
+  };
+  assert.equal(await openGuessed(2 * contextBytes(8_192)), 2);
+  assert.equal(await openGuessed(2 * contextBytes(8_192) - 1), 1);
+});

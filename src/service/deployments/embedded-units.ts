@@ -1,11 +1,12 @@
-import { DEPLOYMENT_SEQUENCES_MAX } from './limits.ts';
+import { DEPLOYMENT_CONTEXT_TOKENS_MIN, DEPLOYMENT_SEQUENCES_MAX } from './limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
 import { createLlamaProcess, type LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
+import { listContextLengths } from '../../engines/plan-context.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findTemplateFile, readTemplateFile } from '../chat-template-file.ts';
-import { estimateUnits, type MemoryBudget } from './memory-budget.ts';
+import { estimateUnits, type MemoryBudget, type MemoryEstimate } from './memory-budget.ts';
 import type { DeploymentUnits, UnitsRequest } from './deployment-units.ts';
 
 export interface EmbeddedUnitsDeps {
@@ -20,8 +21,7 @@ export async function openEmbeddedUnits(
   modelFile: string,
   { llama, memory, log }: EmbeddedUnitsDeps,
 ): Promise<DeploymentUnits> {
-  const { contextTokens } = entry;
-  const estimate = await estimateUnits({ modelFile, contextTokens, units }, memory);
+  const { contextTokens, ...estimate } = await estimateContexts(entry, modelFile, { units, memory });
   const sequences = Math.min(estimate.units, DEPLOYMENT_SEQUENCES_MAX);
   const isFull = sequences === DEPLOYMENT_SEQUENCES_MAX && sequences < units;
   const reason = isFull ? `One engine process has at most ${DEPLOYMENT_SEQUENCES_MAX} units.` : estimate.reason;
@@ -51,4 +51,28 @@ export async function openEmbeddedUnits(
       await engine.close();
     },
   };
+}
+
+/**
+ * Estimates how many units fit. Without a configured context length, their context is the longest with which all fit, down
+ * to `DEPLOYMENT_CONTEXT_TOKENS_MIN`.
+ */
+async function estimateContexts(
+  entry: UnitsRequest['entry'],
+  modelFile: string,
+  { units, memory }: { readonly units: number; readonly memory: MemoryBudget },
+): Promise<MemoryEstimate & { readonly contextTokens: number }> {
+  const [first = entry.contextTokens, ...shorter] = entry.isContextGuessed
+    ? listContextLengths(entry.contextTokens, DEPLOYMENT_CONTEXT_TOKENS_MIN)
+    : [entry.contextTokens];
+  const estimateFor = async (contextTokens: number) => ({
+    contextTokens,
+    ...(await estimateUnits({ modelFile, contextTokens, units }, memory)),
+  });
+  let estimate = await estimateFor(first);
+  for (const contextTokens of shorter) {
+    if (estimate.units === units) break;
+    estimate = await estimateFor(contextTokens);
+  }
+  return estimate;
 }

@@ -18,6 +18,9 @@ export const DEPLOYMENT_MONITOR_MS = 1_000;
 /** Sequences of one context (limit of llama.cpp). Beyond: the deployment gets fewer units. */
 export const DEPLOYMENT_SEQUENCES_MAX = 256;
 
+/** Tokens of a unit's context where none is configured and memory lacks for longer ones. Beyond: there are fewer units. */
+export const DEPLOYMENT_CONTEXT_TOKENS_MIN = 8_192;
+
 /** Server processes of one deployment on one machine. Beyond: the deployment gets fewer units. */
 export const DEPLOYMENT_PROGRAMS_MAX = 64;
 

@@ -8,6 +8,7 @@ import type { WeightsStore } from '../../weights/weights-store.ts';
 import { createFindFileProblem } from '../find-file-problem.ts';
 import { createProgramEngine, planProgram, planPreferredServer, type ProgramPlan } from '../server-engines.ts';
 import { openEmbeddedUnits } from './embedded-units.ts';
+import { DEPLOYMENT_CONTEXT_TOKENS_MIN } from './limits.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { OpenUnits, UnitsRequest } from './deployment-units.ts';
 import { createOpenProgramUnits } from './program-units.ts';
@@ -69,7 +70,13 @@ export function createOpenUnits(deps: OpenUnitsDeps): OpenUnits {
     if (deps.preferredProgram !== undefined)
       return await openPrograms(
         request,
-        { ...planPreferredServer(entry, deps.preferredProgram, file ?? ''), contextTokens },
+        {
+          ...planPreferredServer(entry, deps.preferredProgram, file ?? ''),
+          // Each unit is a process with contexts of its own.
+          contextTokens: entry.isContextGuessed
+            ? Math.min(contextTokens, DEPLOYMENT_CONTEXT_TOKENS_MIN)
+            : contextTokens,
+        },
         signal,
       );
     return await openEmbeddedUnits(request, file ?? '', deps);

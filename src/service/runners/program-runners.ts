@@ -1,9 +1,12 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
+import { CONTEXT_MEMORY_SHARE } from '../../engines/limits.ts';
+import { planContext, type ContextPlan } from '../../engines/plan-context.ts';
+import { readModelShape } from '../../weights/read-model-shape.ts';
 import { createProgramEngine, planPreferredServer, planProgram, type ProgramPlan } from '../server-engines.ts';
 import { getConfiguredTemplate } from '../chat-template-file.ts';
 import {
   createServerKey,
-  getContextTokens,
+  getConfiguredContext,
   getRunnerOptions,
   type Runner,
   type RunnerDeps,
@@ -37,7 +40,7 @@ export function createPreferredServerRunner(deps: RunnerDeps): Runner {
   const { models, textEngines, preferredProgram: program = '' } = deps;
   const getWeights = (entry: ModelEntry): string => getRunnerOptions(entry, 'weights').weights;
   const getKey = (entry: ModelEntry): string =>
-    `preferred ${getWeights(entry)} ${getContextTokens(entry, deps)} ${getConfiguredTemplate(entry) ?? ''}`;
+    `preferred ${getWeights(entry)} ${getConfiguredContext(entry, deps) ?? ''} ${getConfiguredTemplate(entry) ?? ''}`;
 
   return {
     parts: ['text', 'embeddings', 'ranking'],
@@ -46,11 +49,26 @@ export function createPreferredServerRunner(deps: RunnerDeps): Runner {
       textEngines.lease(getKey(entry), async () => {
         const modelFile = await models.locate(entry, getWeights(entry));
         const plan = planPreferredServer(entry, program, modelFile);
-        const contextTokens = getContextTokens(entry, deps);
-        return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), deps);
+        const { contextTokens, sequences } = await planServerContext(entry, modelFile, deps);
+        const llama = { ...deps.llama, sequences };
+        return await openProgramEngine(entry, { ...plan, contextTokens }, getKey(entry), { ...deps, llama });
       }),
     getState: (entry) => models.describe(entry, { engineState: textEngines.getState(getKey(entry)), program }),
   };
+}
+
+/** Chooses the contexts of a server program for local weights: those configured, or what a share of the free memory holds. */
+async function planServerContext(entry: ModelEntry, modelFile: string, deps: RunnerDeps): Promise<ContextPlan> {
+  const { sequences } = deps.llama;
+  const configured = getConfiguredContext(entry, deps);
+  const shape = configured === undefined && modelFile !== '' ? await readModelShape(modelFile) : undefined;
+  if (!shape) return { contextTokens: configured ?? entry.contextTokens, sequences };
+  const freeBytes = process.availableMemory() * CONTEXT_MEMORY_SHARE;
+  return await planContext({
+    trainedTokens: shape.contextTokens ?? entry.contextTokens,
+    sequences,
+    isFitting: (plan) => plan.contextTokens * plan.sequences * shape.cacheBytesPerToken <= freeBytes,
+  });
 }
 
 /** Starts the server program of an entry, here or in the host process, and opens the engine that calls it. */

@@ -78,9 +78,14 @@ const hasType = <Type extends RunnerType>(
 export const getContextTokens = (entry: ModelEntry, { contextTokens }: Pick<EngineSettings, 'contextTokens'>): number =>
   contextTokens ?? entry.contextTokens;
 
+/** Returns the context length that the operator states for the entry; undefined: the engine decides by memory. */
+export const getConfiguredContext = (
+  entry: ModelEntry,
+  { contextTokens }: Pick<EngineSettings, 'contextTokens'>,
+): number | undefined => contextTokens ?? (entry.isContextGuessed ? undefined : entry.contextTokens);
+
 /** Returns the key of a server: any difference in its description makes it another engine. */
 export function createServerKey(entry: ModelEntry, settings: Pick<EngineSettings, 'contextTokens'>): string {
   // A context length that the engine itself reported is excluded: a report must not change the key of its engine.
-  const contextTokens = entry.isContextGuessed ? settings.contextTokens : getContextTokens(entry, settings);
-  return `${entry.runner.type} ${contextTokens ?? ''} ${JSON.stringify(entry.runner)}`;
+  return `${entry.runner.type} ${getConfiguredContext(entry, settings) ?? ''} ${JSON.stringify(entry.runner)}`;
 }

@@ -65,6 +65,7 @@ export function createTestScheduler({ clock, compileGrammars = compileTestGramma
   const model = createFakeNativeModel(fake);
   const cells = createKvCache(model, 'none');
   const scheduler = createScheduler(model, {
+    choicesMax: model.sequences,
     clock: clock ?? { now: () => 0, monotonic: () => 0 },
     cpuMs,
     queueLengthMax: queueLengthMax,

@@ -13,21 +13,23 @@ interface TestModelFile {
   readonly tokenBytes: number;
 }
 
-/** 4 layers of 2 heads with 64 numbers each for keys and values, 2 bytes a number: 2 KiB for each of 2000 tokens. */
-const HEAD = createGgufHead({
-  'general.architecture': 'llama',
-  'llama.block_count': 4,
-  'llama.context_length': 2_000,
-  'llama.embedding_length': 512,
-  'llama.attention.head_count': 8,
-  'llama.attention.head_count_kv': 2,
-});
+/** 4 layers of 2 heads with 64 numbers each for keys and values, 2 bytes a number: 2 KiB for each token. */
+const createHead = (trainedTokens: number) =>
+  createGgufHead({
+    'general.architecture': 'llama',
+    'llama.block_count': 4,
+    'llama.context_length': trainedTokens,
+    'llama.embedding_length': 512,
+    'llama.attention.head_count': 8,
+    'llama.attention.head_count_kv': 2,
+  });
 
 /** Writes the header of a model into a temporary folder that is removed after the tests of the file. */
-export function writeTestModelFile(): TestModelFile {
+export function writeTestModelFile(trainedTokens = 2_000): TestModelFile {
+  const head = createHead(trainedTokens);
   const folder = mkdtempSync(join(tmpdir(), 'parley-model-file-'));
   after(() => rmSync(folder, { recursive: true }));
   const modelFile = join(folder, 'model.gguf');
-  writeFileSync(modelFile, HEAD);
-  return { folder, modelFile, size: HEAD.length, tokenBytes: 2_048 };
+  writeFileSync(modelFile, head);
+  return { folder, modelFile, size: head.length, tokenBytes: 2_048 };
 }
