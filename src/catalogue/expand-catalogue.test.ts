@@ -156,6 +156,18 @@ test('a program runs a local model file, or a model that it finds by name', () =
   assert.deepEqual(named.runner.program, { command: ['serve', '{port}'], args: ['-x'], environment: { A: 'b' } });
 });
 
+test('a projector is for a llama-server that gets messages', () => {
+  const model = { path: '/m.gguf', command: 'llama-server', mmproj: '/mmproj.gguf' };
+  const { runner } = expandEntry('seeing', { models: { seeing: model } });
+  assert.ok(runner.type === 'program');
+  assert.equal(runner.program.projectorFile, '/mmproj.gguf');
+  const refuse = (fields: object, message: RegExp) =>
+    assert.throws(() => expandEntry('seeing', { models: { seeing: { ...model, ...fields } } }), { message });
+  refuse({ command: 'vllm' }, /^models\.seeing\.mmproj: needs `command: llama-server`/);
+  refuse({ command: ['llama-server'] }, /^models\.seeing\.mmproj: needs `command: llama-server`/);
+  refuse({ input: 'prompt' }, /^models\.seeing\.mmproj: needs `input: chat`/);
+});
+
 test('undeclared properties of a remote model are unknown until its engine reports them', () => {
   const up = expandEntry('up', {
     models: { up: { url: 'http://h/v1', abilities: { tools: false, thinking: 'none' } } },

@@ -205,12 +205,20 @@ function resolveRunner(name: string, record: ModelRecord, weights: NamedWeights 
   if (record.command !== undefined) {
     if (weights?.weights.folder)
       throw createRecordError(`models.${name}.weights`, 'are not a model file that a program can load');
+    if (record.mmproj !== undefined && record.command !== 'llama-server')
+      throw createRecordError(
+        `models.${name}.mmproj`,
+        'needs `command: llama-server`; pass another program its projector in `args`',
+      );
+    if (record.mmproj !== undefined && record.input === 'prompt')
+      throw createRecordError(`models.${name}.mmproj`, 'needs `input: chat`: prompts contain no images');
     return {
       type: 'program',
       program: {
         command: record.command,
         args: record.args ?? [],
         environment: record.environment ?? {},
+        ...omitNullish({ projectorFile: record.mmproj }),
         ...(record.startSeconds === undefined ? {} : { startMs: record.startSeconds * 1000 }),
       },
       ...(weights ? { weights: weights.weights.id } : {}),

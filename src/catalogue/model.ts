@@ -52,6 +52,8 @@ export interface ProgramOptions {
   readonly command: string | readonly string[];
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** Projector file with which llama-server reads images. */
+  readonly projectorFile?: string;
   readonly startMs?: number;
 }
 

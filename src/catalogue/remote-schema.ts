@@ -28,6 +28,8 @@ export const remoteFields = {
   /** Appended to the program's arguments. */
   args: z.array(z.string()).exactOptional(),
   environment: z.record(variable, z.string()).exactOptional(),
+  /** Projector file with which llama-server reads images. */
+  mmproj: z.string().min(1).exactOptional(),
   /** Seconds that the program may take to start. */
   startSeconds: z.int().min(1).max(86_400).exactOptional(),
   /** Kind of the server. Default: detected by a query. */
@@ -51,6 +53,7 @@ export const REMOTE_QUALIFIERS = [
   ['apiKeyEnv', ['url']],
   ['args', ['command']],
   ['environment', ['command']],
+  ['mmproj', ['command']],
   ['startSeconds', ['command']],
   ['server', ['url', 'command']],
   ['input', ['url', 'command']],

@@ -122,6 +122,8 @@ export interface ProgramPlan {
   readonly model: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** Projector file with which llama-server reads images. */
+  readonly projectorFile?: string | undefined;
   readonly startMs?: number | undefined;
   readonly contextTokens: number;
   readonly remote: RemoteOptions;
@@ -186,7 +188,7 @@ export async function createProgramEngine(
   const kind = typeof plan.command === 'string' ? plan.command : remote.server;
   const template = await readTemplateFile(entry, remote.chatTemplate);
   const settings: ProgramSettings = {
-    ...omitNullish({ program: plan.program }),
+    ...omitNullish({ program: plan.program, projectorFile: plan.projectorFile }),
     model: plan.model,
     servedName: remote.model,
     contextTokens: plan.contextTokens,

@@ -24,6 +24,15 @@ describe('buildCommandLine', () => {
     assert.deepEqual(line.environment, { LLAMA_API_KEY: 'secret-key' });
   });
 
+  it('gives llama-server the projector with which it reads images', () => {
+    const { args } = buildCommandLine(
+      'llama-server',
+      { ...SETTINGS, projectorFile: '/models/mmproj.gguf' },
+      PARAMETERS,
+    );
+    assert.equal(args[args.indexOf('--mmproj') + 1], '/models/mmproj.gguf');
+  });
+
   it("adds options of llama-server, and the operator's arguments last", () => {
     const wanted = { gpu: false, purpose: 'embeddings', extraArguments: ['--threads', '7'] } as const;
     const { args, command } = buildCommandLine(

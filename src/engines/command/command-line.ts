@@ -7,6 +7,8 @@ export interface ProgramSettings {
   readonly program?: string | undefined;
   /** Model as the program expects it: a GGUF file for llama-server, else a folder or the name of a repository. */
   readonly model: string;
+  /** Projector file with which llama-server reads images; the other programs find it in the model's folder. */
+  readonly projectorFile?: string | undefined;
   /** Model name in requests. */
   readonly servedName: string;
   /** Tokens of prompt and answer of one sequence together. */
@@ -80,6 +82,7 @@ function buildLlamaServerLine(settings: ProgramSettings, { host, port, apiKey }:
     command: settings.program ?? 'llama-server',
     args: [
       ['--model', settings.model, '--alias', settings.servedName],
+      settings.projectorFile === undefined ? [] : ['--mmproj', settings.projectorFile],
       ['--host', host, '--port', `${port}`],
       // llama-server divides this context among all its slots.
       ['--ctx-size', `${settings.contextTokens * settings.sequences}`, '--parallel', `${settings.sequences}`],
