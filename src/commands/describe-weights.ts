@@ -26,6 +26,8 @@ export async function describeWeights(weights: Weights, store: WeightsStore) {
   };
 }
 
+export type WeightsDescription = Awaited<ReturnType<typeof describeWeights>>;
+
 /** Describes in one line what runs a model. */
 export function describeRunner(runner: ModelEntry['runner']): string {
   switch (runner.type) {

@@ -27,7 +27,7 @@ export const hasWeightsName = (name: string, catalogue: Catalogue): boolean =>
   catalogue.list().some((entry) => entry.name === name) || catalogue.listWeights().some(({ id }) => id === name);
 
 /** Creates the error for a name of neither a model nor weights. It lists similar names, or all if none is similar. */
-export function createUnknownNameError(name: string, catalogue: Catalogue): ServiceError {
+function createUnknownNameError(name: string, catalogue: Catalogue): ServiceError {
   const names = [...catalogue.list().map((entry) => entry.name), ...catalogue.listWeights().map(({ id }) => id)];
   const near = findNearNames(name, names);
   const hint = near.length > 0 ? `Similar: ${near.join(', ')}.` : `Available: ${names.join(', ')}.`;

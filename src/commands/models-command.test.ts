@@ -123,6 +123,16 @@ test('show prints licence, sources and verification', async () => {
   });
 });
 
+test('show prints weights of the catalogue that no model runs', async () => {
+  const { output } = await run(['show', 'qwen3-8b']);
+  assert.match(output, /^weights +qwen3-8b$/m);
+  assert.match(output, /^licence +Apache-2\.0$/m);
+  assert.match(output, /^source +hub MaziyarPanahi\/Qwen3-8B-GGUF\/Qwen3-8B\.Q4_K_M\.gguf at main$/m);
+  assert.match(output, /^use +parley models add NAME --weights qwen3-8b$/m);
+  assert.match(output, /^requests +for qwen3-8b run svc-plus \(an alias\)$/m);
+  assert.equal(JSON.parse((await run(['show', SMALL, '--json'])).output).weights.id, SMALL);
+});
+
 test('show prints the context that the servers report, and says where it is unknown', async () => {
   assert.match((await run(['show', 'remote'])).output, /^context +unknown: the server does not report it$/m);
   const queryServers = async (entry: ModelEntry) => ({
@@ -155,6 +165,12 @@ test('pull and rm ignore aliases: an unknown name is an error with similar names
     });
     await assert.rejects(run([command, 'qwen-turbo']), { kind: 'not-found' });
   }
+});
+
+test('pull says how to serve weights that no model runs', async () => {
+  const hint = /No model runs qwen3-8b yet\. To serve it: parley models add qwen3-8b --weights qwen3-8b\n/;
+  assert.match((await run(['pull', 'qwen3-8b'])).errors, hint);
+  assert.doesNotMatch((await run(['pull', 'svc-tiny'])).errors, /No model runs/);
 });
 
 test('pull warns about content that the catalogue does not pin, with the hash to pin', async () => {

@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import { getWeightsId, type ModelEntry } from '../catalogue/model.ts';
 import { formatBytes } from '../weights/format-bytes.ts';
 import { createAddCommand } from './add-command.ts';
-import { describeRunner, describeWeights } from './describe-weights.ts';
-import { createUnknownNameError, findWeights } from './find-weights.ts';
+import { describeRunner, describeWeights, type WeightsDescription } from './describe-weights.ts';
+import { findWeights, hasWeightsName } from './find-weights.ts';
 import { formatJsonLine } from './format-json-line.ts';
 import { formatTable } from './format-table.ts';
 import type { ModelsCommandDeps } from './models-command-deps.ts';
@@ -72,12 +72,23 @@ function createListCommand({ open, stdout }: ModelsCommandDeps): Command {
 function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
   return new Command('show')
     .description('show one model with its weights, licence and abilities')
-    .argument('<model>', 'name or alias')
+    .argument('<model>', 'name or alias, or weights')
     .option('--json', 'print one JSON object')
     .action(async (name: string, { json }: JsonOption, command: Command) => {
       const { catalogue, weights: store, queryServers } = await open(command.optsWithGlobals());
       const found = catalogue.find(name);
-      if (!found) throw createUnknownNameError(name, catalogue);
+      // Weights of this name are meant rather than the model of an alias that matches.
+      if (!found || (found.name !== name && hasWeightsName(name, catalogue))) {
+        const weights = await describeWeights(findWeights(name, catalogue), store);
+        if (json) return void stdout.write(formatJsonLine({ weights }));
+        const lines = [
+          ['weights', name],
+          ...listWeightsLines(weights),
+          ['use', `parley models add NAME --weights ${name}`],
+        ];
+        if (found) lines.push(['requests', `for ${name} run ${found.name} (an alias)`]);
+        return void stdout.write(formatTable(lines));
+      }
       const { entry, isContextKnown, problem } = await queryServers(found);
       const file = getWeightsId(entry);
       const weights = file === undefined ? undefined : await describeWeights(catalogue.weights(file), store);
@@ -96,14 +107,20 @@ function createShowCommand({ open, stdout }: ModelsCommandDeps): Command {
         ],
       ];
       if (problem !== undefined) lines.push(['problem', problem]);
-      if (weights) {
-        lines.push(['licence', weights.licence], ['file', weights.path ?? 'not downloaded']);
-        for (const source of weights.sources) lines.push(['source', source]);
-        if (weights.sha256 !== null)
-          lines.push(['sha256', `${[weights.sha256].flat().join(' ')} (verified: ${weights.verified})`]);
-      }
+      if (weights) lines.push(...listWeightsLines(weights));
       stdout.write(formatTable(lines));
     });
+}
+
+function listWeightsLines(weights: WeightsDescription): [label: string, value: string][] {
+  const { licence, path, sources, sha256, verified } = weights;
+  const hashes = [sha256 ?? []].flat().join(' ');
+  return [
+    ['licence', licence],
+    ['file', path ?? 'not downloaded'],
+    ...sources.map((source): [string, string] => ['source', source]),
+    ...(hashes === '' ? [] : ([['sha256', `${hashes} (verified: ${verified})`]] satisfies [string, string][])),
+  ];
 }
 
 function createRemoveCommand({ open, stdout }: ModelsCommandDeps): Command {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { expandCatalogue } from '../catalogue/expand-catalogue.ts';
+import { getWeightsId } from '../catalogue/model.ts';
 import { fitsMachine } from '../catalogue/recommend.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { assert } from '../lib/assert.ts';
@@ -52,7 +53,14 @@ async function resolveWeights(
   { stderr, machine }: Required<Pick<ModelsCommandDeps, 'stderr' | 'machine'>>,
 ): Promise<Weights> {
   const reference = hasWeightsName(name, catalogue) ? undefined : parseHubReference(name);
-  if (!reference) return findWeights(name, catalogue);
+  if (!reference) {
+    const weights = findWeights(name, catalogue);
+    if (!catalogue.list().some((entry) => getWeightsId(entry) === weights.id))
+      stderr.write(
+        `No model runs ${weights.id} yet. To serve it: parley models add ${weights.id} --weights ${weights.id}\n`,
+      );
+    return weights;
+  }
   const resources = await machine();
   const resolved = await resolveHubReference(reference, {
     hub,
