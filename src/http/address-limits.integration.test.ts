@@ -90,6 +90,24 @@ describe('requests without a valid key', () => {
     assert.match(await peer.readUntil('svc-plus'), /HTTP\/1\.1 401 [^]*HTTP\/1\.1 200 /);
   });
 
+  it('do not delay probes and base URLs of the same address', async () => {
+    await using server = await startStrict();
+    using peer = connectRaw(server.port, getModels('sk-1') + getModels('sk-2') + getModels('sk-3'));
+    while (server.logLines.length < 2) await yieldToEventLoop();
+    for (const path of ['/health', '/ready', '/metrics', '/v1']) {
+      using other = connectRaw(server.port, `GET ${path} HTTP/1.1\r\n\r\n`);
+      assert.match(await other.readUntil('\r\n\r\n'), /^HTTP\/1\.1 \d/, path);
+    }
+    peer.socket.destroy();
+  });
+
+  it('are not those that are refused for another reason than their key', async () => {
+    await using server = await startStrict(['sk-good']);
+    const unknownPath = 'GET /v1/none HTTP/1.1\r\nauthorization: Bearer sk-good\r\n\r\n';
+    using peer = connectRaw(server.port, unknownPath.repeat(4) + getModels('sk-3'));
+    await peer.readUntil('HTTP/1.1 401');
+  });
+
   it('of another address do not count', async () => {
     await using server = await startStrict();
     using peer = connectRaw(server.port, getModels('sk-1') + getModels('sk-2') + getModels('sk-3'));

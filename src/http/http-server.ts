@@ -142,13 +142,15 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
 
   const runHandler = async (
     call: Call,
-    { operation, family, run: handle }: RouteHandler,
+    { operation, family, isPublic, run: handle }: RouteHandler,
     params: PathParams,
   ): Promise<void> => {
     call.operation = operation;
     if (family) call.setFamily(family);
     try {
-      if (addressLimits.isAboveRefusalRate(call.request.socket) && !hasKnownKey(call)) await delayRefusal(call.signal);
+      const canBeRefused = !isPublic && !isProbeWithoutToken(call);
+      if (canBeRefused && addressLimits.isAboveRefusalRate(call.request.socket) && !hasKnownKey(call))
+        await delayRefusal(call.signal);
       if (isDraining) {
         call.headers['connection'] = 'close';
         throw new ServiceError('overloaded', SHUTTING_DOWN_MESSAGE);
@@ -188,7 +190,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     const accept = (request: IncomingMessage, response: ServerResponse, expectsContinue = false): Call => {
       const onFinished = (call: Call): void => {
         inFlight.remove(call);
-        if (isRefusal(call)) addressLimits.countRefusals(call.request.socket);
+        if (isRefusal(call) && !hasKnownKey(call)) addressLimits.countRefusals(call.request.socket);
         if (isDraining) setImmediate(() => server.closeIdleConnections());
       };
       const address = resolveAddress(listener, getRequestHost(request));
@@ -280,7 +282,11 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   };
 }
 
-/** Returns whether a request was refused that has no valid key. */
+/** Whether a request of an operator's probe tries no token: it must not wait because of others behind its address. */
+const isProbeWithoutToken = ({ operation, request }: Call): boolean =>
+  operation.startsWith('probe.') && request.headers.authorization === undefined;
+
+/** Returns whether a request was refused before its key was found valid. */
 const isRefusal = ({ owner, error }: Call): boolean =>
   owner === undefined && error !== undefined && error.kind !== 'cancelled' && error.kind !== 'overloaded';
 

@@ -10,7 +10,7 @@ import { ROUTED_METHODS } from './routes.ts';
 import type { HttpRoute, PathParams } from './routes.ts';
 
 /** Handler of a request. It has no family if no route matched. */
-export type RouteHandler = Pick<HttpRoute, 'operation' | 'run'> & Partial<Pick<HttpRoute, 'family'>>;
+export type RouteHandler = Pick<HttpRoute, 'operation' | 'run'> & Partial<Pick<HttpRoute, 'family' | 'isPublic'>>;
 
 /** Finds the handler of a request. The handler for an unknown path rejects the request. */
 export type FindHandler = (request: IncomingMessage) => {

@@ -37,6 +37,7 @@ export function createAuthenticator({ store, clock }: { store: KeyStore; clock: 
       knownKeys.set(hash, stored.record, since);
       return stored.record;
     }
+    knownKeys.delete(hash);
     unknownHashes.set(hash, true, since);
     return undefined;
   };

@@ -33,15 +33,16 @@ export function createKeyUseRecorder({
   let writing = Promise.resolve();
 
   const writeAll = async (): Promise<void> => {
-    const idsByMinute = Map.groupBy(minutes, ([, minute]) => minute);
-    minutes.clear();
-    for (const [minute, entries] of idsByMinute) {
+    for (const [minute, entries] of Map.groupBy(minutes, ([, each]) => each)) {
       const ids = entries.map(([id]) => id);
-      for (let start = 0; start < ids.length; start += KEY_USE_WRITE_IDS_MAX)
-        await store.recordUses(ids.slice(start, start + KEY_USE_WRITE_IDS_MAX), minute);
+      for (let start = 0; start < ids.length; start += KEY_USE_WRITE_IDS_MAX) {
+        const written = ids.slice(start, start + KEY_USE_WRITE_IDS_MAX);
+        await store.recordUses(written, minute);
+        // A key that was used again meanwhile is written again. What fails is written with the next interval.
+        for (const id of written) if (minutes.get(id) === minute) minutes.delete(id);
+      }
     }
   };
-  // A failed write is not repeated: a key in use is soon written again.
   const write = (): Promise<void> =>
     (writing = writing.then(writeAll).catch((error: unknown) => {
       log.warn('last uses of keys not written', { error: String(error) });

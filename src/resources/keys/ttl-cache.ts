@@ -7,6 +7,7 @@ export interface TtlCache<Value> {
   peek(hash: string): Value | undefined;
   /** @param fetchedAt `clock.monotonic()` from before the lookup: the entry's age counts from there. */
   set(hash: string, value: Value, fetchedAt: number): void;
+  delete(hash: string): void;
   clear(): void;
 }
 
@@ -23,10 +24,8 @@ export function createTtlCache<Value>({
   return {
     get(hash) {
       const entry = entries.get(hash);
-      if (!entry) return undefined;
-      if (clock.monotonic() - entry.fetchedAt < ttlMs) return entry.value;
-      entries.delete(hash);
-      return undefined;
+      // An old entry stays for `peek` until it is replaced or deleted.
+      return entry && clock.monotonic() - entry.fetchedAt < ttlMs ? entry.value : undefined;
     },
     peek: (hash) => entries.get(hash)?.value,
     set(hash, value, fetchedAt) {
@@ -36,6 +35,7 @@ export function createTtlCache<Value>({
       const [oldest] = entries.keys();
       if (oldest !== undefined) entries.delete(oldest);
     },
+    delete: (hash) => void entries.delete(hash),
     clear: () => entries.clear(),
   };
 }
