@@ -12,7 +12,7 @@ import { SHARE_RESERVE_MS } from '../limits.ts';
 import { getPriorityRank, isBackground, isLive, isReserved } from '../priority.ts';
 import type { FairQueue } from '../fair-queue.ts';
 import type { GenerationJob, JobChoice, RunningChoice } from './job.ts';
-import { hasSlot } from './job.ts';
+import { canEvaluateAgain, hasSlot } from './job.ts';
 import type { SlotPool } from './slot-pool.ts';
 
 /**
@@ -22,6 +22,8 @@ import type { SlotPool } from './slot-pool.ts';
 export interface SequenceAdmission {
   readonly next: JobChoice | GenerationJob;
   readonly interrupted?: RunningChoice;
+  /** The choice that is interrupted has a lower priority. */
+  readonly isOutranked?: boolean;
 }
 
 /**
@@ -95,10 +97,13 @@ export function createAdmissionPolicy({
     const rank = getPriorityRank(owner);
     const lower = holders.filter((other) => getPriorityRank(other.owner) > rank).toSorted(compareInterruptionOrder);
     const equal = holders.filter((other) => getPriorityRank(other.owner) === rank).toSorted(compareInterruptionOrder);
-    const [interrupted] = [...lower, ...findYielding(claim, equal, { total, workspaceShare, now })].filter(
-      ({ choice }) => !choice.job.isCancelled && choice.keepsSlotUntil <= now,
-    );
-    return interrupted && { next, interrupted: interrupted.choice };
+    const yielding = findYielding(claim, equal, { total, workspaceShare, now });
+    const canInterrupt = ({ choice: { job, keepsSlotUntil } }: Holder): boolean =>
+      !job.isCancelled && keepsSlotUntil <= now;
+    // Work of lower priority does not keep its sequence because moving it takes long.
+    const interrupted =
+      lower.find((each) => canInterrupt(each) || canEvaluateAgain(each.choice.job)) ?? yielding.find(canInterrupt);
+    return interrupted && { next, interrupted: interrupted.choice, isOutranked: lower.includes(interrupted) };
   };
 
   /** Returns the live claim that is served next. */

@@ -185,6 +185,9 @@ export async function createGenerationJob(
 export const isReadingPrompt = ({ call, isPromptEvaluated }: GenerationJob): boolean =>
   call.promptLogprobs !== undefined && !isPromptEvaluated;
 
+/** Whether the job's tokens can be evaluated again in another way: without a change of its text, or a second report. */
+export const canEvaluateAgain = (job: GenerationJob): boolean => !job.isSeeded && !isReadingPrompt(job);
+
 export const isRefusal = (result: GenerationJob | EngineRefusal): result is EngineRefusal => 'kind' in result;
 
 /** Compiles all grammars of a request together; most requests have none. */

@@ -241,6 +241,24 @@ describe('createScheduler: fair shares of running work', () => {
     assert.ok(decodes < 1_500, `${decodes} evaluations of 2 × 313`);
   });
 
+  it('give way to live work at once, also with a long context whose state cannot be saved', async () => {
+    let live: TestRequest | undefined;
+    let decodes = 0;
+    const setup = createTimedScheduler({
+      sequences: 1,
+      batchTokensMax: 16,
+      canSaveStates: false,
+      contextTokens: 8_192,
+      onDecode(_items, count) {
+        if (count === 100) live = setup.submit({ workspace: 'b', prompt: 'Hi', maxTokens: 1 });
+        if (live && live.lines.length === 0) decodes++;
+      },
+    });
+    const request = await setup.run({ priority: 'background', prompt: 'a'.repeat(5_000), maxTokens: 5 });
+    assert.equal(request.getFinished().counts.completionTokens, 5);
+    assert.ok(decodes <= 3, `live work waited for ${decodes} evaluations`);
+  });
+
   it('take the sequences of choices that wait for the prompt first', async () => {
     const others: Promise<TestRequest>[] = [];
     let doneFirst = 0;

@@ -13,6 +13,7 @@ import { createGrammarGuard, type GrammarGuard } from './grammar-guard.ts';
 import {
   createGenerationJob,
   hasSlot,
+  canEvaluateAgain,
   isReadingPrompt,
   isRefusal,
   RETRY_AFTER_SECONDS,
@@ -235,8 +236,8 @@ class TickScheduler implements Scheduler, ChoiceDeps {
   /** Gives sequences to choices and jobs that wait, one by one. */
   private async admit(): Promise<void> {
     for (let admission = this.admissionPolicy.next(); admission; admission = this.admissionPolicy.next()) {
-      const { next, interrupted } = admission;
-      if (interrupted && !(await this.interrupt(interrupted))) continue;
+      const { next, interrupted, isOutranked = false } = admission;
+      if (interrupted && !(await this.interrupt(interrupted, isOutranked))) continue;
       if ('job' in next) {
         await this.runOrFail(next.job, () => this.giveSequence(next));
         continue;
@@ -254,7 +255,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
    * @returns false if it keeps the sequence for now: its state cannot be saved, and evaluating its tokens again would change
    *   its text, report its prompt again or take long.
    */
-  private async interrupt(choice: RunningChoice): Promise<boolean> {
+  private async interrupt(choice: RunningChoice, isOutranked: boolean): Promise<boolean> {
     const { slot, job } = choice;
     const tokens = [...slot.tokens];
     this.slots.release(slot);
@@ -262,7 +263,7 @@ class TickScheduler implements Scheduler, ChoiceDeps {
     const state = tokens.length > 0 ? await this.options.pausedStates.save(slot) : undefined;
     const now = this.options.clock.monotonic();
     // A long evaluation could take all of the time for which it gets a sequence again.
-    const mustKeep = job.isSeeded || isReadingPrompt(job) || tokens.length > REEVALUATED_TOKENS_MAX;
+    const mustKeep = !canEvaluateAgain(job) || (tokens.length > REEVALUATED_TOKENS_MAX && !isOutranked);
     if (!state && tokens.length > 0 && mustKeep) {
       this.slots.acquire(slot, job.call.owner.workspace);
       choice.keepsSlotUntil = now + SAVE_RETRY_MS;
