@@ -45,27 +45,20 @@ export async function writeBytes(call: Call, reply: BytesReply): Promise<void> {
   source.once('error', (thrown) => {
     call.error ??= ServiceError.from(signal.aborted ? signal.reason : thrown);
   });
-  await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => releaseSentChunks(chunks, response, length), response, {
+  await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => releaseSentChunks(chunks, response), response, {
     signal,
   }).catch(() => undefined);
 }
 
-/**
- * Releases the memory of chunks that the operating system has accepted. Ends the response with its last byte, before the
- * end of the source: a client that has all bytes may send its next request at once, which then must not have to wait.
- */
+/** Releases the memory of chunks that the operating system has accepted. */
 async function* releaseSentChunks(
   chunks: AsyncIterable<Uint8Array>,
   response: ServerResponse,
-  length: number,
 ): AsyncGenerator<Uint8Array> {
   let unsent: Uint8Array[] = [];
-  let left = length;
   for await (const chunk of chunks) {
     unsent.push(chunk);
-    left -= chunk.length;
-    if (left === 0) response.end(chunk);
-    else yield chunk;
+    yield chunk;
     if (response.destroyed || response.writableLength > 0) continue;
     for (const each of unsent) releaseBytes(each);
     unsent = [];
