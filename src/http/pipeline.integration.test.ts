@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Endpoint } from '../protocols/endpoint.ts';
@@ -120,4 +121,42 @@ test('reads a large body of a request that has none before it', async () => {
   while (gate.paths.length === 0) await yieldToEventLoop();
   gate.finishNext();
   await peer.readUntil('{"id":"0"}');
+});
+
+test('serves a large body that follows a download whose source has not ended yet', async () => {
+  const gate = createGate();
+  const { promise: sourceEnd, resolve: endSource } = Promise.withResolvers<void>();
+  const download: Endpoint = {
+    operation: 'test.download',
+    method: 'GET',
+    path: '/compatible-mode/v1/download',
+    family: 'compatible',
+    regions: ['cn-beijing'],
+    onDisconnect: 'cancel',
+    handle: async () => ({
+      type: 'bytes',
+      sizeBytes: 5,
+      etag: 'tag',
+      headers: { 'content-type': 'text/plain' },
+      open: async () =>
+        Readable.from(
+          (async function* () {
+            yield Buffer.from('hello');
+            await sourceEnd;
+          })(),
+        ),
+    }),
+  };
+  await using server = await startTestHttp({ more: [download, gate.endpoint] });
+  using peer = connectRaw(server.port, 'GET /v1/download HTTP/1.1\r\nauthorization: Bearer sk-good\r\n\r\n');
+  await peer.readUntil('hello');
+  peer.socket.write(post('next', `"${'x'.repeat(PIPELINED_BYTES_MAX)}"`));
+  const closed = peer.readToEnd();
+  for (let turn = 0; turn < 20; turn++) await yieldToEventLoop();
+  endSource();
+  while (gate.paths.length === 0 && !peer.socket.closed) await yieldToEventLoop();
+  assert.deepEqual(gate.paths, ['next']);
+  gate.finishNext();
+  peer.socket.end();
+  assert.match(await closed, /\{"id":"next"\}$/);
 });

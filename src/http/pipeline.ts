@@ -36,6 +36,10 @@ export function createPipeline(): Pipeline {
     const connection = connections.get(request.socket);
     if (!connection || connection.lastResponse.writableFinished) return false;
     const isUpgrade = request instanceof PipelinedMessage && request.changesProtocol;
+    // A client may have all bytes of a download before its source ends: the first request after it may wait, whatever its
+    // size. It is read no further than one buffer, and writing shows when the client leaves.
+    const { headersSent, chunkedEncoding } = connection.lastResponse;
+    if (!isUpgrade && connection.waitingCount === 0 && headersSent && !chunkedEncoding) return false;
     return (
       isUpgrade ||
       connection.waitingCount >= PIPELINED_REQUESTS_MAX ||
