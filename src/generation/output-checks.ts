@@ -9,6 +9,7 @@ import { createCallArgumentsStage } from './stages/call-arguments.ts';
 import { createFormatCheckStage } from './stages/format-check.ts';
 import { createPhaseTracker } from './stages/phase-tracker.ts';
 import type { CheckResult, HoldBatch } from './stages/check-result.ts';
+import { isJson } from '../lib/is-json.ts';
 
 /** Describes what is wrong with a complete JSON answer; undefined when it matches the schema. */
 export type CheckAnswer = (schema: JsonSchema, text: string) => Promise<string | undefined>;
@@ -79,12 +80,3 @@ function createArgumentChecks(
 }
 
 const NO_PARAMETERS: JsonSchema = { type: 'object', additionalProperties: false };
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -29,6 +29,9 @@ function createTimedScheduler({ onDecode, ...options }: TestSchedulerOptions = {
   return { ...setup, advance: (ms: number) => void (now += ms) };
 }
 
+/** One sequence for long contexts, whose states cannot be saved. */
+const FULL_DISK = { sequences: 1, batchTokensMax: 16, canSaveStates: false, contextTokens: 8_192 };
+
 /** Lets everything run that is ready. */
 async function letOthersRun(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -227,13 +230,7 @@ describe('createScheduler: fair shares of running work', () => {
 
   it('keep a sequence for a long context whose state cannot be saved', async () => {
     let decodes = 0;
-    const setup = createTimedScheduler({
-      sequences: 1,
-      batchTokensMax: 16,
-      canSaveStates: false,
-      contextTokens: 8_192,
-      onDecode: () => void decodes++,
-    });
+    const setup = createTimedScheduler({ ...FULL_DISK, onDecode: () => void decodes++ });
     const requests = await Promise.all(
       ['a', 'b'].map((workspace) => setup.run({ workspace, prompt: workspace.repeat(5_000), maxTokens: 5 })),
     );
@@ -245,10 +242,7 @@ describe('createScheduler: fair shares of running work', () => {
     let live: TestRequest | undefined;
     let decodes = 0;
     const setup = createTimedScheduler({
-      sequences: 1,
-      batchTokensMax: 16,
-      canSaveStates: false,
-      contextTokens: 8_192,
+      ...FULL_DISK,
       onDecode(_items, count) {
         if (count === 100) live = setup.submit({ workspace: 'b', prompt: 'Hi', maxTokens: 1 });
         if (live && live.lines.length === 0) decodes++;

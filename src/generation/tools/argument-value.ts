@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../core/grammar.ts';
+import { isJson } from '../../lib/is-json.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { convertLiteral } from './literal-converter.ts';
 
@@ -18,15 +19,6 @@ export function toJsonValue(text: string): string {
   if (isJson(trimmed)) return trimmed;
   const literal = convertLiteral(trimmed);
   return literal !== undefined && isJson(literal) ? literal : JSON.stringify(text);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** References that are followed from one to the next. A longer chain has no known type. */

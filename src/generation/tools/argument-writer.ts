@@ -1,3 +1,5 @@
+import type { CallBody } from './call-body.ts';
+
 /** Collects the JSON text of arguments while a call in another syntax is parsed. */
 export interface ArgumentWriter {
   /** Starts an argument. */
@@ -30,6 +32,22 @@ export function createArgumentWriter(): ArgumentWriter {
     },
   };
 }
+
+/** Creates a call body that returns what its parser writes; `end` completes the arguments. */
+export const createWritingBody = (
+  writer: Pick<ArgumentWriter, 'take'>,
+  { take, end }: { readonly take: CallBody['take']; readonly end: () => void },
+): { -readonly [Name in keyof CallBody]: CallBody[Name] } => ({
+  extraCharacters: 0,
+  hasAllArguments: false,
+  take,
+  takeCertain: () => writer.take(),
+  takeRemaining() {
+    end();
+    return writer.take();
+  },
+  takeCut: () => writer.take(),
+});
 
 /** Returns a text as the inside of a JSON string. */
 export const escapeJson = (text: string): string => JSON.stringify(text).slice(1, -1);

@@ -133,6 +133,15 @@ describe('deriveToolFormat', () => {
     ]);
   });
 
+  it('ends a call whose key is too long, at a cost that grows with the text', () => {
+    const derived = derive(CALL_TEMPLATES['keys and values in tags'] ?? '');
+    for (const text of [' '.repeat(50_000), '>'.repeat(50_000), '\n<arg_key>'.repeat(5_000)]) {
+      const answer = `<tool_call>stop\n<arg_key>${text}`;
+      const { calls, reason } = readCalls([...answer], { format: derived.format, tools: TOOLS });
+      assert.deepEqual([calls, reason], [[{ name: 'stop', arguments: '{}' }], 'tool-calls']);
+    }
+  });
+
   it('takes calls whose first mark is missing', () => {
     const derived = derive(CALL_TEMPLATES['names and values in tags'] ?? '');
     const answer = '<function=stop>\n</function>\n</tool_call>';

@@ -1,4 +1,4 @@
-import { createArgumentWriter } from './argument-writer.ts';
+import { createArgumentWriter, createWritingBody } from './argument-writer.ts';
 import type { CallBody } from './call-body.ts';
 import { createLiteralConverter } from './literal-converter.ts';
 import type { ArgumentSyntax } from './tool-formats.ts';
@@ -13,20 +13,13 @@ export function createLiteralsBody({ quote }: Extract<ArgumentSyntax, { type: 'l
     converter.end();
     writer.end();
   };
-  const body: { -readonly [Name in keyof CallBody]: CallBody[Name] } = {
-    extraCharacters: 0,
-    hasAllArguments: false,
+  const body = createWritingBody(writer, {
     take(code) {
       if (converter.take(String.fromCharCode(code))) return 'more';
       end();
       return 'done-before';
     },
-    takeCertain: () => writer.take(),
-    takeRemaining() {
-      end();
-      return writer.take();
-    },
-    takeCut: () => writer.take(),
-  };
+    end,
+  });
   return body;
 }

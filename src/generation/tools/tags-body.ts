@@ -1,13 +1,13 @@
 import type { JsonSchema } from '../../core/grammar.ts';
-import { createArgumentWriter, escapeJson } from './argument-writer.ts';
+import { createArgumentWriter, createWritingBody, escapeJson } from './argument-writer.ts';
 import { getValueType, toJsonValue, type ValueType } from './argument-value.ts';
 import type { CallBody } from './call-body.ts';
 import { KEY_PLACE, type ArgumentSyntax, type ValueMarks } from './tool-formats.ts';
 
 type TagsSyntax = Extract<ArgumentSyntax, { type: 'tags' }>;
 
-/** Characters of a key with its marks. A longer one ends the call: the text is no argument. */
-const KEY_CHARACTERS_MAX = 1_024;
+/** Characters of a key, or of blanks, with marks. More end the call: the text is no argument. */
+const KEY_CHARACTERS_MAX = 256;
 
 /**
  * Creates a parser of arguments between marks. The number of blanks between marks may differ. A string is written while it
@@ -17,6 +17,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
   const writer = createArgumentWriter();
   const keyStart = createStartPattern(syntax);
   const keyEnd = createKeyPattern(syntax);
+  const keyEndCharacters = [syntax.text, syntax.other].map(({ beforeValue }) => beforeValue.trim().slice(-1));
   const marksStrings = syntax.text.beforeValue !== syntax.other.beforeValue;
   let state: 'between' | 'key' | 'value' | 'ended' = 'between';
   let seen = '';
@@ -30,7 +31,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
       state = 'key';
       return 'more';
     }
-    if (canBecomeKeyStart(seen, syntax)) {
+    if (seen.length <= KEY_CHARACTERS_MAX && canBecomeKeyStart(seen, syntax)) {
       body.extraCharacters = seen.length;
       return 'more';
     }
@@ -40,7 +41,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     return 'done-before';
   };
   const takeKey = (): 'more' | 'done-before' => {
-    const match = keyEnd.exec(seen);
+    const match = keyEndCharacters.includes(seen.slice(-1)) ? keyEnd.exec(seen) : null;
     if (!match) return seen.length > KEY_CHARACTERS_MAX ? 'done-before' : 'more';
     const [, key = '', textMark] = match;
     const isTextMark = textMark !== undefined && marksStrings;
@@ -61,9 +62,7 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     writer.end();
   };
 
-  const body: { -readonly [Name in keyof CallBody]: CallBody[Name] } = {
-    extraCharacters: 0,
-    hasAllArguments: false,
+  const body = createWritingBody(writer, {
     take(code) {
       const character = String.fromCharCode(code);
       if (state === 'value') {
@@ -76,13 +75,8 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
       seen += character;
       return state === 'between' ? takeBetween() : takeKey();
     },
-    takeCertain: () => writer.take(),
-    takeRemaining() {
-      end();
-      return writer.take();
-    },
-    takeCut: () => writer.take(),
-  };
+    end,
+  });
   return body;
 }
 

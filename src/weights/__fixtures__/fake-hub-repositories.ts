@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
-import { hashBytes } from './fake-hub.ts';
+import { hashBytes, listen } from './fake-hub.ts';
 
 /** A repository of the fake hub: its files, and its number of downloads. */
 export interface FakeRepository {
@@ -67,14 +66,7 @@ export async function startFakeRepositories(
           .end();
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, paths };
+  return { url: await listen(t, server), paths };
 }
 
 function search(repositories: Readonly<Record<string, FakeRepository>>, query: URLSearchParams): unknown {

@@ -86,7 +86,8 @@ export async function startFakeHub(t: TestContext, overrides: Partial<HubBehavio
   return { url: await listen(t, hub), behavior, requests, dropConnections: () => storage.closeAllConnections() };
 }
 
-async function listen(t: TestContext, server: ReturnType<typeof createServer>): Promise<string> {
+/** Starts a server on loopback until the end of the test. @returns its URL. */
+export async function listen(t: TestContext, server: ReturnType<typeof createServer>): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {

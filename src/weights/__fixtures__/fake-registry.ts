@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { EngineRuntime } from '../runtime/speech-runtime.ts';
+import { listen } from './fake-hub.ts';
 import { writeTar, type TestTarEntry } from './write-test-tar.ts';
 
 /** A fake npm registry; a test changes its behavior between requests. */
@@ -38,14 +38,7 @@ export async function startFakeRegistry(t: TestContext): Promise<FakeRegistry> {
       response.end(archive);
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  registry.url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  registry.url = await listen(t, server);
   return registry;
 }
 
