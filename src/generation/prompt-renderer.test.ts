@@ -186,7 +186,7 @@ describe('tools in a prompt', () => {
   });
 
   it("are described in Parley's text when the template has a format that Parley cannot parse", () => {
-    const chatTemplate = `{{ tools | tojson }}<tool_call><function=name>{{ messages[0].content }}`;
+    const chatTemplate = `{% if tools %}{{ tools | tojson }}{% endif %}<tool_call><function=name>{{ messages[0].content }}`;
     const segments = createPromptRenderer()({ ...MODEL, chatTemplate }).render([createMessage('user', 'Hi')], {
       tools: [NOW],
     });

@@ -46,7 +46,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'src/tools/search/',
     'src/capabilities/',
   ],
-  '@huggingface/jinja': ['src/generation/'],
   'eventsource-parser': ['src/lib/'],
   'lru-cache': ['src/engines/', 'src/generation/', 'src/grammar/', 'src/tools/', 'src/http/', 'src/capabilities/'],
   commander: ['src/commands/', 'src/capabilities/', 'src/cli.ts'],

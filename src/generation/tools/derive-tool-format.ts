@@ -132,6 +132,8 @@ function deriveInForm(renderCalls: RenderCalls, specialTokens: readonly string[]
     between: two === undefined || second < 0 ? undefined : two.slice(firstEnd, second),
     last: one.slice(firstEnd),
   });
+  // The call follows the question without a mark of its own.
+  if (parts.begin.includes(USER.content)) return undefined;
   const format = { ...parts, between, arguments: syntax };
   return { ...format, ...listMarks(format, specialTokens) };
 }
