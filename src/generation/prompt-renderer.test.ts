@@ -149,7 +149,7 @@ describe('tools in a prompt', () => {
     const { parameters } = WEATHER;
     const shape = [
       { type: 'function', function: { name: 'get_weather', description: WEATHER.description, parameters } },
-      { type: 'function', function: { name: 'now', description: '', parameters: { type: 'object', properties: {} } } },
+      { type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} } } },
     ];
     assert.ok(text.endsWith(`]${WEATHER.description}<tool_call>`));
     assert.deepEqual(JSON.parse(text.slice(0, text.lastIndexOf(']') + 1)), shape);
@@ -160,7 +160,7 @@ describe('tools in a prompt', () => {
     const text = segments.map((segment) => segment.text).join('');
     const [system = '', ...rest] = text.split('<|im_start|>').slice(1);
     assert.ok(system.startsWith('system\nBe brief.\n\nYou can call functions.'));
-    for (const tool of [WEATHER, NOW]) assert.ok(system.includes(`\n{"name":"${tool.name}","description":`));
+    for (const tool of [WEATHER, NOW]) assert.ok(system.includes(`\n{"name":"${tool.name}",`));
     assert.match(system, /<tool_call>\n\{"name": "NAME", "arguments": \{.*\}\}\n<\/tool_call>\n/);
     assert.deepEqual(rest, [
       'user\nWeather?<|im_end|>\n',
@@ -183,6 +183,52 @@ describe('tools in a prompt', () => {
     const text = segments.map((segment) => segment.text).join('');
     assert.ok(text.startsWith('<|im_start|>system\nMine.\n\nYou can call functions.'));
     assert.equal(text.split('system\n').length, 2);
+  });
+
+  it('get an empty description only where the template fails without one', () => {
+    const chatTemplate = `{% for tool in tools %}{{ 'd:' + tool.function.description }}{% endfor %}<tool_call>`;
+    const segments = createPromptRenderer()({ ...MODEL, chatTemplate }).render([createMessage('user', 'Hi')], {
+      tools: [NOW],
+    });
+    assert.equal(segments.map(({ text }) => text).join(''), 'd:<tool_call>');
+  });
+
+  it("are described in Parley's text with the model's own format when the template writes calls but no tools", () => {
+    const chatTemplate = `{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}{% for call in m.tool_calls or [] %}<call>{{ call.function.name }}<args>{{ call.function.arguments | tojson }}</call>{% endfor %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}`;
+    const renderer = createPromptRenderer()({ ...MODEL, chatTemplate });
+    const text = renderer
+      .render(TURNS, { tools: [NOW] })
+      .map((segment) => segment.text)
+      .join('');
+    assert.match(text, /in exactly this form\.\n<call>NAME<args>\{"PARAMETER": VALUE\}<\/call>\n/);
+    assert.match(text, /assistant\nLet me see\.<call>get_weather<args>\{"city": "Ulm"\}<\/call>/);
+  });
+
+  it('are offered to models whose templates show tools but no calls, with earlier calls in the text', () => {
+    const chatTemplate = `{% if tools %}<|tool_list_start|>{{ tools | tojson }}<|tool_list_end|>{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}<|im_end|>
+{% endfor %}`;
+    const renderer = createPromptRenderer()({ ...MODEL, chatTemplate });
+    const text = renderer
+      .render(TURNS, { tools: [NOW] })
+      .map((segment) => segment.text)
+      .join('');
+    assert.match(text, /^<\|tool_list_start\|>\[\{"type": "function", "function": \{"name": "now"/);
+    assert.match(text, /Let me see\.\n<\|tool_call_start\|>\[get_weather\(city="Ulm"\), now\(\)\]<\|tool_call_end\|>/);
+    assert.equal(renderer.findToolFormat(undefined)?.begin, '<|tool_call_start|>[');
+  });
+
+  it("are given to firefunction's template in the variables that it reads", () => {
+    const chatTemplate = `{{ 'F:' + functions + ' ' + datetime }}{% for m in messages %}{{ m.content }}{% endfor %} functools[`;
+    const renderer = createPromptRenderer()({ ...MODEL, chatTemplate });
+    const text = renderer
+      .render([createMessage('user', 'Hi')], { tools: [NOW] })
+      .map((segment) => segment.text)
+      .join('');
+    assert.match(text, /^F:\[\n {4}\{\n.*"name": "now".* \w+ \d\d, \d{4}Hi functools\[$/s);
   });
 
   it("are described in Parley's text when the template has a format that Parley cannot parse", () => {

@@ -5,6 +5,7 @@ import { renderWithCacheMarks } from './cache-marks.ts';
 import { createChatTemplate, type ChatTemplate } from './chat-template.ts';
 import { moveLateSystemToUser } from './late-system.ts';
 import { selectChatTemplate } from './select-chat-template.ts';
+import { strftime } from './strftime.ts';
 import {
   toTemplateMessage,
   detectTemplateQuirks,
@@ -13,7 +14,14 @@ import {
 } from './template-message.ts';
 import { findToolFormat, type FoundFormat } from './tools/find-tool-format.ts';
 import type { ToolFormat, ToolFormatName } from './tools/tool-formats.ts';
-import { toTemplateTool, renderCallsAsText, addToolInstructions } from './tools/prompted-calls.ts';
+import {
+  toTemplateTool,
+  toDescribedTool,
+  renderCallsAsText,
+  addToolInstructions,
+  writeCalls,
+  type TemplateTool,
+} from './tools/prompted-calls.ts';
 import { CHATML_TEMPLATE } from '../core/chatml.ts';
 
 /** Renders conversations for one model. */
@@ -74,7 +82,7 @@ function createRenderer(model: LoadedModel): PromptRenderer {
 }
 
 function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
-  const template = createChatTemplate({ ...model, source });
+  const template = withLegacyVariables(createChatTemplate({ ...model, source }), source);
   const formats = new Map<ToolFormatName | undefined, FoundFormat | undefined>();
   const renderText = (variables: Readonly<Record<string, unknown>>): string =>
     template
@@ -92,6 +100,19 @@ function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
         );
       return formats.get(familyFormat);
     },
+  };
+}
+
+/** Adds the variables in which firefunction's template expects the tools and the date. */
+function withLegacyVariables(template: ChatTemplate, source: string): ChatTemplate {
+  if (!/\+ functions\b/.test(source) || !/\bdatetime\b/.test(source)) return template;
+  return {
+    render: (variables) =>
+      template.render({
+        ...variables,
+        functions: JSON.stringify(variables['tools'] ?? [], null, 4),
+        datetime: strftime(new Date(), '%B %d, %Y'),
+      }),
   };
 }
 
@@ -143,15 +164,37 @@ function renderCalls(
     const plain = renderCallsAsText(turns);
     return renderTemplate(ready, tools.length > 0 ? addToolInstructions(plain, tools) : plain, [], style);
   }
-  const { format, form } = found;
+  const { format, form, describesTools, showsCalls } = found;
   const inForm = form ? { ...ready, quirks: { ...ready.quirks, ...form } } : ready;
+  const shown = showsCalls ? turns : turns.map((message) => writeCalls(message, format));
   try {
-    return renderTemplate(inForm, turns, tools, style);
+    return describesTools || tools.length === 0
+      ? renderTools(inForm, shown, tools, style)
+      : renderTemplate(inForm, addToolInstructions(shown, tools, format), [], style);
   } catch (error) {
     // Some templates fail on calls: invalid arguments, several calls at once, results without their call.
     if (!turns.some(isCallOrResult)) throw error;
     try {
-      return renderTemplate(ready, renderCallsAsText(turns, format), tools, style);
+      return renderTools(ready, renderCallsAsText(turns, format), tools, style);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** Renders tools as the caller described them or, when the template needs descriptions, with empty ones. */
+function renderTools(
+  ready: ParsedTemplate,
+  turns: readonly Message[],
+  tools: readonly Tool[],
+  style: PromptStyle,
+): PromptSegment[] {
+  try {
+    return renderTemplate(ready, turns, tools.map(toTemplateTool), style);
+  } catch (error) {
+    if (tools.every(({ description }) => description !== '')) throw error;
+    try {
+      return renderTemplate(ready, turns, tools.map(toDescribedTool), style);
     } catch {
       throw error;
     }
@@ -163,7 +206,7 @@ const isCallOrResult = ({ role, toolCalls }: Message): boolean => role === 'tool
 function renderTemplate(
   { template, quirks }: ParsedTemplate,
   turns: readonly Message[],
-  tools: readonly Tool[],
+  tools: readonly TemplateTool[],
   { earlierThoughts, opensThought = false }: PromptStyle,
 ): PromptSegment[] {
   const namedIds = quirks.idNamesTool ? nameCallIds(turns) : undefined;
@@ -175,7 +218,7 @@ function renderTemplate(
     thinking: opensThought,
     preserve_thinking: earlierThoughts !== undefined,
     clear_thinking: earlierThoughts === undefined,
-    ...(tools.length > 0 ? { tools: tools.map(toTemplateTool) } : {}),
+    ...(tools.length > 0 ? { tools } : {}),
   });
 }
 

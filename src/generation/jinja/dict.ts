@@ -35,6 +35,11 @@ export class Dict extends PythonObject {
     this.#values.set(mapKey, value);
   }
 
+  delete(key: Value): void {
+    this.#values.delete(toMapKey(key));
+    this.#originalKeys?.delete(toMapKey(key));
+  }
+
   *keys(): Generator<Value, undefined> {
     for (const key of this.#values.keys()) yield this.#originalKeys?.get(key) ?? (key as Value);
   }

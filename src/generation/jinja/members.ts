@@ -1,19 +1,9 @@
 import { Dict } from './dict.ts';
-import { DICT_METHODS, LIST_METHODS, MUTATING_METHODS } from './collection-methods.ts';
+import { DICT_METHODS, LIST_METHODS } from './collection-methods.ts';
 import { createMissing, findItem, slice } from './items.ts';
 import type { Rendering } from './rendering.ts';
 import { STRING_METHODS } from './string-methods.ts';
-import {
-  orElse,
-  Callable,
-  getTypeName,
-  isString,
-  PythonObject,
-  Slice,
-  Tuple,
-  Undefined,
-  type Value,
-} from './values.ts';
+import { orElse, Callable, isString, PythonObject, Slice, Tuple, Undefined, type Value } from './values.ts';
 
 /** Returns `object.name`: an attribute, else the member of this name, else undefined. */
 export function getAttribute(rendering: Rendering, object: Value, name: string): Value {
@@ -41,11 +31,6 @@ export function findAttribute(rendering: Rendering, object: Value, name: string)
       : Array.isArray(object) || object instanceof Tuple
         ? LIST_METHODS
         : undefined;
-  if (methods && object !== null && typeof object === 'object' && MUTATING_METHODS[getTypeName(object)]?.has(name))
-    return new Undefined(
-      `access to attribute '${name}' of '${getTypeName(object)}' object is unsafe.`,
-      'SecurityError',
-    );
   const method = methods?.get(name);
   if (method)
     return new Callable(

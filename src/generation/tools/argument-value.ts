@@ -6,10 +6,22 @@ import { convertLiteral } from './literal-converter.ts';
 /** How the text of an argument becomes JSON. `value`: a value where it reads like one, else a string. */
 export type ValueType = 'text' | 'value';
 
-/** Returns the type of an argument by the tool's schema: text that looks like a number is a string where it says so. */
-export function getValueType(parameters: JsonSchema | undefined, key: string): ValueType {
-  const properties = isRecord(parameters) && isRecord(parameters['properties']) ? parameters['properties'] : {};
-  const types = listTypes(Object.hasOwn(properties, key) ? properties[key] : undefined, parameters);
+/** Returns the schema of a member of an object; undefined when its schema does not name it. */
+export const getProperty = (schema: unknown, key: string): unknown =>
+  isRecord(schema) && isRecord(schema['properties']) && Object.hasOwn(schema['properties'], key)
+    ? schema['properties'][key]
+    : undefined;
+
+/** Returns the schema of the elements of a list. */
+export const getItems = (schema: unknown): unknown => (isRecord(schema) ? schema['items'] : undefined);
+
+/**
+ * Returns the type of a value by its schema: text that looks like a number is a string where it says so.
+ *
+ * @param root Schema of all arguments, for references.
+ */
+export function getValueType(schema: unknown, root: JsonSchema | undefined): ValueType {
+  const types = listTypes(schema, root);
   return types.size === 1 && types.has('string') ? 'text' : 'value';
 }
 

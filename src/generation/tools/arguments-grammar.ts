@@ -3,8 +3,8 @@ import type { Grammar, JsonSchema } from '../../core/grammar.ts';
 import type { Tool } from '../../core/message.ts';
 import { describeValue } from '../../grammar/schema-document.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { getValueType } from './argument-value.ts';
-import { KEY_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
+import { getProperty, getValueType } from './argument-value.ts';
+import { KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
 
 /**
  * Creates the grammar of a tool's arguments in a format. In formats that are not JSON it includes the text after the
@@ -76,7 +76,7 @@ function createPairsGrammar(properties: readonly Property[], syntax: PairSyntax,
 }
 
 function createPairGrammar({ key, schema }: Property, syntax: PairSyntax, { parameters, field }: Tool): Grammar {
-  const isText = getValueType(parameters, key) === 'text';
+  const isText = getValueType(getProperty(parameters, key), parameters) === 'text';
   const json: Grammar = { type: 'schema', schema, field };
   if (syntax.type === 'literals')
     return toSequence([
@@ -86,8 +86,15 @@ function createPairGrammar({ key, schema }: Property, syntax: PairSyntax, { para
   const { beforeValue, afterValue } = isText ? syntax.text : syntax.other;
   const end = afterValue.replaceAll(KEY_PLACE, key);
   const text = listTexts(schema) ?? ({ type: 'without-text', text: end.trim() } as const);
-  return toSequence([toText(syntax.beforeKey + key + beforeValue), isText ? text : json, toText(end)]);
+  return toSequence([...createMarkGrammars(syntax.beforeKey + key + beforeValue), isText ? text : json, toText(end)]);
 }
+
+/** Names of the types of values that are not strings. */
+const TYPE_NAMES = ['number', 'boolean', 'object', 'array', 'null'];
+
+/** Returns the grammars of the mark before a value, which may name the type of the value. */
+const createMarkGrammars = (mark: string): Grammar[] =>
+  mark.split(TYPE_PLACE).flatMap((part, i) => [...(i === 0 ? [] : [toChoice(TYPE_NAMES.map(toText))]), toText(part)]);
 
 function createQuotedGrammar(schema: JsonSchema, quote: string): Grammar {
   const text: Grammar =

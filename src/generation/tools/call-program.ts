@@ -84,8 +84,10 @@ export function createCallProgram(format: ToolFormat): CallProgram {
     nameKey === undefined
       ? [compiler.add(compileSeparateParts(format, tails, compiler.add))]
       : format.openings.map((opening) =>
-          compileShapes(createSequence(opening, BLANK), format.closings, (tail) =>
-            createSequence(markedHead, call('members', tail)),
+          compileShapes(
+            createSequence(opening, BLANK, withFlexibleBlanks(getTextBeforeObject(format, opening))),
+            format.closings,
+            (tail) => createSequence(markedHead, call('members', tail)),
           ),
         );
   return {
@@ -97,6 +99,13 @@ export function createCallProgram(format: ToolFormat): CallProgram {
     steps: compiler.steps,
     tails,
   };
+}
+
+/** Returns the text between the mark that opens a call and the object, or the list of objects. */
+function getTextBeforeObject({ begin, before }: ToolFormat, opening: string): string {
+  const head = begin + before;
+  const at = head.indexOf(opening);
+  return at < 0 ? '' : (/^[^[{]*/.exec(head.slice(at + opening.length))?.[0] ?? '');
 }
 
 /** Language names that models write on the fence of a call. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ChoiceEvent } from '../../core/event.ts';
 import { findFrame, splitEnclosure } from './split-enclosure.ts';
 import { createToolCallStage } from './tool-call-stage.ts';
-import { getNameKey, ID_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
+import { getNameKey, ID_PLACE, KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
 
 /** Renders messages with a template. @throws Error where the template cannot. */
 export type RenderMessages = (variables: Readonly<Record<string, unknown>>) => string;
@@ -29,9 +29,9 @@ export interface DerivedFormat {
  */
 export function deriveToolFormat(render: RenderMessages, specialTokens: readonly string[]): DerivedFormat | undefined {
   for (const form of MESSAGE_FORMS) {
-    const renderCalls = createProbe(render, form);
-    const format = deriveInForm(renderCalls, specialTokens);
-    if (format && parsesBack(format, renderCalls)) return { format, form };
+    const probe = createProbe(render, form);
+    const format = deriveInForm(probe, specialTokens);
+    if (format && parsesBack(format, probe.renderCalls)) return { format, form };
   }
   return undefined;
 }
@@ -66,10 +66,17 @@ const TOOLS = [FIRST, SECOND].map(({ name }) => ({
   },
 }));
 
-/** Renders calls of an assistant and returns the answer's text. @returns undefined where the template fails. */
+/** Renders an answer with calls and returns its text. @returns undefined where the template fails. */
 type RenderCalls = (calls: readonly ProbeCall[]) => string | undefined;
 
-function createProbe(render: RenderMessages, form: MessageForm): RenderCalls {
+/** Renderings of one form of messages. */
+interface Probe {
+  readonly renderCalls: RenderCalls;
+  /** Text after an answer without calls. */
+  readonly answerEnd: string;
+}
+
+function createProbe(render: RenderMessages, form: MessageForm): Probe {
   const renderTurn = (message: Readonly<Record<string, unknown>>): string | undefined => {
     try {
       return render({
@@ -82,13 +89,14 @@ function createProbe(render: RenderMessages, form: MessageForm): RenderCalls {
     }
   };
   const [head, tail, ...more] = renderTurn({ content: ANSWER })?.split(ANSWER) ?? [];
-  return (calls) => {
+  const renderCalls: RenderCalls = (calls) => {
     if (head === undefined || tail === undefined || more.length > 0) return undefined;
     const text = renderTurn({ content: form.emptyAsNull ? null : '', tool_calls: calls.map(toTemplateCall, form) });
     if (text === undefined) return undefined;
     const frame = findFrame(hideIds(text, calls), { head, tail });
     return hideIds(text, calls).slice(frame.head.length, -frame.tail.length || undefined);
   };
+  return { renderCalls, answerEnd: tail ?? '' };
 }
 
 function toTemplateCall(this: MessageForm, { id, name, arguments: values }: ProbeCall, index: number) {
@@ -113,7 +121,7 @@ const hideIds = (text: string, calls: readonly ProbeCall[]): string =>
     text,
   );
 
-function deriveInForm(renderCalls: RenderCalls, specialTokens: readonly string[]): ToolFormat | undefined {
+function deriveInForm({ renderCalls, answerEnd }: Probe, specialTokens: readonly string[]): ToolFormat | undefined {
   const one = renderCalls([FIRST]);
   const name = one?.indexOf(FIRST.name) ?? -1;
   if (one === undefined || name < 0) return undefined;
@@ -134,8 +142,19 @@ function deriveInForm(renderCalls: RenderCalls, specialTokens: readonly string[]
   });
   // The call follows the question without a mark of its own.
   if (parts.begin.includes(USER.content)) return undefined;
-  const format = { ...parts, between, arguments: syntax };
+  const begin = removeAnswerMarks(parts.begin, answerEnd);
+  const format = { ...parts, begin, between, arguments: syntax };
   return { ...format, ...listMarks(format, specialTokens) };
+}
+
+/** A thought without text, which some templates write before calls. */
+const EMPTY_THOUGHT = /^\s*(?:<[^<>\s]*think[^<>\s]*>\s*<[^<>\s]*think[^<>\s]*>|\[THINK\]\s*\[\/THINK\])/i;
+
+/** Removes what does not belong to calls: an empty thought, and marks that end a text before calls as any answer. */
+function removeAnswerMarks(begin: string, answerEnd: string): string {
+  const text = begin.replace(EMPTY_THOUGHT, '');
+  const { head } = findFrame(text, { head: answerEnd, tail: '' });
+  return head.trim() === '' ? text : text.slice(head.length);
 }
 
 /** Values that a format must not confuse: text that looks like another value, and values that are not text. */
@@ -156,7 +175,8 @@ const VALUES_SCHEMA = {
 function parsesBack(format: ToolFormat, renderCalls: RenderCalls): boolean {
   const several = renderCalls([FIRST, SECOND])?.includes(SECOND.name) ? [[FIRST, SECOND]] : [];
   return [[FIRST], [{ ...SECOND, arguments: VALUES }], ...several].every((calls) => {
-    const text = renderCalls(calls)?.replaceAll(ID_PLACE, '0');
+    const written = renderCalls(calls)?.replaceAll(ID_PLACE, '0');
+    const text = written?.slice(Math.max(0, written.indexOf(format.begin)));
     return (
       text !== undefined &&
       isDeepStrictEqual(
@@ -221,6 +241,7 @@ function deriveArguments(
   const length = text.length - end.length;
   const numberAfter = number.after.slice(0, number.after.length - end.length);
   const marks = { beforeKey: before, separator };
+  const hasCdata = render({ key_one: CDATA_VALUE })?.includes(`<![CDATA[${CDATA_VALUE}]]>`) ?? false;
   const quote = one.middle.startsWith(number.middle) ? one.middle.slice(number.middle.length) : '';
   const assign = number.middle.trim();
   if (quote !== '' && after.startsWith(quote) && /^[=:]$/.test(assign))
@@ -232,19 +253,33 @@ function deriveArguments(
       type: 'tags',
       ...marks,
       text: { beforeValue: one.middle, afterValue: after },
-      other: { beforeValue: number.middle, afterValue: numberAfter },
+      other: { beforeValue: hideType(number.middle, one.middle), afterValue: numberAfter },
+      ...(hasCdata ? { hasCdata } : {}),
     },
   };
 }
+
+/** A text that some templates enclose. */
+const CDATA_VALUE = 'a < b';
+
+/** Replaces the name of a number's type in a mark that names the type of a string as well. */
+function hideType(mark: string, textMark: string): string {
+  const typed = /\b(?:number|integer|int)\b/.exec(mark)?.[0];
+  return typed !== undefined && textMark === mark.replace(typed, 'string') ? mark.replace(typed, TYPE_PLACE) : mark;
+}
+
+const FIRST_KEY = 'key_one';
 
 function splitArgument(text: string, key: string, value: string) {
   const at = text.indexOf(key);
   const valueAt = text.indexOf(value, at + key.length);
   if (at < 0 || valueAt < 0) return undefined;
+  // A mark after the value may contain the key.
+  const hideKey = (part: string): string => part.replaceAll(FIRST_KEY, KEY_PLACE);
   return {
     before: text.slice(0, at),
-    middle: text.slice(at + key.length, valueAt),
-    after: text.slice(valueAt + value.length),
+    middle: hideKey(text.slice(at + key.length, valueAt)),
+    after: hideKey(text.slice(valueAt + value.length)),
   };
 }
 

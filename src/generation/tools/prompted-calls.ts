@@ -1,22 +1,47 @@
-import { getMessageText, type Message, type Tool, type ToolCall } from '../../core/message.ts';
+import { getMessageText, type Message, type Tool } from '../../core/message.ts';
+import { formatCalls } from './format-calls.ts';
 import { TOOL_FORMATS, type ToolFormat } from './tool-formats.ts';
 
 /** Format for models whose template has no tools. */
 const PROMPTED_FORMAT = TOOL_FORMATS.hermes;
 
-/** Converts a tool to the shape that templates expect. */
-export const toTemplateTool = ({ name, description, parameters }: Tool) => ({
+/** A tool in the shape that templates expect. */
+export interface TemplateTool {
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly description?: string; readonly parameters: object };
+}
+
+/** Converts a tool for templates, which tell a tool without a description from one with an empty description. */
+export const toTemplateTool = ({ name, description, parameters }: Tool): TemplateTool => ({
   type: 'function',
-  function: { name, description, parameters: typeof parameters === 'object' ? parameters : NO_PARAMETERS },
+  function: {
+    name,
+    ...(description === '' ? {} : { description }),
+    parameters: typeof parameters === 'object' ? parameters : NO_PARAMETERS,
+  },
 });
+
+/** Converts a tool for templates that need a description. */
+export function toDescribedTool(tool: Tool): TemplateTool {
+  const { type, function: described } = toTemplateTool(tool);
+  return { type, function: { description: '', ...described } };
+}
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
-/** Adds the tools and the call format to the conversation's first system message. */
-export function addToolInstructions(messages: readonly Message[], tools: readonly Tool[]): Message[] {
+/**
+ * Adds the tools and the call format to the conversation's first system message.
+ *
+ * @param format The format that the model was trained on, if its template does not describe tools.
+ */
+export function addToolInstructions(
+  messages: readonly Message[],
+  tools: readonly Tool[],
+  format: ToolFormat = PROMPTED_FORMAT,
+): Message[] {
   const at = messages.findIndex(({ role }) => role === 'system' || role === 'developer');
   const system = messages[at];
-  const instructions = { type: 'text', text: createToolInstructions(tools) } as const;
+  const instructions = { type: 'text', text: createToolInstructions(tools, format) } as const;
   if (!system) return [{ role: 'system', content: [instructions] }, ...messages];
   const content = [...system.content, { type: 'text', text: '\n\n' } as const, instructions];
   return messages.with(at, { ...system, content });
@@ -36,13 +61,17 @@ export function renderCallsAsText(messages: readonly Message[], format: ToolForm
       continue;
     }
     flushResults();
-    const { toolCalls = [], ...rest } = message;
-    const text = toolCalls.length === 0 ? '' : formatCalls(toolCalls, format);
-    const blank = text !== '' && getMessageText(message) !== '' ? '\n' : '';
-    turns.push(text === '' ? rest : { ...rest, content: [...rest.content, { type: 'text', text: blank + text }] });
+    turns.push(writeCalls(message, format));
   }
   flushResults();
   return turns;
+}
+
+/** Adds the calls of a message to its text. */
+export function writeCalls({ toolCalls = [], ...rest }: Message, format: ToolFormat): Message {
+  if (toolCalls.length === 0) return rest;
+  const blank = getMessageText(rest) === '' ? '' : '\n';
+  return { ...rest, content: [...rest.content, { type: 'text', text: blank + formatCalls(toolCalls, format) }] };
 }
 
 const createTextMessage = (role: Message['role'], text: string): Message => ({
@@ -50,23 +79,18 @@ const createTextMessage = (role: Message['role'], text: string): Message => ({
   content: [{ type: 'text', text }],
 });
 
-/** Formats calls as the model would have written them. */
-function formatCalls(
-  calls: readonly ToolCall[],
-  { begin, before, between, after, separator, end }: ToolFormat,
-): string {
-  const texts = calls.map((call) => before + call.name + between + (call.arguments.trim() || '{}') + after);
-  return begin + texts.join(separator) + end;
-}
-
-function createToolInstructions(tools: readonly Tool[]): string {
-  const { before, between, after } = PROMPTED_FORMAT;
+function createToolInstructions(tools: readonly Tool[], format: ToolFormat): string {
+  const isJson = !format.arguments || format.arguments.type === 'json';
+  const example = formatCalls(
+    [{ name: 'NAME', arguments: isJson ? '{"PARAMETER": VALUE}' : '{"PARAMETER": "VALUE"}' }],
+    format,
+  );
   return [
     'You can call functions. These are described here, each in a line of JSON:',
     ...tools.map((tool) => JSON.stringify(toTemplateTool(tool).function)),
     '',
-    'When one of them helps, call it: write its name and its arguments as JSON, in exactly this form.',
-    `${before}NAME${between}{"PARAMETER": VALUE}${after}`,
+    `When one of them helps, call it: write its name and its arguments${isJson ? ' as JSON' : ''}, in exactly this form.`,
+    example,
     'What it returns comes back to you between <tool_response> and </tool_response>. When none of them helps, answer in words.',
   ].join('\n');
 }

@@ -1,8 +1,8 @@
 import type { JsonSchema } from '../../core/grammar.ts';
 import { createArgumentWriter, createWritingBody, escapeJson } from './argument-writer.ts';
-import { getValueType, toJsonValue, type ValueType } from './argument-value.ts';
+import { getItems, getProperty, getValueType, toJsonValue, type ValueType } from './argument-value.ts';
 import type { CallBody } from './call-body.ts';
-import { KEY_PLACE, type ArgumentSyntax, type ValueMarks } from './tool-formats.ts';
+import { KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ValueMarks } from './tool-formats.ts';
 
 type TagsSyntax = Extract<ArgumentSyntax, { type: 'tags' }>;
 
@@ -19,15 +19,20 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
   const keyEnd = createKeyPattern(syntax);
   const keyEndCharacters = [syntax.text, syntax.other].map(({ beforeValue }) => beforeValue.trim().slice(-1));
   const marksStrings = syntax.text.beforeValue !== syntax.other.beforeValue;
+  /** If `<` starts a key, `</` ends the call. */
+  const mayEndInKey = syntax.beforeKey.endsWith('<');
   let state: 'between' | 'key' | 'value' | 'ended' = 'between';
   let seen = '';
+  /** Characters of the mark before the key. */
+  let keyStartLength = 0;
   let value = createValue(syntax.other, 'value');
 
   const takeBetween = (): 'more' | 'done-before' => {
     const match = keyStart.exec(seen);
     if (match) {
+      keyStartLength = seen.length;
       seen = '';
-      body.extraCharacters = 0;
+      body.extraCharacters = mayEndInKey ? keyStartLength : 0;
       state = 'key';
       return 'more';
     }
@@ -41,15 +46,24 @@ export function createTagsBody(syntax: TagsSyntax, parameters: JsonSchema | unde
     return 'done-before';
   };
   const takeKey = (): 'more' | 'done-before' => {
+    if (seen === '/' && mayEndInKey) {
+      body.extraCharacters = keyStartLength;
+      end();
+      return 'done-before';
+    }
+    body.extraCharacters = 0;
     const match = keyEndCharacters.includes(seen.slice(-1)) ? keyEnd.exec(seen) : null;
     if (!match) return seen.length > KEY_CHARACTERS_MAX ? 'done-before' : 'more';
     const [, key = '', textMark] = match;
     const isTextMark = textMark !== undefined && marksStrings;
     writer.startKey(key);
-    value = createValue(
-      withKey(textMark === undefined ? syntax.other : syntax.text, key),
-      isTextMark ? 'text' : marksStrings ? 'value' : getValueType(parameters, key),
-    );
+    const property = getProperty(parameters, key);
+    const type = isTextMark ? 'text' : marksStrings ? 'value' : getValueType(property, parameters);
+    const marks = withKey(textMark === undefined ? syntax.other : syntax.text, key);
+    value = createValue(marks, type, {
+      hasCdata: syntax.hasCdata,
+      toJson: (text) => parseNested(text, syntax, property, parameters) ?? toJsonValue(text),
+    });
     seen = '';
     state = 'value';
     return 'more';
@@ -90,15 +104,28 @@ interface Value {
   finish(): string;
 }
 
-function createValue({ beforeValue, afterValue }: ValueMarks, type: ValueType): Value {
-  const mark = afterValue.trim();
+interface ValueOptions {
+  readonly hasCdata?: boolean | undefined;
+  /** Converts the text of a value that is not a string. */
+  readonly toJson?: (text: string) => string;
+}
+
+const CDATA_START = '<![CDATA[';
+
+function createValue(
+  { beforeValue, afterValue }: ValueMarks,
+  type: ValueType,
+  { hasCdata = false, toJson = toJsonValue }: ValueOptions = {},
+): Value {
+  let mark = afterValue.trim();
   /** Blanks that the format has around a value do not belong to it. */
   const blankBefore = beforeValue.slice(beforeValue.trimEnd().length);
   const blankAfter = afterValue.slice(0, afterValue.length - afterValue.trimStart().length);
-  const heldMax = mark.length + blankAfter.length;
+  let heldMax = mark.length + blankAfter.length;
   /** The end of the value, which may be the start of the mark. */
   let held = '';
   let isStart = true;
+  let isBeforeCdata = hasCdata;
   let json = type === 'text' ? '"' : '';
   const parts: string[] = [];
   const release = (text: string): void => {
@@ -110,10 +137,22 @@ function createValue({ beforeValue, afterValue }: ValueMarks, type: ValueType): 
     if (held.startsWith(blankBefore)) held = held.slice(blankBefore.length);
     isStart = false;
   };
+  /** Skips the start of a section of text. @returns whether more characters decide. */
+  const skipCdataStart = (): boolean => {
+    if (!isBeforeCdata) return false;
+    if (held.length < CDATA_START.length && CDATA_START.startsWith(held)) return true;
+    isBeforeCdata = false;
+    if (!held.startsWith(CDATA_START)) return false;
+    held = held.slice(CDATA_START.length);
+    mark = `]]>${mark}`;
+    heldMax += 3;
+    return false;
+  };
   return {
     take(character) {
       held += character;
       skipBlankBefore();
+      if (!isStart && skipCdataStart()) return false;
       if (held.endsWith(mark)) {
         held = held.slice(0, -mark.length);
         return true;
@@ -131,7 +170,7 @@ function createValue({ beforeValue, afterValue }: ValueMarks, type: ValueType): 
     },
     finish() {
       release(blankAfter !== '' && held.endsWith(blankAfter) ? held.slice(0, -blankAfter.length) : held);
-      return type === 'text' ? `${json}"` : toJsonValue(parts.join(''));
+      return type === 'text' ? `${json}"` : toJson(parts.join(''));
     },
   };
 }
@@ -141,13 +180,69 @@ const withKey = ({ beforeValue, afterValue }: ValueMarks, key: string): ValueMar
   afterValue: afterValue.replaceAll(KEY_PLACE, key),
 });
 
-/** Matches a mark with any number of blanks where it has some. */
+/** Matches a mark with any number of blanks where it has some, and the name of any type at the place of one. */
 const toLoosePattern = (mark: string): string =>
   mark
     .split(/\s+/)
     .filter((word) => word !== '')
-    .map((word) => RegExp.escape(word))
+    .map((word) => RegExp.escape(word).replaceAll(TYPE_PLACE, '\\w+'))
     .join('\\s*');
+
+/** Name of the elements of a list that is written as elements. */
+const ELEMENT_KEY = 'item';
+
+/**
+ * Parses a value that consists of further arguments: an object, or a list of elements named `item`.
+ *
+ * @param schema Schema of the value. @param root Schema of all arguments, for references.
+ * @returns JSON text; undefined for another value.
+ */
+function parseNested(
+  text: string,
+  syntax: TagsSyntax,
+  schema: unknown,
+  root: JsonSchema | undefined,
+): string | undefined {
+  const { beforeKey, other } = syntax;
+  const start = beforeKey.trim();
+  if (start === '' || !other.afterValue.includes(KEY_PLACE) || !text.trim().startsWith(start)) return undefined;
+  const members: { key: string; json: string }[] = [];
+  let rest = text.trim();
+  while (rest !== '') {
+    const key = new RegExp(`^${RegExp.escape(start)}([^/<>]+)${RegExp.escape(other.beforeValue.trim())}`).exec(rest);
+    const end = key && other.afterValue.trim().replaceAll(KEY_PLACE, key[1] ?? '');
+    const endsAt = end ? findNestedEnd(rest, key[0], end) : -1;
+    if (!key || !end || endsAt < 0) return undefined;
+    const name = key[1] ?? '';
+    const value = rest.slice(key[0].length, endsAt);
+    const property = name === ELEMENT_KEY ? getItems(schema) : getProperty(schema, name);
+    const json =
+      getValueType(property, root) === 'text'
+        ? JSON.stringify(value)
+        : (parseNested(value, syntax, property, root) ?? toJsonValue(value));
+    members.push({ key: name, json });
+    rest = rest.slice(endsAt + end.length).trimStart();
+  }
+  return members.every(({ key }) => key === ELEMENT_KEY)
+    ? `[${members.map(({ json }) => json).join(', ')}]`
+    : `{${members.map(({ key, json }) => `${JSON.stringify(key)}: ${json}`).join(', ')}}`;
+}
+
+/** Returns the position of the mark that ends a value, in which values with the same key may be nested. */
+function findNestedEnd(text: string, start: string, end: string): number {
+  let depth = 0;
+  let at = 0;
+  for (;;) {
+    const endsAt = text.indexOf(end, at);
+    const startsAt = text.indexOf(start, at);
+    if (endsAt < 0) return -1;
+    if (startsAt >= 0 && startsAt < endsAt) {
+      depth++;
+      at = startsAt + start.length;
+    } else if (--depth === 0) return endsAt;
+    else at = endsAt + end.length;
+  }
+}
 
 const createStartPattern = ({ beforeKey, separator }: TagsSyntax): RegExp =>
   new RegExp(`^\\s*(?:${toLoosePattern(separator)})?\\s*${toLoosePattern(beforeKey)}$`);

@@ -13,6 +13,9 @@ export const ID_PLACE = '\uFDD2';
 /** Stands in a mark for the key of the argument. */
 export const KEY_PLACE = '\uFDD3';
 
+/** Stands in the mark before a value for the name of its JSON type. */
+export const TYPE_PLACE = '\uFDD4';
+
 /** How the arguments of a call are written. */
 export type ArgumentSyntax =
   /** One JSON object. */
@@ -26,6 +29,8 @@ export type ArgumentSyntax =
       readonly text: ValueMarks;
       /** Marks of every other value, which is written as JSON. */
       readonly other: ValueMarks;
+      /** Texts with markup stand between `<![CDATA[` and `]]>`. */
+      readonly hasCdata?: boolean;
     }
   /** Keys without quotes, and values as in Python or JSON; strings stand between quotes. */
   | {
@@ -187,4 +192,4 @@ export function detectToolFormat(chatTemplate: string | undefined): ToolFormatNa
 }
 
 /** Whether a template has a place for tools. */
-export const mentionsTools = (source: string): boolean => /\btools\b/.test(source);
+export const mentionsTools = (source: string): boolean => /\btools\b|\+ functions\b/.test(source);

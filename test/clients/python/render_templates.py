@@ -1,4 +1,7 @@
-"""Renders chat templates as transformers does: reads jobs as JSON from standard input and prints their results as JSON.
+"""Renders chat templates as transformers does: reads jobs as JSON from standard input and prints results as JSON.
+
+Transformers' sandbox refuses to change lists (`append`). The templates of some models do so, because other engines
+allow it; it is allowed here, and in Parley.
 
 A job has a template and a list of variables; a result is `{"result": text}` or `{"error": name of the exception}`.
 """
@@ -11,7 +14,7 @@ import sys
 import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension, loopcontrols
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.sandbox import SandboxedEnvironment
 
 
 class GenerationTag(Extension):
@@ -36,7 +39,7 @@ def to_json(value, ensure_ascii=False, indent=None, separators=None, sort_keys=F
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-environment = ImmutableSandboxedEnvironment(
+environment = SandboxedEnvironment(
     trim_blocks=True, lstrip_blocks=True, extensions=[GenerationTag, loopcontrols]
 )
 environment.filters["tojson"] = to_json

@@ -57,4 +57,19 @@ export const CALL_TEMPLATES: Readonly<Record<string, string>> = {
       `<|call>call:{{ call.name }}{{ '{' }}${forPairs(`{{ ',' if not loop.first }}{{ key }}:{% if value is string %}<|"|>{{ value }}<|"|>{% else %}{{ value | tojson }}{% endif %}`)}{{ '}' }}<call|>`,
     ),
   ),
+  'keys as tags, with nested values': createTemplate(
+    `{% macro show(value) %}{% if value is mapping %}{% for key, item in value.items() %}~<{{ key }}>{{ show(item) }}~</{{ key }}>{% endfor %}{% elif value is iterable and value is not string %}{% for item in value %}~<item>{{ show(item) }}~</item>{% endfor %}{% else %}${TEXT_OR_JSON}{% endif %}{% endmacro %}~<calls>${inLoop(
+      `\n~<invoke name="{{ call.name }}">${forPairs('~<{{ key }}>{{ show(value) }}~</{{ key }}>')}~</invoke>`,
+    )}\n~</calls>`,
+  ),
+  'attributes that name types, after the end of a text': createTemplate(
+    `{% macro name(value) %}{{ 'string' if value is string else 'boolean' if value is boolean else 'number' if value is number else 'object' if value is mapping else 'array' }}{% endmacro %}<|open|>tools${inLoop(
+      `<|sep|><|open|>call tool="{{ call.name }}" index="{{ loop.index }}"${forPairs(`<|sep|><|open|>argument key="{{ key }}" type="{{ name(value) }}"<|sep|>${TEXT_OR_JSON}<|close|>argument`)}<|sep|><|close|>call`,
+    )}<|sep|><|close|>tools`,
+  ),
+  'values with markup in sections of text': createTemplate(
+    inLoop(
+      `\n<function name="{{ call.name }}">${forPairs(`<param name="{{ key }}">{% if value is string and '<' in value %}<![CDATA[{{ value }}]]>{% else %}${TEXT_OR_JSON}{% endif %}</param>`)}</function>`,
+    ),
+  ),
 };

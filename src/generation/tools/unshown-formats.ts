@@ -1,0 +1,79 @@
+import type { MessageForm } from './derive-tool-format.ts';
+import type { ToolFormat } from './tool-formats.ts';
+
+/** Formats of models whose templates write tools but no calls, or calls in a conversation only in part. */
+interface UnshownFormat {
+  /** Text in the template that only these models have. */
+  readonly mark: string;
+  readonly format: ToolFormat;
+  readonly form?: MessageForm;
+  /** Default: false. */
+  readonly showsCalls?: boolean;
+}
+
+/** A list of objects with `name` and `arguments` after a mark, as in Granite 3 and firefunction. */
+const createObjectList = (mark: string): ToolFormat => ({
+  begin: `${mark}[`,
+  before: '{"name": "',
+  between: '", "arguments": ',
+  after: '}',
+  separator: ', ',
+  end: ']',
+  openings: [mark],
+  closings: [],
+  markers: [mark],
+});
+
+/** Python calls in a list, as LFM2 writes them. */
+const LFM2: ToolFormat = {
+  begin: '<|tool_call_start|>[',
+  before: '',
+  between: '(',
+  after: ')',
+  separator: ', ',
+  end: ']<|tool_call_end|>',
+  arguments: { type: 'literals', beforeKey: '', separator: ', ', assign: '=', quote: '"' },
+  openings: ['<|tool_call_start|>'],
+  closings: [')', ']<|tool_call_end|>'],
+  markers: ['<|tool_call_start|>', '<|tool_call_end|>'],
+};
+
+/** Functionary 3.2 writes the recipient of each part: the name of a function, or `all`. The prompt ends with the mark. */
+const FUNCTIONARY: ToolFormat = {
+  begin: '',
+  before: '>>>',
+  between: '\n',
+  after: '',
+  separator: '',
+  end: '',
+  openings: ['>>>'],
+  closings: [],
+  markers: [],
+};
+
+/** InternLM 2 writes one object between marks. */
+const INTERNLM: ToolFormat = {
+  begin: '',
+  before: '<|action_start|><|plugin|>\n{"name": "',
+  between: '", "parameters": ',
+  after: '}<|action_end|>',
+  separator: '\n',
+  end: '',
+  openings: ['<|action_start|><|plugin|>'],
+  closings: ['<|action_end|>'],
+  markers: ['<|action_start|>', '<|plugin|>', '<|action_end|>'],
+};
+
+/** Sources: the makers' documentation of each model. */
+export const UNSHOWN_FORMATS: readonly UnshownFormat[] = [
+  { mark: '<|tool_list_start|>', format: LFM2 },
+  {
+    mark: '>>>all',
+    format: FUNCTIONARY,
+    form: { argumentsAsText: true, emptyAsNull: true, idNamesTool: false },
+    showsCalls: true,
+  },
+  { mark: 'functools[', format: createObjectList('functools') },
+  { mark: '<|tool_call|>', format: createObjectList('<|tool_call|>') },
+  { mark: '<|action_start|>', format: INTERNLM },
+];
