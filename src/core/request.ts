@@ -32,8 +32,13 @@ export const NO_STOP: StopConditions = { strings: [], tokens: [] };
 /** Limits of thinking: `budgetTokens` if present, else `effort`, else the model's maximum. */
 export interface ThinkingOptions {
   readonly budgetTokens?: number;
-  readonly effort?: 'high' | 'max';
+  readonly effort?: ThinkingEffort;
 }
+
+/** Templates may know some of them. As limits, `xhigh` is `max` and each of the others `high`. */
+export type ThinkingEffort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+export const isMaxEffort = (effort: ThinkingEffort | undefined): boolean => effort === 'max' || effort === 'xhigh';
 
 /** Functions that the model may call. Absent from a request that forbids calls. */
 export interface ToolUseOptions {

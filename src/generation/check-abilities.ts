@@ -3,22 +3,38 @@ import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { GenerationRequest, Sampling } from '../core/request.ts';
 import type { LoadedModel, TextEngine } from '../engines/engine.ts';
-import { canKeepThoughts, canThink, isTrainedToThink } from './thinking.ts';
+import { createPromptRenderer } from './prompt-renderer.ts';
+import { canKeepThoughts, canThink } from './thinking.ts';
+import { USUAL_THOUGHTS } from './thoughts/thought-format.ts';
 
 /**
  * Returns the context size and abilities that a loaded model has, to complete its catalogue entry. For models whose
  * prompts Parley renders, the chat template and the special tokens show the abilities; other servers report them.
+ *
+ * @param getRenderer Returns the renderer of a model. Default: a new one, which takes some milliseconds.
  */
 export const detectModelInfo = (
-  { contextTokens, abilities, chatTemplate = '', specialTokens }: LoadedModel,
+  loaded: LoadedModel,
   { input, logprobs }: Pick<TextEngine['capabilities'], 'input' | 'logprobs'>,
+  getRenderer = createPromptRenderer(),
 ): EngineModelInfo => {
+  const { contextTokens, abilities, specialTokens } = loaded;
   if (input === 'chat') return { contextTokens, abilities: abilities ?? {} };
-  const thinking = isTrainedToThink(chatTemplate, specialTokens) ? ('native' as const) : (false as const);
+  const thinking = isTrainedToThink(loaded, getRenderer) ? ('native' as const) : (false as const);
   const fillInTheMiddle = specialTokens.some((token) => /fim.?middle/i.test(token));
   const detected = { tools: true, logprobs: logprobs !== false, thinking, fillInTheMiddle };
   return { contextTokens, abilities: { ...detected, ...abilities } };
 };
+
+function isTrainedToThink(model: LoadedModel, getRenderer: ReturnType<typeof createPromptRenderer>): boolean {
+  if (model.specialTokens.includes(USUAL_THOUGHTS.open)) return true;
+  try {
+    return getRenderer(model).findThoughtFormat(false).isShown;
+  } catch {
+    // A template that cannot be parsed fails when a request uses it.
+    return false;
+  }
+}
 
 /**
  * Rejects what the model of a request cannot do. An unknown ability counts as missing for an engine that takes prompts;

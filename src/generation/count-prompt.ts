@@ -94,7 +94,7 @@ export function createCountPrompt({
     const { engine, release } = await acquireEngine(resolved);
     try {
       const loaded = await engine.loadModel();
-      const entry = applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities));
+      const entry = applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities, getRenderer));
       const model = { ...resolved, entry };
       checkAbilities(request, model, engine);
       checkPromptLength(countRequestChars(request), loaded.contextTokens);

@@ -88,7 +88,7 @@ export function createGenerate({
       const loaded = await engine.loadModel();
       const model = {
         ...resolved,
-        entry: applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities)),
+        entry: applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities, getRenderer)),
       };
       checkAbilities(received, model, engine);
       checkPromptLength(countRequestChars(received), loaded.contextTokens);

@@ -128,9 +128,9 @@ describe('planRequest with thinking', () => {
     );
   });
 
-  it('adds the closing mark and call marks to the markers if they are special tokens', async () => {
+  it('adds thought marks and call marks to the markers if they are special tokens', async () => {
     const plan = await createTestPlan({ thinking: {}, toolUse: toolUse() }, native);
-    assert.deepEqual(plan.engineRequest.markers?.toSorted(), ['</think>', '</tool_call>', '<tool_call>']);
+    assert.deepEqual(plan.engineRequest.markers?.toSorted(), ['</think>', '</tool_call>', '<think>', '<tool_call>']);
   });
 
   it('appends the start of a forced call after the thought', async () => {
@@ -145,11 +145,35 @@ describe('planRequest with thinking', () => {
   it('removes thought marks from the answer when the model thinks on', async () => {
     const plan = await createTestPlan({ thinking: {} }, native);
     assert.equal(runStages(plan, 'so</think>\n\nFour', { phase: 1 }).text, 'so\n\nFour');
-    assert.equal(
-      runStages(await createTestPlan({}, native), 'a</think>b').text,
-      'a</think>b',
-      'read only when thinking is on',
-    );
+    assert.equal(runStages(await createTestPlan({}, native), 'a</think>b').text, 'ab');
+    const asText = await createTestPlan({}, { ...native, specialTokens: [] });
+    assert.equal(runStages(asText, 'a</think>b').text, 'a</think>b', 'text that is no special token');
+  });
+});
+
+describe('planRequest with thoughts that nobody requested', () => {
+  it('drops a thought that the model writes anyway, with the marks of its template or the usual ones', async () => {
+    const other = NATIVE_TEMPLATE.replaceAll('<think>', '<mind:think>');
+    const plan = await createTestPlan({}, { template: other, thinking: 'native' });
+    assert.deepEqual(plan.engineRequest.phases, []);
+    const answer = runStages(plan, '<mind:think>\nso</mind:think>\nFour.');
+    assert.deepEqual([answer.reasoning, answer.text], ['', 'Four.']);
+    const usual = runStages(await createTestPlan({}), '<think>so</think>Four.');
+    assert.deepEqual([usual.reasoning, usual.text], ['', 'Four.']);
+  });
+
+  it('returns the whole answer where the model opens a thought and never closes it', async () => {
+    assert.equal(runStages(await createTestPlan({}), '<think>\nFour.').text, 'Four.');
+  });
+
+  it('reads calls after such a thought and in one that is not closed', async () => {
+    const plan = await createTestPlan({ toolUse: toolUse() });
+    const call = '<tool_call>{"name": "f", "arguments": {}}</tool_call>';
+    assert.deepEqual(runStages(plan, `<think>${call}</think>Four.`).calls, []);
+    const after = await createTestPlan({ toolUse: toolUse() });
+    assert.deepEqual(runStages(after, `<think>so</think>${call}`).calls, ['f']);
+    const open = await createTestPlan({ toolUse: toolUse() });
+    assert.deepEqual(runStages(open, `<think>so ${call}`).calls, ['f']);
   });
 });
 

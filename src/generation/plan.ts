@@ -15,9 +15,9 @@ import { createThoughtStage } from './stages/thought.ts';
 import { createCallRemovalStage } from './stages/call-removal.ts';
 import { createMarkRemovalStage } from './stages/mark-removal.ts';
 import type { EarlierThoughtPlacement } from './template-message.ts';
-import { canKeepThoughts, canThink, clampBudget, closeUnwantedThought, planThinking } from './thinking.ts';
+import { canKeepThoughts, canThink, clampBudget, planThinking } from './thinking.ts';
 import { TOOL_FORMATS, type ToolFormatName } from './tools/tool-formats.ts';
-import { planTools, shiftPhases, createAnswerOnlyPhases } from './tools/plan-tools.ts';
+import { planTools, createAnswerOnlyPhases } from './tools/plan-tools.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
 
 export interface PlanDeps {
@@ -94,14 +94,14 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
   const { entry, engine } = deps;
   const { toolUse, outputFormat } = request;
   const model = await engine.loadModel();
-  const wantsThought = request.thinking !== undefined && canThink(entry, engine.capabilities);
+  const thinking = canThink(entry, engine.capabilities) ? request.thinking : undefined;
   const isNative = entry.abilities.thinking === 'native';
   const renderer = deps.getRenderer(model);
   const render = (earlierThoughts: EarlierThoughtPlacement): readonly PromptSegment[] =>
     renderer.render(request.messages, {
       defaultSystem: deps.defaultSystem,
       earlierThoughts,
-      opensThought: wantsThought && isNative,
+      ...(thinking && isNative ? { thinking: clampBudget(thinking, entry) } : {}),
       toolFormat: deps.toolFormat,
       ...(toolUse ? { tools: toolUse.tools } : {}),
     });
@@ -109,7 +109,6 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
   const { prompt, dropsThoughts } = preserves
     ? renderEarlierThoughts(render, request.messages, isNative)
     : { prompt: render(undefined), dropsThoughts: false };
-  const thought = planThinking(request, entry, engine, { model, prompt });
   const hasCalls = toolUse !== undefined || deps.withdrawnTools !== undefined;
   const format = (hasCalls && renderer.findToolFormat(deps.toolFormat)) || TOOL_FORMATS.hermes;
   const toolPlan =
@@ -117,31 +116,27 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
       ? { opening: [], preface: '', phases: createAnswerOnlyPhases(), markers: [] }
       : planTools({ toolUse, outputFormat, format, specialTokens: model.specialTokens });
 
-  const phases: readonly GenerationPhase[] = thought
-    ? [
-        { ...thought.phase, appendOnEnd: [...(thought.phase.appendOnEnd ?? []), ...toolPlan.opening] },
-        ...(toolPlan.phases.length > 0 ? shiftPhases(toolPlan.phases, 1) : [{ kind: 'answer' as const }]),
-      ]
-    : toolPlan.phases;
-  const sentPhases = selectSupportedPhases(engine, phases);
-  const appended = thought ? thought.opening : [...closeUnwantedThought(prompt, entry, model), ...toolPlan.opening];
+  const thoughtFormat = renderer.findThoughtFormat(toolUse !== undefined);
+  const thought = planThinking(request, entry, engine, { model, prompt, format: thoughtFormat, answer: toolPlan });
+  const sentPhases = selectSupportedPhases(engine, thought.phases);
   return {
     ignored: [
       ...(dropsThoughts ? ['preserve_thinking'] : []),
-      ...(thought?.isBudgetClamped ? [BUDGET_CLAMPED] : []),
+      ...(thought.isIgnored ? ['thinking'] : []),
+      ...(thought.isBudgetClamped ? [BUDGET_CLAMPED] : []),
       ...(outputFormat && !(engine.capabilities.grammar && sentPhases.some(({ grammar }) => grammar))
         ? ['response_format']
         : []),
     ],
     engineRequest: {
-      input: { type: 'segments', segments: [...prompt, ...appended] },
+      input: { type: 'segments', segments: [...prompt, ...thought.appended] },
       phases: sentPhases,
-      markers: [...toolPlan.markers, ...(thought ? [thought.marks.close] : [])],
+      markers: [...new Set([...toolPlan.markers, ...thought.markers])],
     },
     createStages: (choice, holdBatch) =>
       addOutputChecks(
         [
-          ...(thought ? [createThoughtStage(phases)] : []),
+          createThoughtStage({ ...thought, phases: sentPhases }),
           ...(toolUse
             ? [
                 createToolCallStage({
@@ -168,7 +163,7 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
               ]
             : []),
           // After the calls: marks inside arguments must stay.
-          ...(thought ? [createMarkRemovalStage([thought.marks.open, thought.marks.close])] : []),
+          ...(thought.removedMarks.length > 0 ? [createMarkRemovalStage(thought.removedMarks)] : []),
         ],
         { engine, phases: sentPhases, toolUse, outputFormat, checkAnswer: deps.checkAnswer, holdBatch },
       ),

@@ -1,6 +1,7 @@
 import type { LoadedModel } from '../engines/engine.ts';
 import { getMessageText, type Message, type Tool } from '../core/message.ts';
 import type { PromptSegment } from '../core/prompt.ts';
+import type { ThinkingOptions } from '../core/request.ts';
 import { renderWithCacheMarks } from './cache-marks.ts';
 import { createChatTemplate, type ChatTemplate } from './chat-template.ts';
 import { moveLateSystemToUser } from './late-system.ts';
@@ -12,8 +13,12 @@ import {
   type EarlierThoughtPlacement,
   type TemplateQuirks,
 } from './template-message.ts';
+import { deriveThoughtFormat } from './thoughts/derive-thought-format.ts';
+import { findThinkingVariables, THINKING_OFF, type SetThinkingVariables } from './thoughts/thinking-variables.ts';
+import { findPromptEnd, getEndText, type ThoughtFormat } from './thoughts/thought-format.ts';
 import { findToolFormat, type FoundFormat } from './tools/find-tool-format.ts';
 import type { ToolFormat, ToolFormatName } from './tools/tool-formats.ts';
+import { toSegments } from './tools/plan-tools.ts';
 import {
   toTemplateTool,
   toDescribedTool,
@@ -32,14 +37,16 @@ export interface PromptRenderer {
    * @param familyFormat Call format of the model's family, if it has one.
    */
   findToolFormat(familyFormat: ToolFormatName | undefined): ToolFormat | undefined;
+  /** Returns how the model writes thoughts. @param hasTools Whether the request offers tools. */
+  findThoughtFormat(hasTools: boolean): ThoughtFormat;
 }
 
 export interface PromptStyle {
   /** System message for a conversation without one. */
   readonly defaultSystem?: string | undefined;
   readonly earlierThoughts?: EarlierThoughtPlacement;
-  /** The template's own thinking switch. When the template opens no thought itself, thinking.ts appends the opening. */
-  readonly opensThought?: boolean;
+  /** Present: the template's own switch is on, and it gets the effort and the budget if it reads them. */
+  readonly thinking?: ThinkingOptions;
   /** Tools that the model may call. */
   readonly tools?: readonly Tool[];
   /** Call format of the model's family, if it has one. */
@@ -49,9 +56,13 @@ export interface PromptStyle {
 /** A model's template with the properties found in it. */
 interface ParsedTemplate {
   readonly template: ChatTemplate;
+  readonly specialTokens: readonly string[];
   readonly quirks: TemplateQuirks;
   /** Found when tools are first used, once for each family format. */
   readonly getFormat: (familyFormat: ToolFormatName | undefined) => FoundFormat | undefined;
+  /** Found when thoughts are first read or requested. */
+  readonly getThoughtFormat: () => ThoughtFormat;
+  readonly setThinkingVariables: SetThinkingVariables;
 }
 
 /** Creates a renderer per model; each template is parsed once per loaded model. */
@@ -78,6 +89,7 @@ function createRenderer(model: LoadedModel): PromptRenderer {
       return renderWithCacheMarks(messages, (marked) => render(template, marked, style));
     },
     findToolFormat: (familyFormat) => getTemplate(true).getFormat(familyFormat)?.format,
+    findThoughtFormat: (hasTools) => getTemplate(hasTools).getThoughtFormat(),
   };
 }
 
@@ -89,9 +101,15 @@ function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
       .render(variables)
       .map(({ text }) => text)
       .join('');
+  const getThinkingVariables = once(() => findThinkingVariables(renderText));
   return {
     template,
+    specialTokens: model.specialTokens,
     quirks: detectTemplateQuirks(source),
+    getThoughtFormat: once(() =>
+      deriveThoughtFormat({ source, render: renderText, on: getThinkingVariables()({}), off: THINKING_OFF }),
+    ),
+    setThinkingVariables: (options) => getThinkingVariables()(options),
     getFormat(familyFormat) {
       if (!formats.has(familyFormat))
         formats.set(
@@ -116,6 +134,11 @@ function withLegacyVariables(template: ChatTemplate, source: string): ChatTempla
   };
 }
 
+function once<Value>(create: () => Value): () => Value {
+  let created: { readonly value: Value } | undefined;
+  return () => (created ??= { value: create() }).value;
+}
+
 function render(ready: ParsedTemplate, messages: readonly Message[], style: PromptStyle): PromptSegment[] {
   const { defaultSystem, tools = [] } = style;
   const last = messages.at(-1);
@@ -128,7 +151,15 @@ function render(ready: ParsedTemplate, messages: readonly Message[], style: Prom
       ? [{ role: 'system', content: [{ type: 'text', text: defaultSystem }] }]
       : [];
   const segments = renderTurns(ready, [...system, ...turns], tools, style);
-  return unfinishedAnswer ? [...segments, { text: getMessageText(unfinishedAnswer), special: false }] : segments;
+  if (!unfinishedAnswer) return segments;
+  const { closing, ...marks } = ready.getThoughtFormat();
+  // The text of the answer has started, so its thought has ended.
+  const isOpened = findPromptEnd(getEndText(segments), marks) === 'opened';
+  return [
+    ...segments,
+    ...(isOpened ? toSegments(closing, ready.specialTokens) : []),
+    { text: getMessageText(unfinishedAnswer), special: false },
+  ];
 }
 
 /** Renders the messages as they are or, when the template fails, with later system messages as user text. */
@@ -204,18 +235,17 @@ function renderTools(
 const isCallOrResult = ({ role, toolCalls }: Message): boolean => role === 'tool' || toolCalls !== undefined;
 
 function renderTemplate(
-  { template, quirks }: ParsedTemplate,
+  { template, quirks, setThinkingVariables }: ParsedTemplate,
   turns: readonly Message[],
   tools: readonly TemplateTool[],
-  { earlierThoughts, opensThought = false }: PromptStyle,
+  { earlierThoughts, thinking }: PromptStyle,
 ): PromptSegment[] {
   const namedIds = quirks.idNamesTool ? nameCallIds(turns) : undefined;
   return template.render({
     messages: turns.map((message) => toTemplateMessage(message, earlierThoughts, { ...quirks, namedIds })),
     add_generation_prompt: true,
-    // Templates use two names for the thinking switch and two for the switch that keeps earlier reasoning.
-    enable_thinking: opensThought,
-    thinking: opensThought,
+    ...(thinking ? setThinkingVariables(thinking) : THINKING_OFF),
+    // Templates use two names for the switch that keeps earlier reasoning.
     preserve_thinking: earlierThoughts !== undefined,
     clear_thinking: earlierThoughts === undefined,
     ...(tools.length > 0 ? { tools } : {}),

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ModelEntry } from '../catalogue/model.ts';
-import type { PromptSegment } from '../core/prompt.ts';
+import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
 import type { ThinkingOptions } from '../core/request.ts';
 import type { LoadedModel } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import { closeUnwantedThought, planThinking } from './thinking.ts';
+import { planThinking, type PlanThinkingOptions } from './thinking.ts';
+import { USUAL_THOUGHTS, type ThoughtFormat } from './thoughts/thought-format.ts';
 
 const ENTRY: ModelEntry = {
   name: 'm',
@@ -35,23 +36,20 @@ const PROMPT = [
   { text: 'assistant\n', special: false },
 ];
 
+const SHOWN: ThoughtFormat = { ...USUAL_THOUGHTS, isShown: true };
+const NO_FORM: PlanThinkingOptions['answer'] = { opening: [], phases: [] };
+
 const plan = (
   request: { thinking?: ThinkingOptions },
   {
     entry = ENTRY,
     engine = ENGINE,
-    model = MODEL,
-    prompt = PROMPT,
-  }: Partial<{
-    entry: ModelEntry;
-    engine: Parameters<typeof planThinking>[2];
-    model: LoadedModel;
-    prompt: readonly PromptSegment[];
-  }> = {},
-) => planThinking(request, entry, engine, { model, prompt });
+    ...options
+  }: Partial<PlanThinkingOptions & { entry: ModelEntry; engine: Parameters<typeof planThinking>[2] }> = {},
+) => planThinking(request, entry, engine, { model: MODEL, prompt: PROMPT, format: SHOWN, answer: NO_FORM, ...options });
 
 const budget = (thinking: ThinkingOptions, model = MODEL): number | undefined =>
-  plan({ thinking }, { model })?.phase.until?.tokens;
+  plan({ thinking }, { model }).phases[0]?.until?.tokens;
 
 const getText = (segments: readonly PromptSegment[] | undefined): string | undefined =>
   segments?.map(({ text }) => text).join('');
@@ -59,7 +57,7 @@ const getText = (segments: readonly PromptSegment[] | undefined): string | undef
 describe('planThinking', () => {
   it('lowers a budget above the maximum of the model or half of its context, and says so', () => {
     const isClamped = (budgetTokens: number, model = MODEL) =>
-      plan({ thinking: { budgetTokens } }, { model })?.isBudgetClamped;
+      plan({ thinking: { budgetTokens } }, { model }).isBudgetClamped;
     assert.deepEqual([budget({ budgetTokens: 5_000 }), isClamped(5_000)], [1_000, true]);
     assert.deepEqual([budget({ budgetTokens: 1_000 }), isClamped(1_000)], [1_000, false]);
     const small = { ...MODEL, contextTokens: 100 };
@@ -68,55 +66,108 @@ describe('planThinking', () => {
 
   it("sets the budget by the caller, else by effort, else by the model's maximum, and leaves room for an answer", () => {
     assert.equal(budget({}), 1000);
-    assert.equal(budget({ effort: 'high' }), 500);
-    assert.equal(budget({ effort: 'max' }), 1000);
+    for (const effort of ['minimal', 'low', 'medium', 'high'] as const) assert.equal(budget({ effort }), 500);
+    for (const effort of ['xhigh', 'max'] as const) assert.equal(budget({ effort }), 1000);
     assert.equal(budget({ effort: 'max', budgetTokens: 7 }), 7);
     assert.equal(budget({}, { ...MODEL, contextTokens: 600 }), 300);
   });
 
-  it('opens the thought after the prompt and closes it however it ends', () => {
-    const thought = plan({ thinking: {} });
-    assert.equal(getText(thought?.opening), '<think>\n');
-    assert.equal(thought?.phase.until?.text, '</think>');
-    assert.equal(getText(thought.phase.appendOnEnd), '\n</think>\n\n');
-    assert.equal(thought.phase.nextPhase, 1);
-    assert.ok(thought.opening.every(({ special }) => !special));
+  it('opens the thought of a model that is led to think, and closes it however it ends', () => {
+    const { appended, phases, keepsThoughts } = plan({ thinking: {} });
+    assert.equal(getText(appended), '<think>\n');
+    const [thought, answer] = phases;
+    assert.equal(thought?.until?.text, '</think>');
+    assert.equal(getText(thought.appendOnEnd), '\n</think>\n\n');
+    assert.deepEqual([thought.nextPhase, answer?.kind, keepsThoughts], [1, 'answer', true]);
+    assert.ok(appended.every(({ special }) => !special));
   });
 
-  it('uses special tokens as marks for a model that was trained to think', () => {
-    const model = { ...MODEL, specialTokens: ['<think>', '</think>'] };
-    const thought = plan({ thinking: {} }, { model });
-    assert.deepEqual(thought?.opening[0], { text: '<think>', special: true });
-    assert.deepEqual(thought?.phase.appendOnEnd?.[1], { text: '</think>', special: true });
+  it('uses special tokens as marks, and has their text output', () => {
+    const model = { ...MODEL, specialTokens: ['<think>', '</think>', '<other>'] };
+    const { appended, phases, markers } = plan({ thinking: {} }, { model });
+    assert.deepEqual(appended[0], { text: '<think>', special: true });
+    assert.deepEqual(phases[0]?.appendOnEnd?.[1], { text: '</think>', special: true });
+    assert.deepEqual(markers, ['<think>', '</think>']);
   });
 
-  it("uses the marks of the model's own template", () => {
-    const model = { ...MODEL, chatTemplate: '{{ "[THINK]" }}' };
-    assert.equal(getText(plan({ thinking: {} }, { model, entry: NATIVE })?.opening), '[THINK]\n');
-    assert.equal(getText(plan({ thinking: {} }, { model })?.opening), '<think>\n', 'a model that is led to think');
+  it('leaves it to a model that was trained to think whether it opens a thought', () => {
+    const format = { ...SHOWN, open: '[THINK]', close: '[/THINK]', closing: '[/THINK]' };
+    const call: GenerationPhase = { kind: 'call', nextPhase: 0 };
+    const answer = { opening: [], phases: [{ kind: 'answer' as const, triggers: [{ pattern: 'x', phase: 1 }] }, call] };
+    const { appended, phases } = plan({ thinking: {} }, { entry: NATIVE, format, answer });
+    assert.deepEqual(appended, []);
+    const [start, thought, ...rest] = phases;
+    assert.deepEqual(
+      start?.triggers?.map(({ phase }) => phase),
+      [1, 3],
+    );
+    assert.match(' [THINK]', new RegExp(start.triggers[0]?.pattern ?? '', 'u'));
+    assert.deepEqual([thought?.kind, thought?.until?.text, thought?.nextPhase], ['thought', '[/THINK]', 2]);
+    assert.deepEqual(
+      rest.map(({ triggers, nextPhase }) => [triggers?.[0]?.phase, nextPhase]),
+      [
+        [3, undefined],
+        [undefined, 2],
+      ],
+    );
+    assert.deepEqual(plan({ thinking: {} }, { entry: NATIVE }).phases.at(-1), { kind: 'answer' });
+  });
+
+  it('opens the thought of a trained model where the template shows no marks or the answer has a fixed form', () => {
+    const form: GenerationPhase = { kind: 'answer', grammar: { type: 'text', text: '{}' } };
+    const fixed: readonly Partial<PlanThinkingOptions>[] = [
+      { format: USUAL_THOUGHTS },
+      { answer: { opening: [], phases: [form] } },
+      { answer: { opening: [{ text: '<call>', special: false }], phases: [] } },
+    ];
+    for (const options of fixed) {
+      const { appended, phases } = plan({ thinking: {} }, { entry: NATIVE, ...options });
+      assert.equal(getText(appended), '<think>\n');
+      assert.equal(getText(phases[0]?.appendOnEnd), `\n</think>\n\n${getText(options.answer?.opening) ?? ''}`);
+    }
   });
 
   it('does not open a thought that the template has opened', () => {
     const prompt = [...PROMPT, { text: '<think>', special: true }, { text: '\n', special: false }];
-    assert.deepEqual(plan({ thinking: {} }, { prompt, entry: NATIVE })?.opening, []);
+    const { appended, phases } = plan({ thinking: {} }, { prompt, entry: NATIVE });
+    assert.deepEqual([appended, phases[0]?.kind], [[], 'thought']);
   });
 
-  it('leaves closing an unrequested thought to closeUnwantedThought', () => {
+  it('closes a thought that the template opens without a request, and drops what else is one', () => {
     const prompt = [...PROMPT, { text: '<think>\n', special: false }];
-    assert.equal(getText(closeUnwantedThought(prompt, NATIVE, MODEL)), '\n</think>\n\n');
-    assert.deepEqual(closeUnwantedThought(PROMPT, NATIVE, MODEL), []);
-    assert.deepEqual(
-      closeUnwantedThought(prompt, ENTRY, MODEL),
-      [],
-      'a caller’s own text in a prompt of a model without marks',
-    );
+    const { appended, phases, keepsThoughts } = plan({}, { prompt, entry: NATIVE });
+    assert.deepEqual([getText(appended), phases, keepsThoughts], ['\n</think>\n\n', [], false]);
+    assert.deepEqual(plan({}, { entry: NATIVE }).appended, []);
   });
 
-  it('returns undefined when no thought is requested or the model or engine cannot think', () => {
+  it('reports a request that a template answers with a closed thought', () => {
+    const prompt = [...PROMPT, { text: '<think>\n\n</think>\n\n', special: false }];
+    const { appended, phases, isIgnored } = plan({ thinking: {} }, { prompt, entry: NATIVE });
+    assert.deepEqual([appended, phases, isIgnored], [[], [], true]);
+    assert.equal(plan({}, { prompt, entry: NATIVE }).isIgnored, false);
+  });
+
+  it('plans no thought when none is requested or the model or engine cannot think', () => {
     const { thinking: _, ...abilities } = ENTRY.abilities;
-    assert.equal(plan({}), undefined);
-    assert.equal(plan({ thinking: {} }, { entry: { ...ENTRY, abilities } }), undefined);
     const engine = { capabilities: { ...ENGINE.capabilities, phases: false } };
-    assert.equal(plan({ thinking: {} }, { engine }), undefined);
+    const plans = [
+      plan({}),
+      plan({ thinking: {} }, { entry: { ...ENTRY, abilities } }),
+      plan({ thinking: {} }, { engine }),
+    ];
+    for (const { phases, appended, keepsThoughts } of plans)
+      assert.deepEqual([phases, appended, keepsThoughts], [[], [], false]);
+  });
+
+  it('removes marks from an answer if thinking is on or they are special tokens, and always marks of the answer', () => {
+    const format = { ...SHOWN, answerClose: '</response>' };
+    const model = { ...MODEL, specialTokens: ['</think>'] };
+    assert.deepEqual(plan({ thinking: {} }, { entry: NATIVE, format }).removedMarks, [
+      '<think>',
+      '</think>',
+      '</response>',
+    ]);
+    assert.deepEqual(plan({}, { format, model }).removedMarks, ['</think>', '</response>']);
+    assert.deepEqual(plan({}).removedMarks, []);
   });
 });

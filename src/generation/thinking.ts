@@ -1,32 +1,35 @@
 import type { ModelEntry } from '../catalogue/model.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
-import type { GenerationRequest } from '../core/request.ts';
+import { isMaxEffort, type GenerationRequest } from '../core/request.ts';
 import type { LoadedModel, TextEngine } from '../engines/engine.ts';
+import {
+  findPromptEnd,
+  getEndText,
+  listThoughtTexts,
+  USUAL_THOUGHTS,
+  type ThoughtFormat,
+} from './thoughts/thought-format.ts';
+import { escapePattern } from './tools/call-markup.ts';
+import { shiftPhases, toSegments, type ToolPlan } from './tools/plan-tools.ts';
 
-/** The texts that enclose a model's thought. */
-export interface ThoughtMarks {
-  readonly open: string;
-  readonly close: string;
-}
-
-/** How a thought is requested from an engine that supports phases. */
+/** How thoughts of an answer are requested from an engine, and parsed. */
 export interface ThinkingPlan {
-  /** Text after the prompt that opens the thought; empty when the template opened it. */
-  readonly opening: readonly PromptSegment[];
-  /** The thought phase; it leads to the phase at position 1. */
-  readonly phase: GenerationPhase;
-  readonly marks: ThoughtMarks;
+  readonly format: ThoughtFormat;
+  /** Whether thoughts are part of the answer. Otherwise they are dropped. */
+  readonly keepsThoughts: boolean;
+  /** Text after the prompt: it opens or closes a thought, or starts a forced call. */
+  readonly appended: readonly PromptSegment[];
+  /** Phases of the thought and the answer. */
+  readonly phases: readonly GenerationPhase[];
+  /** Special tokens of the format, whose text the parser needs. */
+  readonly markers: readonly string[];
+  /** Texts that are removed from the answer, wherever they stand. */
+  readonly removedMarks: readonly string[];
   /** The request wanted a larger budget than the model has. */
   readonly isBudgetClamped: boolean;
+  /** The template answers without a thought although one was requested. */
+  readonly isIgnored: boolean;
 }
-
-/** Marks that most models use, and those for models that were not trained to think. */
-const USUAL_MARKS: ThoughtMarks = { open: '<think>', close: '</think>' };
-const OTHER_MARKS: readonly ThoughtMarks[] = [
-  { open: '[THINK]', close: '[/THINK]' },
-  { open: '<seed:think>', close: '</seed:think>' },
-  { open: '<|START_THINKING|>', close: '<|END_THINKING|>' },
-];
 
 /** Share of the model's maximum for effort `high`; `max` uses all of it. Parley's choice. */
 const HIGH_EFFORT_SHARE = 0.5;
@@ -37,52 +40,95 @@ const CONTEXT_SHARE_MAX = 0.5;
 /** Thought tokens when neither caller nor catalogue sets a number. Parley's choice. */
 const BUDGET_TOKENS_DEFAULT = 1024;
 
+export interface PlanThinkingOptions {
+  readonly model: Pick<LoadedModel, 'contextTokens' | 'specialTokens'>;
+  /** Rendered with the template's switch on if the request wants a thought and the model was trained to think. */
+  readonly prompt: readonly PromptSegment[];
+  /** Format that the model's template shows. */
+  readonly format: ThoughtFormat;
+  /** The answer after the thought. */
+  readonly answer: Pick<ToolPlan, 'opening' | 'phases'>;
+}
+
 /**
- * Plans the thought as a phase of its own. It ends at the closing mark, at the model's end token or when its budget is
- * used; in each case the closing mark is appended before the answer starts. This works for models that were trained to
- * think and for those that are only prompted to. Trained models have a switch in their template, which may open the
- * thought itself, and marks in their vocabulary.
+ * Plans the thought of an answer. A requested thought is a phase of its own. It ends at the closing mark, at the model's
+ * end token or when its budget is used; in each case the closing mark is appended before the answer starts. A model that
+ * was trained to think and opens the thought itself is free to answer without one. For other models, and before an
+ * answer with a fixed form, the opening mark is appended to the prompt.
  *
- * @param prompt Rendered with the template's switch on.
- * @returns undefined when no thought was requested, or when the model or its engine cannot think.
+ * Without a request, a thought that the template opens is closed. Any other is only parsed, in order to drop it.
  */
 export function planThinking(
   { thinking }: Pick<GenerationRequest, 'thinking'>,
   entry: ModelEntry,
   { capabilities }: Pick<TextEngine, 'capabilities'>,
-  { model, prompt }: { readonly model: LoadedModel; readonly prompt: readonly PromptSegment[] },
-): ThinkingPlan | undefined {
-  if (!thinking || !canThink(entry, capabilities)) return undefined;
-  const marks = findThoughtMarks(entry, model);
-  const tokensMax = Math.floor(model.contextTokens * CONTEXT_SHARE_MAX);
-  const tokens = Math.min(getBudgetTokens(clampBudget(thinking, entry), entry), Math.max(1, tokensMax));
-  return {
-    marks,
-    isBudgetClamped: (thinking.budgetTokens ?? 0) > tokens,
-    opening: endsWithOpenMark(prompt, marks) ? [] : [createMarkSegment(marks.open, model), createTextSegment('\n')],
-    phase: {
-      kind: 'thought',
-      until: { text: marks.close, tokens },
-      nextPhase: 1,
-      appendOnEnd: [createTextSegment('\n'), createMarkSegment(marks.close, model), createTextSegment('\n\n')],
-    },
+  { model, prompt, format: shownFormat, answer }: PlanThinkingOptions,
+): ThinkingPlan {
+  const isNative = entry.abilities.thinking === 'native';
+  const options = canThink(entry, capabilities) ? thinking : undefined;
+  const format = options && !isNative ? USUAL_THOUGHTS : shownFormat;
+  const end = findPromptEnd(getEndText(prompt), format);
+  const isIgnored = options !== undefined && isNative && end === 'closed';
+  const budget = options && planBudget(options, entry, model);
+  const markers = model.specialTokens.filter((token) => listThoughtTexts(format).some((text) => text.includes(token)));
+  const plan = {
+    format,
+    keepsThoughts: options !== undefined,
+    markers,
+    removedMarks: [
+      ...[format.open, format.close].filter((mark) => options ?? markers.includes(mark)),
+      ...(format.answerClose === '' ? [] : [format.answerClose]),
+    ],
+    isBudgetClamped: budget?.isClamped === true,
+    isIgnored,
   };
+  if (!budget || isIgnored) {
+    const closing = end === 'opened' ? toSegments(format.closing, markers) : [];
+    return { ...plan, appended: [...closing, ...answer.opening], phases: answer.phases };
+  }
+  const thought: GenerationPhase = {
+    kind: 'thought',
+    until: { text: format.close, tokens: budget.tokens },
+    appendOnEnd: [...toSegments(format.closing, markers), ...answer.opening],
+  };
+  const hasFixedForm = answer.opening.length > 0 || answer.phases[0]?.grammar !== undefined;
+  if (end === 'opened') return { ...plan, appended: [], phases: startWithThought(thought, answer.phases) };
+  if (!isNative || !format.isShown || hasFixedForm)
+    return {
+      ...plan,
+      appended: toSegments(format.opening, markers),
+      phases: startWithThought(thought, answer.phases),
+    };
+  return { ...plan, appended: [], phases: startFreely(thought, answer.phases, format) };
 }
 
-/**
- * Returns the text that closes a thought which the template opens although none was requested: some models always
- * think, and their template has no switch.
- */
-export function closeUnwantedThought(
-  prompt: readonly PromptSegment[],
+const FREE_ANSWER: GenerationPhase = { kind: 'answer' };
+
+const startWithThought = (thought: GenerationPhase, answer: readonly GenerationPhase[]): GenerationPhase[] => [
+  { ...thought, nextPhase: 1 },
+  ...(answer.length > 0 ? shiftPhases(answer, 1) : [FREE_ANSWER]),
+];
+
+/** Phases of an answer that starts with a thought if the model writes its opening mark. */
+function startFreely(
+  thought: GenerationPhase,
+  answer: readonly GenerationPhase[],
+  { open }: ThoughtFormat,
+): GenerationPhase[] {
+  const shifted = answer.length > 0 ? shiftPhases(answer, 2) : [FREE_ANSWER];
+  const [first = FREE_ANSWER] = shifted;
+  const trigger = { pattern: `^\\s*${escapePattern(open)}`, phase: 1 };
+  return [{ ...first, triggers: [trigger, ...(first.triggers ?? [])] }, { ...thought, nextPhase: 2 }, ...shifted];
+}
+
+function planBudget(
+  options: NonNullable<GenerationRequest['thinking']>,
   entry: ModelEntry,
-  model: LoadedModel,
-): readonly PromptSegment[] {
-  if (entry.abilities.thinking !== 'native') return [];
-  const marks = findThoughtMarks(entry, model);
-  return endsWithOpenMark(prompt, marks)
-    ? [createTextSegment('\n'), createMarkSegment(marks.close, model), createTextSegment('\n\n')]
-    : [];
+  { contextTokens }: Pick<LoadedModel, 'contextTokens'>,
+): { readonly tokens: number; readonly isClamped: boolean } {
+  const tokensMax = Math.max(1, Math.floor(contextTokens * CONTEXT_SHARE_MAX));
+  const tokens = Math.min(getBudgetTokens(clampBudget(options, entry), entry), tokensMax);
+  return { tokens, isClamped: (options.budgetTokens ?? 0) > tokens };
 }
 
 /** Whether a thought is possible: an engine that takes prompts needs phases, a chat server a field for thinking. */
@@ -95,32 +141,7 @@ export const canKeepThoughts = (entry: ModelEntry, capabilities: TextEngine['cap
 
 /** Formats an earlier answer with its thought, as a model writes it that is prompted to think. */
 export const formatThoughtAndAnswer = (thought: string, answer: string): string =>
-  `${USUAL_MARKS.open}\n${thought}\n${USUAL_MARKS.close}\n\n${answer}`;
-
-const findThoughtMarks = ({ abilities }: ModelEntry, { chatTemplate, specialTokens }: LoadedModel): ThoughtMarks =>
-  (abilities.thinking === 'native' &&
-    [USUAL_MARKS, ...OTHER_MARKS].find(({ open }) => specialTokens.includes(open) || chatTemplate?.includes(open))) ||
-  USUAL_MARKS;
-
-/** Whether a model was trained to think, judged by its template and special tokens. */
-export const isTrainedToThink = (template: string, specialTokens: readonly string[]): boolean =>
-  /\benable_thinking\b/.test(template) ||
-  [USUAL_MARKS, ...OTHER_MARKS].some(({ open }) => specialTokens.includes(open));
-
-const endsWithOpenMark = (prompt: readonly PromptSegment[], { open }: ThoughtMarks): boolean =>
-  prompt
-    .slice(-3)
-    .map(({ text }) => text)
-    .join('')
-    .trimEnd()
-    .endsWith(open);
-
-const createMarkSegment = (text: string, { specialTokens }: LoadedModel): PromptSegment => ({
-  text,
-  special: specialTokens.includes(text),
-});
-
-const createTextSegment = (text: string): PromptSegment => ({ text, special: false });
+  `${USUAL_THOUGHTS.opening}${thought}${USUAL_THOUGHTS.closing}${answer}`;
 
 /** Lowers a requested budget to the model's maximum. */
 export const clampBudget = <Options extends NonNullable<GenerationRequest['thinking']>>(
@@ -134,6 +155,7 @@ function getBudgetTokens(
   { maxThinkingTokens }: ModelEntry,
 ): number {
   const tokensMax = maxThinkingTokens ?? BUDGET_TOKENS_DEFAULT;
-  const byEffort = options.effort === 'high' ? Math.ceil(tokensMax * HIGH_EFFORT_SHARE) : tokensMax;
+  const byEffort =
+    options.effort && !isMaxEffort(options.effort) ? Math.ceil(tokensMax * HIGH_EFFORT_SHARE) : tokensMax;
   return Math.max(1, options.budgetTokens ?? byEffort);
 }

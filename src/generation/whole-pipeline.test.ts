@@ -84,7 +84,7 @@ describe('an answer that passes all stages', () => {
     const whole = await answer([...text], request);
     assert.deepEqual(whole, [
       { type: 'reasoning', text: 'Grüße 👍🏽' },
-      { type: 'text', text: '\n\nIt is warm.' },
+      { type: 'text', text: 'It is warm.' },
       { type: 'tool-call', text: '{"city": "Zürich 👍 </think>"}' },
     ]);
     const { length } = new TextEncoder().encode(text);

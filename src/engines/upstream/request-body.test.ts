@@ -229,8 +229,9 @@ test('switches thinking in the way of each server', () => {
   const kwargs = (is: boolean): object => ({ chat_template_kwargs: { enable_thinking: is, thinking: is } });
   for (const kind of ['vllm', 'sglang', 'llama-server'] as const) {
     assert.deepEqual(encodeThinkingFor(kind, false), kwargs(false));
-    assert.deepEqual(encodeThinkingFor(kind, { effort: 'max' }), kwargs(true));
-    assert.deepEqual(encodeThinkingFor(kind, { effort: 'high' }), { ...kwargs(true), reasoning_effort: 'high' });
+    for (const effort of ['xhigh', 'max'] as const) assert.deepEqual(encodeThinkingFor(kind, { effort }), kwargs(true));
+    for (const effort of ['minimal', 'low', 'medium', 'high'] as const)
+      assert.deepEqual(encodeThinkingFor(kind, { effort }), { ...kwargs(true), reasoning_effort: 'high' });
   }
   assert.deepEqual(encodeThinkingFor('vllm', { budgetTokens: 9 }), kwargs(true));
   assert.deepEqual(encodeThinkingFor('llama-server', { budgetTokens: 9, effort: 'high' }), {

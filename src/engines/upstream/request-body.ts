@@ -2,7 +2,13 @@ import { createPromptInputError } from '../engine-input.ts';
 import type { Abilities } from '../../core/abilities.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Message, Tool } from '../../core/message.ts';
-import type { OutputFormat, Sampling, ThinkingOptions, ToolUseOptions } from '../../core/request.ts';
+import {
+  isMaxEffort,
+  type OutputFormat,
+  type Sampling,
+  type ThinkingOptions,
+  type ToolUseOptions,
+} from '../../core/request.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { EngineInput, EngineRequest } from '../engine.ts';
 import { encodeMessages } from './request-messages.ts';
@@ -97,7 +103,7 @@ function encodeThinking(thinking: ThinkingOptions | false | undefined, server: S
   const budget = server.thinkingBudgetField;
   return {
     chat_template_kwargs: { enable_thinking: isEnabled, thinking: isEnabled },
-    ...(effort === 'high' && budgetTokens === undefined ? { reasoning_effort: 'high' } : {}),
+    ...(effort && !isMaxEffort(effort) && budgetTokens === undefined ? { reasoning_effort: 'high' } : {}),
     ...(budget !== undefined && budgetTokens !== undefined ? { [budget]: budgetTokens } : {}),
   };
 }

@@ -4,6 +4,7 @@ import type { RequestContext } from '../../core/context.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { EngineLease } from '../../engines/engine-registry.ts';
 import { checkAbilities, detectModelInfo, findIgnoredFields } from '../check-abilities.ts';
+import { createPromptRenderer } from '../prompt-renderer.ts';
 import type { CountPrompt } from '../count-prompt.ts';
 import { resolveTarget, type ModelTarget } from '../model-target.ts';
 import { createPromptTooLongError } from '../../core/generation-errors.ts';
@@ -39,12 +40,13 @@ interface ExamineDeps {
 
 /** Waits in no queue. */
 export function createExamineRequest({ catalogue, acquireEngine, countPrompt }: ExamineDeps): ExamineRequest {
+  const getRenderer = createPromptRenderer();
   return async (request, on, context) => {
     const resolved = await resolveTarget(catalogue, request.model, on, context.owner);
     const { engine, release } = await acquireEngine(resolved);
     try {
       const loaded = await engine.loadModel();
-      const entry = applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities));
+      const entry = applyEngineModelInfo(resolved.entry, detectModelInfo(loaded, engine.capabilities, getRenderer));
       const deploymentTokens = resolved.deployment?.record.spec.maxContextLength ?? Infinity;
       const contextTokens = Math.min(deploymentTokens, loaded.contextTokens);
       const repeatsCalls = entry.repeatsCalls === true;

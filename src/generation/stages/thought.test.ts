@@ -1,47 +1,133 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { ChoiceEvent } from '../../core/event.ts';
-import { createThoughtStage } from './thought.ts';
+import type { ChoiceEvent, FinishReason } from '../../core/event.ts';
+import { USUAL_THOUGHTS } from '../thoughts/thought-format.ts';
+import { createThoughtStage, type ThoughtStageOptions } from './thought.ts';
 
 const pieces = (text: string, cuts: readonly number[]): string[] => {
   const cutPositions = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].toSorted((a, b) => a - b);
   return [0, ...cutPositions].map((from, i) => text.slice(from, cutPositions[i] ?? text.length));
 };
 
-const run = (events: readonly ChoiceEvent[]): ChoiceEvent[] => {
+interface RunOptions extends Partial<ThoughtStageOptions> {
+  readonly reason?: FinishReason;
+}
+
+const run = (
+  events: readonly ChoiceEvent[],
+  { reason = 'stop', ...options }: RunOptions = {},
+): { out: ChoiceEvent[]; reasoning: string; text: string; tokens: number } => {
   const out: ChoiceEvent[] = [];
-  const stage = createThoughtStage([{ kind: 'thought' }, { kind: 'answer' }]);
-  for (const event of events) stage.push(event, (passed) => out.push(passed));
-  stage.end((passed) => out.push(passed));
-  return out;
+  const emit = (passed: ChoiceEvent): void => void out.push(passed);
+  const stage = createThoughtStage({ format: USUAL_THOUGHTS, phases: [], keepsThoughts: true, ...options });
+  for (const event of [...events, { type: 'choice-end', choice: 0, reason } as const]) stage.push(event, emit);
+  stage.end(emit);
+  const join = (type: 'reasoning' | 'text'): string =>
+    out.map((event) => (event.type === type ? event.text : '')).join('');
+  return {
+    out,
+    reasoning: join('reasoning'),
+    text: join('text'),
+    tokens: out.reduce((sum, event) => sum + ('tokens' in event ? event.tokens : 0), 0),
+  };
 };
 
 const textIn =
   (phase: number) =>
   (text: string): ChoiceEvent => ({ type: 'text', choice: 0, text, tokens: 1, phase });
 
+const PHASES = [{ kind: 'thought' }, { kind: 'answer' }] as const;
+/** Phases of an answer in which the model opens the thought itself. */
+const FREE_PHASES = [{ kind: 'answer' }, ...PHASES] as const;
+
+const runText = (text: string, options: RunOptions = {}): readonly [reasoning: string, text: string] => {
+  const whole = run([textIn(0)(text)], options);
+  const { reasoning, text: content } = run([...text].map(textIn(0)), options);
+  assert.deepEqual([reasoning, content], [whole.reasoning, whole.text], 'the same in one piece and by characters');
+  return [reasoning, content];
+};
+
 describe('createThoughtStage', () => {
-  it('converts thought text to reasoning without trailing blanks and leaves the answer unchanged, however both are split', () => {
+  it('converts a thought phase to reasoning without the blanks around it, however texts are split', () => {
     fc.assert(
       fc.property(fc.array(fc.nat()), fc.array(fc.nat()), (one, two) => {
         const thought = ' so \n\nwhat is 2+2?  four \n ';
-        const answer = '\n Four.\n';
-        const events = [...pieces(thought, one).map(textIn(0)), ...pieces(answer, two).map(textIn(1))];
-        const out = run(events);
-        const join = (type: 'reasoning' | 'text'): string =>
-          out.map((event) => (event.type === type ? event.text : '')).join('');
-        assert.equal(join('reasoning'), thought.trimEnd());
-        assert.equal(join('text'), answer);
-        const tokens = out.reduce((sum, event) => sum + ('tokens' in event ? event.tokens : 0), 0);
+        const events = [...pieces(thought, one).map(textIn(0)), ...pieces('\n Four.\n', two).map(textIn(1))];
+        const { reasoning, text, tokens } = run(events, { phases: PHASES });
+        assert.equal(reasoning, thought.trim());
+        assert.equal(text, 'Four.\n');
         assert.equal(tokens, events.length, 'no token goes uncounted');
       }),
     );
   });
 
-  it('removes log probabilities', () => {
+  it('finds a thought that the model opens itself, with phases and without, however it is split', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat()), (cuts) => {
+        const answer = ' <think>\nso </thin\n</think>\n\n  Four </think>\n';
+        const { reasoning, text, tokens } = run(pieces(answer, cuts).map(textIn(0)));
+        assert.deepEqual([reasoning, text], ['so </thin', 'Four </think>\n']);
+        assert.equal(tokens, pieces(answer, cuts).length);
+        const phased = [
+          ...pieces('<think>', cuts).map(textIn(0)),
+          ...pieces('\n<thi so\n', cuts).map(textIn(1)),
+          ...pieces('\n\nFour', cuts).map(textIn(2)),
+        ];
+        const inPhases = run(phased, { phases: FREE_PHASES });
+        assert.deepEqual([inPhases.reasoning, inPhases.text], ['<thi so', 'Four']);
+      }),
+    );
+  });
+
+  it('leaves an answer without a thought as it is', () => {
+    for (const answer of [' \n Four.\n', '<thin', 'a <think>b</think>', '', '\n', '<b>\n'])
+      assert.deepEqual(runText(answer), ['', answer]);
+  });
+
+  it('removes the mark of a model that repeats it after the prompt has opened the thought', () => {
+    const events = [textIn(0)('<thi'), textIn(0)('nk>\nso'), textIn(1)('Four')];
+    const { reasoning, text } = run(events, { phases: PHASES });
+    assert.deepEqual([reasoning, text], ['so', 'Four']);
+  });
+
+  it('removes marks before the answer, with a thought and without', () => {
+    const format = { open: '<a>', close: '<e>', answerOpenings: ['<s><f>', '<f>'] };
+    assert.deepEqual(runText('<a>so<e><s><f>Four <f>', { format }), ['so', 'Four <f>']);
+    assert.deepEqual(runText('<f>\nFour', { format }), ['', '\nFour']);
+    assert.deepEqual(runText('<s>Four', { format }), ['', '<s>Four']);
+  });
+
+  it('finds several thoughts in a row', () => {
+    assert.deepEqual(runText('<think>a\n</think>\n<think>b</think>c'), ['ab', 'c']);
+  });
+
+  it('drops a thought and counts its tokens', () => {
+    const { reasoning, text, tokens, out } = run(['<think>', 'so', '</think>', 'Four'].map(textIn(0)), {
+      keepsThoughts: false,
+    });
+    assert.deepEqual([reasoning, text, tokens], ['', 'Four', 4]);
+    assert.ok(out.every(({ type }) => type === 'text' || type === 'choice-end'));
+  });
+
+  it('emits a dropped thought as the answer when the model ends without closing it', () => {
+    assert.deepEqual(runText('<think>\nFour.\n', { keepsThoughts: false }), ['', 'Four.']);
+    assert.deepEqual(runText('<think>\nso', { keepsThoughts: false, reason: 'length' }), ['', '']);
+    assert.deepEqual(runText('<think>\nso</think>', { keepsThoughts: false }), ['', '']);
+    assert.deepEqual(runText('<think>\nso'), ['so', ''], 'a thought that is passed on stays one');
+  });
+
+  it('removes log probabilities of thoughts and keeps those of the answer', () => {
     const logprobs = [{ token: 'a', bytes: [97], logprob: -1, top: [] }];
-    const [event] = run([{ type: 'text', choice: 0, text: 'a', tokens: 1, phase: 0, logprobs }]);
-    assert.ok(event && !('logprobs' in event));
+    const event = (phase: number): ChoiceEvent => ({ type: 'text', choice: 0, text: 'a', tokens: 1, phase, logprobs });
+    const { out } = run([event(0), event(1)], { phases: PHASES });
+    assert.deepEqual(
+      out.map((one) => [one.type, 'logprobs' in one]),
+      [
+        ['reasoning', false],
+        ['text', true],
+        ['choice-end', false],
+      ],
+    );
   });
 });

@@ -1,24 +1,173 @@
 import type { ChoiceEvent } from '../../core/event.ts';
 import type { GenerationPhase } from '../../core/prompt.ts';
+import type { ThoughtFormat } from '../thoughts/thought-format.ts';
 import type { Stage } from './stage.ts';
+import { createTextBuffer, type TextBuffer } from './text-buffer.ts';
+
+type Emit = (event: ChoiceEvent) => void;
+
+export interface ThoughtStageOptions {
+  readonly format: Pick<ThoughtFormat, 'open' | 'close' | 'answerOpenings'>;
+  /** Phases of the request. Text of a thought phase is a thought, whose closing mark the engine removes. */
+  readonly phases: readonly Pick<GenerationPhase, 'kind'>[];
+  /** Whether thoughts are passed on as reasoning; otherwise they are dropped. */
+  readonly keepsThoughts: boolean;
+}
+
+/** `start`: a thought or the answer may start. `opened`: the thought's text may start. */
+type Mode = 'start' | 'opened' | 'thought' | 'answer';
+
+interface ThoughtParser {
+  readonly options: ThoughtStageOptions;
+  readonly buffer: TextBuffer;
+  mode: Mode;
+  /** Text before this position was emitted or dropped. */
+  position: number;
+  isThoughtPhase: boolean;
+  /** Whether a thought preceded the answer: blanks between them are no part of it. */
+  followsThought: boolean;
+  /** Whether the model has written the opening mark. */
+  hasOpenMark: boolean;
+  /** Text of a thought that is dropped. */
+  droppedThought: string;
+}
 
 /**
- * Converts text of a thought phase to reasoning events. Blanks at the end, which only separate the thought from its
- * mark, are held back until more text follows.
+ * Converts thoughts to reasoning events, or drops them. A thought is the text of a thought phase, or starts with its mark
+ * at the start of the answer. Blanks around it are dropped. All other text is emitted unchanged and in order, as soon as
+ * it cannot be the start of a mark.
+ *
+ * A dropped thought that is not closed when the model ends its answer is emitted as text: otherwise the answer would be
+ * empty because all of it was taken for a thought.
  */
-export function createThoughtStage(phases: readonly Pick<GenerationPhase, 'kind'>[]): Stage<ChoiceEvent, ChoiceEvent> {
-  let heldBlanks = '';
+export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEvent, ChoiceEvent> {
+  const parser: ThoughtParser = {
+    options,
+    buffer: createTextBuffer(),
+    mode: 'start',
+    position: 0,
+    isThoughtPhase: false,
+    followsThought: false,
+    hasOpenMark: false,
+    droppedThought: '',
+  };
   return {
     push(event, emit) {
-      if (event.type !== 'text' || phases[event.phase]?.kind !== 'thought') return emit(event);
-      const text = heldBlanks + event.text;
-      const trimmed = text.trimEnd();
-      heldBlanks = text.slice(trimmed.length);
-      // Emitted also with empty text, because its tokens count.
-      emit({ type: 'reasoning', choice: event.choice, text: trimmed, tokens: event.tokens });
+      if (event.type === 'text') {
+        enterPhase(parser, options.phases[event.phase]?.kind === 'thought', emit);
+        parser.buffer.push(event);
+        parse(parser, { isLast: false }, emit);
+      } else if (event.type === 'choice-end') {
+        parse(parser, { isLast: true }, emit);
+        if (event.reason === 'stop' && parser.mode === 'thought' && parser.droppedThought !== '')
+          emit({ type: 'text', choice: event.choice, phase: 0, tokens: 0, text: parser.droppedThought });
+      }
+      parser.buffer.emitOwedTokens((text) => emit(toPassedEvent(parser, text)));
+      if (event.type !== 'text') emit(event);
     },
-    end() {
-      heldBlanks = '';
-    },
+    end: () => undefined,
   };
+}
+
+/** Follows the engine into a thought phase or out of one. */
+function enterPhase(parser: ThoughtParser, isThoughtPhase: boolean, emit: Emit): void {
+  if (isThoughtPhase === parser.isThoughtPhase) return;
+  parse(parser, { isLast: true }, emit);
+  parser.isThoughtPhase = isThoughtPhase;
+  if (isThoughtPhase) parser.mode = 'opened';
+  else startAnswer(parser);
+}
+
+function startAnswer(parser: ThoughtParser): void {
+  parser.mode = 'start';
+  parser.followsThought = true;
+}
+
+interface ParseOptions {
+  /** Whether no further text can complete a mark. */
+  readonly isLast: boolean;
+}
+
+/** Parses the text that has arrived, step by step, until more text decides or all of it is emitted. */
+function parse(parser: ThoughtParser, how: ParseOptions, emit: Emit): void {
+  while (parser.mode !== 'answer' && STEPS[parser.mode](parser, how, emit));
+  if (parser.mode === 'answer') emitUntil(parser, parser.buffer.end, emit);
+}
+
+/** A step of the parser. Returns whether it decided something, so that the next one can follow. */
+type Step = (parser: ThoughtParser, how: ParseOptions, emit: Emit) => boolean;
+
+/** Decides whether a thought or the answer starts. */
+const parseStart: Step = (parser, { isLast }) => {
+  const { open, answerOpenings } = parser.options.format;
+  const text = getText(parser);
+  const trimmed = text.trimStart();
+  const marks = [open, ...answerOpenings];
+  const mark = marks.find((one) => trimmed.startsWith(one));
+  if (mark === undefined && !isLast && marks.some((one) => one.startsWith(trimmed))) return false;
+  if (mark !== undefined || parser.followsThought) skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
+  if (mark === open) parser.hasOpenMark = true;
+  parser.mode = mark === open ? 'opened' : 'answer';
+  return true;
+};
+
+/** Skips blanks before the text of the thought, and the mark of a model that repeats it. */
+const parseOpened: Step = (parser, { isLast }) => {
+  const { open } = parser.options.format;
+  const text = getText(parser);
+  const trimmed = text.trimStart();
+  const repeatsMark = !parser.hasOpenMark && trimmed.startsWith(open);
+  if (!isLast && !repeatsMark && (trimmed === '' || (!parser.hasOpenMark && open.startsWith(trimmed)))) return false;
+  skip(parser, text.length - trimmed.length + (repeatsMark ? open.length : 0));
+  if (repeatsMark) parser.hasOpenMark = true;
+  else parser.mode = 'thought';
+  return true;
+};
+
+/** Emits the thought up to its closing mark. Blanks at its end wait for more text. */
+const parseThought: Step = (parser, { isLast }, emit) => {
+  const { close } = parser.options.format;
+  const text = getText(parser);
+  const end = text.indexOf(close);
+  const thought = text.slice(0, end < 0 ? text.length - (isLast ? 0 : countMarkStart(text, close)) : end).trimEnd();
+  if (!parser.options.keepsThoughts) parser.droppedThought += text.slice(0, thought.length);
+  emitUntil(parser, parser.position + thought.length, emit);
+  if (end < 0) return false;
+  skip(parser, end - thought.length + close.length);
+  startAnswer(parser);
+  return true;
+};
+
+const STEPS: Readonly<Record<Exclude<Mode, 'answer'>, Step>> = {
+  start: parseStart,
+  opened: parseOpened,
+  thought: parseThought,
+};
+
+/** Counts the characters at the end that may be the start of a mark. */
+function countMarkStart(text: string, mark: string): number {
+  for (let length = Math.min(mark.length - 1, text.length); length > 0; length--)
+    if (mark.startsWith(text.slice(-length))) return length;
+  return 0;
+}
+
+const getText = ({ buffer, position }: ThoughtParser): string => buffer.slice(position, buffer.end);
+
+function skip(parser: ThoughtParser, length: number): void {
+  parser.position += length;
+  parser.buffer.dropUntil(parser.position);
+}
+
+function emitUntil(parser: ThoughtParser, to: number, emit: Emit): void {
+  parser.position = to;
+  parser.buffer.emitUntil(to, (event) => emit(toPassedEvent(parser, event)));
+}
+
+/** Converts text of a thought to what is passed on. A dropped thought leaves its tokens. */
+function toPassedEvent({ mode, options }: ThoughtParser, event: ChoiceEvent): ChoiceEvent {
+  if (event.type !== 'text' || mode === 'answer' || mode === 'start') return event;
+  const { choice, phase, text, tokens } = event;
+  return options.keepsThoughts
+    ? { type: 'reasoning', choice, text, tokens }
+    : { type: 'text', choice, phase, tokens, text: '' };
 }

@@ -182,7 +182,7 @@ const createFormatGrammar = (format: OutputFormat): Grammar =>
 /**
  * Splits a text into segments. Only the format's markers become special tokens; other texts that look like one do not.
  */
-function toSegments(text: string, markers: readonly string[]): PromptSegment[] {
+export function toSegments(text: string, markers: readonly string[]): PromptSegment[] {
   if (text === '') return [];
   if (markers.length === 0) return [{ text, special: false }];
   return text

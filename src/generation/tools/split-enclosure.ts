@@ -26,9 +26,9 @@ export function splitEnclosure({ first, between, last }: TextAround): Enclosure 
     string[],
     string[],
   ];
-  const before = countCommon(firstMarks.toReversed(), betweenMarks.toReversed());
+  const before = countCommonMarks(firstMarks.toReversed(), betweenMarks.toReversed());
   const rest = betweenMarks.slice(0, betweenMarks.length - before);
-  const after = countCommon(rest, lastMarks);
+  const after = countCommonMarks(rest, lastMarks);
   return {
     begin: firstMarks.slice(0, firstMarks.length - before).join(''),
     before: betweenMarks.slice(betweenMarks.length - before).join(''),
@@ -44,16 +44,17 @@ export function findFrame(
   other: { readonly head: string; readonly tail: string },
 ): { head: string; tail: string } {
   const marks = splitMarks(one);
-  const head = marks.slice(0, countCommon(marks, splitMarks(other.head)));
+  const head = marks.slice(0, countCommonMarks(marks, splitMarks(other.head)));
   const rest = marks.slice(head.length).toReversed();
-  const tail = rest.slice(0, countCommon(rest, splitMarks(other.tail).toReversed()));
+  const tail = rest.slice(0, countCommonMarks(rest, splitMarks(other.tail).toReversed()));
   return { head: head.join(''), tail: tail.toReversed().join('') };
 }
 
 /** Splits a text into tags, words, single blanks and other characters: marks are compared as a whole. */
-const splitMarks = (text: string): string[] => text.match(/<[^<>\s"']*>?|\[\/?[A-Z_]+\]|\w+|[^]/gu) ?? [];
+export const splitMarks = (text: string): string[] => text.match(/<[^<>\s"']*>?|\[\/?[A-Z_]+\]|\w+|[^]/gu) ?? [];
 
-function countCommon(a: readonly string[], b: readonly string[]): number {
+/** Counts the marks with which both lists start. */
+export function countCommonMarks(a: readonly string[], b: readonly string[]): number {
   let count = 0;
   while (count < a.length && a[count] === b[count]) count++;
   return count;

@@ -17,11 +17,9 @@ test('reasoning_effort none overrides thinking, which overrides enable_thinking;
   }
 });
 
-test('decodes low and medium as high, xhigh as max, and the budget', () => {
-  const effort = (reasoning_effort: 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max') =>
-    decodeThinking({ enable_thinking: true, reasoning_effort })?.effort;
-  assert.deepEqual((['minimal', 'low', 'medium', 'high'] as const).map(effort), ['high', 'high', 'high', 'high']);
-  assert.deepEqual((['xhigh', 'max'] as const).map(effort), ['max', 'max']);
+test('decodes the effort as it is stated, and the budget', () => {
+  for (const effort of ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const)
+    assert.deepEqual(decodeThinking({ enable_thinking: true, reasoning_effort: effort }), { effort });
   assert.deepEqual(decodeThinking({ enable_thinking: true, thinking_budget: 9 }), { budgetTokens: 9 });
   assert.deepEqual(decodeThinking({ thinking: { type: 'enabled', budget_tokens: 5 } }), { budgetTokens: 5 });
 });

@@ -25,16 +25,13 @@ export function isThinkingRequested({ reasoning_effort, thinking, enable_thinkin
 export const willThink = (wire: ThinkingFields, { abilities }: Pick<ModelEntry, 'abilities'>): boolean =>
   (abilities.thinking ?? false) !== false && isThinkingRequested(wire);
 
-/**
- * Converts the thinking fields. Efforts from `minimal` to `high` become `high`; `xhigh` becomes `max`
- * (docs/wire/openai-compatible.md#chat-request).
- */
+/** Converts the thinking fields (docs/wire/openai-compatible.md#chat-request). */
 export function decodeThinking(wire: ThinkingFields): ThinkingOptions | undefined {
   if (!isThinkingRequested(wire)) return undefined;
   const effort = wire.reasoning_effort;
   return omitNullish({
     budgetTokens: wire.thinking_budget ?? wire.thinking?.budget_tokens,
-    effort: effort === 'max' || effort === 'xhigh' ? ('max' as const) : effort ? ('high' as const) : undefined,
+    effort: effort === 'none' ? undefined : effort,
   });
 }
 

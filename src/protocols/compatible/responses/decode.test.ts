@@ -48,7 +48,7 @@ test('decodes every option', () => {
     choices: 1,
     maxTotalTokens: 50,
     logprobs: { top: 2 },
-    thinking: { budgetTokens: 40, effort: 'max' },
+    thinking: { budgetTokens: 40, effort: 'xhigh' },
     preserveThinking: true,
     toolUse: {
       tools: [{ name: 'b', description: 'Does b', parameters: PARAMETERS, field: 'tools[2].parameters' }],

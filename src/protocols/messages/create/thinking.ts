@@ -34,7 +34,7 @@ export function decodeThinking(wire: ThinkingFields): ThinkingOptions | undefine
   const effort = getEffort(wire);
   return omitNullish({
     budgetTokens: wire.thinking?.type === 'enabled' ? wire.thinking.budget_tokens : undefined,
-    effort: effort === 'max' || effort === 'xhigh' ? ('max' as const) : effort ? ('high' as const) : undefined,
+    effort: effort === 'none' ? undefined : effort,
   });
 }
 
