@@ -102,19 +102,20 @@ function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
       .map(({ text }) => text)
       .join('');
   const getThinkingVariables = once(() => findThinkingVariables(renderText));
+  const getThoughtFormat = once(() =>
+    deriveThoughtFormat({ source, render: renderText, on: getThinkingVariables()({}), off: THINKING_OFF }),
+  );
   return {
     template,
     specialTokens: model.specialTokens,
     quirks: detectTemplateQuirks(source),
-    getThoughtFormat: once(() =>
-      deriveThoughtFormat({ source, render: renderText, on: getThinkingVariables()({}), off: THINKING_OFF }),
-    ),
+    getThoughtFormat,
     setThinkingVariables: (options) => getThinkingVariables()(options),
     getFormat(familyFormat) {
       if (!formats.has(familyFormat))
         formats.set(
           familyFormat,
-          findToolFormat({ source, render: renderText, specialTokens: model.specialTokens, familyFormat }),
+          findToolFormat({ ...model, source, render: renderText, familyFormat, thoughts: getThoughtFormat() }),
         );
       return formats.get(familyFormat);
     },

@@ -8,6 +8,7 @@ import { createChatTemplate } from '../chat-template.ts';
 import { CALL_TEMPLATES } from './__fixtures__/call-templates.ts';
 import { readCalls } from './__fixtures__/read-calls.ts';
 import { createArgumentsGrammar } from './arguments-grammar.ts';
+import { USUAL_THOUGHTS } from '../thoughts/thought-format.ts';
 import { deriveToolFormat } from './derive-tool-format.ts';
 import type { ToolFormat } from './tool-formats.ts';
 
@@ -36,7 +37,7 @@ const derive = (source: string): ToolFormat => {
         .render(variables)
         .map(({ text }) => text)
         .join(''),
-    [],
+    { specialTokens: [], eosToken: '', thoughts: USUAL_THOUGHTS },
   );
   assert.ok(derived);
   return derived.format;

@@ -5,7 +5,8 @@ import { scalePropertyRuns } from '../../../test/property-runs.ts';
 import { createChatTemplate } from '../chat-template.ts';
 import { CALL_TEMPLATES } from './__fixtures__/call-templates.ts';
 import { cutText, readCalls } from './__fixtures__/read-calls.ts';
-import { deriveToolFormat, type DerivedFormat } from './derive-tool-format.ts';
+import { USUAL_THOUGHTS } from '../thoughts/thought-format.ts';
+import { deriveToolFormat, type DeriveFormatOptions, type DerivedFormat } from './derive-tool-format.ts';
 import { ID_PLACE } from './tool-formats.ts';
 
 const SPECIAL_TOKENS = ['<|im_start|>', '<|im_end|>', '<tool_call>', '</tool_call>', '<arg_key>', '[ARGS]', '<|"|>'];
@@ -30,8 +31,14 @@ const render = (source: string) => {
       .join('');
 };
 
-const derive = (source: string): DerivedFormat => {
-  const derived = deriveToolFormat(render(source), SPECIAL_TOKENS);
+const OPTIONS: DeriveFormatOptions = {
+  specialTokens: SPECIAL_TOKENS,
+  eosToken: '<|im_end|>',
+  thoughts: USUAL_THOUGHTS,
+};
+
+const derive = (source: string, options: Partial<DeriveFormatOptions> = {}): DerivedFormat => {
+  const derived = deriveToolFormat(render(source), { ...OPTIONS, ...options });
   assert.ok(derived, 'the format was derived');
   return derived;
 };
@@ -42,7 +49,12 @@ interface Call {
 }
 
 /** Writes an answer with these calls as the template writes it in a conversation. */
-function writeAnswer(source: string, { form }: DerivedFormat, calls: readonly Call[]): string {
+function writeAnswer(
+  source: string,
+  { form }: DerivedFormat,
+  calls: readonly Call[],
+  tailLength = '<|im_end|>\n'.length,
+): string {
   const answer = render(source)({
     messages: [
       {
@@ -56,7 +68,7 @@ function writeAnswer(source: string, { form }: DerivedFormat, calls: readonly Ca
       },
     ],
   });
-  return answer.slice('<|im_start|>assistant\n'.length, -'<|im_end|>\n'.length);
+  return answer.slice('<|im_start|>assistant\n'.length, -tailLength);
 }
 
 const CALLS: readonly Call[] = [
@@ -142,6 +154,34 @@ describe('deriveToolFormat', () => {
     }
   });
 
+  it('takes the token that ends the turn for no part of a call', () => {
+    const closed = '<|im_end|>\n{% endfor %}';
+    for (const [way, part, text] of [
+      ['names and values in tags', 'after', '\n</function>\n</tool_call>'],
+      ['attributes that tell strings', 'end', '</calls>'],
+    ] as const)
+      for (const token of ['<|eom_id|>', '<own_end>']) {
+        const source = CALL_TEMPLATES[way]?.replace(
+          closed,
+          `{{ "${token}" if message.tool_calls else "<|im_end|>\n" }}{% endfor %}`,
+        );
+        const derived = derive(source ?? '', { eosToken: '<own_end>' });
+        assert.equal(derived.format[part], text);
+        const answer = writeAnswer(source ?? '', derived, CALLS.slice(0, 1), token.length);
+        for (const written of [answer, answer + token]) assert.deepEqual(parse([written], derived), CALLS.slice(0, 1));
+      }
+  });
+
+  it('takes an empty thought before calls for no part of them', () => {
+    const source = CALL_TEMPLATES['an object with other keys']?.replace(
+      '<|START_ACTION|>',
+      '<|START_THINKING|><|END_THINKING|><|START_ACTION|>',
+    );
+    const thoughts = { ...USUAL_THOUGHTS, open: '<|START_THINKING|>', close: '<|END_THINKING|>' };
+    const { format } = derive(source ?? '', { thoughts });
+    assert.deepEqual([format.begin, format.openings], ['<|START_ACTION|>[', ['<|START_ACTION|>']]);
+  });
+
   it('takes calls whose first mark is missing', () => {
     const derived = derive(CALL_TEMPLATES['names and values in tags'] ?? '');
     const answer = '<function=stop>\n</function>\n</tool_call>';
@@ -154,6 +194,6 @@ describe('deriveToolFormat', () => {
       '{{ raise_exception("no") }}',
       '{% for message in messages %}{{ message.content }}{% for call in message.tool_calls %}{{ call.function.name }} {{ call.function.arguments | tojson }}{% endfor %}\n{% endfor %}',
     ])
-      assert.equal(deriveToolFormat(render(source), []), undefined, source);
+      assert.equal(deriveToolFormat(render(source), OPTIONS), undefined, source);
   });
 });

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChoiceEvent } from '../../core/event.ts';
+import type { ThoughtFormat } from '../thoughts/thought-format.ts';
+import { splitEndToken } from './end-tokens.ts';
 import { findFrame, splitEnclosure } from './split-enclosure.ts';
 import { createToolCallStage } from './tool-call-stage.ts';
 import { getNameKey, ID_PLACE, KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
@@ -20,6 +22,14 @@ export interface DerivedFormat {
   readonly form: MessageForm;
 }
 
+export interface DeriveFormatOptions {
+  readonly specialTokens: readonly string[];
+  /** Text of the model's end token. */
+  readonly eosToken: string;
+  /** Format of thoughts. They are parsed before calls, and so are no part of their format. */
+  readonly thoughts: ThoughtFormat;
+}
+
 /**
  * Derives the format in which a template writes calls, by rendering conversations that differ in one thing. What stands
  * between two calls, before the first and after the last shows what encloses each call, what separates them and what
@@ -27,11 +37,14 @@ export interface DerivedFormat {
  *
  * @returns undefined for a template that writes no calls, or whose format the comparison does not show.
  */
-export function deriveToolFormat(render: RenderMessages, specialTokens: readonly string[]): DerivedFormat | undefined {
+export function deriveToolFormat(
+  render: RenderMessages,
+  { thoughts, ...vocabulary }: DeriveFormatOptions,
+): DerivedFormat | undefined {
   for (const form of MESSAGE_FORMS) {
-    const probe = createProbe(render, form);
-    const format = deriveInForm(probe, specialTokens);
-    if (format && parsesBack(format, probe.renderCalls)) return { format, form };
+    const renderCalls = createProbe(render, form, thoughts);
+    const format = deriveInForm(renderCalls, vocabulary);
+    if (format && parsesBack(format, renderCalls)) return { format, form };
   }
   return undefined;
 }
@@ -69,14 +82,7 @@ const TOOLS = [FIRST, SECOND].map(({ name }) => ({
 /** Renders an answer with calls and returns its text. @returns undefined where the template fails. */
 type RenderCalls = (calls: readonly ProbeCall[]) => string | undefined;
 
-/** Renderings of one form of messages. */
-interface Probe {
-  readonly renderCalls: RenderCalls;
-  /** Text after an answer without calls. */
-  readonly answerEnd: string;
-}
-
-function createProbe(render: RenderMessages, form: MessageForm): Probe {
+function createProbe(render: RenderMessages, form: MessageForm, thoughts: ThoughtFormat): RenderCalls {
   const renderTurn = (message: Readonly<Record<string, unknown>>): string | undefined => {
     try {
       return render({
@@ -89,14 +95,21 @@ function createProbe(render: RenderMessages, form: MessageForm): Probe {
     }
   };
   const [head, tail, ...more] = renderTurn({ content: ANSWER })?.split(ANSWER) ?? [];
-  const renderCalls: RenderCalls = (calls) => {
+  return (calls) => {
     if (head === undefined || tail === undefined || more.length > 0) return undefined;
     const text = renderTurn({ content: form.emptyAsNull ? null : '', tool_calls: calls.map(toTemplateCall, form) });
     if (text === undefined) return undefined;
     const frame = findFrame(hideIds(text, calls), { head, tail });
-    return hideIds(text, calls).slice(frame.head.length, -frame.tail.length || undefined);
+    return removeThought(hideIds(text, calls).slice(frame.head.length, -frame.tail.length || undefined), thoughts);
   };
-  return { renderCalls, answerEnd: tail ?? '' };
+}
+
+/** Removes an empty thought and the mark that ends the answer's text before calls. */
+function removeThought(text: string, thoughts: ThoughtFormat): string {
+  const { open, close, answerClose } = thoughts;
+  const marks = [open, close, answerClose].filter((mark) => mark !== '');
+  const mark = marks.find((one) => text.trimStart().startsWith(one));
+  return mark === undefined ? text : removeThought(text.trimStart().slice(mark.length), thoughts);
 }
 
 function toTemplateCall(this: MessageForm, { id, name, arguments: values }: ProbeCall, index: number) {
@@ -121,7 +134,10 @@ const hideIds = (text: string, calls: readonly ProbeCall[]): string =>
     text,
   );
 
-function deriveInForm({ renderCalls, answerEnd }: Probe, specialTokens: readonly string[]): ToolFormat | undefined {
+function deriveInForm(
+  renderCalls: RenderCalls,
+  { specialTokens, eosToken }: Pick<DeriveFormatOptions, 'specialTokens' | 'eosToken'>,
+): ToolFormat | undefined {
   const one = renderCalls([FIRST]);
   const name = one?.indexOf(FIRST.name) ?? -1;
   if (one === undefined || name < 0) return undefined;
@@ -142,19 +158,10 @@ function deriveInForm({ renderCalls, answerEnd }: Probe, specialTokens: readonly
   });
   // The call follows the question without a mark of its own.
   if (parts.begin.includes(USER.content)) return undefined;
-  const begin = removeAnswerMarks(parts.begin, answerEnd);
-  const format = { ...parts, begin, between, arguments: syntax };
-  return { ...format, ...listMarks(format, specialTokens) };
-}
-
-/** A thought without text, which some templates write before calls. */
-const EMPTY_THOUGHT = /^\s*(?:<[^<>\s]*think[^<>\s]*>\s*<[^<>\s]*think[^<>\s]*>|\[THINK\]\s*\[\/THINK\])/i;
-
-/** Removes what does not belong to calls: an empty thought, and marks that end a text before calls as any answer. */
-function removeAnswerMarks(begin: string, answerEnd: string): string {
-  const text = begin.replace(EMPTY_THOUGHT, '');
-  const { head } = findFrame(text, { head: answerEnd, tail: '' });
-  return head.trim() === '' ? text : text.slice(head.length);
+  const { format, endToken } = splitEndToken({ ...parts, between, arguments: syntax }, eosToken);
+  const { closings, ...marks } = listMarks(format, specialTokens);
+  // Some servers output the token.
+  return { ...format, ...marks, closings: endToken === undefined ? closings : [...closings, endToken] };
 }
 
 /** Values that a format must not confuse: text that looks like another value, and values that are not text. */
@@ -175,8 +182,7 @@ const VALUES_SCHEMA = {
 function parsesBack(format: ToolFormat, renderCalls: RenderCalls): boolean {
   const several = renderCalls([FIRST, SECOND])?.includes(SECOND.name) ? [[FIRST, SECOND]] : [];
   return [[FIRST], [{ ...SECOND, arguments: VALUES }], ...several].every((calls) => {
-    const written = renderCalls(calls)?.replaceAll(ID_PLACE, '0');
-    const text = written?.slice(Math.max(0, written.indexOf(format.begin)));
+    const text = renderCalls(calls)?.replaceAll(ID_PLACE, '0');
     return (
       text !== undefined &&
       isDeepStrictEqual(

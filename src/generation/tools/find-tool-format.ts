@@ -1,4 +1,9 @@
-import { deriveToolFormat, type DerivedFormat, type RenderMessages } from './derive-tool-format.ts';
+import {
+  deriveToolFormat,
+  type DerivedFormat,
+  type DeriveFormatOptions,
+  type RenderMessages,
+} from './derive-tool-format.ts';
 import { UNSHOWN_FORMATS } from './unshown-formats.ts';
 import { detectToolFormat, mentionsTools, TOOL_FORMATS, type ToolFormat, type ToolFormatName } from './tool-formats.ts';
 
@@ -12,10 +17,9 @@ export interface FoundFormat {
   readonly showsCalls: boolean;
 }
 
-export interface FindFormatOptions {
+export interface FindFormatOptions extends DeriveFormatOptions {
   readonly source: string;
   readonly render: RenderMessages;
-  readonly specialTokens: readonly string[];
   /** Format of the model's family, if it has one. */
   readonly familyFormat: ToolFormatName | undefined;
 }
@@ -26,12 +30,16 @@ export interface FindFormatOptions {
  * @returns undefined for a template without calls, or with a format that Parley cannot parse. Parley then describes the
  *   tools and its own format in the prompt.
  */
-export function findToolFormat(options: FindFormatOptions): FoundFormat | undefined {
-  const { source, render, specialTokens, familyFormat } = options;
+export function findToolFormat({
+  source,
+  render,
+  familyFormat,
+  ...options
+}: FindFormatOptions): FoundFormat | undefined {
   const describesTools = mentionsTools(source);
   if (familyFormat)
     return describesTools ? { format: TOOL_FORMATS[familyFormat], describesTools, showsCalls: true } : undefined;
-  const derived = deriveToolFormat(render, specialTokens);
+  const derived = deriveToolFormat(render, options);
   if (derived)
     return { ...derived, format: findKnownFormat(derived.format) ?? derived.format, describesTools, showsCalls: true };
   const unshown = UNSHOWN_FORMATS.find(({ mark }) => source.includes(mark));

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { createChatTemplate } from '../chat-template.ts';
 import { CALL_TEMPLATES } from './__fixtures__/call-templates.ts';
 import { readCalls } from './__fixtures__/read-calls.ts';
+import { USUAL_THOUGHTS } from '../thoughts/thought-format.ts';
 import { deriveToolFormat } from './derive-tool-format.ts';
 import { formatCalls } from './format-calls.ts';
 import { UNSHOWN_FORMATS } from './unshown-formats.ts';
@@ -15,7 +16,7 @@ const deriveFormat = (source: string): ToolFormat | undefined => {
       .render(variables)
       .map(({ text }) => text)
       .join('');
-  return deriveToolFormat(render, [])?.format;
+  return deriveToolFormat(render, { specialTokens: [], eosToken: '', thoughts: USUAL_THOUGHTS })?.format;
 };
 
 const FORMATS: readonly (readonly [way: string, format: ToolFormat | undefined])[] = [
