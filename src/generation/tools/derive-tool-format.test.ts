@@ -172,6 +172,12 @@ describe('deriveToolFormat', () => {
       }
   });
 
+  it('extends the mark that starts calls until it differs from marks of thoughts and answers', () => {
+    const source = CALL_TEMPLATES['an object with other keys']?.replace('<|START_ACTION|>', '<|open|>tools<|sep|>');
+    const thoughts = { ...USUAL_THOUGHTS, answerOpenings: ['<|open|>response<|sep|>'] };
+    assert.deepEqual(derive(source ?? '', { thoughts }).format.openings, ['<|open|>tools']);
+  });
+
   it('takes an empty thought before calls for no part of them', () => {
     const source = CALL_TEMPLATES['an object with other keys']?.replace(
       '<|START_ACTION|>',

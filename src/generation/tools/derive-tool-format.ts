@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChoiceEvent } from '../../core/event.ts';
-import type { ThoughtFormat } from '../thoughts/thought-format.ts';
+import { listThoughtTexts, type ThoughtFormat } from '../thoughts/thought-format.ts';
 import { splitEndToken } from './end-tokens.ts';
+import { listMarks } from './list-marks.ts';
 import { findFrame, splitEnclosure } from './split-enclosure.ts';
 import { createToolCallStage } from './tool-call-stage.ts';
-import { getNameKey, ID_PLACE, KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
+import { ID_PLACE, KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
 
 /** Renders messages with a template. @throws Error where the template cannot. */
 export type RenderMessages = (variables: Readonly<Record<string, unknown>>) => string;
@@ -37,13 +38,10 @@ export interface DeriveFormatOptions {
  *
  * @returns undefined for a template that writes no calls, or whose format the comparison does not show.
  */
-export function deriveToolFormat(
-  render: RenderMessages,
-  { thoughts, ...vocabulary }: DeriveFormatOptions,
-): DerivedFormat | undefined {
+export function deriveToolFormat(render: RenderMessages, options: DeriveFormatOptions): DerivedFormat | undefined {
   for (const form of MESSAGE_FORMS) {
-    const renderCalls = createProbe(render, form, thoughts);
-    const format = deriveInForm(renderCalls, vocabulary);
+    const renderCalls = createProbe(render, form, options.thoughts);
+    const format = deriveInForm(renderCalls, options);
     if (format && parsesBack(format, renderCalls)) return { format, form };
   }
   return undefined;
@@ -136,7 +134,7 @@ const hideIds = (text: string, calls: readonly ProbeCall[]): string =>
 
 function deriveInForm(
   renderCalls: RenderCalls,
-  { specialTokens, eosToken }: Pick<DeriveFormatOptions, 'specialTokens' | 'eosToken'>,
+  { specialTokens, eosToken, thoughts }: DeriveFormatOptions,
 ): ToolFormat | undefined {
   const one = renderCalls([FIRST]);
   const name = one?.indexOf(FIRST.name) ?? -1;
@@ -159,7 +157,7 @@ function deriveInForm(
   // The call follows the question without a mark of its own.
   if (parts.begin.includes(USER.content)) return undefined;
   const { format, endToken } = splitEndToken({ ...parts, between, arguments: syntax }, eosToken);
-  const { closings, ...marks } = listMarks(format, specialTokens);
+  const { closings, ...marks } = listMarks(format, { specialTokens, otherTexts: listThoughtTexts(thoughts) });
   // Some servers output the token.
   return { ...format, ...marks, closings: endToken === undefined ? closings : [...closings, endToken] };
 }
@@ -287,41 +285,4 @@ function splitArgument(text: string, key: string, value: string) {
     middle: hideKey(text.slice(at + key.length, valueAt)),
     after: hideKey(text.slice(valueAt + value.length)),
   };
-}
-
-/** Lists the marks of a format: those that start a call, may follow one, or are special tokens. */
-function listMarks(
-  {
-    begin,
-    before,
-    between,
-    after,
-    separator,
-    end,
-    arguments: syntax,
-  }: Omit<ToolFormat, 'openings' | 'closings' | 'markers'>,
-  specialTokens: readonly string[],
-): Pick<ToolFormat, 'openings' | 'closings' | 'markers'> {
-  const texts = [begin, before, between, after, separator, end, ...(syntax ? listSyntaxTexts(syntax) : [])];
-  const findFirstMark = (text: string): string[] =>
-    /^\s*(<[^<>\s"'{]+>?|\[\/?[A-Z_]+\]|[^\w\s{}"'[]{2,})/.exec(text)?.slice(1) ?? [];
-  return {
-    openings: [...new Set([...findFirstMark(begin + before), ...findFirstMark(before)])],
-    // The end of an object is taken with the call.
-    closings: `${getNameKey({ before }) === undefined ? after : after.replace(/^[^}]*\}/, '')} ${end}`
-      .split(/\s+/)
-      .filter((word) => word !== ''),
-    markers: specialTokens.filter((token) => texts.some((text) => text.includes(token))),
-  };
-}
-
-function listSyntaxTexts(syntax: ArgumentSyntax): readonly string[] {
-  switch (syntax.type) {
-    case 'json':
-      return [];
-    case 'tags':
-      return [syntax.beforeKey, ...Object.values(syntax.text), ...Object.values(syntax.other)];
-    case 'literals':
-      return [syntax.quote];
-  }
 }
