@@ -82,3 +82,30 @@ describe('a late system message', () => {
     );
   });
 });
+
+describe('a system message for a template without any', () => {
+  const SYSTEMLESS = `{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}[{{ m.role }}]{{ m.content }}{% endfor %}`;
+
+  test('is put before the first question', () => {
+    const messages = [createMessage('system', 'A'), createMessage('user', 'B'), createMessage('assistant', 'C')];
+    assert.equal(render(SYSTEMLESS, ...messages), '[user]A\n\nB[assistant]C');
+  });
+
+  test("is refused with the template's message when there is no question", () => {
+    assert.throws(() => render(SYSTEMLESS, createMessage('system', 'A')), { message: /System role not supported/ });
+  });
+
+  test('carries the instructions for tools as well', () => {
+    const model = {
+      contextTokens: 100,
+      vocabularySize: 100,
+      chatTemplate: SYSTEMLESS,
+      specialTokens: [],
+      bosToken: '',
+      eosToken: '',
+    };
+    const tools = [{ name: 'now', description: '', parameters: undefined, field: '' }];
+    const segments = createPromptRenderer()(model).render([createMessage('user', 'B')], { tools });
+    assert.match(segments.map(({ text }) => text).join(''), /^\[user\]You can call functions\..*\n\nB$/s);
+  });
+});

@@ -24,6 +24,22 @@ export function moveLateSystemToUser(messages: readonly Message[]): readonly Mes
   return merged;
 }
 
+/**
+ * Moves the system text at the beginning to the start of the first user message, for templates without system messages
+ * (Gemma 2).
+ *
+ * @returns undefined when there is no system message, when one comes later, or when there is no user message.
+ */
+export function moveSystemToUser(messages: readonly Message[]): readonly Message[] | undefined {
+  const system = messages.filter(({ role }) => isSystem(role));
+  const others = messages.filter(({ role }) => !isSystem(role));
+  const at = others.findIndex(({ role }) => role === 'user');
+  const user = others[at];
+  if (system.length === 0 || !user || moveLateSystemToUser(messages)) return undefined;
+  const content = [...system.flatMap((message) => [...message.content, PARAGRAPH_BREAK]), ...user.content];
+  return others.with(at, { ...user, content });
+}
+
 const isSystem = (role: Message['role']): boolean => role === 'system' || role === 'developer';
 
 const PARAGRAPH_BREAK = { type: 'text', text: '\n\n' } as const;

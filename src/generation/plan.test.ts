@@ -121,11 +121,14 @@ describe('planRequest with thinking', () => {
     );
   });
 
-  it('closes a thought that the template opens without a request', async () => {
+  it('leaves a thought open that the template opens without a request, and drops it', async () => {
     const always = NATIVE_TEMPLATE.replace('{% if thinking %}', '{% if true %}');
-    assert.ok(
-      getPromptText(await createTestPlan({}, { ...native, template: always })).endsWith('<think>\n\n</think>\n\n'),
-    );
+    const plan = await createTestPlan({}, { ...native, template: always });
+    assert.ok(getPromptText(plan).endsWith('[assistant]<think>\n'));
+    assert.equal(runStages(plan, 'so\n', { reason: 'length' }).text, '');
+    const free = await createTestPlan({}, { ...native, template: always, capabilities: { phases: false } });
+    assert.equal(runStages(free, 'so</think>\n\nFour').text, 'Four');
+    assert.equal(runStages(free, 'Four').text, 'Four', 'an answer that was taken for a thought');
   });
 
   it('adds thought marks and call marks to the markers if they are special tokens', async () => {

@@ -240,6 +240,36 @@ describe('tools in a prompt', () => {
   });
 });
 
+describe('thoughts in a prompt', () => {
+  const chatTemplate =
+    '{% for message in messages %}[{{ message.role }}]{% if message.thinking %}({{ message.thinking }}){% endif %}{{ message.content }}{% for c in message.tool_calls or [] %}<call>{{ c.function.name }}<args>{{ c.function.arguments | tojson }}</call>{% endfor %}{% endfor %}';
+  const think = (message: Message): Message => ({ ...message, reasoning: `about ${message.content.length}` });
+  const messages = [
+    createMessage('user', 'A'),
+    think(createMessage('assistant', 'B')),
+    createMessage('user', 'C'),
+    think({ role: 'assistant', content: [], toolCalls: [{ id: 'call_1', name: 'now', arguments: '{}' }] }),
+    { ...createMessage('tool', 'noon'), toolCallId: 'call_1' },
+  ];
+  const render = (style: object): string =>
+    createPromptRenderer()({ ...MODEL, chatTemplate })
+      .render(messages, style)
+      .map(({ text }) => text)
+      .join('');
+
+  it('stay between the calls of the last turn while thinking is on, in the field that the template reads', () => {
+    assert.equal(
+      render({ thinking: {} }),
+      '[user]A[assistant]B[user]C[assistant](about 0)<call>now<args>{}</call>[tool]noon',
+    );
+    assert.equal(render({}), '[user]A[assistant]B[user]C[assistant]<call>now<args>{}</call>[tool]noon');
+  });
+
+  it('stay in all answers when the request says so', () => {
+    assert.match(render({ earlierThoughts: 'field' }), /\[assistant\]\(about 1\)B/);
+  });
+});
+
 describe('earlier calls in a prompt', () => {
   const prompt = (chatTemplate: string, messages: readonly Message[] = TURNS): string =>
     renderText(messages, { model: { ...MODEL, chatTemplate } });

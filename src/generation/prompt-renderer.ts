@@ -4,7 +4,7 @@ import type { PromptSegment } from '../core/prompt.ts';
 import type { ThinkingOptions } from '../core/request.ts';
 import { renderWithCacheMarks } from './cache-marks.ts';
 import { createChatTemplate, type ChatTemplate } from './chat-template.ts';
-import { moveLateSystemToUser } from './late-system.ts';
+import { moveLateSystemToUser, moveSystemToUser } from './late-system.ts';
 import { selectChatTemplate } from './select-chat-template.ts';
 import { strftime } from './strftime.ts';
 import {
@@ -190,11 +190,11 @@ function renderCalls(
   tools: readonly Tool[],
   style: PromptStyle,
 ): PromptSegment[] {
-  if (tools.length === 0 && !turns.some(isCallOrResult)) return renderTemplate(ready, turns, [], style);
+  if (tools.length === 0 && !turns.some(isCallOrResult)) return renderText(ready, turns, style);
   const found = ready.getFormat(style.toolFormat);
   if (found === undefined) {
     const plain = renderCallsAsText(turns);
-    return renderTemplate(ready, tools.length > 0 ? addToolInstructions(plain, tools) : plain, [], style);
+    return renderText(ready, tools.length > 0 ? addToolInstructions(plain, tools) : plain, style);
   }
   const { format, form, describesTools, showsCalls } = found;
   const inForm = form ? { ...ready, quirks: { ...ready.quirks, ...form } } : ready;
@@ -202,12 +202,27 @@ function renderCalls(
   try {
     return describesTools || tools.length === 0
       ? renderTools(inForm, shown, tools, style)
-      : renderTemplate(inForm, addToolInstructions(shown, tools, format), [], style);
+      : renderText(inForm, addToolInstructions(shown, tools, format), style);
   } catch (error) {
     // Some templates fail on calls: invalid arguments, several calls at once, results without their call.
     if (!turns.some(isCallOrResult)) throw error;
     try {
       return renderTools(ready, renderCallsAsText(turns, format), tools, style);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** Renders messages without tools or, when the template knows no system messages, with their text in the first question. */
+function renderText(ready: ParsedTemplate, turns: readonly Message[], style: PromptStyle): PromptSegment[] {
+  try {
+    return renderTemplate(ready, turns, [], style);
+  } catch (error) {
+    const other = moveSystemToUser(turns);
+    if (!other) throw error;
+    try {
+      return renderTemplate(ready, other, [], style);
     } catch {
       throw error;
     }
@@ -242,8 +257,13 @@ function renderTemplate(
   { earlierThoughts, thinking }: PromptStyle,
 ): PromptSegment[] {
   const namedIds = quirks.idNamesTool ? nameCallIds(turns) : undefined;
+  const lastQuestion = turns.findLastIndex(({ role }) => role === 'user');
   return template.render({
-    messages: turns.map((message) => toTemplateMessage(message, earlierThoughts, { ...quirks, namedIds })),
+    messages: turns.map((message, index) => {
+      // Between the calls of one turn, models that think need the thoughts that led to these calls.
+      const isInTurn = thinking !== undefined && index > lastQuestion;
+      return toTemplateMessage(message, earlierThoughts ?? (isInTurn ? 'field' : undefined), { ...quirks, namedIds });
+    }),
     add_generation_prompt: true,
     ...(thinking ? setThinkingVariables(thinking) : THINKING_OFF),
     // Templates use two names for the switch that keeps earlier reasoning.

@@ -15,13 +15,21 @@ export interface TemplateQuirks {
   readonly shortIds: boolean;
   /** The template writes no name of a call, only its id, which contains the name. */
   readonly idNamesTool?: boolean;
+  /** Field of a message from which the template reads its thought. Default: `reasoning_content`. */
+  readonly thoughtField?: string;
 }
 
 export const detectTemplateQuirks = (source: string): TemplateQuirks => ({
   argumentsAsText: /\+\s*[\w.'"[\]]*\barguments\b['"]?\]?\s*(?:\+|-?[%}]\})/.test(source),
   emptyAsNull: /\bcontent\b['"]?\]?\s+is\s+none\b/.test(source),
   shortIds: /\blength\s*!=\s*9\b/.test(source),
+  thoughtField:
+    THOUGHT_FIELDS.find((field) => new RegExp(`\\bmessage(?:\\.|\\[['"])${field}\\b`).test(source)) ??
+    'reasoning_content',
 });
+
+/** Fields of thoughts in messages, by the number of templates that read them. */
+const THOUGHT_FIELDS = ['reasoning_content', 'reasoning', 'thinking'];
 
 /** Position of earlier reasoning: in the template's own field, or in the answer text with thought marks. */
 export type EarlierThoughtPlacement = 'field' | 'text' | undefined;
@@ -35,7 +43,7 @@ interface MessageOptions extends TemplateQuirks {
 export function toTemplateMessage(
   message: Message,
   placement: EarlierThoughtPlacement,
-  { argumentsAsText, emptyAsNull, shortIds, namedIds }: MessageOptions,
+  { argumentsAsText, emptyAsNull, shortIds, namedIds, thoughtField = 'reasoning_content' }: MessageOptions,
 ): Record<string, unknown> {
   const { reasoning, toolCalls = [] } = message;
   const text = getMessageText(message);
@@ -49,7 +57,7 @@ export function toTemplateMessage(
   return {
     role: message.role === 'developer' ? 'system' : message.role,
     content: emptyAsNull && content === '' && toolCalls.length > 0 ? null : content,
-    ...(placement === 'field' && reasoning ? { reasoning_content: reasoning } : {}),
+    ...(placement === 'field' && reasoning ? { [thoughtField]: reasoning } : {}),
     ...(message.name === undefined ? {} : { name: message.name }),
     ...(message.toolCallId === undefined ? {} : { tool_call_id: toTemplateId(message.toolCallId) }),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(toCall) } : {}),

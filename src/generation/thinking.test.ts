@@ -133,11 +133,23 @@ describe('planThinking', () => {
     assert.deepEqual([appended, phases[0]?.kind], [[], 'thought']);
   });
 
-  it('closes a thought that the template opens without a request, and drops what else is one', () => {
+  it('leaves a thought open that the template opens without a request, drops it, and limits it where phases can', () => {
     const prompt = [...PROMPT, { text: '<think>\n', special: false }];
-    const { appended, phases, keepsThoughts } = plan({}, { prompt, entry: NATIVE });
-    assert.deepEqual([getText(appended), phases, keepsThoughts], ['\n</think>\n\n', [], false]);
-    assert.deepEqual(plan({}, { entry: NATIVE }).appended, []);
+    const limited = plan({}, { prompt, entry: NATIVE });
+    assert.deepEqual([limited.appended, limited.keepsThoughts, limited.isOpened], [[], false, true]);
+    assert.deepEqual(limited.phases, plan({ thinking: {} }, { prompt, entry: NATIVE }).phases);
+    const { thinking: _, ...abilities } = ENTRY.abilities;
+    const free = plan({}, { prompt, entry: { ...ENTRY, abilities } });
+    assert.deepEqual([free.appended, free.phases, free.keepsThoughts, free.isOpened], [[], [], false, true]);
+    const closed = plan({}, { entry: NATIVE });
+    assert.deepEqual([closed.appended, closed.phases, closed.isOpened], [[], [], false]);
+  });
+
+  it('closes a thought that the template opens without a request before an answer with a fixed form', () => {
+    const prompt = [...PROMPT, { text: '<think>\n', special: false }];
+    const answer = { opening: [{ text: '<tool_call>', special: true }], phases: [] };
+    const { appended, phases, isOpened } = plan({}, { prompt, entry: NATIVE, answer });
+    assert.deepEqual([getText(appended), phases, isOpened], ['\n</think>\n\n<tool_call>', [], false]);
   });
 
   it('reports a request that a template answers with a closed thought', () => {

@@ -17,6 +17,8 @@ export interface ThinkingPlan {
   readonly format: ThoughtFormat;
   /** Whether thoughts are part of the answer. Otherwise they are dropped. */
   readonly keepsThoughts: boolean;
+  /** Whether the answer starts inside a thought that the prompt opened. */
+  readonly isOpened: boolean;
   /** Text after the prompt: it opens or closes a thought, or starts a forced call. */
   readonly appended: readonly PromptSegment[];
   /** Phases of the thought and the answer. */
@@ -56,7 +58,8 @@ export interface PlanThinkingOptions {
  * was trained to think and opens the thought itself is free to answer without one. For other models, and before an
  * answer with a fixed form, the opening mark is appended to the prompt.
  *
- * Without a request, a thought that the template opens is closed. Any other is only parsed, in order to drop it.
+ * Without a request, a thought is only parsed, in order to drop it. One that the template opens has a budget; it is closed
+ * at once before an answer with a fixed form.
  */
 export function planThinking(
   { thinking }: Pick<GenerationRequest, 'thinking'>,
@@ -69,11 +72,15 @@ export function planThinking(
   const format = options && !isNative ? USUAL_THOUGHTS : shownFormat;
   const end = findPromptEnd(getEndText(prompt), format);
   const isIgnored = options !== undefined && isNative && end === 'closed';
-  const budget = options && planBudget(options, entry, model);
+  const hasFixedForm = answer.opening.length > 0 || answer.phases[0]?.grammar !== undefined;
+  const opensUnasked = options === undefined && end === 'opened' && !hasFixedForm;
+  const limited = options ?? (opensUnasked && canThink(entry, capabilities) ? {} : undefined);
+  const budget = limited && planBudget(limited, entry, model);
   const markers = model.specialTokens.filter((token) => listThoughtTexts(format).some((text) => text.includes(token)));
   const plan = {
     format,
     keepsThoughts: options !== undefined,
+    isOpened: end === 'opened' && (options !== undefined || opensUnasked),
     markers,
     removedMarks: [
       ...[format.open, format.close].filter((mark) => options ?? markers.includes(mark)),
@@ -83,7 +90,7 @@ export function planThinking(
     isIgnored,
   };
   if (!budget || isIgnored) {
-    const closing = end === 'opened' ? toSegments(format.closing, markers) : [];
+    const closing = end === 'opened' && !opensUnasked ? toSegments(format.closing, markers) : [];
     return { ...plan, appended: [...closing, ...answer.opening], phases: answer.phases };
   }
   const thought: GenerationPhase = {
@@ -91,7 +98,6 @@ export function planThinking(
     until: { text: format.close, tokens: budget.tokens },
     appendOnEnd: [...toSegments(format.closing, markers), ...answer.opening],
   };
-  const hasFixedForm = answer.opening.length > 0 || answer.phases[0]?.grammar !== undefined;
   if (end === 'opened') return { ...plan, appended: [], phases: startWithThought(thought, answer.phases) };
   if (!isNative || !format.isShown || hasFixedForm)
     return {

@@ -12,6 +12,8 @@ export interface ThoughtStageOptions {
   readonly phases: readonly Pick<GenerationPhase, 'kind'>[];
   /** Whether thoughts are passed on as reasoning; otherwise they are dropped. */
   readonly keepsThoughts: boolean;
+  /** Whether the answer starts inside a thought that the prompt opened. */
+  readonly isOpened?: boolean;
 }
 
 /** `start`: a thought or the answer may start. `opened`: the thought's text may start. */
@@ -44,7 +46,8 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
   const parser: ThoughtParser = {
     options,
     buffer: createTextBuffer(),
-    mode: 'start',
+    // A phase of its own tells where an opened thought ends.
+    mode: options.isOpened && options.phases[0]?.kind !== 'thought' ? 'opened' : 'start',
     position: 0,
     isThoughtPhase: false,
     followsThought: false,
