@@ -94,7 +94,7 @@ function createRenderer(model: LoadedModel): PromptRenderer {
 }
 
 function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
-  const template = withLegacyVariables(createChatTemplate({ ...model, source }), source);
+  const template = withToolVariables(createChatTemplate({ ...model, source }), source);
   const formats = new Map<ToolFormatName | undefined, FoundFormat | undefined>();
   const renderText = (variables: Readonly<Record<string, unknown>>): string =>
     template
@@ -122,16 +122,20 @@ function parseTemplate(model: LoadedModel, source: string): ParsedTemplate {
   };
 }
 
-/** Adds the variables in which firefunction's template expects the tools and the date. */
-function withLegacyVariables(template: ChatTemplate, source: string): ChatTemplate {
-  if (!/\+ functions\b/.test(source) || !/\bdatetime\b/.test(source)) return template;
+/** Adds the variables in which some templates expect tools: SmolLM3's, and firefunction's, which also shows the date. */
+function withToolVariables(template: ChatTemplate, source: string): ChatTemplate {
+  const isFirefunction = /\+ functions\b/.test(source) && /\bdatetime\b/.test(source);
+  if (!isFirefunction && !/\bxml_tools\b/.test(source)) return template;
   return {
-    render: (variables) =>
-      template.render({
+    render(variables) {
+      const tools = (variables['tools'] ?? []) as readonly TemplateTool[];
+      return template.render({
         ...variables,
-        functions: JSON.stringify(variables['tools'] ?? [], null, 4),
-        datetime: strftime(new Date(), '%B %d, %Y'),
-      }),
+        ...(isFirefunction
+          ? { functions: JSON.stringify(tools, null, 4), datetime: strftime(new Date(), '%B %d, %Y') }
+          : { xml_tools: tools.map((tool) => tool.function) }),
+      });
+    },
   };
 }
 
@@ -261,7 +265,7 @@ function renderTemplate(
   return template.render({
     messages: turns.map((message, index) => {
       // Between the calls of one turn, models that think need the thoughts that led to these calls.
-      const isInTurn = thinking !== undefined && index > lastQuestion;
+      const isInTurn = thinking !== undefined && index > lastQuestion && canShowThought(message, quirks);
       return toTemplateMessage(message, earlierThoughts ?? (isInTurn ? 'field' : undefined), { ...quirks, namedIds });
     }),
     add_generation_prompt: true,
@@ -272,6 +276,10 @@ function renderTemplate(
     ...(tools.length > 0 ? { tools } : {}),
   });
 }
+
+/** Whether a message may have a thought: the template of gpt-oss rejects text beside it. */
+const canShowThought = (message: Message, { thoughtField }: TemplateQuirks): boolean =>
+  thoughtField !== 'thinking' || getMessageText(message) === '';
 
 /** Returns the ids that name the tool and count the calls of a conversation, by the ids of the messages. */
 const nameCallIds = (turns: readonly Message[]): ReadonlyMap<string, string> =>

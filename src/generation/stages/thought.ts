@@ -25,6 +25,8 @@ interface ThoughtParser {
   mode: Mode;
   /** Text before this position was emitted or dropped. */
   position: number;
+  /** Phase of the text that arrived last. */
+  phase: number | undefined;
   isThoughtPhase: boolean;
   /** Whether a thought preceded the answer: blanks between them are no part of it. */
   followsThought: boolean;
@@ -49,6 +51,7 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
     // A phase of its own tells where an opened thought ends.
     mode: options.isOpened && options.phases[0]?.kind !== 'thought' ? 'opened' : 'start',
     position: 0,
+    phase: undefined,
     isThoughtPhase: false,
     followsThought: false,
     hasOpenMark: false,
@@ -57,7 +60,7 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
   return {
     push(event, emit) {
       if (event.type === 'text') {
-        enterPhase(parser, options.phases[event.phase]?.kind === 'thought', emit);
+        enterPhase(parser, event.phase, emit);
         parser.buffer.push(event);
         parse(parser, { isLast: false }, emit);
       } else if (event.type === 'choice-end') {
@@ -73,12 +76,20 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
 }
 
 /** Follows the engine into a thought phase or out of one. */
-function enterPhase(parser: ThoughtParser, isThoughtPhase: boolean, emit: Emit): void {
-  if (isThoughtPhase === parser.isThoughtPhase) return;
-  parse(parser, { isLast: true }, emit);
+function enterPhase(parser: ThoughtParser, phase: number, emit: Emit): void {
+  if (phase === parser.phase) return;
+  const isThoughtPhase = parser.options.phases[phase]?.kind === 'thought';
+  const wasThought = parser.isThoughtPhase || (phase > 0 && parser.mode !== 'start' && parser.mode !== 'answer');
+  parser.phase = phase;
   parser.isThoughtPhase = isThoughtPhase;
-  if (isThoughtPhase) parser.mode = 'opened';
-  else startAnswer(parser);
+  if (isThoughtPhase) {
+    parse(parser, { isLast: true }, emit);
+    parser.mode = 'opened';
+  } else if (wasThought) {
+    // Also after a thought phase without text.
+    parse(parser, { isLast: true }, emit);
+    startAnswer(parser);
+  }
 }
 
 function startAnswer(parser: ThoughtParser): void {

@@ -192,4 +192,4 @@ export function detectToolFormat(chatTemplate: string | undefined): ToolFormatNa
 }
 
 /** Whether a template has a place for tools. */
-export const mentionsTools = (source: string): boolean => /\btools\b|\+ functions\b/.test(source);
+export const mentionsTools = (source: string): boolean => /\b(?:xml_)?tools\b|\+ functions\b/.test(source);

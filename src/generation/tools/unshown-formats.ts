@@ -1,5 +1,5 @@
 import type { MessageForm } from './derive-tool-format.ts';
-import type { ToolFormat } from './tool-formats.ts';
+import { TOOL_FORMATS, type ToolFormat } from './tool-formats.ts';
 
 /** Formats of models whose templates write tools but no calls, or calls in a conversation only in part. */
 interface UnshownFormat {
@@ -66,6 +66,7 @@ const INTERNLM: ToolFormat = {
 
 /** Sources: the makers' documentation of each model. */
 export const UNSHOWN_FORMATS: readonly UnshownFormat[] = [
+  { mark: 'xml_tools', format: TOOL_FORMATS.hermes },
   { mark: '<|tool_list_start|>', format: LFM2 },
   {
     mark: '>>>all',

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { scalePropertyRuns } from '../../../test/property-runs.ts';
+import type { ChoiceEvent, FinishReason } from '../../core/event.ts';
+import { cutText } from '../tools/__fixtures__/read-calls.ts';
+import { createHarmonyStage, type HarmonyStageOptions } from './harmony.ts';
+
+interface Answer {
+  reasoning: string;
+  content: string;
+  calls: { name: string; arguments: string }[];
+  reason: FinishReason | undefined;
+  tokens: number;
+}
+
+function read(
+  pieces: readonly string[],
+  { reason = 'stop', ...options }: Partial<HarmonyStageOptions> & { reason?: FinishReason } = {},
+): Answer {
+  const answer: Answer = { reasoning: '', content: '', calls: [], reason: undefined, tokens: 0 };
+  const stage = createHarmonyStage({
+    choice: 0,
+    tools: [{ name: 'get_weather' }, { name: 'stop' }],
+    isParallel: true,
+    keepsThoughts: true,
+    preface: '',
+    createId: () => 'call_1',
+    ...options,
+  });
+  const emit = (event: ChoiceEvent): void => {
+    if ('tokens' in event) answer.tokens += event.tokens;
+    if (event.type === 'text') answer.content += event.text;
+    if (event.type === 'reasoning') answer.reasoning += event.text;
+    if (event.type === 'tool-call') answer.calls.push({ name: event.name, arguments: '' });
+    const call = answer.calls.at(-1);
+    if (event.type === 'tool-arguments' && call) call.arguments += event.text;
+    if (event.type === 'choice-end') answer.reason = event.reason;
+  };
+  for (const text of pieces) stage.push({ type: 'text', choice: 0, phase: 0, tokens: 1, text }, emit);
+  stage.push({ type: 'choice-end', choice: 0, reason }, emit);
+  return answer;
+}
+
+const THOUGHT = '<|channel|>analysis<|message|>I think <b>\nso<|end|>';
+const START = '<|start|>assistant';
+const WEATHER = { name: 'get_weather', arguments: '{"city": "Ulm"}' };
+
+/** Answers as models write them, with what they contain. */
+const ANSWERS: readonly (readonly [text: string, answer: Partial<Answer>])[] = [
+  [`${THOUGHT}${START}<|channel|>final<|message|>Four < 5.`, { reasoning: 'I think <b>\nso', content: 'Four < 5.' }],
+  ['<|channel|>final<|message|>Four.<|return|>', { content: 'Four.' }],
+  ['<|message|>Four.', { content: 'Four.' }],
+  ['Four <|x|> text.', { content: 'Four <|x|> text.' }],
+  [
+    `${THOUGHT}${START}<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Ulm"}<|call|>`,
+    { reasoning: 'I think <b>\nso', calls: [WEATHER] },
+  ],
+  [
+    `${THOUGHT}${START} to=functions.get_weather<|channel|>commentary json<|message|>{"city": "Ulm"}`,
+    { reasoning: 'I think <b>\nso', calls: [WEATHER] },
+  ],
+  [`<|channel|>analysis to=functions.get_weather code<|message|>{"city": "Ulm"}<|call|>`, { calls: [WEATHER] }],
+  [
+    ` to=functions.stop<|channel|>commentary json<|message|><|call|>${START} to=functions.get_weather<|channel|>commentary<|message|>{"city": "Ulm"}`,
+    { calls: [{ name: 'stop', arguments: '{}' }, WEATHER] },
+  ],
+  [
+    `<|channel|>commentary<|message|>Let me see.<|end|>${START}${THOUGHT}${START}<|channel|>commentary to=functions.get_weather<|message|>{"city": "Ulm"}`,
+    { content: 'Let me see.', reasoning: 'I think <b>\nso', calls: [WEATHER] },
+  ],
+  ['<|channel|>commentary to=functions.other<|message|>{"a": 1}<|call|>', { content: '{"a": 1}' }],
+];
+
+const complete = (answer: Partial<Answer>): Omit<Answer, 'tokens'> => ({
+  reasoning: '',
+  content: '',
+  calls: [],
+  reason: answer.calls ? 'tool-calls' : 'stop',
+  ...answer,
+});
+
+describe('createHarmonyStage', () => {
+  for (const [text, answer] of ANSWERS)
+    it(`reads ${JSON.stringify(text)}, however it is cut`, () => {
+      const { tokens, ...whole } = read([text]);
+      assert.deepEqual([whole, tokens], [complete(answer), 1]);
+      fc.assert(
+        fc.property(fc.array(fc.nat()), (places) => {
+          const pieces = cutText(text, places);
+          assert.deepEqual(read(pieces), { ...complete(answer), tokens: pieces.length });
+        }),
+        { numRuns: scalePropertyRuns(50) },
+      );
+      assert.deepEqual(read([...text]), { ...complete(answer), tokens: text.length });
+    });
+
+  it('drops thoughts that were not requested, and counts their tokens', () => {
+    const { reasoning, content, tokens } = read([THOUGHT, `${START}<|channel|>final<|message|>Four.`], {
+      keepsThoughts: false,
+    });
+    assert.deepEqual([reasoning, content, tokens], ['', 'Four.', 2]);
+  });
+
+  it('drops what follows the first call when calls are not parallel', () => {
+    const call = '<|channel|>commentary to=functions.get_weather<|message|>{"city": "Ulm"}<|call|>';
+    assert.deepEqual(read([call + START + call], { isParallel: false }).calls, [WEATHER]);
+  });
+
+  it('continues a header that the prompt has started', () => {
+    const preface = '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>';
+    assert.deepEqual(read(['{"city": "Ulm"}'], { preface }).calls, [WEATHER]);
+  });
+
+  it('keeps the start of arguments that a token limit cut, and ends with its reason', () => {
+    const { calls, reason } = read(['<|channel|>commentary to=functions.get_weather<|message|>{"ci'], {
+      reason: 'length',
+    });
+    assert.deepEqual([calls, reason], [[{ name: 'get_weather', arguments: '{"ci' }], 'length']);
+  });
+
+  it('drops a header that a token limit cut', () => {
+    assert.equal(read(['<|channel|>commentary to=func'], { reason: 'length' }).content, '');
+  });
+});

@@ -1,0 +1,209 @@
+import type { ChoiceEvent } from '../../core/event.ts';
+import type { ToolFormat } from '../tools/tool-formats.ts';
+import type { Stage } from './stage.ts';
+import { createTextBuffer, type TextBuffer } from './text-buffer.ts';
+
+type Emit = (event: ChoiceEvent) => void;
+
+const ENDS = ['<|end|>', '<|call|>', '<|return|>'];
+const START = '<|start|>assistant';
+const CHANNEL = '<|channel|>';
+const MESSAGE = '<|message|>';
+
+/** Special tokens of the format. */
+export const HARMONY_MARKERS: readonly string[] = ['<|start|>', CHANNEL, MESSAGE, '<|constrain|>', ...ENDS];
+
+/** The form in which calls are forced. Models also write other headers, see `HEADER`. */
+export const HARMONY_CALLS: ToolFormat = {
+  begin: '',
+  before: `${CHANNEL}commentary to=functions.`,
+  between: ` <|constrain|>json${MESSAGE}`,
+  after: '<|call|>',
+  separator: START,
+  end: '',
+  openings: [],
+  closings: [],
+  markers: HARMONY_MARKERS,
+};
+
+export interface HarmonyStageOptions {
+  readonly choice: number;
+  /** Names of the declared tools; a message to another function is text. */
+  readonly tools: readonly { readonly name: string }[];
+  /** When false, everything after the first call is dropped. */
+  readonly isParallel: boolean;
+  /** Whether thoughts are passed on as reasoning; otherwise they are dropped. */
+  readonly keepsThoughts: boolean;
+  /** Text at the end of the prompt that is the start of the answer. */
+  readonly preface: string;
+  readonly createId: () => string;
+}
+
+/** Use of the text of a message. */
+type Body = 'thought' | 'text' | 'call' | 'dropped';
+
+interface HarmonyParser {
+  readonly options: HarmonyStageOptions;
+  readonly buffer: TextBuffer;
+  /** `header`: at the start of a message, after its role. `between`: after a message. */
+  mode: 'header' | 'between' | Body;
+  /** Text before this position was emitted or dropped. */
+  position: number;
+  calls: number;
+  hasArguments: boolean;
+}
+
+/**
+ * Parses answers in the format of gpt-oss, which consist of messages with a channel: `analysis` is a thought, `final` and
+ * `commentary` are text, and a message to a function is a call. Source: OpenAI's description of the harmony format.
+ */
+export function createHarmonyStage(options: HarmonyStageOptions): Stage<ChoiceEvent, ChoiceEvent> {
+  const buffer = createTextBuffer();
+  if (options.preface !== '') buffer.pushPromptText(options.preface);
+  const parser: HarmonyParser = { options, buffer, mode: 'header', position: 0, calls: 0, hasArguments: false };
+  return {
+    push(event, emit) {
+      if (event.type === 'text') {
+        buffer.push(event);
+        parse(parser, false, emit);
+        buffer.emitOwedTokens(emit);
+        return;
+      }
+      if (event.type !== 'choice-end') return emit(event);
+      const wasInCall = parser.mode === 'call';
+      parse(parser, true, emit);
+      const isCut = event.reason === 'length' && wasInCall && parser.mode === 'call';
+      if (parser.mode === 'call' && !isCut) endCall(parser, emit);
+      buffer.dropUntil(buffer.end);
+      buffer.emitOwedTokens(emit);
+      emit(parser.calls > 0 && !isCut ? { ...event, reason: 'tool-calls' } : event);
+    },
+    end: () => undefined,
+  };
+}
+
+/** Parses what has arrived, until more text decides. @param isLast Whether no more text arrives. */
+function parse(parser: HarmonyParser, isLast: boolean, emit: Emit): void {
+  for (;;) {
+    const text = parser.buffer.slice(parser.position, parser.buffer.end);
+    const isDecided =
+      parser.mode === 'header'
+        ? parseHeader(parser, text, isLast, emit)
+        : parser.mode === 'between'
+          ? parseBetween(parser, text, isLast)
+          : parseBody(parser, parser.mode, text, isLast, emit);
+    if (!isDecided) return;
+  }
+}
+
+/** The recipient may stand before the channel or after it; the type of the content may have a token of its own. */
+const HEADER =
+  /^\s*(?:to=([\w.-]+)\s*)?(?:<\|channel\|>\s*(\w+)(?:\s+to=([\w.-]+))?)?\s*(?:<\|constrain\|>)?\s*\w*\s*<\|message\|>/;
+
+/** A longer text, or one with another start, is no header. */
+const HEADER_CHARS_MAX = 256;
+
+function parseHeader(parser: HarmonyParser, text: string, isLast: boolean, emit: Emit): boolean {
+  const match = HEADER.exec(text);
+  if (match) {
+    const [header, before, channel = 'final', after] = match;
+    skip(parser, header.length);
+    startBody(parser, channel, before ?? after, emit);
+    return true;
+  }
+  const trimmed = text.trimStart();
+  const canBeHeader = ['to=', CHANNEL, MESSAGE, '<|constrain|>'].some(
+    (start) => start.startsWith(trimmed) || trimmed.startsWith(start),
+  );
+  if (canBeHeader && trimmed.length <= HEADER_CHARS_MAX && !isLast) return false;
+  // A server that removes special tokens leaves only the text; a header that was cut has none.
+  if (isLast && canBeHeader) skip(parser, text.length);
+  parser.mode = 'text';
+  return true;
+}
+
+function startBody(parser: HarmonyParser, channel: string, recipient: string | undefined, emit: Emit): void {
+  const name = recipient?.startsWith('functions.') ? recipient.slice('functions.'.length) : undefined;
+  if (name === undefined || !parser.options.tools.some((tool) => tool.name === name)) {
+    parser.mode = channel === 'analysis' ? 'thought' : 'text';
+    return;
+  }
+  if (parser.calls > 0 && !parser.options.isParallel) {
+    parser.mode = 'dropped';
+    return;
+  }
+  const { choice, createId } = parser.options;
+  emit({ type: 'tool-call', choice, index: parser.calls++, id: createId(), name });
+  parser.hasArguments = false;
+  parser.mode = 'call';
+}
+
+function parseBetween(parser: HarmonyParser, text: string, isLast: boolean): boolean {
+  const trimmed = text.trimStart();
+  if (trimmed.startsWith(START)) {
+    skip(parser, text.length - trimmed.length + START.length);
+    parser.mode = 'header';
+    return true;
+  }
+  if (!isLast && (START.startsWith(trimmed) || CHANNEL.startsWith(trimmed))) return false;
+  if (trimmed === '') return false;
+  parser.mode = trimmed.startsWith(CHANNEL) ? 'header' : 'text';
+  return true;
+}
+
+function parseBody(parser: HarmonyParser, body: Body, text: string, isLast: boolean, emit: Emit): boolean {
+  const [at, mark] = findEnd(text);
+  passOn(parser, body, mark === undefined && !isLast ? text.length - countMarkStart(text) : at, emit);
+  if (mark === undefined) return false;
+  if (body === 'call') endCall(parser, emit);
+  if (ENDS.includes(mark)) skip(parser, mark.length);
+  parser.mode = 'between';
+  return true;
+}
+
+/** Marks that end a message; the last two start another one. */
+const BODY_ENDS = [...ENDS, START, CHANNEL];
+
+function findEnd(text: string): readonly [at: number, mark: string | undefined] {
+  const found = BODY_ENDS.map((mark) => [text.indexOf(mark), mark] as const).filter(([at]) => at >= 0);
+  return found.toSorted(([a], [b]) => a - b)[0] ?? [text.length, undefined];
+}
+
+/** Counts the characters at the end that may be the start of a mark. */
+function countMarkStart(text: string): number {
+  const start = text.lastIndexOf('<');
+  return start >= 0 && BODY_ENDS.some((mark) => mark.startsWith(text.slice(start))) ? text.length - start : 0;
+}
+
+/** Passes the next characters on, as what the message is. */
+function passOn(parser: HarmonyParser, body: Body, length: number, emit: Emit): void {
+  const { buffer, options } = parser;
+  const from = parser.position;
+  parser.position += length;
+  if (body === 'text') return buffer.emitUntil(parser.position, emit);
+  if (body === 'thought' && options.keepsThoughts)
+    return buffer.emitUntil(parser.position, (event) => emit(event.type === 'text' ? toReasoning(event) : event));
+  if (body === 'call' && length > 0) {
+    const text = buffer.slice(from, parser.position);
+    parser.hasArguments ||= text.trim() !== '';
+    emit({ type: 'tool-arguments', choice: options.choice, index: parser.calls - 1, text });
+  }
+  buffer.dropUntil(parser.position);
+}
+
+const toReasoning = ({ choice, text, tokens }: Extract<ChoiceEvent, { type: 'text' }>): ChoiceEvent => ({
+  type: 'reasoning',
+  choice,
+  text,
+  tokens,
+});
+
+function endCall(parser: HarmonyParser, emit: Emit): void {
+  if (!parser.hasArguments)
+    emit({ type: 'tool-arguments', choice: parser.options.choice, index: parser.calls - 1, text: '{}' });
+}
+
+function skip(parser: HarmonyParser, length: number): void {
+  parser.position += length;
+  parser.buffer.dropUntil(parser.position);
+}
