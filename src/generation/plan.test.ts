@@ -145,6 +145,12 @@ describe('planRequest with thinking', () => {
     assert.equal(runStages(plan, 'f", "arguments": {}}', { phase: 1 }).calls.join(), 'f');
   });
 
+  it('reads a call in a thought that the model does not close', async () => {
+    const plan = await createTestPlan({ thinking: {}, toolUse: toolUse() }, native);
+    const { reasoning, calls } = runStages(plan, 'So.\n\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>');
+    assert.deepEqual([reasoning, calls], ['So.', ['f']]);
+  });
+
   it('removes thought marks from the answer when the model thinks on', async () => {
     const plan = await createTestPlan({ thinking: {} }, native);
     assert.equal(runStages(plan, 'so</think>\n\nFour', { phase: 1 }).text, 'so\n\nFour');

@@ -136,7 +136,11 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
     createStages: (choice, holdBatch) =>
       addOutputChecks(
         [
-          createThoughtStage({ ...thought, phases: sentPhases }),
+          createThoughtStage({
+            ...thought,
+            phases: sentPhases,
+            ...(toolUse ? { callOpenings: format.openings } : {}),
+          }),
           ...(toolUse
             ? [
                 createToolCallStage({

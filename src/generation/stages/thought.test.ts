@@ -117,6 +117,38 @@ describe('createThoughtStage', () => {
     assert.deepEqual(runText('<think>\nso'), ['so', ''], 'a thought that is passed on stays one');
   });
 
+  it('ends an unclosed thought before a call, and only at the end of the answer', () => {
+    const callOpenings = ['<call>', '<f='];
+    for (const keepsThoughts of [true, false]) {
+      const keep = (thought: string): string => (keepsThoughts ? thought : '');
+      const runCall = (text: string, options: RunOptions = {}) =>
+        runText(text, { callOpenings, keepsThoughts, ...options });
+      assert.deepEqual(runCall('<think>so\n\n<call>f()</call>'), [keep('so'), '<call>f()</call>']);
+      assert.deepEqual(runCall('<think>so <call>f() </think>x'), [keep('so <call>f()'), 'x']);
+      assert.deepEqual(runCall('<think>a <cal <f=x>'), [keep('a <cal'), '<f=x>']);
+      assert.deepEqual(runCall('<think>so <call>', { reason: 'length' }), [keep('so <call>'), '']);
+    }
+    const inPhase = ['so <ca', 'll>f()'].map(textIn(0));
+    const ended = run(inPhase, { phases: PHASES, callOpenings });
+    assert.deepEqual([ended.reasoning, ended.text], ['so', '<call>f()']);
+    const closed = run([...inPhase, textIn(1)('Four')], { phases: PHASES, callOpenings });
+    assert.deepEqual([closed.reasoning, closed.text], ['so <call>f()', 'Four']);
+  });
+
+  it('takes a time that grows with the text, whatever the text that it holds', () => {
+    const count = 40_000;
+    for (const held of [' ', 'a', '<call>', '<think', '\n</think']) {
+      const { reasoning, text } = run(
+        ['<think>so ', ...Array<string>(count).fill(held), '</think>Four'].map(textIn(0)),
+        {
+          callOpenings: ['<call>'],
+        },
+      );
+      assert.deepEqual([reasoning, text], [`so ${held.repeat(count)}`.trim(), 'Four']);
+    }
+    assert.equal(run(Array<string>(count).fill('\n').map(textIn(0))).text.length, count);
+  });
+
   it('removes log probabilities of thoughts and keeps those of the answer', () => {
     const logprobs = [{ token: 'a', bytes: [97], logprob: -1, top: [] }];
     const event = (phase: number): ChoiceEvent => ({ type: 'text', choice: 0, text: 'a', tokens: 1, phase, logprobs });

@@ -14,6 +14,8 @@ export interface ThoughtStageOptions {
   readonly keepsThoughts: boolean;
   /** Whether the answer starts inside a thought that the prompt opened. */
   readonly isOpened?: boolean;
+  /** Texts that start a call. Default: none. */
+  readonly callOpenings?: readonly string[];
 }
 
 /** `start`: a thought or the answer may start. `opened`: the thought's text may start. */
@@ -34,6 +36,10 @@ interface ThoughtParser {
   hasOpenMark: boolean;
   /** Text of a thought that is dropped. */
   droppedThought: string;
+  /** Text that waits for more: only blanks, or a possible call, whose thought only its mark ends. */
+  held: 'blanks' | 'call' | undefined;
+  /** Position up to which held text was searched. */
+  searchedUntil: number;
 }
 
 /**
@@ -41,8 +47,9 @@ interface ThoughtParser {
  * at the start of the answer. Blanks around it are dropped. All other text is emitted unchanged and in order, as soon as
  * it cannot be the start of a mark.
  *
- * A dropped thought that is not closed when the model ends its answer is emitted as text: otherwise the answer would be
- * empty because all of it was taken for a thought.
+ * Some models call a tool without closing the thought. Text that starts like a call is therefore held until the thought
+ * ends, and is emitted as text if the answer ends instead. A dropped thought without a call is then emitted as text too:
+ * otherwise the answer would be empty because all of it was taken for a thought.
  */
 export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEvent, ChoiceEvent> {
   const parser: ThoughtParser = {
@@ -56,6 +63,8 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
     followsThought: false,
     hasOpenMark: false,
     droppedThought: '',
+    held: undefined,
+    searchedUntil: 0,
   };
   return {
     push(event, emit) {
@@ -64,6 +73,7 @@ export function createThoughtStage(options: ThoughtStageOptions): Stage<ChoiceEv
         parser.buffer.push(event);
         parse(parser, { isLast: false }, emit);
       } else if (event.type === 'choice-end') {
+        if (event.reason === 'stop') releaseCall(parser);
         parse(parser, { isLast: true }, emit);
         if (event.reason === 'stop' && parser.mode === 'thought' && parser.droppedThought !== '')
           emit({ type: 'text', choice: event.choice, phase: 0, tokens: 0, text: parser.droppedThought });
@@ -104,8 +114,24 @@ interface ParseOptions {
 
 /** Parses the text that has arrived, step by step, until more text decides or all of it is emitted. */
 function parse(parser: ThoughtParser, how: ParseOptions, emit: Emit): void {
+  if (!how.isLast && isWaiting(parser)) return;
   while (parser.mode !== 'answer' && STEPS[parser.mode](parser, how, emit));
-  if (parser.mode === 'answer') emitUntil(parser, parser.buffer.end, emit);
+  if (parser.mode === 'answer') return emitUntil(parser, parser.buffer.end, emit);
+  const text = getText(parser);
+  const holdsCall = parser.mode === 'thought' && findCall(parser, text) !== undefined;
+  parser.held = text.trim() === '' ? 'blanks' : holdsCall ? 'call' : undefined;
+  parser.searchedUntil = parser.buffer.end;
+}
+
+/** Whether the new text decides nothing about text that is held. Only the new text is searched, however long that is. */
+function isWaiting(parser: ThoughtParser): boolean {
+  const { buffer, held, searchedUntil, options } = parser;
+  if (held === undefined || parser.mode === 'answer') return false;
+  const { close } = options.format;
+  const from = Math.max(parser.position, searchedUntil - (held === 'call' ? close.length : 0));
+  const text = buffer.slice(from, buffer.end);
+  parser.searchedUntil = buffer.end;
+  return held === 'blanks' ? text.trim() === '' : !text.includes(close);
 }
 
 /** A step of the parser. Returns whether it decided something, so that the next one can follow. */
@@ -138,12 +164,13 @@ const parseOpened: Step = (parser, { isLast }) => {
   return true;
 };
 
-/** Emits the thought up to its closing mark. Blanks at its end wait for more text. */
+/** Emits the thought up to its closing mark. Blanks at its end, and what may be a call, wait for more text. */
 const parseThought: Step = (parser, { isLast }, emit) => {
   const { close } = parser.options.format;
   const text = getText(parser);
   const end = text.indexOf(close);
-  const thought = text.slice(0, end < 0 ? text.length - (isLast ? 0 : countMarkStart(text, close)) : end).trimEnd();
+  const certainEnd = isLast ? text.length : (findCall(parser, text) ?? text.length - countMarkStart(parser, text));
+  const thought = text.slice(0, end < 0 ? certainEnd : end).trimEnd();
   if (!parser.options.keepsThoughts) parser.droppedThought += text.slice(0, thought.length);
   emitUntil(parser, parser.position + thought.length, emit);
   if (end < 0) return false;
@@ -158,11 +185,29 @@ const STEPS: Readonly<Record<Exclude<Mode, 'answer'>, Step>> = {
   thought: parseThought,
 };
 
-/** Counts the characters at the end that may be the start of a mark. */
-function countMarkStart(text: string, mark: string): number {
-  for (let length = Math.min(mark.length - 1, text.length); length > 0; length--)
-    if (mark.startsWith(text.slice(-length))) return length;
-  return 0;
+/** Ends an unclosed thought before a call in it. */
+function releaseCall(parser: ThoughtParser): void {
+  const text = getText(parser);
+  const call = parser.mode === 'thought' && !text.includes(parser.options.format.close) && findCall(parser, text);
+  if (call === undefined || call === false) return;
+  skip(parser, call);
+  parser.mode = 'answer';
+}
+
+/** Returns the position of the first text that starts a call. */
+function findCall({ options: { callOpenings = [] } }: ThoughtParser, text: string): number | undefined {
+  const positions = callOpenings.map((opening) => text.indexOf(opening)).filter((at) => at >= 0);
+  return positions.length > 0 ? Math.min(...positions) : undefined;
+}
+
+/** Counts the characters at the end that may be the start of the closing mark or of a call. */
+function countMarkStart({ options: { format, callOpenings = [] } }: ThoughtParser, text: string): number {
+  const counts = [format.close, ...callOpenings].map((mark) => {
+    for (let length = Math.min(mark.length - 1, text.length); length > 0; length--)
+      if (mark.startsWith(text.slice(-length))) return length;
+    return 0;
+  });
+  return Math.max(...counts);
 }
 
 const getText = ({ buffer, position }: ThoughtParser): string => buffer.slice(position, buffer.end);
