@@ -10,12 +10,14 @@ import type { GenerationPlan } from './generation-plan.ts';
 import { addOutputChecks, type CheckAnswer } from './output-checks.ts';
 import { planCompletion } from './plan-completion.ts';
 import type { createPromptRenderer } from './prompt-renderer.ts';
+import { createHarmonyStage, HARMONY_CALLS, HARMONY_MARKERS } from './stages/harmony.ts';
 import { createRequiredCallStage } from './stages/required-call.ts';
 import { createThoughtStage } from './stages/thought.ts';
 import { createCallRemovalStage } from './stages/call-removal.ts';
 import { createMarkRemovalStage } from './stages/mark-removal.ts';
 import type { EarlierThoughtPlacement } from './template-message.ts';
 import { canKeepThoughts, canThink, clampBudget, planThinking } from './thinking.ts';
+import { getEndText } from './thoughts/thought-format.ts';
 import { TOOL_FORMATS, type ToolFormatName } from './tools/tool-formats.ts';
 import { planTools, createAnswerOnlyPhases } from './tools/plan-tools.ts';
 import { createToolCallStage } from './tools/tool-call-stage.ts';
@@ -110,15 +112,25 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
     ? renderEarlierThoughts(render, request.messages, isNative)
     : { prompt: render(undefined), dropsThoughts: false };
   const hasCalls = toolUse !== undefined || deps.withdrawnTools !== undefined;
-  const format = (hasCalls && renderer.findToolFormat(deps.toolFormat)) || TOOL_FORMATS.hermes;
+  const thoughtFormat = renderer.findThoughtFormat(toolUse !== undefined);
+  const isHarmony = thoughtFormat.open.includes('<|channel|>analysis');
+  const format = isHarmony
+    ? HARMONY_CALLS
+    : (hasCalls && renderer.findToolFormat(deps.toolFormat)) || TOOL_FORMATS.hermes;
   const toolPlan =
     deps.withdrawnTools && !outputFormat
       ? { opening: [], preface: '', phases: createAnswerOnlyPhases(), markers: [] }
-      : planTools({ toolUse, outputFormat, format, specialTokens: model.specialTokens });
+      : planTools({
+          toolUse,
+          outputFormat,
+          format,
+          specialTokens: model.specialTokens,
+          promptEnd: getEndText(prompt),
+        });
 
-  const thoughtFormat = renderer.findThoughtFormat(toolUse !== undefined);
   const thought = planThinking(request, entry, engine, { model, prompt, format: thoughtFormat, answer: toolPlan });
   const sentPhases = selectSupportedPhases(engine, thought.phases);
+  const calls = { tools: toolUse?.tools ?? [], isParallel: toolUse?.isParallel ?? true };
   return {
     ignored: [
       ...(dropsThoughts ? ['preserve_thinking'] : []),
@@ -131,28 +143,46 @@ async function planPrompt(request: GenerationRequest, deps: PlanDeps): Promise<G
     engineRequest: {
       input: { type: 'segments', segments: [...prompt, ...thought.appended] },
       phases: sentPhases,
-      markers: [...new Set([...toolPlan.markers, ...thought.markers])],
+      markers: [
+        ...new Set([
+          ...toolPlan.markers,
+          ...thought.markers,
+          ...(isHarmony ? HARMONY_MARKERS.filter((marker) => model.specialTokens.includes(marker)) : []),
+        ]),
+      ],
     },
     createStages: (choice, holdBatch) =>
       addOutputChecks(
         [
-          createThoughtStage({
-            ...thought,
-            phases: sentPhases,
-            ...(toolUse ? { callOpenings: format.openings } : {}),
-          }),
-          ...(toolUse
+          ...(isHarmony
             ? [
-                createToolCallStage({
+                createHarmonyStage({
+                  ...thought,
+                  ...calls,
                   choice,
-                  format,
-                  tools: toolUse.tools,
-                  isParallel: toolUse.isParallel,
+                  phases: sentPhases,
                   preface: toolPlan.preface,
                   createId: deps.createCallId,
                 }),
               ]
-            : []),
+            : [
+                createThoughtStage({
+                  ...thought,
+                  phases: sentPhases,
+                  ...(toolUse ? { callOpenings: format.openings } : {}),
+                }),
+                ...(toolUse
+                  ? [
+                      createToolCallStage({
+                        ...calls,
+                        choice,
+                        format,
+                        preface: toolPlan.preface,
+                        createId: deps.createCallId,
+                      }),
+                    ]
+                  : []),
+              ]),
           ...(deps.withdrawnTools
             ? [
                 createToolCallStage({

@@ -17,6 +17,7 @@ interface Answer {
 function read(
   pieces: readonly string[],
   { reason = 'stop', ...options }: Partial<HarmonyStageOptions> & { reason?: FinishReason } = {},
+  phases: readonly number[] = [],
 ): Answer {
   const answer: Answer = { reasoning: '', content: '', calls: [], reason: undefined, tokens: 0 };
   const stage = createHarmonyStage({
@@ -24,6 +25,8 @@ function read(
     tools: [{ name: 'get_weather' }, { name: 'stop' }],
     isParallel: true,
     keepsThoughts: true,
+    phases: [],
+    isOpened: false,
     preface: '',
     createId: () => 'call_1',
     ...options,
@@ -37,7 +40,8 @@ function read(
     if (event.type === 'tool-arguments' && call) call.arguments += event.text;
     if (event.type === 'choice-end') answer.reason = event.reason;
   };
-  for (const text of pieces) stage.push({ type: 'text', choice: 0, phase: 0, tokens: 1, text }, emit);
+  for (const [at, text] of pieces.entries())
+    stage.push({ type: 'text', choice: 0, phase: phases[at] ?? 0, tokens: 1, text }, emit);
   stage.push({ type: 'choice-end', choice: 0, reason }, emit);
   return answer;
 }
@@ -110,6 +114,43 @@ describe('createHarmonyStage', () => {
   it('continues a header that the prompt has started', () => {
     const preface = '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>';
     assert.deepEqual(read(['{"city": "Ulm"}'], { preface }).calls, [WEATHER]);
+  });
+
+  it('takes the text of thought phases for thoughts, and continues with a forced call', () => {
+    const phases = [{ kind: 'thought' }, { kind: 'call' }] as const;
+    const preface = '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>';
+    const stage = (texts: readonly (readonly [number, string])[], options: Partial<HarmonyStageOptions>): Answer =>
+      read(
+        texts.map(([, text]) => text),
+        options,
+        texts.map(([phase]) => phase),
+      );
+    const { reasoning, calls } = stage(
+      [
+        [0, 'I think'],
+        [0, ' so'],
+        [1, '{"city": '],
+        [1, '"Ulm"}'],
+      ],
+      { phases, preface },
+    );
+    assert.deepEqual([reasoning, calls], ['I think so', [WEATHER]]);
+    const free = stage(
+      [
+        [0, '<|channel|>analysis<|message|>'],
+        [1, 'so'],
+        [2, '<|start|>assistant<|channel|>final<|message|>Four.'],
+      ],
+      {
+        phases: [{ kind: 'answer' }, { kind: 'thought' }, { kind: 'answer' }],
+      },
+    );
+    assert.deepEqual([free.reasoning, free.content], ['so', 'Four.']);
+  });
+
+  it('starts inside a thought that the prompt opened', () => {
+    const { reasoning, content } = read([`so<|end|>${START}<|channel|>final<|message|>Four.`], { isOpened: true });
+    assert.deepEqual([reasoning, content], ['so', 'Four.']);
   });
 
   it('keeps the start of arguments that a token limit cut, and ends with its reason', () => {

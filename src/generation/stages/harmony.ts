@@ -1,4 +1,5 @@
 import type { ChoiceEvent } from '../../core/event.ts';
+import type { GenerationPhase } from '../../core/prompt.ts';
 import type { ToolFormat } from '../tools/tool-formats.ts';
 import type { Stage } from './stage.ts';
 import { createTextBuffer, type TextBuffer } from './text-buffer.ts';
@@ -34,7 +35,11 @@ export interface HarmonyStageOptions {
   readonly isParallel: boolean;
   /** Whether thoughts are passed on as reasoning; otherwise they are dropped. */
   readonly keepsThoughts: boolean;
-  /** Text at the end of the prompt that is the start of the answer. */
+  /** Phases of the request. Text of a thought phase is a thought, whose marks the engine removes. */
+  readonly phases: readonly Pick<GenerationPhase, 'kind'>[];
+  /** Whether the answer starts inside a thought that the prompt opened. */
+  readonly isOpened: boolean;
+  /** Start of a forced call, at the end of the prompt or after the thought phase. */
   readonly preface: string;
   readonly createId: () => string;
 }
@@ -47,6 +52,7 @@ interface HarmonyParser {
   readonly buffer: TextBuffer;
   /** `header`: at the start of a message, after its role. `between`: after a message. */
   mode: 'header' | 'between' | Body;
+  isThoughtPhase: boolean;
   /** Text before this position was emitted or dropped. */
   position: number;
   calls: number;
@@ -59,11 +65,21 @@ interface HarmonyParser {
  */
 export function createHarmonyStage(options: HarmonyStageOptions): Stage<ChoiceEvent, ChoiceEvent> {
   const buffer = createTextBuffer();
-  if (options.preface !== '') buffer.pushPromptText(options.preface);
-  const parser: HarmonyParser = { options, buffer, mode: 'header', position: 0, calls: 0, hasArguments: false };
+  const parser: HarmonyParser = {
+    options,
+    buffer,
+    mode: options.isOpened ? 'thought' : 'header',
+    isThoughtPhase: options.phases[0]?.kind === 'thought',
+    position: 0,
+    calls: 0,
+    hasArguments: false,
+  };
+  if (parser.isThoughtPhase) parser.mode = 'thought';
+  else if (options.preface !== '') buffer.pushPromptText(options.preface);
   return {
     push(event, emit) {
       if (event.type === 'text') {
+        enterPhase(parser, event.phase, emit);
         buffer.push(event);
         parse(parser, false, emit);
         buffer.emitOwedTokens(emit);
@@ -82,6 +98,16 @@ export function createHarmonyStage(options: HarmonyStageOptions): Stage<ChoiceEv
   };
 }
 
+/** Follows the engine into a thought phase or out of one. */
+function enterPhase(parser: HarmonyParser, phase: number, emit: Emit): void {
+  const isThoughtPhase = parser.options.phases[phase]?.kind === 'thought';
+  if (isThoughtPhase === parser.isThoughtPhase) return;
+  parse(parser, true, emit);
+  parser.isThoughtPhase = isThoughtPhase;
+  parser.mode = isThoughtPhase ? 'thought' : 'header';
+  if (!isThoughtPhase && parser.options.preface !== '') parser.buffer.pushPromptText(parser.options.preface);
+}
+
 /** Parses what has arrived, until more text decides. @param isLast Whether no more text arrives. */
 function parse(parser: HarmonyParser, isLast: boolean, emit: Emit): void {
   for (;;) {
@@ -98,7 +124,7 @@ function parse(parser: HarmonyParser, isLast: boolean, emit: Emit): void {
 
 /** The recipient may stand before the channel or after it; the type of the content may have a token of its own. */
 const HEADER =
-  /^\s*(?:to=([\w.-]+)\s*)?(?:<\|channel\|>\s*(\w+)(?:\s+to=([\w.-]+))?)?\s*(?:<\|constrain\|>)?\s*\w*\s*<\|message\|>/;
+  /^\s*(?:<\|start\|>assistant)?\s*(?:to=([\w.-]+)\s*)?(?:<\|channel\|>\s*(\w+)(?:\s+to=([\w.-]+))?)?\s*(?:<\|constrain\|>)?\s*\w*\s*<\|message\|>/;
 
 /** A longer text, or one with another start, is no header. */
 const HEADER_CHARS_MAX = 256;
@@ -112,14 +138,14 @@ function parseHeader(parser: HarmonyParser, text: string, isLast: boolean, emit:
     return true;
   }
   const trimmed = text.trimStart();
-  const canBeHeader = ['to=', CHANNEL, MESSAGE, '<|constrain|>'].some(
+  const canBeHeader = ['to=', START, CHANNEL, MESSAGE, '<|constrain|>'].some(
     (start) => start.startsWith(trimmed) || trimmed.startsWith(start),
   );
   if (canBeHeader && trimmed.length <= HEADER_CHARS_MAX && !isLast) return false;
   // A server that removes special tokens leaves only the text; a header that was cut has none.
   if (isLast && canBeHeader) skip(parser, text.length);
   parser.mode = 'text';
-  return true;
+  return !isLast || !canBeHeader;
 }
 
 function startBody(parser: HarmonyParser, channel: string, recipient: string | undefined, emit: Emit): void {

@@ -20,9 +20,13 @@ export const getItems = (schema: unknown): unknown => (isRecord(schema) ? schema
  *
  * @param root Schema of all arguments, for references.
  */
-export function getValueType(schema: unknown, root: JsonSchema | undefined): ValueType {
-  const types = listTypes(schema, root);
-  return types.size === 1 && types.has('string') ? 'text' : 'value';
+export const getValueType = (schema: unknown, root: JsonSchema | undefined): ValueType =>
+  getOnlyType(schema, root) === 'string' ? 'text' : 'value';
+
+/** Returns the JSON type of a value where its schema allows only one. */
+export function getOnlyType(schema: unknown, root: JsonSchema | undefined): string | undefined {
+  const [type, ...more] = listTypes(schema, root);
+  return more.length === 0 ? type : undefined;
 }
 
 /** Returns the JSON text of an argument that was written without quotes. */

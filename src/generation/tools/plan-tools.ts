@@ -23,6 +23,8 @@ export interface ToolPlanOptions {
   readonly format: ToolFormat;
   /** Special tokens of the model's vocabulary. */
   readonly specialTokens: readonly string[];
+  /** Text at the end of the prompt, which may be the start of a call. */
+  readonly promptEnd?: string;
 }
 
 /**
@@ -30,13 +32,21 @@ export interface ToolPlanOptions {
  *
  * @throws ServiceError `invalid-request` for a tool whose arguments cannot be an object.
  */
-export function planTools({ toolUse, outputFormat, format, specialTokens }: ToolPlanOptions): ToolPlan {
+export function planTools({ toolUse, outputFormat, format, specialTokens, promptEnd = '' }: ToolPlanOptions): ToolPlan {
   const form = outputFormat ? createFormatGrammar(outputFormat) : undefined;
   if (!toolUse)
     return { opening: [], preface: '', phases: form ? [{ kind: 'answer', grammar: form }] : [], markers: [] };
   const markers = format.markers.filter((marker) => specialTokens.includes(marker));
-  const preface = createPreface(toolUse, format);
-  return { opening: toSegments(preface, markers), preface, phases: createPhases(toolUse, format, form), markers };
+  const started = findStartedHead(promptEnd, format);
+  const preface = createPreface(toolUse, format) || started;
+  const opening = toSegments(preface.slice(started.length), markers);
+  return { opening, preface, phases: createPhases(toolUse, format, form), markers };
+}
+
+/** Returns the signs at the end of a prompt with which a call starts, such as functionary's `>>>`. */
+function findStartedHead(promptEnd: string, { begin, before }: ToolFormat): string {
+  const signs = /[^\w\s]{2,}$/.exec(promptEnd)?.[0] ?? '';
+  return signs !== '' && (begin + before).startsWith(signs) ? signs : '';
 }
 
 /** Returns the phases for a position after `by` other phases. */

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../core/grammar.ts';
 import { createArgumentWriter, createWritingBody, escapeJson } from './argument-writer.ts';
-import { getItems, getProperty, getValueType, toJsonValue, type ValueType } from './argument-value.ts';
+import { getItems, getOnlyType, getProperty, getValueType, toJsonValue, type ValueType } from './argument-value.ts';
 import type { CallBody } from './call-body.ts';
 import { KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ValueMarks } from './tool-formats.ts';
 
@@ -205,7 +205,10 @@ function parseNested(
 ): string | undefined {
   const { beforeKey, other } = syntax;
   const start = beforeKey.trim();
-  if (start === '' || !other.afterValue.includes(KEY_PLACE) || !text.trim().startsWith(start)) return undefined;
+  const type = getOnlyType(schema, root);
+  if (start === '' || !other.afterValue.includes(KEY_PLACE)) return undefined;
+  if (text.trim() === '') return type === 'object' ? '{}' : type === 'array' ? '[]' : undefined;
+  if (!text.trim().startsWith(start)) return undefined;
   const members: { key: string; json: string }[] = [];
   let rest = text.trim();
   while (rest !== '') {
@@ -223,7 +226,7 @@ function parseNested(
     members.push({ key: name, json });
     rest = rest.slice(endsAt + end.length).trimStart();
   }
-  return members.every(({ key }) => key === ELEMENT_KEY)
+  return type !== 'object' && members.every(({ key }) => key === ELEMENT_KEY)
     ? `[${members.map(({ json }) => json).join(', ')}]`
     : `{${members.map(({ key, json }) => `${JSON.stringify(key)}: ${json}`).join(', ')}}`;
 }
