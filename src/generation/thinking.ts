@@ -85,6 +85,7 @@ export function planThinking(
     removedMarks: [
       ...[format.open, format.close].filter((mark) => options ?? markers.includes(mark)),
       ...(format.answerClose === '' ? [] : [format.answerClose]),
+      ...(format.answerClose.startsWith('<|close|>') ? [KIMI_TURN_CLOSE] : []),
     ],
     isBudgetClamped: budget?.isClamped === true,
     isIgnored,
@@ -107,6 +108,9 @@ export function planThinking(
     };
   return { ...plan, appended: [], phases: startFreely(thought, answer.phases, format) };
 }
+
+/** Kimi K3 closes the message as it closes each part of it, before its end token. */
+const KIMI_TURN_CLOSE = '<|close|>message<|sep|>';
 
 const FREE_ANSWER: GenerationPhase = { kind: 'answer' };
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ChoiceEvent } from '../../core/event.ts';
 import { listThoughtTexts, type ThoughtFormat } from '../thoughts/thought-format.ts';
 import { splitEndToken } from './end-tokens.ts';
-import { listMarks } from './list-marks.ts';
+import { listMarks, splitClosings } from './list-marks.ts';
 import { findFrame, splitEnclosure } from './split-enclosure.ts';
 import { createToolCallStage } from './tool-call-stage.ts';
 import { ID_PLACE, KEY_PLACE, TYPE_PLACE, type ArgumentSyntax, type ToolFormat } from './tool-formats.ts';
@@ -40,8 +40,13 @@ export interface DeriveFormatOptions {
  */
 export function deriveToolFormat(render: RenderMessages, options: DeriveFormatOptions): DerivedFormat | undefined {
   for (const form of MESSAGE_FORMS) {
-    const renderCalls = createProbe(render, form, options.thoughts);
-    const format = deriveInForm(renderCalls, options);
+    let turnEnd = '';
+    const renderCalls = createProbe(render, form, options.thoughts, (text) => {
+      turnEnd = text;
+    });
+    const found = deriveInForm(renderCalls, options);
+    // A server may pass on the token that ends the turn, and the model writes what precedes it.
+    const format = found && { ...found, closings: [...found.closings, ...splitClosings(turnEnd)] };
     if (format && parsesBack(format, renderCalls)) return { format, form };
   }
   return undefined;
@@ -80,7 +85,13 @@ const TOOLS = [FIRST, SECOND].map(({ name }) => ({
 /** Renders an answer with calls and returns its text. @returns undefined where the template fails. */
 type RenderCalls = (calls: readonly ProbeCall[]) => string | undefined;
 
-function createProbe(render: RenderMessages, form: MessageForm, thoughts: ThoughtFormat): RenderCalls {
+/** @param onTurnEnd Called with the text after calls that ends the turn. */
+function createProbe(
+  render: RenderMessages,
+  form: MessageForm,
+  thoughts: ThoughtFormat,
+  onTurnEnd: (text: string) => void,
+): RenderCalls {
   const renderTurn = (message: Readonly<Record<string, unknown>>): string | undefined => {
     try {
       return render({
@@ -98,6 +109,7 @@ function createProbe(render: RenderMessages, form: MessageForm, thoughts: Though
     const text = renderTurn({ content: form.emptyAsNull ? null : '', tool_calls: calls.map(toTemplateCall, form) });
     if (text === undefined) return undefined;
     const frame = findFrame(hideIds(text, calls), { head, tail });
+    onTurnEnd(frame.tail);
     return removeThought(hideIds(text, calls).slice(frame.head.length, -frame.tail.length || undefined), thoughts);
   };
 }

@@ -24,12 +24,13 @@ export function listMarks(
   return {
     openings: [...new Set([...findFirstMark(begin + before, otherTexts), ...findFirstMark(before, otherTexts)])],
     // The end of an object is taken with the call.
-    closings: `${getNameKey({ before }) === undefined ? after : after.replace(/^[^}]*\}/, '')} ${end}`
-      .split(/\s+/)
-      .filter((word) => word !== ''),
+    closings: splitClosings(`${getNameKey({ before }) === undefined ? after : after.replace(/^[^}]*\}/, '')} ${end}`),
     markers: specialTokens.filter((token) => texts.some((text) => text.includes(token))),
   };
 }
+
+/** Splits the text after calls into words and tags: a model may write only some of them. */
+export const splitClosings = (text: string): string[] => text.match(/<[^<>\s]+>[^<>\s]*|[^<>\s]+|[<>]/g) ?? [];
 
 /** Returns the tag or sign that a text starts with, and as much more as distinguishes it from other texts. */
 function findFirstMark(text: string, otherTexts: readonly string[]): string[] {
