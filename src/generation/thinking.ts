@@ -15,7 +15,7 @@ import { shiftPhases, toSegments, type ToolPlan } from './tools/plan-tools.ts';
 /** How thoughts of an answer are requested from an engine, and parsed. */
 export interface ThinkingPlan {
   readonly format: ThoughtFormat;
-  /** Whether thoughts are part of the answer. Otherwise they are dropped. */
+  /** Whether thoughts are part of the answer, because one was requested. Otherwise they are dropped. */
   readonly keepsThoughts: boolean;
   /** Whether the answer starts inside a thought that the prompt opened. */
   readonly isOpened: boolean;
@@ -79,7 +79,7 @@ export function planThinking(
   const markers = model.specialTokens.filter((token) => listThoughtTexts(format).some((text) => text.includes(token)));
   const plan = {
     format,
-    keepsThoughts: options !== undefined,
+    keepsThoughts: thinking !== undefined,
     isOpened: end === 'opened' && (options !== undefined || opensUnasked),
     markers,
     removedMarks: [

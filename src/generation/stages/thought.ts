@@ -1,6 +1,6 @@
 import type { ChoiceEvent } from '../../core/event.ts';
 import type { GenerationPhase } from '../../core/prompt.ts';
-import type { ThoughtFormat } from '../thoughts/thought-format.ts';
+import { listOpenings, type ThoughtFormat } from '../thoughts/thought-format.ts';
 import type { Stage } from './stage.ts';
 import { createTextBuffer, type TextBuffer } from './text-buffer.ts';
 
@@ -139,15 +139,16 @@ type Step = (parser: ThoughtParser, how: ParseOptions, emit: Emit) => boolean;
 
 /** Decides whether a thought or the answer starts. */
 const parseStart: Step = (parser, { isLast }) => {
-  const { open, answerOpenings } = parser.options.format;
   const text = getText(parser);
   const trimmed = text.trimStart();
-  const marks = [open, ...answerOpenings];
+  const openings = listOpenings(parser.options.format);
+  const marks = [...openings, ...parser.options.format.answerOpenings];
   const mark = marks.find((one) => trimmed.startsWith(one));
   if (mark === undefined && !isLast && marks.some((one) => one.startsWith(trimmed))) return false;
   if (mark !== undefined || parser.followsThought) skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
-  if (mark === open) parser.hasOpenMark = true;
-  parser.mode = mark === open ? 'opened' : 'answer';
+  const opensThought = mark !== undefined && openings.includes(mark);
+  parser.hasOpenMark ||= opensThought;
+  parser.mode = opensThought ? 'opened' : 'answer';
   return true;
 };
 

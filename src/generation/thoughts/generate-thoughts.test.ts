@@ -85,12 +85,16 @@ describe('an answer with a thought', () => {
   for (const [way, source] of Object.entries(THOUGHTLESS_TEMPLATES).filter(
     ([name]) => name !== 'a template that fails',
   ))
-    it(`has no thought in the answer, although the template shows none: ${way}`, async () => {
-      const { content, ignored } = await answer(
-        createModel(source, () => `<think>\n${THOUGHT}\n</think>\n\nFour.`),
-        { thinking: {} },
+    it(`has the thought of a model whose template shows none where one is requested, and else none: ${way}`, async () => {
+      const model = createModel(source, () => `<think>\n${THOUGHT}\n</think>\n\nFour.`);
+      const requested = await answer(model, { thinking: {} });
+      assert.deepEqual(
+        [requested.reasoning, requested.content, requested.ignored],
+        [THOUGHT, 'Four.', ['thinking']],
+        'the model has no switch',
       );
-      assert.deepEqual([content, ignored], ['Four.', ['thinking']]);
+      const { reasoning, content } = await answer(model, {});
+      assert.deepEqual([reasoning, content], ['', 'Four.']);
     });
 
   it('is never empty because all of it was taken for a thought', async () => {
@@ -116,6 +120,18 @@ describe('an answer with a thought', () => {
         ).content,
         'Four.',
       );
+  });
+
+  it('has all thoughts of a model that writes several in channels', async () => {
+    const { source = '' } = THOUGHT_TEMPLATES['channels, in which the answer has marks too'] ?? {};
+    const text = ['analysis', 'analysis', 'final']
+      .map((channel, at) => `${at > 0 ? '<|start|>assistant' : ''}<|channel|>${channel}<|message|>${channel} ${at}`)
+      .join('<|end|>');
+    const { reasoning, content } = await answer(
+      createModel(source, () => text),
+      { thinking: {} },
+    );
+    assert.deepEqual([reasoning, content], ['analysis 0analysis 1', 'final 2']);
   });
 
   it('gets the answer of a model that ends inside the thought, after the closing mark', async () => {

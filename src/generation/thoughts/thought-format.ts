@@ -47,6 +47,16 @@ export const getEndText = (prompt: readonly PromptSegment[]): string =>
     .map(({ text }) => text)
     .join('');
 
+/**
+ * Lists the texts that open a thought: after another thought, what stands before an answer also stands before a thought,
+ * such as the role in `<|start|>assistant<|channel|>analysis<|message|>`.
+ */
+export function listOpenings({ open, answerOpenings }: Pick<ThoughtFormat, 'open' | 'answerOpenings'>): string[] {
+  const [afterThought = '', first = ''] = answerOpenings;
+  const isExtended = first !== '' && afterThought.endsWith(first);
+  return [open, ...(isExtended ? [afterThought.slice(0, -first.length) + open] : [])];
+}
+
 /** Returns all texts of a format, in which the vocabulary may have special tokens. */
 export const listThoughtTexts = ({ open, close, answerOpenings, answerClose }: ThoughtFormat): readonly string[] => [
   open,
