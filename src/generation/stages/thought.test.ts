@@ -94,7 +94,7 @@ describe('createThoughtStage', () => {
   it('removes marks before the answer, with a thought and without', () => {
     const format = { open: '<a>', close: '<e>', answerOpenings: ['<s><f>', '<f>'] };
     assert.deepEqual(runText('<a>so<e><s><f>Four <f>', { format }), ['so', 'Four <f>']);
-    assert.deepEqual(runText('<f>\nFour', { format }), ['', '\nFour']);
+    assert.deepEqual(runText('<f>\nFour', { format }), ['', 'Four']);
     assert.deepEqual(runText('<s>Four', { format }), ['', '<s>Four']);
   });
 

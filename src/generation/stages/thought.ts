@@ -18,8 +18,8 @@ export interface ThoughtStageOptions {
   readonly callOpenings?: readonly string[];
 }
 
-/** `start`: a thought or the answer may start. `opened`: the thought's text may start. */
-type Mode = 'start' | 'opened' | 'thought' | 'answer';
+/** `start`: a thought or the answer may start. `opened` and `answerOpened`: its text may start, after a mark. */
+type Mode = 'start' | 'opened' | 'thought' | 'answerOpened' | 'answer';
 
 interface ThoughtParser {
   readonly options: ThoughtStageOptions;
@@ -148,7 +148,17 @@ const parseStart: Step = (parser, { isLast }) => {
   if (mark !== undefined || parser.followsThought) skip(parser, text.length - trimmed.length + (mark?.length ?? 0));
   const opensThought = mark !== undefined && openings.includes(mark);
   parser.hasOpenMark ||= opensThought;
-  parser.mode = opensThought ? 'opened' : 'answer';
+  parser.mode = opensThought ? 'opened' : mark === undefined ? 'answer' : 'answerOpened';
+  return true;
+};
+
+/** Skips blanks between a mark and the answer. */
+const parseAnswerOpened: Step = (parser, { isLast }) => {
+  const text = getText(parser);
+  const trimmed = text.trimStart();
+  if (trimmed === '' && !isLast) return false;
+  skip(parser, text.length - trimmed.length);
+  parser.mode = 'answer';
   return true;
 };
 
@@ -182,6 +192,7 @@ const parseThought: Step = (parser, { isLast }, emit) => {
 
 const STEPS: Readonly<Record<Exclude<Mode, 'answer'>, Step>> = {
   start: parseStart,
+  answerOpened: parseAnswerOpened,
   opened: parseOpened,
   thought: parseThought,
 };
@@ -225,7 +236,7 @@ function emitUntil(parser: ThoughtParser, to: number, emit: Emit): void {
 
 /** Converts text of a thought to what is passed on. A dropped thought leaves its tokens. */
 function toPassedEvent({ mode, options }: ThoughtParser, event: ChoiceEvent): ChoiceEvent {
-  if (event.type !== 'text' || mode === 'answer' || mode === 'start') return event;
+  if (event.type !== 'text' || (mode !== 'opened' && mode !== 'thought')) return event;
   const { choice, phase, text, tokens } = event;
   return options.keepsThoughts
     ? { type: 'reasoning', choice, text, tokens }

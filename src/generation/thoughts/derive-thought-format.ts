@@ -35,6 +35,9 @@ const QUESTION = '§question§';
 const THOUGHT = '§a <b> thought§\n\n1. with lines';
 const ANSWER = '§answer§';
 const FIELDS = { reasoning_content: THOUGHT, reasoning: THOUGHT, thinking: THOUGHT };
+/** Two names of the switch that keeps earlier thoughts. */
+const KEEPS_THOUGHTS = { preserve_thinking: true, clear_thinking: false };
+
 const CALL = { id: 'idaaaaaa1', type: 'function', function: { name: 'fn_first', arguments: { key_one: 'value_one' } } };
 const TOOLS = [
   {
@@ -95,6 +98,7 @@ function createTurns({ render, on, off }: DeriveThoughtsOptions): Turns {
     getAfterQuestion(
       tryRender({
         ...on,
+        ...KEEPS_THOUGHTS,
         messages: [user, { role: 'assistant', ...message }],
         add_generation_prompt: false,
         ...('tool_calls' in message ? { tools: TOOLS } : {}),
@@ -127,7 +131,7 @@ function deriveFromTurn(turns: Turns, message: TemplateVariables): ThoughtFormat
   const complete = {
     ...format,
     closing: format.closing + blanks,
-    answerOpenings: answerOpening === '' ? [] : [answerOpening],
+    answerOpenings: listAnswerOpenings(answerOpening),
   };
   return parsesBack(complete, opening + THOUGHT + middle) ? complete : undefined;
 }
@@ -190,8 +194,10 @@ function deriveFromPrompts({ on, off }: Turns, source: string): ThoughtFormat | 
 
 /** Derives the marks from those that the prompt with thinking explains, or that the template's text contains. */
 function deriveFromText({ wholeOn }: Turns, source: string): ThoughtFormat | undefined {
-  const phrases = EXPLAINED_PHRASES.find(([open, close]) => wholeOn.includes(open) && wholeOn.includes(close));
-  if (phrases) return createFormat(...phrases);
+  const known =
+    EXPLAINED_PHRASES.find(([open, close]) => wholeOn.includes(open) && wholeOn.includes(close)) ??
+    KNOWN_MARKS.find(([open]) => source.includes(open));
+  if (known) return createFormat(...known);
   for (const text of [wholeOn, source])
     for (const [open] of text.matchAll(THOUGHT_TAGS)) {
       const close = findPaired(open, text);
@@ -207,6 +213,12 @@ function deriveFromText({ wholeOn }: Turns, source: string): ThoughtFormat | und
 /** Phrases that the system message of some models explains instead of tags. */
 const EXPLAINED_PHRASES: readonly (readonly [open: string, close: string])[] = [
   ['Here is my thought process:', 'Here is my response:'],
+];
+
+/** Marks that do not follow from each other, of models whose templates write thoughts in ways of their own. */
+const KNOWN_MARKS: readonly (readonly [open: string, close: string])[] = [
+  ['<|inner_prefix|>', '<|inner_suffix|>'],
+  ['<unused94>thought\n', '<unused95>'],
 ];
 
 const THOUGHT_TAGS = /<(?:[\w:]*think[\w:]*|reasoning|thoughts?)>|\[THINK\]|◁think▷|<\|START_THINKING\|>/g;
@@ -236,6 +248,13 @@ const createFormat = (opening: string, closing: string): ThoughtFormat => ({
   isShown: true,
 });
 
+/** Lists the text before an answer, if any; blanks after a tag may be missing, those after a word belong to the mark. */
+function listAnswerOpenings(text: string): string[] {
+  const trimmed = text.trimEnd();
+  if (trimmed === '') return [];
+  return [LAST_TAG.test(trimmed) ? trimmed : text];
+}
+
 /** A tag, or the name of a channel on a line of its own. */
 const ANSWER_OPENING = new RegExp(`${TAG.source}|^\\w+\\n$`);
 
@@ -251,7 +270,7 @@ function addAnswerMarks(format: ThoughtFormat, { on, off, plain }: Turns): Thoug
     ANSWER_OPENING.test(answerOpening) && !answerOpening.includes(open) && !(off ?? '').endsWith(answerOpening);
   return {
     ...format,
-    answerOpenings: [...new Set([...format.answerOpenings, ...(isUseful ? [answerOpening] : [])])],
+    answerOpenings: [...new Set([...format.answerOpenings, ...(isUseful ? listAnswerOpenings(answerOpening) : [])])],
     answerClose: format.answerClose || findAnswerClose(after, on),
   };
 }

@@ -116,6 +116,32 @@ export const THOUGHT_TEMPLATES: Readonly<Record<string, ThoughtTemplate>> = {
     ends: ['opened', 'none'],
     answer: { answerOpenings: ['<|open|>response<|sep|>'], answerClose: '<|close|>response<|sep|>' },
   },
+  'answers in tags on lines of their own': {
+    source: createTemplate({
+      answer:
+        '<think>\n{{ message.reasoning_content }}\n</think>\n<answer>\n{{ message.content }}\n</answer>',
+      prompt: '{% if not enable_thinking %}<think>\n\n</think>\n{% endif %}',
+    }),
+    marks: THINK,
+    ends: ['none', 'closed'],
+    answer: { answerOpenings: ['<answer>'], answerClose: '</answer>' },
+  },
+  'thoughts that are shown only where they are kept': {
+    source: createTemplate({
+      answer:
+        '{% if message.reasoning_content and not clear_thinking %}<thought>{{ message.reasoning_content }}</thought>{% endif %}{{ message.content }}',
+    }),
+    marks: ['<thought>', '</thought>'],
+    ends: ['none', 'none'],
+  },
+  'blocks of their own, with known marks': {
+    source: createTemplate({
+      answer:
+        "{% if message.content is string %}{{ message.content }}{% else %}{% for block in message.content.blocks %}{% if block.type == 'thoughts' %}<|inner_prefix|>{{ block.text }}<|inner_suffix|>{% else %}{{ block.text }}{% endif %}{% endfor %}{% endif %}",
+    }),
+    marks: ['<|inner_prefix|>', '<|inner_suffix|>'],
+    ends: ['none', 'none'],
+  },
   'words that only the prompt starts with': {
     source: createTemplate({
       answer:
