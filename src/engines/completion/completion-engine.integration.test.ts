@@ -71,9 +71,9 @@ describe('completion engine', () => {
     const model = await engine.loadModel();
     assert.deepEqual(model, {
       contextTokens: 80,
-      vocabularySize: 260,
+      vocabularySize: 262,
       chatTemplate: 'the template',
-      specialTokens: ['<|im_start|>', '<tool_call>', '<|im_end|>'],
+      specialTokens: ['<|im_start|>', '<tool_call>', '<|im_end|>', '[e~['],
       bosToken: '<|im_start|>',
       eosToken: '<|im_end|>',
       abilities: { logprobs: true },
@@ -149,9 +149,9 @@ describe('completion engine', () => {
     const bad = { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[2].function.parameters' } as const;
     for (const [more, param] of [
       [{ choices: 3 }, 'n'],
-      [{ sampling: { logitBias: new Map([[260, 1]]) } }, 'logit_bias'],
+      [{ sampling: { logitBias: new Map([[262, 1]]) } }, 'logit_bias'],
       [{ stop: { strings: [], tokens: [[1, 999]] } }, 'stop'],
-      [{ input: { type: 'tokens', tokens: [260] } }, 'prompt'],
+      [{ input: { type: 'tokens', tokens: [262] } }, 'prompt'],
       [{ input: { type: 'tokens', tokens: [] } }, undefined],
       [{ input: { type: 'tokens', tokens: Array.from({ length: 100 }, () => 1) } }, 'messages'],
       [{ phases: [{ kind: 'answer', grammar: bad }] }, 'tools[2].function.parameters'],

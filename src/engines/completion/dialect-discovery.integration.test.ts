@@ -58,6 +58,28 @@ for (const [release, decoder] of [
     assert.ok(tokens.length > 3 && tokens.every(({ id }) => id < 256));
   });
 
+it('finds the marks of a template whatever they look like', async () => {
+  const marks = [']~b]', '[e~['];
+  const tokenize = (text: string): number[] =>
+    text
+      .split(/(\]~b\]|\[e~\[)/)
+      .flatMap((piece) => (marks.includes(piece) ? [256 + marks.indexOf(piece)] : [...Buffer.from(piece)]));
+  await using server = await startTestEngine(
+    'vllm',
+    {
+      '/tokenize': replyWith(({ prompt }) => ({ tokens: tokenize(String(prompt)) })),
+      '/detokenize': replyWith(({ tokens }) => {
+        const [id = 0] = Array.isArray(tokens) ? tokens : [];
+        return { prompt: marks[id - 256] ?? String.fromCharCode(id) };
+      }),
+    },
+    { chatTemplate: "{{ ']~b]system\n' ~ messages[0]['content'] ~ '[e~[' }}" },
+  );
+  assert.deepEqual((await server.engine.loadModel()).specialTokens.toSorted(), ['[e~[', ']~b]']);
+  const tokens = await server.engine.tokenize({ type: 'segments', segments: [{ text: 'a ]~b]', special: false }] });
+  assert.ok(tokens.every(({ id }) => id < 256));
+});
+
 const NAMED_TEMPLATES = [
   { name: 'default', template: 'chat' },
   { name: 'tool_use', template: 'tools' },

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { TOKEN_ID_MAX } from '../../core/limits.ts';
-import { LLAMA_TOKENIZE_CALL_CONCURRENCY, UPSTREAM_QUERY_MS, VOCABULARY_SLICE_TOKENS } from '../limits.ts';
+import { isMarkup } from '../is-markup.ts';
+import { UPSTREAM_QUERY_MS, VOCABULARY_SLICE_TOKENS } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import type { TokenText } from '../engine.ts';
 import { requestUpstreamJson } from '../remote/request-json.ts';
 import { findBosToken } from './find-bos-token.ts';
 import type { CompletionDiscoveryDeps, CompletionServerMetadata } from './completion-dialect.ts';
-import { mapWithConcurrency } from '../../lib/map-with-concurrency.ts';
 import type { PromptPiece, ServerTokenizer } from './server-tokenizer.ts';
 
 const Props = z.object({
@@ -22,8 +22,9 @@ const Models = z.object({
   data: z.array(z.object({ meta: z.object({ n_vocab: z.int().min(1).nullish() }).nullish() })),
 });
 
-/** Discovers the metadata of a llama-server and its model. Special tokens are found by tokenizing candidates. */
-const MARKUP = /^[<[].+[>\]]$/s;
+/** Texts that may be special tokens: with a symbol, and not too short. */
+const CANDIDATE = /[^\s\p{L}\p{N}\p{M}]/u;
+const CANDIDATE_CHARS_MIN = 3;
 
 /** Discovers the metadata of a llama-server and its model. Its special tokens are found by tokenizing candidates. */
 export async function discoverLlamaServer({
@@ -72,9 +73,9 @@ interface SpecialToken {
 }
 
 /**
- * Finds the special tokens of a vocabulary. All entries that look like markup are tokenized as plain text in one call,
- * separated by the end token: entries that stay a single token are special in every text. The others are tokenized as
- * special text, one by one.
+ * Finds the special tokens of a vocabulary. All candidates are tokenized twice, as plain and as special text. Control
+ * tokens are themselves in special text only. What is itself in plain text too is a special token or an ordinary one,
+ * and only its look tells.
  */
 async function findSpecialTokens(
   tokens: ServerTokenizer,
@@ -82,27 +83,19 @@ async function findSpecialTokens(
 ): Promise<readonly SpecialToken[]> {
   const separator = await findSingleToken(tokens, endTexts);
   if (separator === undefined || vocabularySize === undefined) return [];
-  const candidates: TokenText[] = [];
+  const found: SpecialToken[] = [];
   for (let from = 0; from < vocabularySize; from += VOCABULARY_SLICE_TOKENS) {
     const length = Math.min(VOCABULARY_SLICE_TOKENS, vocabularySize - from);
     const slice = await tokens.getTokenTexts(Array.from({ length }, (_, at) => from + at));
-    candidates.push(...slice.filter(({ text }) => MARKUP.test(text)));
+    const candidates = slice.filter(({ text }) => text.length >= CANDIDATE_CHARS_MIN && CANDIDATE.test(text));
+    const [isInText, isSpecial] = await Promise.all(
+      [false, true].map((parsesSpecial) => findSingleTokens(tokens, candidates, { separator, parsesSpecial })),
+    );
+    for (const [at, { text }] of candidates.entries())
+      if (isSpecial?.[at] && (!isInText?.[at] || isMarkup(text)))
+        found.push({ text, isInText: isInText?.[at] === true });
   }
-  const pieces = candidates.flatMap(({ text }): PromptPiece[] => [
-    { type: 'text', text },
-    { type: 'tokens', tokens: [separator] },
-  ]);
-  const inlineTokens = candidates.length === 0 ? [] : await tokens.tokenizePieces(pieces);
-  const isInText = matchSingleTokens(candidates, { tokens: inlineTokens, between: separator });
-  const checked = await mapWithConcurrency(
-    [...candidates.entries()],
-    LLAMA_TOKENIZE_CALL_CONCURRENCY,
-    async ([at, { id, text }]) => {
-      const alone = isInText[at] ? [id] : await tokens.tokenizeSpecial(text);
-      return { text, isInText: isInText[at] === true, isSpecial: alone.length === 1 && alone[0] === id };
-    },
-  );
-  return checked.filter(({ isSpecial }) => isSpecial);
+  return found;
 }
 
 async function findSingleToken(tokens: ServerTokenizer, texts: readonly string[]): Promise<number | undefined> {
@@ -113,15 +106,22 @@ async function findSingleToken(tokens: ServerTokenizer, texts: readonly string[]
   return undefined;
 }
 
-/** Returns which candidates were tokenized to their own id. */
-function matchSingleTokens(
+/** Returns which candidates are tokenized to their own id, each between separators. */
+async function findSingleTokens(
+  tokenizer: ServerTokenizer,
   candidates: readonly TokenText[],
-  { tokens, between }: { readonly tokens: readonly number[]; readonly between: number },
-): readonly boolean[] {
+  { separator, parsesSpecial }: { readonly separator: number; readonly parsesSpecial: boolean },
+): Promise<readonly boolean[]> {
+  if (candidates.length === 0) return [];
+  const pieces = candidates.flatMap(({ text }): PromptPiece[] => [
+    { type: 'text', text },
+    { type: 'tokens', tokens: [separator] },
+  ]);
+  const tokens = await tokenizer.tokenizePieces(pieces, { parsesSpecial });
   let at = 0;
   return candidates.map(({ id }) => {
-    const isSelf = tokens[at] === id && tokens[at + 1] === between;
-    at = (isSelf ? at + 1 : tokens.indexOf(between, at)) + 1;
+    const isSelf = tokens[at] === id && tokens[at + 1] === separator;
+    at = (isSelf ? at + 1 : tokens.indexOf(separator, at)) + 1;
     return isSelf;
   });
 }

@@ -2,6 +2,8 @@ import { TOKEN_ID_MAX } from '../../core/limits.ts';
 import { TOKENIZE_CALL_CONCURRENCY } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
 import { findBosToken } from './find-bos-token.ts';
+import { isMarkup } from '../is-markup.ts';
+import type { ServerTokenizer } from './server-tokenizer.ts';
 import type { CompletionDiscoveryDeps, CompletionServerMetadata } from './completion-dialect.ts';
 import { mapWithConcurrency } from '../../lib/map-with-concurrency.ts';
 
@@ -20,6 +22,9 @@ export interface ReportedMetadata extends CompletionDiscoveryDeps {
 
 /** Texts in a template that look like special tokens. */
 const MARKUP = /<[^<>\s{}'"%]{1,64}>|\[\/?[A-Z_]{2,32}\]/g;
+
+/** Words in which a mark of another look may stand, such as `]~b]system`. */
+const MARKED_WORD = /\S*[\p{P}\p{S}]\S*[\p{L}\p{N}]\S*[\p{P}\p{S}]\S*/gu;
 
 /** Special tokens of widely used models: a template does not name all tokens of its tokenizer. */
 const COMMON_SPECIAL_TOKENS = [
@@ -87,11 +92,13 @@ export async function inferServerMetadata(reported: ReportedMetadata): Promise<C
   const [bosTokenText] = bosTokenId === undefined ? [] : await tokenizer.getTokenTexts([bosTokenId]);
   const bosToken = reported.bosToken ?? bosTokenText?.text ?? '';
   const eosToken = reported.eosToken ?? '';
+  const templates = `${chatTemplate}\n${toolTemplate ?? ''}`;
   const candidates = new Set([
     ...addedTokens,
     bosToken,
     eosToken,
-    ...(`${chatTemplate}${toolTemplate ?? ''}`.match(MARKUP) ?? []),
+    ...(templates.match(MARKUP) ?? []),
+    ...(await findMarkup(templates, tokenizer)),
     ...COMMON_SPECIAL_TOKENS,
   ]);
   candidates.delete('');
@@ -114,4 +121,13 @@ export async function inferServerMetadata(reported: ReportedMetadata): Promise<C
     markupInText: specialTokens,
     ...omitNullish({ bosTokenId }),
   };
+}
+
+/** Finds the marks among the tokens of a template: the tokenizer recognizes them wherever they stand. */
+async function findMarkup(template: string, tokenizer: ServerTokenizer): Promise<readonly string[]> {
+  const words = new Set(template.match(MARKED_WORD));
+  if (words.size === 0) return [];
+  const tokens = await tokenizer.tokenizeSpecial([...words].join('\n'));
+  const texts = await tokenizer.getTokenTexts([...new Set(tokens)]);
+  return texts.map(({ text }) => text).filter(isMarkup);
 }

@@ -33,11 +33,11 @@ export function createLlamaTokenizer(client: UpstreamClient): ServerTokenizer {
     async tokenizeSpecial(text, { addsBos = false } = {}) {
       return parseTokenIds(await tokenize({ content: text, parse_special: true, add_special: addsBos }));
     },
-    async tokenizePieces(pieces, signal) {
+    async tokenizePieces(pieces, { signal, parsesSpecial = false } = {}) {
       const content = pieces.flatMap((piece): readonly (string | number)[] =>
         piece.type === 'text' ? [piece.text] : piece.tokens,
       );
-      return parseTokenIds(await tokenize({ content, parse_special: false, add_special: false }, signal));
+      return parseTokenIds(await tokenize({ content, parse_special: parsesSpecial, add_special: false }, signal));
     },
     async getTokenTexts(tokens) {
       if (tokens.length === 0) return [];

@@ -43,7 +43,7 @@ export function createPromptTokenizer(server: ServerTokenizer, metadata: Complet
   const tokenizePieces = async (pieces: readonly PromptPiece[], signal?: AbortSignal): Promise<readonly number[]> =>
     pieces.every((piece) => piece.type === 'tokens')
       ? pieces.flatMap(({ tokens }) => [...tokens])
-      : await server.tokenizePieces(pieces, signal);
+      : await server.tokenizePieces(pieces, { signal });
 
   const tokenizeSegments = async (
     segments: readonly PromptSegment[],

@@ -75,7 +75,7 @@ export function createSingleTextTokenizer(client: UpstreamClient, model: string)
       return (await requestParsed('/tokenize', { schema: Tokens, body: { prompt: text, add_special_tokens: true } }))
         .tokens;
     },
-    async tokenizePieces(pieces, signal) {
+    async tokenizePieces(pieces, { signal } = {}) {
       const parts = await mapWithConcurrency(pieces, TOKENIZE_CALL_CONCURRENCY, async (piece) =>
         piece.type === 'text' ? await fetchTokens(piece.text, signal) : piece.tokens,
       );

@@ -23,6 +23,13 @@ import {
   type SamplingBinding,
 } from './raw-probabilities.ts';
 import { createSamplerPool } from './sampler-pool.ts';
+import {
+  listMarkupInText,
+  listSpecialTokens,
+  TOKEN_ATTRIBUTE_CONTROL,
+  TOKEN_ATTRIBUTE_USER_DEFINED,
+  type NativeVocabulary,
+} from './list-special-tokens.ts';
 import { readChatTemplates } from './read-chat-templates.ts';
 import { assertContextMethod } from './assert-context-method.ts';
 
@@ -108,9 +115,6 @@ export interface NativeSampler {
 /** Window of all penalties (repetition, presence, frequency): the last tokens of the answer. Chosen by Parley. */
 const PENALTY_WINDOW_TOKENS = 1024;
 
-const TOKEN_ATTRIBUTE_CONTROL = 1 << 3;
-const TOKEN_ATTRIBUTE_USER_DEFINED = 1 << 4;
-
 // Methods of the library's internal binding, as read in its C++ source of the pinned version.
 interface Binding extends SamplingBinding {
   initBatch(size: number): void;
@@ -122,10 +126,8 @@ interface Binding extends SamplingBinding {
   loadSequenceStateFromFile(file: string, sequence: number, contextMax: number): Promise<Uint32Array>;
 }
 
-interface BindingModel {
+interface BindingModel extends NativeVocabulary {
   tokenize(text: string, special: boolean): Uint32Array;
-  getTokenString(token: number): string;
-  getTokenAttributes(token: number): number;
   isEogToken(token: number): boolean;
   shouldPrependBosToken(): boolean;
   tokenBos(): number;
@@ -241,7 +243,7 @@ function createNativeModel({
   const { context: binding, model: vocabulary } = internals;
   const metadata = model.fileInfo.metadata;
   const vocabularySize = metadata.tokenizer?.ggml?.tokens?.length ?? 0;
-  const specialTokenList = specialTokens(vocabulary, vocabularySize);
+  const specialTokens = listSpecialTokens(vocabulary, vocabularySize);
   const readTokenBytes = createByteReader(model.vocabularyType === 'bpe' ? 'bpe' : 'spm', vocabulary);
 
   const pool = createSamplerPool(() => new internals.AddonSampler(vocabulary));
@@ -263,7 +265,7 @@ function createNativeModel({
       vocabularySize,
       vectorDimensions: model.embeddingVectorSize,
       ...readChatTemplates({ ...metadata.tokenizer }),
-      specialTokens: specialTokenList.map(({ text }) => text),
+      specialTokens: specialTokens.map(({ text }) => text),
       bosToken: vocabulary.tokenBos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenBos()) : '',
       eosToken: vocabulary.tokenEos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenEos()) : '',
     },
@@ -271,7 +273,7 @@ function createNativeModel({
     batchTokensMax: context.batchSize,
     shouldPrependBos: vocabulary.shouldPrependBosToken(),
     bosToken: vocabulary.tokenBos(),
-    markupInText: specialTokenList.filter(({ isControl }) => !isControl).map(({ text }) => text),
+    markupInText: listMarkupInText(specialTokens),
     tokenize: (text, special) => Array.from(vocabulary.tokenize(text, special)),
     tokenBytes: readTokenBytes,
     isEnd: (token) => vocabulary.isEogToken(token),
@@ -385,19 +387,6 @@ function samplerConfig(options: SamplerOptions, grammarState: unknown): Record<s
       : {}),
     ...(grammarState === undefined ? {} : { grammarEvaluationState: grammarState }),
   };
-}
-
-/** Lists control tokens, and user-defined tokens that look like markup (Gemma also defines runs of blanks as such). */
-function specialTokens(vocabulary: BindingModel, size: number): { text: string; isControl: boolean }[] {
-  const tokens: { text: string; isControl: boolean }[] = [];
-  for (let token = 0; token < size; token++) {
-    const attributes = vocabulary.getTokenAttributes(token);
-    if ((attributes & (TOKEN_ATTRIBUTE_CONTROL | TOKEN_ATTRIBUTE_USER_DEFINED)) === 0) continue;
-    const text = vocabulary.getTokenString(token);
-    const isControl = (attributes & TOKEN_ATTRIBUTE_CONTROL) !== 0;
-    if (text !== '' && (isControl || /^[<[].*[>\]]$/s.test(text))) tokens.push({ text, isControl });
-  }
-  return tokens;
 }
 
 /**

@@ -16,13 +16,16 @@ export interface FakeLlamaServer {
   close(): Promise<void>;
 }
 
-/** Bytes are tokens; after them come a control token, a user-defined token, the end token, and an ordinary text. */
-const VOCABULARY = ['<|im_start|>', '<tool_call>', '<|im_end|>', '<b>'];
-const PARSED_ALWAYS = new Set(['<tool_call>']);
+/**
+ * Bytes are tokens; after them come a control token, a user-defined token, the end token, an ordinary text, a control token
+ * of another look, and an ordinary token.
+ */
+const VOCABULARY = ['<|im_start|>', '<tool_call>', '<|im_end|>', '<b>', '[e~[', '();'];
+const PARSED_ALWAYS = new Set(['<tool_call>', '();']);
 const NEVER_PARSED = new Set(['<b>']);
 
 const toTokens = (text: string, special: boolean): number[] =>
-  text.split(/(<\|im_start\|>|<tool_call>|<\|im_end\|>)/).flatMap((piece) => {
+  text.split(/(<\|im_start\|>|<tool_call>|<\|im_end\|>|\[e~\[|\(\);)/).flatMap((piece) => {
     const at = VOCABULARY.indexOf(piece);
     const isToken = at >= 0 && !NEVER_PARSED.has(piece) && (special || PARSED_ALWAYS.has(piece));
     return isToken ? [256 + at] : [...Buffer.from(piece)];
