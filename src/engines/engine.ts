@@ -2,6 +2,7 @@ import type { Abilities } from '../core/abilities.ts';
 import type { Priority } from '../core/context.ts';
 import type { ServiceError } from '../core/error.ts';
 import type { EngineEvent } from '../core/event.ts';
+import type { DeclaredFillTokens } from '../core/fill-in-the-middle.ts';
 import type { Message } from '../core/message.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';
 import type { OutputFormat, Sampling, StopConditions, ThinkingOptions, ToolUseOptions } from '../core/request.ts';
@@ -49,6 +50,8 @@ export interface LoadedModel {
   readonly toolTemplate?: string;
   /** Texts of the special tokens. Text from a caller must never become one of these tokens. */
   readonly specialTokens: readonly string[];
+  /** Tokens that the model's file declares for fill-in-the-middle prompts. */
+  readonly fillTokens?: DeclaredFillTokens;
   /** Texts of the first and last token, for chat templates that use them. */
   readonly bosToken: string;
   readonly eosToken: string;

@@ -1,6 +1,7 @@
 import type { EngineModelInfo } from '../catalogue/engine-model-info.ts';
 import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
+import { findFillInTheMiddle } from '../core/fill-in-the-middle.ts';
 import type { GenerationRequest, Sampling } from '../core/request.ts';
 import type { LoadedModel, TextEngine } from '../engines/engine.ts';
 import { createPromptRenderer } from './prompt-renderer.ts';
@@ -18,10 +19,10 @@ export const detectModelInfo = (
   { input, logprobs }: Pick<TextEngine['capabilities'], 'input' | 'logprobs'>,
   getRenderer = createPromptRenderer(),
 ): EngineModelInfo => {
-  const { contextTokens, abilities, specialTokens } = loaded;
+  const { contextTokens, abilities } = loaded;
   if (input === 'chat') return { contextTokens, abilities: abilities ?? {} };
   const thinking = isTrainedToThink(loaded, getRenderer) ? ('native' as const) : (false as const);
-  const fillInTheMiddle = specialTokens.some((token) => /fim.?middle/i.test(token));
+  const fillInTheMiddle = findFillInTheMiddle(undefined, loaded) !== undefined;
   const detected = { tools: true, logprobs: logprobs !== false, thinking, fillInTheMiddle };
   return { contextTokens, abilities: { ...detected, ...abilities } };
 };

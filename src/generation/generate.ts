@@ -1,7 +1,7 @@
-import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import { applyEngineModelInfo } from '../catalogue/engine-model-info.ts';
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { Usage } from '../core/event.ts';
+import type { FillInTheMiddle } from '../core/fill-in-the-middle.ts';
 import type { IdGenerator } from '../core/id.ts';
 import type { GenerationPhase } from '../core/prompt.ts';
 import type { GenerationRequest } from '../core/request.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { QWEN_FILL } from '../catalogue/families/fill-in-the-middle.ts';
-import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import type { EngineEvent } from '../core/event.ts';
+import { QWEN_FILL, type FillInTheMiddle } from '../core/fill-in-the-middle.ts';
 import type { TextPrompt } from '../core/request.ts';
 import type { EngineCapabilities, EngineInput, TextEngine } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';

@@ -1,7 +1,6 @@
-import { findFillInTheMiddle } from '../catalogue/families/fill-in-the-middle.ts';
-import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import type { ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
+import { findFillInTheMiddle, type FillInTheMiddle } from '../core/fill-in-the-middle.ts';
 import type { PromptSegment } from '../core/prompt.ts';
 import type { TextPrompt } from '../core/request.ts';
 import type { EngineInput, TextEngine } from '../engines/engine.ts';
@@ -35,9 +34,9 @@ export async function planCompletion(
         param: 'model',
       },
     );
-  const { specialTokens } = await engine.loadModel();
+  const model = await engine.loadModel();
   const canFill = entry.abilities.fillInTheMiddle !== false;
-  const fill = canFill ? findFillInTheMiddle(style.fillInTheMiddle, specialTokens) : undefined;
+  const fill = canFill ? findFillInTheMiddle(style.fillInTheMiddle, model) : undefined;
   if (prompt.type === 'fill' && prompt.suffix !== '' && !fill)
     throw new ServiceError(
       'unsupported',

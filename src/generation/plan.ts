@@ -1,6 +1,6 @@
-import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import type { ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
+import type { FillInTheMiddle } from '../core/fill-in-the-middle.ts';
 import { TOOL_NAME_TOKENS_MAX } from './limits.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { GenerationPhase, PromptSegment } from '../core/prompt.ts';

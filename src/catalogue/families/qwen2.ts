@@ -1,5 +1,5 @@
 import { NEUTRAL_SYSTEM, type ModelFamily } from './family.ts';
-import { QWEN_FILL } from './fill-in-the-middle.ts';
+import { QWEN_FILL } from '../../core/fill-in-the-middle.ts';
 
 /**
  * Qwen2, Qwen2.5 and their Coder models: ChatML with Hermes tool calls. Token names from the vocabulary of the files.

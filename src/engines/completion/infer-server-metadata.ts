@@ -1,3 +1,4 @@
+import { FILL_FORMATS, getPartTokens } from '../../core/fill-in-the-middle.ts';
 import { TOKEN_ID_MAX } from '../../core/limits.ts';
 import { TOKENIZE_CALL_CONCURRENCY } from '../limits.ts';
 import { omitNullish } from '../../lib/omit-nullish.ts';
@@ -43,9 +44,6 @@ const COMMON_SPECIAL_TOKENS = [
   '<|assistant|>',
   '<|observation|>',
   '<|end|>',
-  '<|fim_prefix|>',
-  '<|fim_middle|>',
-  '<|fim_suffix|>',
   '<|vision_start|>',
   '<|vision_end|>',
   '<|image_pad|>',
@@ -100,6 +98,7 @@ export async function inferServerMetadata(reported: ReportedMetadata): Promise<C
     ...(templates.match(MARKUP) ?? []),
     ...(await findMarkup(templates, tokenizer)),
     ...COMMON_SPECIAL_TOKENS,
+    ...FILL_FORMATS.flatMap(getPartTokens),
   ]);
   candidates.delete('');
   const checked = await mapWithConcurrency([...candidates], TOKENIZE_CALL_CONCURRENCY, async (text) => ({

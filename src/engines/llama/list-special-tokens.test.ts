@@ -41,3 +41,13 @@ test('lists control tokens of any look, and user-defined tokens that are marks',
   );
   assert.deepEqual(listMarkupInText(tokens), [']~b]', '<tool_call>']);
 });
+
+test('lists a token that the file declares, and finds it in texts without the blank of its spelling', () => {
+  const { vocabulary, size } = createVocabulary([
+    ['a', NORMAL],
+    ['▁<PRE>', NORMAL],
+  ]);
+  const tokens = listSpecialTokens(vocabulary, size, [1]);
+  assert.deepEqual(tokens, [{ id: 1, text: '▁<PRE>', isControl: false }]);
+  assert.deepEqual(listMarkupInText(tokens), ['<PRE>']);
+});

@@ -19,19 +19,29 @@ export const TOKEN_ATTRIBUTE_USER_DEFINED = 1 << 4;
 /**
  * Lists the special tokens of a vocabulary: control tokens, whatever they look like, and user-defined tokens that are
  * marks. Other user-defined tokens are ordinary text, such as the runs of blanks of code models.
+ *
+ * @param declared Tokens that the model's file names as special, whatever their type is.
  */
-export function listSpecialTokens(vocabulary: NativeVocabulary, size: number): readonly NativeSpecialToken[] {
+export function listSpecialTokens(
+  vocabulary: NativeVocabulary,
+  size: number,
+  declared: readonly number[] = [],
+): readonly NativeSpecialToken[] {
   const tokens: NativeSpecialToken[] = [];
   for (let id = 0; id < size; id++) {
     const attributes = vocabulary.getTokenAttributes(id);
     const isControl = (attributes & TOKEN_ATTRIBUTE_CONTROL) !== 0;
-    if (!isControl && (attributes & TOKEN_ATTRIBUTE_USER_DEFINED) === 0) continue;
+    const isDeclared = declared.includes(id);
+    if (!isControl && !isDeclared && (attributes & TOKEN_ATTRIBUTE_USER_DEFINED) === 0) continue;
     const text = vocabulary.getTokenString(id);
-    if (text !== '' && (isControl || isMarkup(text))) tokens.push({ id, text, isControl });
+    if (text !== '' && (isControl || isDeclared || isMarkup(text))) tokens.push({ id, text, isControl });
   }
   return tokens;
 }
 
-/** Returns the texts that the library turns into a special token wherever they stand. */
+/**
+ * Returns the texts that the library turns into a special token wherever they stand. SentencePiece adds the blank of a
+ * token such as `▁<PRE>` itself.
+ */
 export const listMarkupInText = (tokens: readonly NativeSpecialToken[]): readonly string[] =>
-  tokens.filter(({ isControl }) => !isControl).map(({ text }) => text);
+  tokens.filter(({ isControl }) => !isControl).map(({ text }) => text.replace(/^\u2581/, ''));

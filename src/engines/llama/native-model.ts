@@ -31,6 +31,7 @@ import {
   type NativeVocabulary,
 } from './list-special-tokens.ts';
 import { readChatTemplates } from './read-chat-templates.ts';
+import { readFillTokens } from './read-fill-tokens.ts';
 import { assertContextMethod } from './assert-context-method.ts';
 
 /**
@@ -243,7 +244,9 @@ function createNativeModel({
   const { context: binding, model: vocabulary } = internals;
   const metadata = model.fileInfo.metadata;
   const vocabularySize = metadata.tokenizer?.ggml?.tokens?.length ?? 0;
-  const specialTokens = listSpecialTokens(vocabulary, vocabularySize);
+  const fill = readFillTokens({ ...metadata.tokenizer?.ggml }, (token) => vocabulary.getTokenString(token));
+  const specialTokens = listSpecialTokens(vocabulary, vocabularySize, fill?.ids);
+  const specialIds = new Map(specialTokens.map(({ text, id }) => [text, id]));
   const readTokenBytes = createByteReader(model.vocabularyType === 'bpe' ? 'bpe' : 'spm', vocabulary);
 
   const pool = createSamplerPool(() => new internals.AddonSampler(vocabulary));
@@ -266,6 +269,7 @@ function createNativeModel({
       vectorDimensions: model.embeddingVectorSize,
       ...readChatTemplates({ ...metadata.tokenizer }),
       specialTokens: specialTokens.map(({ text }) => text),
+      ...(fill ? { fillTokens: fill.fillTokens } : {}),
       bosToken: vocabulary.tokenBos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenBos()) : '',
       eosToken: vocabulary.tokenEos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenEos()) : '',
     },
@@ -274,7 +278,11 @@ function createNativeModel({
     shouldPrependBos: vocabulary.shouldPrependBosToken(),
     bosToken: vocabulary.tokenBos(),
     markupInText: listMarkupInText(specialTokens),
-    tokenize: (text, special) => Array.from(vocabulary.tokenize(text, special)),
+    tokenize(text, special) {
+      // Also finds tokens that only the file's metadata names as special.
+      const id = special ? specialIds.get(text) : undefined;
+      return id === undefined ? Array.from(vocabulary.tokenize(text, special)) : [id];
+    },
     tokenBytes: readTokenBytes,
     isEnd: (token) => vocabulary.isEogToken(token),
     isControl: (token) => (vocabulary.getTokenAttributes(token) & TOKEN_ATTRIBUTE_CONTROL) !== 0,

@@ -44,7 +44,16 @@ describe('parsing a completion prompt', () => {
   test('recognizes the complete second template in other spellings, and returns incomplete ones as text', () => {
     assert.deepEqual(parseFillTemplate('<fim_prefix>a<fim_suffix>b<fim_middle>'), fill('a', 'b'));
     assert.deepEqual(parseFillTemplate('<｜fim▁begin｜>a<｜fim▁hole｜>b<｜fim▁end｜>'), fill('a', 'b'));
-    for (const text of ['<fim_prefix>a<fim_suffix>b', '<fim_prefix>a<fim_middle>', '<fim_suffix>b<fim_middle>'])
+    assert.deepEqual(parseFillTemplate('<PRE> a <SUF>b <MID>'), fill('a', 'b'));
+    assert.deepEqual(parseFillTemplate('[SUFFIX]b[PREFIX]a'), fill('a', 'b'));
+    assert.deepEqual(parseFillTemplate('<[fim-suffix]>b<[fim-prefix]>a<[fim-middle]>'), fill('a', 'b'));
+    for (const text of [
+      '<fim_prefix>a<fim_suffix>b',
+      '<fim_prefix>a<fim_middle>',
+      '<fim_suffix>b<fim_middle>',
+      '[SUFFIX]b',
+      '<PRE> ',
+    ])
       assert.deepEqual(parseFillTemplate(text), { type: 'text', text });
   });
 

@@ -1,18 +1,19 @@
+import { FILL_FORMATS, type FillInTheMiddle } from '../../../core/fill-in-the-middle.ts';
 import type { TextPrompt } from '../../../core/request.ts';
 
-interface Literals {
-  readonly prefix: string;
-  readonly suffix: string;
-  readonly middle: string;
-}
+type EditorLiterals = Pick<FillInTheMiddle, 'prefix' | 'suffix' | 'middle' | 'first'>;
+type Literals = Required<Omit<EditorLiterals, 'first'>>;
 
 /** The documented literals, independent of the model's special tokens. */
 const DOCUMENTED_LITERALS: Literals = { prefix: '<|fim_prefix|>', suffix: '<|fim_suffix|>', middle: '<|fim_middle|>' };
 
-/** Literals that editors send, named after the special tokens of other model families. */
-const EDITOR_LITERALS: readonly Literals[] = [
-  { prefix: '<fim_prefix>', suffix: '<fim_suffix>', middle: '<fim_middle>' },
-  { prefix: '<｜fim▁begin｜>', suffix: '<｜fim▁hole｜>', middle: '<｜fim▁end｜>' },
+/** CodeLlama's tokens as text: the blanks belong to them. */
+const CODE_LLAMA_LITERALS: Literals = { prefix: '<PRE> ', suffix: ' <SUF>', middle: ' <MID>' };
+
+/** Literals that editors send, named after the special tokens of other model families, in the order of those. */
+const EDITOR_LITERALS: readonly EditorLiterals[] = [
+  CODE_LLAMA_LITERALS,
+  ...FILL_FORMATS.filter(({ prefix }) => prefix !== DOCUMENTED_LITERALS.prefix),
 ];
 
 /**
@@ -32,8 +33,7 @@ export function parseFillTemplate(prompt: string): TextPrompt | undefined {
   if (prompt.startsWith(DOCUMENTED_LITERALS.prefix))
     return parsePrefixTemplate(prompt) ?? parseFullTemplate(prompt, DOCUMENTED_LITERALS);
   for (const literals of EDITOR_LITERALS) {
-    const gap =
-      prompt.startsWith(literals.prefix) && prompt.endsWith(literals.middle) && parseFullTemplate(prompt, literals);
+    const gap = parseEditorTemplate(prompt, literals);
     if (gap) return gap;
   }
   return { type: 'text', text: prompt };
@@ -54,4 +54,18 @@ function parseFullTemplate(prompt: string, literals: Literals): TextPrompt | und
   const at = content.indexOf(literals.suffix);
   if (at < 0 || at > end) return undefined;
   return { type: 'fill', prefix: content.slice(0, at), suffix: content.slice(at + literals.suffix.length, end) };
+}
+
+function parseEditorTemplate(
+  prompt: string,
+  { prefix, suffix, middle = '', first }: EditorLiterals,
+): TextPrompt | undefined {
+  const [opening, separator] = first === 'suffix' ? [suffix, prefix] : [prefix, suffix];
+  if (!prompt.startsWith(opening) || !prompt.endsWith(middle)) return undefined;
+  const content = prompt.slice(opening.length, prompt.length - middle.length);
+  const at = content.indexOf(separator);
+  if (at < 0) return undefined;
+  const parts = [content.slice(0, at), content.slice(at + separator.length)] as const;
+  const [before, after] = first === 'suffix' ? [parts[1], parts[0]] : parts;
+  return { type: 'fill', prefix: before, suffix: after };
 }
